@@ -1,0 +1,177 @@
+// The adapter interface: what a database must offer to be driven.
+//
+// A Database is opened once; every client thread works through a Session of its own, so that a database which needs a
+// connection per thread (SQLite) and one that shares a handle (LevelDB, RocksDB) look the same. Sessions are used by
+// one thread at a time; Database::stats, flush and settle are called with no operation under way.
+//
+// Errors: every operation returns a Status that must be looked at. The text of the last error of a session is
+// Session::error(); what cannot be opened throws DatabaseError with what, where and the way out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace edgejoule::driver {
+
+class Properties;
+
+enum class [[nodiscard]] Status : std::uint8_t {
+  ok,
+  not_found,
+  busy,              // the database asks to try again (SQLITE_BUSY and its kind); counted as a failure
+  error,             // the database failed; the run ends
+  unexpected_state,  // the database answered, but with wrong data; the run ends
+};
+
+// What must survive once an operation is acknowledged.
+enum class Durability : std::uint8_t {
+  none,     // nothing promised
+  process,  // the death of the process (kill -9); after a power cut a consistent, possibly older state
+  power,    // a power cut
+};
+
+// One column of a row. The views live as long as the call they are passed to.
+struct Field {
+  std::string_view name;
+  std::string_view value;
+};
+
+using FieldNames = std::span<const std::string_view>;  // empty: all fields
+using Fields = std::span<const Field>;
+
+// A row as read. The views point into memory of the session and live until its next call.
+struct Row {
+  std::string_view key;  // set by scan only
+  std::vector<Field> fields;
+};
+
+struct Record {
+  std::string_view key;
+  Fields fields;
+};
+
+class DatabaseError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Session {
+ public:
+  virtual ~Session() = default;
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Reads the named fields (all when empty) of one record into row, whose vector is reused.
+  virtual Status read(std::string_view key, FieldNames names, Row& row) = 0;
+
+  // Reads up to count records in key order from the first key >= start. `rows` is resized to what was found; its
+  // elements are reused. Databases without order return Status::error and say so.
+  virtual Status scan(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) = 0;
+
+  // Replaces the given fields of an existing record and keeps the others.
+  virtual Status update(std::string_view key, Fields fields) = 0;
+
+  // Adds a record.
+  virtual Status insert(std::string_view key, Fields fields) = 0;
+
+  // Adds records in one batch (one transaction, one WriteBatch). The default inserts one by one.
+  virtual Status insert_batch(std::span<const Record> records);
+
+  virtual Status remove(std::string_view key) = 0;
+
+  // The last error of this session, in the database's own words, with the key or file where known.
+  [[nodiscard]] virtual std::string error() const = 0;
+
+  // Reads made inside update because the database has no partial update.
+  [[nodiscard]] std::uint64_t reads_before_write() const noexcept { return reads_before_write_; }
+
+ protected:
+  std::uint64_t reads_before_write_ = 0;
+};
+
+// Work the database did on its own account: an event on the power trace.
+struct DatabaseEvent {
+  enum class Kind : std::uint8_t { flush, compaction, checkpoint, snapshot, stall };
+  Kind kind;
+  std::uint64_t begin_monotonic_ns;
+  std::int64_t duration_ns;  // -1: the engine does not say
+  std::int64_t read_bytes;   // -1: the engine does not say
+  std::int64_t write_bytes;  // -1: the engine does not say
+  std::string detail;
+};
+
+// Called from any thread of the database; must be cheap and must not call back.
+using EventSink = std::function<void(const DatabaseEvent&)>;
+
+struct Settled {
+  bool complete;    // false: the time limit passed first
+  std::string how;  // what was asked of the database and how it said it is idle
+};
+
+class Database {
+ public:
+  virtual ~Database() = default;
+  Database() = default;
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // Opens, or creates when the path is empty or absent and `create` is set. Throws DatabaseError.
+  virtual void open(const Properties& properties, Durability durability, bool create, EventSink sink) = 0;
+
+  // Sessions end before close(). Returns what went wrong, empty when nothing did.
+  [[nodiscard]] virtual std::string close() = 0;
+
+  // Throws DatabaseError.
+  [[nodiscard]] virtual std::unique_ptr<Session> session() = 0;
+
+  // Everything acknowledged so far is on stable storage when this returns ok.
+  virtual Status flush() = 0;
+
+  // Waits until flushed, synced and background work is idle, as the database itself reports, at most timeout_ns.
+  [[nodiscard]] virtual Settled settle(std::uint64_t timeout_ns) = 0;
+
+  [[nodiscard]] virtual std::string version() const = 0;  // as the library says at run time
+
+  // Effective settings, read back where the database can say them. Names as the database spells them.
+  [[nodiscard]] virtual std::map<std::string, std::string> options() const = 0;
+
+  // Adapter's own settings for the durability class in force, in words.
+  [[nodiscard]] virtual std::string durability_how() const = 0;
+
+  // The database's own counters (component accounting), names as the database spells them; may be empty.
+  [[nodiscard]] virtual std::map<std::string, std::string> stats() const = 0;
+
+  // Directory or file that holds the data; empty when there is none (noop).
+  [[nodiscard]] virtual std::string path() const = 0;
+};
+
+struct OptionHelp {
+  std::string name;  // "sqlite.journal_mode"
+  std::string meaning;
+  std::string default_value;
+};
+
+// One line of `edgejoule-driver databases`.
+struct AdapterInfo {
+  std::string name;
+  std::string summary;
+  std::vector<OptionHelp> options;
+  std::function<std::unique_ptr<Database>()> make;
+};
+
+// All adapters built in, in alphabetical order. A further adapter is one line in registry.cc.
+[[nodiscard]] const std::vector<AdapterInfo>& adapters();
+
+// nullptr when there is none of that name.
+[[nodiscard]] const AdapterInfo* find_adapter(std::string_view name);
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,129 @@
+"""The meter contract: what a plug-in is, what it yields, and how it declines.
+
+A meter takes its transport (a sysfs root, a serial port, a socket) as an argument, so a test emulates the
+instrument and production code has no test branches. All times are ns on CLOCK_MONOTONIC unless the channel's clock
+says otherwise. Values are W or J. A failed reading is a Sample with value None and a reason, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+
+class Method(StrEnum):
+    """Where a joule comes from. A modelled joule is never shown as a measured one."""
+
+    MEASURED = "measured"  # a meter on the board, a rail or the wall
+    COUNTED = "counted"  # a processor's own counters: RAPL and the like
+    MODELLED = "modelled"  # a board's power model fed with utilisation
+
+
+class Domain(StrEnum):
+    """What a channel covers. Domains of different kinds are never summed."""
+
+    PACKAGE = "package"
+    CORE = "core"
+    UNCORE = "uncore"
+    DRAM = "dram"
+    PSYS = "psys"
+    RAIL = "rail"
+    BOARD = "board"
+    WALL = "wall"
+
+
+class ValueKind(StrEnum):
+    """What a value is."""
+
+    INSTANT = "instant"  # power at t_ns
+    INTERVAL_MEAN = "interval_mean"  # mean power from the previous sample to t_ns
+    ACCUMULATOR = "accumulator"  # running energy total at t_ns
+
+
+class Clock(StrEnum):
+    HOST_MONOTONIC = "host_monotonic"
+    DEVICE = "device"
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One quantity of one meter.
+
+    gain_rel: standard uncertainty (k=1) of the gain, relative; common mode over runs on the same meter.
+    offset: standard uncertainty (k=1) of the offset, in W.
+    resolution: smallest step of a value, in the channel's unit.
+    wrap_j: an accumulator's modulus in J, None if it does not wrap.
+    """
+
+    meter: str
+    name: str
+    domain: Domain
+    kind: ValueKind
+    method: Method
+    gain_rel: float
+    offset_w: float
+    resolution: float
+    wrap_j: float | None = None
+    clock: Clock = Clock.HOST_MONOTONIC
+
+    @property
+    def unit(self) -> str:
+        return "J" if self.kind is ValueKind.ACCUMULATOR else "W"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One reading. value is None exactly when missing_reason says why."""
+
+    channel: str
+    t_ns: int
+    value: float | None
+    missing_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Can this meter be used here? reason says what was found or is missing, fix the shortest way to it."""
+
+    available: bool
+    reason: str
+    fix: str | None = None
+
+
+@runtime_checkable
+class Meter(Protocol):
+    """A plug-in of entry point group `edgejoule.meters`: a callable without required arguments that returns one.
+
+    name: as in `edgejoule meters`. method: the method of all its channels.
+    poll_interval_s: how often poll() wants to be called (a counter: below half its wrap time).
+    """
+
+    name: str
+    method: Method
+    poll_interval_s: float
+
+    def probe(self) -> Availability:
+        """Look, without side effects and without raising, whether the meter is usable here."""
+        ...
+
+    def describe(self) -> str:
+        """One line for people: what is read, over which domain, how well."""
+        ...
+
+    def channels(self) -> Sequence[Channel]:
+        """The channels, known after open(). The first is the primary one: `energy_j` is its integral."""
+        ...
+
+    def open(self) -> None:
+        """Acquire the transport. Raises MeterError, with the fix, when it cannot."""
+        ...
+
+    def poll(self) -> Sequence[Sample]:
+        """One reading of every channel (more where the device buffers). Never raises for a failed reading."""
+        ...
+
+    def close(self) -> None:
+        """Release the transport. May be called twice."""
+        ...
