@@ -55,6 +55,9 @@ class Channel:
     offset: standard uncertainty (k=1) of the offset, in W.
     resolution: smallest step of a value, in the channel's unit.
     wrap_j: an accumulator's modulus in J, None if it does not wrap.
+    power_w_max: no true value can exceed it, in W; tells a wrap from a reset and bounds the time between polls. None:
+    no bound known.
+    model_rel: a modelled channel's prediction error (k=1), relative; 0 for a meter.
     """
 
     meter: str
@@ -67,6 +70,8 @@ class Channel:
     resolution: float
     wrap_j: float | None = None
     clock: Clock = Clock.HOST_MONOTONIC
+    power_w_max: float | None = None
+    model_rel: float = 0.0
 
     @property
     def unit(self) -> str:
@@ -83,6 +88,22 @@ class Sample:
     missing_reason: str | None = None
 
 
+def sample_record(channel: Channel, sample: Sample) -> dict[str, str | int | float | None]:
+    """The sample as one record of schemas/meter-sample.schema.json."""
+    return {
+        "meter": channel.meter,
+        "channel": channel.name,
+        "domain": channel.domain.value,
+        "kind": channel.kind.value,
+        "unit": channel.unit,
+        "method": channel.method.value,
+        "t_ns": sample.t_ns,
+        "clock": channel.clock.value,
+        "value": sample.value,
+        "missing_reason": sample.missing_reason,
+    }
+
+
 @dataclass(frozen=True)
 class Availability:
     """Can this meter be used here? reason says what was found or is missing, fix the shortest way to it."""
@@ -97,11 +118,14 @@ class Meter(Protocol):
     """A plug-in of entry point group `edgejoule.meters`: a callable without required arguments that returns one.
 
     name: as in `edgejoule meters`. method: the method of all its channels.
+    domain: the primary domain: `energy_j` is the sum over the meter's channels of this domain (two sockets: two
+    package channels, one `energy_j`). Channels of other domains are shown beside it and never added to it.
     poll_interval_s: how often poll() wants to be called (a counter: below half its wrap time).
     """
 
     name: str
     method: Method
+    domain: Domain
     poll_interval_s: float
 
     def probe(self) -> Availability:
@@ -113,7 +137,7 @@ class Meter(Protocol):
         ...
 
     def channels(self) -> Sequence[Channel]:
-        """The channels, known after open(). The first is the primary one: `energy_j` is its integral."""
+        """The channels, known after open(); those of the primary domain come first."""
         ...
 
     def open(self) -> None:

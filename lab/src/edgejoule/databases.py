@@ -1,0 +1,256 @@
+"""The driver and the databases in front of us: find the binary, ask what is built in, prepare a data directory.
+
+A loaded database is kept as a snapshot: runs that agree in everything that decides its content start from a copy of it.
+The driver is a process that writes JSON lines (schemas/driver-event.schema.json); its code is not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from edgejoule.errors import DatabaseError, EdgejouleError, UsageError
+from edgejoule.plan import PlannedRun
+from edgejoule.properties import LOAD_PROPERTIES
+from edgejoule.responses import nearest
+
+Event = Mapping[str, Any]
+
+
+class DriverMissingError(EdgejouleError):
+    """edgejoule-driver is not built."""
+
+
+@cache
+def driver_path() -> Path:
+    """The driver: $EDGEJOULE_DRIVER, else build/bin of the source tree this package lies in, else PATH."""
+    named = os.environ.get("EDGEJOULE_DRIVER")
+    candidates = [Path(named)] if named else []
+    candidates += [parent / "build/bin/edgejoule-driver" for parent in Path(__file__).resolve().parents]
+    found = next((c for c in candidates if c.is_file() and os.access(c, os.X_OK)), None)
+    on_path = shutil.which("edgejoule-driver")
+    if found is None and on_path is None:
+        raise DriverMissingError(
+            "edgejoule-driver is not built: run `make build` in the source tree, or set EDGEJOULE_DRIVER"
+        )
+    return found or Path(str(on_path))
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A database the driver can drive, or why it cannot. options: name without prefix -> (meaning, default)."""
+
+    name: str
+    available: bool
+    summary: str
+    version: str | None
+    options: Mapping[str, tuple[str, str]]
+    fix: str | None
+
+
+@cache
+def adapters() -> dict[str, Adapter]:
+    """The adapters as the driver itself lists them. Raises DriverMissingError or DatabaseError."""
+    done = subprocess.run(
+        [driver_path(), "databases", "--json"], capture_output=True, text=True, timeout=30, check=False
+    )
+    try:
+        listed = json.loads(done.stdout)["databases"]
+    except (ValueError, KeyError) as error:
+        raise DatabaseError(f"{driver_path()} databases --json: no usable answer: {done.stderr.strip()}") from error
+    return {
+        a["name"]: Adapter(
+            name=a["name"],
+            available=a["available"],
+            summary=a["summary"],
+            version=a.get("version"),
+            options={o["name"].split(".", 1)[-1]: (o["meaning"], o["default"]) for o in a.get("options", [])},
+            fix=a.get("fix"),
+        )
+        for a in listed
+    }
+
+
+def check_plan(plan: Sequence[PlannedRun]) -> None:
+    """Refuse what the driver would refuse later. Raises UsageError naming the database or option."""
+    known = adapters()
+    for run in plan:
+        adapter = known.get(run.adapter)
+        if adapter is None:
+            raise UsageError(f"unknown database {run.adapter!r}; {nearest(run.adapter, known)}")
+        if not adapter.available:
+            raise UsageError(
+                f"database {run.adapter!r} is not built into the driver here: {adapter.fix or adapter.summary}"
+            )
+        for option in run.options:
+            if option not in adapter.options:
+                raise UsageError(
+                    f"database {run.database!r}: unknown option {option!r}; {nearest(option, adapter.options)}"
+                )
+
+
+class Driver:
+    """Runs the driver once and collects its events. stop() may be called from a signal handler."""
+
+    def __init__(
+        self, arguments: Sequence[str], timeout_s: float, on_event: Callable[[Event], None] | None = None
+    ) -> None:
+        self._command = [str(driver_path()), *arguments, "-json", "-"]
+        self._timeout_s = timeout_s
+        self._on_event = on_event or (lambda event: None)
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self) -> list[dict[str, Any]]:
+        """Events in order. Raises DatabaseError with the driver's own words when the run failed."""
+        events: list[dict[str, Any]] = []
+        with subprocess.Popen(
+            self._command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C reaches us, and we stop the driver in order
+        ) as process:
+            self._process = process
+            words: list[str] = []
+            timed_out = threading.Event()
+            reader = threading.Thread(target=lambda: words.extend(process.stderr or []), daemon=True)
+
+            def end_late_run() -> None:
+                timed_out.set()
+                process.kill()
+
+            watch = threading.Timer(self._timeout_s, end_late_run)
+            reader.start()
+            watch.start()
+            try:
+                for line in process.stdout or []:
+                    events.append(self._parse(line))
+                    self._on_event(events[-1])
+                code = process.wait()
+            except BaseException:
+                self.stop()
+                raise
+            finally:
+                watch.cancel()
+                self._process = None
+            reader.join(timeout=5)
+        if timed_out.is_set():
+            raise DatabaseError(f"the run took longer than run_timeout_s = {self._timeout_s:g} s and was stopped")
+        if code != 0 or not events or events[-1]["event"] != "end":
+            raise DatabaseError(_failure(events, code, "".join(words)))
+        return events
+
+    def _parse(self, line: str) -> dict[str, Any]:
+        try:
+            event: dict[str, Any] = json.loads(line)
+        except ValueError as error:
+            raise DatabaseError(f"the driver wrote a line that is no JSON: {line[:120]!r}") from error
+        if "event" not in event or "monotonic_ns" not in event:
+            raise DatabaseError(f"the driver wrote a line that is no event: {line[:120]!r}")
+        return event
+
+    def stop(self) -> None:
+        """End the driver, first politely."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _failure(events: Sequence[Event], code: int, words: str) -> str:
+    error = next((e for e in events if e["event"] == "error"), None)
+    if error:
+        return str(error["message"])
+    last = words.strip().splitlines()[-1] if words.strip() else "it said nothing"
+    how = f"was killed by signal {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+    return f"the driver {how}: {last}"
+
+
+def driver_arguments(command: str, run: PlannedRun, data: Path) -> list[str]:
+    """The driver's words for a planned run on a data directory. command: load or run."""
+    words = [command, "-db", run.adapter, "--seed", str(run.seed), "--durability", run.durability, "--quiet"]
+    options = {f"{run.adapter}.{name}": value for name, value in run.options.items()}
+    if run.adapter != "noop":
+        options[f"{run.adapter}.path"] = str(data)
+    for name, value in (dict(run.properties) | options).items():
+        words += ["-p", f"{name}={_property(value)}"]
+    if command == "run":
+        words += ["-threads", str(run.threads)]
+        words += ["-target", str(run.target_ops_s)] if run.target_ops_s else []
+        words += ["--warmup", f"{run.warmup_s:g}"] if run.warmup_s else []
+    return words
+
+
+def _property(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Snapshots:
+    """Loaded databases, one folder each, named by what decides their content; a folder appears whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def key(self, run: PlannedRun) -> str:
+        """Name of the snapshot a run starts from."""
+        content = {
+            "adapter": run.adapter,
+            "version": adapters()[run.adapter].version,
+            "options": dict(run.options),
+            "durability": run.durability,
+            "properties": {k: run.properties[k] for k in LOAD_PROPERTIES if k in run.properties},
+        }
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+        return f"{run.adapter}-{digest}"
+
+    def has(self, run: PlannedRun) -> bool:
+        """Is the database of this run loaded already?"""
+        return (self._folder / self.key(run)).is_dir()
+
+    def load(self, run: PlannedRun, timeout_s: float, on_event: Callable[[Event], None] | None = None) -> None:
+        """Load the database of this run and keep it. Raises DatabaseError."""
+        final = self._folder / self.key(run)
+        part = final.with_name(final.name + ".part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        words = driver_arguments("load", run, part / "data")
+        Driver([*words, "-p", "batchsize=1000"], timeout_s, on_event).run()
+        _sync_tree(part)
+        part.rename(final)
+
+    def restore(self, run: PlannedRun, data: Path) -> None:
+        """Put a fresh copy of the loaded database at `data`, synced, so that its write-back is not the run's."""
+        source = self._folder / self.key(run) / "data"
+        shutil.rmtree(data, ignore_errors=True)
+        data.unlink(missing_ok=True)
+        data.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, data)
+        elif source.exists():
+            shutil.copy2(source, data)
+        _sync_tree(data)
+
+
+def _sync_tree(path: Path) -> None:
+    for entry in [path, *path.rglob("*")] if path.is_dir() else [path]:
+        if entry.is_file() or entry.is_dir():
+            handle = os.open(entry, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)

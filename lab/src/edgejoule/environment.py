@@ -1,0 +1,115 @@
+"""What the machine is, captured with every experiment. A thing that cannot be read is null, never guessed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from edgejoule import __version__
+
+
+def capture(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
+    """The environment as nested tables. root: where /proc and /sys are looked for (tests emulate a board)."""
+    return {
+        "machine": {
+            "board": _board(root),
+            "processor": _processor(root),
+            "cores": os.cpu_count(),
+            "architecture": platform.machine(),
+            "memory_bytes": _memory_bytes(root),
+            "virtual_machine": "hypervisor" in (_text(root / "proc/cpuinfo") or ""),
+        },
+        "system": {
+            "operating_system": _os_name(root),
+            "kernel": platform.release(),
+            "load_average_1min": _load_average(root),
+        },
+        "frequency": _frequency(root),
+        "temperature_c": _temperatures(root),
+        "under_voltage": _text(root / "sys/devices/platform/soc/soc:firmware/get_throttled"),
+        "storage": _storage(data_path, root),
+        "edgejoule": __version__,
+        "python": platform.python_version(),
+    }
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip("\x00\n ") or None
+    except OSError:
+        return None
+
+
+def _board(root: Path) -> str | None:
+    model = _text(root / "proc/device-tree/model")
+    if model:
+        return model
+    vendor, product = (_text(root / "sys/class/dmi/id" / f) for f in ("sys_vendor", "product_name"))
+    return " ".join(part for part in (vendor, product) if part) or None
+
+
+def _processor(root: Path) -> str | None:
+    found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _text(root / "proc/cpuinfo") or "", re.MULTILINE)
+    return found[1] if found else None
+
+
+def _memory_bytes(root: Path) -> int | None:
+    found = re.search(r"^MemTotal:\s+(\d+) kB", _text(root / "proc/meminfo") or "", re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
+
+
+def _os_name(root: Path) -> str | None:
+    found = re.search(r'^PRETTY_NAME="?([^"\n]+)', _text(root / "etc/os-release") or "", re.MULTILINE)
+    return found[1] if found else None
+
+
+def _load_average(root: Path) -> float | None:
+    text = _text(root / "proc/loadavg")
+    return float(text.split()[0]) if text else None
+
+
+def _frequency(root: Path) -> dict[str, Any]:
+    base = root / "sys/devices/system/cpu/cpu0/cpufreq"
+    names = {"governor": "scaling_governor", "khz_now": "scaling_cur_freq", "khz_max": "scaling_max_freq"}
+    return {key: _text(base / name) for key, name in names.items()}
+
+
+def _temperatures(root: Path) -> dict[str, float] | None:
+    zones = sorted((root / "sys/class/thermal").glob("thermal_zone*"))
+    found: dict[str, float] = {}
+    for zone in zones:
+        text = _text(zone / "temp")
+        if text and re.fullmatch(r"-?\d+", text):
+            found[_text(zone / "type") or zone.name] = int(text) / 1000
+    return found or None
+
+
+def _storage(data_path: Path, root: Path) -> dict[str, Any]:
+    existing = next((p for p in [data_path.absolute(), *data_path.absolute().parents] if p.exists()), Path("/"))
+    usage = shutil.disk_usage(existing)
+    mount = _mount_of(existing, root)
+    return {
+        "path": str(existing),
+        "device": mount and mount[0],
+        "file_system": mount and mount[2],
+        "mount_options": mount and mount[3],
+        "free_bytes": usage.free,
+        "model": _device_model(existing, root),
+    }
+
+
+def _mount_of(path: Path, root: Path) -> list[str] | None:
+    rows = [line.split()[:4] for line in (_text(root / "proc/mounts") or "").splitlines()]
+    holding = [row for row in rows if len(row) == 4 and path.is_relative_to(row[1])]
+    return max(holding, key=lambda row: len(row[1])) if holding else None
+
+
+def _device_model(path: Path, root: Path) -> str | None:
+    number = path.stat().st_dev
+    base = root / f"sys/dev/block/{os.major(number)}:{os.minor(number)}"
+    found = (_text(base / "device/model"), _text(base / "device/name"), _text(base / "../device/model"))
+    return next((text for text in found if text), None)

@@ -1,0 +1,83 @@
+"""Factors x replications -> ordered runs. The same spec gives the same plan on every machine."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from edgejoule.spec import CORE_WORKLOADS, Level, Spec
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run: its place in the order, its cell, and everything the driver is told.
+
+    properties: YCSB properties in force. options: adapter options without prefix. seed: the driver's, the same for
+    every cell of a block, so that all databases of a block see the same operation stream.
+    """
+
+    index: int
+    block: int
+    levels: Mapping[str, Level]
+    adapter: str
+    database: str
+    options: Mapping[str, Level]
+    properties: Mapping[str, Level]
+    durability: str
+    threads: int
+    target_ops_s: int | None
+    warmup_s: float
+    seed: int
+
+    def label(self) -> str:
+        """The cell in words: its levels in the factors' order."""
+        return " · ".join(str(level) for level in self.levels.values())
+
+
+def cells(spec: Spec) -> list[dict[str, Level]]:
+    """Every combination of the factors' levels, in the order written (the last factor varies fastest)."""
+    names = list(spec.factors)
+    return [dict(zip(names, combo, strict=True)) for combo in itertools.product(*spec.factors.values())]
+
+
+def make_plan(spec: Spec) -> list[PlannedRun]:
+    """All runs in order: per block every cell once, shuffled by the seed unless the order is as written.
+
+    Source: Montgomery, Design and Analysis of Experiments, ch. 4 (randomised complete blocks).
+    """
+    rng = random.Random(spec.design.seed)
+    runs: list[PlannedRun] = []
+    for block in range(spec.design.replications):
+        order = cells(spec)
+        if spec.design.order == "randomised-blocks":
+            rng.shuffle(order)
+        driver_seed = rng.randrange(2**63)
+        runs += [_planned(spec, levels, len(runs) + i, block, driver_seed) for i, levels in enumerate(order)]
+    return runs
+
+
+def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, seed: int) -> PlannedRun:
+    settings = dict(spec.fixed) | dict(levels)
+    database, workload = str(settings.pop("database")), str(settings.pop("workload"))
+    adapter, options = spec.database_options(database)
+    options |= {name.split(".", 1)[1]: v for name, v in settings.items() if name.startswith(f"{adapter}.")}
+    own = {name: settings.pop(name) for name in ("durability", "threads", "target", "warmup_s") if name in settings}
+    properties = dict(CORE_WORKLOADS.get(workload, {})) | dict(spec.workloads.get(workload, {}))
+    properties |= {name: v for name, v in settings.items() if "." not in name}
+    target = int(own.get("target", 0))
+    return PlannedRun(
+        index=index,
+        block=block,
+        levels=levels,
+        adapter=adapter,
+        database=database,
+        options=options,
+        properties=properties,
+        durability=str(own.get("durability", "process")),
+        threads=int(own.get("threads", 1)),
+        target_ops_s=target or None,
+        warmup_s=float(own.get("warmup_s", 0)),
+        seed=seed,
+    )

@@ -1,0 +1,88 @@
+"""What a run can be told: YCSB's own property names with their types. A name in no table is refused, not ignored."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Kind = Literal["count", "number", "share", "flag", "word"]
+
+#: YCSB core properties (YCSB 0.17.0) that a run takes; share is a number from 0 to 1.
+PROPERTIES: dict[str, Kind] = {
+    "batchsize": "count",
+    "dataintegrity": "flag",
+    "fieldcount": "count",
+    "fieldlength": "count",
+    "fieldlengthdistribution": "word",
+    "fieldnameprefix": "word",
+    "insertcount": "count",
+    "insertorder": "word",
+    "insertproportion": "share",
+    "insertstart": "count",
+    "maxexecutiontime": "count",
+    "maxscanlength": "count",
+    "minscanlength": "count",
+    "minfieldlength": "count",
+    "operationcount": "count",
+    "readallfields": "flag",
+    "readmodifywriteproportion": "share",
+    "readproportion": "share",
+    "recordcount": "count",
+    "requestdistribution": "word",
+    "scanlengthdistribution": "word",
+    "scanproportion": "share",
+    "updateproportion": "share",
+    "writeallfields": "flag",
+    "zeropadding": "count",
+}
+
+#: Settings of a run that are not YCSB properties.
+SETTINGS: dict[str, Kind] = {
+    "database": "word",
+    "workload": "word",
+    "durability": "word",
+    "threads": "count",
+    "target": "count",
+    "warmup_s": "number",
+}
+
+#: Properties that decide what a loaded database holds: runs that agree in them share a snapshot.
+LOAD_PROPERTIES = (
+    "fieldcount",
+    "fieldlength",
+    "fieldlengthdistribution",
+    "fieldnameprefix",
+    "insertorder",
+    "minfieldlength",
+    "recordcount",
+    "zeropadding",
+    "dataintegrity",
+)
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "durability": ("none", "process", "power"),
+    "insertorder": ("hashed", "ordered"),
+    "requestdistribution": ("zipfian", "latest", "uniform"),
+    "fieldlengthdistribution": ("constant", "uniform", "zipfian"),
+    "scanlengthdistribution": ("uniform", "zipfian"),
+}
+
+
+def complaint(name: str, value: object) -> str | None:
+    """What is wrong with this value of a known property or setting, or None. Units are in the names."""
+    kind = (PROPERTIES | SETTINGS).get(name)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "count" and not (number and isinstance(value, int) and value >= 0):
+        return f"expected a whole number of at least 0, got {value!r}"
+    if kind == "number" and not (number and float(value) >= 0):  # type: ignore[arg-type]
+        return f"expected a number of at least 0, got {value!r}"
+    if kind == "share" and not (number and 0 <= float(value) <= 1):  # type: ignore[arg-type]
+        return f"expected a number from 0 to 1, got {value!r}"
+    if kind == "flag" and not isinstance(value, bool):
+        return f"expected true or false, got {value!r}"
+    if kind == "word" and not isinstance(value, str):
+        return f"expected a word in quotes, got {value!r}"
+    if name in _WORDS and value not in _WORDS[name]:
+        return f"expected one of {', '.join(_WORDS[name])}, got {value!r}"
+    if name in ("threads", "recordcount", "fieldcount", "fieldlength") and value == 0:
+        return "expected at least 1, got 0"
+    return None

@@ -1,0 +1,82 @@
+"""What a run answers: the name, unit and sense of every response (the dictionary is schemas/README.md)."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Better(StrEnum):
+    """Which way is better; NEITHER where a response only describes."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response: stored in `unit`, told to people as `label`. is_energy: carries the meter's method."""
+
+    name: str
+    unit: str
+    label: str
+    better: Better
+    is_energy: bool = False
+
+
+def _fixed() -> list[Response]:
+    low, high, none = Better.LOWER, Better.HIGHER, Better.NEITHER
+    return [
+        Response("energy_per_op_uj", "µJ", "energy per operation", low, True),
+        Response("energy_j", "J", "energy, settled", low, True),
+        Response("energy_active_j", "J", "energy, active", low, True),
+        Response("energy_debt_j", "J", "energy left behind at the last acknowledgement", low, True),
+        Response("energy_net_j", "J", "energy above idle, settled", low, True),
+        Response("power_mean_w", "W", "mean power", none, True),
+        Response("throughput_ops_s", "1/s", "throughput", high),
+        Response("active_s", "s", "active time", low),
+        Response("settled_s", "s", "settled time", low),
+        Response("cpu_us_per_op", "µs", "CPU time per operation", low),
+        Response("driver_share", "1", "driver's share of CPU time", none),
+        Response("bandwidth_mb_s", "MB/s", "payload bandwidth", high),
+        Response("rss_peak_mb", "MB", "peak memory", low),
+        Response("process_read_bytes", "byte", "bytes read by the process", low),
+        Response("process_write_bytes", "byte", "bytes written by the process", low),
+        Response("device_read_bytes", "byte", "bytes read from the device", low),
+        Response("device_write_bytes", "byte", "bytes written to the device", low),
+        Response("write_amplification", "1", "write amplification", low),
+        Response("data_bytes", "byte", "size of the data", low),
+    ]
+
+
+OPERATIONS = {
+    "READ": "read",
+    "UPDATE": "update",
+    "INSERT": "insert",
+    "SCAN": "scan",
+    "READ-MODIFY-WRITE": "read_modify_write",
+    "DELETE": "delete",
+}
+_STATISTICS = {"mean": "mean", "p50": "median", "p99": "99th percentile"}
+
+RESPONSES: dict[str, Response] = {r.name: r for r in _fixed()} | {
+    f"{prefix}_latency_us_{stat}": Response(
+        f"{prefix}_latency_us_{stat}", "µs", f"{prefix.replace('_', '-')} latency, {words}", Better.LOWER
+    )
+    for prefix in OPERATIONS.values()
+    for stat, words in _STATISTICS.items()
+}
+
+
+def nearest(name: str, known: object) -> str:
+    """A hint for an unknown name: the nearest known one, else the list. `known` is an iterable of names."""
+    names = sorted(str(k) for k in known)  # type: ignore[attr-defined]
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if len(names) <= 12:
+        return "known: " + ", ".join(names)
+    return "known names start with " + ", ".join(sorted({re.split(r"[_.]", n)[0] for n in names})[:12])

@@ -1,0 +1,270 @@
+"""experiment.toml -> a validated model. Every error names the file, the line and the key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from edgejoule.errors import SpecError, UsageError
+from edgejoule.properties import PROPERTIES, SETTINGS, complaint
+from edgejoule.responses import RESPONSES, nearest
+
+Level = str | int | float | bool
+Levels = Annotated[list[Level], Field(min_length=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Design(_Strict):
+    """How the plan is laid out. A block is one replication of every cell."""
+
+    replications: int = Field(default=5, ge=1, le=10_000, description="runs of every cell")
+    order: Literal["randomised-blocks", "as-written"] = "randomised-blocks"
+    seed: int = Field(default=1, ge=0, description="shuffles the blocks and seeds the driver; printed with the plan")
+    load: Literal["run"] = Field(
+        default="run", description="run: every run starts from a restored snapshot of a loaded database"
+    )
+
+
+class Timing(_Strict):
+    """Times around a run, in seconds."""
+
+    idle_s: float = Field(default=0.5, ge=0, le=600, description="quiet window before and after a run: the baseline")
+    settle_timeout_s: float = Field(default=60, gt=0, le=36_000)
+    run_timeout_s: float = Field(default=3600, gt=0, description="a run that takes longer has failed")
+    interval_ms: int = Field(default=500, ge=50, le=60_000, description="length of the driver's interval events")
+
+
+class MeterChoice(_Strict):
+    """Which meter. Empty prefer: the best available (measured, then counted, then modelled)."""
+
+    prefer: list[str] = Field(default_factory=list)
+    profile: str | None = Field(default=None, description="board profile by name or path, for the modelled meter")
+
+
+class Analysis(_Strict):
+    """Declared before the data: responses (the first decides the verdict), test, scale, level."""
+
+    responses: list[str] = Field(default_factory=lambda: ["energy_per_op_uj", "throughput_ops_s"], min_length=1)
+    test: Literal["tukey"] = "tukey"
+    scale: Literal["log", "raw"] = "log"
+    alpha: float = Field(default=0.05, gt=0, lt=0.5)
+    by: str | None = Field(default=None, description="one analysis per level of this factor")
+
+
+class DatabaseVariant(BaseModel):
+    """A database under test: an adapter and its options (any further key)."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    adapter: str | None = Field(default=None, description="adapter name; default: the variant's own name")
+
+
+class Spec(_Strict):
+    """One experiment."""
+
+    schema_version: Literal[1] = 1
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=80)
+    question: str = Field(min_length=1)
+    factors: dict[str, Levels] = Field(min_length=1, description="factor -> its levels")
+    fixed: dict[str, Level] = Field(default_factory=dict, description="settings that every run takes")
+    workloads: dict[str, dict[str, Level]] = Field(default_factory=dict, description="name -> YCSB properties")
+    databases: dict[str, DatabaseVariant] = Field(default_factory=dict, description="name -> adapter and options")
+    design: Design = Field(default_factory=Design)
+    timing: Timing = Field(default_factory=Timing)
+    meter: MeterChoice = Field(default_factory=MeterChoice)
+    analysis: Analysis = Field(default_factory=Analysis)
+
+    def digest(self) -> str:
+        """Identity of what is measured: SHA-256 over the model without the analysis section, hex."""
+        measured = self.model_dump(mode="json", exclude={"analysis", "question"})
+        return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
+
+    def database_options(self, name: str) -> tuple[str, dict[str, Level]]:
+        """Adapter of a database level and its options, option names without the adapter's prefix."""
+        variant = self.databases.get(name, DatabaseVariant())
+        options: dict[str, Level] = dict(variant.model_extra or {})
+        return variant.adapter or name, options
+
+
+def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
+    """Read and validate an experiment. overrides: `--set` words, KEY=VALUE with a dotted key and a TOML value.
+
+    Raises SpecError (file, line, key) or UsageError (a malformed override).
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpecError(path, None, None, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(path, None, None, f"is not UTF-8 text (byte {error.start})") from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+)", str(error))
+        raise SpecError(path, int(found[1]) if found else None, None, f"not valid TOML: {error}") from error
+    overridden = {_apply_override(data, word) for word in overrides}
+    lines = key_lines(text)
+
+    def fail(key: str, message: str) -> SpecError:
+        if any(key == o or key.startswith(o + ".") for o in overridden):
+            return SpecError("--set", None, key, message)
+        return SpecError(path, _line_of(lines, key), key, message)
+
+    try:
+        spec = Spec.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = _dotted(first["loc"])
+        raise fail(key, _words(first, data)) from None
+    for key, message in _complaints(spec):
+        raise fail(key, message)
+    return spec
+
+
+def _complaints(spec: Spec) -> list[tuple[str, str]]:
+    """What pydantic cannot know: names of settings, levels and responses. (dotted key, message) pairs."""
+    found: list[tuple[str, str]] = []
+    for table, entries in (("factors", spec.factors), ("fixed", {k: [v] for k, v in spec.fixed.items()})):
+        for name, levels in entries.items():
+            if name not in PROPERTIES and name not in SETTINGS and "." not in name:
+                known = [*PROPERTIES, *SETTINGS]
+                found.append((f"{table}.{name}", f"unknown {table.rstrip('s')} setting; {nearest(name, known)}"))
+            found += [(f"{table}.{name}", c) for level in levels if (c := complaint(name, level))]
+            if len({json.dumps(level) for level in levels}) < len(levels):
+                found.append((f"{table}.{name}", "the same level twice"))
+    found += [
+        (f"fixed.{n}", "is a factor already; a setting is either varied or fixed")
+        for n in spec.fixed
+        if n in spec.factors
+    ]
+    for workload, properties in spec.workloads.items():
+        for name, value in properties.items():
+            key = f"workloads.{workload}.{name}"
+            if name not in PROPERTIES:
+                found.append((key, f"unknown property; {nearest(name, PROPERTIES)}"))
+            elif c := complaint(name, value):
+                found.append((key, c))
+    found += _missing(spec)
+    found += [
+        ("analysis.responses", f"unknown response {name!r}; {nearest(name, RESPONSES)}")
+        for name in spec.analysis.responses
+        if name not in RESPONSES
+    ]
+    if spec.analysis.by is not None and spec.analysis.by not in spec.factors:
+        found.append(("analysis.by", f"{spec.analysis.by!r} is no factor; {nearest(spec.analysis.by, spec.factors)}"))
+    return found
+
+
+def _missing(spec: Spec) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for setting in ("database", "workload"):
+        if setting not in spec.factors and setting not in spec.fixed:
+            found.append(("factors", f"no {setting}: give {setting} as a factor, or fixed"))
+    workloads = spec.factors.get("workload", [spec.fixed.get("workload", "")])
+    found += [
+        (
+            "factors.workload",
+            f"workload {w!r} is described nowhere; add [workloads.{w}] or use {', '.join(CORE_WORKLOADS)}",
+        )
+        for w in workloads
+        if w and w not in spec.workloads and w not in CORE_WORKLOADS
+    ]
+    return found
+
+
+#: Workloads that every experiment may name without describing them (YCSB core, Cooper et al. 2010, Table 2).
+CORE_WORKLOADS: dict[str, dict[str, Level]] = {
+    "workloada": {"readproportion": 0.5, "updateproportion": 0.5, "requestdistribution": "zipfian"},
+    "workloadb": {"readproportion": 0.95, "updateproportion": 0.05, "requestdistribution": "zipfian"},
+    "workloadc": {"readproportion": 1.0, "updateproportion": 0.0, "requestdistribution": "zipfian"},
+    "workloadd": {
+        "readproportion": 0.95, "updateproportion": 0.0, "insertproportion": 0.05, "requestdistribution": "latest",
+    },
+    "workloade": {
+        "readproportion": 0.0, "updateproportion": 0.0, "scanproportion": 0.95, "insertproportion": 0.05,
+        "requestdistribution": "zipfian", "maxscanlength": 100, "scanlengthdistribution": "uniform",
+    },
+    "workloadf": {
+        "readproportion": 0.5, "updateproportion": 0.0, "readmodifywriteproportion": 0.5,
+        "requestdistribution": "zipfian",
+    },
+}  # fmt: skip
+
+
+def _apply_override(data: dict[str, Any], word: str) -> str:
+    """Set one dotted key from KEY=VALUE; returns the key."""
+    key, sep, value = word.partition("=")
+    if not sep or not key:
+        raise UsageError(f"--set {word}: expected KEY=VALUE, for example --set design.replications=3")
+    try:
+        parsed: Any = tomllib.loads(f"v = {value}")["v"]
+    except tomllib.TOMLDecodeError:
+        parsed = value
+    node = data
+    *parents, last = key.split(".")
+    if parents and parents[0] in ("factors", "fixed") and len(parents) > 1:  # an option name has a dot itself
+        parents, last = parents[:1], ".".join([*parents[1:], last])
+    for part in parents:
+        child = node.setdefault(part, {})
+        if not isinstance(child, dict):
+            raise UsageError(f"--set {word}: {part} is not a table")
+        node = child
+    node[last] = parsed
+    return key
+
+
+def key_lines(text: str) -> dict[str, int]:
+    """Where every key and table of a TOML text stands: dotted key -> line (1-based)."""
+    lines: dict[str, int] = {}
+    prefix: list[str] = []
+    quote: str | None = None  # inside a multi-line string
+    for number, line in enumerate(text.splitlines(), 1):
+        if quote:
+            quote = None if line.count(quote) % 2 else quote
+            continue
+        stripped = line.strip()
+        if header := re.match(r"^\[\[?\s*([^\]]+?)\s*\]\]?", stripped):
+            prefix = _split_key(header[1])
+            lines.setdefault(".".join(prefix), number)
+        elif pair := re.match(
+            r'^((?:"[^"]*"|\'[^\']*\'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|\'[^\']*\'|[A-Za-z0-9_-]+))*)\s*=', stripped
+        ):
+            lines.setdefault(".".join([*prefix, *_split_key(pair[1])]), number)
+        quote = next((q for q in ('"""', "'''") if stripped.count(q) % 2), None)
+    return lines
+
+
+def _split_key(key: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in re.findall(r'"[^"]*"|\'[^\']*\'|[^.\s]+', key)]
+
+
+def _line_of(lines: Mapping[str, int], key: str) -> int | None:
+    parts = key.split(".")
+    return next((lines[k] for n in range(len(parts), 0, -1) if (k := ".".join(parts[:n])) in lines), None)
+
+
+def _dotted(loc: Sequence[str | int]) -> str:
+    unions = {"str", "int", "float", "bool"}  # pydantic names the branch of a union; people do not
+    return ".".join(str(part) for part in loc if part not in unions and not isinstance(part, int))
+
+
+def _words(error: Any, data: Mapping[str, Any]) -> str:
+    """A pydantic error in the words of this house: what was expected, and the nearest known key."""
+    kind, loc = error["type"], error["loc"]
+    if kind == "extra_forbidden":
+        model: Any = Spec
+        for part in loc[:-1]:
+            model = model.model_fields[part].annotation
+        return f"unknown key; {nearest(str(loc[-1]), model.model_fields)}"
+    if kind == "missing":
+        return "is missing"
+    return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"

@@ -1,0 +1,470 @@
+"""The store: one SQLite file that holds experiments, runs, responses, events, traces and latency histograms.
+
+Invariants
+- A run is written in one transaction, whole or not at all: kill -9 loses at most the run under way.
+- Nothing stored is changed by a later run; a failed run keeps its cause.
+- A response that is missing has value NULL and a reason.
+
+Traces are blobs, one per channel and second: zlib of two arrays, the differences of t_ns (int64) and the values as
+IEEE 754 bits, each differenced to its neighbour (XOR), so that a missing sample (NaN) survives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgejoule.errors import StoreError, UsageError
+from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
+from edgejoule.meters.trace import Trace
+from edgejoule.plan import PlannedRun
+from edgejoule.spec import Level, Spec
+
+SCHEMA_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE experiments (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, question TEXT NOT NULL, spec_toml TEXT NOT NULL, spec_json TEXT NOT NULL,
+  spec_sha256 TEXT NOT NULL, seed INTEGER NOT NULL, created_realtime_ns INTEGER NOT NULL,
+  energy_words TEXT NOT NULL, energy_min_ratio REAL, environment_json TEXT NOT NULL);
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments(id), run_index INTEGER NOT NULL,
+  block INTEGER NOT NULL, status TEXT NOT NULL CHECK (status IN ('planned', 'finished', 'failed')), cause TEXT,
+  flags_json TEXT NOT NULL, started_realtime_ns INTEGER, settings_json TEXT NOT NULL,
+  active_start_ns INTEGER, active_end_ns INTEGER, settled_end_ns INTEGER, settled_complete INTEGER,
+  database_json TEXT, durability_json TEXT, meters_json TEXT NOT NULL,
+  UNIQUE (experiment_id, run_index));
+CREATE TABLE levels (
+  run_id INTEGER NOT NULL REFERENCES runs(id), position INTEGER NOT NULL, factor TEXT NOT NULL,
+  level_json TEXT NOT NULL,
+  PRIMARY KEY (run_id, factor)) WITHOUT ROWID;
+CREATE TABLE responses (
+  run_id INTEGER NOT NULL REFERENCES runs(id), name TEXT NOT NULL, value REAL, unit TEXT NOT NULL,
+  method TEXT NOT NULL CHECK (method IN ('measured', 'counted', 'modelled', 'timed')), uncertainty_k2 REAL,
+  missing_reason TEXT, CHECK ((value IS NULL) = (missing_reason IS NOT NULL)),
+  PRIMARY KEY (run_id, name)) WITHOUT ROWID;
+CREATE TABLE events (run_id INTEGER NOT NULL REFERENCES runs(id), monotonic_ns INTEGER NOT NULL, json TEXT NOT NULL);
+CREATE INDEX events_by_run ON events (run_id, monotonic_ns);
+CREATE TABLE traces (
+  run_id INTEGER NOT NULL REFERENCES runs(id), meter TEXT NOT NULL, channel TEXT NOT NULL, channel_json TEXT NOT NULL,
+  interval_s REAL NOT NULL, second INTEGER NOT NULL, samples INTEGER NOT NULL, zlib BLOB NOT NULL,
+  reasons_json TEXT NOT NULL,
+  PRIMARY KEY (run_id, meter, channel, second)) WITHOUT ROWID;
+CREATE TABLE latencies (
+  run_id INTEGER NOT NULL REFERENCES runs(id), operation TEXT NOT NULL, measure TEXT NOT NULL, hdr TEXT NOT NULL,
+  PRIMARY KEY (run_id, operation, measure)) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class ResponseValue:
+    """One answer of one run; see schemas/run-record.schema.json. uncertainty_k2: half width, same unit."""
+
+    name: str
+    value: float | None
+    unit: str
+    method: str
+    uncertainty_k2: float | None = None
+    missing_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The run's two intervals on CLOCK_MONOTONIC, ns. Both begin at active_start_ns."""
+
+    active_start_ns: int
+    active_end_ns: int
+    settled_end_ns: int
+    settled_complete: bool
+
+
+@dataclass(frozen=True)
+class Latency:
+    """A latency histogram: operation and measure as in the driver's events, hdr as Python's hdrhistogram decodes it."""
+
+    operation: str
+    measure: str
+    hdr: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run as stored. levels keep the order of the experiment's factors."""
+
+    run_index: int
+    block: int
+    levels: Mapping[str, Level]
+    status: str
+    cause: str | None = None
+    flags: tuple[str, ...] = ()
+    started_realtime_ns: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    responses: tuple[ResponseValue, ...] = ()
+    intervals: Intervals | None = None
+    database: Mapping[str, Any] | None = None
+    durability: Mapping[str, Any] | None = None
+    meters: tuple[Mapping[str, Any], ...] = ()
+    id: int | None = None
+
+    def value(self, name: str) -> float | None:
+        """The value of a response; None if missing."""
+        return next((r.value for r in self.responses if r.name == name), None)
+
+    def record(self, experiment: str) -> dict[str, Any]:
+        """The run as schemas/run-record.schema.json has it."""
+        return {
+            "schema_version": 1,
+            "experiment": experiment,
+            "run_index": self.run_index,
+            "block": self.block,
+            "levels": dict(self.levels),
+            "status": self.status,
+            "cause": self.cause,
+            "flags": list(self.flags),
+            "started_realtime_ns": self.started_realtime_ns,
+            "responses": [asdict(r) for r in self.responses],
+            "intervals": asdict(self.intervals) if self.intervals else None,
+            "database": self.database,
+            "durability": self.durability,
+            "meters": list(self.meters),
+        }
+
+
+@dataclass(frozen=True)
+class RunData:
+    """What a run leaves beside its record: driver events (as dicts), power traces, latency histograms."""
+
+    events: Sequence[Mapping[str, Any]] = ()
+    traces: Sequence[Trace] = ()
+    latencies: Sequence[Latency] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment as stored.
+
+    energy_words: the sentence that says which energy is measured, counted or modelled.
+    energy_min_ratio: for modelled joules, the smallest ratio of two means that exceeds the model's prediction interval;
+    None for measured and counted ones.
+    """
+
+    id: int
+    name: str
+    question: str
+    spec: Spec
+    spec_toml: str
+    seed: int
+    created_realtime_ns: int
+    energy_words: str
+    energy_min_ratio: float | None
+    environment: Mapping[str, Any]
+    counts: Mapping[str, int]  # status -> runs
+
+    @property
+    def finished(self) -> bool:
+        """No run is left to do."""
+        return self.counts.get("planned", 0) == 0
+
+
+class Store:
+    """Open with Store.open. One writer at a time; readers do not disturb it. Used by one thread."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._db = connection
+        self.path = path
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = False) -> Store:
+        """Open a store; with create, make it (and its folder) if absent. Raises StoreError."""
+        try:
+            if create:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            elif not path.is_file():
+                raise StoreError(f"{path}: no store here; `edgejoule run` makes one, --store PATH names another")
+            uri = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+            connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
+            connection.row_factory = sqlite3.Row
+            connection.executescript(
+                "PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+            )
+            cls._migrate(connection, path)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be opened: {error.strerror}") from error
+        except sqlite3.Error as error:
+            raise StoreError(f"{path}: cannot be opened as a store: {error}") from error
+        return cls(connection, path)
+
+    @staticmethod
+    def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if version == 0 and tables == 0:
+            connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+        elif version != SCHEMA_VERSION:
+            raise StoreError(f"{path}: store format {version}, this edgejoule reads {SCHEMA_VERSION}")
+
+    def close(self) -> None:
+        """May be called twice."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._rollback()
+            raise StoreError(f"{self.path}: cannot be written, nothing was changed: {error}") from error
+        except BaseException:
+            self._rollback()
+            raise
+
+    def _rollback(self) -> None:
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    # Writing
+
+    def create_experiment(
+        self,
+        spec: Spec,
+        spec_toml: str,
+        plan: Sequence[PlannedRun],
+        *,
+        energy_words: str,
+        energy_min_ratio: float | None,
+        environment: Mapping[str, Any],
+    ) -> int:
+        """Store an experiment with all its planned runs; returns its id. Raises StoreError."""
+        with self._transaction():
+            cursor = self._db.execute(
+                "INSERT INTO experiments (name, question, spec_toml, spec_json, spec_sha256, seed, created_realtime_ns,"
+                " energy_words, energy_min_ratio, environment_json) VALUES (?,?,?,?,?,?,?,?,?,?)",
+                (
+                    spec.name, spec.question, spec_toml, spec.model_dump_json(), spec.digest(), spec.design.seed,
+                    time.time_ns(), energy_words, energy_min_ratio, json.dumps(environment),
+                ),
+            )  # fmt: skip
+            experiment_id = int(cursor.lastrowid or 0)
+            for planned in plan:
+                row = self._db.execute(
+                    "INSERT INTO runs (experiment_id, run_index, block, status, flags_json, settings_json, meters_json)"
+                    " VALUES (?,?,?,'planned','[]',?,'[]')",
+                    (experiment_id, planned.index, planned.block, json.dumps(_settings(planned))),
+                )
+                self._db.executemany(
+                    "INSERT INTO levels VALUES (?,?,?,?)",
+                    [(row.lastrowid, i, f, json.dumps(v)) for i, (f, v) in enumerate(planned.levels.items())],
+                )
+        return experiment_id
+
+    def record(self, experiment_id: int, run: Run, data: RunData) -> None:
+        """Store what a planned run gave, finished or failed, in one transaction. Raises StoreError."""
+        i = run.intervals
+        with self._transaction():
+            row = self._db.execute(
+                "SELECT id, status FROM runs WHERE experiment_id = ? AND run_index = ?", (experiment_id, run.run_index)
+            ).fetchone()
+            if row is None or row["status"] == "finished":
+                raise StoreError(
+                    f"{self.path}: run {run.run_index} of experiment {experiment_id} is not waiting for a result"
+                )
+            run_id = int(row["id"])
+            for table in ("responses", "events", "traces", "latencies"):  # of an earlier failed try
+                self._db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
+            self._db.execute(
+                "UPDATE runs SET status=?, cause=?, flags_json=?, started_realtime_ns=?, active_start_ns=?,"
+                " active_end_ns=?, settled_end_ns=?, settled_complete=?, database_json=?, durability_json=?,"
+                " meters_json=? WHERE id=?",
+                (
+                    run.status, run.cause, json.dumps(run.flags), run.started_realtime_ns,
+                    i and i.active_start_ns, i and i.active_end_ns, i and i.settled_end_ns, i and i.settled_complete,
+                    json.dumps(run.database) if run.database else None,
+                    json.dumps(run.durability) if run.durability else None, json.dumps(run.meters), run_id,
+                ),
+            )  # fmt: skip
+            self._db.executemany(
+                "INSERT INTO responses VALUES (?,?,?,?,?,?,?)",
+                [
+                    (run_id, r.name, r.value, r.unit, r.method, r.uncertainty_k2, r.missing_reason)
+                    for r in run.responses
+                ],
+            )
+            self._db.executemany(
+                "INSERT INTO events VALUES (?,?,?)", [(run_id, e["monotonic_ns"], json.dumps(e)) for e in data.events]
+            )
+            self._db.executemany(
+                "INSERT INTO latencies VALUES (?,?,?,?)",
+                [(run_id, h.operation, h.measure, h.hdr) for h in data.latencies],
+            )
+            for trace in data.traces:
+                self._insert_trace(run_id, trace)
+
+    def _insert_trace(self, run_id: int, trace: Trace) -> None:
+        seconds = trace.t_ns // 1_000_000_000
+        starts = np.flatnonzero(np.diff(seconds, prepend=-1))
+        ends = np.append(starts[1:], len(seconds))
+        channel = trace.channel
+        for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
+            reasons = {i - a: reason for i, reason in trace.reasons.items() if a <= i < b}
+            self._db.execute(
+                "INSERT INTO traces VALUES (?,?,?,?,?,?,?,?,?)",
+                (
+                    run_id, channel.meter, channel.name, json.dumps(asdict(channel)), trace.interval_s,
+                    int(seconds[a]), b - a, pack_samples(trace.t_ns[a:b], trace.value[a:b]), json.dumps(reasons),
+                ),
+            )  # fmt: skip
+
+    # Reading
+
+    def experiments(self) -> list[Experiment]:
+        """All experiments, the oldest first."""
+        return [self._experiment(row) for row in self._db.execute("SELECT * FROM experiments ORDER BY id")]
+
+    def find(self, which: str = "latest") -> Experiment:
+        """An experiment by id, by name (its latest), or `latest`. Raises UsageError if there is none."""
+        found = self.experiments()
+        if not found:
+            raise UsageError(f"{self.path}: holds no experiment yet; `edgejoule run SPEC` makes one")
+        if which != "latest":
+            known = [e.name for e in found]
+            found = [e for e in found if str(e.id) == which or e.name == which]
+            if not found:
+                raise UsageError(f"{self.path}: no experiment {which!r}; there are: {', '.join(sorted(set(known)))}")
+        return found[-1]
+
+    def unfinished(self, spec: Spec) -> Experiment | None:
+        """The latest experiment with this measured spec that has runs left to do."""
+        row = self._db.execute(
+            "SELECT * FROM experiments WHERE spec_sha256 = ? ORDER BY id DESC LIMIT 1", (spec.digest(),)
+        ).fetchone()
+        found = self._experiment(row) if row else None
+        return found if found and (not found.finished or found.counts.get("failed")) else None
+
+    def _experiment(self, row: sqlite3.Row) -> Experiment:
+        counts = self._db.execute("SELECT status, count(*) FROM runs WHERE experiment_id = ? GROUP BY 1", (row["id"],))
+        return Experiment(
+            id=row["id"],
+            name=row["name"],
+            question=row["question"],
+            spec=Spec.model_validate_json(row["spec_json"]),
+            spec_toml=row["spec_toml"],
+            seed=row["seed"],
+            created_realtime_ns=row["created_realtime_ns"],
+            energy_words=row["energy_words"],
+            energy_min_ratio=row["energy_min_ratio"],
+            environment=json.loads(row["environment_json"]),
+            counts=dict(counts.fetchall()),
+        )
+
+    def runs(self, experiment_id: int) -> list[Run]:
+        """All runs in the plan's order, without traces, events and histograms."""
+        rows = self._db.execute("SELECT * FROM runs WHERE experiment_id = ? ORDER BY run_index", (experiment_id,))
+        return [self._run(row) for row in rows.fetchall()]
+
+    def _run(self, row: sqlite3.Row) -> Run:
+        levels = self._db.execute(
+            "SELECT factor, level_json FROM levels WHERE run_id = ? ORDER BY position", (row["id"],)
+        )
+        responses = self._db.execute(
+            "SELECT name, value, unit, method, uncertainty_k2, missing_reason FROM responses WHERE run_id = ?",
+            (row["id"],),
+        )
+        intervals = None
+        if row["active_start_ns"] is not None:
+            intervals = Intervals(
+                row["active_start_ns"], row["active_end_ns"], row["settled_end_ns"], bool(row["settled_complete"])
+            )
+        return Run(
+            id=row["id"],
+            run_index=row["run_index"],
+            block=row["block"],
+            levels={r["factor"]: json.loads(r["level_json"]) for r in levels},
+            status=row["status"],
+            cause=row["cause"],
+            flags=tuple(json.loads(row["flags_json"])),
+            started_realtime_ns=row["started_realtime_ns"],
+            settings=json.loads(row["settings_json"]),
+            responses=tuple(ResponseValue(*r) for r in responses),
+            intervals=intervals,
+            database=json.loads(row["database_json"]) if row["database_json"] else None,
+            durability=json.loads(row["durability_json"]) if row["durability_json"] else None,
+            meters=tuple(json.loads(row["meters_json"])),
+        )
+
+    def data(self, run: Run) -> RunData:
+        """Events, traces and histograms of a stored run."""
+        events = self._db.execute("SELECT json FROM events WHERE run_id = ? ORDER BY monotonic_ns, rowid", (run.id,))
+        latencies = self._db.execute("SELECT operation, measure, hdr FROM latencies WHERE run_id = ?", (run.id,))
+        return RunData(
+            events=[json.loads(e[0]) for e in events],
+            traces=self._traces(run),
+            latencies=[Latency(*row) for row in latencies],
+        )
+
+    def _traces(self, run: Run) -> list[Trace]:
+        rows = self._db.execute(
+            "SELECT channel_json, interval_s, samples, zlib, reasons_json FROM traces WHERE run_id = ?"
+            " ORDER BY meter, channel, second",
+            (run.id,),
+        )
+        found: list[Trace] = []
+        for key, seconds in itertools.groupby(rows, lambda row: (row["channel_json"], row["interval_s"])):
+            t_ns, value, reasons = [np.empty(0, np.int64)], [np.empty(0, np.float64)], dict[int, str]()
+            for row in seconds:
+                offset = sum(map(len, t_ns))
+                t, v = unpack_samples(row["zlib"], row["samples"])
+                t_ns.append(t)
+                value.append(v)
+                reasons |= {offset + int(i): reason for i, reason in json.loads(row["reasons_json"]).items()}
+            found.append(
+                Trace(_channel(json.loads(key[0])), np.concatenate(t_ns), np.concatenate(value), key[1], reasons)
+            )
+        return found
+
+
+def pack_samples(t_ns: npt.NDArray[np.int64], value: npt.NDArray[np.float64]) -> bytes:
+    """Samples of one second as a blob: see the module's head."""
+    bits = value.astype("<f8").view("<u8")
+    bits = bits ^ np.concatenate([np.zeros(1, "<u8"), bits[:-1]])
+    return zlib.compress(np.diff(t_ns, prepend=0).astype("<i8").tobytes() + bits.tobytes())
+
+
+def unpack_samples(blob: bytes, samples: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The inverse of pack_samples. Raises StoreError on a blob that does not hold that many samples."""
+    raw = zlib.decompress(blob)
+    if len(raw) != 16 * samples:
+        raise StoreError(f"a trace blob holds {len(raw)} bytes where {samples} samples need {16 * samples}")
+    t_ns = np.cumsum(np.frombuffer(raw[: 8 * samples], "<i8"))
+    bits = np.bitwise_xor.accumulate(np.frombuffer(raw[8 * samples :], "<u8"))
+    return t_ns.astype(np.int64), bits.view("<f8").astype(np.float64)
+
+
+def _settings(planned: PlannedRun) -> dict[str, Any]:
+    """Everything a run is told apart from its levels, as stored."""
+    bare = replace(planned, levels={})
+    return {k: v for k, v in asdict(bare).items() if k not in ("levels", "index", "block")}
+
+
+def _channel(data: dict[str, Any]) -> Channel:
+    kinds: dict[str, Callable[[Any], Any]] = {"domain": Domain, "kind": ValueKind, "method": Method, "clock": Clock}
+    fields: dict[str, Any] = {k: kinds[k](v) if k in kinds else v for k, v in data.items()}
+    return Channel(**fields)
