@@ -1,0 +1,98 @@
+"""Fetch the report's JavaScript (uPlot) with npm into the package, checked against web-assets.json.
+
+Usage: python fetch_web_assets.py. Does nothing when the files are there already. Without npm, or when npm cannot fetch,
+it says so and succeeds: reports then show power traces as static pictures. A file with another checksum than the
+listed one is an error (exit 1), and nothing is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+FALLBACK = "reports will show power traces as static pictures, not zoomable ones"
+TIMEOUT_S = 120
+
+
+def main(manifest: Path = HERE / "web-assets.json") -> int:
+    """Fetch every asset the manifest lists; returns the exit code."""
+    assets: dict[str, dict[str, Any]] = json.loads(manifest.read_text(encoding="utf-8"))
+    return max(_fetch(asset, manifest.parent / asset["folder"]) for asset in assets.values())
+
+
+def _fetch(asset: dict[str, Any], folder: Path) -> int:
+    package, wanted = asset["package"], asset["files"]
+    if all(_has(folder / name, file["sha256"]) for name, file in wanted.items()):
+        print(f"{package}: present")
+        return 0
+    npm = shutil.which("npm")
+    if npm is None:
+        print(f"{package}: npm is not installed; {FALLBACK}")
+        return 0
+    with tempfile.TemporaryDirectory() as scratch:
+        problem = _pack(npm, package, Path(scratch))
+        if problem:
+            print(f"{package}: npm could not fetch it ({problem}); {FALLBACK}")
+            return 0
+        files = _unpack(next(Path(scratch).glob("*.tgz")), {name: file["from"] for name, file in wanted.items()})
+    wrong = [f["from"] for name, f in wanted.items() if name not in files or _sha256(files[name]) != f["sha256"]]
+    if wrong:
+        print(f"{package}: {', '.join(wrong)} is not the file web-assets.json lists (SHA-256); nothing written")
+        return 1
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    print(f"{package}: {len(files)} files, checksums right")
+    return 0
+
+
+def _pack(npm: str, package: str, scratch: Path) -> str | None:
+    """Download the package's archive; returns the problem, None if there is none."""
+    try:
+        done = subprocess.run(
+            [npm, "pack", package, "--silent"],
+            cwd=scratch,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {TIMEOUT_S} s"
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        return lines[0] if lines else f"exit code {done.returncode}"
+    return None if any(scratch.glob("*.tgz")) else "it left no archive"
+
+
+def _unpack(archive: Path, sources: dict[str, str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    with tarfile.open(archive) as tar:
+        for name, source in sources.items():
+            try:
+                member = tar.extractfile(f"package/{source}")
+            except KeyError:
+                continue
+            if member is not None:
+                found[name] = member.read()
+    return found
+
+
+def _has(path: Path, digest: str) -> bool:
+    return path.is_file() and _sha256(path.read_bytes()) == digest
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
