@@ -133,10 +133,15 @@ class Database {
   // Throws DatabaseError.
   [[nodiscard]] virtual std::unique_ptr<Session> session() = 0;
 
-  // Everything acknowledged so far is on stable storage when this returns ok.
+  // Everything acknowledged so far is on stable storage when this returns ok; what went wrong is in flush_error().
   virtual Status flush() = 0;
 
-  // Waits until flushed, synced and background work is idle, as the database itself reports, at most timeout_ns.
+  // The last error of flush, in the database's own words; empty when there was none.
+  [[nodiscard]] virtual std::string flush_error() const { return {}; }
+
+  // Pays every debt of the run, at most timeout_ns long: all that was acknowledged is on stable storage where the
+  // database keeps it for good (tables, main file), no log is left to replay, no background work is under way or
+  // pending, as the database itself reports. The same meaning in every adapter; a failure is told in `how`.
   [[nodiscard]] virtual Settled settle(std::uint64_t timeout_ns) = 0;
 
   [[nodiscard]] virtual std::string version() const = 0;  // as the library says at run time
@@ -170,6 +175,14 @@ struct AdapterInfo {
 
 // All adapters built in, in alphabetical order. A further adapter is one line in registry.cc.
 [[nodiscard]] const std::vector<AdapterInfo>& adapters();
+
+// An adapter that is not built in because its library was absent when the driver was configured.
+struct LeftOutAdapter {
+  std::string name;
+  std::string install;  // what to install, then build anew
+};
+
+[[nodiscard]] const std::vector<LeftOutAdapter>& left_out_adapters();
 
 // nullptr when there is none of that name.
 [[nodiscard]] const AdapterInfo* find_adapter(std::string_view name);
