@@ -43,6 +43,8 @@ class ValueKind(StrEnum):
 
 
 class Clock(StrEnum):
+    """Whose clock a time is on."""
+
     HOST_MONOTONIC = "host_monotonic"
     DEVICE = "device"
 
@@ -75,6 +77,7 @@ class Channel:
 
     @property
     def unit(self) -> str:
+        """J for a running total, W for power."""
         return "J" if self.kind is ValueKind.ACCUMULATOR else "W"
 
 

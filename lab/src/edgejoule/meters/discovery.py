@@ -1,0 +1,119 @@
+"""Which meters there are, which can be used here, and which one a study takes.
+
+Plug-ins are entry points of the group `edgejoule.meters`. The order is wall or board measured, then rail, then
+counted, then modelled. A plug-in that fails to load or to probe is listed with its error; it never stops the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from edgejoule.errors import MeterError, UsageError
+from edgejoule.meters.base import Availability, Domain, Meter, Method
+
+GROUP = "edgejoule.meters"
+_RANK = {Method.MEASURED: 0, Method.COUNTED: 2, Method.MODELLED: 3}
+_RANK_RAIL = 1
+_RANK_BROKEN = 4
+
+Options = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A plug-in and whether it can be used here. meter is None when it could not even be loaded."""
+
+    name: str
+    meter: Meter | None
+    availability: Availability
+
+    @property
+    def rank(self) -> int:
+        """Place in the order of trust, 0 first."""
+        if self.meter is None:
+            return _RANK_BROKEN
+        rail = self.meter.method is Method.MEASURED and self.meter.domain not in (Domain.WALL, Domain.BOARD)
+        return _RANK_RAIL if rail else _RANK[self.meter.method]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The meter a study takes, and those that would have come before it with the reason for each refusal."""
+
+    meter: Meter
+    availability: Availability
+    refused: tuple[Candidate, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The first line of a study: which energy this is, why no better one, and the shortest way to one."""
+        meter = self.meter
+        text = f"Energy here is {meter.method.value.upper()}: {meter.describe()}."
+        for candidate in self.refused:
+            text += f" No {candidate.name}: {candidate.availability.reason}."
+        if meter.method is not Method.MEASURED:
+            text += f" Shortest way to a {_better_than(meter.method)} figure: {self._shortest_way()}."
+        return text
+
+    def _shortest_way(self) -> str:
+        fixes = [candidate.availability.fix for candidate in self.refused if candidate.availability.fix]
+        return fixes[0] if fixes else "a power meter in the board's supply, as a plug-in (see the guide to meters)"
+
+
+def discover(
+    prefer: str | Sequence[str] | None = None,
+    options: Options | None = None,
+    plugins: Iterable[EntryPoint] | None = None,
+) -> list[Candidate]:
+    """All plug-ins in the order in which they would be taken, preferred names first.
+
+    options: name of a plug-in -> keyword arguments for it, for example {"board-profile": {"profile": "..."}}.
+    plugins: instead of the installed ones. Raises UsageError for an unknown name in prefer or options.
+    """
+    found = list(entry_points(group=GROUP) if plugins is None else plugins)
+    wanted = [prefer] if isinstance(prefer, str) else list(prefer or ())
+    known = sorted(plugin.name for plugin in found)
+    for name in (*wanted, *(options or {})):
+        if name not in known:
+            raise UsageError(f"no meter is called {name!r}; known: {', '.join(known) or 'none'}")
+    candidates = [_candidate(plugin, (options or {}).get(plugin.name, {})) for plugin in found]
+    places = {name: place for place, name in enumerate(wanted)}
+    return sorted(candidates, key=lambda x: (places.get(x.name, len(places)), x.rank, x.name))
+
+
+def choose(
+    prefer: str | Sequence[str] | None = None,
+    options: Options | None = None,
+    plugins: Iterable[EntryPoint] | None = None,
+) -> Choice:
+    """The first usable meter in the order of discover(). Not opened yet.
+
+    A preferred meter that cannot be used is passed over and listed in `refused`. Raises MeterError with every reason
+    when no meter can be used.
+    """
+    candidates = discover(prefer, options, plugins)
+    for place, candidate in enumerate(candidates):
+        if candidate.meter is not None and candidate.availability.available:
+            return Choice(candidate.meter, candidate.availability, tuple(candidates[:place]))
+    reasons = "; ".join(f"{x.name}: {x.availability.reason}" for x in candidates) or "no meter plug-in is installed"
+    raise MeterError(f"no meter can be used here. {reasons}")
+
+
+def _better_than(method: Method) -> str:
+    return "measured or counted" if method is Method.MODELLED else "measured"
+
+
+def _candidate(plugin: EntryPoint, options: Mapping[str, Any]) -> Candidate:
+    try:
+        meter = plugin.load()(**options)
+        if not isinstance(meter, Meter):
+            return Candidate(plugin.name, None, Availability(False, f"{plugin.value} does not follow the contract"))
+        return Candidate(plugin.name, meter, meter.probe())
+    except UsageError:
+        raise  # the user's own option is wrong, not the plug-in
+    except Exception as error:  # noqa: BLE001 - foreign code at import and probe: told in the list, never fatal
+        cause = f"the plug-in failed: {type(error).__name__}: {error}"
+        return Candidate(plugin.name, None, Availability(False, cause))

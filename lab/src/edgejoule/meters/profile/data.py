@@ -1,0 +1,149 @@
+"""Board profiles as data files: what a board draws at which CPU utilisation, and who says so.
+
+A profile is TOML, checked on reading: unknown keys, a table that does not rise, a figure without a source are refused
+with file and key. `boards/` has those that come with the package; a path names one of your own.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from edgejoule.errors import UsageError
+
+BOARDS = Path(__file__).parent / "boards"
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(_Strict):
+    """Where a figure was found. nominal: a vendor's figure that nobody here has seen measured."""
+
+    title: Text
+    where: Text
+    measured: Text
+    nominal: bool = False
+
+
+class CpuPoint(_Strict):
+    """Power at one utilisation. utilisation: busy share of all CPUs. derivation: from the source's words to W."""
+
+    utilisation: Share
+    power_w: Positive
+    source: Text
+    derivation: Text
+
+
+class Traffic(_Strict):
+    """Energy per byte moved, on top of the CPU table."""
+
+    read_j_per_byte: Annotated[float, Field(ge=0)]
+    write_j_per_byte: Annotated[float, Field(ge=0)]
+    source: Text
+    derivation: Text
+
+
+class Profile(_Strict):
+    """One board. See README.md for the meaning of each key.
+
+    scale: `board`, power of the whole board; `per_cpu`, power per logical CPU, multiplied by their number.
+    prediction_interval_rel: half width at k=2, relative to the modelled energy.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+    board: Text
+    device_tree_models: tuple[Text, ...] = ()
+    machines: tuple[Text, ...] = ()
+    scale: Literal["board", "per_cpu"] = "board"
+    valid: Text
+    prediction_interval_rel: Annotated[float, Field(gt=0, le=2)]
+    prediction_interval_reason: Text
+    not_modelled: Text
+    cpu: Annotated[tuple[CpuPoint, ...], Field(min_length=2)]
+    storage: Traffic | None = None
+    network: Traffic | None = None
+    sources: Annotated[dict[str, Source], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        use = [point.utilisation for point in self.cpu]
+        power = [point.power_w for point in self.cpu]
+        if use[0] != 0 or use[-1] != 1 or any(a >= b for a, b in pairwise(use)):
+            raise ValueError(f"cpu: utilisation must rise strictly from 0 to 1, found {use}")
+        if any(a > b for a, b in pairwise(power)):
+            raise ValueError(f"cpu: power_w must not fall as utilisation rises, found {power}")
+        for figure in (*self.cpu, self.storage, self.network):
+            if figure is not None and figure.source not in self.sources:
+                raise ValueError(f"source {figure.source!r} is not among the sources ({', '.join(self.sources)})")
+        return self
+
+    @property
+    def nominal(self) -> bool:
+        """Whether any figure of the CPU table is a vendor's nominal one."""
+        return any(self.sources[point.source].nominal for point in self.cpu)
+
+    def power_w(self, utilisation: float, cpus: int) -> float:
+        """Power at a utilisation of all CPUs (0 to 1, clipped), linear between the table's points."""
+        use = [point.utilisation for point in self.cpu]
+        power = [point.power_w for point in self.cpu]
+        return float(np.interp(utilisation, use, power)) * (cpus if self.scale == "per_cpu" else 1)
+
+
+def load_profile(path: Path) -> Profile:
+    """Read one profile. Raises UsageError naming file, key and what was expected."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: the profile cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+    try:
+        return Profile.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        expected = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{path}: {f'{key}: ' if key else ''}{expected}") from error
+
+
+def all_profiles() -> list[Profile]:
+    """The profiles that come with the package, by name."""
+    return [load_profile(path) for path in sorted(BOARDS.glob("*.toml"))]
+
+
+def named_profile(name_or_path: str | Path) -> Profile:
+    """A profile by name or, when it names a file (`.toml`), by path. Raises UsageError."""
+    if str(name_or_path).endswith(".toml"):
+        return load_profile(Path(name_or_path))
+    known = sorted(path.stem for path in BOARDS.glob("*.toml"))
+    if str(name_or_path) not in known:
+        raise UsageError(f"no profile is called {str(name_or_path)!r}; known: {', '.join(known)}, or a .toml file")
+    return load_profile(BOARDS / f"{name_or_path}.toml")
+
+
+def detected_profile(device_tree_model: str | None, machine: str) -> Profile | None:
+    """The profile for a device tree's model, else for a machine type (`x86_64`); None when no profile fits.
+
+    The longest matching beginning wins: a 3 Model B Plus is not a 3 Model B.
+    """
+    profiles = all_profiles()
+    if device_tree_model is not None:
+        fits = [
+            (len(start), profile)
+            for profile in profiles
+            for start in profile.device_tree_models
+            if device_tree_model.startswith(start)
+        ]
+        return max(fits, key=lambda fit: fit[0])[1] if fits else None
+    return next((profile for profile in profiles if machine in profile.machines), None)

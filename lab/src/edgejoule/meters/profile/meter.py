@@ -1,0 +1,152 @@
+"""The modelled meter: energy from a board's profile and what the machine used.
+
+The channel is an accumulator, J since open(). Each poll adds the table's power at the utilisation since the poll
+before. Utilisation comes from cumulative totals, so the 10 ms steps of /proc/stat shift energy between neighbouring
+polls but do not add up; a failed poll loses nothing, the next one covers its time.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from edgejoule.errors import MeterError
+from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
+from edgejoule.meters.profile.data import Profile, detected_profile, named_profile
+from edgejoule.meters.profile.usage import TICK_S, ReadText, Usage, UsageReader, read_text
+
+CHANNEL = "board"
+
+
+class BoardProfile:
+    """Modelled power of this board.
+
+    profile: a profile's name or a .toml file, None to detect the board. proc, sys, machine, read and clock_ns are the
+    transport. devices: block devices to count, None for all physical ones.
+    """
+
+    name = "board-profile"
+    method = Method.MODELLED
+    domain = Domain.BOARD
+    poll_interval_s = 0.05
+
+    def __init__(
+        self,
+        profile: str | Path | None = None,
+        proc: Path = Path("/proc"),
+        sys: Path = Path("/sys"),
+        machine: str | None = None,
+        devices: Sequence[str] | None = None,
+        read: ReadText = read_text,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._proc = proc
+        self._read = read
+        self._clock_ns = clock_ns
+        self._machine = platform.machine() if machine is None else machine
+        self._model = self._device_tree_model()
+        self.profile = named_profile(profile) if profile is not None else detected_profile(self._model, self._machine)
+        self._usage = UsageReader(
+            proc,
+            sys,
+            read,
+            with_storage=self.profile is not None and self.profile.storage is not None,
+            with_network=self.profile is not None and self.profile.network is not None,
+            devices=None if devices is None else tuple(devices),
+        )
+        self._before: tuple[int, Usage] | None = None
+        self._energy_j = 0.0
+
+    def probe(self) -> Availability:
+        """Available when the board has a profile and /proc/stat can be read."""
+        if self.profile is None:
+            board = self._model or f"machine type {self._machine}"
+            return Availability(False, f"no profile for this board ({board})", "name one: profile = NAME or FILE.toml")
+        try:
+            self._usage.now()
+        except (OSError, ValueError) as error:
+            return Availability(False, f"utilisation cannot be read: {error}")
+        return Availability(True, f"profile {self.profile.name}: {self.profile.board}")
+
+    def describe(self) -> str:
+        """Which profile, and how far off it may be."""
+        if self.profile is None:
+            return "board power from utilisation, by a profile of the board"
+        nominal = ", vendor-nominal figures" if self.profile.nominal else ""
+        interval = f"{self.profile.prediction_interval_rel:.0%}"
+        return f"power of {self.profile.board} from CPU utilisation by a profile, ±{interval} at k=2{nominal}"
+
+    def channels(self) -> Sequence[Channel]:
+        """One accumulator for the whole board."""
+        profile = self._opened_profile()
+        cpus = self._before[1].cpus if self._before is not None else 1
+        step_w = profile.power_w(1.0, cpus) - profile.power_w(0.0, cpus)
+        return [
+            Channel(
+                meter=self.name,
+                name=CHANNEL,
+                domain=self.domain,
+                kind=ValueKind.ACCUMULATOR,
+                method=self.method,
+                gain_rel=0.0,
+                offset_w=0.0,
+                resolution=step_w / cpus * TICK_S,
+                model_rel=profile.prediction_interval_rel / 2,
+            )
+        ]
+
+    def open(self) -> None:
+        """Start counting at 0 J. Raises MeterError when the board has no profile or /proc cannot be read."""
+        availability = self.probe()
+        if not availability.available:
+            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self._before = (self._clock_ns(), self._usage.now())
+        self._energy_j = 0.0
+
+    def poll(self) -> Sequence[Sample]:
+        """The energy so far. A failed read is a missing sample."""
+        profile = self._opened_profile()
+        assert self._before is not None, "a meter is opened before it is polled"
+        try:
+            now_ns, usage = self._clock_ns(), self._usage.now()
+        except (OSError, ValueError) as error:
+            return [Sample(CHANNEL, self._clock_ns(), None, str(error))]
+        before_ns, before = self._before
+        self._energy_j += _step_j(profile, before, usage, (now_ns - before_ns) / 1e9)
+        self._before = (now_ns, usage)
+        return [Sample(CHANNEL, now_ns, self._energy_j)]
+
+    def close(self) -> None:
+        """Nothing is held open."""
+        self._before = None
+
+    def _opened_profile(self) -> Profile:
+        if self.profile is None:
+            raise MeterError(f"{self.name}: {self.probe().reason}")
+        return self.profile
+
+    def _device_tree_model(self) -> str | None:
+        try:
+            return self._read(self._proc / "device-tree" / "model").rstrip("\0\n") or None
+        except (OSError, ValueError):
+            return None
+
+
+def utilisation(before: Usage, now: Usage, elapsed_s: float) -> float:
+    """Busy share of all CPUs between two readings, 0 to 1."""
+    available_s = elapsed_s * now.cpus
+    idle_s = now.idle_s - before.idle_s
+    return min(1.0, max(0.0, 1 - idle_s / available_s)) if available_s > 0 else 0.0
+
+
+def _step_j(profile: Profile, before: Usage, now: Usage, elapsed_s: float) -> float:
+    energy_j = profile.power_w(utilisation(before, now, elapsed_s), now.cpus) * elapsed_s
+    if profile.storage is not None:
+        energy_j += (now.storage_read_bytes - before.storage_read_bytes) * profile.storage.read_j_per_byte
+        energy_j += (now.storage_write_bytes - before.storage_write_bytes) * profile.storage.write_j_per_byte
+    if profile.network is not None:
+        energy_j += (now.network_read_bytes - before.network_read_bytes) * profile.network.read_j_per_byte
+        energy_j += (now.network_write_bytes - before.network_write_bytes) * profile.network.write_j_per_byte
+    return energy_j

@@ -1,0 +1,140 @@
+"""The meter over RAPL's powercap counters.
+
+Values are the counters' running totals in J, as read; wraps are undone in `edgejoule.energy`, which knows the time
+between readings. A failed reading is a missing sample with its reason.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from edgejoule.errors import MeterError
+from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
+from edgejoule.meters.rapl.zones import ReadText, Zone, find_zones, read_text
+
+GAIN_REL = 0.05  # no vendor states an accuracy: see README.md
+POWER_W_MAX = 1000.0  # above what one socket can draw; tells a wrap from a reset
+
+_PERMISSION_FIX = (
+    "run as root, or allow reading until the next boot: sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj "
+    "/sys/class/powercap/intel-rapl:*:*/energy_uj (lasting: the udev rule in the meter's README)"
+)
+
+
+class Rapl:
+    """RAPL counters below `root`. `read` and `clock_ns` are the transport, `cpuinfo` tells a virtual machine."""
+
+    name = "rapl"
+    method = Method.COUNTED
+    domain = Domain.PACKAGE
+    poll_interval_s = 0.05
+
+    def __init__(
+        self,
+        root: Path = Path("/sys/class/powercap"),
+        cpuinfo: Path = Path("/proc/cpuinfo"),
+        read: ReadText = read_text,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._root = root
+        self._cpuinfo = cpuinfo
+        self._read = read
+        self._clock_ns = clock_ns
+        self._zones: list[Zone] = []
+
+    def probe(self) -> Availability:
+        """Available when at least one package counter can be read."""
+        try:
+            zones = find_zones(self._root, self._read)
+        except (OSError, ValueError) as error:
+            return self._declined(error)
+        if not any(zone.domain is self.domain for zone in zones):
+            return Availability(False, f"no RAPL package counter in {self._root}{self._why_hidden()}", self._tree_fix())
+        try:
+            for zone in zones:
+                _read_uj(zone, self._read)
+        except PermissionError:
+            return Availability(False, f"no permission to read {zone.energy_path}", _PERMISSION_FIX)
+        except (OSError, ValueError) as error:
+            return Availability(False, f"{zone.energy_path} cannot be read: {error}")
+        return Availability(True, f"counters {', '.join(zone.name for zone in zones)} in {self._root}")
+
+    def describe(self) -> str:
+        """What is counted and how well."""
+        return f"the processor packages' own energy counters (RAPL, ±{2 * GAIN_REL:.0%} assumed; not the whole board)"
+
+    def channels(self) -> Sequence[Channel]:
+        """One accumulator per zone, packages first."""
+        return [self._channel(zone) for zone in self._zones]
+
+    def open(self) -> None:
+        """Find the zones. Raises MeterError with the fix when there is none to read."""
+        availability = self.probe()
+        if not availability.available:
+            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self._zones = find_zones(self._root, self._read)
+
+    def poll(self) -> Sequence[Sample]:
+        """The counters now, each with its own time."""
+        return [self._sample(zone) for zone in self._zones]
+
+    def close(self) -> None:
+        """Nothing is held open."""
+        self._zones = []
+
+    def _sample(self, zone: Zone) -> Sample:
+        try:
+            before_ns = self._clock_ns()
+            energy_j = _read_uj(zone, self._read) / 1e6
+            return Sample(zone.name, (before_ns + self._clock_ns()) // 2, energy_j)
+        except (OSError, ValueError) as error:
+            return Sample(zone.name, self._clock_ns(), None, f"{zone.energy_path.name}: {error}")
+
+    def _channel(self, zone: Zone) -> Channel:
+        return Channel(
+            meter=self.name,
+            name=zone.name,
+            domain=zone.domain,
+            kind=ValueKind.ACCUMULATOR,
+            method=self.method,
+            gain_rel=GAIN_REL,
+            offset_w=0.0,
+            resolution=zone.unit_j,
+            wrap_j=zone.wrap_j,
+            power_w_max=POWER_W_MAX,
+        )
+
+    def _declined(self, error: OSError | ValueError) -> Availability:
+        if isinstance(error, FileNotFoundError) and not self._root.exists():
+            return Availability(False, f"{self._root} does not exist{self._why_hidden()}", self._tree_fix())
+        if isinstance(error, PermissionError):
+            return Availability(False, f"no permission to read {error.filename or self._root}", _PERMISSION_FIX)
+        return Availability(False, f"the counters in {self._root} cannot be read: {error}")
+
+    def _in_virtual_machine(self) -> bool:
+        try:
+            text = self._read(self._cpuinfo)
+        except (OSError, ValueError):
+            return False
+        flags = next((line for line in text.splitlines() if line.startswith("flags")), "")
+        return "hypervisor" in flags.split()
+
+    def _why_hidden(self) -> str:
+        return " (a virtual machine hides it)" if self._in_virtual_machine() else ""
+
+    def _tree_fix(self) -> str:
+        if self._in_virtual_machine():
+            return "run on the machine itself instead of in a virtual machine"
+        return "on an Intel or AMD processor load the driver: sudo modprobe intel_rapl_msr"
+
+
+def _read_uj(zone: Zone, read: ReadText) -> int:
+    text = read(zone.energy_path).strip()
+    if not text.isdecimal():
+        raise ValueError(f"expected a number of µJ, found {text[:40]!r}")
+    value_uj = int(text)
+    if value_uj > zone.range_uj:
+        raise ValueError(f"{value_uj} µJ is above the counter's range of {zone.range_uj} µJ")
+    return value_uj

@@ -1,0 +1,193 @@
+"""Polls a meter from a thread of its own and keeps what it says in memory.
+
+Deadlines are absolute, so a slow poll does not shift the later ones. A deadline that has passed is skipped, not made
+up for: the missing time shows in the trace as a longer step.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from edgejoule.errors import MeterError
+from edgejoule.meters.base import Channel, Meter, Sample, ValueKind
+from edgejoule.meters.trace import Trace
+
+LISTENER_INTERVAL_S = 0.1
+
+
+@dataclass(frozen=True)
+class LivePower:
+    """The newest power of the meter's primary domain, for display only. power_w None: unknown at the moment."""
+
+    t_ns: int
+    power_w: float | None
+
+
+@dataclass(frozen=True)
+class SamplerCost:
+    """What sampling took: polls made, deadlines missed, and this thread's CPU time over the elapsed time."""
+
+    polls: int
+    polls_late: int
+    cpu_s: float
+    elapsed_s: float
+
+    @property
+    def core_share(self) -> float:
+        """CPU time as a share of one core."""
+        return self.cpu_s / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+
+@dataclass
+class _Series:
+    t_ns: array[int] = field(default_factory=lambda: array("q"))
+    value: array[float] = field(default_factory=lambda: array("d"))
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    def append(self, sample: Sample) -> None:
+        if self.t_ns and sample.t_ns <= self.t_ns[-1]:
+            return  # the device repeated a sample it had already given
+        if sample.value is None:
+            self.reasons[len(self.t_ns)] = sample.missing_reason or "the reading failed"
+        self.t_ns.append(sample.t_ns)
+        self.value.append(float("nan") if sample.value is None else sample.value)
+
+
+class Sampler:
+    """Samples an opened meter between start() and stop(); usable as a context manager.
+
+    interval_s: time between polls, by default what the meter asks for. listener: called from the sampling thread at
+    most every 0.1 s with the newest power; it must be quick. The meter's poll() is called from that thread alone.
+    """
+
+    def __init__(
+        self, meter: Meter, interval_s: float | None = None, listener: Callable[[LivePower], None] | None = None
+    ) -> None:
+        self.interval_s = meter.poll_interval_s if interval_s is None else interval_s
+        if not self.interval_s > 0:
+            raise MeterError(f"{meter.name}: the time between polls must be above 0 s, not {self.interval_s}")
+        self._meter = meter
+        self._listener = listener
+        self._channels: tuple[Channel, ...] = ()
+        self._series: dict[str, _Series] = {}
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._failure: Exception | None = None
+        self._polls = self._polls_late = 0
+        self._cpu_s = self._elapsed_s = 0.0
+
+    def start(self) -> None:
+        """Begin to sample. The first sample is taken before this returns."""
+        assert self._thread is None, "a sampler is started once"
+        self._channels = tuple(self._meter.channels())
+        self._series = {channel.name: _Series() for channel in self._channels}
+        self._poll_once()
+        self._thread = threading.Thread(target=self._run, name=f"sampler-{self._meter.name}", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> list[Trace]:
+        """End sampling with one last sample and return the traces; may be called twice.
+
+        Raises MeterError when the meter broke its contract and raised while it was polled; traces() then still has
+        what was read before.
+        """
+        if self._thread is not None and self._thread.is_alive():
+            self._stopping.set()
+            self._thread.join()
+        if self._failure is not None:
+            cause = f"{type(self._failure).__name__}: {self._failure}"
+            raise MeterError(f"{self._meter.name}: stopped sampling, {cause}") from self._failure
+        return self.traces()
+
+    def traces(self) -> list[Trace]:
+        """A copy of what has been sampled so far, one trace per channel, those of the primary domain first."""
+        with self._lock:
+            return [self._trace(channel) for channel in self._channels]
+
+    def cost(self) -> SamplerCost:
+        """What sampling has cost; complete after stop()."""
+        return SamplerCost(self._polls, self._polls_late, self._cpu_s, self._elapsed_s)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _trace(self, channel: Channel) -> Trace:
+        series = self._series[channel.name]
+        return Trace(
+            channel,
+            np.array(series.t_ns, dtype=np.int64),
+            np.array(series.value, dtype=np.float64),
+            self.interval_s,
+            dict(series.reasons),
+        )
+
+    def _run(self) -> None:
+        started_ns, cpu_started_s = time.monotonic_ns(), time.thread_time()
+        try:
+            self._sample_until_stopped(started_ns)
+            self._poll_once()
+        except Exception as error:  # noqa: BLE001 - a plug-in's fault is told by stop(), it must not end unseen here
+            self._failure = error
+        self._cpu_s = time.thread_time() - cpu_started_s
+        self._elapsed_s = (time.monotonic_ns() - started_ns) / 1e9
+
+    def _sample_until_stopped(self, started_ns: int) -> None:
+        interval_ns = max(1, round(self.interval_s * 1e9))
+        tick, told_ns = 1, started_ns
+        while not self._stopping.wait(max(0.0, (started_ns + tick * interval_ns - time.monotonic_ns()) / 1e9)):
+            self._poll_once()
+            now_ns = time.monotonic_ns()
+            due = (now_ns - started_ns) // interval_ns + 1
+            self._polls_late += due - tick - 1
+            tick = due
+            if self._listener is not None and now_ns - told_ns >= LISTENER_INTERVAL_S * 1e9:
+                self._listener(self._live_power(told_ns))
+                told_ns = now_ns
+
+    def _poll_once(self) -> None:
+        samples = self._meter.poll()
+        with self._lock:
+            for sample in samples:
+                self._series[sample.channel].append(sample)
+        self._polls += 1
+
+    def _live_power(self, since_ns: int) -> LivePower:
+        powers = [
+            _latest_power_w(channel, self._series[channel.name], since_ns)
+            for channel in self._channels
+            if channel.domain is self._meter.domain
+        ]
+        known = [power for power in powers if power is not None]
+        return LivePower(time.monotonic_ns(), sum(known) if known and len(known) == len(powers) else None)
+
+
+def _latest_power_w(channel: Channel, series: _Series, since_ns: int) -> float | None:
+    if not series.t_ns or np.isnan(series.value[-1]):
+        return None
+    if channel.kind is not ValueKind.ACCUMULATOR:
+        return series.value[-1]
+    first = len(series.t_ns) - 1
+    while first > 0 and series.t_ns[first] > since_ns:
+        first -= 1
+    step_s = (series.t_ns[-1] - series.t_ns[first]) / 1e9
+    step_j = series.value[-1] - series.value[first]
+    if step_s <= 0 or np.isnan(step_j):
+        return None
+    return (step_j % channel.wrap_j if channel.wrap_j is not None else step_j) / step_s
