@@ -1,0 +1,64 @@
+"""Checks of the model's assumptions, shown beside the result; they never choose the test.
+
+Sources: S. S. Shapiro, M. B. Wilk, Biometrika 52 (1965), by scipy; M. B. Brown, A. B. Forsythe, Journal of the
+American Statistical Association 69 (1974), on the model's residuals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from edgejoule.stats.factor import IntArray
+from edgejoule.stats.scale import FloatArray
+
+_SHAPIRO_MAX = 5000
+
+
+@dataclass(frozen=True)
+class Check:
+    """A test's statistic and p; None where the data do not allow it."""
+
+    statistic: float | None
+    p: float | None
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Small p speaks against normal residuals (shapiro_wilk) or equal variances of the cells (brown_forsythe)."""
+
+    shapiro_wilk: Check
+    brown_forsythe: Check
+
+
+def diagnose(residuals: FloatArray, member: IntArray) -> Diagnostics:
+    """Both checks; member[i] is the cell of residual i."""
+    return Diagnostics(shapiro_wilk(residuals), brown_forsythe(residuals, member))
+
+
+def shapiro_wilk(residuals: FloatArray) -> Check:
+    """None below 3 and above 5000 values, where its p value is not known to be right."""
+    if not 3 <= residuals.size <= _SHAPIRO_MAX or float(np.ptp(residuals)) == 0:
+        return Check(None, None)
+    # scipy.stats takes most of a second to import; all else here does without it.
+    from scipy import stats
+
+    result = stats.shapiro(residuals)
+    return Check(float(result.statistic), float(result.pvalue))
+
+
+def brown_forsythe(residuals: FloatArray, member: IntArray) -> Check:
+    """One-way F of the absolute deviations from each cell's median; None without variation within the cells."""
+    count = int(member.max()) + 1
+    df = residuals.size - count
+    medians = np.array([np.median(residuals[member == cell]) for cell in range(count)])
+    deviation = np.abs(residuals - medians[member])
+    means = np.bincount(member, weights=deviation) / np.bincount(member)
+    within = float(((deviation - means[member]) ** 2).sum())
+    between = float(((means[member] - deviation.mean()) ** 2).sum())
+    if count < 2 or df < 1 or within <= np.finfo(float).eps * between:
+        return Check(None, None)
+    f = (between / (count - 1)) / (within / df)
+    return Check(f, float(special.fdtrc(count - 1, df, f)))

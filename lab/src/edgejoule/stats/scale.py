@@ -1,0 +1,43 @@
+"""The scale on which a response is analysed, and the way back to its own unit."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgejoule.errors import DataError
+
+FloatArray = NDArray[np.float64]
+
+
+class Scale(StrEnum):
+    """LOG: effects are ratios, means are geometric. RAW: effects are differences, means are arithmetic."""
+
+    LOG = "log"
+    RAW = "raw"
+
+
+def to_scale(values: FloatArray, scale: Scale, response: str) -> FloatArray:
+    """The values on the scale of analysis. DataError where a value <= 0 has no logarithm."""
+    if scale is Scale.RAW:
+        return values
+    refused = int(np.count_nonzero(values <= 0))
+    if refused:
+        raise DataError(
+            f"{response}: {refused} of {values.size} values are zero or negative (the least is {values.min():g}) and "
+            "have no logarithm; analyse on the raw scale"
+        )
+    return np.log(values)
+
+
+def from_scale(value: float, scale: Scale) -> float:
+    """A mean or limit in the response's own unit; a difference of logarithms becomes a ratio. inf on overflow."""
+    if scale is Scale.RAW:
+        return value
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf

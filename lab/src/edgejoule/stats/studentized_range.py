@@ -1,0 +1,76 @@
+"""The studentized range distribution: range of k standard normals over an independent chi(df) estimate of their sd.
+
+scipy.stats.studentized_range takes about 10 ms a value (half a minute for all pairs of 60 groups on a fast machine)
+and gives 1 - cdf as the upper tail, so small p are rounding. Here one quadrature serves all values at once and keeps
+the relative precision of the tail. Source of the integrals: J. R. Lund, R. E. Lund, Applied Statistics 32 (1983),
+algorithm AS 190; the tests compare with scipy and with R's ptukey.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from edgejoule.stats.scale import FloatArray
+
+_TAIL = 1e-24
+_CHUNK = 256
+
+
+def upper_tail(q: FloatArray, groups: int, df: int) -> FloatArray:
+    """P(Q > q) for q >= 0, groups >= 2, df >= 1; relative error below 1e-8 down to about 1e-15."""
+    if groups < 2 or df < 1:
+        raise ValueError(f"studentized range needs groups >= 2 and df >= 1, got {groups} and {df}")
+    flat = np.asarray(q, dtype=np.float64).reshape(-1)
+    sd, sd_weight = _sd_rule(df)
+    parts = [
+        _range_upper_tail(np.multiply.outer(flat[at : at + _CHUNK], sd), groups) @ sd_weight
+        for at in range(0, flat.size, _CHUNK)
+    ]
+    tail = np.concatenate(parts) if parts else flat
+    return np.asarray(np.clip(tail, 0.0, 1.0).reshape(np.shape(q)), dtype=np.float64)
+
+
+def critical_value(alpha: float, groups: int, df: int) -> float:
+    """The q with P(Q > q) = alpha, 0 < alpha < 1."""
+
+    def excess(q: float) -> float:
+        return float(upper_tail(np.array([q]), groups, df)[0]) - alpha
+
+    low, high = 0.0, 4.0
+    while excess(high) > 0:
+        low, high = high, 2 * high
+    while high - low > 1e-13 * high:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def _sd_rule(df: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights to integrate over s, s^2 ~ chi2(df) / df; on log s, where the density is smooth for any df."""
+    half = df / 2
+    low = 0.5 * np.log(special.gammaincinv(half, _TAIL) / half)
+    high = 0.5 * np.log(special.gammainccinv(half, _TAIL) / half)
+    nodes, weights = np.polynomial.legendre.leggauss(64 if df >= 12 else 256)
+    x = low + (high - low) * (nodes + 1) / 2
+    log_density = np.log(2) + half * np.log(half) - special.gammaln(half) + 2 * half * x - half * np.exp(2 * x)
+    weight = weights * (high - low) / 2 * np.exp(log_density)
+    # The logarithms cancel for large df; the density integrates to 1.
+    return np.exp(x), weight / weight.sum()
+
+
+def _range_upper_tail(w: FloatArray, groups: int) -> FloatArray:
+    """P(range of `groups` standard normals > w): the largest lies at z, not all others within w below it."""
+    low = max(-9.0, float(special.ndtri(_TAIL ** (1 / (groups - 1)))))
+    nodes, weights = np.polynomial.legendre.leggauss(96)
+    z = low + (12.0 - low) * (nodes + 1) / 2
+    below = special.ndtr(z)
+    density = groups * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * below ** (groups - 1)
+    weight = weights * (12.0 - low) / 2 * density
+    share = special.ndtr(z - w[..., None]) / below
+    # At w = 0 the share is 1 and its logarithm -inf, which is right.
+    with np.errstate(divide="ignore"):
+        outside = -np.expm1((groups - 1) * np.log1p(-np.minimum(share, 1.0)))
+    return np.asarray(outside @ weight, dtype=np.float64)

@@ -1,0 +1,95 @@
+"""A CSV file of anyone's: UTF-8, a header, one observation a line; comma, semicolon or tab between the fields."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgejoule.errors import DataError, UsageError
+from edgejoule.responses import nearest
+
+_NO_NUMBER = frozenset({"", "na", "n/a", "nan", "null", "none"})
+_NO_LEVEL = frozenset({"", "NA"})
+
+
+@dataclass(frozen=True)
+class Table:
+    """lines[i] is the line of the file on which row i ends (1-based)."""
+
+    path: Path
+    columns: dict[str, tuple[str, ...]]
+    lines: tuple[int, ...]
+
+    def numbers(self, column: str) -> list[float | None]:
+        """A column of numbers; None where the cell is empty, NA, NaN or null. DataError names line and column."""
+        return [self._number(text, column, line) for text, line in zip(self._column(column), self.lines, strict=True)]
+
+    def levels(self, column: str) -> list[str | None]:
+        """A column of a factor's levels; None where the cell is empty or NA."""
+        return [None if text in _NO_LEVEL else text for text in self._column(column)]
+
+    def _column(self, name: str) -> tuple[str, ...]:
+        if name not in self.columns:
+            raise UsageError(f"{self.path}: no column {name!r}; {nearest(name, self.columns)}")
+        return self.columns[name]
+
+    def _number(self, text: str, column: str, line: int) -> float | None:
+        if text.lower() in _NO_NUMBER:
+            return None
+        try:
+            # float() reads 1_000, which no table means as a number.
+            value = float(text) if "_" not in text else math.nan
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            hint = " (write decimals with a point)" if "," in text else ""
+            raise DataError(f"{self.path}:{line}: column {column!r}: expected a number, got {text!r}{hint}")
+        return value
+
+
+def read_table(path: Path) -> Table:
+    """The table in the file. DataError names the file and, where there is one, the line."""
+    text = _decoded(path)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text.partition("\n")[0]))
+    try:
+        header, *rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader] or [(1, [])]
+    except csv.Error as error:
+        raise DataError(f"{path}:{reader.line_num}: not a CSV file: {error}") from error
+    return _table(path, header[1], [(line, row) for line, row in rows if any(row)])
+
+
+def _decoded(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x})") from error
+    if "\0" in text:
+        raise DataError(f"{path}:{text.count(chr(10), 0, text.index(chr(0))) + 1}: a zero byte: not a text file")
+    return text
+
+
+def _delimiter(header: str) -> str:
+    return max(",;\t", key=header.count)
+
+
+def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]]) -> Table:
+    if not any(header):
+        raise DataError(f"{path}:1: expected a header line with the names of the columns")
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise DataError(f"{path}:1: the header names {repeated[0]!r} twice")
+    if not rows:
+        raise DataError(f"{path}: a header but no data")
+    for line, row in rows:
+        if len(row) != len(header):
+            raise DataError(f"{path}:{line}: {len(row)} fields where the header has {len(header)}")
+    columns = {name: tuple(row[index] for _, row in rows) for index, name in enumerate(header)}
+    return Table(path, columns, tuple(line for line, _ in rows))

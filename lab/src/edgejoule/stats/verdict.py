@@ -1,0 +1,65 @@
+"""An analysis in one sentence of plain English."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from edgejoule.responses import Better
+from edgejoule.stats.analyse import Analysis, Group
+from edgejoule.stats.anova import AnovaRow
+
+
+def verdict(analysis: Analysis) -> str:
+    """What the response depends on, which group is best, and from which others it can be told apart."""
+    found = [row for row in analysis.anova.rows if row.source != analysis.block and _significant(row, analysis.alpha)]
+    if not found:
+        factors = _listed(analysis.factors, "or")
+        return (
+            f"No effect of {factors} on {analysis.response} shows at α = {analysis.alpha:g} (n = {analysis.n}), "
+            "which does not prove that there is none."
+        )
+    found.sort(key=lambda row: row.eta2 or 0.0, reverse=True)
+    shares = [f"{100 * (row.eta2 or 0):.1f} %" for row in found]
+    shares[0] += " of its variation"
+    sources = _listed(
+        [f"{source_label(row.source)} ({share})" for row, share in zip(found, shares, strict=True)], "and"
+    )
+    return f"{analysis.response} depends on {sources}, at α = {analysis.alpha:g}; {_best(analysis)}."
+
+
+def source_label(source: str) -> str:
+    """A source of variation for people: "wool × tension"."""
+    return source.replace(":", " × ")
+
+
+def _significant(row: AnovaRow, alpha: float) -> bool:
+    return row.p is not None and row.p < alpha
+
+
+def _best(analysis: Analysis) -> str:
+    best = analysis.groups[0]
+    others = analysis.groups[1:]
+    against = [pair for pair in analysis.pairs if pair.b == best.levels]
+    told_apart = sum(pair.significant for pair in against)
+    side = "highest" if analysis.better is Better.HIGHER else "lowest"
+    text = f"the {side} mean is {_mean(best)}, {_out_of(told_apart, len(others))}"
+    too_close = sum(not pair.significant and pair.p_adj < analysis.alpha for pair in against)
+    if too_close:
+        text += f" ({too_close} more {'differs' if too_close == 1 else 'differ'} statistically, but by too little)"
+    return text
+
+
+def _mean(group: Group) -> str:
+    return f"{group.mean:.4g} [{group.ci95[0]:.4g}, {group.ci95[1]:.4g}] of {group.label}"
+
+
+def _out_of(told_apart: int, others: int) -> str:
+    if told_apart == 0:
+        return "which cannot be told apart from any other group" if others > 1 else "not told apart from the other"
+    if told_apart == others:
+        return f"apart from all {others} other groups" if others > 1 else "apart from the other group"
+    return f"apart from {told_apart} of the {others} other groups"
+
+
+def _listed(items: Sequence[str], last: str) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"
