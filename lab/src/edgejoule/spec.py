@@ -268,3 +268,12 @@ def _words(error: Any, data: Mapping[str, Any]) -> str:
     if kind == "missing":
         return "is missing"
     return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
+
+
+def json_schema() -> dict[str, Any]:
+    """schemas/experiment.schema.json, made from the model: what an editor needs to check an experiment.toml."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "edgejoule:experiment",
+        **Spec.model_json_schema(),
+    }

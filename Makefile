@@ -1,0 +1,87 @@
+# The front door. `make help` lists what there is; each target calls the language's own tool.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev build demo test test-all fmt lint bench clean $(addprefix test-,slow root r browser asan-ubsan tsan)
+
+JOBS ?= $(shell nproc)
+PYTHON := .venv/bin/python
+PYTEST := $(PYTHON) -m pytest -q -c lab/pyproject.toml lab/tests driver/tests
+CPP := $(shell git ls-files '*.cc' '*.h' 2>/dev/null)
+LABELS := slow|root|server
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
+
+setup: .venv/.runtime ## install what is missing: system packages, the virtual environment, web assets
+	@tools/packages build
+
+build: setup build/build.ninja ## build the native programs into build/bin
+	@cmake --build --preset release -j $(JOBS) --target edgejoule-driver $(QUIET)
+
+demo: QUIET := | tail -n 1
+demo: build ## measure real databases on this machine and explain the result (about four minutes)
+	@.venv/bin/edgejoule run experiments/first-look || [ $$? -eq 3 ]
+
+test: setup-dev build/build.ninja ## the fast tests of all languages: no root, no hardware, no network
+	@cmake --build --preset release -j $(JOBS)
+	ctest --preset release -LE '$(LABELS)' -j $(JOBS)
+	$(PYTEST) -m 'not slow and not root and not r and not browser' -n $(JOBS)
+
+test-all: test test-slow test-root test-r test-browser test-asan-ubsan test-tsan ## all tests, sanitizers included
+
+test-slow: setup-dev build ## tests that take long
+	ctest --preset release -L slow --no-tests=ignore
+	$(PYTEST) -m 'slow and not root'
+
+test-root: setup-dev build ## tests that need root
+	$(PYTEST) -m root
+
+test-r: setup-dev ## statistics against R
+	@tools/packages test-all
+	$(PYTEST) -m r
+
+test-browser: setup-dev ## the report in headless Chromium
+	@tools/packages test-all
+	$(PYTEST) -m browser
+
+test-asan-ubsan test-tsan: test-%: setup-dev
+	@cmake --preset $* >/dev/null && cmake --build --preset $* -j $(JOBS)
+	ctest --preset $* -LE '$(LABELS)' -j $(JOBS)
+
+fmt: setup-dev ## format all sources
+	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver
+	@.venv/bin/clang-format -i $(CPP)
+
+lint: setup-dev ## formats, ruff, mypy
+	$(PYTHON) -m ruff format --check --config lab/pyproject.toml lab driver
+	$(PYTHON) -m ruff check --config lab/pyproject.toml lab driver
+	$(PYTHON) -m mypy --config-file lab/pyproject.toml
+	.venv/bin/clang-format --dry-run -Werror $(CPP)
+
+bench: setup-dev build ## the bars' tables, peers in the same run
+	@tools/packages bench
+	$(PYTHON) driver/bench/noop.py
+
+clean: ## remove what was built (results/ stays)
+	rm -rf build .venv
+
+setup-dev: setup .venv/.dev
+
+.venv/bin/python:
+	@tools/packages build
+	@echo "Making the virtual environment .venv"
+	@python3 -m venv .venv
+
+.venv/.runtime: lab/requirements.txt lab/pyproject.toml lab/fetch_web_assets.py | .venv/bin/python
+	@echo "Installing the Python packages of lab/requirements.txt"
+	@.venv/bin/pip install -q --disable-pip-version-check --require-hashes -r lab/requirements.txt
+	@.venv/bin/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e lab
+	@$(PYTHON) lab/fetch_web_assets.py
+	@touch $@
+
+.venv/.dev: lab/requirements-dev.txt .venv/.runtime
+	@.venv/bin/pip install -q --disable-pip-version-check --require-hashes -r lab/requirements-dev.txt
+	@touch $@
+
+build/build.ninja: CMakeLists.txt CMakePresets.json | setup
+	@cmake --preset release >/dev/null

@@ -1,0 +1,82 @@
+"""What all commands share: options, output as JSON or for people, errors as one line and an exit code."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn, TypeVar
+
+import click
+from rich.console import Console
+
+from edgejoule.errors import EdgejouleError
+
+EXIT_FLAGGED = 3
+EXIT_INTERRUPTED = 130
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+store_option: Callable[[F], F] = click.option(
+    "--store",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("results/store.db"),
+    envvar="EDGEJOULE_STORE",
+    show_default=True,
+    show_envvar=True,
+    help="The store: one SQLite file.",
+)
+json_option: Callable[[F], F] = click.option("--json", "as_json", is_flag=True, help="Write JSON to standard output.")
+
+
+def console() -> Console:
+    """Where results go. Wide tables are not broken when standard output is a pipe."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def messages() -> Console:
+    """Where progress and errors go: standard error."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def echo_json(value: object) -> None:
+    """One JSON document on standard output. NaN and infinity are refused: they are no JSON."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+class Commands(click.Group):
+    """A group that tells errors of this house in one line, with their exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; EdgejouleError and interrupts become a message and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except EdgejouleError as error:
+            fail(str(error), error.exit_code)
+        except KeyboardInterrupt:
+            fail("interrupted", EXIT_INTERRUPTED)
+        except BrokenPipeError:
+            sys.stderr.close()  # the reader has gone; there is nobody to tell
+            sys.exit(1)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of use, not of the alphabet."""
+        return list(self.commands)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Say what went wrong and end."""
+    messages().print(f"edgejoule: {message}", markup=False)
+    sys.exit(code)
+
+
+def stop_on_sigterm() -> None:
+    """SIGTERM ends a study like Ctrl-C: in order."""
+
+    def handler(_signal: int, _frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, handler)

@@ -1,0 +1,90 @@
+"""`edgejoule export`: the runs of an experiment as CSV or JSON lines, for other tools."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from edgejoule.cli.common import store_option
+from edgejoule.errors import StoreError, UsageError
+from edgejoule.meters.base import sample_record
+from edgejoule.responses import RESPONSES
+from edgejoule.store import Experiment, Run, Store
+
+
+@click.command()
+@click.argument("experiment", default="latest")
+@click.option("--csv", "form", flag_value="csv", default="csv", help="One row per run (the default).")
+@click.option("--jsonl", "form", flag_value="jsonl", help="One run record per line (schemas/run-record.schema.json).")
+@click.option(
+    "--samples", "form", flag_value="samples", help="Power samples (schemas/meter-sample.schema.json), by line."
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output."
+)
+@store_option
+def export(experiment: str, form: str, output: Path | None, store: Path) -> None:
+    """Write the runs of an EXPERIMENT (id, name or latest).
+
+    In CSV an energy column has its method in its name (energy_j.modelled); a missing value is an empty cell.
+
+    \b
+    Examples:
+      edgejoule export --csv > runs.csv
+      edgejoule export first-look --samples -o samples.jsonl
+    """
+    with Store.open(store) as opened:
+        found = opened.find(experiment)
+        runs = opened.runs(found.id)
+        if form == "csv":
+            text = runs_csv(found, runs)
+        elif form == "jsonl":
+            text = "".join(json.dumps(r.record(found.name), ensure_ascii=False) + "\n" for r in runs)
+        else:
+            text = "".join(_samples(opened, runs))
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{output}: cannot be written: {error.strerror}") from error
+
+
+def runs_csv(experiment: Experiment, runs: list[Run]) -> str:
+    """One row per run: run, block, the factors, every response (energies with their method), status, cause, flags."""
+    columns = {(r.name, r.method): None for run in runs for r in run.responses}
+    heads = {(n, m): f"{n}.{m}" if RESPONSES[n].is_energy else n for n, m in columns}
+    clash = set(experiment.spec.factors) & {"run", "block", "status", "cause", "flags", *heads.values()}
+    if clash:
+        raise UsageError(f"a factor has the name of a column: {', '.join(sorted(clash))}")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["run", "block", *experiment.spec.factors, *heads.values(), "status", "cause", "flags"])
+    for run in runs:
+        values = {(r.name, r.method): r.value for r in run.responses}
+        cells = ["" if values.get(key) is None else repr(values[key]) for key in heads]
+        writer.writerow(
+            [
+                run.run_index + 1,
+                run.block + 1,
+                *run.levels.values(),
+                *cells,
+                run.status,
+                run.cause or "",
+                "; ".join(run.flags),
+            ]
+        )
+    return buffer.getvalue()
+
+
+def _samples(store: Store, runs: list[Run]) -> Iterable[str]:
+    for run in runs:
+        for trace in store.data(run).traces:
+            for sample in trace.samples():
+                yield json.dumps(sample_record(trace.channel, sample)) + "\n"

@@ -1,0 +1,139 @@
+"""How a study goes, on the terminal: one line for the plan with the time left, one for the run under way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
+from rich.text import Text
+
+from edgejoule.databases import Event
+from edgejoule.meters.sampler import LivePower
+from edgejoule.plan import PlannedRun
+from edgejoule.responses import RESPONSES
+from edgejoule.store import Experiment, Run
+
+RESTORE_S = 0.5  # a run's time outside the driver and the quiet windows, before one has been seen
+
+
+class _TimeLeft(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        seconds = task.fields.get("left_s")
+        return Text("" if seconds is None else f"{clock(seconds)} left")
+
+
+class StudyProgress:
+    """A Watcher that draws bars on a terminal, and writes one line per run where there is none.
+
+    method: of the meter's joules; every figure of power or energy is followed by it.
+    """
+
+    def __init__(self, console: Console, method: str) -> None:
+        self._console, self._method = console, method
+        self._bars = Progress(
+            TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(), _TimeLeft(),
+            TextColumn("{task.fields[words]}"), console=console, transient=True, disable=not console.is_terminal,
+        )  # fmt: skip
+        self._all = self._bars.add_task("", total=None, words="")
+        self._now = self._bars.add_task("", total=None, words="")
+        self._experiment: Experiment | None = None
+        self._todo: list[PlannedRun] = []
+        self._cost_s: dict[str, list[float]] = {}
+        self._began_s = 0.0
+        self._power_w: float | None = None
+        self._done = self._runs = 0
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._bars.stop()
+
+    def started(self, experiment: Experiment, todo: Sequence[PlannedRun], done: Sequence[Run]) -> None:
+        """Show how much is to do."""
+        self._experiment, self._todo = experiment, list(todo)
+        self._done, self._runs = len(done), len(done) + len(todo)
+        if done:
+            self._console.print(
+                f"resuming experiment {experiment.id}: {len(done)} runs are finished, {len(todo)} to do"
+            )
+        self._bars.update(self._all, total=self._runs, completed=self._done, description="plan")
+
+    def loading(self, key: str, share: float) -> None:
+        """Show a load; on a pipe, one line when it is done."""
+        self._bars.update(
+            self._now, total=1.0, completed=share, description=f"loading {key.rsplit('-', 1)[0]}", words=""
+        )
+        if share == 1.0 and not self._console.is_terminal:
+            self._console.print(f"loaded {key}", markup=False)
+
+    def running(self, planned: PlannedRun) -> None:
+        """A run begins: an empty second bar."""
+        self._began_s = time.monotonic()
+        self._bars.update(self._now, total=1.0, completed=0.0, description=planned.label(), words="starting")
+        self._show_plan(planned.block)
+
+    def event(self, event: Event) -> None:
+        """Move the second bar."""
+        if event["event"] == "interval":
+            planned = event["operations_planned"]
+            words = f"{event['throughput_ops_s']:,.0f} ops/s"
+            if self._power_w is not None:
+                words += f", {self._power_w:.2f} W {self._method}"
+            self._bars.update(self._now, total=planned, completed=event["operations_total"], words=words)
+        elif event["event"] == "phase" and event["phase"] == "settle":
+            self._bars.update(self._now, words="settling")
+
+    def power(self, power: LivePower) -> None:
+        """Remember the newest power for the next event."""
+        self._power_w = power.power_w
+
+    def ran(self, run: Run) -> None:
+        """Say what a run gave and move the first bar."""
+        self._done += 1
+        self._todo.pop(0)
+        label = " · ".join(str(level) for level in run.levels.values())
+        self._cost_s.setdefault(label, []).append(time.monotonic() - self._began_s)
+        self._show_plan(run.block)
+        self._console.print(f"{self._done:>4}/{self._runs}  {label:<36} {self._result(run)}", markup=False)
+
+    def _show_plan(self, block: int) -> None:
+        blocks = self._experiment.spec.design.replications if self._experiment else 0
+        self._bars.update(
+            self._all, completed=self._done, description=f"block {block + 1} of {blocks}, run {self._done} of {self._runs}",
+            left_s=self._left_s(),
+        )  # fmt: skip
+
+    def _left_s(self) -> float | None:
+        """From the mean cost of the same cell where it has run, of all runs else."""
+        seen = [cost for costs in self._cost_s.values() for cost in costs]
+        if not seen:
+            return None
+        overall = sum(seen) / len(seen)
+        costs = (self._cost_s.get(p.label()) or [overall] for p in self._todo)
+        return sum(sum(c) / len(c) for c in costs)
+
+    def _result(self, run: Run) -> str:
+        if run.status == "failed":
+            return f"FAILED: {run.cause}"
+        parts = []
+        names = self._experiment.spec.analysis.responses[:2] if self._experiment else []
+        for response in (r for name in names for r in run.responses if r.name == name):
+            unit = f"{response.unit} {response.method}" if RESPONSES[response.name].is_energy else response.unit
+            value = (
+                f"missing ({response.missing_reason})" if response.value is None else f"{response.value:,.4g} {unit}"
+            )
+            parts.append(f"{response.name} {value}")
+        return "  ".join(parts) + ("  flagged: " + "; ".join(run.flags) if run.flags else "")
+
+
+def clock(seconds: float) -> str:
+    """Time for people: 0:07, 12:30, 1:02:00."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,194 @@
+"""`edgejoule run`: from an experiment.toml to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from edgejoule.cli.common import (
+    EXIT_FLAGGED,
+    console,
+    echo_json,
+    fail,
+    json_option,
+    messages,
+    stop_on_sigterm,
+    store_option,
+)
+from edgejoule.cli.progress import StudyProgress, clock
+from edgejoule.cli.report import print_verdict, write_report
+from edgejoule.databases import check_plan
+from edgejoule.energy import comparison_min_ratio
+from edgejoule.errors import MeterError
+from edgejoule.findings import find
+from edgejoule.meters.base import Meter
+from edgejoule.meters.discovery import Choice, choose
+from edgejoule.plan import PlannedRun, make_plan
+from edgejoule.spec import Spec, load_spec
+from edgejoule.store import Run, Store
+from edgejoule.study import Places, conduct, prepare
+
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Print the plan and how long it may take; measure nothing.")
+@click.option("--resume", is_flag=True, help="Go on with the latest unfinished experiment of this spec.")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a key of the spec; may be repeated."
+)
+@click.option("--meter", help="Use this meter, whatever the spec prefers (see `edgejoule meters`).")
+@click.option("--profile", help="Board profile for the modelled meter, by name or path.")
+@click.option("--keep-going", is_flag=True, help="Go on after a run that failed.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the databases run; default: beside the store.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The report; default: beside the store."
+)
+@store_option
+@json_option
+def run(
+    spec: Path,
+    dry_run: bool,
+    resume: bool,
+    overrides: Sequence[str],
+    meter: str | None,
+    profile: str | None,
+    keep_going: bool,
+    data: Path | None,
+    output: Path | None,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Measure the experiment SPEC (a TOML file, or a folder with an experiment.toml) and report.
+
+    Every finished run is stored at once. Ctrl-C stops in order; --resume goes on.
+
+    \b
+    Examples:
+      edgejoule run experiments/first-look
+      edgejoule run my.toml --dry-run
+      edgejoule run my.toml --set design.replications=10 --set 'factors.threads=[1, 4]'
+      edgejoule run my.toml --resume
+    """
+    path = spec / "experiment.toml" if spec.is_dir() else spec
+    loaded = load_spec(path, overrides)
+    plan = make_plan(loaded)
+    check_plan(plan)
+    choice = _choice(loaded, meter, profile)
+    say = messages() if as_json else console()
+    say.print(choice.sentence, markup=False)
+    if dry_run:
+        _print_plan(say, loaded, plan, store)
+        return
+    runs = _measure(loaded, path.read_text(encoding="utf-8"), Places.beside(store, data), choice, resume, keep_going)
+    _finish(store, say, output, as_json)
+    flagged = [r for r in runs if r.flags]
+    failed = [r for r in runs if r.status == "failed"]
+    if failed:
+        fail(f"{len(failed)} of {len(runs)} runs failed; `edgejoule show` says why, --resume tries them again", 1)
+    if flagged:
+        fail(f"{len(flagged)} of {len(runs)} runs are flagged; `edgejoule show` says why", EXIT_FLAGGED)
+
+
+def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:
+    profile = profile or spec.meter.profile
+    choice = choose(meter or spec.meter.prefer, {"board-profile": {"profile": profile}} if profile else None)
+    if meter and choice.meter.name != meter:
+        refused = next(c.availability for c in choice.refused if c.name == meter)
+        raise MeterError(
+            f"meter {meter} cannot be used here: {refused.reason}" + (f"; {refused.fix}" if refused.fix else "")
+        )
+    return choice
+
+
+def _measure(spec: Spec, text: str, places: Places, choice: Choice, resume: bool, keep_going: bool) -> list[Run]:
+    stop_on_sigterm()
+    meter = choice.meter
+    meter.open()
+    try:
+        with Store.open(places.store, create=True) as store:
+            experiment = prepare(
+                store, spec, text, places, resume=resume, energy_words=choice.sentence, min_ratio=_min_ratio(meter)
+            )
+            try:
+                with StudyProgress(messages(), str(meter.method)) as progress:
+                    return conduct(store, experiment, meter, places, progress, keep_going=keep_going)
+            except KeyboardInterrupt:
+                left = store.find(str(experiment.id)).counts
+                fail(
+                    f"interrupted: {left.get('finished', 0)} runs are stored, {left.get('planned', 0)} are left; "
+                    "the same command with --resume goes on",
+                    130,
+                )
+    finally:
+        meter.close()
+
+
+def _min_ratio(meter: Meter) -> float | None:
+    """For modelled joules the smallest ratio that means something; the meter is open."""
+    model_rel = max(channel.model_rel for channel in meter.channels())
+    return comparison_min_ratio(2 * model_rel) if model_rel else None
+
+
+def _finish(store: Path, say: Console, output: Path | None, as_json: bool) -> None:
+    with Store.open(store) as opened:
+        experiment = opened.find()
+        findings = find(opened, experiment)
+        target = output or store.parent / f"{experiment.name}-{experiment.id}.html"
+        write_report(opened, experiment, findings, target)
+    if as_json:
+        echo_json(findings.to_json())
+    print_verdict(say, findings)
+    say.print(f"report: {target}", markup=False)
+
+
+def _print_plan(out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Path) -> None:
+    table = Table(box=None, pad_edge=False)
+    for column in ("run", "block", *spec.factors):
+        table.add_column(column, justify="right" if column in ("run", "block") else "left")
+    for p in plan:
+        table.add_row(str(p.index + 1), str(p.block + 1), *(str(level) for level in p.levels.values()))
+    out.print(table)
+    out.print(f"{len(plan)} runs, order {spec.design.order}, seed {spec.design.seed}; {_estimate(spec, plan, store)}")
+
+
+def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path) -> str:
+    """How long the plan may take, from runs of the same cells in the store, else what is certain."""
+    seen = _seen_s(spec, store)
+    around_s = 2 * spec.timing.idle_s + 1
+    costs = [seen.get(p.label()) for p in plan]
+    known = [c for c in costs if c is not None]
+    if known:
+        rest_s = sum(known) / len(known)
+        total_s = sum(around_s + (rest_s if c is None else c) for c in costs)
+        return f"about {clock(total_s)}, from earlier runs in {store}"
+    return f"at least {clock(around_s * len(plan))} and the operations themselves; known after the first block"
+
+
+def _seen_s(spec: Spec, store: Path) -> dict[str, float]:
+    if not store.is_file():
+        return {}
+    with Store.open(store) as opened:
+        same = [
+            e
+            for e in opened.experiments()
+            if e.spec.model_dump(exclude=_NOT_TIME) == spec.model_dump(exclude=_NOT_TIME)
+        ]
+        runs = [r for e in same[-1:] for r in opened.runs(e.id) if r.intervals]
+    found: dict[str, list[float]] = {}
+    for r in runs:
+        assert r.intervals is not None
+        label = " · ".join(str(level) for level in r.levels.values())
+        found.setdefault(label, []).append((r.intervals.settled_end_ns - r.intervals.active_start_ns) / 1e9)
+    return {label: sum(costs) / len(costs) for label, costs in found.items()}
+
+
+#: What does not change how long a cell takes.
+_NOT_TIME = {"design", "analysis", "question", "meter", "name"}

@@ -1,0 +1,145 @@
+"""`edgejoule list` and `edgejoule show`: what is in the store."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from edgejoule.cli.common import console, echo_json, json_option, store_option
+from edgejoule.responses import RESPONSES
+from edgejoule.store import Experiment, ResponseValue, Run, Store
+
+
+def _when(realtime_ns: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(realtime_ns / 1e9))
+
+
+@click.command("list")
+@store_option
+@json_option
+def list_(store: Path, as_json: bool) -> None:
+    """List the experiments in the store.
+
+    \b
+    Examples:
+      edgejoule list
+      edgejoule list --store other/store.db --json
+    """
+    with Store.open(store) as opened:
+        found = opened.experiments()
+    if as_json:
+        echo_json([_summary(e) for e in found])
+        return
+    if not found:
+        console().print(f"{store} holds no experiment yet; `edgejoule run SPEC` makes one")
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("id", "name", "begun", "finished", "failed", "left", "question"):
+        table.add_column(column, justify="right" if column in ("id", "finished", "failed", "left") else "left")
+    for e in found:
+        counts = [str(e.counts.get(s, 0)) for s in ("finished", "failed", "planned")]
+        table.add_row(str(e.id), e.name, _when(e.created_realtime_ns), *counts, e.question)
+    console().print(table)
+
+
+def _summary(e: Experiment) -> dict[str, object]:
+    return {
+        "id": e.id,
+        "name": e.name,
+        "question": e.question,
+        "created_realtime_ns": e.created_realtime_ns,
+        "seed": e.seed,
+        "runs": dict(e.counts),
+        "energy": e.energy_words,
+    }
+
+
+@click.command()
+@click.argument("experiment", default="latest")
+@click.option("--run", "run_number", type=click.IntRange(min=1), help="Everything about one run, by its number.")
+@store_option
+@json_option
+def show(experiment: str, run_number: int | None, store: Path, as_json: bool) -> None:
+    """Show an EXPERIMENT (id, name or latest): its runs with their responses.
+
+    \b
+    Examples:
+      edgejoule show
+      edgejoule show first-look --run 7
+      edgejoule show 3 --json
+    """
+    with Store.open(store) as opened:
+        found = opened.find(experiment)
+        runs = opened.runs(found.id)
+        if run_number is not None and run_number > len(runs):
+            raise click.BadParameter(f"the experiment has {len(runs)} runs", param_hint="--run")
+        events = opened.data(runs[run_number - 1]).events if run_number else ()
+    if run_number is not None:
+        runs = [runs[run_number - 1]]
+    if as_json:
+        echo_json({**_summary(found), "records": [r.record(found.name) for r in runs]})
+        return
+    out = console()
+    out.print(Text(f"{found.name} ({found.id}), {_when(found.created_realtime_ns)}: {found.question}", style="bold"))
+    out.print(found.energy_words)
+    if run_number is not None:
+        _print_run(runs[0], [e for e in events if e["event"] == "database"])
+        return
+    out.print(_runs_table(found, runs))
+
+
+def _runs_table(found: Experiment, runs: list[Run]) -> Table:
+    names = found.spec.analysis.responses
+    method = next((r.method for run in runs for r in run.responses if RESPONSES[r.name].is_energy), "")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("run", justify="right")
+    table.add_column("block", justify="right")
+    for factor in found.spec.factors:
+        table.add_column(factor)
+    for name in names:
+        response = RESPONSES[name]
+        unit = f"{response.unit} {method}" if response.is_energy else response.unit
+        table.add_column(f"{name}\n{unit}", justify="right")
+    table.add_column("status")
+    for run in runs:
+        values = {r.name: r for r in run.responses}
+        status = run.status if run.status != "failed" else f"failed: {run.cause}"
+        table.add_row(
+            str(run.run_index + 1),
+            str(run.block + 1),
+            *(str(level) for level in run.levels.values()),
+            *(_value(values.get(name)) for name in names),
+            status + (" !" if run.flags else ""),
+        )
+    return table
+
+
+def _value(response: ResponseValue | None) -> str:
+    if response is None:
+        return "-"
+    if response.value is None:
+        return "missing"
+    return f"{response.value:,.4g}" if abs(response.value) < 1000 else f"{response.value:,.0f}"
+
+
+def _print_run(run: Run, events: list[object]) -> None:
+    out = console()
+    out.print(
+        f"run {run.run_index + 1}, block {run.block + 1}: " + ", ".join(f"{k} = {v}" for k, v in run.levels.items())
+    )
+    out.print(f"status: {run.status}{f', {run.cause}' if run.cause else ''}; {len(events)} database events")
+    for flag in run.flags:
+        out.print(f"flag: {flag}", markup=False)
+    table = Table(box=None, pad_edge=False)
+    for column in ("response", "value", "unit", "± (k=2)", "method"):
+        table.add_column(column, justify="right" if column in ("value", "± (k=2)") else "left")
+    for r in run.responses:
+        spread = "" if r.uncertainty_k2 is None else f"{r.uncertainty_k2:,.3g}"
+        table.add_row(
+            r.name, _value(r) if r.value is not None else f"missing: {r.missing_reason}", r.unit, spread, r.method
+        )
+    out.print(table)
