@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgejoule.responses import Better
-from edgejoule.stats.analyse import Analysis, Group
+from edgejoule.stats.analyse import Analysis
 from edgejoule.stats.anova import AnovaRow
+from edgejoule.stats.figures import figure
 
 
 def verdict(analysis: Analysis) -> str:
@@ -38,27 +39,26 @@ def _significant(row: AnovaRow, alpha: float) -> bool:
 
 def _best(analysis: Analysis) -> str:
     best = analysis.groups[0]
-    others = analysis.groups[1:]
     against = [pair for pair in analysis.pairs if pair.b == best.levels]
     told_apart = sum(pair.significant for pair in against)
-    side = "highest" if analysis.better is Better.HIGHER else "lowest"
-    text = f"the {side} mean is {_mean(best)}, {_out_of(told_apart, len(others))}"
+    highest = analysis.better is Better.HIGHER
+    text = (
+        f"the {'highest' if highest else 'lowest'} mean is {figure(best.mean)} "
+        f"[{figure(best.ci95[0])}, {figure(best.ci95[1])}] ({best.label}), "
+        + _told_apart(told_apart, len(against), "above" if highest else "below")
+    )
     too_close = sum(not pair.significant and pair.p_adj < analysis.alpha for pair in against)
     if too_close:
-        text += f" ({too_close} more {'differs' if too_close == 1 else 'differ'} statistically, but by too little)"
+        text += f" ({too_close} more by too little: within a factor of {analysis.min_ratio:g})"
     return text
 
 
-def _mean(group: Group) -> str:
-    return f"{group.mean:.4g} [{group.ci95[0]:.4g}, {group.ci95[1]:.4g}] of {group.label}"
-
-
-def _out_of(told_apart: int, others: int) -> str:
-    if told_apart == 0:
-        return "which cannot be told apart from any other group" if others > 1 else "not told apart from the other"
-    if told_apart == others:
-        return f"apart from all {others} other groups" if others > 1 else "apart from the other group"
-    return f"apart from {told_apart} of the {others} other groups"
+def _told_apart(count: int, others: int, side: str) -> str:
+    if count == 0:
+        return f"not significantly {side} " + ("any other group" if others > 1 else "the other group")
+    if count == others:
+        return f"significantly {side} " + (f"all {others} other groups" if others > 1 else "the other group")
+    return f"significantly {side} {count} of the {others} other groups"
 
 
 def _listed(items: Sequence[str], last: str) -> str:

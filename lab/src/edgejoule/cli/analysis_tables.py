@@ -1,0 +1,147 @@
+"""An analysis on the terminal: the verdict, then the tables it rests on."""
+
+from __future__ import annotations
+
+import math
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from edgejoule.stats.analyse import Analysis
+from edgejoule.stats.figures import figure, p_value
+from edgejoule.stats.verdict import source_label, verdict
+
+_BAR_WIDTH = 16
+_INTERVAL_WIDTH = 28
+_PAIRS_MAX = 45
+
+
+def print_analysis(out: Console, analysis: Analysis) -> None:
+    """The verdict, then the tables it rests on."""
+    out.print()
+    out.print(Padding(Text(verdict(analysis), style="bold"), (0, 1)))
+    out.print()
+    out.print(_anova_table(analysis))
+    out.print()
+    out.print(_group_table(analysis))
+    out.print()
+    if len(analysis.pairs) <= _PAIRS_MAX:
+        out.print(_pair_table(analysis))
+    else:
+        out.print(Text(f" {len(analysis.pairs)} pairs: shown with --json", style="dim"))
+    out.print()
+    remarks = Table.grid(padding=(0, 1))
+    for line in (_checks(analysis), *analysis.notes):
+        remarks.add_row(" ·", escape(line), style="dim")
+    out.print(remarks)
+    out.print()
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=True)
+
+
+def _anova_table(analysis: Analysis) -> Table:
+    scale = "on the log scale" if analysis.scale == "log" else "on the raw scale"
+    table = _table(
+        f"Analysis of variance of {escape(analysis.response)}, {scale}, type {analysis.anova.ss_type}, n = {analysis.n}"
+    )
+    table.add_column("source")
+    for heading in ("df", "SS", "F", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("share (η²)", no_wrap=True)
+    table.add_column("ω²", justify="right", no_wrap=True)
+    for row in analysis.anova.table:
+        significant = row.p is not None and row.p < analysis.alpha
+        table.add_row(
+            escape(source_label(row.source)),
+            str(row.df),
+            figure(row.ss),
+            figure(row.f),
+            p_value(row.p),
+            _share(row.eta2) if row is not analysis.anova.total else "",
+            "" if row.omega2 is None else f"{row.omega2:.3f}",
+            style="bold" if significant else None,
+            end_section=row is analysis.anova.rows[-1],
+        )
+    return table
+
+
+def _group_table(analysis: Analysis) -> Table:
+    kind = "Geometric means" if analysis.scale == "log" else "Means"
+    table = _table(f"{kind} with 95 % interval; groups sharing a letter do not differ (α = {analysis.alpha:g})")
+    for name in analysis.groups[0].levels:
+        table.add_column(escape(name))
+    for heading in ("n", "mean", "95 % interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("letters", style="bold cyan")
+    low = min(group.ci95[0] for group in analysis.groups)
+    high = max(group.ci95[1] for group in analysis.groups)
+    for group in analysis.groups:
+        table.add_row(
+            *(escape(level) for level in group.levels.values()),
+            str(group.n),
+            figure(group.mean),
+            f"{figure(group.ci95[0])} – {figure(group.ci95[1])}",
+            _interval(group.mean, group.ci95, low, high),
+            group.letters,
+        )
+    return table
+
+
+def _pair_table(analysis: Analysis) -> Table:
+    log = analysis.scale == "log"
+    level = f"{100 * (1 - analysis.alpha):g} %"
+    table = _table(f"All pairs: Tukey-Kramer, {analysis.anova.error_df} df")
+    table.add_column("group")
+    table.add_column("against")
+    for heading in ("ratio" if log else "difference", f"{level} interval", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("differ?")
+    for pair in analysis.pairs:
+        low, high = pair.ratio_ci if pair.ratio_ci else pair.ci
+        too_close = not pair.significant and pair.p_adj < analysis.alpha
+        table.add_row(
+            escape(", ".join(pair.a.values())),
+            escape(", ".join(pair.b.values())),
+            figure(pair.ratio if log else pair.difference),
+            f"{figure(low)} – {figure(high)}" if log else f"{figure(low)} to {figure(high)}",
+            p_value(pair.p_adj),
+            "yes" if pair.significant else "too close" if too_close else "",
+            style="bold" if pair.significant else None,
+        )
+    return table
+
+
+def _checks(analysis: Analysis) -> str:
+    normal, equal = analysis.diagnostics.shapiro_wilk, analysis.diagnostics.brown_forsythe
+    return (
+        f"checks, shown but never choosing the test: residuals normal, Shapiro-Wilk p = {p_value(normal.p) or 'n/a'}; "
+        f"equal variances, Brown-Forsythe p = {p_value(equal.p) or 'n/a'}"
+    )
+
+
+def _share(share: float | None) -> str:
+    if share is None:
+        return "not estimable"
+    eighths = round(max(0.0, min(share, 1.0)) * _BAR_WIDTH * 8)
+    bar = "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8] if eighths % 8 else "")
+    return f"{100 * share:5.1f} % [cyan]{bar}[/]"
+
+
+def _interval(mean: float, limits: tuple[float, float], low: float, high: float) -> str:
+    def column(value: float) -> int:
+        return round((value - low) / (high - low) * (_INTERVAL_WIDTH - 1))
+
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    line = [" "] * _INTERVAL_WIDTH
+    for at in range(column(limits[0]), column(limits[1]) + 1):
+        line[at] = "─"
+    line[column(mean)] = "●"
+    return "".join(line)
