@@ -1,0 +1,27 @@
+"""What an experiment found: numbers and sentences, from the store. No HTML, no colours."""
+
+from edgejoule.findings.find import find
+from edgejoule.findings.model import (
+    Cell,
+    Contrast,
+    DatabaseFacts,
+    Findings,
+    Part,
+    Progress,
+    Ranking,
+    ResponseFinding,
+    RunFacts,
+)
+
+__all__ = [
+    "Cell",
+    "Contrast",
+    "DatabaseFacts",
+    "Findings",
+    "Part",
+    "Progress",
+    "Ranking",
+    "ResponseFinding",
+    "RunFacts",
+    "find",
+]

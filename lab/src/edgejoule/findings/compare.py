@@ -1,0 +1,206 @@
+"""One response: its analyses, its cells with intervals and letters, and the ranking within every condition."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from edgejoule.errors import DataError
+from edgejoule.findings.design import Design, label, runs_of
+from edgejoule.findings.model import Cell, Contrast, Levels, Part, Ranking, ResponseFinding
+from edgejoule.responses import RESPONSES, Better
+from edgejoule.spec import Analysis as Declared
+from edgejoule.stats import Group, Pair, Scale, analyse
+from edgejoule.store import ResponseValue, Run
+
+MODELLED = "modelled"
+MIXED = "mixed methods"
+
+
+def respond(
+    name: str,
+    runs: Sequence[Run],
+    design: Design,
+    declared: Declared,
+    min_ratio: float | None,
+    *,
+    analysed: bool = True,
+) -> ResponseFinding | None:
+    """The findings on one response; None if no run has it. analysed: with ANOVA and comparisons."""
+    values = {r.run_index: v for r in runs if (v := _value_of(r, name)) is not None}
+    if not values:
+        return None
+    known = RESPONSES[name]
+    method = _method(values.values())
+    notes: list[str] = []
+    parts: list[Part] = []
+    scale = Scale(declared.scale)
+    if analysed:
+        scale = _scale(values.values(), scale, notes)
+        parts = _parts(name, runs, values, design, declared, scale, min_ratio if method == MODELLED else None, method)
+        notes += _model_notes(method, min_ratio)
+    judged = not (method == MODELLED and min_ratio is None) and method != MIXED
+    cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged) for levels in design.cells())
+    rankings: tuple[Ranking, ...] = ()
+    if analysed:
+        rankings = tuple(
+            _ranking(c, cells, parts, design, known.better, judged, declared.alpha) for c in design.conditions
+        )
+    return ResponseFinding(
+        name=name, label=known.label, unit=known.unit, better=known.better, is_energy=known.is_energy, method=method,
+        scale=str(scale), alpha=declared.alpha,
+        parts=tuple(parts), cells=cells, rankings=rankings,
+        notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _value_of(run: Run, name: str) -> ResponseValue | None:
+    return next((r for r in run.responses if r.name == name), None) if run.status == "finished" else None
+
+
+def _method(values: object) -> str:
+    methods = {v.method for v in values}  # type: ignore[attr-defined]
+    return str(methods.pop()) if len(methods) == 1 else MIXED
+
+
+def _scale(values: object, declared: Scale, notes: list[str]) -> Scale:
+    refused = [v.value for v in values if v.value is not None and v.value <= 0]  # type: ignore[attr-defined]
+    if declared is Scale.LOG and refused:
+        notes.append(f"analysed on the raw scale: {len(refused)} values are zero or negative and have no logarithm")
+        return Scale.RAW
+    return declared
+
+
+def _model_notes(method: str, min_ratio: float | None) -> list[str]:
+    if method == MIXED:
+        return ["the runs' energy came about by different methods; they are shown, not compared"]
+    if method != MODELLED:
+        return []
+    if min_ratio is None:
+        return ["the model states no prediction interval, so no difference in modelled energy is judged"]
+    return [
+        "modelled energy is no measurement: F and p tell how the model's inputs differ, and two cells are called "
+        f"different only when their means differ by more than a factor of {min_ratio:.2f}, the model's resolution"
+    ]
+
+
+def _parts(
+    name: str,
+    runs: Sequence[Run],
+    values: Mapping[int, ResponseValue],
+    design: Design,
+    declared: Declared,
+    scale: Scale,
+    min_ratio: float | None,
+    method: str,
+) -> list[Part]:
+    """One analysis, or one per level of analysis.by. What cannot be analysed carries the reason."""
+    if method == MIXED:
+        return [Part({}, None, "the runs' energy came about by different methods")]
+    by = declared.by if declared.by in design.factors and len(design.factors) > 1 else None
+    wheres: list[Levels] = [{}] if by is None else [{by: level} for level in design.levels[by]]
+    factors = [f for f in design.factors if f != by]
+    parts = []
+    for where in wheres:
+        chosen = [r for r in runs_of(runs, where) if r.run_index in values]
+        table: dict[str, list[object]] = {f: [r.levels[f] for r in chosen] for f in factors}
+        table[name] = [values[r.run_index].value for r in chosen]
+        table["block"] = [r.block for r in chosen]
+        try:
+            analysis = analyse(
+                table, name, factors, block="block" if design.blocked else None, scale=scale, alpha=declared.alpha,
+                min_ratio=min_ratio,
+            )  # fmt: skip
+            parts.append(Part(where, analysis, None))
+        except DataError as error:
+            parts.append(Part(where, None, str(error)))
+    return parts
+
+
+def _matches(stored: Mapping[str, str], levels: Levels) -> bool:
+    return all(str(levels[name]) == level for name, level in stored.items())
+
+
+def _part_of(parts: Sequence[Part], levels: Levels) -> Part | None:
+    return next((p for p in parts if all(levels[n] == v for n, v in p.where.items())), None)
+
+
+def _group(parts: Sequence[Part], levels: Levels) -> Group | None:
+    part = _part_of(parts, levels)
+    if part is None or part.analysis is None:
+        return None
+    return next((g for g in part.analysis.groups if _matches(g.levels, levels)), None)
+
+
+def _cell(
+    levels: Levels, runs: Sequence[Run], values: Mapping[int, ResponseValue], group: Group | None, judged: bool
+) -> Cell:
+    own = runs_of(runs, levels)
+    stored = [values[r.run_index] for r in own if r.run_index in values]
+    figures = [v.value for v in stored if v.value is not None]
+    uncertainties = [v.uncertainty_k2 for v in stored if v.uncertainty_k2 is not None]
+    return Cell(
+        levels=levels,
+        planned=len(own),
+        n=len(figures),
+        mean=group.mean if group else statistics.fmean(figures) if figures else None,
+        ci=group.ci95 if group else None,
+        median=statistics.median(figures) if figures else None,
+        minimum=min(figures, default=None),
+        maximum=max(figures, default=None),
+        letters=group.letters if group and judged else None,
+        uncertainty_k2=max(uncertainties, default=None),
+        missing=tuple(v.missing_reason for v in stored if v.missing_reason is not None),
+        failed=tuple(r.cause or "no cause stored" for r in own if r.status == "failed"),
+    )
+
+
+def _ranking(
+    condition: Levels,
+    cells: Sequence[Cell],
+    parts: Sequence[Part],
+    design: Design,
+    better: Better,
+    judged: bool,
+    alpha: float,
+) -> Ranking:
+    own = [c for c in cells if all(c.levels[n] == v for n, v in condition.items())]
+    valued = [c for c in own if c.mean is not None]
+    order = sorted(valued, key=lambda c: c.mean or 0.0, reverse=better is Better.HIGHER)
+    pairs = _pairs(parts, order)
+    contrasts = [_contrast(order[0], c, pairs, design.subject, better, judged, alpha) for c in order[1:]]
+    return Ranking(condition, tuple(order), tuple(contrasts), tuple(c for c in own if c.mean is None))
+
+
+def _pairs(parts: Sequence[Part], cells: Sequence[Cell]) -> Sequence[Pair]:
+    part = _part_of(parts, cells[0].levels) if cells else None
+    return part.analysis.pairs if part and part.analysis else ()
+
+
+def _contrast(
+    best: Cell, other: Cell, pairs: Sequence[Pair], subject: str, better: Better, judged: bool, alpha: float
+) -> Contrast:
+    names = (best.levels[subject], other.levels[subject])
+    pair = next((p for p in pairs if _matches(p.b, best.levels) and _matches(p.a, other.levels)), None)
+    if pair is None:
+        plain = _plain_ratio(best, other, better)
+        return Contrast(*names, plain, None, None, None, None, None, model_bound=False)
+    ratio, ci = pair.ratio, pair.ratio_ci
+    if better is Better.HIGHER:
+        ratio, ci = 1 / ratio if ratio else None, (1 / ci[1], 1 / ci[0]) if ci else None
+    bound = not pair.significant and pair.p_adj < alpha
+    return Contrast(
+        *names, ratio, ci, pair.difference if ci is None else None, pair.ci if ci is None else None, pair.p_adj,
+        pair.significant if judged else None, model_bound=bound and judged,
+    )  # fmt: skip
+
+
+def _plain_ratio(best: Cell, other: Cell, better: Better) -> float | None:
+    if not best.mean or not other.mean or best.mean <= 0 or other.mean <= 0:
+        return None
+    return best.mean / other.mean if better is Better.HIGHER else other.mean / best.mean
+
+
+def where_words(part: Part) -> str:
+    """The part of the experiment an analysis covers, in words."""
+    return label(part.where) if part.where else "all runs"

@@ -1,0 +1,62 @@
+"""The design as the reader sees it: what is compared with what, under which conditions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from edgejoule.findings.model import Levels
+from edgejoule.spec import Level, Spec
+from edgejoule.store import Run
+
+
+@dataclass(frozen=True)
+class Design:
+    """subject: the factor whose levels are ranked. conditions: combinations of the other factors' levels, in order."""
+
+    levels: Mapping[str, tuple[Level, ...]]
+    subject: str
+    subjects: tuple[Level, ...]
+    others: tuple[str, ...]
+    conditions: tuple[Levels, ...]
+    blocked: bool
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Their names, in the experiment's order."""
+        return tuple(self.levels)
+
+    def cells(self) -> list[Levels]:
+        """All cells, ordered by condition and then by subject."""
+        return [
+            {f: level if f == self.subject else condition[f] for f in self.factors}
+            for condition in self.conditions
+            for level in self.subjects
+        ]
+
+
+def design_of(spec: Spec) -> Design:
+    """The database is the subject where it varies; else the first factor that does."""
+    varied = [name for name, levels in spec.factors.items() if len(levels) > 1]
+    subject = "database" if "database" in varied else (varied or list(spec.factors))[0]
+    others = tuple(name for name in spec.factors if name != subject)
+    combos = itertools.product(*(spec.factors[name] for name in others))
+    return Design(
+        levels={name: tuple(levels) for name, levels in spec.factors.items()},
+        subject=subject,
+        subjects=tuple(spec.factors[subject]),
+        others=others,
+        conditions=tuple(dict(zip(others, combo, strict=True)) for combo in combos),
+        blocked=spec.design.order == "randomised-blocks" and spec.design.replications > 1,
+    )
+
+
+def runs_of(runs: Sequence[Run], levels: Levels) -> list[Run]:
+    """The runs of one cell."""
+    return [r for r in runs if all(r.levels[name] == level for name, level in levels.items())]
+
+
+def label(levels: Levels) -> str:
+    """Levels in words: a name stands for itself, a number is told with its factor."""
+    return ", ".join(v if isinstance(v, str) else f"{name} {v}" for name, v in levels.items())

@@ -1,0 +1,60 @@
+"""From the store to findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from edgejoule.findings import verdict
+from edgejoule.findings.compare import respond
+from edgejoule.findings.design import design_of
+from edgejoule.findings.facts import database_facts, meters_of, progress_of, run_facts
+from edgejoule.findings.model import Findings, ResponseFinding
+from edgejoule.responses import RESPONSES
+from edgejoule.store import Experiment, Run, Store
+
+
+def find(store: Store, experiment: Experiment) -> Findings:
+    """All findings of an experiment: responses as analysis.responses declares them, the others told beside.
+
+    Works on what is there: failed, missing and planned runs leave holes that are told, never filled.
+    """
+    runs = store.runs(experiment.id)
+    spec, design = experiment.spec, design_of(experiment.spec)
+    declared = spec.analysis
+    responses = _responses(declared.responses, runs, experiment, analysed=True)
+    names = dict.fromkeys(r.name for run in runs for r in run.responses)
+    others = _responses([n for n in RESPONSES if n in names and n not in declared.responses], runs, experiment)
+    first = responses[0] if responses and responses[0].name == declared.responses[0] else None
+    progress = progress_of(runs)
+    return Findings(
+        experiment=experiment.name,
+        experiment_id=experiment.id,
+        question=experiment.question,
+        subject=design.subject,
+        condition_factors=design.others,
+        alpha=declared.alpha,
+        energy_method=_energy_method([*responses, *others]),
+        energy_words=experiment.energy_words,
+        energy_min_ratio=experiment.energy_min_ratio,
+        headline=verdict.headline(first, design),
+        verdict=verdict.paragraphs(responses, design),
+        caveats=verdict.caveats(progress, responses, spec.design.replications),
+        progress=progress,
+        responses=tuple(responses),
+        others=tuple(others),
+        databases=database_facts(runs),
+        runs=tuple(run_facts(r, [x.name for x in (*responses, *others)]) for r in runs),
+        meters=meters_of(runs),
+    )
+
+
+def _responses(
+    names: Sequence[str], runs: Sequence[Run], experiment: Experiment, *, analysed: bool = False
+) -> list[ResponseFinding]:
+    design, declared = design_of(experiment.spec), experiment.spec.analysis
+    found = (respond(n, runs, design, declared, experiment.energy_min_ratio, analysed=analysed) for n in names)
+    return [r for r in found if r is not None]
+
+
+def _energy_method(responses: Sequence[ResponseFinding]) -> str | None:
+    return next((r.method for r in responses if r.is_energy), None)

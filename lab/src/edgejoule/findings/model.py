@@ -1,0 +1,243 @@
+"""The shape of findings. Every figure with energy in it stands beside its method.
+
+A *subject* is what is compared (the database where it is a factor, else the first factor); a *condition* is a
+combination of the levels of all other factors, within which the subjects are ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from edgejoule.responses import Better
+from edgejoule.spec import Level
+from edgejoule.stats.analyse import Analysis
+
+Levels = Mapping[str, Level]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One response in one cell of the design.
+
+    n: runs with a value. mean, ci: of the analysis, in the response's unit (geometric on the log scale); ci None
+    where there is no error term. letters: None where no comparison was possible. uncertainty_k2: the meter's or
+    model's half width of a single run, the largest of the cell. missing, failed: reasons, one per run.
+    """
+
+    levels: Levels
+    planned: int
+    n: int
+    mean: float | None
+    ci: tuple[float, float] | None
+    median: float | None
+    minimum: float | None
+    maximum: float | None
+    letters: str | None
+    uncertainty_k2: float | None
+    missing: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The best of a condition against another subject.
+
+    ratio: how many times better the best is (>= 1 unless values are not positive, then None). ci: its simultaneous
+    interval; None without one. difference, difference_ci: the same on the raw scale, other - best. differs: None
+    where nothing can be said. model_bound: the ratio is significant, or could be, but below what the model resolves.
+    """
+
+    best: Level
+    other: Level
+    ratio: float | None
+    ci: tuple[float, float] | None
+    difference: float | None
+    difference_ci: tuple[float, float] | None
+    p: float | None
+    differs: bool | None
+    model_bound: bool
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The subjects of one condition, the best first; contrasts in the same order without the first."""
+
+    condition: Levels
+    cells: tuple[Cell, ...]
+    contrasts: tuple[Contrast, ...]
+    without_value: tuple[Cell, ...]
+
+    @property
+    def tied(self) -> tuple[Contrast, ...]:
+        """Those that cannot be told from the best."""
+        return tuple(c for c in self.contrasts if c.differs is False)
+
+    @property
+    def behind(self) -> tuple[Contrast, ...]:
+        """Those that are worse than the best."""
+        return tuple(c for c in self.contrasts if c.differs)
+
+    @property
+    def decided(self) -> bool:
+        """One subject is better than every other."""
+        return bool(self.contrasts) and all(c.differs for c in self.contrasts)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One analysis of variance: of the whole experiment, or of one level of analysis.by (where).
+
+    analysis: None where there is none, reason says why.
+    """
+
+    where: Levels
+    analysis: Analysis | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class ResponseFinding:
+    """Everything about one response. method: measured, counted, modelled or timed; scale: log or raw."""
+
+    name: str
+    label: str
+    unit: str
+    better: Better
+    is_energy: bool
+    method: str
+    scale: str
+    alpha: float
+    parts: tuple[Part, ...]
+    cells: tuple[Cell, ...]
+    rankings: tuple[Ranking, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The label, with the method where there is energy in it."""
+        return f"{self.label}, {self.method}" if self.is_energy else self.label
+
+
+@dataclass(frozen=True)
+class DatabaseFacts:
+    """What a database said about itself, over all its runs. options: those that differ between runs say so."""
+
+    name: str
+    product: str
+    versions: tuple[str, ...]
+    options: Mapping[str, str]
+    durability: str
+    how: str
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """One run for the table of all runs. values: response -> (value, reason if missing)."""
+
+    number: int
+    block: int
+    levels: Levels
+    status: str
+    cause: str | None
+    flags: tuple[str, ...]
+    started_realtime_ns: int | None
+    values: Mapping[str, tuple[float | None, str | None]]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How many runs there are of each kind."""
+
+    total: int
+    finished: int
+    failed: int
+    planned: int
+    flagged: int
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings of one experiment.
+
+    headline: one sentence. verdict: paragraphs that explain it. energy_method: None where no run has energy.
+    others: responses that are told but not analysed.
+    """
+
+    experiment: str
+    experiment_id: int
+    question: str
+    subject: str
+    condition_factors: tuple[str, ...]
+    alpha: float
+    energy_method: str | None
+    energy_words: str
+    energy_min_ratio: float | None
+    headline: str
+    verdict: tuple[str, ...]
+    caveats: tuple[str, ...]
+    progress: Progress
+    responses: tuple[ResponseFinding, ...]
+    others: tuple[ResponseFinding, ...]
+    databases: tuple[DatabaseFacts, ...]
+    runs: tuple[RunFacts, ...]
+    meters: tuple[Mapping[str, Any], ...] = field(default=())
+
+    @property
+    def terminal_lines(self) -> tuple[str, ...]:
+        """The verdict for a terminal: headline, one line per paragraph, caveats."""
+        return (self.headline, *self.verdict, *self.caveats)
+
+    def response(self, name: str) -> ResponseFinding | None:
+        """A response by its name, analysed or not; None if no run has it."""
+        return next((r for r in (*self.responses, *self.others) if r.name == name), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON-ready dicts. A missing figure is null; every response carries unit and method."""
+        return {
+            "experiment": {"id": self.experiment_id, "name": self.experiment, "question": self.question},
+            "energy": {
+                "method": self.energy_method,
+                "words": self.energy_words,
+                "min_ratio": self.energy_min_ratio,
+            },
+            "headline": self.headline,
+            "verdict": list(self.verdict),
+            "caveats": list(self.caveats),
+            "subject": self.subject,
+            "condition_factors": list(self.condition_factors),
+            "alpha": self.alpha,
+            "runs": asdict(self.progress),
+            "responses": [_response_json(r) for r in self.responses],
+            "others": [_response_json(r) for r in self.others],
+            "databases": [asdict(d) for d in self.databases],
+            "meters": [dict(m) for m in self.meters],
+        }
+
+
+def _response_json(r: ResponseFinding) -> dict[str, Any]:
+    return {
+        "response": r.name,
+        "label": r.label,
+        "unit": r.unit,
+        "method": r.method,
+        "better": r.better.value,
+        "scale": r.scale,
+        "notes": list(r.notes),
+        "cells": [asdict(c) for c in r.cells],
+        "rankings": [
+            {
+                "condition": dict(k.condition),
+                "best": dict(k.cells[0].levels) if k.cells else None,
+                "decided": k.decided,
+                "order": [dict(c.levels) for c in k.cells],
+                "contrasts": [asdict(c) for c in k.contrasts],
+            }
+            for k in r.rankings
+        ],
+        "analyses": [
+            {"where": dict(p.where), "reason": p.reason, "analysis": p.analysis.to_json() if p.analysis else None}
+            for p in r.parts
+        ],
+    }

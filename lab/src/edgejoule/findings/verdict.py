@@ -1,0 +1,198 @@
+"""The verdict in plain English: what costs least where, by what factor, how sure that is, and what is not told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from edgejoule.findings.design import Design, label
+from edgejoule.findings.model import Cell, Contrast, Progress, Ranking, ResponseFinding
+from edgejoule.findings.words import Unit, count, interval, listed, ratio, unit_of
+from edgejoule.responses import Better
+
+_SENTENCES_MAX = 6  # conditions told one by one; more are counted
+
+
+def headline(first: ResponseFinding | None, design: Design) -> str:
+    """One sentence: who is best at the response that decides."""
+    if first is None:
+        return "No run has a value for the response that decides, so there is no verdict yet."
+    what = _superlative(first)
+    told = [k for k in first.rankings if k.cells]
+    if not told:
+        return f"No run has a value for {first.title}, so there is no verdict yet."
+    if not any(k.contrasts for k in told):
+        return f"Only one {design.subject} has values, so there is nothing to compare it with."
+    if all(c.differs is None for k in told for c in k.contrasts):
+        return f"No comparison is possible: {_why_none(first)}."
+    winners = {str(k.cells[0].levels[design.subject]) for k in told if k.decided}
+    decided = [k for k in told if k.decided]
+    if not decided:
+        return _no_winner(first, told, design)
+    if len(winners) == 1 and len(decided) == len(told):
+        where = "" if len(told) == 1 and not design.others else f" {_everywhere(told, design)}"
+        return f"{winners.pop()} {what}{where}."
+    clauses = [f"{_name(k.cells[0], design)} for {label(k.condition)}" for k in decided]
+    undecided = [label(k.condition) for k in told if not k.decided]
+    if len(clauses) > _SENTENCES_MAX:
+        return f"It depends: {listed(sorted(winners))} each {what} somewhere (see the table)."
+    text = f"Which {design.subject} {what} depends: {listed(clauses)}"
+    if len(winners) == 1:
+        text = f"{winners.pop()} {what} for {listed([label(k.condition) for k in decided])}"
+    return text + (f"; undecided for {listed(undecided)}." if undecided else ".")
+
+
+def paragraphs(responses: Sequence[ResponseFinding], design: Design) -> tuple[str, ...]:
+    """One paragraph per response that has a better side, the deciding one first; then how they agree."""
+    told = [r for r in responses if r.better is not Better.NEITHER and any(k.cells for k in r.rankings)]
+    found = [_paragraph(r, design) for r in told[:2]]
+    agreement = _agreement(told[0], told[1], design) if len(told) > 1 else None
+    return (*found, agreement) if agreement else tuple(found)
+
+
+def caveats(progress: Progress, responses: Sequence[ResponseFinding], replications: int) -> tuple[str, ...]:
+    """What a reader must know before trusting the verdict."""
+    found = []
+    if progress.planned:
+        found.append(f"Preliminary: {progress.planned} of {count(progress.total, 'run')} are not done yet.")
+    if progress.failed:
+        found.append(
+            f"{progress.failed} of {count(progress.total, 'run')} failed; they are shown as failed, and the means rest "
+            "on the others."
+        )
+    if progress.flagged:
+        found.append(f"{count(progress.flagged, 'run')} flagged as doubtful; the table of runs says why.")
+    for r in responses:
+        missing = sum(len(c.missing) for c in r.cells)
+        if missing:
+            found.append(f"{r.title}: {count(missing, 'value')} missing, with reasons in the table of runs.")
+    if replications == 1:
+        found.append("One run per cell: there is no error term, so no uncertainty and no comparison.")
+    return tuple(found)
+
+
+def _paragraph(r: ResponseFinding, design: Design) -> str:
+    unit = unit_of(r.name, r.unit, (c.mean for c in r.cells))
+    told = [k for k in r.rankings if k.cells]
+    lead = f"{r.title[0].upper()}{r.title[1:]}"
+    if len(told) > _SENTENCES_MAX:
+        decided = sum(k.decided for k in told)
+        return f"{lead}: one {design.subject} is best in {decided} of {len(told)} conditions; the table tells each."
+    return f"{lead}. " + " ".join(_sentence(k, r, unit, design) for k in told)
+
+
+def _no_winner(first: ResponseFinding, told: Sequence[Ranking], design: Design) -> str:
+    """The headline where no condition has a single best: why not, and who is behind all the same."""
+    text = f"No {design.subject} can be said to have the {_side(first)} {first.label}{_method_word(first)}"
+    if _model_bound(first):
+        text = f"The model cannot tell which {design.subject} has the {_side(first)} {first.label}{_method_word(first)}"
+    behind: dict[str, list[str]] = {}
+    for k in told:
+        for c in k.behind:
+            behind.setdefault(str(c.other), []).append(label(k.condition))
+    clauses = [
+        f"{name} is behind for {listed(where)}" if where[0] else f"{name} is behind" for name, where in behind.items()
+    ]
+    return f"{text}{'; ' if clauses else ''}{listed(clauses) if clauses else ''}."
+
+
+def _sentence(k: Ranking, r: ResponseFinding, unit: Unit, design: Design) -> str:
+    where = f"For {label(k.condition)}, " if k.condition else ""
+    best = k.cells[0]
+    assert best.mean is not None
+    own = f"{where}{_name(best, design)} {'needs' if r.better is Better.LOWER else 'reaches'} {unit.text(best.mean)}"
+    own += _method_word(r)
+    if not k.contrasts:
+        return f"{own}, with nothing to compare it with."
+    if all(c.differs is None for c in k.contrasts):
+        return f"{own}, next {listed([_bare(c) for c in k.contrasts])}, without a test."
+    parts = [own]
+    if k.behind:
+        parts.append(_behind_words(k, r))
+    if k.tied:
+        parts.append(_tied_words(k, r, design))
+    return f"{'; '.join(parts)}."
+
+
+def _behind_words(k: Ranking, r: ResponseFinding) -> str:
+    items = [f"{c.other} {_times(c, r)}" for c in k.behind]
+    if r.better is Better.HIGHER:
+        return f"that is {listed([f'{_times(c, r)} {c.other}' for c in k.behind])}"
+    return listed(items)
+
+
+def _times(c: Contrast, r: ResponseFinding) -> str:
+    if c.ratio is None:
+        return f"worse (p = {c.p:.2g})" if c.p is not None else "worse"
+    tail = f" ({interval(c.ci, r.alpha)})" if c.ci else ""
+    if r.better is Better.HIGHER:
+        return f"{ratio(c.ratio)}×{tail}"
+    return f"{ratio(c.ratio)}× as much{tail}"
+
+
+def _tied_words(k: Ranking, r: ResponseFinding, design: Design) -> str:
+    bound = [c for c in k.tied if c.model_bound]
+    same = [c for c in k.tied if not c.model_bound]
+    best, texts = _name(k.cells[0], design), []
+    if bound:
+        texts.append(f"the model cannot tell {listed([_bare(c) for c in bound])} from {best}")
+    if same:
+        texts.append(f"no difference shows between {best} and {listed([_with_ci(c, r) for c in same])}")
+    return "; ".join(texts)
+
+
+def _with_ci(c: Contrast, r: ResponseFinding) -> str:
+    return f"{_bare(c)[:-1]}, {interval(c.ci, r.alpha)})" if c.ratio and c.ci else str(c.other)
+
+
+def _bare(c: Contrast) -> str:
+    return f"{c.other} ({ratio(c.ratio)}×)" if c.ratio else str(c.other)
+
+
+def _agreement(first: ResponseFinding, second: ResponseFinding, design: Design) -> str | None:
+    """Is the cheapest also the fastest?"""
+    pairs = [(a, b) for a, b in zip(first.rankings, second.rankings, strict=True) if a.decided and b.decided]
+    if not pairs:
+        return None
+    same = [a for a, b in pairs if _name(a.cells[0], design) == _name(b.cells[0], design)]
+    names = f"{first.label} and {second.label}"
+    if len(same) == len(pairs):
+        share = f"{len(pairs)} of {len(first.rankings)}"
+        return f"Where both are decided ({share}), {names} have the same best {design.subject}."
+    other = [
+        f"{label(a.condition)} ({_name(a.cells[0], design)} against {_name(b.cells[0], design)})"
+        for a, b in pairs
+        if _name(a.cells[0], design) != _name(b.cells[0], design)
+    ]
+    return f"{names[0].upper()}{names[1:]} disagree about the best {design.subject} for {listed(other)}."
+
+
+def _name(cell: Cell, design: Design) -> str:
+    return str(cell.levels[design.subject])
+
+
+def _method_word(r: ResponseFinding) -> str:
+    return f" ({r.method})" if r.is_energy else ""
+
+
+def _superlative(r: ResponseFinding) -> str:
+    return f"has the {_side(r)} {r.label}{_method_word(r)}"
+
+
+def _side(r: ResponseFinding) -> str:
+    return "highest" if r.better is Better.HIGHER else "lowest"
+
+
+def _everywhere(told: Sequence[Ranking], design: Design) -> str:
+    if len(told) == 1:
+        return f"for {label(told[0].condition)}"
+    plain = f"{design.others[0]}s" if len(design.others) == 1 else "conditions"
+    return f"in all {len(told)} {plain}"
+
+
+def _model_bound(r: ResponseFinding) -> bool:
+    return any(c.model_bound for k in r.rankings for c in k.contrasts)
+
+
+def _why_none(r: ResponseFinding) -> str:
+    reasons = [p.reason for p in r.parts if p.reason] or [n for n in r.notes if "judged" in n]
+    return reasons[0] if reasons else "the cells cannot be compared"

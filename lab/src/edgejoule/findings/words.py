@@ -1,0 +1,84 @@
+"""Figures in words: units people read, three significant digits, lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+#: stored unit -> (scale, symbol), the finest first
+_STEPS: dict[str, tuple[tuple[float, str], ...]] = {
+    "J": ((1e-6, "µJ"), (1e-3, "mJ"), (1, "J"), (1e3, "kJ")),
+    "µJ": ((1, "µJ"), (1e3, "mJ"), (1e6, "J")),
+    "W": ((1e-3, "mW"), (1, "W"), (1e3, "kW")),
+    "s": ((1e-3, "ms"), (1, "s")),
+    "µs": ((1, "µs"), (1e3, "ms"), (1e6, "s")),
+    "byte": ((1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")),
+    "1/s": ((1, "1/s"),),
+}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How a response is shown: value / scale, then symbol ("" for a bare number)."""
+
+    scale: float
+    symbol: str
+
+    def number(self, value: float) -> str:
+        """The value without its symbol."""
+        return number(value / self.scale)
+
+    def text(self, value: float) -> str:
+        """The value with its symbol."""
+        return f"{self.number(value)} {self.symbol}".strip()
+
+
+def unit_for(stored: str, values: Iterable[float | None]) -> Unit:
+    """One unit for all values of a response: the coarsest in which the largest is at least 1."""
+    largest = max((abs(v) for v in values if v is not None and math.isfinite(v)), default=0.0)
+    if stored == "1":
+        return Unit(1, "")
+    steps = _STEPS.get(stored, ((1, stored),))
+    scale, symbol = steps[0] if largest > 0 else next((s for s in steps if s[0] == 1), steps[0])
+    for step in steps:
+        if largest >= step[0]:
+            scale, symbol = step
+    return Unit(scale, symbol)
+
+
+def unit_of(response: str, stored: str, values: Iterable[float | None]) -> Unit:
+    """unit_for, with the words a response has of its own."""
+    return Unit(1, "ops/s") if response == "throughput_ops_s" else unit_for(stored, values)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A figure with that many significant digits, thousands separated: 0.0123, 71.2, 39,500."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, decimals)
+    if abs(rounded) < 1e-4:
+        return f"{rounded:.{digits - 1}e}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{rounded:,.{decimals}f}".replace("-", "−")
+
+
+def ratio(value: float) -> str:
+    """A ratio, with two decimals near 1: 1.07, 1.84, 12.3."""
+    return f"{value:.2f}" if value < 10 else number(value)
+
+
+def interval(ci: tuple[float, float], alpha: float) -> str:
+    """A ratio's interval: "95 % CI 1.20 to 1.31"."""
+    return f"{100 * (1 - alpha):g} % CI {ratio(ci[0])} to {ratio(ci[1])}"
+
+
+def listed(items: Sequence[str], last: str = "and") -> str:
+    """a, b and c."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"
+
+
+def count(n: int, noun: str) -> str:
+    """1 run, 2 runs."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
