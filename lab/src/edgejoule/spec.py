@@ -122,7 +122,7 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
     try:
         spec = Spec.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = min(error.errors(), key=lambda e: e["type"] == "missing")  # a misspelt key explains a missing one
         key = _dotted(first["loc"])
         raise fail(key, _words(first, data)) from None
     for key, message in _complaints(spec):

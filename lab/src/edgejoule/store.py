@@ -195,10 +195,10 @@ class Store:
             uri = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
             connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
             connection.row_factory = sqlite3.Row
+            cls._check_format(connection, path)
             connection.executescript(
                 "PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
             )
-            cls._migrate(connection, path)
         except OSError as error:
             raise StoreError(f"{path}: cannot be opened: {error.strerror}") from error
         except sqlite3.Error as error:
@@ -206,7 +206,7 @@ class Store:
         return cls(connection, path)
 
     @staticmethod
-    def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    def _check_format(connection: sqlite3.Connection, path: Path) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if version == 0 and tables == 0:

@@ -83,8 +83,8 @@ def prepare(
         found = store.unfinished(spec)
         if found is None:
             raise UsageError(
-                f"nothing to resume: {store.path} holds no unfinished experiment of this spec (name {spec.name!r}, same "
-                "factors, settings and seed); run without --resume"
+                f"nothing to resume: {store.path} holds no unfinished experiment of this spec (name {spec.name!r}, "
+                "same factors, settings and seed); run without --resume"
             )
         return found
     experiment_id = store.create_experiment(

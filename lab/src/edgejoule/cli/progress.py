@@ -105,9 +105,11 @@ class StudyProgress:
     def _show_plan(self, block: int) -> None:
         blocks = self._experiment.spec.design.replications if self._experiment else 0
         self._bars.update(
-            self._all, completed=self._done, description=f"block {block + 1} of {blocks}, run {self._done} of {self._runs}",
+            self._all,
+            completed=self._done,
+            description=f"block {block + 1} of {blocks}, run {self._done} of {self._runs}",
             left_s=self._left_s(),
-        )  # fmt: skip
+        )
 
     def _left_s(self) -> float | None:
         """From the mean cost of the same cell where it has run, of all runs else."""

@@ -1,0 +1,66 @@
+"""A plan holds every cell once per block, in an order the seed decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from edgejoule.plan import cells, make_plan
+from edgejoule.spec import Spec, load_spec
+
+
+def spec(**design: Any) -> Spec:
+    return Spec.model_validate({
+        "name": "p", "question": "?",
+        "factors": {"database": ["sqlite", "leveldb"], "workload": ["workloada", "workloadc"], "threads": [1, 4]},
+        "fixed": {"recordcount": 10, "leveldb.compression": "none"},
+        "design": design,
+    })  # fmt: skip
+
+
+def test_every_block_holds_every_cell_once() -> None:
+    s = spec(replications=5, seed=3)
+    plan = make_plan(s)
+    assert [p.index for p in plan] == list(range(40))
+    for block in range(5):
+        levels = [dict(p.levels) for p in plan if p.block == block]
+        assert sorted(map(str, levels)) == sorted(map(str, cells(s)))
+
+
+def test_the_seed_decides_the_order_and_nothing_else_does() -> None:
+    first = make_plan(spec(replications=3, seed=3))
+    assert first == make_plan(spec(replications=3, seed=3))
+    assert [p.levels for p in first] != [p.levels for p in make_plan(spec(replications=3, seed=4))]
+    orders = {str([p.levels for p in first if p.block == b]) for b in range(3)}
+    assert len(orders) == 3, "blocks are shuffled one by one"
+
+
+def test_as_written_keeps_the_order() -> None:
+    s = spec(replications=2, order="as-written")
+    assert [dict(p.levels) for p in make_plan(s)] == cells(s) * 2
+
+
+def test_all_cells_of_a_block_get_the_same_operation_stream_and_blocks_differ() -> None:
+    plan = make_plan(spec(replications=3))
+    seeds = [{p.seed for p in plan if p.block == b} for b in range(3)]
+    assert all(len(s) == 1 for s in seeds)
+    assert len(set.union(*seeds)) == 3
+
+
+def test_settings_reach_the_run_they_are_meant_for() -> None:
+    for p in make_plan(spec(replications=1)):
+        assert p.threads == p.levels["threads"]
+        assert p.options == ({"compression": "none"} if p.adapter == "leveldb" else {})
+        assert p.properties["recordcount"] == 10
+        assert p.properties["readproportion"] == (1.0 if p.levels["workload"] == "workloadc" else 0.5)
+        assert not {"threads", "database", "workload"} & set(p.properties)
+
+
+def test_a_variant_names_its_adapter(tmp_path: Path) -> None:
+    path = tmp_path / "e.toml"
+    path.write_text(
+        'name = "v"\nquestion = "?"\n[factors]\ndatabase = ["wal", "sqlite"]\nworkload = ["workloadc"]\n'
+        '[databases.wal]\nadapter = "sqlite"\njournal_mode = "WAL"\n'
+    )
+    plan = make_plan(load_spec(path, ["design.order=as-written", "design.replications=1"]))
+    assert [(p.adapter, dict(p.options)) for p in plan] == [("sqlite", {"journal_mode": "WAL"}), ("sqlite", {})]

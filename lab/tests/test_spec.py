@@ -1,0 +1,140 @@
+"""An experiment is read whole or refused with file, line and key."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from edgejoule.errors import SpecError, UsageError
+from edgejoule.spec import json_schema, key_lines, load_spec
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+GOOD = """\
+name = "small"
+question = "Which one?"
+
+[factors]
+database = ["sqlite", "leveldb"]
+workload = ["mixed"]
+
+[fixed]
+recordcount = 1000
+
+[workloads.mixed]
+readproportion = 0.5
+updateproportion = 0.5
+
+[databases.leveldb]
+compression = "none"
+
+[design]
+replications = 2
+
+[analysis]
+responses = ["energy_per_op_uj"]
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "experiment.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_good_experiment_is_read(tmp_path: Path) -> None:
+    spec = load_spec(written(tmp_path, GOOD))
+    assert spec.factors["database"] == ["sqlite", "leveldb"]
+    assert spec.database_options("leveldb") == ("leveldb", {"compression": "none"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "phrase"),
+    [
+        ("[factors]", "[factor]", 4, "factor", "did you mean 'factors'"),
+        ('question = "Which one?"', "", None, "question", "is missing"),
+        ("replications = 2", "replication = 2", 19, "design.replication", "did you mean 'replications'"),
+        ("replications = 2", "replications = 0", 19, "design.replications", "greater than or equal to 1"),
+        ("replications = 2", 'replications = "many"', 19, "design.replications", "got 'many'"),
+        ("recordcount = 1000", "recordcont = 1000", 9, "fixed.recordcont", "did you mean 'recordcount'"),
+        ("recordcount = 1000", "recordcount = -5", 9, "fixed.recordcount", "at least 0, got -5"),
+        ("recordcount = 1000", "recordcount = 1.5", 9, "fixed.recordcount", "whole number"),
+        ("recordcount = 1000", 'durability = "full"', 9, "fixed.durability", "none, process, power"),
+        ("recordcount = 1000", 'database = "rocksdb"', 9, "fixed.database", "factor already"),
+        ('workload = ["mixed"]', 'workload = ["mix"]', 6, "factors.workload", "described nowhere"),
+        ('workload = ["mixed"]', "", 4, "factors", "no workload"),
+        ('"sqlite", "leveldb"', '"sqlite", "sqlite"', 5, "factors.database", "same level twice"),
+        ('"sqlite", "leveldb"', "", 5, "factors.database", "at least 1 item"),
+        ("readproportion = 0.5", "readproportion = 2.0", 12, "workloads.mixed.readproportion", "from 0 to 1"),
+        ("readproportion = 0.5", "readpropotion = 0.5", 12, "workloads.mixed.readpropotion", "did you mean"),
+        ('"energy_per_op_uj"', '"energy_per_op"', 22, "analysis.responses", "did you mean 'energy_per_op_uj'"),
+        ("[analysis]", '[analysis]\nby = "size"', 22, "analysis.by", "is no factor"),
+        ('name = "small"', 'name = "a b"', 1, "name", "should match pattern"),
+        ("recordcount = 1000", "recordcount = ", 9, None, "not valid TOML"),
+    ],
+)
+def test_what_is_wrong_is_named_with_file_line_and_key(
+    tmp_path: Path, old: str, new: str, line: int | None, key: str | None, phrase: str
+) -> None:
+    assert old in GOOD
+    path = written(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(SpecError) as caught:
+        load_spec(path)
+    message = str(caught.value)
+    assert (caught.value.line, caught.value.key) == (line, key), message
+    assert message.startswith(str(path))
+    assert phrase in message
+    assert "\n" not in message
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"none\.toml: cannot be read: No such file"):
+        load_spec(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"name = \xff")
+    with pytest.raises(SpecError, match="not UTF-8"):
+        load_spec(tmp_path / "bytes.toml")
+
+
+def test_set_changes_a_key_and_its_errors_name_it(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    overrides = ["design.replications=7", "factors.threads=[1, 4]", "databases.sqlite.journal_mode=WAL"]
+    spec = load_spec(path, [*overrides, "fixed.leveldb.block_cache_bytes=8"])
+    assert spec.design.replications == 7
+    assert spec.factors["threads"] == [1, 4]
+    assert spec.database_options("sqlite") == ("sqlite", {"journal_mode": "WAL"})
+    assert spec.fixed["leveldb.block_cache_bytes"] == 8
+    with pytest.raises(SpecError, match=r"^--set: design\.replications: .*got 'x'"):
+        load_spec(path, ["design.replications=x"])
+    with pytest.raises(UsageError, match="expected KEY=VALUE"):
+        load_spec(path, ["design.replications"])
+
+
+def test_lines_of_keys_are_found_whatever_their_form() -> None:
+    text = 'a = 1\nb."c.d" = 2\n[t]\ntext = """\nfake = 1\n[u]\n"""\nk = [\n  1,\n]\n[t.sub]\nz = 1\n[[when]]\nq = 2\n'
+    tomllib.loads(text)
+    lines = key_lines(text)
+    expected = {"a": 1, "b.c.d": 2, "t": 3, "t.text": 4, "t.k": 8, "t.sub": 11, "t.sub.z": 12, "when": 13, "when.q": 14}
+    assert lines == expected
+
+
+def test_the_committed_schema_is_the_models_own() -> None:
+    committed = json.loads((REPOSITORY / "schemas/experiment.schema.json").read_text())
+    assert committed == json_schema(), "run: make schemas"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((REPOSITORY / "experiments").glob("*/experiment.toml")), ids=lambda p: p.parent.name
+)
+def test_every_experiment_of_the_house_is_valid(path: Path) -> None:
+    assert load_spec(path).name == path.parent.name
+    jsonschema.Draft202012Validator(json_schema()).validate(tomllib.loads(path.read_text()))
+
+
+def test_the_digest_knows_what_is_measured_from_what_is_asked(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    plain = load_spec(path).digest()
+    assert load_spec(path, ["analysis.alpha=0.01"]).digest() == plain
+    assert load_spec(path, ["fixed.recordcount=1001"]).digest() != plain

@@ -1,0 +1,164 @@
+"""The store keeps whole runs or nothing, and gives back what it was given."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgejoule.errors import StoreError, UsageError
+from edgejoule.meters.base import Channel, Domain, Method, ValueKind
+from edgejoule.meters.trace import Trace
+from edgejoule.plan import make_plan
+from edgejoule.spec import Spec
+from edgejoule.store import Intervals, Latency, ResponseValue, Run, RunData, Store, pack_samples, unpack_samples
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+CHANNEL = Channel("rapl", "package-0", Domain.PACKAGE, ValueKind.ACCUMULATOR, Method.COUNTED, 0.01, 0.0, 1e-6, 262143.3)
+
+
+def small_spec(seed: int = 1) -> Spec:
+    return Spec.model_validate({
+        "name": "small", "question": "?", "factors": {"database": ["sqlite"], "workload": ["workloadc"]},
+        "design": {"replications": 3, "seed": seed},
+    })  # fmt: skip
+
+
+def with_experiment(path: Path, spec: Spec) -> tuple[Store, int]:
+    store = Store.open(path, create=True)
+    plan = make_plan(spec)
+    energy = {"energy_words": "Energy here is COUNTED.", "energy_min_ratio": None}
+    return store, store.create_experiment(spec, "", plan, environment={"kernel": "6"}, **energy)  # type: ignore[arg-type]
+
+
+def finished(index: int = 0) -> tuple[Run, RunData]:
+    t_ns = np.arange(100, dtype=np.int64) * 50_000_000 + 7_300_000_000
+    value = np.linspace(1.0, 2.0, 100)
+    value[3] = np.nan
+    run = Run(
+        run_index=index, block=index, levels={"database": "sqlite", "workload": "workloadc"}, status="finished",
+        flags=("doubtful",), started_realtime_ns=5,
+        responses=(
+            ResponseValue("energy_j", 1.5, "J", "counted", 0.1),
+            ResponseValue("energy_net_j", None, "J", "counted", None, "no quiet window"),
+        ),
+        intervals=Intervals(1, 2, 3, True), database={"name": "sqlite"}, durability={"class": "process"},
+        meters=({"name": "rapl"},),
+    )  # fmt: skip
+    data = RunData(
+        [{"event": "settled", "monotonic_ns": 3}],
+        [Trace(CHANNEL, t_ns, value, 0.05, {3: "permission denied"})],
+        [Latency("READ", "service", "abc")],
+    )
+    return run, data
+
+
+def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
+    store, experiment = with_experiment(tmp_path / "s.db", small_spec())
+    run, data = finished()
+    store.record(experiment, run, data)
+    back = store.runs(experiment)[0]
+    assert back.responses == tuple(sorted(run.responses, key=lambda r: r.name))
+    assert (back.flags, back.intervals, back.levels) == (run.flags, run.intervals, run.levels)
+    jsonschema.Draft202012Validator(json.loads((SCHEMAS / "run-record.schema.json").read_text())).validate(
+        back.record("small")
+    )
+    kept = store.data(back)
+    assert kept.events == data.events
+    assert kept.latencies == data.latencies
+    (trace,), (given_trace,) = kept.traces, data.traces
+    assert trace.channel == CHANNEL
+    np.testing.assert_array_equal(trace.t_ns, given_trace.t_ns)
+    np.testing.assert_array_equal(trace.value, given_trace.value)
+    assert (trace.reasons, trace.interval_s) == ({3: "permission denied"}, 0.05)
+
+
+@given(
+    steps=st.lists(st.integers(0, 2**40), min_size=1, max_size=50),
+    values=st.lists(st.floats(width=64), min_size=50, max_size=50),
+)
+def test_samples_survive_packing_bit_by_bit(steps: list[int], values: list[float]) -> None:
+    t_ns = np.cumsum(np.array(steps, dtype=np.int64))
+    value = np.array(values[: len(steps)])
+    t_back, value_back = unpack_samples(pack_samples(t_ns, value), len(steps))
+    np.testing.assert_array_equal(t_back, t_ns)
+    np.testing.assert_array_equal(value_back.view(np.uint64), value.view(np.uint64))
+
+
+def test_a_truncated_trace_is_refused() -> None:
+    blob = pack_samples(np.arange(4, dtype=np.int64), np.ones(4))
+    with pytest.raises(StoreError, match="5 samples"):
+        unpack_samples(blob, 5)
+
+
+def test_a_finished_run_is_never_overwritten_but_a_failed_one_is(tmp_path: Path) -> None:
+    store, experiment = with_experiment(tmp_path / "s.db", small_spec())
+    run, data = finished()
+    store.record(experiment, Run(0, 0, run.levels, "failed", cause="disk died"), RunData())
+    assert store.runs(experiment)[0].cause == "disk died"
+    store.record(experiment, run, data)
+    with pytest.raises(StoreError, match="not waiting"):
+        store.record(experiment, run, data)
+    with pytest.raises(StoreError, match="not waiting"):
+        store.record(experiment, finished(99)[0], data)
+
+
+def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    store, experiment = with_experiment(path, small_spec())
+    store.record(experiment, *finished(0))
+    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+    store._db.execute(f"PRAGMA max_page_count = {pages + 1}")
+    before = list(sqlite3.connect(path).iterdump())
+    run, data = finished(1)
+    big = RunData([{"event": "interval", "monotonic_ns": 1, "detail": "x" * 100_000}], data.traces, data.latencies)
+    with pytest.raises(StoreError, match=r"nothing was changed.*full"):
+        store.record(experiment, run, big)
+    assert list(sqlite3.connect(path).iterdump()) == before
+
+
+def test_what_is_no_store_is_refused_and_untouched(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as db:
+        db.execute("CREATE TABLE mine (x)")
+    content = other.read_bytes()
+    with pytest.raises(StoreError, match="store format 0"):
+        Store.open(other, create=True)
+    assert other.read_bytes() == content, "not even its journal mode may change"
+    text = tmp_path / "text.db"
+    text.write_text("hello, this is no database at all " * 40)
+    with pytest.raises(StoreError, match="not a database"):
+        Store.open(text, create=True)
+    with pytest.raises(StoreError, match="no store here"):
+        Store.open(tmp_path / "absent.db")
+    assert not (tmp_path / "absent.db").exists()
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Store.open(other / "below-a-file.db", create=True)
+
+
+def test_experiments_are_found_by_id_name_and_latest(tmp_path: Path) -> None:
+    store, first = with_experiment(tmp_path / "s.db", small_spec())
+    second = store.create_experiment(
+        small_spec(2), "", make_plan(small_spec(2)), energy_words="", energy_min_ratio=1.7, environment={}
+    )
+    assert [store.find(w).id for w in ("latest", "small", str(first))] == [second, second, first]
+    assert store.find().energy_min_ratio == 1.7
+    with pytest.raises(UsageError, match="no experiment 'smal'; there are: small"):
+        store.find("smal")
+
+
+def test_resume_finds_the_same_spec_only_while_runs_are_left(tmp_path: Path) -> None:
+    store, experiment = with_experiment(tmp_path / "s.db", small_spec())
+    assert store.unfinished(small_spec(seed=2)) is None
+    for index in range(3):
+        found = store.unfinished(small_spec())
+        assert found is not None
+        assert found.id == experiment
+        store.record(experiment, *finished(index))
+    assert store.unfinished(small_spec()) is None
