@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is; each target calls the language's own tool.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fmt lint bench clean $(addprefix test-,slow root r browser asan-ubsan tsan)
+.PHONY: help setup setup-dev build demo test test-all fmt lint bench schemas clean $(addprefix test-,slow root r browser asan-ubsan tsan)
 
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
@@ -61,6 +61,9 @@ lint: setup-dev ## formats, ruff, mypy
 bench: setup-dev build ## the bars' tables, peers in the same run
 	@tools/packages bench
 	$(PYTHON) driver/bench/noop.py
+
+schemas: setup ## write schemas/experiment.schema.json anew from the model
+	@$(PYTHON) -c 'import json; from edgejoule.spec import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json
 
 clean: ## remove what was built (results/ stays)
 	rm -rf build .venv
