@@ -23,12 +23,12 @@ namespace edgejoule::driver {
 
 class Properties;
 
-enum class [[nodiscard]] Status : std::uint8_t {
-  ok,
-  not_found,
-  busy,              // the database asks to try again (SQLITE_BUSY and its kind); counted as a failure
-  error,             // the database failed; the run ends
-  unexpected_state,  // the database answered, but with wrong data; the run ends
+enum class [[nodiscard]] Status : std::uint8_t{
+    ok,
+    not_found,
+    busy,              // the database asks to try again (SQLITE_BUSY and its kind); counted as a failure
+    error,             // the database failed; the run ends
+    unexpected_state,  // the database answered, but with wrong data; the run ends
 };
 
 // What must survive once an operation is acknowledged.

@@ -1,0 +1,250 @@
+#include "leveldb.h"
+
+#include <fmt/format.h>
+#include <leveldb/cache.h>
+#include <leveldb/db.h>
+#include <leveldb/filter_policy.h>
+
+#include <array>
+#include <filesystem>
+#include <limits>
+
+#include "../../src/properties.h"
+#include "../adapter_options.h"
+#include "../data_directory.h"
+#include "../key_locks.h"
+#include "background_work.h"
+#include "leveldb_session.h"
+#include "log_watch.h"
+
+namespace edgejoule::driver {
+namespace {
+
+// LevelDB clamps what it is given to these (db_impl.cc); what is beyond is refused, so that options() says the truth.
+constexpr std::uint64_t write_buffer_bytes_max = 1ULL << 30U;
+constexpr std::uint64_t block_bytes_max = 4ULL << 20U;
+constexpr std::uint64_t open_files_max = 50000;
+constexpr std::uint64_t bloom_bits_max = 64;
+constexpr std::uint64_t library_cache_bytes = 8ULL << 20U;  // what LevelDB makes itself when it is given no cache
+
+const std::vector<OptionHelp>& option_help() {
+  static const std::vector<OptionHelp> options = {
+      {"leveldb.path", "directory of the database; required", ""},
+      {"leveldb.write_buffer_bytes", "memtable size at which it is flushed (LevelDB: write_buffer_size)", "4194304"},
+      {"leveldb.block_cache_bytes", "cache of uncompressed blocks", "8388608"},
+      {"leveldb.block_bytes", "uncompressed size of a table's block (LevelDB: block_size)", "4096"},
+      {"leveldb.bloom_bits", "Bloom filter bits per key; 0: no filter", "0"},
+      {"leveldb.compression", "snappy or none", "snappy"},
+      {"leveldb.max_open_files", "tables kept open", "1000"},
+      {"leveldb.max_file_bytes", "table size at which the next one begins (LevelDB: max_file_size)", "2097152"},
+      {"leveldb.verify_checksums", "verify the checksum of every block read", "false"},
+  };
+  return options;
+}
+
+std::string text(bool value) { return value ? "true" : "false"; }
+
+// Sorts behind every key a workload writes.
+constexpr std::string_view beyond_all_keys = "\xff\xff\xff\xff\xff\xff\xff\xff";
+
+class LevelDb final : public Database {
+ public:
+  ~LevelDb() override { close_library(); }
+
+  void open(const Properties& properties, Durability durability, bool create, EventSink sink) override;
+  [[nodiscard]] std::string close() override;
+  [[nodiscard]] std::unique_ptr<Session> session() override;
+  Status flush() override;
+  [[nodiscard]] std::string flush_error() const override { return flush_error_; }
+  [[nodiscard]] Settled settle(std::uint64_t timeout_ns) override;
+  [[nodiscard]] std::string version() const override;
+  [[nodiscard]] std::map<std::string, std::string> options() const override;
+  [[nodiscard]] std::string durability_how() const override;
+  [[nodiscard]] std::map<std::string, std::string> stats() const override;
+  [[nodiscard]] std::string path() const override { return path_; }
+
+ private:
+  void take_options(const Properties& properties);
+  [[nodiscard]] std::unique_ptr<leveldb::Logger> log_file();
+  void close_library();
+  [[nodiscard]] std::uint64_t log_bytes() const;
+
+  // In this order: the database goes before what it uses.
+  std::unique_ptr<leveldb::Cache> cache_;
+  std::unique_ptr<const leveldb::FilterPolicy> filter_;
+  BackgroundWorkEnv env_;
+  std::unique_ptr<LogWatch> log_;
+  KeyLocks locks_;
+  std::unique_ptr<leveldb::DB> db_;
+
+  std::string path_;
+  Durability durability_ = Durability::process;
+  leveldb::Options options_;
+  std::uint64_t cache_bytes_ = library_cache_bytes;
+  int bloom_bits_ = 0;
+  bool verify_checksums_ = false;
+  std::string flush_error_;
+};
+
+void LevelDb::take_options(const Properties& properties) {
+  constexpr auto int_max = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
+  static constexpr std::array<std::string_view, 2> compressions = {"snappy", "none"};
+
+  const auto size = [&properties](const char* key, std::uint64_t fallback, std::uint64_t max) {
+    return bounded_option(properties, key, fallback, max);
+  };
+  path_ = required_option(properties, "leveldb.path", "DIRECTORY");
+  options_.write_buffer_size = size("leveldb.write_buffer_bytes", options_.write_buffer_size, write_buffer_bytes_max);
+  options_.block_size = size("leveldb.block_bytes", options_.block_size, block_bytes_max);
+  options_.max_file_size = size("leveldb.max_file_bytes", options_.max_file_size, write_buffer_bytes_max);
+  options_.max_open_files = static_cast<int>(size("leveldb.max_open_files", 1000, open_files_max));
+  cache_bytes_ = size("leveldb.block_cache_bytes", library_cache_bytes, int_max);
+  bloom_bits_ = static_cast<int>(size("leveldb.bloom_bits", 0, bloom_bits_max));
+  verify_checksums_ = properties.get_bool("leveldb.verify_checksums", false);
+  const bool snappy = choice_option(properties, "leveldb.compression", "snappy", compressions) == "snappy";
+  options_.compression = snappy ? leveldb::kSnappyCompression : leveldb::kNoCompression;
+}
+
+// As LevelDB does by itself when it is given no logger: the former LOG is kept as LOG.old.
+std::unique_ptr<leveldb::Logger> LevelDb::log_file() {
+  const std::string name = path_ + "/LOG";
+  if (env_.FileExists(name)) {
+    const leveldb::Status renamed = env_.RenameFile(name, name + ".old");
+    if (!renamed.ok()) throw DatabaseError(fmt::format("LevelDB: {}", renamed.ToString()));
+  }
+  leveldb::Logger* logger = nullptr;
+  const leveldb::Status made = env_.NewLogger(name, &logger);
+  if (!made.ok()) throw DatabaseError(fmt::format("LevelDB: cannot write {}: {}", name, made.ToString()));
+  return std::unique_ptr<leveldb::Logger>(logger);
+}
+
+void LevelDb::open(const Properties& properties, Durability durability, bool create, EventSink sink) {
+  refuse_unknown_options(properties, "leveldb", option_help());
+  take_options(properties);
+  durability_ = durability;
+  prepare_data_directory(path_, create, {"LevelDB", "leveldb.path", "CURRENT", "IDENTITY"});
+
+  cache_.reset(leveldb::NewLRUCache(cache_bytes_));
+  if (bloom_bits_ > 0) filter_.reset(leveldb::NewBloomFilterPolicy(bloom_bits_));
+  log_ = std::make_unique<LogWatch>(log_file(), std::move(sink));
+  options_.create_if_missing = create;
+  options_.block_cache = cache_.get();
+  options_.filter_policy = filter_.get();
+  options_.env = &env_;
+  options_.info_log = log_.get();
+
+  leveldb::DB* db = nullptr;
+  const leveldb::Status status = leveldb::DB::Open(options_, path_, &db);
+  if (!status.ok()) {
+    throw DatabaseError(
+        fmt::format("cannot open the LevelDB database at {}: {}; check that no other process has it "
+                    "open and that it can be written, or load a new one elsewhere",
+                    path_, status.ToString()));
+  }
+  db_.reset(db);
+}
+
+void LevelDb::close_library() {
+  db_.reset();
+  // LevelDB's own wait ends before the Env has counted the work as done.
+  env_.wait_until_idle();
+}
+
+std::string LevelDb::close() {
+  close_library();
+  return {};
+}
+
+std::unique_ptr<Session> LevelDb::session() {
+  leveldb::ReadOptions read;
+  read.verify_checksums = verify_checksums_;
+  leveldb::WriteOptions write;
+  write.sync = durability_ == Durability::power;
+  return std::make_unique<LevelDbSession>(*db_, locks_, read, write);
+}
+
+// A manual compaction of a range without tables writes the memtable out as a (synced) table and moves nothing else.
+// Syncing the log alone would not do: the log of a memtable that is being flushed is closed without a sync.
+Status LevelDb::flush() {
+  leveldb::WriteBatch nothing;
+  leveldb::WriteOptions write;
+  write.sync = true;
+  const leveldb::Status synced = db_->Write(write, &nothing);
+  const leveldb::Slice beyond(beyond_all_keys.data(), beyond_all_keys.size());
+  if (synced.ok()) db_->CompactRange(&beyond, &beyond);
+  const std::string failure = synced.ok() ? log_->failure() : synced.ToString();
+  flush_error_ = failure.empty() ? "" : fmt::format("LevelDB: flush of {}: {}", path_, failure);
+  return failure.empty() ? Status::ok : Status::error;
+}
+
+std::uint64_t LevelDb::log_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    if (entry.path().extension() == ".log") bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+Settled LevelDb::settle(std::uint64_t timeout_ns) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
+  static constexpr const char* still_busy = "LevelDB still had background work queued or running at the time limit";
+  if (!env_.wait_until_idle(deadline)) return {false, still_busy};
+  if (flush() != Status::ok) return {false, flush_error_};
+  if (!env_.wait_until_idle(deadline)) return {false, still_busy};
+  const std::string failure = log_->failure();  // a failed compaction leaves nothing scheduled either
+  if (!failure.empty()) return {false, fmt::format("LevelDB: {}", failure)};
+  const std::uint64_t left = log_bytes();
+  return {left == 0, fmt::format("memtable written to a synced table, {} bytes of log left; LevelDB has no background "
+                                 "work queued or running",
+                                 left)};
+}
+
+std::string LevelDb::version() const { return fmt::format("{}.{}", leveldb::kMajorVersion, leveldb::kMinorVersion); }
+
+std::map<std::string, std::string> LevelDb::options() const {
+  return {
+      {"write_buffer_size", std::to_string(options_.write_buffer_size)},
+      {"block_cache_bytes", std::to_string(cache_bytes_)},
+      {"block_size", std::to_string(options_.block_size)},
+      {"bloom_bits", std::to_string(bloom_bits_)},
+      {"compression", options_.compression == leveldb::kSnappyCompression ? "snappy" : "none"},
+      {"max_open_files", std::to_string(options_.max_open_files)},
+      {"max_file_size", std::to_string(options_.max_file_size)},
+      {"verify_checksums", text(verify_checksums_)},
+      {"sync", text(durability_ == Durability::power)},
+  };
+}
+
+std::string LevelDb::durability_how() const {
+  switch (durability_) {
+    case Durability::none:
+      return "none: WriteOptions.sync=false, the same as process: LevelDB cannot write without its log";
+    case Durability::process:
+      return "process: WriteOptions.sync=false: each write is handed to the operating system before it is acknowledged";
+    case Durability::power:
+      return "power: WriteOptions.sync=true: the log is synced (fdatasync) before each acknowledgement";
+  }
+  return {};
+}
+
+std::map<std::string, std::string> LevelDb::stats() const {
+  std::map<std::string, std::string> stats;
+  const auto add = [this, &stats](const std::string& name) {
+    std::string value;
+    if (db_ && db_->GetProperty(name, &value)) stats[name] = value;
+  };
+  constexpr int levels = 7;
+  for (int level = 0; level < levels; ++level) add("leveldb.num-files-at-level" + std::to_string(level));
+  add("leveldb.stats");
+  add("leveldb.approximate-memory-usage");
+  return stats;
+}
+
+}  // namespace
+
+AdapterInfo leveldb_adapter() {
+  return {"leveldb", "LevelDB: log-structured merge tree, in process", option_help(),
+          [] { return std::make_unique<LevelDb>(); }};
+}
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,10 @@
+// LevelDB in the driver's process. See README.md for what an operation does and what durability is asked for.
+#pragma once
+
+#include "../adapter.h"
+
+namespace edgejoule::driver {
+
+[[nodiscard]] AdapterInfo leveldb_adapter();
+
+}  // namespace edgejoule::driver

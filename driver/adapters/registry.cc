@@ -1,0 +1,54 @@
+// The adapters built in. A further one is one line in each of the two lists.
+#include "adapter.h"
+#include "noop/noop.h"
+#ifdef EDGEJOULE_LEVELDB
+#include "leveldb/leveldb.h"
+#endif
+#ifdef EDGEJOULE_ROCKSDB
+#include "rocksdb/rocksdb.h"
+#endif
+#ifdef EDGEJOULE_SQLITE
+#include "sqlite/sqlite.h"
+#endif
+
+namespace edgejoule::driver {
+
+const std::vector<AdapterInfo>& adapters() {
+  static const std::vector<AdapterInfo> all = {
+#ifdef EDGEJOULE_LEVELDB
+      leveldb_adapter(),
+#endif
+      noop_adapter(),
+#ifdef EDGEJOULE_ROCKSDB
+      rocksdb_adapter(),
+#endif
+#ifdef EDGEJOULE_SQLITE
+      sqlite_adapter(),
+#endif
+  };
+  return all;
+}
+
+const std::vector<LeftOutAdapter>& left_out_adapters() {
+  static const std::vector<LeftOutAdapter> all = {
+#ifndef EDGEJOULE_LEVELDB
+      {"leveldb", "libleveldb-dev"},
+#endif
+#ifndef EDGEJOULE_ROCKSDB
+      {"rocksdb", "librocksdb-dev"},
+#endif
+#ifndef EDGEJOULE_SQLITE
+      {"sqlite", "libsqlite3-dev"},
+#endif
+  };
+  return all;
+}
+
+const AdapterInfo* find_adapter(std::string_view name) {
+  for (const AdapterInfo& adapter : adapters()) {
+    if (adapter.name == name) return &adapter;
+  }
+  return nullptr;
+}
+
+}  // namespace edgejoule::driver

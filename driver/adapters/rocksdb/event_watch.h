@@ -1,0 +1,59 @@
+// Turns RocksDB's listener calls into database events: flushes, compactions and write stalls with times and bytes.
+#pragma once
+
+#include <rocksdb/listener.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "../adapter.h"
+
+namespace edgejoule::driver {
+
+class EventWatch : public rocksdb::EventListener {
+ public:
+  explicit EventWatch(EventSink sink) : sink_(std::move(sink)) {}
+
+  void OnFlushBegin(rocksdb::DB* db, const rocksdb::FlushJobInfo& info) override;
+  void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override;
+  void OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& info) override;
+  void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override;
+  void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override;
+  void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override;
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override;
+
+  // Flushes and compactions that have begun and not ended.
+  [[nodiscard]] std::uint64_t running() const;
+
+  // The last background error in RocksDB's own words; empty when there was none.
+  [[nodiscard]] std::string failure() const;
+
+  // Reports a stall that is still under way, with its duration unknown.
+  void close();
+
+ private:
+  struct Job {
+    std::uint64_t begin_monotonic_ns;
+    std::int64_t write_bytes;  // -1: not said yet
+  };
+
+  struct Stall {
+    std::uint64_t begin_monotonic_ns;
+    std::string condition;
+  };
+
+  [[nodiscard]] Job take(std::map<int, Job>& jobs, int job_id);
+  void emit(const DatabaseEvent& event) const;
+
+  const EventSink sink_;
+  mutable std::mutex mutex_;
+  std::map<int, Job> flushes_;  // by RocksDB's job id
+  std::map<int, Job> compactions_;
+  std::optional<Stall> stall_;
+  std::string failure_;
+};
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,291 @@
+#include "rocksdb.h"
+
+#include <fmt/format.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/statistics.h>
+#include <rocksdb/table.h>
+#include <rocksdb/version.h>
+
+#include <chrono>
+#include <thread>
+#include <unordered_map>
+
+#include "../../src/properties.h"
+#include "../adapter_options.h"
+#include "../data_directory.h"
+#include "../key_locks.h"
+#include "event_watch.h"
+#include "rocksdb_session.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr std::uint64_t bytes_max = 1ULL << 62U;
+constexpr std::uint64_t bloom_bits_max = 64;
+constexpr std::chrono::milliseconds poll_period{1};
+
+const std::vector<OptionHelp>& option_help() {
+  static const std::vector<OptionHelp> options = {
+      {"rocksdb.path", "directory of the database; required", ""},
+      {"rocksdb.options",
+       "options string passed to RocksDB's GetOptionsFromString, for example "
+       "write_buffer_size=4194304;max_background_jobs=1;compression=kNoCompression",
+       ""},
+      {"rocksdb.block_cache_bytes", "cache of uncompressed blocks; RocksDB's own default when not set", ""},
+      {"rocksdb.bloom_bits", "Bloom filter bits per key; 0: no filter", "0"},
+      {"rocksdb.statistics", "collect RocksDB's tickers (costs CPU)", "false"},
+  };
+  return options;
+}
+
+using OptionMap = std::unordered_map<std::string, std::string>;
+
+OptionMap parsed(const std::string& text) {
+  OptionMap map;
+  const rocksdb::Status status = rocksdb::StringToMap(text, &map);
+  if (!status.ok()) throw DatabaseError(fmt::format("RocksDB: cannot read back its options: {}", status.ToString()));
+  return map;
+}
+
+// What a reader of a result needs to know of RocksDB's hundreds of options; those set by rocksdb.options are added.
+constexpr std::string_view told_options[] = {
+    "write_buffer_size",
+    "max_write_buffer_number",
+    "level0_file_num_compaction_trigger",
+    "level0_slowdown_writes_trigger",
+    "level0_stop_writes_trigger",
+    "target_file_size_base",
+    "max_bytes_for_level_base",
+    "compaction_style",
+    "compression",
+    "bottommost_compression",
+    "max_background_jobs",
+    "max_open_files",
+    "manual_wal_flush",
+    "use_direct_reads",
+    "use_direct_io_for_flush_and_compaction",
+    "level_compaction_dynamic_level_bytes",
+    "bytes_per_sync",
+    "wal_bytes_per_sync",
+};
+
+class RocksDb final : public Database {
+ public:
+  void open(const Properties& properties, Durability durability, bool create, EventSink sink) override;
+  [[nodiscard]] std::string close() override;
+  [[nodiscard]] std::unique_ptr<Session> session() override;
+  Status flush() override;
+  [[nodiscard]] std::string flush_error() const override { return flush_error_; }
+  [[nodiscard]] Settled settle(std::uint64_t timeout_ns) override;
+  [[nodiscard]] std::string version() const override;
+  [[nodiscard]] std::map<std::string, std::string> options() const override;
+  [[nodiscard]] std::string durability_how() const override;
+  [[nodiscard]] std::map<std::string, std::string> stats() const override;
+  [[nodiscard]] std::string path() const override { return path_; }
+
+ private:
+  [[nodiscard]] rocksdb::Options take_options(const Properties& properties);
+  [[nodiscard]] rocksdb::BlockBasedTableOptions table_options(const Properties& properties) const;
+  [[nodiscard]] std::uint64_t number(const std::string& property) const;
+  [[nodiscard]] bool idle() const;
+
+  KeyLocks locks_;
+  std::shared_ptr<EventWatch> watch_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::string path_;
+  std::string passed_options_;
+  Durability durability_ = Durability::process;
+  std::string flush_error_;
+};
+
+rocksdb::BlockBasedTableOptions RocksDb::table_options(const Properties& properties) const {
+  rocksdb::BlockBasedTableOptions table;
+  if (properties.has("rocksdb.block_cache_bytes")) {
+    table.block_cache = rocksdb::NewLRUCache(bounded_option(properties, "rocksdb.block_cache_bytes", 0, bytes_max));
+  }
+  const std::uint64_t bloom_bits = bounded_option(properties, "rocksdb.bloom_bits", 0, bloom_bits_max);
+  if (bloom_bits > 0) table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(static_cast<double>(bloom_bits)));
+  return table;
+}
+
+rocksdb::Options RocksDb::take_options(const Properties& properties) {
+  path_ = required_option(properties, "rocksdb.path", "DIRECTORY");
+  passed_options_ = properties.get("rocksdb.options", "");
+  rocksdb::Options base;
+  if (properties.has("rocksdb.block_cache_bytes") || properties.has("rocksdb.bloom_bits")) {
+    base.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(properties)));
+  }
+  if (properties.get_bool("rocksdb.statistics", false)) base.statistics = rocksdb::CreateDBStatistics();
+  rocksdb::Options options;
+  const rocksdb::Status status =
+      rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), base, passed_options_, &options);
+  if (!status.ok()) {
+    throw UsageError(fmt::format("{}: property rocksdb.options={}: RocksDB refuses it: {}",
+                                 properties.origin("rocksdb.options"), passed_options_, status.ToString()));
+  }
+  return options;
+}
+
+void RocksDb::open(const Properties& properties, Durability durability, bool create, EventSink sink) {
+  refuse_unknown_options(properties, "rocksdb", option_help());
+  rocksdb::Options options = take_options(properties);
+  durability_ = durability;
+  prepare_data_directory(path_, create, {"RocksDB", "rocksdb.path", "IDENTITY", ""});
+
+  watch_ = std::make_shared<EventWatch>(std::move(sink));
+  options.create_if_missing = create;
+  options.listeners.push_back(watch_);
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options, path_, &db);
+  if (!status.ok()) {
+    throw DatabaseError(
+        fmt::format("cannot open the RocksDB database at {}: {}; check that no other process has it "
+                    "open and that it can be written, or load a new one elsewhere",
+                    path_, status.ToString()));
+  }
+  db_.reset(db);
+}
+
+std::string RocksDb::close() {
+  if (!db_) return {};
+  const rocksdb::Status status = db_->Close();
+  db_.reset();
+  watch_->close();
+  return status.ok() ? "" : fmt::format("RocksDB: close of {}: {}", path_, status.ToString());
+}
+
+std::unique_ptr<Session> RocksDb::session() {
+  rocksdb::WriteOptions write;
+  write.disableWAL = durability_ == Durability::none;
+  write.sync = durability_ == Durability::power;
+  return std::make_unique<RocksDbSession>(*db_, locks_, rocksdb::ReadOptions(), write);
+}
+
+// The memtable goes to a synced table whatever the durability class: without a log it is the only way, and with one
+// it leaves none to replay.
+Status RocksDb::flush() {
+  flush_error_.clear();
+  rocksdb::FlushOptions wait;
+  wait.wait = true;
+  const rocksdb::Status status = db_->Flush(wait);
+  if (status.ok()) return Status::ok;
+  flush_error_ = fmt::format("RocksDB: flush of {}: {}", path_, status.ToString());
+  return Status::error;
+}
+
+std::uint64_t RocksDb::number(const std::string& property) const {
+  std::uint64_t value = 0;
+  if (!db_->GetIntProperty(property, &value)) {
+    throw DatabaseError(fmt::format("RocksDB at {} does not tell {}", path_, property));
+  }
+  return value;
+}
+
+bool RocksDb::idle() const {
+  using Name = rocksdb::DB::Properties;
+  return watch_->running() == 0 && number(Name::kNumRunningFlushes) == 0 && number(Name::kNumRunningCompactions) == 0 &&
+         number(Name::kMemTableFlushPending) == 0 && number(Name::kCompactionPending) == 0;
+}
+
+// Polls: DB::WaitForCompact is not in RocksDB 7.8.
+Settled RocksDb::settle(std::uint64_t timeout_ns) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
+  if (flush() != Status::ok) return {false, flush_error_};
+  while (!idle()) {
+    const std::string failure = watch_->failure();
+    if (!failure.empty()) return {false, fmt::format("RocksDB: {}", failure)};
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return {false, "RocksDB still had flushes or compactions running or pending at the time limit"};
+    }
+    std::this_thread::sleep_for(poll_period);
+  }
+  const std::uint64_t left = number(rocksdb::DB::Properties::kNumEntriesActiveMemTable);
+  return {left == 0, fmt::format("memtable flushed to a synced table, {} entries left in it; RocksDB reports no flush "
+                                 "and no compaction running or pending",
+                                 left)};
+}
+
+std::string RocksDb::version() const { return rocksdb::GetRocksVersionAsString(true); }
+
+std::map<std::string, std::string> RocksDb::options() const {
+  rocksdb::ConfigOptions format;
+  std::string database_text;
+  std::string family_text;
+  const rocksdb::Options options = db_->GetOptions();
+  const rocksdb::Status database = rocksdb::GetStringFromDBOptions(format, options, &database_text);
+  const rocksdb::Status family = rocksdb::GetStringFromColumnFamilyOptions(format, options, &family_text);
+  if (!database.ok() || !family.ok()) throw DatabaseError("RocksDB: cannot read back its options");
+  OptionMap effective = parsed(database_text);
+  effective.merge(parsed(family_text));
+
+  std::map<std::string, std::string> told;
+  for (const std::string_view name : told_options) {
+    const auto found = effective.find(std::string(name));
+    if (found != effective.end()) told[found->first] = found->second;
+  }
+  for (const auto& [name, value] : parsed(passed_options_)) {
+    told[name] = effective.contains(name) ? effective[name] : value;
+  }
+  const auto* table = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  if (table != nullptr) {
+    told["block_size"] = std::to_string(table->block_size);
+    if (table->block_cache) told["block_cache_bytes"] = std::to_string(table->block_cache->GetCapacity());
+    told["filter_policy"] = table->filter_policy ? table->filter_policy->GetId() : "none";
+  }
+  told["statistics"] = options.statistics ? "true" : "false";
+  told["disableWAL"] = durability_ == Durability::none ? "true" : "false";
+  told["sync"] = durability_ == Durability::power ? "true" : "false";
+  return told;
+}
+
+std::string RocksDb::durability_how() const {
+  std::string how;
+  switch (durability_) {
+    case Durability::none:
+      return "none: WriteOptions.disableWAL=true: what is in the memtable is lost with the process";
+    case Durability::process:
+      how =
+          "process: WAL with WriteOptions.sync=false: each write is handed to the operating system before it is "
+          "acknowledged";
+      break;
+    case Durability::power:
+      how = "power: WAL with WriteOptions.sync=true: the log is synced before each acknowledgement";
+      break;
+  }
+  if (db_ && db_->GetDBOptions().manual_wal_flush) {
+    how += "; but rocksdb.options sets manual_wal_flush: the promise of the class does not hold";
+  }
+  return how;
+}
+
+std::map<std::string, std::string> RocksDb::stats() const {
+  std::map<std::string, std::string> stats;
+  if (!db_) return stats;
+  using Name = rocksdb::DB::Properties;
+  for (const std::string& name :
+       {Name::kStats, Name::kLevelStats, Name::kCurSizeAllMemTables, Name::kNumEntriesActiveMemTable,
+        Name::kTotalSstFilesSize, Name::kBlockCacheUsage, Name::kEstimateNumKeys}) {
+    std::string value;
+    if (db_->GetProperty(name, &value)) stats[name] = value;
+  }
+  const auto statistics = db_->GetDBOptions().statistics;
+  if (statistics) {
+    std::map<std::string, std::uint64_t> tickers;
+    if (statistics->getTickerMap(&tickers)) {
+      for (const auto& [name, value] : tickers) stats[name] = std::to_string(value);
+    }
+  }
+  return stats;
+}
+
+}  // namespace
+
+AdapterInfo rocksdb_adapter() {
+  return {"rocksdb", "RocksDB: log-structured merge tree, in process", option_help(),
+          [] { return std::make_unique<RocksDb>(); }};
+}
+
+}  // namespace edgejoule::driver

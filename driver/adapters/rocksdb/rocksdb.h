@@ -1,0 +1,10 @@
+// RocksDB in the driver's process. See README.md for what an operation does and what durability is asked for.
+#pragma once
+
+#include "../adapter.h"
+
+namespace edgejoule::driver {
+
+[[nodiscard]] AdapterInfo rocksdb_adapter();
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,53 @@
+#include "checkpoints.h"
+
+#include <fmt/format.h>
+
+#include "../../src/system.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr std::int64_t not_said = -1;
+
+}  // namespace
+
+void SqliteCheckpoints::watch(sqlite3* connection) {
+  if (autocheckpoint_pages_ == 0) {
+    sqlite3_wal_autocheckpoint(connection, 0);
+  } else {
+    sqlite3_wal_hook(connection, &SqliteCheckpoints::after_commit, this);
+  }
+}
+
+int SqliteCheckpoints::after_commit(void* self, sqlite3* connection, const char* schema, int wal_pages) {
+  auto& checkpoints = *static_cast<SqliteCheckpoints*>(self);
+  if (wal_pages >= checkpoints.autocheckpoint_pages_) {
+    // As in SQLite's own hook a failed checkpoint is no failed commit; a later one tries again.
+    (void)checkpoints.checkpoint(connection, schema, SQLITE_CHECKPOINT_PASSIVE);
+  }
+  return SQLITE_OK;
+}
+
+int SqliteCheckpoints::checkpoint(sqlite3* connection, const char* schema, int mode) {
+  int wal_pages = 0;
+  int done_pages = 0;
+  const std::uint64_t begin_ns = now_monotonic_ns();
+  const int code = sqlite3_wal_checkpoint_v2(connection, schema, mode, &wal_pages, &done_pages);
+  const std::uint64_t end_ns = now_monotonic_ns();
+  if ((code & 0xff) == SQLITE_BUSY) {
+    busy_.fetch_add(1, std::memory_order_relaxed);
+    return code;
+  }
+  count_.fetch_add(1, std::memory_order_relaxed);
+  const bool has_wal = wal_pages >= 0;
+  if (sink_ && has_wal) {
+    // A page that is in the WAL several times is written once: SQLite does not say how many bytes that makes.
+    sink_({DatabaseEvent::Kind::checkpoint, begin_ns, static_cast<std::int64_t>(end_ns - begin_ns), not_said, not_said,
+           fmt::format("{}: {} of {} pages of the WAL are in the main file: {}",
+                       mode == SQLITE_CHECKPOINT_PASSIVE ? "passive" : "truncate", done_pages, wal_pages,
+                       sqlite3_errstr(code))});
+  }
+  return code;
+}
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,65 @@
+#include "connection.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace edgejoule::driver {
+
+SqliteConnection::SqliteConnection(const SqliteSettings& settings, bool create) : file_(settings.file) {
+  sqlite3* handle = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
+  const int code = sqlite3_open_v2(file_.c_str(), &handle, flags, nullptr);
+  handle_.reset(handle);
+  if (code != SQLITE_OK) throw DatabaseError(fmt::format("cannot open {}", error(code)));
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_busy_timeout(handle, settings.busy_timeout_ms);
+  if (settings.page_size_bytes) execute(fmt::format("PRAGMA page_size={}", *settings.page_size_bytes));
+  // Read back: SQLite keeps the old mode where it cannot change it.
+  const std::string journal_mode = value_of(fmt::format("PRAGMA journal_mode={}", settings.journal_mode));
+  if (journal_mode != settings.journal_mode) {
+    throw DatabaseError(
+        fmt::format("SQLite: {} stays in journal_mode={}; expected {}", file_, journal_mode, settings.journal_mode));
+  }
+  execute(fmt::format("PRAGMA synchronous={}", settings.synchronous));
+  if (settings.cache_bytes) execute(fmt::format("PRAGMA cache_size=-{}", *settings.cache_bytes / 1024));
+  if (settings.mmap_bytes) (void)value_of(fmt::format("PRAGMA mmap_size={}", *settings.mmap_bytes));
+}
+
+Statement SqliteConnection::prepare(const std::string& sql) const {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v3(handle(), sql.c_str(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                                      &statement, nullptr);
+  if (code != SQLITE_OK) throw DatabaseError(fmt::format("{}; statement: {}", error(code), sql));
+  return Statement(statement);
+}
+
+void SqliteConnection::execute(const std::string& sql) const { (void)value_of(sql); }
+
+std::string SqliteConnection::value_of(const std::string& sql) const {
+  const Statement statement = prepare(sql);
+  const int code = sqlite3_step(statement.get());
+  if (code == SQLITE_DONE) return {};
+  if (code != SQLITE_ROW) throw DatabaseError(fmt::format("{}; statement: {}", error(code), sql));
+  const unsigned char* text = sqlite3_column_text(statement.get(), 0);
+  return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+}
+
+std::string SqliteConnection::error(int code) const {
+  std::string text = fmt::format("SQLite: {}: {} (extended code {})", file_, sqlite3_errmsg(handle()), code);
+  const bool system_failed = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+  const int system_error = system_failed ? sqlite3_system_errno(handle()) : 0;
+  if (system_error != 0) text += fmt::format(": {}", std::strerror(system_error));
+  return text;
+}
+
+std::string sql_name(std::string_view name) {
+  std::string text = "\"";
+  for (const char letter : name) {
+    if (letter == '"') text += '"';
+    text += letter;
+  }
+  return text + '"';
+}
+
+}  // namespace edgejoule::driver

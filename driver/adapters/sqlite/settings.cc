@@ -1,0 +1,113 @@
+#include "settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+
+#include "../../src/properties.h"
+#include "../adapter_options.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr std::string_view file_in_directory = "usertable.sqlite";
+constexpr std::uint64_t bytes_max = 1ULL << 40U;
+constexpr std::uint64_t page_size_bytes_max = 65536;
+constexpr auto int_max = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
+constexpr std::array<std::string_view, 6> journal_modes = {"wal", "delete", "truncate", "persist", "memory", "off"};
+constexpr std::array<std::string_view, 4> synchronous_levels = {"off", "normal", "full", "extra"};
+
+std::optional<std::uint64_t> optional_bytes(const Properties& properties, const std::string& key, std::uint64_t max) {
+  if (!properties.has(key)) return std::nullopt;
+  return bounded_option(properties, key, 0, max);
+}
+
+// The weakest level that keeps the class's promise under the journal mode. A rollback journal needs one more than a
+// WAL: with NORMAL a power cut may corrupt it, and with FULL the DELETE mode may undo the last commit.
+std::string class_synchronous(Durability durability, const std::string& journal_mode) {
+  switch (durability) {
+    case Durability::none:
+      return "off";
+    case Durability::process:
+      return journal_mode == "wal" ? "normal" : "full";
+    case Durability::power:
+      return journal_mode == "wal" ? "full" : "extra";
+  }
+  return "extra";
+}
+
+std::size_t strength(const std::string& level) {
+  std::size_t index = 0;
+  while (synchronous_levels[index] != level) ++index;
+  return index;
+}
+
+std::string_view promise(Durability durability) {
+  switch (durability) {
+    case Durability::none:
+      return "none: nothing is synced";
+    case Durability::process:
+      return "process: each commit is handed to the operating system before it is acknowledged";
+    case Durability::power:
+      return "power: each commit is synced before it is acknowledged";
+  }
+  return {};
+}
+
+std::string describe(const Properties& properties, const SqliteSettings& settings, Durability durability) {
+  std::string how = fmt::format("{}; journal_mode={}, synchronous={}", promise(durability), settings.journal_mode,
+                                settings.synchronous);
+  if (properties.has("sqlite.journal_mode")) how += "; sqlite.journal_mode was set explicitly";
+  if (properties.has("sqlite.synchronous")) how += "; sqlite.synchronous was set explicitly";
+  const bool journal_lost =
+      durability != Durability::none && (settings.journal_mode == "memory" || settings.journal_mode == "off");
+  const bool too_weak = strength(settings.synchronous) < strength(class_synchronous(durability, settings.journal_mode));
+  if (journal_lost || too_weak) how += "; this is weaker than the class asks for: its promise does not hold";
+  return how;
+}
+
+}  // namespace
+
+const std::vector<OptionHelp>& sqlite_option_help() {
+  static const std::vector<OptionHelp> options = {
+      {"sqlite.path", "database file, or an existing directory for the file usertable.sqlite in it; required", ""},
+      {"sqlite.journal_mode", "wal, delete, truncate, persist, memory or off", "wal"},
+      {"sqlite.synchronous", "off, normal, full or extra", "by durability class"},
+      {"sqlite.cache_bytes", "page cache of each connection; SQLite's own default when not set", ""},
+      {"sqlite.mmap_bytes", "bytes of the file read through a memory map; SQLite's own default when not set", ""},
+      {"sqlite.page_size_bytes", "page size of a new database; SQLite's own default when not set", ""},
+      {"sqlite.wal_autocheckpoint_pages", "WAL pages at which a commit checkpoints; 0: never", "1000"},
+      {"sqlite.busy_timeout_ms", "how long a connection waits for another's lock before it reports busy", "5000"},
+      {"sqlite.without_rowid", "make the table WITHOUT ROWID: rows inside the key's tree", "false"},
+  };
+  return options;
+}
+
+SqliteSettings sqlite_settings(const Properties& properties, Durability durability) {
+  refuse_unknown_options(properties, "sqlite", sqlite_option_help());
+  SqliteSettings settings;
+  settings.data_path = required_option(properties, "sqlite.path", "FILE");
+  std::error_code ignored;  // what cannot be looked at fails at open, with SQLite's reason
+  const bool directory = std::filesystem::is_directory(settings.data_path, ignored);
+  settings.file =
+      directory ? (std::filesystem::path(settings.data_path) / file_in_directory).string() : settings.data_path;
+  settings.table = properties.get("table", "usertable");
+  settings.field_names = workload_field_names(properties);
+  settings.journal_mode = choice_option(properties, "sqlite.journal_mode", "wal", journal_modes);
+  settings.synchronous = choice_option(properties, "sqlite.synchronous",
+                                       class_synchronous(durability, settings.journal_mode), synchronous_levels);
+  settings.cache_bytes = optional_bytes(properties, "sqlite.cache_bytes", bytes_max);
+  settings.mmap_bytes = optional_bytes(properties, "sqlite.mmap_bytes", bytes_max);
+  settings.page_size_bytes = optional_bytes(properties, "sqlite.page_size_bytes", page_size_bytes_max);
+  settings.wal_autocheckpoint_pages =
+      static_cast<int>(bounded_option(properties, "sqlite.wal_autocheckpoint_pages", 1000, int_max));
+  settings.busy_timeout_ms = static_cast<int>(bounded_option(properties, "sqlite.busy_timeout_ms", 5000, int_max));
+  settings.without_rowid = properties.get_bool("sqlite.without_rowid", false);
+  settings.durability_how = describe(properties, settings, durability);
+  return settings;
+}
+
+}  // namespace edgejoule::driver

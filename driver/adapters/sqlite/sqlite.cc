@@ -1,0 +1,211 @@
+#include "sqlite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "../../src/properties.h"
+#include "../data_directory.h"
+#include "sqlite_session.h"
+
+namespace edgejoule::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds retry_period{1};
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+class Sqlite final : public Database {
+ public:
+  void open(const Properties& properties, Durability durability, bool create, EventSink sink) override;
+  [[nodiscard]] std::string close() override;
+  [[nodiscard]] std::unique_ptr<Session> session() override;
+  Status flush() override;
+  [[nodiscard]] std::string flush_error() const override { return flush_error_; }
+  [[nodiscard]] Settled settle(std::uint64_t timeout_ns) override;
+  [[nodiscard]] std::string version() const override { return sqlite3_libversion(); }
+  [[nodiscard]] std::map<std::string, std::string> options() const override;
+  [[nodiscard]] std::string durability_how() const override { return settings_.durability_how; }
+  [[nodiscard]] std::map<std::string, std::string> stats() const override;
+  [[nodiscard]] std::string path() const override { return settings_.data_path; }
+
+ private:
+  void check_file(bool create) const;
+  void prepare_table(bool create) const;
+  void check_page_size() const;
+  [[nodiscard]] std::string create_sql() const;
+  [[nodiscard]] std::set<std::string> column_names() const;
+  Status sync(int which);
+
+  SqliteSettings settings_;
+  std::unique_ptr<SqliteCheckpoints> checkpoints_;
+  SqliteConnectionCounters counters_;
+  // Held open beside the sessions: makes the table, settles, reads options and counters back.
+  std::optional<SqliteConnection> control_;
+  std::string flush_error_;
+};
+
+void Sqlite::check_file(bool create) const {
+  std::error_code failure;
+  const bool there = fs::exists(settings_.file, failure);
+  if (!failure && !there && !create) throw DatabaseError(no_database_at(settings_.file, "SQLite"));
+  const fs::path directory = fs::path(settings_.file).parent_path();
+  if (!there && !directory.empty()) {
+    fs::create_directories(directory, failure);
+    if (failure) {
+      throw DatabaseError(
+          fmt::format("cannot create the directory {}: {}; set sqlite.path to a file in a directory "
+                      "that can be written",
+                      directory.string(), failure.message()));
+    }
+  }
+}
+
+std::string Sqlite::create_sql() const {
+  std::string fields;
+  for (const std::string& name : settings_.field_names) fields += ", " + sql_name(name) + " TEXT";
+  return fmt::format("CREATE TABLE {} (YCSB_KEY VARCHAR(255) PRIMARY KEY{}){}", sql_name(settings_.table), fields,
+                     settings_.without_rowid ? " WITHOUT ROWID" : "");
+}
+
+std::set<std::string> Sqlite::column_names() const {
+  std::set<std::string> names;
+  const Statement statement = control_->prepare(fmt::format("PRAGMA table_info({})", sql_name(settings_.table)));
+  int code = SQLITE_DONE;
+  while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    names.insert(lower(reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 1))));
+  }
+  if (code != SQLITE_DONE) throw DatabaseError(control_->error(code));
+  return names;
+}
+
+void Sqlite::prepare_table(bool create) const {
+  std::set<std::string> columns = column_names();
+  if (columns.empty()) {
+    if (!create) throw DatabaseError(no_database_at(settings_.file, "loaded SQLite"));
+    control_->execute(create_sql());
+    columns = column_names();
+  }
+  for (const std::string& name : settings_.field_names) {
+    if (!columns.contains(lower(name))) {
+      throw DatabaseError(
+          fmt::format("SQLite: table {} in {} has no column {}; set fieldcount and fieldnameprefix as "
+                      "they were at load, or load anew",
+                      settings_.table, settings_.file, name));
+    }
+  }
+}
+
+void Sqlite::check_page_size() const {
+  const std::string page_size = control_->value_of("PRAGMA page_size");
+  if (settings_.page_size_bytes && page_size != std::to_string(*settings_.page_size_bytes)) {
+    throw DatabaseError(
+        fmt::format("SQLite: {} has pages of {} bytes, not the {} of sqlite.page_size_bytes (512 to "
+                    "65536, a power of two); load anew to change it",
+                    settings_.file, page_size, *settings_.page_size_bytes));
+  }
+}
+
+void Sqlite::open(const Properties& properties, Durability durability, bool create, EventSink sink) {
+  settings_ = sqlite_settings(properties, durability);
+  checkpoints_ = std::make_unique<SqliteCheckpoints>(std::move(sink), settings_.wal_autocheckpoint_pages);
+  check_file(create);
+  control_.emplace(settings_, create);
+  checkpoints_->watch(control_->handle());
+  check_page_size();
+  prepare_table(create);
+}
+
+std::string Sqlite::close() {
+  control_.reset();
+  return {};
+}
+
+std::unique_ptr<Session> Sqlite::session() {
+  return std::make_unique<SqliteSession>(settings_, *checkpoints_, counters_);
+}
+
+// Through SQLite's own file handles: opening and closing the file anew would drop the locks of the whole process.
+Status Sqlite::sync(int which) {
+  sqlite3_file* file = nullptr;
+  int code = sqlite3_file_control(control_->handle(), "main", which, static_cast<void*>(&file));
+  if (code == SQLITE_OK && file != nullptr && file->pMethods != nullptr) {
+    code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+  }
+  if (code == SQLITE_OK) return Status::ok;
+  flush_error_ = fmt::format("SQLite: sync of {}: {}", settings_.file, sqlite3_errstr(code));
+  return Status::error;
+}
+
+Status Sqlite::flush() {
+  flush_error_.clear();
+  // A connection opens the WAL with its first read.
+  (void)control_->value_of("SELECT count(*) FROM sqlite_schema");
+  const Status journal = sync(SQLITE_FCNTL_JOURNAL_POINTER);
+  return journal == Status::ok ? sync(SQLITE_FCNTL_FILE_POINTER) : journal;
+}
+
+Settled Sqlite::settle(std::uint64_t timeout_ns) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
+  int code = SQLITE_OK;
+  while ((code = checkpoints_->checkpoint(control_->handle(), "main", SQLITE_CHECKPOINT_TRUNCATE)) == SQLITE_BUSY) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return {false, "SQLite: a reader or writer kept the WAL from being checkpointed until the time limit"};
+    }
+    std::this_thread::sleep_for(retry_period);
+  }
+  if (code != SQLITE_OK) return {false, control_->error(code)};
+  if (flush() != Status::ok) return {false, flush_error_};
+  if (settings_.journal_mode != "wal") return {true, "main file synced; SQLite has no work left behind a commit"};
+  std::error_code failure;
+  const auto left = fs::file_size(settings_.file + "-wal", failure);
+  if (failure) return {false, fmt::format("SQLite: cannot look at {}-wal: {}", settings_.file, failure.message())};
+  return {left == 0, fmt::format("wal_checkpoint(TRUNCATE): {} bytes of WAL left; main file synced", left)};
+}
+
+std::map<std::string, std::string> Sqlite::options() const {
+  std::map<std::string, std::string> options;
+  for (const char* name : {"journal_mode", "synchronous", "cache_size", "mmap_size", "page_size", "busy_timeout",
+                           "auto_vacuum", "secure_delete", "encoding"}) {
+    options[name] = control_->value_of(std::string("PRAGMA ") + name);
+  }
+  options["wal_autocheckpoint"] = std::to_string(settings_.wal_autocheckpoint_pages);
+  options["table"] = control_->value_of(
+      fmt::format("SELECT sql FROM sqlite_schema WHERE type='table' AND name='{}'", settings_.table));
+  return options;
+}
+
+std::map<std::string, std::string> Sqlite::stats() const {
+  std::map<std::string, std::string> stats = {
+      {"cache_hits", std::to_string(counters_.cache_hits)},
+      {"cache_misses", std::to_string(counters_.cache_misses)},
+      {"cache_writes", std::to_string(counters_.cache_writes)},
+      {"cache_spills", std::to_string(counters_.cache_spills)},
+  };
+  if (!checkpoints_ || !control_) return stats;
+  stats["checkpoints"] = std::to_string(checkpoints_->count());
+  stats["checkpoints_busy"] = std::to_string(checkpoints_->busy());
+  stats["page_count"] = control_->value_of("PRAGMA page_count");
+  stats["freelist_count"] = control_->value_of("PRAGMA freelist_count");
+  return stats;
+}
+
+}  // namespace
+
+AdapterInfo sqlite_adapter() {
+  return {"sqlite", "SQLite: relational B-tree, in process", sqlite_option_help(),
+          [] { return std::make_unique<Sqlite>(); }};
+}
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,10 @@
+// SQLite in the driver's process. See README.md for what an operation does and what durability is asked for.
+#pragma once
+
+#include "../adapter.h"
+
+namespace edgejoule::driver {
+
+[[nodiscard]] AdapterInfo sqlite_adapter();
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,236 @@
+#include "sqlite_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace edgejoule::driver {
+namespace {
+
+std::string_view name(std::string_view name) { return name; }
+std::string_view name(const Field& field) { return field.name; }
+
+// The cached statement of exactly these names, or a new one made by `prepare`.
+template <typename Cache, typename Named, typename Prepare>
+sqlite3_stmt* cached(Cache& cache, std::span<const Named> named, Prepare prepare) {
+  const auto same = [named](const auto& prepared) {
+    return std::equal(named.begin(), named.end(), prepared.names.begin(), prepared.names.end(),
+                      [](const Named& left, const std::string& right) { return name(left) == right; });
+  };
+  const auto found = std::find_if(cache.begin(), cache.end(), same);
+  if (found != cache.end()) return found->statement.get();
+  std::vector<std::string> names;
+  for (const Named& each : named) names.emplace_back(name(each));
+  Statement statement = prepare();
+  cache.push_back({std::move(names), std::move(statement)});
+  return cache.back().statement.get();
+}
+
+// Bound without a copy: the text lives as long as the call that steps the statement.
+void bind(sqlite3_stmt* statement, int index, std::string_view text) {
+  // Fails for an index out of range or a text beyond SQLite's limit; the latter shows as an error of the step.
+  sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+}
+
+int bind_values(sqlite3_stmt* statement, Fields fields) {
+  int index = 0;
+  for (const Field& field : fields) bind(statement, ++index, field.value);
+  return index;
+}
+
+std::uint64_t counter(sqlite3* connection, int which) {
+  int current = 0;
+  int highest = 0;
+  sqlite3_db_status(connection, which, &current, &highest, 0);
+  return static_cast<std::uint64_t>(current);
+}
+
+}  // namespace
+
+void SqliteConnectionCounters::add(sqlite3* connection) {
+  cache_hits += counter(connection, SQLITE_DBSTATUS_CACHE_HIT);
+  cache_misses += counter(connection, SQLITE_DBSTATUS_CACHE_MISS);
+  cache_writes += counter(connection, SQLITE_DBSTATUS_CACHE_WRITE);
+  cache_spills += counter(connection, SQLITE_DBSTATUS_CACHE_SPILL);
+}
+
+SqliteSession::SqliteSession(const SqliteSettings& settings, SqliteCheckpoints& checkpoints,
+                             SqliteConnectionCounters& counters)
+    : settings_(settings), counters_(counters), connection_(settings, false) {
+  checkpoints.watch(connection_.handle());
+  remove_ = connection_.prepare(fmt::format("DELETE FROM {} WHERE YCSB_KEY=?", sql_name(settings.table)));
+  begin_ = connection_.prepare("BEGIN IMMEDIATE");
+  commit_ = connection_.prepare("COMMIT");
+  rollback_ = connection_.prepare("ROLLBACK");
+}
+
+std::string_view SqliteSession::name_of(FieldNames names, std::size_t index) const {
+  return names.empty() ? std::string_view(settings_.field_names[index]) : names[index];
+}
+
+std::size_t SqliteSession::count_of(FieldNames names) const {
+  return names.empty() ? settings_.field_names.size() : names.size();
+}
+
+std::string SqliteSession::columns(FieldNames names) const {
+  std::string text;
+  for (std::size_t index = 0; index < count_of(names); ++index) {
+    if (index > 0) text += ',';
+    text += sql_name(name_of(names, index));
+  }
+  return text;
+}
+
+sqlite3_stmt* SqliteSession::read_statement(FieldNames names) {
+  return cached(reads_, names, [this, names] {
+    return connection_.prepare(
+        fmt::format("SELECT {} FROM {} WHERE YCSB_KEY=?", columns(names), sql_name(settings_.table)));
+  });
+}
+
+sqlite3_stmt* SqliteSession::scan_statement(FieldNames names) {
+  return cached(scans_, names, [this, names] {
+    return connection_.prepare(fmt::format("SELECT YCSB_KEY,{} FROM {} WHERE YCSB_KEY>=? ORDER BY YCSB_KEY LIMIT ?",
+                                           columns(names), sql_name(settings_.table)));
+  });
+}
+
+sqlite3_stmt* SqliteSession::update_statement(Fields fields) {
+  return cached(updates_, fields, [this, fields] {
+    std::string changes;
+    for (const Field& field : fields) changes += (changes.empty() ? "" : ",") + sql_name(field.name) + "=?";
+    return connection_.prepare(fmt::format("UPDATE {} SET {} WHERE YCSB_KEY=?", sql_name(settings_.table), changes));
+  });
+}
+
+sqlite3_stmt* SqliteSession::insert_statement(Fields fields) {
+  return cached(inserts_, fields, [this, fields] {
+    std::string names;
+    std::string marks;
+    for (const Field& field : fields) {
+      names += sql_name(field.name) + ',';
+      marks += "?,";
+    }
+    return connection_.prepare(
+        fmt::format("INSERT INTO {} ({}YCSB_KEY) VALUES ({}?)", sql_name(settings_.table), names, marks));
+  });
+}
+
+Status SqliteSession::failed(int code, std::string_view operation, std::string_view key) {
+  error_ = fmt::format("{} of key {}: {}", operation, key, connection_.error(code));
+  const int primary = code & 0xff;
+  return primary == SQLITE_BUSY || primary == SQLITE_LOCKED ? Status::busy : Status::error;
+}
+
+Status SqliteSession::missing_field(std::string_view key) {
+  error_ =
+      fmt::format("SQLite: {}: row of key {} lacks a field that was asked for, or it is not text", settings_.file, key);
+  return Status::unexpected_state;
+}
+
+// Copied, not pinned: an unfinished read would keep its snapshot and stop the checkpoints of every other session.
+bool SqliteSession::copy_columns(sqlite3_stmt* statement, int first, int last) {
+  for (int column = first; column < last; ++column) {
+    const int type = sqlite3_column_type(statement, column);
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB) return false;
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
+    values_.append({bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement, column))});
+  }
+  return true;
+}
+
+Status SqliteSession::read(std::string_view key, FieldNames names, Row& row) {
+  sqlite3_stmt* statement = read_statement(names);
+  const std::size_t fields = count_of(names);
+  bind(statement, 1, key);
+  values_.clear();
+  const int code = sqlite3_step(statement);
+  const bool whole = code == SQLITE_ROW && copy_columns(statement, 0, static_cast<int>(fields));
+  const int ended = sqlite3_reset(statement);
+  if (code == SQLITE_DONE) return Status::not_found;
+  if (code != SQLITE_ROW) return failed(ended, "read", key);
+  if (!whole) return missing_field(key);
+  row.fields.resize(fields);
+  for (std::size_t index = 0; index < fields; ++index) row.fields[index] = {name_of(names, index), values_[index]};
+  return Status::ok;
+}
+
+Status SqliteSession::scan(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) {
+  sqlite3_stmt* statement = scan_statement(names);
+  const std::size_t fields = count_of(names);
+  constexpr auto limit_max = static_cast<std::uint64_t>(std::numeric_limits<sqlite3_int64>::max());
+  bind(statement, 1, start);
+  sqlite3_bind_int64(statement, 2, static_cast<sqlite3_int64>(std::min(count, limit_max)));
+  values_.clear();
+  int code = SQLITE_DONE;
+  bool whole = true;
+  while (whole && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+    whole = copy_columns(statement, 0, static_cast<int>(fields) + 1);
+  }
+  const int ended = sqlite3_reset(statement);
+  if (!whole)
+    return missing_field(values_.size() % (fields + 1) > 0 ? values_[values_.size() / (fields + 1) * (fields + 1)]
+                                                           : start);
+  if (code != SQLITE_DONE) return failed(ended, "scan", start);
+  rows.resize(values_.size() / (fields + 1));
+  std::size_t next = 0;
+  for (Row& row : rows) {
+    row.key = values_[next++];
+    row.fields.resize(fields);
+    for (std::size_t index = 0; index < fields; ++index) row.fields[index] = {name_of(names, index), values_[next++]};
+  }
+  return Status::ok;
+}
+
+Status SqliteSession::write(sqlite3_stmt* statement, std::string_view operation, std::string_view key,
+                            Status when_unchanged) {
+  const int code = sqlite3_step(statement);
+  const int ended = sqlite3_reset(statement);
+  if (code != SQLITE_DONE) return failed(ended, operation, key);
+  return sqlite3_changes(connection_.handle()) > 0 ? Status::ok : when_unchanged;
+}
+
+Status SqliteSession::update(std::string_view key, Fields fields) {
+  sqlite3_stmt* statement = update_statement(fields);
+  bind(statement, bind_values(statement, fields) + 1, key);
+  return write(statement, "update", key, Status::not_found);
+}
+
+Status SqliteSession::insert(std::string_view key, Fields fields) {
+  sqlite3_stmt* statement = insert_statement(fields);
+  bind(statement, bind_values(statement, fields) + 1, key);
+  return write(statement, "insert", key, Status::error);
+}
+
+Status SqliteSession::remove(std::string_view key) {
+  bind(remove_.get(), 1, key);
+  return write(remove_.get(), "remove", key, Status::not_found);
+}
+
+Status SqliteSession::control(sqlite3_stmt* statement, std::string_view operation) {
+  const int code = sqlite3_step(statement);
+  const int ended = sqlite3_reset(statement);
+  if (code == SQLITE_DONE) return Status::ok;
+  error_ = fmt::format("{}: {}", operation, connection_.error(ended));
+  return (ended & 0xff) == SQLITE_BUSY ? Status::busy : Status::error;
+}
+
+Status SqliteSession::insert_batch(std::span<const Record> records) {
+  Status status = control(begin_.get(), "begin of a batch");
+  if (status != Status::ok) return status;
+  for (const Record& record : records) {
+    status = insert(record.key, record.fields);
+    if (status != Status::ok) break;
+  }
+  if (status == Status::ok) status = control(commit_.get(), "commit of a batch");
+  // SQLite itself rolls back on some errors (a full disk); then there is nothing left to undo.
+  if (status != Status::ok && sqlite3_get_autocommit(connection_.handle()) == 0) {
+    const std::string cause = error_;
+    const Status undone = control(rollback_.get(), "rollback of a batch");
+    error_ = undone == Status::ok ? cause : cause + "; " + error_;
+  }
+  return status;
+}
+
+}  // namespace edgejoule::driver
