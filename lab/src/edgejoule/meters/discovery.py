@@ -94,7 +94,11 @@ def choose(
     A preferred meter that cannot be used is passed over and listed in `refused`. Raises MeterError with every reason
     when no meter can be used.
     """
-    candidates = discover(prefer, options, plugins)
+    return choose_from(discover(prefer, options, plugins))
+
+
+def choose_from(candidates: Sequence[Candidate]) -> Choice:
+    """The first usable one of these, in their order. Raises MeterError with every reason when none is."""
     for place, candidate in enumerate(candidates):
         if candidate.meter is not None and candidate.availability.available:
             return Choice(candidate.meter, candidate.availability, tuple(candidates[:place]))

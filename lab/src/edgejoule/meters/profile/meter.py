@@ -2,7 +2,8 @@
 
 The channel is an accumulator, J since open(). Each poll adds the table's power at the utilisation since the poll
 before. Utilisation comes from cumulative totals, so the 10 ms steps of /proc/stat shift energy between neighbouring
-polls but do not add up; a failed poll loses nothing, the next one covers its time.
+polls but do not add up: what clipping to 0 and 1 cuts off is carried to the next poll. A failed poll loses nothing, the
+next one covers its time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from edgejoule.meters.profile.data import Profile, detected_profile, named_profi
 from edgejoule.meters.profile.usage import TICK_S, ReadText, Usage, UsageReader, read_text
 
 CHANNEL = "board"
+CARRY_TICKS_MAX = 2  # per CPU; more than steps can explain is not carried on
 
 
 class BoardProfile:
@@ -57,6 +59,7 @@ class BoardProfile:
             devices=None if devices is None else tuple(devices),
         )
         self._before: tuple[int, Usage] | None = None
+        self._carried_s = 0.0
         self._energy_j = 0.0
 
     def probe(self) -> Availability:
@@ -103,7 +106,7 @@ class BoardProfile:
         if not availability.available:
             raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
         self._before = (self._clock_ns(), self._usage.now())
-        self._energy_j = 0.0
+        self._carried_s = self._energy_j = 0.0
 
     def poll(self) -> Sequence[Sample]:
         """The energy so far. A failed read is a missing sample."""
@@ -114,13 +117,25 @@ class BoardProfile:
         except (OSError, ValueError) as error:
             return [Sample(CHANNEL, self._clock_ns(), None, str(error))]
         before_ns, before = self._before
-        self._energy_j += _step_j(profile, before, usage, (now_ns - before_ns) / 1e9)
-        self._before = (now_ns, usage)
+        elapsed_s = (now_ns - before_ns) / 1e9
+        if elapsed_s > 0:
+            share = self._busy_share(before, usage, elapsed_s)
+            self._energy_j += profile.power_w(share, usage.cpus) * elapsed_s + _traffic_j(profile, before, usage)
+            self._before = (now_ns, usage)
         return [Sample(CHANNEL, now_ns, self._energy_j)]
 
     def close(self) -> None:
         """Nothing is held open."""
         self._before = None
+
+    def _busy_share(self, before: Usage, now: Usage, elapsed_s: float) -> float:
+        """Busy share of all CPUs since the poll before, 0 to 1."""
+        available_s = elapsed_s * now.cpus
+        busy_s = available_s - (now.idle_s - before.idle_s) + self._carried_s
+        possible_s = min(available_s, max(0.0, busy_s))
+        most_s = CARRY_TICKS_MAX * now.cpus * TICK_S
+        self._carried_s = min(most_s, max(-most_s, busy_s - possible_s))
+        return possible_s / available_s
 
     def _opened_profile(self) -> Profile:
         if self.profile is None:
@@ -134,15 +149,8 @@ class BoardProfile:
             return None
 
 
-def utilisation(before: Usage, now: Usage, elapsed_s: float) -> float:
-    """Busy share of all CPUs between two readings, 0 to 1."""
-    available_s = elapsed_s * now.cpus
-    idle_s = now.idle_s - before.idle_s
-    return min(1.0, max(0.0, 1 - idle_s / available_s)) if available_s > 0 else 0.0
-
-
-def _step_j(profile: Profile, before: Usage, now: Usage, elapsed_s: float) -> float:
-    energy_j = profile.power_w(utilisation(before, now, elapsed_s), now.cpus) * elapsed_s
+def _traffic_j(profile: Profile, before: Usage, now: Usage) -> float:
+    energy_j = 0.0
     if profile.storage is not None:
         energy_j += (now.storage_read_bytes - before.storage_read_bytes) * profile.storage.read_j_per_byte
         energy_j += (now.storage_write_bytes - before.storage_write_bytes) * profile.storage.write_j_per_byte

@@ -1,0 +1,95 @@
+"""`edgejoule meters`: what can be measured here, and for the rest why not and what to do about it."""
+
+from __future__ import annotations
+
+import click
+from rich.table import Table
+
+from edgejoule.cli.common import console, echo_json, json_option
+from edgejoule.energy import comparison_min_ratio
+from edgejoule.errors import MeterError
+from edgejoule.meters.base import Channel, Method
+from edgejoule.meters.discovery import Candidate, Choice, choose_from, discover
+
+
+@click.command()
+@click.option("--profile", help="Board profile for the modelled meter: a name or a .toml file.")
+@json_option
+def meters(profile: str | None, as_json: bool) -> None:
+    """List the meters in the order in which a study would take them.
+
+    \b
+    Examples:
+      edgejoule meters
+      edgejoule meters --profile raspberry-pi-4b
+    """
+    candidates = discover(options={"board-profile": {"profile": profile}} if profile else None)
+    choice = _choice(candidates)
+    if as_json:
+        echo_json(_as_json(candidates, choice))
+        return
+    out = console()
+    out.print(_table(candidates, choice))
+    out.print()
+    if choice is None:
+        out.print("No meter can be used here.")
+        return
+    out.print(choice.sentence, markup=False)
+    if choice.meter.method is Method.MODELLED:
+        interval = 2 * max(channel.model_rel for channel in _channels(choice))
+        ratio = comparison_min_ratio(interval)
+        out.print(
+            f"Modelled joules of two runs differ by more than the model's error only from a factor of {ratio:.2f}."
+        )
+
+
+def _choice(candidates: list[Candidate]) -> Choice | None:
+    try:
+        return choose_from(candidates)
+    except MeterError:
+        return None
+
+
+def _channels(choice: Choice) -> list[Channel]:
+    choice.meter.open()
+    try:
+        return list(choice.meter.channels())
+    finally:
+        choice.meter.close()
+
+
+def _table(candidates: list[Candidate], choice: Choice | None) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("meter", "method", "here", "what it reads", "why", "what to do"):
+        table.add_column(column, overflow="fold")
+    for candidate in candidates:
+        meter = candidate.meter
+        taken = choice is not None and meter is choice.meter
+        table.add_row(
+            candidate.name + (" (taken)" if taken else ""),
+            meter.method.value if meter else "",
+            "yes" if candidate.availability.available else "no",
+            meter.describe() if meter else "",
+            candidate.availability.reason,
+            candidate.availability.fix or "",
+        )
+    return table
+
+
+def _as_json(candidates: list[Candidate], choice: Choice | None) -> dict[str, object]:
+    return {
+        "sentence": choice.sentence if choice else None,
+        "taken": choice.meter.name if choice else None,
+        "meters": [
+            {
+                "name": candidate.name,
+                "method": candidate.meter.method.value if candidate.meter else None,
+                "domain": candidate.meter.domain.value if candidate.meter else None,
+                "available": candidate.availability.available,
+                "reads": candidate.meter.describe() if candidate.meter else None,
+                "reason": candidate.availability.reason,
+                "fix": candidate.availability.fix,
+            }
+            for candidate in candidates
+        ],
+    }

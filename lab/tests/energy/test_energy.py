@@ -1,0 +1,271 @@
+"""From readings to joules: ideal traces, gaps, wraps, baselines, uncertainty; with mutants that must be noticed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import random
+
+import numpy as np
+import pytest
+
+from edgejoule import energy as energy_module
+from edgejoule.energy import (
+    GAP_SHARE_MAX,
+    Energy,
+    baseline,
+    comparison_min_ratio,
+    domain_energy,
+    energy,
+    net_energy,
+)
+from edgejoule.errors import DataError
+from edgejoule.meters.base import Channel, Domain, Method, ValueKind
+from edgejoule.meters.trace import Trace
+
+ORIGIN_NS = 5_000_000_000_000
+STEP_S = 0.001
+WRAP_J = 7.0
+
+
+def seed() -> int:
+    chosen = int(os.environ.get("EDGEJOULE_TEST_SEED") or random.SystemRandom().randrange(2**32))
+    print(f"EDGEJOULE_TEST_SEED={chosen}")
+    return chosen
+
+
+def channel(kind: ValueKind, **changes) -> Channel:
+    base = Channel("emulated", "board", Domain.BOARD, kind, Method.MEASURED, 0.0, 0.0, 0.0)
+    if kind is ValueKind.ACCUMULATOR:
+        base = dataclasses.replace(base, wrap_j=WRAP_J, power_w_max=7.0)
+    return dataclasses.replace(base, **changes)
+
+
+def power_w(t_s):
+    return 3.0 + 1.5 * np.sin(2 * math.pi * 0.7 * t_s) + 0.4 * t_s
+
+
+def total_j(t_s):
+    """The exact integral of power_w from 0."""
+    return 3.0 * t_s + 1.5 * (1 - np.cos(2 * math.pi * 0.7 * t_s)) / (2 * math.pi * 0.7) + 0.2 * t_s**2
+
+
+def ideal_trace(kind: ValueKind, seconds: float = 6.0, step_s: float = STEP_S, phase_s: float = 0.0) -> Trace:
+    t_s = phase_s + np.arange(round(seconds / step_s) + 1) * step_s
+    if kind is ValueKind.INSTANT:
+        value = power_w(t_s)
+    elif kind is ValueKind.ACCUMULATOR:
+        value = (2.9 + total_j(t_s)) % WRAP_J
+    else:
+        value = np.concatenate([[power_w(t_s[0])], np.diff(total_j(t_s)) / np.diff(t_s)])
+    return Trace(channel(kind), ORIGIN_NS + np.round(t_s * 1e9).astype(np.int64), value, step_s)
+
+
+def at(seconds: float) -> int:
+    return ORIGIN_NS + round(seconds * 1e9)
+
+
+def spoiled(trace: Trace, first: int, last: int) -> Trace:
+    value = trace.value.copy()
+    value[first:last] = np.nan
+    return dataclasses.replace(trace, value=value, reasons=dict.fromkeys(range(first, last), "EIO"))
+
+
+def worst_error(kind: ValueKind, compute, runs: int = 200) -> float:
+    rng = random.Random(seed())
+    worst = 0.0
+    for _ in range(runs):
+        trace = ideal_trace(kind, phase_s=rng.random() * STEP_S)
+        start = rng.uniform(0.1, 2.0)
+        end = rng.uniform(start + 0.5, 5.8)
+        found = compute(trace, at(start), at(end))
+        exact = total_j(end) - total_j(start)
+        worst = max(worst, abs(found.energy_j / exact - 1) if found.energy_j is not None else math.inf)
+    return worst
+
+
+@pytest.mark.parametrize("kind", list(ValueKind))
+def test_an_ideal_trace_is_right_to_a_hundredth_of_a_percent_wherever_the_interval_ends(kind: ValueKind) -> None:
+    assert worst_error(kind, energy) <= 1e-4
+
+
+@pytest.mark.parametrize("kind", list(ValueKind))
+def test_mutant_without_interpolation_at_the_ends_fails_that_bar(kind: ValueKind) -> None:
+    def from_whole_samples(trace: Trace, t0_ns: int, t1_ns: int) -> Energy:
+        first, last = np.searchsorted(trace.t_ns, [t0_ns, t1_ns])
+        return energy(trace, int(trace.t_ns[first]), int(trace.t_ns[last]))
+
+    assert worst_error(kind, from_whole_samples) > 1e-4
+
+
+def test_mutant_without_wraps_fails_that_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(energy_module, "_counter_steps_j", lambda trace, value: np.diff(value))
+    assert worst_error(ValueKind.ACCUMULATOR, energy, runs=5) > 1e-4
+
+
+@pytest.mark.parametrize("kind", [ValueKind.INSTANT, ValueKind.INTERVAL_MEAN])
+def test_a_short_gap_is_told_and_widens_the_uncertainty(kind: ValueKind) -> None:
+    trace = ideal_trace(kind)
+    whole = energy(trace, at(1), at(5))
+    found = energy(spoiled(trace, 2000, 2100), at(1), at(5))
+    assert found.energy_j == pytest.approx(whole.energy_j, rel=0.03)
+    assert found.coverage == pytest.approx(1 - 0.1 / 4, abs=0.001)
+    assert sum(gap.end_ns - gap.start_ns for gap in found.gaps) == pytest.approx(0.1e9, rel=0.02)
+    assert found.gaps[0].reason == "EIO"
+    assert any("gap" in note for note in found.notes)
+    assert found.uncertainty_k2_j is not None
+    assert abs(found.energy_j - whole.energy_j) < found.uncertainty_k2_j
+
+
+@pytest.mark.parametrize("kind", [ValueKind.INSTANT, ValueKind.INTERVAL_MEAN])
+def test_too_many_gaps_are_refused(kind: ValueKind) -> None:
+    share = GAP_SHARE_MAX * 1.2
+    found = energy(spoiled(ideal_trace(kind), 2000, 2000 + round(4000 * share)), at(1), at(5))
+    assert found.energy_j is None
+    assert found.uncertainty_k2_j is None
+    assert found.budget == ()
+    assert "no reading" in (found.missing_reason or "")
+    assert found.gaps
+
+
+@pytest.mark.parametrize("kind", [ValueKind.INSTANT, ValueKind.INTERVAL_MEAN])
+def test_a_late_poll_is_a_gap_of_a_power_trace(kind: ValueKind) -> None:
+    trace = ideal_trace(kind)
+    keep = np.r_[0:2000, 2100 : len(trace)]
+    late = dataclasses.replace(trace, t_ns=trace.t_ns[keep], value=trace.value[keep])
+    found = energy(late, at(1), at(5))
+    assert [gap.reason for gap in found.gaps] == ["no sample in time"]
+
+
+def test_an_accumulator_counts_on_through_a_gap_inside() -> None:
+    found = energy(spoiled(ideal_trace(ValueKind.ACCUMULATOR), 2000, 2900), at(1), at(5))
+    assert found.energy_j == pytest.approx(total_j(5.0) - total_j(1.0), rel=1e-6)
+    assert found.coverage == 1.0
+    assert found.gaps == ()
+    assert any("900 of" in note for note in found.notes)
+
+
+def test_an_accumulator_gap_over_an_end_is_unknown_time() -> None:
+    trace = ideal_trace(ValueKind.ACCUMULATOR)
+    assert energy(spoiled(trace, 4900, 5100), at(1), at(5)).gaps
+    assert energy(spoiled(trace, 4500, 5100), at(1), at(5)).energy_j is None
+
+
+@pytest.mark.parametrize("kind", list(ValueKind))
+def test_time_outside_the_trace_is_never_filled_silently(kind: ValueKind) -> None:
+    trace = ideal_trace(kind)
+    slightly = energy(trace, at(-0.1), at(5))
+    assert [gap.reason for gap in slightly.gaps] == ["before the first sample"]
+    assert energy(trace, at(-1), at(5)).energy_j is None
+    assert energy(trace, at(1), at(8)).energy_j is None
+    assert energy(trace, at(10), at(12)).energy_j is None
+
+
+@pytest.mark.parametrize("kind", list(ValueKind))
+def test_nearly_no_samples_are_refused_with_the_reason(kind: ValueKind) -> None:
+    trace = ideal_trace(kind)
+    found = energy(spoiled(trace, 1, len(trace)), at(1), at(5))
+    assert found.energy_j is None
+    assert "expected at least 2" in (found.missing_reason or "")
+
+
+def test_an_interval_must_have_a_length() -> None:
+    with pytest.raises(DataError, match="before it starts"):
+        energy(ideal_trace(ValueKind.INSTANT), at(2), at(2))
+
+
+@pytest.mark.parametrize("kind", list(ValueKind))
+def test_energy_adds_up_over_neighbouring_intervals(kind: ValueKind) -> None:
+    rng = random.Random(seed())
+    trace = ideal_trace(kind)
+    first, middle, last = sorted(rng.uniform(0.1, 5.9) for _ in range(3))
+    parts = [energy(trace, at(a), at(b)).energy_j for a, b in ((first, middle), (middle, last), (first, last))]
+    assert None not in parts
+    assert parts[0] + parts[1] == pytest.approx(parts[2], rel=1e-9)
+
+
+def test_the_budget_has_gain_offset_model_and_their_root_sum_of_squares() -> None:
+    trace = ideal_trace(ValueKind.INSTANT)
+    rough = dataclasses.replace(trace, channel=channel(ValueKind.INSTANT, gain_rel=0.01, offset_w=0.02, model_rel=0.2))
+    found = energy(rough, at(1), at(5))
+    lines = {line.name: line.value_j for line in found.budget}
+    assert found.energy_j is not None
+    assert lines["gain"] == pytest.approx(0.01 * found.energy_j)
+    assert lines["offset"] == pytest.approx(0.02 * 4)
+    assert lines["model"] == pytest.approx(0.2 * found.energy_j)
+    assert found.uncertainty_k2_j == pytest.approx(2 * math.hypot(*lines.values()))
+
+
+def test_the_interpolated_ends_of_an_accumulator_are_in_the_budget() -> None:
+    coarse = ideal_trace(ValueKind.ACCUMULATOR, step_s=0.05)
+    found = energy(coarse, at(1.02), at(5.02))
+    (line,) = (line for line in found.budget if line.name == "ends")
+    assert line.value_j == pytest.approx(math.hypot(power_w(1.02), power_w(5.02)) * 0.05 / math.sqrt(12), rel=0.02)
+
+
+def test_channels_of_one_domain_add_up_and_their_gain_is_common() -> None:
+    traces = [
+        dataclasses.replace(
+            ideal_trace(ValueKind.INSTANT), channel=channel(ValueKind.INSTANT, name=name, domain=domain, gain_rel=0.01)
+        )
+        for name, domain in (("a", Domain.PACKAGE), ("b", Domain.PACKAGE), ("c", Domain.DRAM))
+    ]
+    one = energy(traces[0], at(1), at(5))
+    both = domain_energy(traces, at(1), at(5))
+    assert one.energy_j is not None
+    assert both.energy_j == pytest.approx(2 * one.energy_j)
+    assert {x.name: x.value_j for x in both.budget}["gain"] == pytest.approx(2 * 0.01 * one.energy_j)
+    assert domain_energy(traces, at(1), at(5), Domain.DRAM).energy_j == pytest.approx(one.energy_j)
+
+
+def test_missing_in_one_channel_is_missing_in_the_sum() -> None:
+    good = ideal_trace(ValueKind.INSTANT)
+    bad = dataclasses.replace(spoiled(good, 2000, 4000), channel=channel(ValueKind.INSTANT, name="second"))
+    found = domain_energy([good, bad], at(1), at(5))
+    assert found.energy_j is None
+    assert "second" in (found.missing_reason or "")
+
+
+def test_meters_and_domains_are_never_mixed() -> None:
+    trace = ideal_trace(ValueKind.INSTANT)
+    other = dataclasses.replace(trace, channel=channel(ValueKind.INSTANT, meter="another"))
+    with pytest.raises(DataError, match="different meters"):
+        domain_energy([trace, other], at(1), at(5))
+    with pytest.raises(DataError, match="no channel of domain"):
+        domain_energy([trace], at(1), at(5), Domain.WALL)
+
+
+def test_net_energy_may_be_negative_and_a_common_gain_error_cancels() -> None:
+    trace = dataclasses.replace(
+        ideal_trace(ValueKind.INSTANT), channel=channel(ValueKind.INSTANT, gain_rel=0.05, offset_w=0.1)
+    )
+    quiet = baseline([trace], at(4), at(5))
+    gross = energy(trace, at(0.1), at(1.5))
+    net = net_energy(gross, quiet)
+    assert net.energy_j == pytest.approx(gross.energy_j - quiet.power_w * 1.4)
+    assert net.energy_j < 0
+    lines = {line.name: line.value_j for line in net.budget}
+    assert lines["gain"] == pytest.approx(0.05 * abs(net.energy_j))
+    assert lines["offset"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_no_baseline_comes_from_a_window_without_readings() -> None:
+    with pytest.raises(DataError, match="no baseline"):
+        baseline([spoiled(ideal_trace(ValueKind.INSTANT), 4000, 5000)], at(4), at(5))
+
+
+def test_comparison_ratio_of_modelled_joules() -> None:
+    assert comparison_min_ratio(0.0) == 1.0
+    assert comparison_min_ratio(0.5) == pytest.approx(1.7743, abs=1e-4)
+    with pytest.raises(DataError, match="at least 0"):
+        comparison_min_ratio(-0.1)
+
+
+def test_independent_model_errors_rarely_exceed_the_comparison_ratio() -> None:
+    rng = np.random.default_rng(seed())
+    for interval in (0.25, 0.5):
+        sigma = math.log1p(interval) / 2
+        ratios = np.exp(rng.normal(0, sigma, 100_000) - rng.normal(0, sigma, 100_000))
+        beyond = np.mean((ratios > comparison_min_ratio(interval)) | (ratios < 1 / comparison_min_ratio(interval)))
+        assert beyond == pytest.approx(0.0455, abs=0.004)  # k=2

@@ -1,0 +1,139 @@
+"""Which meter is taken, why not another, and what a study says first."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from edgejoule.errors import MeterError, UsageError
+from edgejoule.meters.base import Availability, Domain, Method
+from edgejoule.meters.discovery import GROUP, choose, discover
+
+
+class _Meter:
+    poll_interval_s = 1.0
+    available = True
+    fix: str | None = None
+
+    def probe(self):
+        return Availability(self.available, "found" if self.available else "not plugged in", self.fix)
+
+    def describe(self):
+        return f"{self.name} power"
+
+    def channels(self):
+        return []
+
+    def open(self): ...
+
+    def poll(self):
+        return []
+
+    def close(self): ...
+
+
+class Wall(_Meter):
+    name, method, domain = "wall", Method.MEASURED, Domain.WALL
+
+
+class Rail(_Meter):
+    name, method, domain = "rail", Method.MEASURED, Domain.RAIL
+
+
+class Counted(_Meter):
+    name, method, domain = "counted", Method.COUNTED, Domain.PACKAGE
+
+
+class Unplugged(Counted):
+    name, available, fix = "unplugged", False, "plug it in"
+
+
+class Modelled(_Meter):
+    name, method, domain = "modelled", Method.MODELLED, Domain.BOARD
+
+    def __init__(self, profile: str | None = None) -> None:
+        if profile == "wrong":
+            raise UsageError("no profile is called 'wrong'")
+        self.profile = profile
+
+
+class CrashesWhenProbed(Counted):
+    name = "crashes"
+
+    def probe(self):
+        raise ZeroDivisionError("in the plug-in")
+
+
+class NotAMeter:
+    name = "nothing"
+
+
+def plugins(*kinds: type, broken_import: bool = False) -> list[EntryPoint]:
+    points = [EntryPoint(kind.name, f"{__name__}:{kind.__name__}", GROUP) for kind in kinds]
+    for point, kind in zip(points, kinds, strict=True):
+        vars(point)["load"] = lambda kind=kind: kind
+    if broken_import:
+        points.append(EntryPoint("broken", "edgejoule_absent_plugin:Meter", GROUP))
+    return points
+
+
+def test_the_order_is_wall_then_rail_then_counted_then_modelled() -> None:
+    found = discover(plugins=plugins(Modelled, Counted, Rail, Wall))
+    assert [candidate.name for candidate in found] == ["wall", "rail", "counted", "modelled"]
+
+
+def test_the_best_usable_meter_is_taken_and_the_refusals_are_told() -> None:
+    choice = choose(plugins=plugins(Modelled, Unplugged))
+    assert choice.meter.name == "modelled"
+    assert [(x.name, x.availability.reason) for x in choice.refused] == [("unplugged", "not plugged in")]
+    assert choice.sentence == (
+        "Energy here is MODELLED: modelled power. No unplugged: not plugged in. "
+        "Shortest way to a measured or counted figure: plug it in."
+    )
+
+
+def test_a_measured_figure_needs_no_way_to_a_better_one() -> None:
+    assert choose(plugins=plugins(Modelled, Wall)).sentence == "Energy here is MEASURED: wall power."
+
+
+def test_a_preferred_meter_comes_first_and_falls_back_with_its_reason() -> None:
+    assert choose("modelled", plugins=plugins(Modelled, Wall)).meter.name == "modelled"
+    choice = choose(["unplugged", "counted"], plugins=plugins(Modelled, Wall, Counted, Unplugged))
+    assert choice.meter.name == "counted"
+    assert [x.name for x in choice.refused] == ["unplugged"]
+
+
+def test_unknown_names_are_refused_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"'amperemeter'; known: modelled, wall"):
+        choose("amperemeter", plugins=plugins(Modelled, Wall))
+    with pytest.raises(UsageError, match="known: wall"):
+        discover(options={"walll": {}}, plugins=plugins(Wall))
+
+
+def test_a_plug_in_that_fails_to_load_or_probe_is_listed_and_not_fatal() -> None:
+    found = discover(plugins=plugins(Modelled, CrashesWhenProbed, NotAMeter, broken_import=True))
+    reasons = {candidate.name: candidate.availability.reason for candidate in found}
+    assert "ZeroDivisionError: in the plug-in" in reasons["crashes"]
+    assert "ModuleNotFoundError" in reasons["broken"]
+    assert "contract" in reasons["nothing"]
+    assert choose(plugins=plugins(Modelled, CrashesWhenProbed, broken_import=True)).meter.name == "modelled"
+
+
+def test_options_reach_the_plug_in_and_a_wrong_one_is_the_users_error() -> None:
+    choice = choose(options={"modelled": {"profile": "mine"}}, plugins=plugins(Modelled))
+    assert vars(choice.meter)["profile"] == "mine"
+    with pytest.raises(UsageError, match="wrong"):
+        choose(options={"modelled": {"profile": "wrong"}}, plugins=plugins(Modelled))
+
+
+def test_no_usable_meter_is_an_error_with_every_reason() -> None:
+    with pytest.raises(MeterError, match="unplugged: not plugged in"):
+        choose(plugins=plugins(Unplugged))
+    with pytest.raises(MeterError, match="no meter plug-in is installed"):
+        choose(plugins=[])
+
+
+def test_the_installed_plug_ins_are_found() -> None:
+    names = {candidate.name for candidate in discover()}
+    assert {"rapl", "board-profile"} <= names
