@@ -227,7 +227,7 @@ class Snapshots:
         final = self._folder / self.key(run)
         part = final.with_name(final.name + ".part")
         shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
+        (part / "data").mkdir(parents=True)
         words = driver_arguments("load", run, part / "data")
         Driver([*words, "-p", "batchsize=1000"], timeout_s, on_event).run()
         _sync_tree(part)
@@ -237,20 +237,15 @@ class Snapshots:
         """Put a fresh copy of the loaded database at `data`, synced, so that its write-back is not the run's."""
         source = self._folder / self.key(run) / "data"
         shutil.rmtree(data, ignore_errors=True)
-        data.unlink(missing_ok=True)
         data.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, data)
-        elif source.exists():
-            shutil.copy2(source, data)
+        shutil.copytree(source, data)
         _sync_tree(data)
 
 
 def _sync_tree(path: Path) -> None:
-    for entry in [path, *path.rglob("*")] if path.is_dir() else [path]:
-        if entry.is_file() or entry.is_dir():
-            handle = os.open(entry, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+    for entry in (path, *path.rglob("*")):
+        handle = os.open(entry, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

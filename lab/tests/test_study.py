@@ -1,0 +1,362 @@
+"""A study from the spec to the report, with the real driver and real databases; and what happens when things fail."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from edgejoule.databases import driver_path
+from edgejoule.errors import EdgejouleError
+from edgejoule.properties import PROPERTIES
+from edgejoule.store import Store
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+SPEC = """\
+name = "tiny"
+question = "Does it work from end to end?"
+
+[factors]
+database = ["sqlite", "leveldb"]
+workload = ["mixed"]
+
+[fixed]
+recordcount = 2000
+operationcount = 5000
+requestdistribution = "zipfian"
+
+[workloads.mixed]
+readproportion = 0.5
+updateproportion = 0.5
+
+[design]
+replications = 2
+seed = 5
+
+[timing]
+idle_s = 0.25
+interval_ms = 50
+"""
+
+
+class Bench:
+    """A folder with a spec and a store, and the command line to work on them."""
+
+    def __init__(self, folder: Path, spec: str = SPEC) -> None:
+        self.folder, self.spec, self.store = folder, folder / "experiment.toml", folder / "results/store.db"
+        self.spec.write_text(spec)
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-c", "from edgejoule.cli import main; main()", *words, "--store", str(self.store)]
+
+    def __call__(self, *words: str, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*words), capture_output=True, text=True, timeout=120, check=False, preexec_fn=before,
+            cwd=self.folder, env=os.environ | {"COLUMNS": "200"},
+        )  # fmt: skip
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder
+        )
+
+    def counts(self) -> Mapping[str, int]:
+        with Store.open(self.store) as store:
+            return store.find().counts
+
+    def finished(self) -> dict[int, tuple[Any, ...]]:
+        """run index -> what must not change once a run is finished."""
+        with Store.open(self.store) as store:
+            runs = store.runs(store.find().id)
+        return {r.run_index: (r.id, r.started_realtime_ns, r.responses) for r in runs if r.status == "finished"}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def one_line_error(done: subprocess.CompletedProcess[str], code: int, *phrases: str) -> None:
+    """The command ended with this code and one clear message that has these phrases."""
+    assert done.returncode == code, (done.returncode, done.stderr)
+    assert "Traceback" not in done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    for phrase in phrases:
+        assert phrase in last, last
+
+
+def test_a_study_runs_from_the_spec_to_the_report_and_its_exports(bench: Bench) -> None:
+    done = bench("run", "experiment.toml")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.strip().splitlines()
+    assert lines[0].startswith("Energy here is "), "the first line says which energy it is"
+    report = Path(lines[-1].removeprefix("report: "))
+    assert lines[-1].startswith("report: ")
+    assert "</html>" in (bench.folder / report).read_text()
+    assert bench.counts() == {"finished": 4}
+
+    rows = list(csv.DictReader(bench("export", "--csv").stdout.splitlines()))
+    assert [r["status"] for r in rows] == ["finished"] * 4
+    assert all(float(r["throughput_ops_s"]) > 0 for r in rows)
+    energy = [name for name in rows[0] if name.startswith(("energy_", "power_"))]
+    assert energy, rows[0]
+    assert all(name.rsplit(".", 1)[1] in ("measured", "counted", "modelled") for name in energy)
+
+    record = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "run-record.schema.json").read_text()))
+    for line in bench("export", "--jsonl").stdout.splitlines():
+        record.validate(json.loads(line))
+    sample = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "meter-sample.schema.json").read_text()))
+    samples = bench("export", "--samples").stdout.splitlines()
+    assert len(samples) > 20
+    for line in samples[:200]:
+        sample.validate(json.loads(line))
+    shown = json.loads(bench("show", "--json").stdout)
+    assert len(shown["records"]) == 4
+    assert "tiny" in bench("list").stdout
+    (bench.folder / "runs.csv").write_text(bench("export", "--csv").stdout)
+    analysed = bench("analyse", "runs.csv", "--response", "throughput_ops_s", "--factors", "database", "--json")
+    assert {row["source"] for row in json.loads(analysed.stdout)["anova"]} >= {"database"}
+
+
+def test_the_drivers_events_and_the_golden_example_follow_the_schema(bench: Bench) -> None:
+    assert bench("run", "experiment.toml", "--set", "design.replications=1").returncode == 0
+    event = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "driver-event.schema.json").read_text()))
+    golden = (SCHEMAS / "examples/driver-events.jsonl").read_text().splitlines()
+    with Store.open(bench.store) as store:
+        runs = store.runs(store.find().id)
+        streams = [list(store.data(run).events) for run in runs]
+    for stream in [[json.loads(line) for line in golden], *streams]:
+        for e in stream:
+            event.validate(e)
+        kinds = [e["event"] for e in sorted(stream, key=lambda e: e["monotonic_ns"])]
+        assert kinds.index("start") < kinds.index("active_end") < kinds.index("settled") < kinds.index("end")
+
+
+def test_both_intervals_lie_inside_the_trace_and_settled_is_the_longer(bench: Bench) -> None:
+    assert bench("run", "experiment.toml", "--set", "design.replications=1").returncode == 0
+    with Store.open(bench.store) as store:
+        for run in store.runs(store.find().id):
+            assert run.intervals is not None
+            i, (trace, *_) = run.intervals, store.data(run).traces
+            assert trace.t_ns[0] < i.active_start_ns < i.active_end_ns <= i.settled_end_ns < trace.t_ns[-1]
+            joules = [run.value(name) for name in ("energy_active_j", "energy_j")]
+            assert None not in joules
+            assert 0 < joules[0] <= joules[1]  # type: ignore[operator]
+
+
+def test_a_dry_run_prints_the_plan_and_leaves_nothing(bench: Bench) -> None:
+    done = bench("run", "experiment.toml", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "4 runs, order randomised-blocks, seed 5" in done.stdout
+    assert done.stdout.count("leveldb") == 2
+    assert not bench.store.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("override", "phrases"),
+    [
+        ('factors.database=["sqllite"]', ("sqllite", "did you mean 'sqlite'")),
+        ("databases.sqlite.jurnal_mode=WAL", ("jurnal_mode", "did you mean 'journal_mode'")),
+        ("fixed.recordcont=5", ("fixed.recordcont", "did you mean 'recordcount'")),
+        ('meter.prefer=["wattmeter"]', ("wattmeter",)),
+        ("meter.profile=no-such-board", ("no-such-board",)),
+    ],
+)
+def test_an_unknown_name_is_refused_before_anything_is_written(
+    bench: Bench, override: str, phrases: tuple[str, ...]
+) -> None:
+    one_line_error(bench("run", "experiment.toml", "--set", override), 2, *phrases)
+    assert not bench.store.exists()
+
+
+def test_a_property_the_database_refuses_ends_with_the_databases_words(bench: Bench) -> None:
+    done = bench("run", "experiment.toml", "--set", "databases.sqlite.journal_mode=SIDEWAYS")
+    one_line_error(done, 1, "journal_mode", "SIDEWAYS")
+
+
+def test_a_meter_that_is_asked_for_and_not_there_is_an_error(bench: Bench) -> None:
+    if Path("/sys/class/powercap/intel-rapl:0").exists():
+        name, phrase = "no-such-meter", "no-such-meter"
+    else:
+        name, phrase = "rapl", "cannot be used here"
+    done = bench("run", "experiment.toml", "--meter", name)
+    assert done.returncode in (1, 2)
+    assert phrase in done.stderr
+
+
+def test_a_path_that_cannot_be_written_is_named(bench: Bench) -> None:
+    (bench.folder / "results").write_text("a file where a folder should be")
+    one_line_error(bench("run", "experiment.toml"), 1, "results", "cannot be opened")
+    (bench.folder / "results").unlink()
+    one_line_error(bench("run", "experiment.toml", "--data", "/proc/edgejoule"), 1, "/proc/edgejoule")
+
+
+def test_two_studies_do_not_measure_in_one_place(bench: Bench) -> None:
+    data = bench.folder / "data"
+    first = bench.start("run", "experiment.toml", "--data", str(data))
+    try:
+        wait_until(lambda: (data / "lock").exists(), first)
+        one_line_error(bench("run", "experiment.toml", "--data", str(data)), 2, "another study is measuring")
+    finally:
+        first.terminate()
+        first.communicate(timeout=60)
+
+
+def tamper_with_sqlite_snapshot(bench: Bench, statement: str) -> None:
+    (database,) = (bench.folder / "results/snapshots").glob("sqlite-*/data/*.sqlite")
+    with sqlite3.connect(database) as db:
+        assert db.execute(statement).rowcount > 0
+
+
+ONE = ("--set", 'factors.database=["sqlite"]', "--set", "design.replications=1")
+
+
+def test_lost_rows_end_the_study_and_leave_earlier_results_alone(bench: Bench) -> None:
+    assert bench("run", "experiment.toml", *ONE).returncode == 0
+    before = bench.finished()
+    tamper_with_sqlite_snapshot(bench, "DELETE FROM usertable WHERE rowid % 2 = 0")
+    one_line_error(
+        bench("run", "experiment.toml", *ONE, "--set", "design.seed=6"), 1, "failed: wrong data", "did not find"
+    )
+    with Store.open(bench.store) as store:
+        first, second = store.experiments()
+        assert first.counts == {"finished": 1}
+        assert second.counts == {"failed": 1}
+        assert {r.run_index: (r.id, r.started_realtime_ns, r.responses) for r in store.runs(first.id)} == before
+        assert "did not find" in str(store.runs(second.id)[0].cause)
+    assert "failed" in bench("show").stdout
+
+
+def test_changed_rows_are_wrong_data(bench: Bench) -> None:
+    checked = (
+        *ONE,
+        "--set",
+        "fixed.dataintegrity=true",
+        "--set",
+        "workloads.mixed={readproportion = 1.0, updateproportion = 0.0}",
+    )
+    assert bench("run", "experiment.toml", *checked).returncode == 0
+    tamper_with_sqlite_snapshot(bench, "UPDATE usertable SET field3 = 'nonsense'")
+    one_line_error(bench("run", "experiment.toml", *checked, "--set", "design.seed=6"), 1, "field3")
+
+
+def test_a_database_that_cannot_write_ends_the_study_with_its_own_words(bench: Bench) -> None:
+    def limit_file_size() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
+
+    words = ("--set", 'factors.database=["leveldb"]', "--set", "databases.leveldb.write_buffer_bytes=16000000",
+             "--set", "workloads.mixed={readproportion = 0.0, updateproportion = 1.0}")  # fmt: skip
+    assert bench("run", "experiment.toml", *words, "--set", "fixed.operationcount=100").returncode == 0
+    done = bench("run", "experiment.toml", *words, "--set", "fixed.operationcount=20000", before=limit_file_size)
+    one_line_error(done, 1, "leveldb", "File too large")
+    with Store.open(bench.store) as store:
+        assert [dict(e.counts) for e in store.experiments()] == [{"finished": 2}, {"failed": 1, "planned": 1}]
+
+
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str], limit_s: float = 60) -> None:
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "it did not come to that in time"
+        time.sleep(0.02)
+
+
+def stored_runs(bench: Bench) -> int:
+    try:
+        return bench.counts().get("finished", 0)
+    except EdgejouleError:  # the store is being made while we look
+        return 0
+
+
+SIX = ("--set", "design.replications=3")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_study_cut_off_in_the_middle_is_resumed_without_losing_or_repeating_a_run(
+    bench: Bench, how: signal.Signals
+) -> None:
+    process = bench.start("run", "experiment.toml", *SIX)
+    wait_until(lambda: stored_runs(bench) >= 2, process)
+    process.send_signal(how)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == (-9 if how is signal.SIGKILL else 130)
+    before = bench.finished()
+    assert 2 <= len(before) < 6
+    if how is not signal.SIGKILL:
+        assert f"{len(before)} runs are stored, {6 - len(before)} are left" in stderr
+    done = bench("run", "experiment.toml", *SIX, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert f"{len(before)} runs are finished, {6 - len(before)} to do" in done.stderr
+    after = bench.finished()
+    assert len(after) == 6
+    assert {index: after[index] for index in before} == before
+    with Store.open(bench.store) as store:
+        assert len(store.experiments()) == 1
+    one_line_error(bench("run", "experiment.toml", *SIX, "--resume"), 2, "nothing to resume")
+
+
+@pytest.mark.root
+def test_a_full_disk_ends_the_study_and_keeps_what_was_stored(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], check=True)
+    try:
+        bench = Bench(disk)
+        assert bench("run", "experiment.toml", "--set", "design.replications=1").returncode == 0
+        before = bench.finished()
+        (disk / "ballast").write_bytes(bytes(shutil.disk_usage(disk).free - 200_000))
+        done = bench("run", "experiment.toml", "--set", "design.seed=9")
+        assert done.returncode == 1, done.stderr
+        assert "No space left" in done.stderr or "full" in done.stderr
+        assert "Traceback" not in done.stderr
+        (disk / "ballast").unlink()
+        with Store.open(bench.store) as store:
+            first = store.experiments()[0]
+            runs = {r.run_index: (r.id, r.started_realtime_ns, r.responses) for r in store.runs(first.id)}
+        assert runs == before
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_the_driver_takes_every_property_a_spec_may_name() -> None:
+    values = {"count": "3", "share": "0.2", "flag": "true", "number": "1", "word": "uniform"}
+    special = {
+        "insertorder": "hashed",
+        "fieldlengthdistribution": "constant",
+        "fieldnameprefix": "f",
+        "dataintegrity": "false",
+        "insertstart": "0",
+    }
+    words = [w for n, kind in PROPERTIES.items() for w in ("-p", f"{n}={special.get(n, values[kind])}")]
+    done = subprocess.run(
+        [driver_path(), "run", "-db", "noop", "--quiet", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    refused = subprocess.run(
+        [driver_path(), "run", "-db", "noop", "-p", "recordcont=3"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert refused.returncode == 2
+    assert "recordcount" in refused.stderr
