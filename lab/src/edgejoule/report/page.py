@@ -1,0 +1,198 @@
+"""Puts the report together: everything inlined, nothing fetched."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from edgejoule import __version__
+from edgejoule.findings import Findings, ResponseFinding
+from edgejoule.findings.design import Design, design_of, label, runs_of
+from edgejoule.findings.words import count
+from edgejoule.report import bars, cdf, tables, traces
+from edgejoule.report.tables import Table
+from edgejoule.report.traces import PowerTrace
+from edgejoule.store import Experiment, Latency, Run, RunData, Store
+
+_HERE = Path(__file__).resolve().parent
+ASSETS = _HERE / "assets"
+_COVERS = {
+    "wall": "the whole device with its power supply",
+    "board": "the whole board, without the losses of its power supply",
+    "psys": "the platform as the processor's maker defines it, without the losses of the power supply",
+    "package": "the processor package alone: no memory, storage, network or power supply",
+    "core": "the processor's cores alone",
+    "uncore": "the processor's uncore alone",
+    "dram": "the memory alone",
+    "rail": "one supply rail of the board",
+}
+
+
+@dataclass(frozen=True)
+class TraceGroup:
+    """The traces of one condition, drawn on common axes."""
+
+    condition: str
+    traces: tuple[PowerTrace, ...]
+    pictures: tuple[Markup, ...]
+    time_range_s: tuple[float, float]
+    power_max_w: float
+
+
+def build(store: Store, experiment: Experiment, findings: Findings, *, assets: Path = ASSETS) -> str:
+    """The whole report as HTML text. assets: where the style, the script and uplot/ lie.
+
+    Without uplot/ the power traces are static pictures and the report says so.
+    """
+    runs = store.runs(experiment.id)
+    design = design_of(experiment.spec)
+    data = {r.run_index: d for r in runs if r.status == "finished" for d in [store.data(r)]}
+    groups = _trace_groups(runs, data, experiment, design)
+    uplot = _uplot(assets)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    return environment.get_template("report.html.j2").render(
+        f=findings,
+        experiment=experiment,
+        spec=experiment.spec,
+        subjects=tables.subjects(findings),
+        chip=tables.chip,
+        badge=_badge(findings),
+        created=time.strftime("%Y-%m-%d %H:%M", time.localtime(experiment.created_realtime_ns / 1e9)),
+        version=__version__,
+        done=_done(findings),
+        glance=tables.glance(findings),
+        bars=[(r, bars.bars(r, design.subject, design.subjects), _reading(r)) for r in findings.responses],
+        panels=_panels(runs, data, design),
+        groups=groups,
+        marks={k: v for k, v in traces.MARKS.items() if any(m.kind == k for g in groups for t in g.traces for m in t.marks)},
+        trace_json=_script_json([_group_json(g) for g in groups]) if groups and uplot else None,
+        uplot=uplot,
+        trace_script=Markup((assets / "trace.js").read_text(encoding="utf-8")),  # noqa: S704
+        style=Markup((assets / "report.css").read_text(encoding="utf-8")),  # noqa: S704
+        intervals=tables.intervals(findings),
+        cell_tables=[tables.cells(r, findings) for r in findings.responses],
+        anova_tables=[(r, [(p, tables.anova(r, p)) for p in r.parts]) for r in findings.responses],
+        pair_tables=[t for r in findings.responses for p in r.parts if (t := tables.pairs(r, p, findings))],
+        run_table=tables.runs(findings),
+        database_table=tables.databases(findings),
+        driver_table=tables.driver_shares(findings),
+        covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),
+        channels=sorted({f"{t.channel} ({t.domain}, {t.method})" for g in groups for t in g.traces}),
+        environment=_sections(experiment.environment),
+        replications=count(experiment.spec.design.replications, "replication"),
+    )
+
+
+def _badge(f: Findings) -> str:
+    return f"energy: {f.energy_method}" if f.energy_method else "no energy figures"
+
+
+def _done(f: Findings) -> str:
+    p = f.progress
+    extra = [f"{p.failed} failed"] * bool(p.failed) + [f"{p.planned} not run yet"] * bool(p.planned)
+    return f"{p.finished} of {count(p.total, 'run')} finished" + "".join(f", {e}" for e in extra)
+
+
+def _reading(r: ResponseFinding) -> str:
+    """How to read the letters of a figure, or why there are none."""
+    if any(c.letters for c in r.cells):
+        return "cells that share a letter cannot be told apart"
+    reasons = [p.reason for p in r.parts if p.reason] or list(r.notes)
+    return f"no letters: {reasons[0]}" if reasons else "no letters"
+
+
+def _panels(runs: list[Run], data: Mapping[int, RunData], design: Design) -> list[tuple[str, list[cdf.Panel]]]:
+    latencies: dict[int, list[Latency]] = {i: list(d.latencies) for i, d in data.items()}
+    grouped: dict[str, list[cdf.Panel]] = {}
+    for panel in cdf.panels(runs, latencies, design):
+        grouped.setdefault(panel.operation, []).append(panel)
+    return list(grouped.items())
+
+
+def _trace_groups(runs: list[Run], data: Mapping[int, RunData], experiment: Experiment, design: Design) -> list[TraceGroup]:
+    points = traces.POINTS_TOTAL // max(1, len(design.cells()))
+    groups = []
+    for condition in design.conditions:
+        found = []
+        for subject in design.subjects:
+            own = runs_of(runs, {**condition, design.subject: subject})
+            run = traces.representative(own, experiment.spec.analysis.responses[0])
+            if run and (t := traces.power_trace(run, data[run.run_index], design, points)):
+                found.append(t)
+        if found:
+            groups.append(_trace_group(label(condition), found))
+    return groups
+
+
+def _trace_group(condition: str, found: list[PowerTrace]) -> TraceGroup:
+    end_s = max(t.settled_s for t in found)
+    margin_s = 0.04 * end_s
+    known = [w for t in found for w in t.power_w if w is not None]
+    time_range_s, power_max_w = (-margin_s, end_s + margin_s), 1.08 * max(known, default=1.0)
+    pictures = tuple(traces.picture(t, time_range_s, power_max_w) for t in found)
+    return TraceGroup(condition, tuple(found), pictures, time_range_s, power_max_w)
+
+
+def _group_json(g: TraceGroup) -> dict[str, Any]:
+    return {
+        "condition": g.condition, "range": g.time_range_s, "max": g.power_max_w, "traces": [t.to_json() for t in g.traces],
+    }  # fmt: skip
+
+
+def _script_json(value: object) -> Markup:
+    """JSON that can stand inside a script element."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))  # noqa: S704
+
+
+def _uplot(assets: Path) -> dict[str, Markup] | None:
+    folder = assets / "uplot"
+    names = {"js": "uPlot.iife.min.js", "css": "uPlot.min.css", "licence": "LICENSE.md"}
+    if not all((folder / name).is_file() for name in names.values()):
+        return None
+    return {key: Markup((folder / name).read_text(encoding="utf-8")) for key, name in names.items()}  # noqa: S704
+
+
+def _sections(environment: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Nested tables as titled lists of (name, value); top-level values come first."""
+    plain = [(_words(k), _value(k, v)) for k, v in environment.items() if not isinstance(v, Mapping)]
+    nested = [(_words(k), _flat(v)) for k, v in environment.items() if isinstance(v, Mapping)]
+    return [*nested, *([("software", plain)] if plain else [])]
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for key, value in table.items():
+        name = f"{prefix}{_words(key)}"
+        rows += _flat(value, f"{name}, ") if isinstance(value, Mapping) else [(name, _value(key, value))]
+    return rows
+
+
+def _words(key: str) -> str:
+    for unit in ("_bytes", "_khz", "_mhz", "_c", "_s"):
+        key = key.removesuffix(unit)
+    return key.replace("_", " ")
+
+
+def _value(key: str, value: object) -> str:
+    if value is None:
+        return "could not be read"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(v) for v in value)
+    if key.endswith("_bytes") and isinstance(value, int):
+        return f"{value / 2**30:.1f} GiB" if value >= 2**30 else f"{value / 2**20:.1f} MiB"
+    if key.endswith("_c") and isinstance(value, int | float):
+        return f"{value:g} °C"
+    return str(value)

@@ -1,0 +1,284 @@
+"""The report's tables. A column with energy in it names its method in the header."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from edgejoule.findings import Cell, Contrast, Findings, Part, ResponseFinding
+from edgejoule.findings.compare import where_words
+from edgejoule.findings.design import label
+from edgejoule.findings.words import Unit, count, number, ratio, unit_of
+from edgejoule.report import svg
+from edgejoule.responses import Better
+from edgejoule.stats import AnovaRow, Pair
+from edgejoule.stats.verdict import source_label
+
+PAIRS_MAX = 150
+RUNS_MAX = 2_000
+HOLE = Markup('<span class="hole">{}</span>')
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its columns' titles ("" sorts none), which are numbers, and rows of text or markup."""
+
+    caption: str
+    columns: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    rows: tuple[tuple[str | Markup, ...], ...]
+    note: str | None = None
+
+
+def unit_for_response(r: ResponseFinding) -> Unit:
+    """The unit a response is shown in, everywhere in the report."""
+    values = [c.mean if c.mean is not None else c.median for c in r.cells]
+    return unit_of(r.name, r.unit, values)
+
+
+def heading(r: ResponseFinding, unit: Unit | None = None) -> str:
+    """Column title: label, unit, method."""
+    unit = unit or unit_for_response(r)
+    words = [w for w in (unit.symbol, r.method if r.is_energy else "") if w]
+    return f"{r.label} ({', '.join(words)})" if words else r.label
+
+
+def glance(f: Findings) -> Table:
+    """Per condition the best, its value and how far the next and the last are, for the two leading responses."""
+    told = [r for r in f.responses if r.better is not Better.NEITHER][:2]
+    columns = [_condition_title(f)]
+    for r in told:
+        side = "highest" if r.better is Better.HIGHER else "lowest"
+        columns += [f"{side} {heading(r)}", "next", "last"]
+    rows = []
+    for i, ranking in enumerate(told[0].rankings if told else ()):
+        row: list[str | Markup] = [label(ranking.condition) or "all"]
+        for r in told:
+            row += _glance_cells(r, i, f)
+        rows.append(tuple(row))
+    return Table("Results at a glance", tuple(columns), (False,) * len(columns), tuple(rows))
+
+
+def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[str | Markup]:
+    ranking = r.rankings[index]
+    if not ranking.cells:
+        return [HOLE.format("no value"), "", ""]
+    best = ranking.cells[0]
+    names = [best.levels[f.subject], *(c.other for c in ranking.tied)]
+    unit = unit_for_response(r)
+    chips = Markup(" ").join(chip(str(n), _subject_index(f, str(n))) for n in names)
+    assert best.mean is not None
+    figure = Markup('{} <span class="soft">{}</span>').format(chips, unit.number(best.mean))
+    if len(names) > 1:
+        why = "the model cannot tell" if any(c.model_bound for c in ranking.tied) else "no difference shows"
+        figure += Markup('<br><span class="soft">{}</span>').format(why)
+    contrasts = ranking.contrasts
+    ends = [contrasts[0], contrasts[-1]] if len(contrasts) > 1 else [*contrasts[:1]]
+    cells: list[str | Markup] = [figure, *(_distance(c, f) for c in ends)]
+    return [*cells, *[""] * (3 - len(cells))]
+
+
+def _distance(c: Contrast, f: Findings) -> Markup:
+    if c.ratio is None:
+        words = Markup("{}").format("worse" if c.differs else "n/a")
+    else:
+        words = Markup("<b>{}×</b>" if c.differs else "{}×").format(ratio(c.ratio))
+    interval = Markup('<br><span class="soft">{} to {}</span>').format(ratio(c.ci[0]), ratio(c.ci[1])) if c.ci else ""
+    return Markup("{} {}{}").format(words, chip(str(c.other), _subject_index(f, str(c.other))), interval)
+
+
+def _subject_index(f: Findings, name: str) -> int:
+    return subjects(f).index(name) if name in subjects(f) else 0
+
+
+def subjects(f: Findings) -> list[str]:
+    """The subject's levels in the experiment's order."""
+    cells = [c for r in (*f.responses, *f.others) for c in r.cells]
+    return list(dict.fromkeys(str(c.levels[f.subject]) for c in cells))
+
+
+def chip(name: str, index: int) -> Markup:
+    """A name with its colour."""
+    return Markup('<span class="chip s{}">{}</span>').format(index % svg.COLOURS, name)
+
+
+def _condition_title(f: Findings) -> str:
+    return ", ".join(f.condition_factors) or "experiment"
+
+
+def cells(r: ResponseFinding, f: Findings) -> Table:
+    """n, mean with interval, median, extremes and letters of every cell."""
+    unit = unit_for_response(r)
+    names = list(r.cells[0].levels) if r.cells else []
+    kind = "geometric mean" if r.scale == "log" else "mean"
+    uncertain = any(c.uncertainty_k2 is not None for c in r.cells)
+    columns = [*names, "n", kind, "95 % CI", "median", "least", "most", *(["± one run, k=2"] if uncertain else []), "letters"]
+    rows = [_cell_row(c, unit, uncertain) for c in r.cells]
+    numeric = [isinstance(v, int | float) for v in r.cells[0].levels.values()] if r.cells else []
+    return Table(
+        heading(r, unit), tuple(columns), (*numeric, *[True] * (6 + uncertain), False), tuple(rows),
+        note="; ".join(r.notes) or None,
+    )  # fmt: skip
+
+
+def _cell_row(c: Cell, unit: Unit, uncertain: bool) -> tuple[str | Markup, ...]:
+    def shown(value: float | None) -> str | Markup:
+        return HOLE.format("–") if value is None else unit.number(value)
+
+    ci = f"{unit.number(c.ci[0])} to {unit.number(c.ci[1])}" if c.ci else HOLE.format("–")
+    holes = [f"{len(c.failed)} failed"] * bool(c.failed) + [f"{len(c.missing)} missing"] * bool(c.missing)
+    n = Markup('{} <span class="hole">({})</span>').format(c.n, ", ".join(holes)) if holes else str(c.n)
+    extra = [shown(c.uncertainty_k2)] if uncertain else []
+    return (
+        *(str(v) for v in c.levels.values()), n, shown(c.mean), ci, shown(c.median), shown(c.minimum), shown(c.maximum),
+        *extra, c.letters or HOLE.format("–"),
+    )  # fmt: skip
+
+
+def anova(r: ResponseFinding, part: Part) -> Table | None:
+    """The analysis of variance of one part; None where there is none."""
+    if part.analysis is None:
+        return None
+    a = part.analysis
+    columns = ("source", "df", "SS", "MS", "F", "p", "share of variation", "ω²")
+    where = "" if not part.where else f", {where_words(part)}"
+    scale = "logarithms" if a.scale == "log" else "values as they are"
+    note = "; ".join([f"type {a.anova.ss_type} sums of squares of the {scale}", *a.notes])
+    title = f"{r.title[0].upper()}{r.title[1:]}{where}"
+    return Table(title, columns, (False, *[True] * 7), tuple(_anova_row(row) for row in a.anova.table), note)
+
+
+def _anova_row(row: AnovaRow) -> tuple[str | Markup, ...]:
+    source = {"residual": "error"}.get(row.source, source_label(row.source))
+    share: str | Markup = ""
+    if row.eta2 is not None:
+        bar = Markup('<span class="share"><i style="width:{:.1f}%"></i></span>').format(100 * max(0.0, min(1.0, row.eta2)))
+        share = Markup("{} {:.1f} %").format(bar, 100 * row.eta2)
+    return (source, str(row.df), _opt(row.ss), _opt(row.ms), _opt(row.f), p_words(row.p), share, _opt(row.omega2))
+
+
+def _opt(value: float | None) -> str:
+    return "" if value is None else number(value)
+
+
+def p_words(p: float | None) -> str:
+    """A p value as papers print it."""
+    return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def pairs(r: ResponseFinding, part: Part, f: Findings) -> Table | None:
+    """Tukey's pairs; where there are too many, those within one condition."""
+    if part.analysis is None:
+        return None
+    a = part.analysis
+    chosen, note = list(a.pairs), f"simultaneous over {count(len(a.pairs), 'pair')}"
+    if len(chosen) > PAIRS_MAX:
+        chosen = [p for p in chosen if _same_condition(p, f.subject)]
+        note += f"; the {len(chosen)} within one condition are shown, --json has all"
+    log = a.scale == "log"
+    columns = ("better", "other", "ratio other / better" if log else "difference", f"{100 * (1 - a.alpha):g} % CI", "p", "verdict")
+    unit = unit_for_response(r)
+    rows = tuple(_pair_row(p, unit, log) for p in chosen)
+    where = "" if not part.where else f", {where_words(part)}"
+    caption = heading(r, unit) + where
+    return Table(caption, columns, (False, False, True, True, True, False), rows, note)
+
+
+def _same_condition(p: Pair, subject: str) -> bool:
+    return all(p.a[n] == p.b[n] for n in p.a if n != subject)
+
+
+def _pair_row(p: Pair, unit: Unit, log: bool) -> tuple[str | Markup, ...]:
+    names = (", ".join(p.b.values()), ", ".join(p.a.values()))
+    if log and p.ratio is not None and p.ratio_ci is not None:
+        figures = (f"{ratio(p.ratio)}", f"{ratio(p.ratio_ci[0])} to {ratio(p.ratio_ci[1])}")
+    else:
+        figures = (unit.number(p.difference), f"{unit.number(p.ci[0])} to {unit.number(p.ci[1])}")
+    verdict = "differ" if p.significant else Markup('<span class="soft">{}</span>').format(p.why_not or "")
+    return (*names, *figures, p_words(p.p_adj), verdict)
+
+
+def intervals(f: Findings) -> Table | None:
+    """Active against settled: times, energies, the debt, and what else describes a cell. Means over the runs."""
+    names = (
+        "active_s", "settled_s", "energy_active_j", "energy_j", "energy_debt_j", "energy_net_j", "power_mean_w",
+        "write_amplification", "rss_peak_mb",
+    )  # fmt: skip
+    return _means(f, names, "Active and settled: means over the runs")
+
+
+def driver_shares(f: Findings) -> Table | None:
+    """The driver's part of the CPU time."""
+    return _means(f, ("cpu_us_per_op", "driver_share"), "CPU time per operation, and the driver's own share of it")
+
+
+def _means(f: Findings, names: Sequence[str], caption: str) -> Table | None:
+    told = [r for n in names if (r := f.response(n)) is not None]
+    if not told:
+        return None
+    levels = list(told[0].cells[0].levels)
+    rows = [
+        (*(str(v) for v in cell.levels.values()), *(_mean_words(r.cells[i], r) for r in told))
+        for i, cell in enumerate(told[0].cells)
+    ]
+    columns = (*levels, *(heading(r) for r in told))
+    return Table(caption, columns, (*[False] * len(levels), *[True] * len(told)), tuple(rows))
+
+
+def _mean_words(cell: Cell, r: ResponseFinding) -> str | Markup:
+    if cell.mean is None:
+        words = "failed" if cell.failed else f"missing: {cell.missing[0]}" if cell.missing else "not run yet"
+        return HOLE.format(words)
+    return unit_for_response(r).number(cell.mean)
+
+
+def runs(f: Findings) -> Table:
+    """Every run in the plan's order."""
+    responses = f.responses
+    units = {r.name: unit_for_response(r) for r in responses}
+    levels = list(f.runs[0].levels) if f.runs else []
+    columns = ("run", "block", *levels, *(heading(r, units[r.name]) for r in responses), "status", "started")
+    shown = f.runs[:RUNS_MAX]
+    rows = []
+    for run in shown:
+        values: list[str | Markup] = []
+        for r in responses:
+            value, reason = run.values.get(r.name, (None, None))
+            hole = HOLE.format(f"missing: {reason}" if reason else "–")
+            values.append(hole if value is None else units[r.name].number(value))
+        words = (str(run.number), str(run.block), *(str(v) for v in run.levels.values()))
+        rows.append((*words, *values, _status(run.status, run.cause, run.flags), _when(run.started_realtime_ns)))
+    note = None if len(shown) == len(f.runs) else f"the first {len(shown):,} of {len(f.runs):,} runs; `edgejoule export` has all"
+    numeric = (True, True, *[False] * len(levels), *[True] * len(responses), False, True)
+    return Table("All runs, in the order they were planned", columns, numeric, tuple(rows), note)
+
+
+def _status(status: str, cause: str | None, flags: Sequence[str]) -> str | Markup:
+    if status == "failed":
+        return HOLE.format(f"failed: {cause}")
+    if flags:
+        return Markup('{} <span class="flag">⚑ {}</span>').format(status, "; ".join(flags))
+    return "not run yet" if status == "planned" else status
+
+
+def _when(realtime_ns: int | None) -> str:
+    return "" if realtime_ns is None else time.strftime("%H:%M:%S", time.localtime(realtime_ns / 1e9))
+
+
+def databases(f: Findings) -> Table:
+    """What every database said about itself."""
+    rows = [
+        (
+            chip(d.name, _subject_index(f, d.name)) if f.subject == "database" else d.name,
+            f"{d.product} {', '.join(d.versions)}",
+            d.durability,
+            d.how,
+            Markup('<span class="code">{}</span>').format(", ".join(f"{k} = {v}" for k, v in d.options.items()) or "none stated"),
+        )
+        for d in f.databases
+    ]
+    columns = ("database", "version", "durability", "what the adapter does for it", "effective options")
+    return Table("Databases, as they describe themselves", columns, (False,) * 5, tuple(rows))

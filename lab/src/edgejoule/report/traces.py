@@ -1,0 +1,207 @@
+"""Power over time: one representative run per cell, thinned for the page, as JSON for uPlot and as a static picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from edgejoule.findings.design import Design, label
+from edgejoule.meters.base import Channel, Domain, ValueKind
+from edgejoule.meters.trace import Trace
+from edgejoule.report import svg
+from edgejoule.report.svg import COLOURS, Scale
+from edgejoule.store import Run, RunData
+
+POINTS_TOTAL = 24_000  # over all traces of a report: about 300 kB
+POINTS_MAX = 2_000
+STATIC_POINTS = 240
+WIDTH, HEIGHT, LEFT, RIGHT, STRIP, BOTTOM = 760.0, 150.0, 40.0, 8.0, 14.0, 22.0
+_WHOLE = (Domain.WALL, Domain.BOARD, Domain.PSYS, Domain.PACKAGE)  # the widest domain first
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Work the database did on its own account: begin and length in s from the start of active."""
+
+    start_s: float
+    length_s: float | None
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class PowerTrace:
+    """A run's power: time in s from the first operation, power in W (None: missing), its two intervals and marks."""
+
+    run_number: int
+    subject: int
+    name: str
+    condition: str
+    channel: str
+    domain: str
+    method: str
+    time_s: tuple[float, ...]
+    power_w: tuple[float | None, ...]
+    active_s: float
+    settled_s: float
+    marks: tuple[Mark, ...]
+    thinned: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """For the page's script."""
+        return {
+            "run": self.run_number, "subject": self.subject % COLOURS, "name": self.name, "unit": "W",
+            "method": self.method, "t": self.time_s, "w": self.power_w, "active": self.active_s,
+            "settled": self.settled_s, "marks": [[m.start_s, m.length_s, m.kind, m.detail] for m in self.marks],
+        }  # fmt: skip
+
+
+def representative(runs: Sequence[Run], response: str) -> Run | None:
+    """The finished run nearest to the median of the response; the first finished one if none has a value."""
+    finished = [r for r in runs if r.status == "finished" and r.intervals is not None]
+    valued = [(v, r) for r in finished if (v := r.value(response)) is not None]
+    if not valued:
+        return finished[0] if finished else None
+    median = float(np.median([v for v, _ in valued]))
+    return min(valued, key=lambda pair: abs(pair[0] - median))[1]
+
+
+def power_trace(run: Run, data: RunData, design: Design, points: int) -> PowerTrace | None:
+    """The trace of the widest domain; None if the run has none or its intervals are not known."""
+    chosen = _widest(data.traces)
+    if chosen is None or run.intervals is None:
+        return None
+    t_ns, power = _power(chosen)
+    zero = run.intervals.active_start_ns
+    time_s = (t_ns - zero) / 1e9
+    thin_t, thin_w = _thin(time_s, power, min(points, POINTS_MAX))
+    condition = {n: v for n, v in run.levels.items() if n != design.subject}
+    subject = run.levels[design.subject]
+    return PowerTrace(
+        run_number=run.run_index + 1, subject=design.subjects.index(subject), name=str(subject),
+        condition=label(condition), channel=_name(chosen[0].channel, len(chosen)), domain=str(chosen[0].channel.domain),
+        method=str(chosen[0].channel.method), time_s=tuple(round(float(t), 4) for t in thin_t),
+        power_w=tuple(None if np.isnan(w) else float(f"{w:.4g}") for w in thin_w),
+        active_s=round((run.intervals.active_end_ns - zero) / 1e9, 4),
+        settled_s=round((run.intervals.settled_end_ns - zero) / 1e9, 4),
+        marks=tuple(_marks(data.events, zero)), thinned=len(thin_t) < len(time_s),
+    )  # fmt: skip
+
+
+def _name(channel: Channel, channels: int) -> str:
+    return f"{channel.meter}, {channel.name if channels == 1 else f'sum of {channels} {channel.domain} channels'}"
+
+
+def _widest(traces: Sequence[Trace]) -> list[Trace] | None:
+    """All channels of the widest domain that share their times (they add up); else the first of them."""
+    if not traces:
+        return None
+    domain = next((d for d in _WHOLE if any(t.channel.domain is d for t in traces)), traces[0].channel.domain)
+    own = [t for t in traces if t.channel.domain is domain]
+    alike = [t for t in own if np.array_equal(t.t_ns, own[0].t_ns) and t.channel.meter == own[0].channel.meter]
+    return alike if len(alike) == len(own) else own[:1]
+
+
+def _power(traces: Sequence[Trace]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    parts = [_watts(t) for t in traces]
+    return parts[0][0], np.sum([w for _, w in parts], axis=0)
+
+
+def _watts(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Power in W; of a counter, the mean between two readings, at the later one."""
+    if trace.channel.kind is not ValueKind.ACCUMULATOR:
+        return trace.t_ns, trace.value
+    step = np.diff(trace.value)
+    if trace.channel.wrap_j is not None:
+        step = np.where(step < 0, step + trace.channel.wrap_j, step)
+    return trace.t_ns[1:], step / (np.diff(trace.t_ns) / 1e9)
+
+
+def _thin(
+    time_s: NDArray[np.float64], power: NDArray[np.float64], points: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """At most that many samples; of every bucket the lowest and the highest stay, so that no peak is lost."""
+    if len(time_s) <= points:
+        return time_s, power
+    kept: list[int] = []
+    for bucket in np.array_split(np.arange(len(time_s)), max(1, points // 2)):
+        known = bucket[~np.isnan(power[bucket])]
+        if len(known) == 0:
+            kept.append(int(bucket[0]))
+        else:
+            kept += sorted({int(known[np.argmin(power[known])]), int(known[np.argmax(power[known])])})
+    return time_s[kept], power[kept]
+
+
+def _marks(events: Sequence[Mapping[str, Any]], zero_ns: int) -> list[Mark]:
+    return [
+        Mark(
+            round((e["monotonic_ns"] - zero_ns) / 1e9, 4),
+            None if e["duration_ns"] is None else round(e["duration_ns"] / 1e9, 4),
+            str(e["kind"]),
+            str(e.get("detail", "")),
+        )
+        for e in events
+        if e["event"] == "database"
+    ]
+
+
+MARKS = {"flush": "▲", "compaction": "■", "checkpoint": "◆", "snapshot": "●", "stall": "✕"}
+
+
+def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: float) -> Markup:
+    """The static picture: what is seen without scripts, and what uPlot replaces."""
+    x = Scale(*time_range_s, LEFT, WIDTH - RIGHT)
+    y = Scale(0, power_max_w, HEIGHT - BOTTOM, STRIP)
+    parts = [
+        _band(x, 0, trace.active_s, "active"),
+        _band(x, trace.active_s, trace.settled_s, "settling"),
+        _grid(x, y),
+        *_lines(trace, x, y),
+        *_mark_shapes(trace, x),
+    ]
+    words = f"{trace.name}, {trace.condition}: power over time, {trace.method}"
+    return svg.figure(WIDTH, HEIGHT, words, *parts)
+
+
+def _band(x: Scale, start_s: float, end_s: float, class_: str) -> Markup:
+    width = max(0.0, x(end_s) - x(start_s))
+    return svg.tag("rect", x=x(start_s), y=STRIP, width=width, height=HEIGHT - BOTTOM - STRIP, class_=f"band {class_}")
+
+
+def _grid(x: Scale, y: Scale) -> Markup:
+    parts = []
+    for tick in svg.linear_ticks(x.low, x.high, 8):
+        parts.append(svg.text(x(tick), HEIGHT - BOTTOM + 15, f"{tick:g}", "tick", "middle"))
+    for tick in svg.linear_ticks(0, y.high, 3):
+        parts.append(svg.line(LEFT, y(tick), WIDTH - RIGHT, y(tick), "zero" if tick == 0 else "grid"))
+        parts.append(svg.text(LEFT - 5, y(tick) + 4, f"{tick:g}", "tick", "end"))
+    return svg.tag("g", *parts)
+
+
+def _lines(trace: PowerTrace, x: Scale, y: Scale) -> list[Markup]:
+    time_s, power_w = np.array(trace.time_s), np.array([np.nan if w is None else w for w in trace.power_w])
+    time_s, power_w = _thin(time_s, power_w, STATIC_POINTS)
+    pieces: list[list[tuple[float, float]]] = [[]]
+    for t, w in zip(time_s, power_w, strict=True):
+        if np.isnan(w):
+            pieces.append([])
+        else:
+            pieces[-1].append((x(float(t)), y(float(w))))
+    return [svg.path(piece, f"curve s{trace.subject % COLOURS}") for piece in pieces if piece]
+
+
+def _mark_shapes(trace: PowerTrace, x: Scale) -> list[Markup]:
+    return [
+        svg.tag(
+            "text", svg.tag("title", f"{m.kind}: {m.detail}"), MARKS.get(m.kind, "•"),
+            x=x(m.start_s), y=10, class_="mark", text_anchor="middle",
+        )
+        for m in trace.marks
+        if x.low <= m.start_s <= x.high
+    ]  # fmt: skip
