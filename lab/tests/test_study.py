@@ -60,7 +60,7 @@ class Bench:
         self.spec.write_text(spec)
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-c", "from edgejoule.cli import main; main()", *words, "--store", str(self.store)]
+        return [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *words, "--store", str(self.store)]
 
     def __call__(self, *words: str, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
