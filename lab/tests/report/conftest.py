@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hdrh.histogram import HdrHistogram
+
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import PlannedRun, make_plan
 from edgejoule.responses import RESPONSES
 from edgejoule.spec import Spec
 from edgejoule.store import Intervals, Latency, ResponseValue, Run, RunData, Store
-from hdrh.histogram import HdrHistogram
 
 OPERATIONS = 60_000
 THROUGHPUT = {

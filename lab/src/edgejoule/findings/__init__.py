@@ -11,6 +11,7 @@ from edgejoule.findings.model import (
     Ranking,
     ResponseFinding,
     RunFacts,
+    Statement,
 )
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "Ranking",
     "ResponseFinding",
     "RunFacts",
+    "Statement",
     "find",
 ]

@@ -37,7 +37,7 @@ def find(store: Store, experiment: Experiment) -> Findings:
         energy_words=experiment.energy_words,
         energy_min_ratio=experiment.energy_min_ratio,
         headline=verdict.headline(first, design),
-        verdict=verdict.paragraphs(responses, design),
+        verdict=verdict.statements(responses, design),
         caveats=verdict.caveats(progress, responses, spec.design.replications),
         progress=progress,
         responses=tuple(responses),

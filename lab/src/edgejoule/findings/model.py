@@ -158,10 +158,18 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Statement:
+    """What the verdict says about one condition (or response, where there are many): lead, then sentences."""
+
+    lead: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Findings:
     """The findings of one experiment.
 
-    headline: one sentence. verdict: paragraphs that explain it. energy_method: None where no run has energy.
+    headline: one sentence. verdict: what it rests on. energy_method: None where no run has energy.
     others: responses that are told but not analysed.
     """
 
@@ -175,7 +183,7 @@ class Findings:
     energy_words: str
     energy_min_ratio: float | None
     headline: str
-    verdict: tuple[str, ...]
+    verdict: tuple[Statement, ...]
     caveats: tuple[str, ...]
     progress: Progress
     responses: tuple[ResponseFinding, ...]
@@ -186,8 +194,8 @@ class Findings:
 
     @property
     def terminal_lines(self) -> tuple[str, ...]:
-        """The verdict for a terminal: headline, one line per paragraph, caveats."""
-        return (self.headline, *self.verdict, *self.caveats)
+        """The verdict for a terminal: headline, one line per statement, caveats."""
+        return (self.headline, *(f"{s.lead}: {s.text}" for s in self.verdict), *self.caveats)
 
     def response(self, name: str) -> ResponseFinding | None:
         """A response by its name, analysed or not; None if no run has it."""
@@ -203,7 +211,7 @@ class Findings:
                 "min_ratio": self.energy_min_ratio,
             },
             "headline": self.headline,
-            "verdict": list(self.verdict),
+            "verdict": [asdict(s) for s in self.verdict],
             "caveats": list(self.caveats),
             "subject": self.subject,
             "condition_factors": list(self.condition_factors),

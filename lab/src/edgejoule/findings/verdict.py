@@ -1,15 +1,15 @@
-"""The verdict in plain English: what costs least where, by what factor, how sure that is, and what is not told apart."""
+"""The verdict in plain English: what is best where, by what factor, how sure that is, what is not told apart."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from edgejoule.findings.design import Design, label
-from edgejoule.findings.model import Cell, Contrast, Progress, Ranking, ResponseFinding
-from edgejoule.findings.words import Unit, count, interval, listed, ratio, unit_of
+from edgejoule.findings.model import Cell, Contrast, Progress, Ranking, ResponseFinding, Statement
+from edgejoule.findings.words import count, interval, listed, ratio, unit_of
 from edgejoule.responses import Better
 
-_SENTENCES_MAX = 6  # conditions told one by one; more are counted
+_CONDITIONS_MAX = 6  # told one by one; more are counted
 
 
 def headline(first: ResponseFinding | None, design: Design) -> str:
@@ -33,7 +33,7 @@ def headline(first: ResponseFinding | None, design: Design) -> str:
         return f"{winners.pop()} {what}{where}."
     clauses = [f"{_name(k.cells[0], design)} for {label(k.condition)}" for k in decided]
     undecided = [label(k.condition) for k in told if not k.decided]
-    if len(clauses) > _SENTENCES_MAX:
+    if len(clauses) > _CONDITIONS_MAX:
         return f"It depends: {listed(sorted(winners))} each {what} somewhere (see the table)."
     text = f"Which {design.subject} {what} depends: {listed(clauses)}"
     if len(winners) == 1:
@@ -41,12 +41,18 @@ def headline(first: ResponseFinding | None, design: Design) -> str:
     return text + (f"; undecided for {listed(undecided)}." if undecided else ".")
 
 
-def paragraphs(responses: Sequence[ResponseFinding], design: Design) -> tuple[str, ...]:
-    """One paragraph per response that has a better side, the deciding one first; then how they agree."""
-    told = [r for r in responses if r.better is not Better.NEITHER and any(k.cells for k in r.rankings)]
-    found = [_paragraph(r, design) for r in told[:2]]
-    agreement = _agreement(told[0], told[1], design) if len(told) > 1 else None
-    return (*found, agreement) if agreement else tuple(found)
+def statements(responses: Sequence[ResponseFinding], design: Design) -> tuple[Statement, ...]:
+    """One statement per condition: the deciding response, then the next one; counted where there are too many."""
+    told = [r for r in responses if r.better is not Better.NEITHER and any(k.cells for k in r.rankings)][:2]
+    if not told:
+        return ()
+    if len(design.conditions) > _CONDITIONS_MAX:
+        return tuple(_counted(r, design) for r in told)
+    found = []
+    for i, condition in enumerate(design.conditions):
+        parts = [_sentence(r.rankings[i], r, design) for r in told if r.rankings[i].cells]
+        found.append(Statement(label(condition) or "result", " ".join(parts) or "no run has a value."))
+    return tuple(found)
 
 
 def caveats(progress: Progress, responses: Sequence[ResponseFinding], replications: int) -> tuple[str, ...]:
@@ -64,20 +70,24 @@ def caveats(progress: Progress, responses: Sequence[ResponseFinding], replicatio
     for r in responses:
         missing = sum(len(c.missing) for c in r.cells)
         if missing:
-            found.append(f"{r.title}: {count(missing, 'value')} missing, with reasons in the table of runs.")
+            found.append(
+                f"{r.title[0].upper()}{r.title[1:]}: {count(missing, 'value')} missing, with reasons in the table of runs."
+            )
     if replications == 1:
         found.append("One run per cell: there is no error term, so no uncertainty and no comparison.")
     return tuple(found)
 
 
-def _paragraph(r: ResponseFinding, design: Design) -> str:
-    unit = unit_of(r.name, r.unit, (c.mean for c in r.cells))
+def _counted(r: ResponseFinding, design: Design) -> Statement:
     told = [k for k in r.rankings if k.cells]
-    lead = f"{r.title[0].upper()}{r.title[1:]}"
-    if len(told) > _SENTENCES_MAX:
-        decided = sum(k.decided for k in told)
-        return f"{lead}: one {design.subject} is best in {decided} of {len(told)} conditions; the table tells each."
-    return f"{lead}. " + " ".join(_sentence(k, r, unit, design) for k in told)
+    wins: dict[str, int] = {}
+    for k in told:
+        if k.decided:
+            wins[_name(k.cells[0], design)] = wins.get(_name(k.cells[0], design), 0) + 1
+    words = [f"{name} in {n}" for name, n in sorted(wins.items(), key=lambda item: -item[1])]
+    best = f"the best is {listed(words)} of {len(told)} conditions" if words else "nowhere is one clearly the best"
+    open_ones = len(told) - sum(wins.values())
+    return Statement(r.title, f"{best}{f'; {open_ones} are undecided' if words and open_ones else ''}.")
 
 
 def _no_winner(first: ResponseFinding, told: Sequence[Ranking], design: Design) -> str:
@@ -95,49 +105,50 @@ def _no_winner(first: ResponseFinding, told: Sequence[Ranking], design: Design) 
     return f"{text}{'; ' if clauses else ''}{listed(clauses) if clauses else ''}."
 
 
-def _sentence(k: Ranking, r: ResponseFinding, unit: Unit, design: Design) -> str:
-    where = f"For {label(k.condition)}, " if k.condition else ""
+def _sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
+    """The best of one condition, those behind with their factor, and those that cannot be told from it."""
+    unit = unit_of(r.name, r.unit, (c.mean for c in r.cells))
     best = k.cells[0]
     assert best.mean is not None
-    own = f"{where}{_name(best, design)} {'needs' if r.better is Better.LOWER else 'reaches'} {unit.text(best.mean)}"
-    own += _method_word(r)
+    figure = f"{unit.text(best.mean)}{_method_word(r)}"
+    name = _name(best, design)
     if not k.contrasts:
-        return f"{own}, with nothing to compare it with."
+        return f"{_lead(r)} {name}, {figure}, with nothing to compare it with."
     if all(c.differs is None for c in k.contrasts):
-        return f"{own}, next {listed([_bare(c) for c in k.contrasts])}, without a test."
-    parts = [own]
-    if k.behind:
-        parts.append(_behind_words(k, r))
-    if k.tied:
-        parts.append(_tied_words(k, r, design))
-    return f"{'; '.join(parts)}."
+        return f"{_lead(r)} {name}, {figure}, next {listed([_bare(c) for c in k.contrasts])}; without a test."
+    behind = listed([_times(c, r) for c in k.behind]) if k.behind else ""
+    if k.decided:
+        return f"{_lead(r)} {name}, {figure}: {behind}."
+    tied = _tied_words(k, r)
+    return f"{_lead(r)} {name}, {figure}, but {tied}{f'; {behind}' if behind else ''}."
 
 
-def _behind_words(k: Ranking, r: ResponseFinding) -> str:
-    items = [f"{c.other} {_times(c, r)}" for c in k.behind]
-    if r.better is Better.HIGHER:
-        return f"that is {listed([f'{_times(c, r)} {c.other}' for c in k.behind])}"
-    return listed(items)
+def _lead(r: ResponseFinding) -> str:
+    if r.name == "energy_per_op_uj":
+        return "Least energy per operation:"
+    if r.name == "throughput_ops_s":
+        return "Fastest:"
+    return f"{_side(r).capitalize()} {r.label}:"
 
 
 def _times(c: Contrast, r: ResponseFinding) -> str:
     if c.ratio is None:
-        return f"worse (p = {c.p:.2g})" if c.p is not None else "worse"
+        return f"{c.other} is worse (p = {c.p:.2g})" if c.p is not None else f"{c.other} is worse"
     tail = f" ({interval(c.ci, r.alpha)})" if c.ci else ""
     if r.better is Better.HIGHER:
-        return f"{ratio(c.ratio)}×{tail}"
-    return f"{ratio(c.ratio)}× as much{tail}"
+        return f"{ratio(c.ratio)}× {c.other}{tail}"
+    return f"{c.other} needs {ratio(c.ratio)}×{tail}"
 
 
-def _tied_words(k: Ranking, r: ResponseFinding, design: Design) -> str:
+def _tied_words(k: Ranking, r: ResponseFinding) -> str:
     bound = [c for c in k.tied if c.model_bound]
     same = [c for c in k.tied if not c.model_bound]
-    best, texts = _name(k.cells[0], design), []
+    texts = []
     if bound:
-        texts.append(f"the model cannot tell {listed([_bare(c) for c in bound])} from {best}")
+        texts.append(f"the model cannot tell it from {listed([_bare(c) for c in bound])}")
     if same:
-        texts.append(f"no difference shows between {best} and {listed([_with_ci(c, r) for c in same])}")
-    return "; ".join(texts)
+        texts.append(f"no difference shows from {listed([_with_ci(c, r) for c in same])}")
+    return " and ".join(texts)
 
 
 def _with_ci(c: Contrast, r: ResponseFinding) -> str:
@@ -146,24 +157,6 @@ def _with_ci(c: Contrast, r: ResponseFinding) -> str:
 
 def _bare(c: Contrast) -> str:
     return f"{c.other} ({ratio(c.ratio)}×)" if c.ratio else str(c.other)
-
-
-def _agreement(first: ResponseFinding, second: ResponseFinding, design: Design) -> str | None:
-    """Is the cheapest also the fastest?"""
-    pairs = [(a, b) for a, b in zip(first.rankings, second.rankings, strict=True) if a.decided and b.decided]
-    if not pairs:
-        return None
-    same = [a for a, b in pairs if _name(a.cells[0], design) == _name(b.cells[0], design)]
-    names = f"{first.label} and {second.label}"
-    if len(same) == len(pairs):
-        share = f"{len(pairs)} of {len(first.rankings)}"
-        return f"Where both are decided ({share}), {names} have the same best {design.subject}."
-    other = [
-        f"{label(a.condition)} ({_name(a.cells[0], design)} against {_name(b.cells[0], design)})"
-        for a, b in pairs
-        if _name(a.cells[0], design) != _name(b.cells[0], design)
-    ]
-    return f"{names[0].upper()}{names[1:]} disagree about the best {design.subject} for {listed(other)}."
 
 
 def _name(cell: Cell, design: Design) -> str:

@@ -17,7 +17,6 @@ from edgejoule.findings import Findings, ResponseFinding
 from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
 from edgejoule.report import bars, cdf, tables, traces
-from edgejoule.report.tables import Table
 from edgejoule.report.traces import PowerTrace
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
 
@@ -74,11 +73,13 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         bars=[(r, bars.bars(r, design.subject, design.subjects), _reading(r)) for r in findings.responses],
         panels=_panels(runs, data, design),
         groups=groups,
-        marks={k: v for k, v in traces.MARKS.items() if any(m.kind == k for g in groups for t in g.traces for m in t.marks)},
+        marks={
+            k: v for k, v in traces.MARKS.items() if any(m.kind == k for g in groups for t in g.traces for m in t.marks)
+        },
         trace_json=_script_json([_group_json(g) for g in groups]) if groups and uplot else None,
         uplot=uplot,
-        trace_script=Markup((assets / "trace.js").read_text(encoding="utf-8")),  # noqa: S704
-        style=Markup((assets / "report.css").read_text(encoding="utf-8")),  # noqa: S704
+        trace_script=Markup((assets / "trace.js").read_text(encoding="utf-8")),
+        style=Markup((assets / "report.css").read_text(encoding="utf-8")),
         intervals=tables.intervals(findings),
         cell_tables=[tables.cells(r, findings) for r in findings.responses],
         anova_tables=[(r, [(p, tables.anova(r, p)) for p in r.parts]) for r in findings.responses],
@@ -119,7 +120,9 @@ def _panels(runs: list[Run], data: Mapping[int, RunData], design: Design) -> lis
     return list(grouped.items())
 
 
-def _trace_groups(runs: list[Run], data: Mapping[int, RunData], experiment: Experiment, design: Design) -> list[TraceGroup]:
+def _trace_groups(
+    runs: list[Run], data: Mapping[int, RunData], experiment: Experiment, design: Design
+) -> list[TraceGroup]:
     points = traces.POINTS_TOTAL // max(1, len(design.cells()))
     groups = []
     for condition in design.conditions:
@@ -152,7 +155,7 @@ def _group_json(g: TraceGroup) -> dict[str, Any]:
 def _script_json(value: object) -> Markup:
     """JSON that can stand inside a script element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))  # noqa: S704
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
 def _uplot(assets: Path) -> dict[str, Markup] | None:
@@ -160,7 +163,7 @@ def _uplot(assets: Path) -> dict[str, Markup] | None:
     names = {"js": "uPlot.iife.min.js", "css": "uPlot.min.css", "licence": "LICENSE.md"}
     if not all((folder / name).is_file() for name in names.values()):
         return None
-    return {key: Markup((folder / name).read_text(encoding="utf-8")) for key, name in names.items()}  # noqa: S704
+    return {key: Markup((folder / name).read_text(encoding="utf-8")) for key, name in names.items()}
 
 
 def _sections(environment: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:

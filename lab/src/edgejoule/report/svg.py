@@ -14,10 +14,12 @@ COLOURS = 8
 def tag(name: str, *children: Markup | str, **attributes: object) -> Markup:
     """One element; class_ and names with _ become class and names with -. None leaves an attribute out."""
     words = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(_short(value))}"' for key, value in attributes.items() if value is not None
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_short(value))}"'
+        for key, value in attributes.items()
+        if value is not None
     )
     inner = Markup("").join(children)
-    return Markup(f"<{name}{words}/>") if not children else Markup(f"<{name}{words}>{inner}</{name}>")  # noqa: S704
+    return Markup(f"<{name}{words}/>") if not children else Markup(f"<{name}{words}>{inner}</{name}>")
 
 
 def _short(value: object) -> object:

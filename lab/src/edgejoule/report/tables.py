@@ -39,11 +39,12 @@ def unit_for_response(r: ResponseFinding) -> Unit:
     return unit_of(r.name, r.unit, values)
 
 
-def heading(r: ResponseFinding, unit: Unit | None = None) -> str:
+def heading(r: ResponseFinding, unit: Unit | None = None, *, capital: bool = False) -> str:
     """Column title: label, unit, method."""
     unit = unit or unit_for_response(r)
     words = [w for w in (unit.symbol, r.method if r.is_energy else "") if w]
-    return f"{r.label} ({', '.join(words)})" if words else r.label
+    text = f"{r.label} ({', '.join(words)})" if words else r.label
+    return f"{text[0].upper()}{text[1:]}" if capital else text
 
 
 def glance(f: Findings) -> Table:
@@ -71,9 +72,9 @@ def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[str | Mar
     unit = unit_for_response(r)
     chips = Markup(" ").join(chip(str(n), _subject_index(f, str(n))) for n in names)
     assert best.mean is not None
-    figure = Markup('{} <span class="soft">{}</span>').format(chips, unit.number(best.mean))
+    figure = Markup("<b>{}</b><br>{}").format(unit.number(best.mean), chips)
     if len(names) > 1:
-        why = "the model cannot tell" if any(c.model_bound for c in ranking.tied) else "no difference shows"
+        why = "the model cannot tell them apart" if any(c.model_bound for c in ranking.tied) else "no difference shows"
         figure += Markup('<br><span class="soft">{}</span>').format(why)
     contrasts = ranking.contrasts
     ends = [contrasts[0], contrasts[-1]] if len(contrasts) > 1 else [*contrasts[:1]]
@@ -115,11 +116,21 @@ def cells(r: ResponseFinding, f: Findings) -> Table:
     names = list(r.cells[0].levels) if r.cells else []
     kind = "geometric mean" if r.scale == "log" else "mean"
     uncertain = any(c.uncertainty_k2 is not None for c in r.cells)
-    columns = [*names, "n", kind, "95 % CI", "median", "least", "most", *(["± one run, k=2"] if uncertain else []), "letters"]
+    columns = [
+        *names,
+        "n",
+        kind,
+        "95 % CI",
+        "median",
+        "least",
+        "most",
+        *(["± one run, k=2"] if uncertain else []),
+        "letters",
+    ]
     rows = [_cell_row(c, unit, uncertain) for c in r.cells]
     numeric = [isinstance(v, int | float) for v in r.cells[0].levels.values()] if r.cells else []
     return Table(
-        heading(r, unit), tuple(columns), (*numeric, *[True] * (6 + uncertain), False), tuple(rows),
+        heading(r, unit, capital=True), tuple(columns), (*numeric, *[True] * (6 + uncertain), False), tuple(rows),
         note="; ".join(r.notes) or None,
     )  # fmt: skip
 
@@ -155,9 +166,20 @@ def _anova_row(row: AnovaRow) -> tuple[str | Markup, ...]:
     source = {"residual": "error"}.get(row.source, source_label(row.source))
     share: str | Markup = ""
     if row.eta2 is not None:
-        bar = Markup('<span class="share"><i style="width:{:.1f}%"></i></span>').format(100 * max(0.0, min(1.0, row.eta2)))
-        share = Markup("{} {:.1f} %").format(bar, 100 * row.eta2)
-    return (source, str(row.df), _opt(row.ss), _opt(row.ms), _opt(row.f), p_words(row.p), share, _opt(row.omega2))
+        bar = Markup('<span class="share"><i style="width:{:.1f}%"></i></span>').format(
+            100 * max(0.0, min(1.0, row.eta2))
+        )
+        share = Markup('{} <span class="percent">{:.1f} %</span>').format(bar, 100 * row.eta2)
+    return (
+        source,
+        str(row.df),
+        _opt(row.ss),
+        _opt(row.ms),
+        _opt(row.f),
+        p_words(row.p),
+        share,
+        "" if row.omega2 is None else f"{row.omega2:.3f}".replace("-", "−"),
+    )
 
 
 def _opt(value: float | None) -> str:
@@ -179,11 +201,18 @@ def pairs(r: ResponseFinding, part: Part, f: Findings) -> Table | None:
         chosen = [p for p in chosen if _same_condition(p, f.subject)]
         note += f"; the {len(chosen)} within one condition are shown, --json has all"
     log = a.scale == "log"
-    columns = ("better", "other", "ratio other / better" if log else "difference", f"{100 * (1 - a.alpha):g} % CI", "p", "verdict")
+    columns = (
+        "better",
+        "other",
+        "ratio other / better" if log else "difference",
+        f"{100 * (1 - a.alpha):g} % CI",
+        "p",
+        "verdict",
+    )
     unit = unit_for_response(r)
     rows = tuple(_pair_row(p, unit, log) for p in chosen)
     where = "" if not part.where else f", {where_words(part)}"
-    caption = heading(r, unit) + where
+    caption = heading(r, unit, capital=True) + where
     return Table(caption, columns, (False, False, True, True, True, False), rows, note)
 
 
@@ -232,6 +261,8 @@ def _mean_words(cell: Cell, r: ResponseFinding) -> str | Markup:
     if cell.mean is None:
         words = "failed" if cell.failed else f"missing: {cell.missing[0]}" if cell.missing else "not run yet"
         return HOLE.format(words)
+    if r.name == "driver_share":
+        return f"{100 * cell.mean:.1f} %"
     return unit_for_response(r).number(cell.mean)
 
 
@@ -251,7 +282,11 @@ def runs(f: Findings) -> Table:
             values.append(hole if value is None else units[r.name].number(value))
         words = (str(run.number), str(run.block), *(str(v) for v in run.levels.values()))
         rows.append((*words, *values, _status(run.status, run.cause, run.flags), _when(run.started_realtime_ns)))
-    note = None if len(shown) == len(f.runs) else f"the first {len(shown):,} of {len(f.runs):,} runs; `edgejoule export` has all"
+    note = (
+        None
+        if len(shown) == len(f.runs)
+        else f"the first {len(shown):,} of {len(f.runs):,} runs; `edgejoule export` has all"
+    )
     numeric = (True, True, *[False] * len(levels), *[True] * len(responses), False, True)
     return Table("All runs, in the order they were planned", columns, numeric, tuple(rows), note)
 
@@ -276,7 +311,9 @@ def databases(f: Findings) -> Table:
             f"{d.product} {', '.join(d.versions)}",
             d.durability,
             d.how,
-            Markup('<span class="code">{}</span>').format(", ".join(f"{k} = {v}" for k, v in d.options.items()) or "none stated"),
+            Markup('<span class="code">{}</span>').format(
+                ", ".join(f"{k} = {v}" for k, v in d.options.items()) or "none stated"
+            ),
         )
         for d in f.databases
     ]

@@ -1,0 +1,71 @@
+"""`edgejoule report`: an experiment's findings as one HTML file, or as JSON."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from edgejoule.cli.common import console, echo_json, json_option, store_option
+from edgejoule.errors import StoreError
+from edgejoule.findings import Findings, find
+from edgejoule.report import build
+from edgejoule.store import Experiment, Store
+
+
+@click.command()
+@click.argument("experiment", default="latest")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The HTML file; default: NAME-ID.html beside the store. With --json: also write it.",
+)
+@store_option
+@json_option
+def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> None:
+    """Write the report of an EXPERIMENT (id, name or latest): one HTML file that opens offline.
+
+    \b
+    Examples:
+      edgejoule report
+      edgejoule report first-look -o first-look.html
+      edgejoule report 3 --json > findings.json
+    """
+    with Store.open(store) as opened:
+        found = opened.find(experiment)
+        findings = find(opened, found)
+        target = output or store.parent / f"{found.name}-{found.id}.html"
+        if output is not None or not as_json:
+            write_report(opened, found, findings, target)
+    if as_json:
+        echo_json(findings.to_json())
+        return
+    print_verdict(console(), findings)
+    console().print(f"report: {target}", markup=False)
+
+
+def write_report(store: Store, experiment: Experiment, findings: Findings, target: Path) -> None:
+    """Write the HTML file; whole, or as it was before. Raises StoreError when it cannot be written."""
+    text = build(store, experiment, findings)
+    scratch = target.with_name(f".{target.name}.part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(text, encoding="utf-8")
+        scratch.replace(target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+        raise StoreError(f"{target}: the report cannot be written: {error.strerror}") from error
+
+
+def print_verdict(out: Console, findings: Findings) -> None:
+    """The verdict for the terminal: headline, a line per condition, caveats."""
+    out.print(Text(findings.headline, style="bold"))
+    for statement in findings.verdict:
+        out.print(Text.assemble("  ", (statement.lead, "bold"), ": ", statement.text))
+    for caveat in findings.caveats:
+        out.print(Text(f"  ! {caveat}", style="yellow"))
