@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 from rich.table import Table
+from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option
 from edgejoule.energy import comparison_min_ratio
@@ -59,21 +60,26 @@ def _channels(choice: Choice) -> list[Channel]:
 
 
 def _table(candidates: list[Candidate], choice: Choice | None) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("meter", "method", "here", "what it reads", "why", "what to do"):
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("meter", "method", "here", "what it reads, and why (not) here"):
         table.add_column(column, overflow="fold")
     for candidate in candidates:
-        meter = candidate.meter
-        taken = choice is not None and meter is choice.meter
+        taken = choice is not None and candidate.meter is choice.meter
         table.add_row(
-            candidate.name + (" (taken)" if taken else ""),
-            meter.method.value if meter else "",
-            "yes" if candidate.availability.available else "no",
-            meter.describe() if meter else "",
-            candidate.availability.reason,
-            candidate.availability.fix or "",
+            candidate.name,
+            candidate.meter.method.value if candidate.meter else "",
+            "taken" if taken else "yes" if candidate.availability.available else "no",
+            Text("\n".join(_facts(candidate))),
         )
     return table
+
+
+def _facts(candidate: Candidate) -> list[str]:
+    facts = [candidate.meter.describe()] if candidate.meter else []
+    facts.append(candidate.availability.reason)
+    if candidate.availability.fix:
+        facts.append(f"to do: {candidate.availability.fix}")
+    return facts
 
 
 def _as_json(candidates: list[Candidate], choice: Choice | None) -> dict[str, object]:

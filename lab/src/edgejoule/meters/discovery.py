@@ -60,7 +60,7 @@ class Choice:
 
     def _shortest_way(self) -> str:
         fixes = [candidate.availability.fix for candidate in self.refused if candidate.availability.fix]
-        return fixes[0] if fixes else "a power meter in the board's supply, as a plug-in (see the guide to meters)"
+        return fixes[0] if fixes else f"a power meter in the supply line, with a plug-in of the group {GROUP}"
 
 
 def discover(

@@ -21,6 +21,7 @@ from edgejoule.meters.base import Channel, Meter, Sample, ValueKind
 from edgejoule.meters.trace import Trace
 
 LISTENER_INTERVAL_S = 0.1
+SHORT_SLEEP_S = 0.01  # up to here a plain sleep, a third of the cost of a wait that stop() can cut short
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class Sampler:
     def _sample_until_stopped(self, started_ns: int) -> None:
         interval_ns = max(1, round(self.interval_s * 1e9))
         tick, told_ns = 1, started_ns
-        while not self._stopping.wait(max(0.0, (started_ns + tick * interval_ns - time.monotonic_ns()) / 1e9)):
+        while self._sleep_until(started_ns + tick * interval_ns):
             self._poll_once()
             now_ns = time.monotonic_ns()
             due = (now_ns - started_ns) // interval_ns + 1
@@ -160,6 +161,15 @@ class Sampler:
             if self._listener is not None and now_ns - told_ns >= LISTENER_INTERVAL_S * 1e9:
                 self._listener(self._live_power(told_ns))
                 told_ns = now_ns
+
+    def _sleep_until(self, deadline_ns: int) -> bool:
+        """Whether it is time to poll; False when sampling is to stop."""
+        left_s = (deadline_ns - time.monotonic_ns()) / 1e9
+        if left_s > SHORT_SLEEP_S:
+            return not self._stopping.wait(left_s)
+        if left_s > 0:
+            time.sleep(left_s)
+        return not self._stopping.is_set()
 
     def _poll_once(self) -> None:
         samples = self._meter.poll()

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
+from edgejoule.meters.files import ReadText, read_text
 from edgejoule.meters.profile.data import Profile, detected_profile, named_profile
-from edgejoule.meters.profile.usage import TICK_S, ReadText, Usage, UsageReader, read_text
+from edgejoule.meters.profile.usage import TICK_S, Usage, UsageReader
 
 CHANNEL = "board"
 CARRY_TICKS_MAX = 2  # per CPU; more than steps can explain is not carried on

@@ -10,19 +10,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-ReadText = Callable[[Path], str]
+from edgejoule.meters.files import ReadText
 
 SECTOR_BYTES = 512  # /proc/diskstats counts these whatever the device's block size
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-
-
-def read_text(path: Path) -> str:
-    """The file's text. Raises OSError."""
-    return path.read_text(encoding="ascii", errors="replace")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
-from edgejoule.meters.rapl.zones import ReadText, Zone, find_zones, read_text
+from edgejoule.meters.files import ReadText, read_text
+from edgejoule.meters.rapl.zones import Zone, find_zones
 
 GAIN_REL = 0.05  # no vendor states an accuracy: see README.md
 POWER_W_MAX = 1000.0  # above what one socket can draw; tells a wrap from a reset

@@ -8,22 +8,16 @@ same package a second time and is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from edgejoule.meters.base import Domain
-
-ReadText = Callable[[Path], str]
+from edgejoule.meters.files import ReadText
 
 _ZONE = re.compile(r"intel-rapl:(\d+)(?::(\d+))?")
 _DOMAINS = {"core": Domain.CORE, "uncore": Domain.UNCORE, "dram": Domain.DRAM, "psys": Domain.PSYS}
 _COUNTER_STEPS = 2**32  # the register has 32 bits on every processor the driver knows
-
-
-def read_text(path: Path) -> str:
-    """The file's text. Raises OSError."""
-    return path.read_text(encoding="ascii")
 
 
 @dataclass(frozen=True)
@@ -35,7 +29,7 @@ class Zone:
     domain: Domain
     range_uj: int
 
-    @property
+    @cached_property
     def energy_path(self) -> Path:
         """The file with the running total in µJ."""
         return self.path / "energy_uj"

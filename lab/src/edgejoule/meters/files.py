@@ -1,0 +1,23 @@
+"""Reading the kernel's small files: the transport of meters that live in /proc and /sys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+ReadText = Callable[[Path], str]
+
+_BYTES_MAX = 1 << 16
+
+
+def read_text(path: Path) -> str:
+    """The whole file's text. Raises OSError, and ValueError for what is not ASCII."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a tenth of what a Python file object costs
+    try:
+        text = b""
+        while part := os.read(descriptor, _BYTES_MAX):  # some of these files come in parts of a page
+            text += part
+        return text.decode("ascii")
+    finally:
+        os.close(descriptor)
