@@ -7,7 +7,6 @@ import math
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -16,18 +15,17 @@ from edgejoule.stats.figures import figure, p_value
 from edgejoule.stats.verdict import source_label, verdict
 
 _BAR_WIDTH = 16
-_INTERVAL_WIDTH = 28
 _PAIRS_MAX = 45
 
 
 def print_analysis(out: Console, analysis: Analysis) -> None:
     """The verdict, then the tables it rests on."""
     out.print()
-    out.print(Padding(Text(verdict(analysis), style="bold"), (0, 1)))
+    out.print(Text(verdict(analysis), style="bold"))
     out.print()
     out.print(_anova_table(analysis))
     out.print()
-    out.print(_group_table(analysis))
+    out.print(_group_table(analysis, plot_width=28 if out.width >= 100 else 18))
     out.print()
     if len(analysis.pairs) <= _PAIRS_MAX:
         out.print(_pair_table(analysis))
@@ -36,7 +34,7 @@ def print_analysis(out: Console, analysis: Analysis) -> None:
     out.print()
     remarks = Table.grid(padding=(0, 1))
     for line in (_checks(analysis), *analysis.notes):
-        remarks.add_row(" ·", escape(line), style="dim")
+        remarks.add_row("·", escape(line), style="dim")
     out.print(remarks)
     out.print()
 
@@ -71,7 +69,7 @@ def _anova_table(analysis: Analysis) -> Table:
     return table
 
 
-def _group_table(analysis: Analysis) -> Table:
+def _group_table(analysis: Analysis, plot_width: int) -> Table:
     kind = "Geometric means" if analysis.scale == "log" else "Means"
     table = _table(f"{kind} with 95 % interval; groups sharing a letter do not differ (α = {analysis.alpha:g})")
     for name in analysis.groups[0].levels:
@@ -79,7 +77,7 @@ def _group_table(analysis: Analysis) -> Table:
     for heading in ("n", "mean", "95 % interval"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    table.add_column("letters", style="bold cyan")
+    table.add_column("letters", style="bold cyan", no_wrap=True)
     low = min(group.ci95[0] for group in analysis.groups)
     high = max(group.ci95[1] for group in analysis.groups)
     for group in analysis.groups:
@@ -88,7 +86,7 @@ def _group_table(analysis: Analysis) -> Table:
             str(group.n),
             figure(group.mean),
             f"{figure(group.ci95[0])} – {figure(group.ci95[1])}",
-            _interval(group.mean, group.ci95, low, high),
+            _interval(group.mean, group.ci95, (low, high), plot_width),
             group.letters,
         )
     return table
@@ -134,13 +132,16 @@ def _share(share: float | None) -> str:
     return f"{100 * share:5.1f} % [cyan]{bar}[/]"
 
 
-def _interval(mean: float, limits: tuple[float, float], low: float, high: float) -> str:
-    def column(value: float) -> int:
-        return round((value - low) / (high - low) * (_INTERVAL_WIDTH - 1))
-
+def _interval(mean: float, limits: tuple[float, float], axis: tuple[float, float], width: int) -> str:
+    """The interval as a line, the mean as a dot; empty where a limit is beyond all numbers."""
+    low, high = axis
     if not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    line = [" "] * _INTERVAL_WIDTH
+
+    def column(value: float) -> int:
+        return round((value - low) / (high - low) * (width - 1))
+
+    line = [" "] * width
     for at in range(column(limits[0]), column(limits[1]) + 1):
         line[at] = "─"
     line[column(mean)] = "●"

@@ -8,6 +8,9 @@ algorithm AS 190; the tests compare with scipy and with R's ptukey.
 
 from __future__ import annotations
 
+import math
+from functools import cache, lru_cache
+
 import numpy as np
 from scipy import special
 
@@ -34,26 +37,43 @@ def upper_tail(q: FloatArray, groups: int, df: int) -> FloatArray:
 def critical_value(alpha: float, groups: int, df: int) -> float:
     """The q with P(Q > q) = alpha, 0 < alpha < 1."""
 
+    goal = math.log(alpha)
+
     def excess(q: float) -> float:
-        return float(upper_tail(np.array([q]), groups, df)[0]) - alpha
+        return math.log(max(float(upper_tail(np.array([q]), groups, df)[0]), 1e-300)) - goal
 
+    # False position with the Illinois step (M. Dowell, P. Jarratt, BIT 11, 1971): the bracket always holds the root.
     low, high = 0.0, 4.0
-    while excess(high) > 0:
-        low, high = high, 2 * high
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        if not low < middle < high:
+    at_low, at_high = -goal, excess(high)
+    while at_high > 0:
+        low, at_low, high = high, at_high, 2 * high
+        at_high = excess(high)
+    q, side = high, 0
+    for _ in range(200):
+        previous, q = q, (low * at_high - high * at_low) / (at_high - at_low)
+        at_q = excess(q)
+        if abs(q - previous) <= 1e-13 * q or at_q == 0:
             break
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return (low + high) / 2
+        if at_q > 0:
+            low, at_low, at_high, side = q, at_q, at_high / (2 if side > 0 else 1), 1
+        else:
+            high, at_high, at_low, side = q, at_q, at_low / (2 if side < 0 else 1), -1
+    return q
 
 
+@cache
+def _gauss_legendre(count: int) -> tuple[FloatArray, FloatArray]:
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return nodes, weights
+
+
+@lru_cache(maxsize=64)
 def _sd_rule(df: int) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights to integrate over s, s^2 ~ chi2(df) / df; on log s, where the density is smooth for any df."""
     half = df / 2
     low = 0.5 * np.log(special.gammaincinv(half, _TAIL) / half)
     high = 0.5 * np.log(special.gammainccinv(half, _TAIL) / half)
-    nodes, weights = np.polynomial.legendre.leggauss(64 if df >= 12 else 256)
+    nodes, weights = _gauss_legendre(64 if df >= 12 else 256)
     x = low + (high - low) * (nodes + 1) / 2
     log_density = np.log(2) + half * np.log(half) - special.gammaln(half) + 2 * half * x - half * np.exp(2 * x)
     weight = weights * (high - low) / 2 * np.exp(log_density)
@@ -64,7 +84,7 @@ def _sd_rule(df: int) -> tuple[FloatArray, FloatArray]:
 def _range_upper_tail(w: FloatArray, groups: int) -> FloatArray:
     """P(range of `groups` standard normals > w): the largest lies at z, not all others within w below it."""
     low = max(-9.0, float(special.ndtri(_TAIL ** (1 / (groups - 1)))))
-    nodes, weights = np.polynomial.legendre.leggauss(96)
+    nodes, weights = _gauss_legendre(96)
     z = low + (12.0 - low) * (nodes + 1) / 2
     below = special.ndtr(z)
     density = groups * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * below ** (groups - 1)

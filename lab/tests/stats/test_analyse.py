@@ -1,0 +1,235 @@
+"""What `analyse` says of data that are scaled, blocked, incomplete, or too few."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+
+import pytest
+
+from edgejoule.errors import DataError, UsageError
+from edgejoule.stats import Scale, analyse, verdict
+
+Table = dict[str, list[object]]
+
+
+def study(seed: int = 1, *, sd: float = 0.05, replications: int = 5) -> Table:
+    """Two databases under three workloads; B costs 1.5 times A, and far more under W2."""
+    rng = random.Random(seed)
+    table: Table = {"energy_j": [], "database": [], "workload": [], "block": []}
+    for block, database, workload in itertools.product(range(replications), "AB", ["W0", "W1", "W2"]):
+        cost = {"A": 10.0, "B": 15.0}[database] * (4.0 if (database, workload) == ("B", "W2") else 1.0)
+        table["energy_j"].append(cost * math.exp(rng.gauss(0, sd) + 0.2 * block))
+        table["database"].append(database)
+        table["workload"].append(workload)
+        table["block"].append(block)
+    return table
+
+
+FACTORS = ["database", "workload"]
+
+
+def test_json_has_the_documented_form_and_no_nan() -> None:
+    document = analyse(study(), "energy_j", FACTORS, block="block").to_json()
+    json.dumps(document, allow_nan=False)
+    assert set(document["anova"][0]) == {"source", "df", "ss", "ms", "F", "p", "eta2", "omega2"}  # type: ignore[index]
+    assert [row["source"] for row in document["anova"]] == [  # type: ignore[attr-defined]
+        "block",
+        "database",
+        "workload",
+        "database:workload",
+        "residual",
+        "total",
+    ]
+    assert set(document["groups"][0]) >= {"levels", "n", "mean", "ci95", "letters"}  # type: ignore[index]
+    assert len(document["pairs"]) == 15  # type: ignore[arg-type]
+
+
+def test_log_scale_finds_the_ratio_and_does_not_depend_on_the_unit() -> None:
+    table = study()
+    joules = analyse(table, "energy_j", FACTORS)
+    table["energy_j"] = [1e6 * value for value in table["energy_j"]]  # type: ignore[operator]
+    microjoules = analyse(table, "energy_j", FACTORS)
+    for ours, theirs in zip(joules.pairs, microjoules.pairs, strict=True):
+        assert ours.p_adj == pytest.approx(theirs.p_adj, rel=1e-6)
+        assert ours.ratio == pytest.approx(theirs.ratio, rel=1e-9)
+    worst = next(p for p in joules.pairs if p.a == {"database": "B", "workload": "W2"} and p.b["database"] == "A")
+    assert worst.ratio == pytest.approx(6, rel=0.15)
+    assert worst.ratio_ci is not None
+    assert worst.ratio_ci[0] < 6 < worst.ratio_ci[1]
+
+
+def test_a_block_takes_its_variation_out_of_the_error() -> None:
+    without = analyse(study(), "energy_j", FACTORS)
+    blocked = analyse(study(), "energy_j", FACTORS, block="block")
+    assert blocked.anova.error_ms < without.anova.error_ms / 5
+    assert [group.mean for group in blocked.groups] == pytest.approx([group.mean for group in without.groups])
+
+
+def test_a_run_missing_from_a_slow_block_does_not_favour_its_cell() -> None:
+    whole = analyse(study(sd=0.001), "energy_j", FACTORS, block="block").groups
+    table = study(sd=0.001)
+    table["energy_j"][-1] = None
+    thinned = analyse(table, "energy_j", FACTORS, block="block")
+    for group in thinned.groups:
+        same = next(other for other in whole if other.levels == group.levels)
+        assert group.mean == pytest.approx(same.mean, rel=0.003)
+    assert "1 of 30 rows dropped: a value is missing" in thinned.notes
+
+
+def test_by_gives_one_analysis_per_level() -> None:
+    result = analyse(study(), "energy_j", FACTORS, by="workload")
+    assert list(result.analyses) == ["W0", "W1", "W2"]
+    assert result.analyses["W2"].factors == ("database",)
+    assert result.to_json()["analyses"][2]["level"] == "W2"  # type: ignore[index]
+
+
+def test_lower_is_better_for_energy_and_higher_for_throughput() -> None:
+    table = study()
+    assert analyse(table, "energy_j", FACTORS).groups[0].levels["database"] == "A"
+    table["throughput_ops_s"] = table.pop("energy_j")
+    best = analyse(table, "throughput_ops_s", FACTORS).groups[0]
+    assert (best.levels, best.letters) == ({"database": "B", "workload": "W2"}, "a")
+
+
+def test_differences_within_min_ratio_are_never_significant_but_keep_their_p() -> None:
+    free = analyse(study(), "energy_j", ["database"], block="block", by="workload").analyses["W0"]
+    held = analyse(study(), "energy_j", ["database"], block="block", by="workload", min_ratio=1.6).analyses["W0"]
+    assert free.pairs[0].significant
+    assert not held.pairs[0].significant
+    assert held.pairs[0].p_adj == free.pairs[0].p_adj < 0.001
+    assert "within a factor of 1.6" in str(held.pairs[0].why_not)
+    assert [group.letters for group in held.groups] == ["a", "a"]
+    assert "not significantly below the other group (1 more by too little" in verdict(held)
+
+
+def test_min_ratio_lets_larger_differences_pass() -> None:
+    held = analyse(study(), "energy_j", ["database"], by="workload", block="block", min_ratio=1.6).analyses["W2"]
+    assert held.pairs[0].significant
+
+
+def test_empty_cells_reduce_the_interaction_and_are_said() -> None:
+    table = study()
+    rows = [r for r in range(30) if not (table["database"][r] == "B" and table["workload"][r] == "W2")]
+    part: Table = {name: [column[r] for r in rows] for name, column in table.items()}
+    analysis = analyse(part, "energy_j", FACTORS)
+    assert [row.df for row in analysis.anova.rows] == [1, 2, 1]
+    assert any("1 of 6 cells have no data" in note for note in analysis.notes)
+    assert any("database:workload has 1 of 2" in note for note in analysis.notes)
+    assert len(analysis.groups) == 5
+    with pytest.raises(DataError, match="type III"):
+        analyse(part, "energy_j", FACTORS, ss_type="III")
+    with pytest.raises(DataError, match="average over all other factors"):
+        analyse(part, "energy_j", FACTORS, compare=["database"])
+
+
+def test_shares_of_balanced_data_add_up_to_the_whole() -> None:
+    table = analyse(study(), "energy_j", FACTORS, block="block").anova
+    assert sum(row.eta2 or 0 for row in (*table.rows, table.residual)) == pytest.approx(1.0)
+
+
+def test_a_source_without_effect_has_omega2_around_zero() -> None:
+    rng = random.Random(5)
+    omega2 = []
+    for _ in range(200):
+        table: Table = {"y": [rng.gauss(0, 1) for _ in range(12)], "f": list("abc" * 4)}
+        omega2.append(analyse(table, "y", ["f"], scale="raw").anova.rows[0].omega2 or 0.0)
+    assert abs(sum(omega2) / len(omega2)) < 0.03
+
+
+def test_a_factor_with_one_level_is_left_out_and_said() -> None:
+    table = study()
+    table["host"] = ["pi"] * 30
+    analysis = analyse(table, "energy_j", [*FACTORS, "host"])
+    assert analysis.factors == ("database", "workload")
+    assert "host has one level only (pi) and is left out" in analysis.notes
+
+
+def test_verdict_names_shares_best_group_and_what_it_beats() -> None:
+    text = verdict(analyse(study(), "energy_j", FACTORS, block="block"))
+    assert text.startswith("energy_j depends on database (")
+    assert "the lowest mean is" in text
+    assert text.endswith("significantly below 3 of the 5 other groups.")
+
+
+def test_verdict_without_effect_claims_no_equality() -> None:
+    table: Table = {"y": [1.0, 2.0, 3.0, 2.0, 1.0, 3.0], "f": ["a", "a", "a", "b", "b", "b"]}
+    assert verdict(analyse(table, "y", ["f"])).endswith("which does not prove that there is none.")
+
+
+@pytest.mark.parametrize(
+    ("values", "levels", "message"),
+    [
+        ([1.0, 2.0], ["a", "b"], "no degree of freedom"),
+        ([1.0, 2.0, 3.0], ["a", "a", "a"], "single group"),
+        ([2.0, 2.0, 2.0, 2.0], ["a", "a", "b", "b"], "all 4 values of the response are equal"),
+        ([1.0, 1.0, 2.0, 2.0], ["a", "a", "b", "b"], "replications are identical"),
+        ([1.1, 1.1, 2.3, 2.3, 0.7, 0.7], ["a", "a", "b", "b", "c", "c"], "replications are identical"),
+        ([None, math.nan, 1.0], ["a", "b", "b"], "1 complete rows of 3"),
+        ([1.0, math.inf, 1.0, 3.0], ["a", "a", "b", "b"], "row 2: expected a finite number"),
+        ([1.0, "x", 1.0, 3.0], ["a", "a", "b", "b"], "row 2: expected a number, got 'x'"),
+        ([1.0, 0.0, 1.0, 3.0], ["a", "a", "b", "b"], "1 of 4 values are zero or negative"),
+    ],
+)
+def test_data_that_cannot_be_analysed_say_what_is_missing(
+    values: list[object], levels: list[object], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        analyse({"y": values, "f": levels}, "y", ["f"])
+
+
+def test_cells_confounded_with_blocks_are_refused() -> None:
+    rng = random.Random(2)
+    table: Table = {
+        "y": [rng.gauss(5, 1) for _ in range(8)],
+        "f": ["a"] * 4 + ["b"] * 4,
+        "block": [1, 1, 2, 2, 3, 3, 4, 4],
+    }
+    with pytest.raises(DataError, match="confounded"):
+        analyse(table, "y", ["f"], block="block")
+
+
+def test_an_identifier_taken_for_a_factor_is_refused_before_it_costs_memory() -> None:
+    rng = random.Random(3)
+    table: Table = {
+        "y": [rng.gauss(5, 1) for _ in range(8000)],
+        "a": [i % 2000 for i in range(8000)],
+        "b": [i % 2 for i in range(8000)],
+    }
+    with pytest.raises(DataError, match="is it an identifier"):
+        analyse(table, "y", ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"response": "energy"}, "no column 'energy'; did you mean 'energy_j'"),
+        ({"factors": ["databse"]}, "did you mean 'database'"),
+        ({"factors": []}, "no factor"),
+        ({"factors": ["database", "database"]}, "named twice"),
+        ({"block": "database"}, "named twice"),
+        ({"compare": ["block"]}, "compare: 'block' must be one of the factors"),
+        ({"alpha": 0.0}, "alpha"),
+        ({"min_ratio": 0.9}, "min_ratio"),
+        ({"scale": "ln"}, "scale: expected one of log, raw, got 'ln'"),
+        ({"ss_type": "IV"}, "ss_type: expected one of I, II, III"),
+    ],
+)
+def test_contradictory_options_are_refused(options: dict[str, object], message: str) -> None:
+    arguments: dict[str, object] = {"response": "energy_j", "factors": FACTORS} | options
+    with pytest.raises(UsageError, match=message):
+        analyse(study(), **arguments)  # type: ignore[call-overload]
+
+
+def test_sixty_groups_are_compared() -> None:
+    rng = random.Random(9)
+    table: Table = {"y": [], "f": []}
+    for group in range(60):
+        for _ in range(4):
+            table["y"].append(100 + 3 * group + rng.gauss(0, 1))
+            table["f"].append(f"g{group}")
+    analysis = analyse(table, "y", ["f"], scale=Scale.RAW)
+    assert len(analysis.pairs) == 1770
+    assert analysis.groups[0].letters.startswith("a")

@@ -1,0 +1,129 @@
+"""`edgejoule analyse` on files as people have them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from edgejoule.cli.analyse import analyse
+from edgejoule.cli.common import Commands
+
+DATA = Path(__file__).parent / "data"
+BREAKS = [str(DATA / "warpbreaks.csv"), "--response", "breaks", "--factors", "wool,tension"]
+
+
+def run(*arguments: str) -> Result:
+    group = Commands("edgejoule")
+    group.add_command(analyse)
+    return CliRunner().invoke(group, ["analyse", *arguments])
+
+
+def written(folder: Path, text: str | bytes) -> str:
+    path = folder / "data.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(path)
+
+
+def test_json_is_the_documented_form() -> None:
+    result = run(*BREAKS, "--json")
+    document = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert document["anova"][2]["source"] == "wool:tension"
+    assert document["anova"][2]["F"] == pytest.approx(4.189, abs=5e-4)
+    assert document["groups"][0]["levels"] == {"wool": "B", "tension": "H"}
+    assert document["scale"] == "raw"
+
+
+def test_terminal_shows_verdict_tables_letters_and_checks() -> None:
+    result = run(*BREAKS)
+    assert result.exit_code == 0
+    assert "breaks depends on tension (22.0 % of its variation) and wool × tension (10.9 %)" in result.stdout
+    for text in (
+        "Analysis of variance",
+        "62.2 %",
+        "18.78",
+        "11.45 – 26.11",
+        "Tukey-Kramer",
+        "Shapiro-Wilk p =",
+        "0.8162",
+    ):
+        assert text in result.stdout
+
+
+def test_by_shows_one_analysis_for_each_level() -> None:
+    result = run(str(DATA / "warpbreaks.csv"), "--response", "breaks", "--factors", "tension", "--by", "wool")
+    assert result.exit_code == 0
+    assert "wool A" in result.stdout
+    assert "wool B" in result.stdout
+    arguments = ["--response", "breaks", "--factors", "tension", "--by", "wool", "--json"]
+    document = json.loads(run(str(DATA / "warpbreaks.csv"), *arguments).stdout)
+    assert [part["level"] for part in document["analyses"]] == ["A", "B"]
+
+
+def test_semicolons_a_byte_order_mark_and_crlf_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "\ufeffy;f\r\n1.5;a\r\n2.5;a\r\n4;b\r\n5;b\r\n")
+    assert run(path, "--response", "y", "--factors", "f").exit_code == 0
+
+
+def test_missing_cells_are_dropped_and_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, "y,f\n1.5,a\n2.5,a\nNA,a\n4,b\n5,b\n6,\n\n")
+    result = run(path, "--response", "y", "--factors", "f", "--json")
+    assert json.loads(result.stdout)["notes"][0] == "2 of 6 rows dropped: a value is missing"
+
+
+def test_a_level_named_none_is_a_level(tmp_path: Path) -> None:
+    path = written(tmp_path, "y,f\n1.5,none\n2.5,none\n4,sync\n5,sync\n")
+    assert json.loads(run(path, "--response", "y", "--factors", "f", "--json").stdout)["n"] == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("y,f\n1,a\n2x,a\n3,b\n", ":3: column 'y': expected a number, got '2x'"),
+        ('y,f\n1,a\n"2,5",a\n3,b\n', ":3: column 'y': expected a number, got '2,5' (write decimals with a point)"),
+        ("y,f\n1,a\ninf,a\n3,b\n", ":3: column 'y': expected a number, got 'inf'"),
+        ("y,f\n1,a\n1_000,a\n", ":3: column 'y': expected a number"),
+        ("y,f\n1,a\n2\n", ":3: 1 fields where the header has 2"),
+        ('y,f\n"a\nb",c\n1,a,3\n', ":4: 3 fields where the header has 2"),
+        ("y,f,y\n1,a,2\n", ":1: the header names 'y' twice"),
+        ("", ":1: expected a header line"),
+        ("y,f\n", "a header but no data"),
+        (b"y,f\n1,a\n\xff,b\n", ":3: not UTF-8 text (byte 0xff)"),
+        (b"y,f\n1,\0a\n", ":2: a zero byte"),
+        ("y,f\n1,a\n2,b\n", "no degree of freedom"),
+    ],
+)
+def test_files_that_cannot_be_analysed_name_file_line_and_column(
+    tmp_path: Path, content: str | bytes, message: str
+) -> None:
+    path = written(tmp_path, content)
+    result = run(path, "--response", "y", "--factors", "f", "--json")
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_missing_file_and_a_folder_are_told(tmp_path: Path) -> None:
+    for path in (tmp_path / "no.csv", tmp_path):
+        result = run(str(path), "--response", "y", "--factors", "f")
+        assert result.exit_code == 1
+        assert f"{path}: cannot be read" in result.stderr
+
+
+def test_an_unknown_column_suggests_the_nearest() -> None:
+    result = run(str(DATA / "warpbreaks.csv"), "--response", "brakes", "--factors", "wool")
+    assert result.exit_code == 2
+    assert "no column 'brakes'; did you mean 'breaks'?" in result.stderr
+
+
+def test_markup_in_the_data_is_shown_as_it_is(tmp_path: Path) -> None:
+    path = written(tmp_path, "y[J],f\n1.5,[red]\n2.5,[red]\n4,[/b]\n5,[/b]\n")
+    result = run(path, "--response", "y[J]", "--factors", "f")
+    assert result.exit_code == 0
+    assert "[red]" in result.stdout
+    assert "[/b]" in result.stdout
+    assert "y[J]" in result.stdout
