@@ -1,0 +1,287 @@
+#include "cli.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "databases.h"
+#include "event_log.h"
+#include "interruption.h"
+#include "invocation.h"
+#include "known_properties.h"
+#include "run.h"
+#include "run_failure.h"
+#include "system.h"
+#include "version.h"
+#include "workload_files.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  edgejoule-driver load -db sqlite -P workloada -p recordcount=100000 -p sqlite.path=/data/a.db
+  edgejoule-driver run  -db sqlite -P workloada -p recordcount=100000 -p operationcount=100000 \
+                        -p sqlite.path=/data/a.db -threads 2 -json run.jsonl
+  edgejoule-driver run  -db noop -P workloadc -p operationcount=10000000 --seed 1
+  edgejoule-driver databases
+Properties and options of YCSB work unchanged; what a database can be told lists `databases`.)";
+
+// What the user typed, before it is checked against the adapters and each other.
+struct Arguments {
+  Command command = Command::run;
+  std::vector<std::string> files;
+  std::vector<std::string> assignments;
+  std::optional<std::string> database;
+  std::optional<std::string> threads;
+  std::optional<std::string> target;
+  std::optional<std::string> durability;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::string> json;
+  std::string label;
+  double warmup_s = 0;
+  std::uint64_t interval_ms = 1000;
+  double settle_timeout_s = 600;
+  double driver_share_max = 0.25;
+  bool driver_share = false;
+  bool status_lines = false;
+  bool quiet = false;
+};
+
+// YCSB's long options have one dash; CLI11 knows long options with two.
+std::vector<std::string> normalised(int argc, const char* const* argv) {
+  static const std::vector<std::string> long_options{"db", "threads", "target", "json"};
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (auto& argument : arguments) {
+    if (argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
+        std::ranges::find(long_options, argument.substr(1)) != long_options.end()) {
+      argument.insert(0, 1, '-');
+    }
+  }
+  return arguments;
+}
+
+void add_options(CLI::App& command, Arguments& arguments) {
+  command.add_option("--db", arguments.database, "database (-db NAME); `databases` lists them");
+  command.add_option("-P", arguments.files, "property file, or the name of a workload that comes with the driver")
+      ->allow_extra_args(false);
+  command.add_option("-p", arguments.assignments, "property, key=value; wins over files")->allow_extra_args(false);
+  command.add_option("--threads", arguments.threads, "client threads (-threads N), default 1");
+  command.add_option("--target", arguments.target,
+                     "operations per second of all threads (-target N), default: no limit");
+  command.add_flag("-s", arguments.status_lines, "status lines on standard error, as YCSB prints them");
+  command.add_option("-l", arguments.label, "label of the status lines");
+  command.add_option("--json", arguments.json, "events as JSON lines (-json FILE; - is standard output)");
+  command.add_option("--durability", arguments.durability,
+                     "what must survive once acknowledged: none, process (default), power");
+  command.add_option("--seed", arguments.seed, "seed of everything random; drawn and printed when absent");
+  command.add_option("--warmup", arguments.warmup_s, "seconds of operations before the measured ones (run only)")
+      ->check(CLI::Range(0.0, 1e6));
+  command.add_option("--interval-ms", arguments.interval_ms, "time between interval events")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{10}, std::uint64_t{86'400'000}));
+  command.add_option("--settle-timeout-s", arguments.settle_timeout_s, "longest wait until the database has settled")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6));
+  command.add_flag("--driver-share", arguments.driver_share, "measure what the driver itself costs, on noop");
+  command.add_option("--driver-share-max", arguments.driver_share_max, "share above which the run says so")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_flag("--quiet", arguments.quiet, "no progress and no notes on standard error");
+}
+
+void set_if_given(Properties& properties, const std::string& key, const std::optional<std::string>& value,
+                  const std::string& option) {
+  if (value) properties.set(key, *value, option);
+}
+
+Properties gathered(const Arguments& arguments) {
+  Properties properties;
+  for (const auto& file : arguments.files) properties.load_file(workload_file(file));
+  for (const auto& assignment : arguments.assignments) {
+    const auto equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError(fmt::format("-p {}: expected key=value", assignment));
+    }
+    properties.set(assignment.substr(0, equals), assignment.substr(equals + 1));
+  }
+  set_if_given(properties, "db", arguments.database, "-db");
+  set_if_given(properties, "threadcount", arguments.threads, "-threads");
+  set_if_given(properties, "target", arguments.target, "-target");
+  set_if_given(properties, "durability", arguments.durability, "--durability");
+  return properties;
+}
+
+const AdapterInfo& adapter_of(const Properties& properties) {
+  const auto name = properties.get("db", "");
+  if (const auto* adapter = find_adapter(name)) return *adapter;
+  for (const auto& absent : left_out_adapters()) {
+    if (absent.name == name) {
+      throw UsageError(fmt::format("-db {}: not in this build; install {} and build anew", name, absent.install));
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& adapter : adapters()) names.push_back(adapter.name);
+  if (name.empty())
+    throw UsageError(fmt::format("no database given: expected -db and one of: {}", fmt::join(names, ", ")));
+  throw UsageError(fmt::format("-db {}: unknown database; expected one of: {}", name, fmt::join(names, ", ")));
+}
+
+[[noreturn]] void refuse(const Properties& properties, const std::string& key, const std::string& expected) {
+  throw UsageError(
+      fmt::format("{}: {}={}: expected {}", properties.origin(key), key, properties.get(key, ""), expected));
+}
+
+Durability durability_of(const Properties& properties) {
+  const auto name = properties.get("durability", "process");
+  for (const auto durability : {Durability::none, Durability::process, Durability::power}) {
+    if (durability_name(durability) == name) return durability;
+  }
+  refuse(properties, "durability", "one of: none, process, power");
+}
+
+MeasuredInterval measured_of(const Properties& properties) {
+  const auto name = properties.get("measurement.interval", "op");
+  if (name == "op") return MeasuredInterval::op;
+  if (name == "intended") return MeasuredInterval::intended;
+  if (name == "both") return MeasuredInterval::both;
+  refuse(properties, "measurement.interval", "one of: op, intended, both");
+}
+
+std::vector<double> percentiles_of(const Properties& properties) {
+  std::vector<double> percentiles;
+  for (const auto& word : CLI::detail::split(properties.get("hdrhistogram.percentiles", "95,99"), ',')) {
+    double percent = 0;
+    if (!CLI::detail::lexical_cast(word, percent) || percent < 0 || percent > 100) {
+      refuse(properties, "hdrhistogram.percentiles", "numbers from 0 to 100, separated by commas");
+    }
+    percentiles.push_back(percent);
+  }
+  return percentiles;
+}
+
+unsigned threads_of(const Properties& properties) {
+  const auto threads = properties.get_u64("threadcount", 1);
+  constexpr std::uint64_t threads_max = 10'000;
+  if (threads == 0 || threads > threads_max) refuse(properties, "threadcount", "a number from 1 to 10000");
+  return static_cast<unsigned>(threads);
+}
+
+double target_of(const Properties& properties) {
+  const auto target = properties.get_double("target", 0);
+  if (target < 0) refuse(properties, "target", "operations per second, 0 for no limit");
+  return target;
+}
+
+// YCSB names the class; earlier releases had another package.
+void check_workload_class(const Properties& properties) {
+  const auto name = properties.get("workload", "site.ycsb.workloads.CoreWorkload");
+  if (!name.ends_with("CoreWorkload")) refuse(properties, "workload", "site.ycsb.workloads.CoreWorkload");
+}
+
+std::uint64_t drawn_seed() { return std::random_device{}(); }
+
+Invocation checked(const Arguments& arguments) {
+  auto properties = gathered(arguments);
+  const auto& adapter = adapter_of(properties);
+  for (const auto& note : check_names(properties, adapter)) {
+    if (!arguments.quiet) fmt::print(stderr, "edgejoule-driver: properties {}\n", note);
+  }
+  check_workload_class(properties);
+  if (arguments.warmup_s > 0 && arguments.command == Command::load) throw UsageError("--warmup: only for run");
+  auto workload = workload_from(properties, arguments.command);
+  if (workload.verify && adapter.name == "noop") {
+    refuse(properties, "dataintegrity", "a database that keeps data; noop keeps none");
+  }
+  return {arguments.command,
+          &adapter,
+          properties,
+          std::move(workload),
+          durability_of(properties),
+          threads_of(properties),
+          target_of(properties),
+          arguments.seed ? *arguments.seed : drawn_seed(),
+          arguments.warmup_s,
+          arguments.interval_ms,
+          arguments.settle_timeout_s,
+          arguments.driver_share,
+          arguments.driver_share_max,
+          measured_of(properties),
+          percentiles_of(properties),
+          arguments.status_lines,
+          std::max<std::uint64_t>(1, properties.get_u64("status.interval", 10)),
+          arguments.quiet,
+          arguments.json};
+}
+
+int failed(EventLog& log, const RunFailure& failure) {
+  fmt::print(stderr, "edgejoule-driver: {}\n", failure.what());
+  try {
+    log.write("error", now_monotonic_ns(), {{"kind", failure.name()}, {"message", failure.what()}});
+  } catch (const RunFailure& unwritten) {
+    fmt::print(stderr, "edgejoule-driver: {}\n", unwritten.what());
+  }
+  return failure.exit_status();
+}
+
+int drive(const Arguments& arguments) {
+  EventLog log(arguments.json);
+  try {
+    const auto invocation = checked(arguments);
+    if (!arguments.seed && !arguments.quiet) fmt::print(stderr, "edgejoule-driver: --seed {}\n", invocation.seed);
+    catch_interruptions();
+    carry_out(invocation, log);
+    return 0;
+  } catch (const UsageError& error) {
+    return failed(log, RunFailure(RunFailure::Kind::usage, error.what()));
+  } catch (const RunFailure& failure) {
+    return failed(log, failure);
+  }
+}
+
+}  // namespace
+
+std::string durability_name(Durability durability) {
+  static constexpr const char* names[] = {"none", "process", "power"};
+  return names[static_cast<std::size_t>(durability)];
+}
+
+int command_line(int argc, const char* const* argv) {
+  CLI::App app{"Drives databases with the YCSB core workloads and measures latency, throughput and resources.",
+               "edgejoule-driver"};
+  app.footer(examples);
+  app.set_version_flag("--version", std::string(version));
+  app.require_subcommand(1);
+  Arguments arguments;
+  auto* load = app.add_subcommand("load", "insert the records of a workload");
+  auto* run = app.add_subcommand("run", "run the operations of a workload");
+  add_options(*load, arguments);
+  add_options(*run, arguments);
+  bool databases_as_json = false;
+  auto* databases = app.add_subcommand("databases", "list the databases built in, with their options");
+  databases->add_flag("--json", databases_as_json, "as JSON");
+  try {
+    auto words = normalised(argc, argv);
+    std::ranges::reverse(words);
+    app.parse(words);
+    if (databases->parsed()) {
+      list_databases(databases_as_json);
+      return 0;
+    }
+    arguments.command = load->parsed() ? Command::load : Command::run;
+    return drive(arguments);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "edgejoule-driver: {}; see --help\n", error.what());
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "edgejoule-driver: {}\n", error.what());
+  }
+  return 2;
+}
+
+}  // namespace edgejoule::driver

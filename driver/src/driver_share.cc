@@ -1,0 +1,33 @@
+#include "driver_share.h"
+
+#include <algorithm>
+
+#include "client.h"
+#include "crew.h"
+#include "run_failure.h"
+#include "usage.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr std::uint64_t operations_most = 200'000;
+
+}  // namespace
+
+DriverShare measure_driver_share(const Invocation& invocation, std::uint64_t operations_max) {
+  const auto database = find_adapter("noop")->make();
+  database->open(invocation.properties, invocation.durability, true, {});
+  SharedWork shared(invocation.workload, invocation.command, invocation.seed, invocation.threads, false);
+  Crew crew(shared, *database);
+  crew.prepare(std::min(operations_max, operations_most), 0);
+  const auto begin_ns = process_cpu_ns();
+  static_cast<void>(crew.start());
+  static_cast<void>(crew.join());
+  const auto cpu_ns = process_cpu_ns() - begin_ns;
+  const auto operations = crew.done();
+  static_cast<void>(crew.close_sessions());
+  if (const auto failure = database->close(); !failure.empty()) throw DatabaseError(failure);
+  return {operations, static_cast<double>(cpu_ns) / static_cast<double>(std::max<std::uint64_t>(operations, 1))};
+}
+
+}  // namespace edgejoule::driver

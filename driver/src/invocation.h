@@ -1,0 +1,41 @@
+// What the command line asks for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../adapters/adapter.h"
+#include "properties.h"
+#include "workload.h"
+
+namespace edgejoule::driver {
+
+enum class MeasuredInterval : std::uint8_t { op, intended, both };  // YCSB's measurement.interval
+
+struct Invocation {
+  Command command;
+  const AdapterInfo* adapter;
+  Properties properties;
+  Workload workload;
+  Durability durability;
+  unsigned threads;
+  double target_ops_s;  // 0: none
+  std::uint64_t seed;
+  double warmup_s;
+  std::uint64_t interval_ms;
+  double settle_timeout_s;
+  bool driver_share;
+  double driver_share_max;
+  MeasuredInterval measured;
+  std::vector<double> percentiles;  // of the YCSB text
+  bool status_lines;                // -s
+  std::uint64_t status_interval_s;
+  bool quiet;
+  std::optional<std::string> json;  // file, "-" for stdout
+};
+
+[[nodiscard]] std::string durability_name(Durability durability);
+
+}  // namespace edgejoule::driver

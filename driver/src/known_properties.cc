@@ -1,0 +1,149 @@
+#include "known_properties.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace edgejoule::driver {
+namespace {
+
+const std::vector<std::string>& effective() {
+  static const std::vector<std::string> names{"batchsize",
+                                              "dataintegrity",
+                                              "db",
+                                              "durability",
+                                              "fieldcount",
+                                              "fieldlength",
+                                              "fieldlengthdistribution",
+                                              "fieldnameprefix",
+                                              "hdrhistogram.percentiles",
+                                              "insertcount",
+                                              "insertorder",
+                                              "insertproportion",
+                                              "insertstart",
+                                              "maxexecutiontime",
+                                              "maxscanlength",
+                                              "measurement.interval",
+                                              "minfieldlength",
+                                              "minscanlength",
+                                              "operationcount",
+                                              "readallfields",
+                                              "readmodifywriteproportion",
+                                              "readproportion",
+                                              "recordcount",
+                                              "requestdistribution",
+                                              "scanlengthdistribution",
+                                              "scanproportion",
+                                              "status.interval",
+                                              "target",
+                                              "threadcount",
+                                              "updateproportion",
+                                              "workload",
+                                              "writeallfields",
+                                              "zeropadding"};
+  return names;
+}
+
+// YCSB's, and they change how YCSB itself works or reports, not what the database is asked to do.
+const std::vector<std::string>& without_effect() {
+  static const std::vector<std::string> names{"core_workload_insertion_retry_interval",
+                                              "core_workload_insertion_retry_limit",
+                                              "dotransactions",
+                                              "exponential.frac",
+                                              "exponential.percentile",
+                                              "exporter",
+                                              "exportfile",
+                                              "fieldlengthhistogram",
+                                              "hdrhistogram.fileoutput",
+                                              "hdrhistogram.output.path",
+                                              "histogram.buckets",
+                                              "hotspotdatafraction",
+                                              "hotspotopnfraction",
+                                              "label",
+                                              "measurement.histogram.verbose",
+                                              "measurement.raw.no_summary",
+                                              "measurement.raw.output_file",
+                                              "measurement.trackjvm",
+                                              "measurementtype",
+                                              "reportlatencyforeacherror",
+                                              "latencytrackederrors",
+                                              "status",
+                                              "table",
+                                              "timeseries.granularity"};
+  return names;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Levenshtein distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    auto diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t k = 0; k < b.size(); ++k) {
+      const auto replaced = diagonal + (a[i] == b[k] ? 0 : 1);
+      diagonal = row[k + 1];
+      row[k + 1] = std::min({row[k + 1] + 1, row[k] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+std::vector<std::string> known_to(const AdapterInfo& adapter) {
+  auto names = effective();
+  for (const auto& option : adapter.options) names.push_back(option.name);
+  return names;
+}
+
+// A dotted name in a file that is neither the adapter's nor a slip of a known one: another database's option.
+bool is_foreign(const Properties& properties, const std::string& name, const AdapterInfo& adapter) {
+  const auto dot = name.find('.');
+  return dot != std::string::npos && properties.origin(name) != "-p" && name.substr(0, dot) != adapter.name;
+}
+
+}  // namespace
+
+std::string nearest(std::string_view name, const std::vector<std::string>& names) {
+  std::string best;
+  auto best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const auto& candidate : names) {
+    const auto candidate_distance = distance(name, candidate);
+    if (candidate_distance >= best_distance) continue;
+    best = candidate;
+    best_distance = candidate_distance;
+  }
+  return best;
+}
+
+std::vector<std::string> check_names(const Properties& properties, const AdapterInfo& adapter) {
+  const auto known = known_to(adapter);
+  std::vector<std::string> foreign;
+  std::vector<std::string> idle;
+  for (const auto& [name, value] : properties.all()) {
+    if (contains(known, name)) continue;
+    if (contains(without_effect(), name)) {
+      idle.push_back(name);
+      continue;
+    }
+    const auto near = nearest(name, known);
+    if (is_foreign(properties, name, adapter) && (near.empty() || distance(name, near) > 2)) {
+      foreign.push_back(name);
+      continue;
+    }
+    throw UsageError(fmt::format("{}: unknown property {}{}", properties.origin(name), name,
+                                 near.empty() ? fmt::format("; known to {}: {}", adapter.name, fmt::join(known, ", "))
+                                              : fmt::format("; did you mean {}?", near)));
+  }
+  std::vector<std::string> notes;
+  if (!foreign.empty()) notes.push_back(fmt::format("of other databases, ignored: {}", fmt::join(foreign, ", ")));
+  if (!idle.empty()) notes.push_back(fmt::format("without effect here: {}", fmt::join(idle, ", ")));
+  return notes;
+}
+
+}  // namespace edgejoule::driver

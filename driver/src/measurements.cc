@@ -1,0 +1,26 @@
+#include "measurements.h"
+
+namespace edgejoule::driver {
+
+void OperationMeasure::add(const OperationMeasure& other) {
+  for (std::size_t i = 0; i < status_kinds; ++i) returns[i] += other.returns[i];
+  service.add(other.service);
+  intended.add(other.intended);
+  failed.add(other.failed);
+}
+
+void Measurements::add(const Measurements& other) {
+  for (std::size_t i = 0; i < operation_kinds; ++i) operations[i].add(other.operations[i]);
+  payload_read_bytes += other.payload_read_bytes;
+  payload_write_bytes += other.payload_write_bytes;
+}
+
+std::uint64_t Measurements::calls_that_returned(Status status) const {
+  std::uint64_t calls = 0;
+  for (const auto operation : {Operation::read, Operation::update, Operation::insert, Operation::scan}) {
+    calls += of(operation).returns[static_cast<std::size_t>(status)];
+  }
+  return calls;
+}
+
+}  // namespace edgejoule::driver

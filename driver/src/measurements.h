@@ -1,0 +1,47 @@
+// What the clients count: per operation type statuses, service and intended latencies, payload.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "../adapters/adapter.h"
+#include "histogram.h"
+
+namespace edgejoule::driver {
+
+enum class Operation : std::uint8_t { read, update, insert, scan, read_modify_write, verify };
+inline constexpr std::size_t operation_kinds = 6;
+inline constexpr std::array<std::string_view, operation_kinds> operation_names{
+    "READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "VERIFY"};
+
+inline constexpr std::size_t status_kinds = 5;
+inline constexpr std::array<std::string_view, status_kinds> status_names{"OK", "NOT_FOUND", "BUSY", "ERROR",
+                                                                         "UNEXPECTED_STATE"};
+
+struct OperationMeasure {
+  std::array<std::uint64_t, status_kinds> returns{};
+  Histogram service;   // ns, of operations that returned OK
+  Histogram intended;  // ns since the operation was due, of the same
+  Histogram failed;    // ns, of all other operations
+
+  void add(const OperationMeasure& other);
+};
+
+struct Measurements {
+  std::array<OperationMeasure, operation_kinds> operations;
+  std::uint64_t payload_read_bytes = 0;
+  std::uint64_t payload_write_bytes = 0;
+
+  OperationMeasure& of(Operation operation) { return operations[static_cast<std::size_t>(operation)]; }
+  [[nodiscard]] const OperationMeasure& of(Operation operation) const {
+    return operations[static_cast<std::size_t>(operation)];
+  }
+
+  void add(const Measurements& other);
+
+  // Database calls that returned the status; what is made of several calls (READ-MODIFY-WRITE, VERIFY) is left out.
+  [[nodiscard]] std::uint64_t calls_that_returned(Status status) const;
+};
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,40 @@
+// Progress on standard error: a bar where it is a terminal, YCSB's status lines with -s.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "invocation.h"
+
+namespace edgejoule::driver {
+
+class Progress {
+ public:
+  explicit Progress(const Invocation& invocation);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // planned 0: the run ends by time, after seconds_max.
+  void show(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s);
+  void note(const std::string& phase);
+
+  // Removes the bar.
+  void clear();
+
+ private:
+  void draw_bar(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s);
+  void status_line(std::uint64_t done, double elapsed_s);
+  [[nodiscard]] double share(std::uint64_t done, double elapsed_s) const;
+
+  std::uint64_t planned_;
+  double seconds_max_;
+  bool bar_;
+  bool drawn_ = false;
+  double status_interval_s_;  // 0: no status lines
+  double next_status_s_;
+  double last_status_s_ = 0;
+  std::uint64_t last_status_done_ = 0;
+};
+
+}  // namespace edgejoule::driver

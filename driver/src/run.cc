@@ -1,0 +1,346 @@
+#include "run.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "client.h"
+#include "crew.h"
+#include "driver_share.h"
+#include "event_queue.h"
+#include "histogram_codec.h"
+#include "interruption.h"
+#include "progress.h"
+#include "run_failure.h"
+#include "system.h"
+#include "usage.h"
+#include "version.h"
+#include "ycsb_text.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr std::uint64_t look_around_ns = 50'000'000;  // how late an interruption may be seen
+
+std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
+
+double rate(std::uint64_t operations, std::uint64_t duration_ns) {
+  return duration_ns == 0 ? 0 : static_cast<double>(operations) * 1e9 / static_cast<double>(duration_ns);
+}
+
+Json or_null(std::int64_t number) { return number < 0 ? Json(nullptr) : Json(number); }
+
+template <typename Number>
+Json or_null(const std::optional<Number>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+Json to_json(const DatabaseEvent& event) {
+  static constexpr std::array kinds{"flush", "compaction", "checkpoint", "snapshot", "stall"};
+  return {{"kind", kinds[static_cast<std::size_t>(event.kind)]},
+          {"duration_ns", or_null(event.duration_ns)},
+          {"read_bytes", or_null(event.read_bytes)},
+          {"write_bytes", or_null(event.write_bytes)},
+          {"detail", event.detail}};
+}
+
+Json latency(std::string_view operation, std::string_view measure, const OperationMeasure& measured,
+             const Histogram& histogram) {
+  Json returns = Json::object();
+  for (std::size_t i = 0; i < status_kinds; ++i) {
+    if (measured.returns[i] > 0) returns[std::string(status_names[i])] = measured.returns[i];
+  }
+  return {{"operation", operation},
+          {"measure", measure},
+          {"count", histogram.count()},
+          {"returns", returns},
+          {"min_ns", histogram.min()},
+          {"mean_ns", histogram.mean()},
+          {"max_ns", histogram.max()},
+          {"p50_ns", histogram.percentile(50)},
+          {"p90_ns", histogram.percentile(90)},
+          {"p95_ns", histogram.percentile(95)},
+          {"p99_ns", histogram.percentile(99)},
+          {"p999_ns", histogram.percentile(99.9)},
+          {"hdr", encode(histogram)}};
+}
+
+Json latencies(const Measurements& measurements) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < operation_kinds; ++i) {
+    const auto& measured = measurements.operations[i];
+    if (measured.service.count() + measured.failed.count() == 0) continue;
+    list.push_back(latency(operation_names[i], "service", measured, measured.service));
+    if (measured.intended.count() > 0) {
+      list.push_back(latency(operation_names[i], "intended", measured, measured.intended));
+    }
+  }
+  return list;
+}
+
+// One execution of the command, step by step in the order of the schema.
+class Execution {
+ public:
+  Execution(const Invocation& invocation, EventLog& log)
+      : invocation_(invocation),
+        log_(log),
+        progress_(invocation),
+        shared_(invocation.workload, invocation.command, invocation.seed, invocation.threads,
+                invocation.workload.verify),
+        database_(invocation.adapter->make()) {}
+
+  void carry_out();
+
+ private:
+  void open();
+  void warm_up();
+  void drive();
+  void settle();
+  void calibrate();
+  void close();
+  void report();
+
+  void phase(std::string_view name, std::uint64_t monotonic_ns) {
+    log_.write("phase", monotonic_ns, {{"phase", name}});
+  }
+  void write_database_events();
+  void watch_interval(std::uint64_t end_ns);
+  void write_interval(std::uint64_t now_ns);
+  void check_interruption();
+  [[nodiscard]] std::uint64_t next_look_ns(std::uint64_t interval_end_ns) const;
+  [[nodiscard]] Usage usage() const { return usage_since(usage_begin_, usage_now(device_)); }
+
+  const Invocation& invocation_;
+  EventLog& log_;
+  Progress progress_;
+  EventQueue database_events_;
+  SharedWork shared_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Crew> crew_;
+  std::optional<std::string> device_;
+
+  Usage usage_begin_;
+  Usage settled_usage_;
+  std::uint64_t active_begin_ns_ = 0;
+  std::uint64_t active_end_ns_ = 0;
+  std::uint64_t interval_begin_ns_ = 0;
+  std::uint64_t interval_begin_done_ = 0;
+  std::uint64_t operations_ = 0;
+
+  std::unique_ptr<Measurements> measurements_;
+  std::uint64_t reads_before_write_ = 0;
+  Histogram cleanup_;
+  std::map<std::string, std::string> stats_;
+  std::optional<std::uint64_t> data_bytes_;
+  std::optional<DriverShare> share_;
+};
+
+void Execution::carry_out() {
+  open();
+  warm_up();
+  drive();
+  settle();
+  calibrate();
+  close();
+  report();
+}
+
+void Execution::check_interruption() {
+  if (interruption() == 0) return;
+  shared_.stop = true;
+  progress_.clear();
+  throw RunFailure(RunFailure::Kind::interrupted,
+                   interruption() == SIGINT ? "interrupted (SIGINT)" : "interrupted (SIGTERM)");
+}
+
+void Execution::open() {
+  progress_.note("opening");
+  const auto begin_ns = now_monotonic_ns();
+  const auto begin_realtime_ns = now_realtime_ns();
+  database_->open(invocation_.properties, invocation_.durability, invocation_.command == Command::load,
+                  [this](const DatabaseEvent& event) { database_events_.push(event); });
+  crew_ = std::make_unique<Crew>(shared_, *database_);
+  const auto path = database_->path();
+  if (!path.empty()) device_ = block_device(path);
+  log_.write(
+      "start", begin_ns,
+      {{"schema_version", 1},
+       {"realtime_ns", begin_realtime_ns},
+       {"driver_version", version},
+       {"command", invocation_.command == Command::load ? "load" : "run"},
+       {"database",
+        {{"name", invocation_.adapter->name},
+         {"version", database_->version()},
+         {"options", database_->options()},
+         {"path", path.empty() ? Json(nullptr) : Json(path)}}},
+       {"durability", {{"class", durability_name(invocation_.durability)}, {"how", database_->durability_how()}}},
+       {"workload", invocation_.workload.in_force},
+       {"threads", invocation_.threads},
+       {"target_ops_s", invocation_.target_ops_s > 0 ? Json(invocation_.target_ops_s) : Json(nullptr)},
+       {"seed", invocation_.seed},
+       {"clock", shared_.clock.name()}});
+  phase("open", begin_ns);
+  check_interruption();
+}
+
+void Execution::warm_up() {
+  if (invocation_.warmup_s <= 0) return;
+  progress_.note("warming up");
+  crew_->prepare(0, invocation_.target_ops_s);
+  const auto begin_ns = crew_->start();
+  phase("warmup", begin_ns);
+  const auto end_ns = begin_ns + nanoseconds(invocation_.warmup_s);
+  for (auto now_ns = begin_ns; now_ns < end_ns; now_ns = now_monotonic_ns()) {
+    if (crew_->wait(std::min(end_ns - now_ns, look_around_ns))) break;
+    check_interruption();
+  }
+  shared_.stop = true;
+  crew_->join();
+  if (!shared_.failure()) shared_.stop = false;
+  crew_->forget_measurements();
+}
+
+void Execution::drive() {
+  crew_->prepare(invocation_.workload.operations, invocation_.target_ops_s);
+  usage_begin_ = usage_now(device_);
+  active_begin_ns_ = interval_begin_ns_ = crew_->start();
+  phase("active", active_begin_ns_);
+  const auto limit_s = invocation_.workload.seconds_max;
+  const auto limit_ns = limit_s > 0 ? active_begin_ns_ + limit_s * 1'000'000'000U : ~std::uint64_t{0};
+  for (bool ended = false; !ended;) {
+    const auto interval_end_ns = interval_begin_ns_ + invocation_.interval_ms * 1'000'000U;
+    const auto now_ns = now_monotonic_ns();
+    const auto look_ns = std::min({interval_end_ns, limit_ns, now_ns + look_around_ns});
+    ended = crew_->wait(look_ns > now_ns ? look_ns - now_ns : 0);
+    check_interruption();
+    const auto later_ns = now_monotonic_ns();
+    if (later_ns >= limit_ns) shared_.stop = true;
+    if (!ended && later_ns >= interval_end_ns) write_interval(later_ns);
+  }
+  active_end_ns_ = crew_->join();
+  write_interval(active_end_ns_);
+  progress_.clear();
+  operations_ = crew_->done();
+  measurements_ = crew_->measurements();
+  log_.write("active_end", active_end_ns_,
+             {{"active_start_ns", active_begin_ns_}, {"operations", operations_}, {"usage", to_json(usage())}});
+}
+
+void Execution::write_database_events() {
+  for (const auto& event : database_events_.take()) log_.write("database", event.begin_monotonic_ns, to_json(event));
+}
+
+void Execution::write_interval(std::uint64_t now_ns) {
+  const auto done = crew_->done();
+  const auto duration_ns = now_ns - interval_begin_ns_;
+  const auto throughput = rate(done - interval_begin_done_, duration_ns);
+  const auto planned = invocation_.workload.operations;
+  log_.write("interval", now_ns,
+             {{"duration_ns", duration_ns},
+              {"operations", done - interval_begin_done_},
+              {"operations_total", done},
+              {"operations_planned", planned > 0 ? Json(planned) : Json(nullptr)},
+              {"throughput_ops_s", throughput},
+              {"usage", to_json(usage())}});
+  write_database_events();
+  progress_.show(invocation_.command == Command::load ? "load" : "run", done,
+                 static_cast<double>(now_ns - active_begin_ns_) / 1e9, throughput);
+  interval_begin_ns_ = now_ns;
+  interval_begin_done_ = done;
+}
+
+void Execution::settle() {
+  if (const auto failure = shared_.failure()) {
+    throw RunFailure(
+        failure->kind == Failure::Kind::database ? RunFailure::Kind::database : RunFailure::Kind::wrong_data,
+        failure->message);
+  }
+  progress_.note("settling");
+  phase("settle", active_end_ns_);
+  const auto settled = database_->settle(nanoseconds(invocation_.settle_timeout_s));
+  const auto settled_ns = now_monotonic_ns();
+  settled_usage_ = usage();
+  write_database_events();
+  log_.write("settled", settled_ns,
+             {{"complete", settled.complete}, {"how", settled.how}, {"usage", to_json(settled_usage_)}});
+  check_interruption();
+}
+
+void Execution::calibrate() {
+  if (!invocation_.driver_share || operations_ == 0) return;
+  progress_.note("measuring the driver's share");
+  phase("driver_share", now_monotonic_ns());
+  share_ = measure_driver_share(invocation_, operations_);
+}
+
+void Execution::close() {
+  progress_.note("closing");
+  phase("close", now_monotonic_ns());
+  const auto path = database_->path();
+  reads_before_write_ = crew_->reads_before_write();
+  stats_ = database_->stats();
+  if (!path.empty()) data_bytes_ = data_bytes(path);
+  cleanup_ = crew_->close_sessions();
+  const auto failure = database_->close();
+  write_database_events();
+  progress_.clear();
+  if (!failure.empty()) throw RunFailure(RunFailure::Kind::database, "closing: " + failure);
+}
+
+void Execution::report() {
+  const auto& measured = *measurements_;
+  const auto run_cpu_ns = settled_usage_.cpu_ns();
+  Json share = nullptr;
+  if (share_ && run_cpu_ns) {
+    const auto run_cpu_ns_per_op = static_cast<double>(*run_cpu_ns) / static_cast<double>(operations_);
+    const auto part = std::min(1.0, share_->driver_cpu_ns_per_op / std::max(run_cpu_ns_per_op, 1.0));
+    share = {{"operations", share_->operations},       {"driver_cpu_ns_per_op", share_->driver_cpu_ns_per_op},
+             {"run_cpu_ns_per_op", run_cpu_ns_per_op}, {"share", part},
+             {"bound", invocation_.driver_share_max},  {"exceeded", part > invocation_.driver_share_max}};
+    if (part > invocation_.driver_share_max && !invocation_.quiet) {
+      fmt::print(stderr,
+                 "edgejoule-driver: the driver's share of the CPU time is {:.0f} %, above the bound of {:.0f} %\n",
+                 part * 100, invocation_.driver_share_max * 100);
+    }
+  }
+  const auto checksum = stats_.find("checksum");
+  const bool has_checksum = invocation_.adapter->name == "noop" && checksum != stats_.end();
+  log_.write(
+      "end", now_monotonic_ns(),
+      {{"realtime_ns", now_realtime_ns()},
+       {"operations", operations_},
+       {"failures", measured.calls_that_returned(Status::busy) + measured.calls_that_returned(Status::error) +
+                        measured.calls_that_returned(Status::unexpected_state)},
+       {"not_found", measured.calls_that_returned(Status::not_found)},
+       {"verify_failures", measured.of(Operation::verify).returns[static_cast<std::size_t>(Status::unexpected_state)]},
+       {"throughput_ops_s", rate(operations_, active_end_ns_ - active_begin_ns_)},
+       {"payload_read_bytes", measured.payload_read_bytes},
+       {"payload_write_bytes", measured.payload_write_bytes},
+       {"read_before_write", reads_before_write_},
+       {"rss_peak_bytes", rss_peak_bytes()},
+       {"data_bytes", or_null(data_bytes_)},
+       {"checksum", has_checksum ? Json(checksum->second) : Json(nullptr)},
+       {"latencies", latencies(measured)},
+       {"driver_share", share}});
+  if (invocation_.json == "-") return;
+  auto text = ycsb_text(invocation_, measured, cleanup_, operations_, active_end_ns_ - active_begin_ns_);
+  if (has_checksum) text += fmt::format("[NOOP], Checksum, {}\n", checksum->second);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw RunFailure(RunFailure::Kind::io, "the report cannot be written to standard output");
+  }
+}
+
+}  // namespace
+
+void carry_out(const Invocation& invocation, EventLog& events) {
+  try {
+    Execution(invocation, events).carry_out();
+  } catch (const DatabaseError& error) {
+    throw RunFailure(RunFailure::Kind::database, error.what());
+  }
+}
+
+}  // namespace edgejoule::driver

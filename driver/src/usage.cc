@@ -1,0 +1,105 @@
+#include "usage.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace edgejoule::driver {
+namespace {
+
+using Number = std::optional<std::uint64_t>;
+
+std::uint64_t nanoseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1000U;
+}
+
+// The number that follows the label in a file of "label number" lines.
+Number labelled(const char* file, const std::string& label) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string word;
+    std::uint64_t number = 0;
+    if (words >> word && word == label && words >> number) return number;
+  }
+  return std::nullopt;
+}
+
+Number resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  std::uint64_t total_pages = 0;
+  std::uint64_t resident_pages = 0;
+  if (!(in >> total_pages >> resident_pages)) return std::nullopt;
+  return resident_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Sectors are 512 bytes in this file, whatever the device's own are (Documentation/block/stat.rst).
+void read_device(Usage& usage, const std::string& device) {
+  constexpr std::uint64_t sector_bytes = 512;
+  std::ifstream in(fmt::format("/sys/class/block/{}/stat", device));
+  std::uint64_t reads = 0, reads_merged = 0, sectors_read = 0, read_ms = 0, writes = 0, writes_merged = 0;
+  std::uint64_t sectors_written = 0;
+  if (!(in >> reads >> reads_merged >> sectors_read >> read_ms >> writes >> writes_merged >> sectors_written)) return;
+  usage.device_read_bytes = sectors_read * sector_bytes;
+  usage.device_write_bytes = sectors_written * sector_bytes;
+}
+
+Number difference(const Number& begin, const Number& now) {
+  if (!begin || !now || *now < *begin) return std::nullopt;
+  return *now - *begin;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> Usage::cpu_ns() const {
+  if (!cpu_user_ns || !cpu_system_ns) return std::nullopt;
+  return *cpu_user_ns + *cpu_system_ns;
+}
+
+Usage usage_now(const std::optional<std::string>& device) {
+  Usage usage;
+  rusage self{};
+  if (getrusage(RUSAGE_SELF, &self) == 0) {
+    usage.cpu_user_ns = nanoseconds(self.ru_utime);
+    usage.cpu_system_ns = nanoseconds(self.ru_stime);
+    usage.context_switches = static_cast<std::uint64_t>(self.ru_nvcsw + self.ru_nivcsw);
+  }
+  usage.rss_bytes = resident_bytes();
+  usage.process_read_bytes = labelled("/proc/self/io", "read_bytes:");
+  usage.process_write_bytes = labelled("/proc/self/io", "write_bytes:");
+  usage.device = device;
+  if (device) read_device(usage, *device);
+  return usage;
+}
+
+Usage usage_since(const Usage& begin, const Usage& now) {
+  Usage usage = now;
+  usage.cpu_user_ns = difference(begin.cpu_user_ns, now.cpu_user_ns);
+  usage.cpu_system_ns = difference(begin.cpu_system_ns, now.cpu_system_ns);
+  usage.process_read_bytes = difference(begin.process_read_bytes, now.process_read_bytes);
+  usage.process_write_bytes = difference(begin.process_write_bytes, now.process_write_bytes);
+  usage.device_read_bytes = difference(begin.device_read_bytes, now.device_read_bytes);
+  usage.device_write_bytes = difference(begin.device_write_bytes, now.device_write_bytes);
+  usage.context_switches = difference(begin.context_switches, now.context_switches);
+  return usage;
+}
+
+std::uint64_t rss_peak_bytes() {
+  constexpr std::uint64_t kibibyte = 1024;
+  if (const auto peak = labelled("/proc/self/status", "VmHWM:")) return *peak * kibibyte;
+  rusage self{};
+  getrusage(RUSAGE_SELF, &self);
+  return static_cast<std::uint64_t>(self.ru_maxrss) * kibibyte;
+}
+
+std::uint64_t process_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace edgejoule::driver

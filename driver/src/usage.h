@@ -1,0 +1,38 @@
+// Resources the process and the device under the data have used.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace edgejoule::driver {
+
+// What cannot be read is missing, never zero.
+struct Usage {
+  std::optional<std::uint64_t> cpu_user_ns;
+  std::optional<std::uint64_t> cpu_system_ns;
+  std::optional<std::uint64_t> rss_bytes;  // now
+  std::optional<std::uint64_t> process_read_bytes;
+  std::optional<std::uint64_t> process_write_bytes;
+  std::optional<std::string> device;
+  std::optional<std::uint64_t> device_read_bytes;
+  std::optional<std::uint64_t> device_write_bytes;
+  std::optional<std::uint64_t> context_switches;
+
+  // Of user and system together.
+  [[nodiscard]] std::optional<std::uint64_t> cpu_ns() const;
+};
+
+// Since the process (the device: the machine) started. device: kernel name or nothing.
+[[nodiscard]] Usage usage_now(const std::optional<std::string>& device);
+
+// `now` less `begin`; RSS stays that of now.
+[[nodiscard]] Usage usage_since(const Usage& begin, const Usage& now);
+
+// VmHWM, or what getrusage says where /proc is absent.
+[[nodiscard]] std::uint64_t rss_peak_bytes();
+
+// CPU time of the process at the finest resolution the system has.
+[[nodiscard]] std::uint64_t process_cpu_ns();
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,10 @@
+// The driver's version, from the project's.
+#pragma once
+
+#include <string_view>
+
+namespace edgejoule::driver {
+
+inline constexpr std::string_view version = EDGEJOULE_VERSION;
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,79 @@
+#include "zipfian.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hash.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr std::uint64_t scrambled_items = 10'000'000'001U;
+constexpr double scrambled_zeta = 26.46902820178302;  // YCSB 0.17.0's constant, taken as it is
+constexpr std::uint64_t summed_one_by_one = 10'000;
+
+double summed(std::uint64_t from, std::uint64_t to, double theta) {
+  double sum = 0;
+  for (std::uint64_t i = from + 1; i <= to; ++i) sum += 1 / std::pow(static_cast<double>(i), theta);
+  return sum;
+}
+
+// Euler-Maclaurin over first..last, both included; first must be large.
+double integrated(double first, double last, double theta) {
+  const auto slope = [theta](double x) { return -theta * std::pow(x, -theta - 1); };
+  const auto third = [theta](double x) { return -theta * (theta + 1) * (theta + 2) * std::pow(x, -theta - 3); };
+  const double area =
+      theta == 1 ? std::log(last / first) : (std::pow(last, 1 - theta) - std::pow(first, 1 - theta)) / (1 - theta);
+  return area + (std::pow(first, -theta) + std::pow(last, -theta)) / 2 + (slope(last) - slope(first)) / 12 -
+         (third(last) - third(first)) / 720;
+}
+
+}  // namespace
+
+double zeta(std::uint64_t from, std::uint64_t to, double theta) {
+  if (to <= from) return 0;
+  const auto one_by_one = std::min(to, std::max(from, summed_one_by_one));
+  const double head = summed(from, one_by_one, theta);
+  if (to - one_by_one <= summed_one_by_one) return head + summed(one_by_one, to, theta);
+  return head + integrated(static_cast<double>(one_by_one + 1), static_cast<double>(to), theta);
+}
+
+Zipfian::Zipfian(std::uint64_t items, double theta) : Zipfian(items, theta, zeta(0, items, theta)) {}
+
+Zipfian::Zipfian(std::uint64_t items, double theta, double zeta_of_items)
+    : items_(items),
+      counted_(items),
+      theta_(theta),
+      alpha_(1 / (1 - theta)),
+      zeta_(zeta_of_items),
+      zeta_of_two_(zeta(0, 2, theta)),
+      rank_one_below_(1 + std::pow(0.5, theta)),
+      eta_(eta()) {}
+
+double Zipfian::eta() const {
+  return (1 - std::pow(2 / static_cast<double>(items_), 1 - theta_)) / (1 - zeta_of_two_ / zeta_);
+}
+
+void Zipfian::grow(std::uint64_t items) {
+  zeta_ += zeta(counted_, items, theta_);
+  counted_ = items;
+  eta_ = eta();
+}
+
+std::uint64_t Zipfian::draw(Random& random, std::uint64_t items) const {
+  const double u = random.uniform();
+  const double uz = u * zeta_;
+  if (uz < 1) return 0;
+  if (uz < rank_one_below_) return 1;
+  return static_cast<std::uint64_t>(static_cast<double>(items) * std::pow(eta_ * u - eta_ + 1, alpha_));
+}
+
+ScrambledZipfian::ScrambledZipfian(std::uint64_t first, std::uint64_t last)
+    : ScrambledZipfian(first, last, Zipfian(scrambled_items, zipfian_theta, scrambled_zeta)) {}
+
+ScrambledZipfian::ScrambledZipfian(std::uint64_t first, std::uint64_t last, const Zipfian& ranks)
+    : first_(first), count_(last - first + 1), ranks_(ranks) {}
+
+std::uint64_t ScrambledZipfian::next(Random& random) const { return first_ + fnv_hash(ranks_.next(random)) % count_; }
+
+}  // namespace edgejoule::driver
