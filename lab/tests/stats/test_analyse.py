@@ -184,7 +184,7 @@ def test_cells_confounded_with_blocks_are_refused() -> None:
     rng = random.Random(2)
     table: Table = {
         "y": [rng.gauss(5, 1) for _ in range(8)],
-        "f": ["a"] * 4 + ["b"] * 4,
+        "f": [*"aaaabbbb"],
         "block": [1, 1, 2, 2, 3, 3, 4, 4],
     }
     with pytest.raises(DataError, match="confounded"):
