@@ -5,6 +5,28 @@
 #include <cstring>
 
 namespace edgejoule::driver {
+namespace {
+
+int last_error_of(sqlite3_file* file) {
+  int error = 0;
+  if (file == nullptr || file->pMethods == nullptr) return error;
+  const int code = file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
+  return code == SQLITE_OK ? error : 0;
+}
+
+// sqlite3_system_errno alone misses failed writes: only the file that failed remembers them.
+int system_error_of(sqlite3* handle) {
+  int error = sqlite3_system_errno(handle);
+  for (const int which : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
+    sqlite3_file* file = nullptr;
+    if (error == 0 && sqlite3_file_control(handle, "main", which, static_cast<void*>(&file)) == SQLITE_OK) {
+      error = last_error_of(file);
+    }
+  }
+  return error;
+}
+
+}  // namespace
 
 SqliteConnection::SqliteConnection(const SqliteSettings& settings, bool create) : file_(settings.file) {
   sqlite3* handle = nullptr;
@@ -48,7 +70,7 @@ std::string SqliteConnection::value_of(const std::string& sql) const {
 std::string SqliteConnection::error(int code) const {
   std::string text = fmt::format("SQLite: {}: {} (extended code {})", file_, sqlite3_errmsg(handle()), code);
   const bool system_failed = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
-  const int system_error = system_failed ? sqlite3_system_errno(handle()) : 0;
+  const int system_error = system_failed ? system_error_of(handle()) : 0;
   if (system_error != 0) text += fmt::format(": {}", std::strerror(system_error));
   return text;
 }

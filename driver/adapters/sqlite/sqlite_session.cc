@@ -99,7 +99,10 @@ sqlite3_stmt* SqliteSession::scan_statement(FieldNames names) {
 sqlite3_stmt* SqliteSession::update_statement(Fields fields) {
   return cached(updates_, fields, [this, fields] {
     std::string changes;
-    for (const Field& field : fields) changes += (changes.empty() ? "" : ",") + sql_name(field.name) + "=?";
+    for (const Field& field : fields) {
+      if (!changes.empty()) changes += ',';
+      changes += fmt::format("{}=?", sql_name(field.name));
+    }
     return connection_.prepare(fmt::format("UPDATE {} SET {} WHERE YCSB_KEY=?", sql_name(settings_.table), changes));
   });
 }

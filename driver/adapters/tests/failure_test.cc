@@ -1,0 +1,191 @@
+// A database that fails says so in words, and nothing crashes.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <fstream>
+
+#include "open_database.h"
+
+#ifdef EDGEJOULE_LEVELDB
+#include <leveldb/db.h>
+#endif
+#ifdef EDGEJOULE_ROCKSDB
+#include <rocksdb/db.h>
+#endif
+#ifdef EDGEJOULE_SQLITE
+#include <sqlite3.h>
+#endif
+
+namespace edgejoule::driver {
+namespace {
+
+// No file may grow beyond `bytes` while this lives: as a full disk, but only for this process.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : former_handler_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &former_);
+    const rlimit limited{bytes, former_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limited);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &former_);
+    signal(SIGXFSZ, former_handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  sighandler_t former_handler_;
+  rlimit former_{};
+};
+
+class Failure : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Adapters, Failure, testing::ValuesIn(keeping_adapters()),
+                         [](const auto& adapter) { return adapter.param; });
+
+std::string open_error(TestDatabase& database) {
+  try {
+    database.open();
+  } catch (const DatabaseError& error) {
+    return error.what();
+  }
+  return "it opened";
+}
+
+TEST_P(Failure, a_file_that_cannot_grow_is_an_error_in_the_database_s_words) {
+  TestDatabase database(GetParam());
+  database.open();
+  Status status = Status::ok;
+  std::string error;
+  {
+    const FileSizeLimit limit(256 * 1024);
+    const auto session = database->session();
+    for (int number = 0; status == Status::ok && number < 5000; ++number) {
+      const std::string key = test_key(number);
+      status = session->insert(key, TestRow(key, 0, 100).fields());
+      error = session->error();
+    }
+  }
+  EXPECT_EQ(status, Status::error);
+  EXPECT_NE(error.find("File too large"), std::string::npos) << error;
+  EXPECT_NE(error.find("user0"), std::string::npos) << error;
+}
+
+TEST_P(Failure, a_flush_that_cannot_write_is_not_called_settled) {
+  TestDatabase database(GetParam());
+  database.open();
+  {
+    const auto session = database->session();
+    for (int number = 0; number < 500; ++number) {
+      const std::string key = test_key(number);
+      ASSERT_EQ(session->insert(key, TestRow(key, 0, 100).fields()), Status::ok) << session->error();
+    }
+  }
+  const FileSizeLimit limit(64 * 1024);
+  const Settled settled = database->settle(5'000'000'000);
+  EXPECT_FALSE(settled.complete) << settled.how;
+  EXPECT_FALSE(settled.how.empty());
+}
+
+void damage_row(const std::string& adapter, const std::string& path, const std::string& key) {
+#ifdef EDGEJOULE_LEVELDB
+  if (adapter == "leveldb") {
+    leveldb::DB* opened = nullptr;
+    ASSERT_TRUE(leveldb::DB::Open({}, path, &opened).ok());
+    const std::unique_ptr<leveldb::DB> db(opened);
+    ASSERT_TRUE(db->Put({}, key, "no row").ok());
+  }
+#endif
+#ifdef EDGEJOULE_ROCKSDB
+  if (adapter == "rocksdb") {
+    rocksdb::DB* opened = nullptr;
+    ASSERT_TRUE(rocksdb::DB::Open({}, path, &opened).ok());
+    const std::unique_ptr<rocksdb::DB> db(opened);
+    ASSERT_TRUE(db->Put({}, key, "no row").ok());
+  }
+#endif
+#ifdef EDGEJOULE_SQLITE
+  if (adapter == "sqlite") {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+    const std::string sql = "UPDATE usertable SET field3=NULL WHERE YCSB_KEY='" + key + "'";
+    ASSERT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(db);
+  }
+#endif
+}
+
+TEST_P(Failure, a_damaged_row_is_unexpected_and_named) {
+  TestDatabase database(GetParam());
+  database.open();
+  for (const char* key : {"user1", "user2", "user3"}) {
+    ASSERT_EQ(database->session()->insert(key, TestRow(key).fields()), Status::ok);
+  }
+  ASSERT_EQ(database.close(), "");
+  damage_row(GetParam(), database.path().string(), "user2");
+  database.open(false);
+  const auto session = database->session();
+  Row row;
+  EXPECT_EQ(session->read("user1", {}, row), Status::ok);
+  EXPECT_EQ(session->read("user2", {}, row), Status::unexpected_state);
+  EXPECT_NE(session->error().find("user2"), std::string::npos) << session->error();
+  std::vector<Row> rows;
+  EXPECT_EQ(session->scan("user1", 10, {}, rows), Status::unexpected_state);
+  EXPECT_NE(session->error().find("user2"), std::string::npos) << session->error();
+}
+
+TEST_P(Failure, files_of_something_else_are_left_alone) {
+  TestDatabase database(GetParam());
+  const auto foreign = GetParam() == "sqlite" ? database.path() : database.path() / "notes.txt";
+  if (GetParam() != "sqlite") std::filesystem::create_directory(database.path());
+  std::ofstream(foreign) << "these are the notes of somebody else, and no database at all\n" << std::string(8192, '.');
+  const auto bytes = std::filesystem::file_size(foreign);
+  const std::string error = open_error(database);
+  EXPECT_NE(error.find(database.path().string()), std::string::npos) << error;
+  EXPECT_NE(error.find("database"), std::string::npos) << error;
+  EXPECT_EQ(std::filesystem::file_size(foreign), bytes);
+}
+
+TEST_P(Failure, a_database_that_is_open_elsewhere_is_refused_or_shared) {
+  TestDatabase database(GetParam());
+  database.open();
+  const auto second = find_adapter(GetParam())->make();
+  Properties properties;
+  properties.set(GetParam() + ".path", database.path().string());
+  if (GetParam() == "sqlite") {
+    EXPECT_NO_THROW(second->open(properties, Durability::process, false, {}));
+  } else {
+    EXPECT_THROW(second->open(properties, Durability::process, false, {}), DatabaseError);
+  }
+}
+
+#if defined(EDGEJOULE_LEVELDB) && defined(EDGEJOULE_ROCKSDB)
+TEST(Failure, leveldb_and_rocksdb_do_not_open_each_other_s_databases) {
+  TestDatabase level("leveldb");
+  level.open();
+  TestDatabase rocks("rocksdb");
+  rocks.open();
+  const std::string level_path = level.path().string();
+  const std::string rocks_path = rocks.path().string();
+  ASSERT_EQ(level.close(), "");
+  ASSERT_EQ(rocks.close(), "");
+  Properties properties;
+  properties.set("leveldb.path", rocks_path);
+  properties.set("rocksdb.path", level_path);
+  EXPECT_THROW(find_adapter("leveldb")->make()->open(properties, Durability::process, true, {}), DatabaseError);
+  EXPECT_THROW(find_adapter("rocksdb")->make()->open(properties, Durability::process, true, {}), DatabaseError);
+}
+#endif
+
+#ifdef EDGEJOULE_ROCKSDB
+TEST(Failure, rocksdb_refuses_an_options_string_it_cannot_read) {
+  TestDatabase database("rocksdb");
+  database.set("options", "no_such_option=1");
+  EXPECT_THROW(database.open(), UsageError);
+}
+#endif
+
+}  // namespace
+}  // namespace edgejoule::driver

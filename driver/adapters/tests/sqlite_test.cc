@@ -1,0 +1,165 @@
+// What is SQLite's alone: busy, checkpoints as by itself, settings by durability class.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "open_database.h"
+
+namespace edgejoule::driver {
+namespace {
+
+class OwnConnection {
+ public:
+  explicit OwnConnection(const std::filesystem::path& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &db_), SQLITE_OK); }
+  ~OwnConnection() { sqlite3_close(db_); }
+  OwnConnection(const OwnConnection&) = delete;
+  OwnConnection& operator=(const OwnConnection&) = delete;
+
+  void execute(const std::string& sql) {
+    EXPECT_EQ(sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db_);
+  }
+
+ private:
+  sqlite3* db_ = nullptr;
+};
+
+TEST(Sqlite, says_busy_when_another_writer_holds_the_lock) {
+  TestDatabase database("sqlite");
+  database.set("busy_timeout_ms", "0");
+  database.open();
+  const auto session = database->session();
+  ASSERT_EQ(session->insert("user1", TestRow("user1").fields()), Status::ok) << session->error();
+  OwnConnection other(database.path());
+  other.execute("BEGIN IMMEDIATE");
+  EXPECT_EQ(session->update("user1", TestRow("user1", 1).fields()), Status::busy);
+  EXPECT_NE(session->error().find("locked"), std::string::npos) << session->error();
+  const std::vector<Record> records = {{"user2", TestRow("user2").fields()}};
+  EXPECT_EQ(session->insert_batch(records), Status::busy);
+  other.execute("COMMIT");
+  EXPECT_EQ(session->update("user1", TestRow("user1", 1).fields()), Status::ok) << session->error();
+}
+
+TEST(Sqlite, does_not_settle_under_a_reader) {
+  TestDatabase database("sqlite");
+  database.set("busy_timeout_ms", "0");
+  database.open();
+  ASSERT_EQ(database->session()->insert("user1", TestRow("user1").fields()), Status::ok);
+  OwnConnection reader(database.path());
+  reader.execute("BEGIN; SELECT count(*) FROM usertable");
+  ASSERT_EQ(database->session()->insert("user2", TestRow("user2").fields()), Status::ok);
+  EXPECT_FALSE(database->settle(20'000'000).complete);
+  reader.execute("COMMIT");
+  EXPECT_TRUE(database->settle(20'000'000).complete);
+}
+
+TEST(Sqlite, an_insert_of_a_key_that_exists_is_an_error) {
+  TestDatabase database("sqlite");
+  database.open();
+  const auto session = database->session();
+  ASSERT_EQ(session->insert("user1", TestRow("user1").fields()), Status::ok);
+  EXPECT_EQ(session->insert("user1", TestRow("user1", 1).fields()), Status::error);
+  EXPECT_NE(session->error().find("user1"), std::string::npos) << session->error();
+}
+
+TEST(Sqlite, a_batch_that_fails_leaves_nothing_behind) {
+  TestDatabase database("sqlite");
+  database.open();
+  const auto session = database->session();
+  const TestRow row("user1");
+  const std::vector<Record> records = {{"user1", row.fields()}, {"user2", row.fields()}, {"user1", row.fields()}};
+  EXPECT_EQ(session->insert_batch(records), Status::error);
+  EXPECT_NE(session->error().find("UNIQUE"), std::string::npos) << session->error();
+  Row found;
+  EXPECT_EQ(session->read("user2", {}, found), Status::not_found);
+}
+
+// The same commits on a connection that SQLite checkpoints by itself leave files of the same size.
+TEST(Sqlite, checkpoints_where_sqlite_would_by_itself) {
+  TestDatabase watched("sqlite");
+  TestDatabase by_itself("sqlite");
+  watched.open();
+  by_itself.open();
+  ASSERT_EQ(watched.close(), "");
+  ASSERT_EQ(by_itself.close(), "");
+  watched.open(false);
+  OwnConnection plain(by_itself.path());
+  plain.execute("PRAGMA synchronous=NORMAL");
+  const auto session = watched->session();
+  int checkpoints = 0;
+  for (int number = 0; number < 2500; ++number) {
+    const std::string key = test_key(number);
+    const TestRow row(key, 0, 100);
+    ASSERT_EQ(session->insert(key, row.fields()), Status::ok);
+    std::string values = "'" + key + "'";
+    for (const Field& field : row.fields()) {
+      values += ",'";
+      for (const char letter : field.value) values += letter == '\'' ? std::string("''") : std::string(1, letter);
+      values += "'";
+    }
+    plain.execute("INSERT INTO usertable VALUES (" + values + ")");
+    checkpoints += static_cast<int>(watched.events().take().size());
+    const auto size = [](const std::filesystem::path& path) { return std::filesystem::file_size(path); };
+    ASSERT_EQ(size(watched.path()), size(by_itself.path())) << number;
+    ASSERT_EQ(size(watched.path().string() + "-wal"), size(by_itself.path().string() + "-wal")) << number;
+  }
+  EXPECT_GT(checkpoints, 2);
+}
+
+TEST(Sqlite, maps_each_durability_class_to_its_own_settings) {
+  const std::map<Durability, std::string> synchronous = {
+      {Durability::none, "0"}, {Durability::process, "1"}, {Durability::power, "2"}};
+  for (const auto& [durability, level] : synchronous) {
+    TestDatabase database("sqlite");
+    database.open(true, durability);
+    EXPECT_EQ(database->options()["synchronous"], level);
+    EXPECT_EQ(database->options()["journal_mode"], "wal");
+    EXPECT_EQ(database->durability_how().find("does not hold"), std::string::npos) << database->durability_how();
+  }
+}
+
+TEST(Sqlite, says_when_an_explicit_setting_breaks_the_class_s_promise) {
+  TestDatabase database("sqlite");
+  database.set("synchronous", "off");
+  database.open(true, Durability::power);
+  EXPECT_EQ(database->options()["synchronous"], "0");
+  EXPECT_NE(database->durability_how().find("does not hold"), std::string::npos) << database->durability_how();
+}
+
+TEST(Sqlite, works_in_every_journal_mode_and_without_rowid) {
+  for (const char* mode : {"wal", "delete", "truncate", "persist", "memory", "off"}) {
+    TestDatabase database("sqlite");
+    database.set("journal_mode", mode);
+    database.set("without_rowid", "true");
+    database.open();
+    ASSERT_EQ(database->session()->insert("user1", TestRow("user1").fields()), Status::ok) << mode;
+    const Settled settled = database->settle(1'000'000'000);
+    EXPECT_TRUE(settled.complete) << mode << ": " << settled.how;
+    EXPECT_EQ(database->options()["journal_mode"], mode);
+    Row row;
+    EXPECT_EQ(database->session()->read("user1", {}, row), Status::ok) << mode;
+  }
+}
+
+TEST(Sqlite, refuses_another_page_size_than_the_database_has) {
+  TestDatabase database("sqlite");
+  database.open();
+  ASSERT_EQ(database.close(), "");
+  database.set("page_size_bytes", "8192");
+  EXPECT_THROW(database.open(false), DatabaseError);
+}
+
+TEST(Sqlite, refuses_a_page_size_that_sqlite_ignores) {
+  TestDatabase database("sqlite");
+  database.set("page_size_bytes", "5000");
+  EXPECT_THROW(database.open(), DatabaseError);
+}
+
+TEST(Sqlite, keeps_its_file_in_a_directory_that_is_there) {
+  TestDatabase database("sqlite");
+  std::filesystem::create_directory(database.path());
+  database.open();
+  EXPECT_TRUE(std::filesystem::exists(database.path() / "usertable.sqlite"));
+  EXPECT_EQ(database->path(), database.path().string());
+}
+
+}  // namespace
+}  // namespace edgejoule::driver
