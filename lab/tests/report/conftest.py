@@ -45,7 +45,8 @@ ENVIRONMENT = {
     "system": {"operating_system": "Debian GNU/Linux 12", "kernel": "6.1.0", "load_average_1min": 0.12},
     "frequency": {"governor": None, "khz_now": None, "khz_max": None},
     "temperature_c": None,
-    "storage": {"path": "/data", "device": "/dev/vda1", "file_system": "ext4", "free_bytes": 50_000_000_000, "model": None},
+    "storage": {"path": "/data",
+        "device": "/dev/vda1", "file_system": "ext4", "free_bytes": 50_000_000_000, "model": None},
     "edgejoule": "0.1.0",
     "python": "3.11.7",
 }  # fmt: skip
@@ -58,7 +59,11 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Design:
-    """What a synthetic experiment looks like. failed: run index -> cause. missing: (response, run index) -> reason."""
+    """What a synthetic experiment looks like.
+
+    failed: run index -> cause. missing: (response, run index) -> reason. shift: response -> added to every value.
+    methods: run index -> method, where it is not the others'.
+    """
 
     databases: tuple[str, ...] = ("sqlite", "leveldb", "rocksdb")
     workloads: tuple[str, ...] = ("read", "moderate", "write")
@@ -70,6 +75,8 @@ class Design:
     failed: Mapping[int, str] = field(default_factory=dict)
     missing: Mapping[tuple[str, int], str] = field(default_factory=dict)
     planned_only: frozenset[int] = frozenset()
+    shift: Mapping[str, float] = field(default_factory=dict)
+    methods: Mapping[int, str] = field(default_factory=dict)
     question: str = "Which embedded database costs the fewest joules per operation?"
     seed: int = 7
 
@@ -146,10 +153,11 @@ def _run(
     start_ns = (10 + planned.index * 20) * 10**9 + 123
     active_end, settled_end = (int(start_ns + s * 1e9) for s in (active_s, active_s + settle_s))
     trace = _trace(start_ns, active_s, settle_s, design.method, rng)
+    method = design.methods.get(planned.index, design.method)
     watts = float(np.nanmean(trace.value))
     energy_j, active_j = watts * (active_s + settle_s), watts * active_s
     cpu_us = 1e6 / rate * 0.96
-    joule = lambda v: (v, design.method, abs(v) * 0.5 if design.method == "modelled" else abs(v) * 0.01)  # noqa: E731
+    joule = lambda v: (v, method, abs(v) * 0.5 if design.method == "modelled" else abs(v) * 0.01)  # noqa: E731
     timed = lambda v: (v, "timed", None)  # noqa: E731
     values = {
         "energy_per_op_uj": joule(energy_j / OPERATIONS * 1e6), "energy_j": joule(energy_j),
@@ -163,7 +171,7 @@ def _run(
     responses = tuple(
         ResponseValue(name, None, RESPONSES[name].unit, method, None, design.missing[name, planned.index])
         if (name, planned.index) in design.missing
-        else ResponseValue(name, value, RESPONSES[name].unit, method, uncertainty)
+        else ResponseValue(name, value + design.shift.get(name, 0), RESPONSES[name].unit, method, uncertainty)
         for name, (value, method, uncertainty) in values.items()
     )
     run = Run(

@@ -71,7 +71,7 @@ def caveats(progress: Progress, responses: Sequence[ResponseFinding], replicatio
         missing = sum(len(c.missing) for c in r.cells)
         if missing:
             found.append(
-                f"{r.title[0].upper()}{r.title[1:]}: {count(missing, 'value')} missing, with reasons in the table of runs."
+                f"{r.title[0].upper()}{r.title[1:]}: {count(missing, 'value')} missing; the table of runs says why."
             )
     if replications == 1:
         found.append("One run per cell: there is no error term, so no uncertainty and no comparison.")
@@ -137,7 +137,7 @@ def _times(c: Contrast, r: ResponseFinding) -> str:
     tail = f" ({interval(c.ci, r.alpha)})" if c.ci else ""
     if r.better is Better.HIGHER:
         return f"{ratio(c.ratio)}× {c.other}{tail}"
-    return f"{c.other} needs {ratio(c.ratio)}×{tail}"
+    return f"{c.other} needs {ratio(c.ratio)}× as much{tail}"
 
 
 def _tied_words(k: Ranking, r: ResponseFinding) -> str:
@@ -147,7 +147,7 @@ def _tied_words(k: Ranking, r: ResponseFinding) -> str:
     if bound:
         texts.append(f"the model cannot tell it from {listed([_bare(c) for c in bound])}")
     if same:
-        texts.append(f"no difference shows from {listed([_with_ci(c, r) for c in same])}")
+        texts.append(f"no difference from {listed([_with_ci(c, r) for c in same])} shows")
     return " and ".join(texts)
 
 

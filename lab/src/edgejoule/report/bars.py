@@ -121,9 +121,9 @@ def _row(
 def without(cell: Cell) -> str:
     """Why a cell has no mean."""
     if cell.failed:
-        return f"failed: {cell.failed[0]}"[:44]
+        return f"failed: {cell.failed[0]}"[:40]
     if cell.missing:
-        return f"missing: {cell.missing[0]}"[:44]
+        return "missing, see the runs"
     return "not run yet"
 
 

@@ -148,7 +148,8 @@ def _trace_group(condition: str, found: list[PowerTrace]) -> TraceGroup:
 
 def _group_json(g: TraceGroup) -> dict[str, Any]:
     return {
-        "condition": g.condition, "range": g.time_range_s, "max": g.power_max_w, "traces": [t.to_json() for t in g.traces],
+        "condition": g.condition, "range": g.time_range_s, "max": g.power_max_w,
+        "traces": [t.to_json() for t in g.traces],
     }  # fmt: skip
 
 

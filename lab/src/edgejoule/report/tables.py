@@ -259,11 +259,16 @@ def _means(f: Findings, names: Sequence[str], caption: str) -> Table | None:
 
 def _mean_words(cell: Cell, r: ResponseFinding) -> str | Markup:
     if cell.mean is None:
-        words = "failed" if cell.failed else f"missing: {cell.missing[0]}" if cell.missing else "not run yet"
+        words = "failed" if cell.failed else missing_words(r, cell.missing[0]) if cell.missing else "not run yet"
         return HOLE.format(words)
     if r.name == "driver_share":
         return f"{100 * cell.mean:.1f} %"
     return unit_for_response(r).number(cell.mean)
+
+
+def missing_words(r: ResponseFinding, reason: str) -> str:
+    """A hole and its reason; the reason may name joules or watts, so the method stands beside."""
+    return f"missing ({r.method}): {reason}" if r.is_energy else f"missing: {reason}"
 
 
 def runs(f: Findings) -> Table:
@@ -278,7 +283,7 @@ def runs(f: Findings) -> Table:
         values: list[str | Markup] = []
         for r in responses:
             value, reason = run.values.get(r.name, (None, None))
-            hole = HOLE.format(f"missing: {reason}" if reason else "–")
+            hole = HOLE.format(missing_words(r, reason) if reason else "–")
             values.append(hole if value is None else units[r.name].number(value))
         words = (str(run.number), str(run.block), *(str(v) for v in run.levels.values()))
         rows.append((*words, *values, _status(run.status, run.cause, run.flags), _when(run.started_realtime_ns)))

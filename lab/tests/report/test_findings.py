@@ -1,0 +1,184 @@
+"""What findings say, and what they refuse to say."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from edgejoule.findings import Findings, ResponseFinding, find
+
+ENERGY = "energy_per_op_uj"
+
+
+def found(make_store, **fields) -> Findings:
+    with make_store(**fields) as store:
+        return find(store, store.find())
+
+
+def ranking(r: ResponseFinding | None, workload: str):
+    assert r is not None
+    return next(k for k in r.rankings if k.condition["workload"] == workload)
+
+
+def test_names_the_cheapest_with_the_true_ratio_inside_its_interval(make_store):
+    findings = found(make_store, method="counted", blocks=8)
+    write = ranking(findings.response("throughput_ops_s"), "write")
+    assert [c.levels["database"] for c in write.cells] == ["leveldb", "rocksdb", "sqlite"]
+    against = {c.other: c for c in write.contrasts}
+    assert against["rocksdb"].ci[0] < 44_000 / 31_000 < against["rocksdb"].ci[1]
+    assert against["sqlite"].ci[0] < 44_000 / 9_800 < against["sqlite"].ci[1]
+    assert write.decided
+    text = next(s.text for s in findings.verdict if s.lead == "write")
+    assert re.search(r"Least energy per operation: leveldb, \d+ µJ \(counted\)", text)
+    assert "Fastest: leveldb" in text
+
+
+def test_says_what_does_not_differ(make_store):
+    findings = found(make_store, method="counted")
+    moderate = ranking(findings.response("throughput_ops_s"), "moderate")
+    assert {moderate.cells[0].levels["database"], *(c.other for c in moderate.tied)} == {"leveldb", "rocksdb"}
+    text = next(s.text for s in findings.verdict if s.lead == "moderate")
+    assert f"no difference from {moderate.tied[0].other}" in text
+
+
+def test_modelled_energy_is_told_apart_only_beyond_the_models_resolution(make_store):
+    findings = found(make_store, method="modelled", min_ratio=1.77)
+    energy = findings.response(ENERGY)
+    read = ranking(energy, "read")
+    assert all(c.p is not None and c.p < 0.05 for c in read.contrasts), "statistics alone would tell them apart"
+    assert all(c.differs is False and c.model_bound for c in read.contrasts)
+    assert len({c.letters for c in read.cells}) == 1
+    assert [c.other for c in ranking(energy, "write").behind] == ["sqlite"]
+    assert findings.headline.startswith("The model cannot tell")
+
+
+def test_the_same_data_counted_are_told_apart(make_store):
+    findings = found(make_store, method="counted")
+    assert ranking(findings.response(ENERGY), "read").decided
+
+
+def test_a_model_without_stated_resolution_gets_no_letters(make_store):
+    findings = found(make_store, method="modelled", min_ratio=None)
+    energy = findings.response(ENERGY)
+    assert all(c.letters is None for c in energy.cells)
+    assert all(c.differs is None for k in energy.rankings for c in k.contrasts)
+    assert "No comparison is possible" in findings.headline
+
+
+def test_energy_of_several_methods_is_shown_but_not_compared(make_store):
+    findings = found(make_store, method="modelled", methods={0: "measured"})
+    energy = findings.response(ENERGY)
+    assert energy.method == "mixed methods"
+    assert all(p.analysis is None for p in energy.parts)
+    assert all(c.letters is None for c in energy.cells)
+    assert energy.cells[0].mean is None or energy.cells[0].ci is None
+
+
+def test_a_cell_whose_runs_all_failed_is_failed_and_the_rest_is_ranked(make_store):
+    with make_store() as store:
+        broken = {
+            r.run_index: "sqlite: disk I/O error"
+            for r in store.runs(store.find().id)
+            if r.levels == {"database": "sqlite", "workload": "write"}
+        }
+    findings = found(make_store, failed=broken)
+    write = ranking(findings.response("throughput_ops_s"), "write")
+    assert [c.levels["database"] for c in write.cells] == ["leveldb", "rocksdb"]
+    assert write.without_value[0].failed == ("sqlite: disk I/O error",) * 5
+    assert any("5 of 45 runs failed" in c for c in findings.caveats)
+
+
+def test_a_failed_run_leaves_an_unbalanced_design_that_is_still_analysed(make_store):
+    findings = found(make_store, failed={7: "stopped"})
+    assert sum(c.n for c in findings.response(ENERGY).cells) == 44
+    assert findings.response(ENERGY).parts[0].analysis is not None
+
+
+def test_a_missing_value_keeps_its_reason_and_is_never_zero(make_store):
+    findings = found(make_store, missing={(ENERGY, 4): "the meter fell silent"})
+    holes = [c for c in findings.response(ENERGY).cells if c.missing]
+    assert len(holes) == 1
+    assert holes[0].missing == ("the meter fell silent",)
+    assert holes[0].n == 4
+    assert holes[0].minimum > 0
+
+
+def test_one_replication_gives_means_without_interval_letters_or_winner(make_store):
+    findings = found(make_store, blocks=1)
+    energy = findings.response(ENERGY)
+    assert all(c.mean is not None and c.ci is None and c.letters is None for c in energy.cells)
+    assert all(c.differs is None for k in energy.rankings for c in k.contrasts)
+    assert "No comparison is possible" in findings.headline
+    assert any("One run per cell" in c for c in findings.caveats)
+
+
+def test_one_factor_has_one_condition(make_store):
+    findings = found(make_store, workloads=("write",), method="counted")
+    assert [dict(k.condition) for k in findings.response(ENERGY).rankings] == [{}]
+    assert findings.headline == "leveldb has the lowest energy per operation (counted)."
+
+
+def test_one_database_makes_the_first_varied_factor_the_subject(make_store):
+    findings = found(make_store, databases=("sqlite",), method="counted")
+    assert findings.subject == "workload"
+    assert "read has the lowest energy per operation" in findings.headline
+
+
+def test_three_factors_rank_within_every_combination_of_the_others(make_store):
+    findings = found(make_store, threads=(1, 4), blocks=3, method="counted")
+    energy = findings.response(ENERGY)
+    assert len(energy.rankings) == 6
+    assert dict(energy.rankings[1].condition) == {"workload": "read", "threads": 4}
+    sources = [row.source for row in energy.parts[0].analysis.anova.table]
+    assert "database:workload:threads" in sources
+
+
+def test_analysis_by_gives_one_anova_per_level(make_store):
+    analysis = 'responses = ["energy_per_op_uj"]\nby = "workload"'
+    energy = found(make_store, analysis=analysis, method="counted").response(ENERGY)
+    assert [dict(p.where) for p in energy.parts] == [{"workload": w} for w in ("read", "moderate", "write")]
+    assert all(p.analysis.factors == ("database",) for p in energy.parts)
+    assert all(len(p.analysis.pairs) == 3 for p in energy.parts)
+    assert ranking(energy, "write").decided
+
+
+def test_the_block_enters_the_analysis_of_randomised_blocks(make_store):
+    energy = found(make_store).response(ENERGY)
+    assert energy.parts[0].analysis.block == "block"
+
+
+def test_negative_values_move_the_analysis_to_the_raw_scale_and_say_so(make_store):
+    analysis = 'responses = ["energy_net_j"]'
+    net = found(make_store, analysis=analysis, shift={"energy_net_j": -6.0}, method="counted").response("energy_net_j")
+    assert net.scale == "raw"
+    assert "zero or negative" in net.notes[0]
+    assert any(c.mean < 0 for c in net.cells)
+    assert any(c.difference is not None and c.ratio is None for k in net.rankings for c in k.contrasts)
+
+
+def test_runs_not_done_yet_make_the_verdict_preliminary(make_store):
+    findings = found(make_store, planned_only=frozenset(range(27, 45)))
+    assert findings.progress.planned == 18
+    assert any(c.startswith("Preliminary") for c in findings.caveats)
+
+
+def test_an_experiment_without_any_finished_run_has_no_verdict(make_store):
+    findings = found(make_store, planned_only=frozenset(range(45)))
+    assert findings.responses == ()
+    assert "no verdict" in findings.headline
+
+
+def test_json_is_json_and_every_energy_has_unit_and_method(make_store):
+    data = json.loads(json.dumps(found(make_store, missing={(ENERGY, 0): "gone"}).to_json(), allow_nan=False))
+    energies = [r for r in data["responses"] + data["others"] if r["unit"] in ("J", "µJ", "W")]
+    assert len(energies) >= 5
+    assert {r["method"] for r in energies} == {"modelled"}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_fourfold_difference_shows_at_any_seed(make_store, seed):
+    analysis = 'responses = ["active_s"]\nby = "workload"'
+    findings = found(make_store, analysis=analysis, databases=("sqlite", "leveldb"), workloads=("write",), seed=seed)
+    assert findings.response("active_s").rankings[0].decided

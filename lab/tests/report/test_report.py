@@ -1,0 +1,169 @@
+"""The report as a file: self-contained, small, honest about every joule."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from edgejoule.findings import find
+from edgejoule.report import build
+from edgejoule.report.page import ASSETS
+
+UNIT = re.compile(r"(?<![\w/])(?:µJ|mJ|kJ|J|mW|kW|W)(?![\w/])")
+METHOD = re.compile(r"\b(?:measured|counted|modelled|mixed methods)\b")
+NAMED = re.compile(r"\b(?:energy|power)\b", re.IGNORECASE)
+BLOCKS = {
+    "p",
+    "li",
+    "dt",
+    "dd",
+    "td",
+    "th",
+    "caption",
+    "summary",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "figcaption",
+    "text",
+    "title",
+}
+LABELS = {"th", "caption", "summary", "figcaption"}
+VERBATIM = {"script", "style", "pre"}
+
+
+class Blocks(html.parser.HTMLParser):
+    """Collects (element, text) of every innermost block, and every attribute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[tuple[str, list[str]]] = []
+        self.found: list[tuple[str, str]] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.verbatim: str | None = None
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        self.verbatim = tag if tag in VERBATIM else self.verbatim
+        if tag in BLOCKS:
+            self.open.append((tag, []))
+
+    def handle_endtag(self, tag):
+        self.verbatim = None if tag == self.verbatim else self.verbatim
+        if self.open and self.open[-1][0] == tag:
+            name, words = self.open.pop()
+            self.found.append((name, "".join(words)))
+            if self.open:
+                self.open[-1][1].append("".join(words))
+
+    def handle_data(self, data):
+        if self.verbatim is None:
+            if self.open:
+                self.open[-1][1].append(data)
+            elif data.strip():
+                self.found.append(("text", data))
+
+
+def without_method(page: str) -> list[str]:
+    """Every text with a joule or a watt, or a label of an energy, that does not say where it comes from."""
+    blocks = Blocks()
+    blocks.feed(page)
+    bad = [
+        t for tag, t in blocks.found if (UNIT.search(t) or (tag in LABELS and NAMED.search(t))) and not METHOD.search(t)
+    ]
+    bad += [
+        v
+        for _, n, v in blocks.attributes
+        if n in ("aria-label", "data-label") and UNIT.search(v) and not METHOD.search(v)
+    ]
+    data = re.search(r'id="trace-data">(.*?)</script>', page, re.DOTALL)
+    traces = [t for g in json.loads(data[1]) for t in g["traces"]] if data else []
+    return bad + [f"trace of run {t['run']}" for t in traces if not METHOD.search(t.get("method", ""))]
+
+
+def page_of(make_store, assets: Path = ASSETS, **fields) -> str:
+    with make_store(**fields) as store:
+        experiment = store.find()
+        return build(store, experiment, find(store, experiment), assets=assets)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"failed": {7: "no space left"}, "missing": {("energy_per_op_uj", 4): "a step means more than 20 W"}},
+        {"threads": (1, 4), "blocks": 2},
+        {"blocks": 1},
+        {"planned_only": frozenset(range(45))},
+        {"databases": ("sqlite",), "workloads": ("read", "write")},
+        {"method": "counted"},
+        {"analysis": 'responses = ["energy_j", "power_mean_w"]\nscale = "raw"\nby = "workload"'},
+    ],
+)
+def test_no_joule_and_no_watt_stands_without_its_method(make_store, fields):
+    assert without_method(page_of(make_store, **fields)) == []
+
+
+@pytest.mark.parametrize(
+    "method", [" (modelled)", "µJ, modelled", "W, modelled", '"method":"modelled"', ", modelled</h3>"]
+)
+def test_the_walker_catches_a_page_that_drops_a_method(make_store, method):
+    page = page_of(make_store)
+    mutant = page.replace(method, method.replace("modelled", ""))
+    assert mutant != page
+    assert without_method(mutant)
+
+
+def test_the_terminal_says_the_method_beside_every_joule(make_store):
+    with make_store() as store:
+        lines = find(store, store.find()).terminal_lines
+    assert any(UNIT.search(line) for line in lines)
+    assert [line for line in lines if UNIT.search(line) and not METHOD.search(line)] == []
+
+
+def test_the_page_loads_nothing(make_store):
+    page = page_of(make_store)
+    blocks = Blocks()
+    blocks.feed(page)
+    assert [
+        a for a in blocks.attributes if a[1] in ("src", "srcset", "href", "action") and not a[2].startswith("#")
+    ] == []
+    assert not re.search(r"@import|url\(|\bfetch\(|XMLHttpRequest|WebSocket|importScripts|sendBeacon", page)
+
+
+@pytest.mark.parametrize("blocks", [5, 30])
+def test_a_report_stays_below_one_megabyte(make_store, blocks):
+    assert len(page_of(make_store, blocks=blocks).encode()) < 1_000_000
+
+
+def test_without_uplot_the_traces_are_pictures_and_the_page_says_so(make_store, tmp_path):
+    for name in ("report.css", "trace.js"):
+        (tmp_path / name).write_bytes((ASSETS / name).read_bytes())
+    page = page_of(make_store, assets=tmp_path)
+    assert "Static pictures: uPlot" in page
+    assert "<script" not in page
+    assert page.count('class="plot"') == 9
+
+
+def test_words_of_users_cannot_break_out_of_the_page(make_store):
+    page = page_of(
+        make_store, question="Is <script>alert(1)</script> & co. cheap?", failed={0: "</td><img src=x onerror=y>"}
+    )
+    assert "<script>alert" not in page
+    assert "<img" not in page
+
+
+def test_failed_and_missing_are_shown_with_their_causes(make_store):
+    page = page_of(make_store, failed={7: "rocksdb: no space left"}, missing={("energy_j", 2): "the meter fell silent"})
+    assert "failed: rocksdb: no space left" in page
+    assert "1 of 45 runs failed" in page
+
+
+def test_modelled_energy_is_not_regressed_on_time_and_says_why(make_store):
+    page = page_of(make_store)
+    assert "No regression of energy on time" in page
+    assert "R²" not in page
