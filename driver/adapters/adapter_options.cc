@@ -58,10 +58,11 @@ std::string choice_option(const Properties& properties, const std::string& key, 
 }
 
 std::uint64_t bounded_option(const Properties& properties, const std::string& key, std::uint64_t default_value,
-                             std::uint64_t max) {
+                             std::uint64_t min, std::uint64_t max) {
   const std::uint64_t value = properties.get_u64(key, default_value);
-  if (value > max) {
-    throw UsageError(fmt::format("{}: property {}={}: expected at most {}", properties.origin(key), key, value, max));
+  if (value < min || value > max) {
+    throw UsageError(
+        fmt::format("{}: property {}={}: expected {} to {}", properties.origin(key), key, value, min, max));
   }
   return value;
 }

@@ -22,9 +22,9 @@ void refuse_unknown_options(const Properties& properties, std::string_view adapt
 [[nodiscard]] std::string choice_option(const Properties& properties, const std::string& key,
                                         const std::string& default_value, std::span<const std::string_view> allowed);
 
-// Throws UsageError when the value exceeds `max`.
+// Throws UsageError when the value is not within min..max.
 [[nodiscard]] std::uint64_t bounded_option(const Properties& properties, const std::string& key,
-                                           std::uint64_t default_value, std::uint64_t max);
+                                           std::uint64_t default_value, std::uint64_t min, std::uint64_t max);
 
 // "field0", "field1", ... as the workload names them (properties fieldcount, fieldnameprefix).
 [[nodiscard]] std::vector<std::string> workload_field_names(const Properties& properties);

@@ -20,9 +20,14 @@
 namespace edgejoule::driver {
 namespace {
 
-// LevelDB clamps what it is given to these (db_impl.cc); what is beyond is refused, so that options() says the truth.
+// LevelDB clamps what it is given to these; what is outside is refused, so that options() says the truth.
+constexpr std::uint64_t write_buffer_bytes_min = 64ULL << 10U;
 constexpr std::uint64_t write_buffer_bytes_max = 1ULL << 30U;
+constexpr std::uint64_t file_bytes_min = 1ULL << 20U;
+constexpr std::uint64_t file_bytes_max = 1ULL << 30U;
+constexpr std::uint64_t block_bytes_min = 1ULL << 10U;
 constexpr std::uint64_t block_bytes_max = 4ULL << 20U;
+constexpr std::uint64_t open_files_min = 74;
 constexpr std::uint64_t open_files_max = 50000;
 constexpr std::uint64_t bloom_bits_max = 64;
 constexpr std::uint64_t library_cache_bytes = 8ULL << 20U;  // what LevelDB makes itself when it is given no cache
@@ -90,16 +95,17 @@ void LevelDb::take_options(const Properties& properties) {
   constexpr auto int_max = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
   static constexpr std::array<std::string_view, 2> compressions = {"snappy", "none"};
 
-  const auto size = [&properties](const char* key, std::uint64_t fallback, std::uint64_t max) {
-    return bounded_option(properties, key, fallback, max);
+  const auto size = [&properties](const char* key, std::uint64_t fallback, std::uint64_t min, std::uint64_t max) {
+    return bounded_option(properties, key, fallback, min, max);
   };
   path_ = required_option(properties, "leveldb.path", "DIRECTORY");
-  options_.write_buffer_size = size("leveldb.write_buffer_bytes", options_.write_buffer_size, write_buffer_bytes_max);
-  options_.block_size = size("leveldb.block_bytes", options_.block_size, block_bytes_max);
-  options_.max_file_size = size("leveldb.max_file_bytes", options_.max_file_size, write_buffer_bytes_max);
-  options_.max_open_files = static_cast<int>(size("leveldb.max_open_files", 1000, open_files_max));
-  cache_bytes_ = size("leveldb.block_cache_bytes", library_cache_bytes, int_max);
-  bloom_bits_ = static_cast<int>(size("leveldb.bloom_bits", 0, bloom_bits_max));
+  options_.write_buffer_size =
+      size("leveldb.write_buffer_bytes", options_.write_buffer_size, write_buffer_bytes_min, write_buffer_bytes_max);
+  options_.block_size = size("leveldb.block_bytes", options_.block_size, block_bytes_min, block_bytes_max);
+  options_.max_file_size = size("leveldb.max_file_bytes", options_.max_file_size, file_bytes_min, file_bytes_max);
+  options_.max_open_files = static_cast<int>(size("leveldb.max_open_files", 1000, open_files_min, open_files_max));
+  cache_bytes_ = size("leveldb.block_cache_bytes", library_cache_bytes, 0, int_max);
+  bloom_bits_ = static_cast<int>(size("leveldb.bloom_bits", 0, 0, bloom_bits_max));
   verify_checksums_ = properties.get_bool("leveldb.verify_checksums", false);
   const bool snappy = choice_option(properties, "leveldb.compression", "snappy", compressions) == "snappy";
   options_.compression = snappy ? leveldb::kSnappyCompression : leveldb::kNoCompression;
@@ -179,8 +185,12 @@ Status LevelDb::flush() {
 
 std::uint64_t LevelDb::log_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-    if (entry.path().extension() == ".log") bytes += entry.file_size();
+  try {
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      if (entry.path().extension() == ".log") bytes += entry.file_size();
+    }
+  } catch (const std::filesystem::filesystem_error& failure) {
+    throw DatabaseError(fmt::format("LevelDB: cannot look at its logs: {}", failure.what()));
   }
   return bytes;
 }

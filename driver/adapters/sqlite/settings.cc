@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> synchronous_levels = {"off", "normal",
 
 std::optional<std::uint64_t> optional_bytes(const Properties& properties, const std::string& key, std::uint64_t max) {
   if (!properties.has(key)) return std::nullopt;
-  return bounded_option(properties, key, 0, max);
+  return bounded_option(properties, key, 0, 0, max);
 }
 
 // The weakest level that keeps the class's promise under the journal mode. A rollback journal needs one more than a
@@ -103,8 +103,8 @@ SqliteSettings sqlite_settings(const Properties& properties, Durability durabili
   settings.mmap_bytes = optional_bytes(properties, "sqlite.mmap_bytes", bytes_max);
   settings.page_size_bytes = optional_bytes(properties, "sqlite.page_size_bytes", page_size_bytes_max);
   settings.wal_autocheckpoint_pages =
-      static_cast<int>(bounded_option(properties, "sqlite.wal_autocheckpoint_pages", 1000, int_max));
-  settings.busy_timeout_ms = static_cast<int>(bounded_option(properties, "sqlite.busy_timeout_ms", 5000, int_max));
+      static_cast<int>(bounded_option(properties, "sqlite.wal_autocheckpoint_pages", 1000, 0, int_max));
+  settings.busy_timeout_ms = static_cast<int>(bounded_option(properties, "sqlite.busy_timeout_ms", 5000, 0, int_max));
   settings.without_rowid = properties.get_bool("sqlite.without_rowid", false);
   settings.durability_how = describe(properties, settings, durability);
   return settings;

@@ -39,6 +39,11 @@ int bind_values(sqlite3_stmt* statement, Fields fields) {
   return index;
 }
 
+// The key of the row that ends the scanned values, whole or not; `start` when there is none.
+std::string_view last_key(const ScanBuffer& values, std::size_t columns, std::string_view start) {
+  return values.size() == 0 ? start : values[(values.size() - 1) / columns * columns];
+}
+
 std::uint64_t counter(sqlite3* connection, int which) {
   int current = 0;
   int highest = 0;
@@ -172,9 +177,7 @@ Status SqliteSession::scan(std::string_view start, std::uint64_t count, FieldNam
     whole = copy_columns(statement, 0, static_cast<int>(fields) + 1);
   }
   const int ended = sqlite3_reset(statement);
-  if (!whole)
-    return missing_field(values_.size() % (fields + 1) > 0 ? values_[values_.size() / (fields + 1) * (fields + 1)]
-                                                           : start);
+  if (!whole) return missing_field(last_key(values_, fields + 1, start));
   if (code != SQLITE_DONE) return failed(ended, "scan", start);
   rows.resize(values_.size() / (fields + 1));
   std::size_t next = 0;
