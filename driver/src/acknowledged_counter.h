@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 
@@ -26,7 +27,11 @@ class AcknowledgedCounter {
  private:
   void advance();
 
-  std::unique_ptr<std::atomic<bool>[]> done_;
+  struct Free {
+    void operator()(std::atomic<bool>* flags) const { std::free(flags); }
+  };
+
+  std::unique_ptr<std::atomic<bool>[], Free> done_;  // by number modulo window
   alignas(64) std::atomic<std::uint64_t> next_;
   alignas(64) std::atomic<std::uint64_t> acknowledged_;
   std::mutex advancing_;

@@ -19,7 +19,11 @@ void print_json() {
     for (const auto& option : adapter.options) {
       options.push_back({{"name", option.name}, {"meaning", option.meaning}, {"default", option.default_value}});
     }
-    list.push_back({{"name", adapter.name}, {"summary", adapter.summary}, {"built_in", true}, {"options", options}});
+    list.push_back({{"name", adapter.name},
+                    {"version", adapter.make()->version()},
+                    {"summary", adapter.summary},
+                    {"built_in", true},
+                    {"options", options}});
   }
   for (const auto& absent : left_out_adapters()) {
     list.push_back({{"name", absent.name}, {"built_in", false}, {"install", absent.install}});

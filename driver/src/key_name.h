@@ -1,23 +1,40 @@
 // YCSB's key names: "user", zeros up to the padding, and the number, hashed unless keys are inserted in order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
+
+#include "decimal.h"
+#include "hash.h"
 
 namespace edgejoule::driver {
 
 // Builds into a buffer of its own; a view lives until the next call. One per thread.
 class KeyName {
  public:
-  KeyName(bool hashed, std::uint64_t zero_padding);
+  KeyName(bool hashed, std::uint64_t zero_padding)
+      : hashed_(hashed),
+        padding_(zero_padding),
+        buffer_(prefix.size() + std::max<std::size_t>(zero_padding, decimal_digits_max), '0') {}
 
-  std::string_view of(std::uint64_t number);
+  std::string_view of(std::uint64_t number) {
+    if (hashed_) number = fnv_hash(number);
+    char* const end = buffer_.data() + buffer_.size();
+    write_twenty_digits(end - decimal_digits_max, number);
+    char* const begin = end - std::max(padding_, decimal_digits(number)) - prefix.size();
+    std::memcpy(begin, prefix.data(), prefix.size());
+    return {begin, static_cast<std::size_t>(end - begin)};
+  }
 
  private:
+  static constexpr std::string_view prefix = "user";
+
   bool hashed_;
-  std::uint64_t zero_padding_;
-  std::string buffer_;
+  std::size_t padding_;
+  std::string buffer_;  // digits at the end; the prefix goes where they begin
 };
 
 }  // namespace edgejoule::driver

@@ -1,0 +1,51 @@
+// Decimal digits of a number, eight at a time: key names are made of 19 of them, and are made for every operation.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace edgejoule::driver {
+
+inline constexpr std::size_t decimal_digits_max = 20;
+
+// How many digits the number has; 1 for 0.
+inline std::size_t decimal_digits(std::uint64_t number) {
+  static constexpr auto powers = [] {
+    std::array<std::uint64_t, decimal_digits_max> table{};
+    std::uint64_t power = 1;
+    for (auto& entry : table) {
+      entry = power;
+      power *= 10;
+    }
+    return table;
+  }();
+  const auto guess = static_cast<std::size_t>(std::bit_width(number | 1U)) * 1233 / 4096;  // log10(2) = 1233/4096
+  return guess + (guess == 0 || number >= powers[guess] ? 1 : 0);
+}
+
+// Writes eight digits with leading zeros; number < 10^8.
+inline void write_eight_digits(char* out, std::uint32_t number) {
+  static_assert(std::endian::native == std::endian::little);
+  // Two groups of four, then four of two, then eight of one, each in a lane of its own.
+  std::uint64_t lanes = number / 10'000U + (static_cast<std::uint64_t>(number % 10'000U) << 32U);
+  const std::uint64_t hundreds = (lanes * 10'486U >> 20U) & 0x0000'007F'0000'007FU;
+  lanes = hundreds + ((lanes - hundreds * 100U) << 16U);
+  const std::uint64_t tens = (lanes * 103U >> 10U) & 0x000F'000F'000F'000FU;
+  lanes = tens + ((lanes - tens * 10U) << 8U);
+  lanes += 0x3030'3030'3030'3030U;
+  std::memcpy(out, &lanes, sizeof lanes);
+}
+
+// Writes all 20 digits, with leading zeros.
+inline void write_twenty_digits(char* out, std::uint64_t number) {
+  constexpr std::uint64_t eight_digits = 100'000'000U;
+  const auto high = number / (eight_digits * eight_digits);
+  const auto low = number % (eight_digits * eight_digits);
+  for (std::size_t digit = 4, rest = high; digit-- > 0; rest /= 10) out[digit] = static_cast<char>('0' + rest % 10);
+  write_eight_digits(out + 4, static_cast<std::uint32_t>(low / eight_digits));
+  write_eight_digits(out + 12, static_cast<std::uint32_t>(low % eight_digits));
+}
+
+}  // namespace edgejoule::driver

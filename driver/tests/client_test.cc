@@ -1,0 +1,179 @@
+// Clients on noop and on databases that misbehave.
+#include "client.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "crew.h"
+
+namespace edgejoule::driver {
+namespace {
+
+using Pairs = std::map<std::string, std::string>;
+
+Workload workload(const Pairs& pairs, Command command = Command::run) {
+  Properties properties;
+  properties.set("recordcount", "1000");
+  properties.set("operationcount", "20000");
+  for (const auto& [key, value] : pairs) properties.set(key, value);
+  return workload_from(properties, command);
+}
+
+std::string checksum_of_run(const Workload& what, std::uint64_t seed, unsigned threads,
+                            Command command = Command::run) {
+  const auto database = find_adapter("noop")->make();
+  SharedWork shared(what, command, seed, threads, false);
+  Crew crew(shared, *database);
+  crew.prepare(what.operations, 0);
+  static_cast<void>(crew.start());
+  static_cast<void>(crew.join());
+  EXPECT_EQ(crew.done(), what.operations);
+  return database->stats().at("checksum");
+}
+
+TEST(Client, the_same_seed_gives_the_same_operations) {
+  const auto mixed = workload({{"requestdistribution", "latest"},
+                               {"readproportion", "0.5"},
+                               {"insertproportion", "0.2"},
+                               {"scanproportion", "0.1"},
+                               {"readmodifywriteproportion", "0.1"},
+                               {"readallfields", "false"},
+                               {"fieldlengthdistribution", "uniform"}});
+  EXPECT_EQ(checksum_of_run(mixed, 1, 1), checksum_of_run(mixed, 1, 1));
+  EXPECT_NE(checksum_of_run(mixed, 1, 1), checksum_of_run(mixed, 2, 1));
+}
+
+TEST(Client, the_same_seed_gives_the_same_operations_on_several_threads) {
+  const auto updates = workload({{"requestdistribution", "zipfian"}, {"updateproportion", "0.5"}});
+  EXPECT_EQ(checksum_of_run(updates, 1, 3), checksum_of_run(updates, 1, 3));
+}
+
+// Remembers keys; fails as told.
+class Witness : public Session {
+ public:
+  Status read(std::string_view key, FieldNames, Row& row) override {
+    row.fields.assign(row_fields.begin(), row_fields.end());
+    keys.emplace(key);
+    return ++calls == fail_at ? failure : Status::ok;
+  }
+  Status scan(std::string_view, std::uint64_t count, FieldNames, std::vector<Row>& rows) override {
+    rows.resize(std::min<std::uint64_t>(count, 3));
+    return Status::ok;
+  }
+  Status update(std::string_view, Fields) override { return ++calls == fail_at ? failure : Status::ok; }
+  Status insert(std::string_view key, Fields fields) override {
+    EXPECT_TRUE(keys.emplace(key).second) << key << " was inserted twice";
+    fields_inserted += fields.size();
+    return ++calls == fail_at ? failure : Status::ok;
+  }
+  Status remove(std::string_view) override { return Status::ok; }
+  [[nodiscard]] std::string error() const override { return "the disk is gone"; }
+
+  std::set<std::string> keys;
+  std::vector<Field> row_fields;
+  std::uint64_t calls = 0;
+  std::uint64_t fields_inserted = 0;
+  std::uint64_t fail_at = 0;
+  Status failure = Status::error;
+};
+
+constexpr Pace unpaced{0, 0, false};
+
+TEST(Client, load_inserts_every_record_once_whatever_the_batch) {
+  for (const auto* batch : {"1", "7", "1000"}) {
+    const auto load =
+        workload({{"recordcount", "100"}, {"batchsize", batch}, {"insertorder", "ordered"}}, Command::load);
+    SharedWork shared(load, Command::load, 1, 2, false);
+    Witness witness;
+    for (unsigned number = 0; number < 2; ++number) Client(shared, witness, number).work(50, unpaced);
+    std::set<std::string> expected;
+    for (int i = 0; i < 100; ++i) expected.insert("user" + std::to_string(i));
+    EXPECT_EQ(witness.keys, expected) << "batchsize " << batch;
+    EXPECT_EQ(witness.fields_inserted, 1000U);
+  }
+}
+
+TEST(Client, an_error_of_the_database_stops_the_run_with_its_words) {
+  const auto reads = workload({{"readproportion", "1"}, {"updateproportion", "0"}});
+  SharedWork shared(reads, Command::run, 1, 1, false);
+  Witness witness;
+  witness.fail_at = 10;
+  Client client(shared, witness, 0);
+  client.work(100, unpaced);
+  ASSERT_TRUE(shared.failure());
+  EXPECT_EQ(shared.failure()->kind, Failure::Kind::database);
+  EXPECT_NE(shared.failure()->message.find("the disk is gone"), std::string::npos);
+  EXPECT_EQ(witness.calls, 10U);
+  EXPECT_EQ(client.measurements().calls_that_returned(Status::error), 1U);
+}
+
+TEST(Client, busy_is_counted_and_the_run_goes_on) {
+  const auto updates = workload({{"readproportion", "0"}, {"updateproportion", "1"}});
+  SharedWork shared(updates, Command::run, 1, 1, false);
+  Witness witness;
+  witness.fail_at = 10;
+  witness.failure = Status::busy;
+  Client client(shared, witness, 0);
+  client.work(100, unpaced);
+  EXPECT_FALSE(shared.failure());
+  EXPECT_EQ(client.done(), 100U);
+  EXPECT_EQ(client.measurements().calls_that_returned(Status::busy), 1U);
+  EXPECT_EQ(client.measurements().of(Operation::update).service.count(), 99U);
+  EXPECT_EQ(client.measurements().of(Operation::update).failed.count(), 1U);
+  EXPECT_EQ(client.measurements().payload_write_bytes, 9900U);
+}
+
+TEST(Client, wrong_data_stops_a_verified_run) {
+  const auto verified =
+      workload({{"readproportion", "1"}, {"updateproportion", "0"}, {"dataintegrity", "true"}, {"fieldcount", "1"}});
+  SharedWork shared(verified, Command::run, 1, 1, true);
+  Witness witness;
+  witness.row_fields = {{"field0", "not what was written"}};
+  Client client(shared, witness, 0);
+  client.work(100, unpaced);
+  ASSERT_TRUE(shared.failure());
+  EXPECT_EQ(shared.failure()->kind, Failure::Kind::wrong_data);
+  EXPECT_EQ(witness.calls, 1U);
+}
+
+TEST(Client, a_missing_field_is_wrong_data) {
+  const auto verified = workload({{"readproportion", "1"}, {"updateproportion", "0"}, {"dataintegrity", "true"}});
+  SharedWork shared(verified, Command::run, 1, 1, true);
+  Witness witness;
+  Client client(shared, witness, 0);
+  client.work(100, unpaced);
+  ASSERT_TRUE(shared.failure());
+  EXPECT_NE(shared.failure()->message.find("field0 is missing"), std::string::npos);
+}
+
+TEST(Client, a_target_measures_from_when_the_operation_was_due) {
+  const auto reads = workload({{"readproportion", "1"}, {"updateproportion", "0"}});
+  SharedWork shared(reads, Command::run, 1, 1, false);
+  Witness witness;
+  Client client(shared, witness, 0);
+  client.work(20, {100'000, 0, true});
+  const auto& read = client.measurements().of(Operation::read);
+  EXPECT_EQ(read.intended.count(), 20U);
+  EXPECT_GE(read.intended.min(), read.service.min());
+}
+
+TEST(Client, the_mix_is_the_one_asked_for) {
+  const auto mixed = workload({{"readproportion", "2"}, {"updateproportion", "1"}, {"scanproportion", "1"}});
+  SharedWork shared(mixed, Command::run, 1, 1, false);
+  Witness witness;
+  Client client(shared, witness, 0);
+  constexpr double operations = 40'000;
+  client.work(static_cast<std::uint64_t>(operations), unpaced);
+  const auto part = [&](Operation operation) {
+    return static_cast<double>(client.measurements().of(operation).service.count()) / operations;
+  };
+  EXPECT_NEAR(part(Operation::read), 0.5, 0.015);  // six standard deviations
+  EXPECT_NEAR(part(Operation::update), 0.25, 0.015);
+  EXPECT_NEAR(part(Operation::scan), 0.25, 0.015);
+  EXPECT_EQ(part(Operation::insert), 0);
+}
+
+}  // namespace
+}  // namespace edgejoule::driver
