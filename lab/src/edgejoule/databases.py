@@ -6,6 +6,7 @@ The driver is a process that writes JSON lines (schemas/driver-event.schema.json
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -13,13 +14,13 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from edgejoule.errors import DatabaseError, EdgejouleError, UsageError
+from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import LOAD_PROPERTIES
 from edgejoule.responses import nearest
@@ -65,17 +66,17 @@ def adapters() -> dict[str, Adapter]:
         [driver_path(), "databases", "--json"], capture_output=True, text=True, timeout=30, check=False
     )
     try:
-        listed = json.loads(done.stdout)["databases"]
-    except (ValueError, KeyError) as error:
+        listed = json.loads(done.stdout)
+    except ValueError as error:
         raise DatabaseError(f"{driver_path()} databases --json: no usable answer: {done.stderr.strip()}") from error
     return {
         a["name"]: Adapter(
             name=a["name"],
-            available=a["available"],
-            summary=a["summary"],
+            available=a["built_in"],
+            summary=a.get("summary", ""),
             version=a.get("version"),
-            options={o["name"].split(".", 1)[-1]: (o["meaning"], o["default"]) for o in a.get("options", [])},
-            fix=a.get("fix"),
+            options={o["name"].split(".", 1)[1]: (o["meaning"], o["default"]) for o in a.get("options", [])},
+            fix=f"install {a['install']}, then `make build`" if "install" in a else None,
         )
         for a in listed
     }
@@ -223,23 +224,39 @@ class Snapshots:
         return (self._folder / self.key(run)).is_dir()
 
     def load(self, run: PlannedRun, timeout_s: float, on_event: Callable[[Event], None] | None = None) -> None:
-        """Load the database of this run and keep it. Raises DatabaseError."""
+        """Load the database of this run and keep it. Raises DatabaseError, or StoreError when it cannot be kept."""
         final = self._folder / self.key(run)
         part = final.with_name(final.name + ".part")
-        shutil.rmtree(part, ignore_errors=True)
-        (part / "data").mkdir(parents=True)
-        words = driver_arguments("load", run, part / "data")
-        Driver([*words, "-p", "batchsize=1000"], timeout_s, on_event).run()
-        _sync_tree(part)
-        part.rename(final)
+        with _told(f"{final}: the loaded database cannot be kept"):
+            shutil.rmtree(part, ignore_errors=True)
+            (part / "data").mkdir(parents=True)
+            words = driver_arguments("load", run, part / "data")
+            Driver([*words, "-p", "batchsize=1000"], timeout_s, on_event).run()
+            _sync_tree(part)
+            part.rename(final)
 
     def restore(self, run: PlannedRun, data: Path) -> None:
-        """Put a fresh copy of the loaded database at `data`, synced, so that its write-back is not the run's."""
-        source = self._folder / self.key(run) / "data"
-        shutil.rmtree(data, ignore_errors=True)
-        data.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, data)
-        _sync_tree(data)
+        """Put a fresh copy of the loaded database at `data`, synced, so that its write-back is not the run's.
+
+        Raises StoreError when it cannot.
+        """
+        with _told(f"{data}: the loaded database cannot be restored"):
+            shutil.rmtree(data, ignore_errors=True)
+            data.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(self._folder / self.key(run) / "data", data)
+            _sync_tree(data)
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """The system's refusals (no space, no permission) as a StoreError that says what could not be done, and where."""
+    try:
+        yield
+    except shutil.Error as error:  # of a whole tree: the first file tells
+        _, target, why = error.args[0][0]
+        raise StoreError(f"{what}: {target}: {why}") from error
+    except OSError as error:
+        raise StoreError(f"{what}: {error.filename or ''}: {error.strerror}") from error
 
 
 def _sync_tree(path: Path) -> None:

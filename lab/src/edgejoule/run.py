@@ -12,7 +12,7 @@ from typing import Any
 
 from edgejoule import energy
 from edgejoule.databases import Driver, Event, Snapshots, driver_arguments
-from edgejoule.errors import DatabaseError, DataError, StoreError
+from edgejoule.errors import DatabaseError, DataError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower, Sampler
 from edgejoule.meters.trace import Trace
@@ -48,10 +48,7 @@ class _Window:
 
 def measure(planned: PlannedRun, bench: Bench) -> tuple[Run, RunData]:
     """Do one run. Raises DatabaseError when the database or the driver failed or returned wrong data."""
-    try:
-        bench.snapshots.restore(planned, bench.data)
-    except OSError as error:
-        raise StoreError(f"{error.filename}: the loaded database cannot be restored: {error.strerror}") from error
+    bench.snapshots.restore(planned, bench.data)
     started_realtime_ns = time.time_ns()
     timing = bench.timing
     words = driver_arguments("run", planned, bench.data)

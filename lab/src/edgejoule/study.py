@@ -142,15 +142,13 @@ def _load_missing(snapshots: Snapshots, todo: Sequence[PlannedRun], spec: Spec, 
             snapshots.load(planned, spec.timing.run_timeout_s, _load_listener(watcher, key))
         except DatabaseError as error:
             raise DatabaseError(f"loading {planned.database} failed: {error}") from error
-        except OSError as error:
-            raise StoreError(f"{error.filename}: the loaded database cannot be kept: {error.strerror}") from error
         watcher.loading(key, 1.0)
 
 
 def _load_listener(watcher: Watcher, key: str) -> Callable[[Event], None]:
     def on_event(event: Event) -> None:
         if event["event"] == "interval" and event.get("operations_planned"):
-            watcher.loading(key, event["operations_total"] / event["operations_planned"])
+            watcher.loading(key, min(0.99, event["operations_total"] / event["operations_planned"]))
 
     return on_event
 
