@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,7 +62,8 @@ class Design:
     """What a synthetic experiment looks like.
 
     failed: run index -> cause. missing: (response, run index) -> reason. shift: response -> added to every value.
-    methods: run index -> method, where it is not the others'.
+    methods: run index -> method, where it is not the others'. without: (response, workload) that has
+    no such response. overrides: settings that --set changed.
     """
 
     databases: tuple[str, ...] = ("sqlite", "leveldb", "rocksdb")
@@ -77,6 +78,8 @@ class Design:
     planned_only: frozenset[int] = frozenset()
     shift: Mapping[str, float] = field(default_factory=dict)
     methods: Mapping[int, str] = field(default_factory=dict)
+    without: Set[tuple[str, str]] = frozenset()
+    overrides: Mapping[str, int] = field(default_factory=dict)
     question: str = "Which embedded database costs the fewest joules per operation?"
     seed: int = 7
 
@@ -105,7 +108,9 @@ def spec_toml(design: Design) -> str:
 def build(path: Path, design: Design) -> Store:
     """A store with one experiment, every figure drawn from the truth above with 3 % noise and a block effect."""
     text = spec_toml(design)
-    spec = Spec.model_validate(tomllib.loads(text))
+    data = tomllib.loads(text)
+    data["fixed"] |= design.overrides
+    spec = Spec.model_validate(data)
     plan = make_plan(spec)
     store = Store.open(path, create=True)
     experiment_id = store.create_experiment(
@@ -173,6 +178,7 @@ def _run(
         if (name, planned.index) in design.missing
         else ResponseValue(name, value + design.shift.get(name, 0), RESPONSES[name].unit, method, uncertainty)
         for name, (value, method, uncertainty) in values.items()
+        if (name, _workload(planned)) not in design.without
     )
     run = Run(
         planned.index, planned.block, planned.levels, "finished",

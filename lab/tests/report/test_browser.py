@@ -110,7 +110,7 @@ def test_another_condition_shows_its_own_runs_and_the_legend_says_the_method(ope
     page.get_by_role("button", name="write", exact=True).click()
     assert page.locator(".trace-group:not([hidden]) h3").inner_text() == "write"
     assert page.evaluate("edgejouleCharts().length") == 3
-    assert "modelled" in page.locator(".trace-group:not([hidden]) .u-legend").first.inner_text()
+    assert "modelled" in page.locator(".trace-group:not([hidden]) .u-legend").first.text_content()
 
 
 def test_dark_mode_is_dark(opened):

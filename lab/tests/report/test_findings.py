@@ -40,7 +40,7 @@ def test_says_what_does_not_differ(make_store):
     moderate = ranking(findings.response("throughput_ops_s"), "moderate")
     assert {moderate.cells[0].levels["database"], *(c.other for c in moderate.tied)} == {"leveldb", "rocksdb"}
     text = next(s.text for s in findings.verdict if s.lead == "moderate")
-    assert f"no difference from {moderate.tied[0].other}" in text
+    assert f"does not differ significantly from {moderate.tied[0].other}" in text
 
 
 def test_modelled_energy_is_told_apart_only_beyond_the_models_resolution(make_store):
@@ -182,3 +182,17 @@ def test_a_fourfold_difference_shows_at_any_seed(make_store, seed):
     analysis = 'responses = ["active_s"]\nby = "workload"'
     findings = found(make_store, analysis=analysis, databases=("sqlite", "leveldb"), workloads=("write",), seed=seed)
     assert findings.response("active_s").rankings[0].decided
+
+
+def test_a_busy_machine_is_told_by_the_little_energy_above_idle(make_store):
+    assert not any("above idle" in c for c in found(make_store).caveats)
+    busy = found(make_store, shift={"energy_net_j": -5.8})
+    assert any("above idle" in c for c in busy.caveats)
+
+
+def test_a_response_that_a_workload_does_not_have_is_no_hole(make_store):
+    findings = found(make_store, without={("read_latency_us_p99", "write")}, method="counted")
+    latency = findings.response("read_latency_us_p99")
+    assert [c.applies for c in latency.cells] == [c.levels["workload"] != "write" for c in latency.cells]
+    assert latency.parts[0].analysis is not None
+    assert not any("missing" in c for c in findings.caveats)

@@ -167,3 +167,10 @@ def test_modelled_energy_is_not_regressed_on_time_and_says_why(make_store):
     page = page_of(make_store)
     assert "No regression of energy on time" in page
     assert "R²" not in page
+
+
+def test_the_command_to_do_it_again_repeats_what_was_set(make_store):
+    assert "--set" not in page_of(make_store).split("Do it again")[1]
+    page = page_of(make_store, overrides={"recordcount": 777, "operationcount": 5})
+    assert "--set fixed.recordcount=777" in page
+    assert "--set fixed.operationcount=5" in page

@@ -152,6 +152,7 @@ def _cell(
         uncertainty_k2=max(uncertainties, default=None),
         missing=tuple(v.missing_reason for v in stored if v.missing_reason is not None),
         failed=tuple(r.cause or "no cause stored" for r in own if r.status == "failed"),
+        open=sum(r.status == "planned" for r in own),
     )
 
 

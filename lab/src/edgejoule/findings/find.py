@@ -38,7 +38,7 @@ def find(store: Store, experiment: Experiment) -> Findings:
         energy_min_ratio=experiment.energy_min_ratio,
         headline=verdict.headline(first, design),
         verdict=verdict.statements(responses, design),
-        caveats=verdict.caveats(progress, responses, spec.design.replications),
+        caveats=verdict.caveats(progress, responses, [*responses, *others], spec.design.replications),
         progress=progress,
         responses=tuple(responses),
         others=tuple(others),

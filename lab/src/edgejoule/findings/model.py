@@ -23,7 +23,8 @@ class Cell:
 
     n: runs with a value. mean, ci: of the analysis, in the response's unit (geometric on the log scale); ci None
     where there is no error term. letters: None where no comparison was possible. uncertainty_k2: the meter's or
-    model's half width of a single run, the largest of the cell. missing, failed: reasons, one per run.
+    model's half width of a single run, the largest of the cell. missing, failed: reasons, one per run. open: runs not
+    done yet.
     """
 
     levels: Levels
@@ -38,6 +39,12 @@ class Cell:
     uncertainty_k2: float | None
     missing: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
+    open: int = 0
+
+    @property
+    def applies(self) -> bool:
+        """False where the runs finished without such a response: no updates, no update latency."""
+        return bool(self.n or self.missing or self.failed or self.open)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from edgejoule.findings.model import Cell, Contrast, Progress, Ranking, Response
 from edgejoule.findings.words import count, interval, listed, ratio, unit_of
 from edgejoule.responses import Better
 
+_ABOVE_IDLE_MIN = 0.05
 _CONDITIONS_MAX = 6  # told one by one; more are counted
 
 
@@ -55,7 +56,9 @@ def statements(responses: Sequence[ResponseFinding], design: Design) -> tuple[St
     return tuple(found)
 
 
-def caveats(progress: Progress, responses: Sequence[ResponseFinding], replications: int) -> tuple[str, ...]:
+def caveats(
+    progress: Progress, responses: Sequence[ResponseFinding], others: Sequence[ResponseFinding], replications: int
+) -> tuple[str, ...]:
     """What a reader must know before trusting the verdict."""
     found = []
     if progress.planned:
@@ -73,9 +76,22 @@ def caveats(progress: Progress, responses: Sequence[ResponseFinding], replicatio
             found.append(
                 f"{r.title[0].upper()}{r.title[1:]}: {count(missing, 'value')} missing; the table of runs says why."
             )
+    if (share := _above_idle(others)) is not None and share < _ABOVE_IDLE_MIN:
+        amount = "Less than 1 %" if share < 0.01 else f"Only {100 * share:.0f} %"
+        found.append(
+            f"{amount} of the energy lies above idle: the runs hardly drew more than the quiet windows around them, "
+            "because the machine was busy with other work or idles at high power. Energy then follows time alone."
+        )
     if replications == 1:
         found.append("One run per cell: there is no error term, so no uncertainty and no comparison.")
     return tuple(found)
+
+
+def _above_idle(others: Sequence[ResponseFinding]) -> float | None:
+    """The share of all cells' energy that lies above the idle baseline; None where one of the two is not known."""
+    means = {r.name: [c.mean for c in r.cells if c.mean is not None] for r in others}
+    gross, net = sum(means.get("energy_j", [])), sum(means.get("energy_net_j", []))
+    return net / gross if gross > 0 and "energy_net_j" in means else None
 
 
 def _counted(r: ResponseFinding, design: Design) -> Statement:
@@ -145,9 +161,9 @@ def _tied_words(k: Ranking, r: ResponseFinding) -> str:
     same = [c for c in k.tied if not c.model_bound]
     texts = []
     if bound:
-        texts.append(f"the model cannot tell it from {listed([_bare(c) for c in bound])}")
+        texts.append(f"the model cannot tell it from {listed([_bare(c) for c in bound], 'or')}")
     if same:
-        texts.append(f"no difference from {listed([_with_ci(c, r) for c in same])} shows")
+        texts.append(f"it does not differ significantly from {listed([_with_ci(c, r) for c in same], 'or')}")
     return " and ".join(texts)
 
 

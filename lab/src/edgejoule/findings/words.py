@@ -58,8 +58,10 @@ def number(value: float, digits: int = 3) -> str:
         return "0" if value == 0 else str(value)
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
+    if abs(rounded) < 1e-9:
+        return "0.000"  # what arithmetic leaves of nothing
     if abs(rounded) < 1e-4:
-        return f"{rounded:.{digits - 1}e}"
+        return f"{rounded:.{digits - 1}e}".replace("-", "−")
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{rounded:,.{decimals}f}".replace("-", "−")
 

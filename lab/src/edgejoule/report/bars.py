@@ -28,7 +28,7 @@ def bars(r: ResponseFinding, subject: str, subjects: Sequence[Level]) -> Markup:
     """The drawing of one response. Cells without a mean say why in their place."""
     unit = unit_of(r.name, r.unit, (c.mean for c in r.cells))
     left = min(120.0, max(len(str(s)) for s in subjects) * _CHARACTER + 10)
-    groups = _grouped(r.cells, subject)
+    groups = _grouped([c for c in r.cells if c.applies], subject)
     height = sum(GROUP * bool(title) + ROW * len(cells) for title, cells in groups) + AXIS
     scale = _scale(r.cells, unit, left)
     parts = [_axis(scale, unit, r, height)]

@@ -19,7 +19,9 @@ from edgejoule.stats.verdict import source_label
 
 PAIRS_MAX = 150
 RUNS_MAX = 2_000
+_TIGHT_MAX = 24
 HOLE = Markup('<span class="hole">{}</span>')
+SOFT = Markup('<span class="soft">{}</span>')
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class Table:
     numeric: tuple[bool, ...]
     rows: tuple[tuple[str | Markup, ...], ...]
     note: str | None = None
+
+    def tight(self, column: int) -> bool:
+        """A column of short words or figures, which no line break should tear."""
+        return all(len(Markup(row[column]).striptags()) <= _TIGHT_MAX for row in self.rows)
 
 
 def unit_for_response(r: ResponseFinding) -> Unit:
@@ -127,7 +133,7 @@ def cells(r: ResponseFinding, f: Findings) -> Table:
         *(["± one run, k=2"] if uncertain else []),
         "letters",
     ]
-    rows = [_cell_row(c, unit, uncertain) for c in r.cells]
+    rows = [_cell_row(c, unit, uncertain) for c in r.cells if c.applies]
     numeric = [isinstance(v, int | float) for v in r.cells[0].levels.values()] if r.cells else []
     return Table(
         heading(r, unit, capital=True), tuple(columns), (*numeric, *[True] * (6 + uncertain), False), tuple(rows),
@@ -249,21 +255,36 @@ def _means(f: Findings, names: Sequence[str], caption: str) -> Table | None:
     if not told:
         return None
     levels = list(told[0].cells[0].levels)
+    units = _common_units(told)
     rows = [
-        (*(str(v) for v in cell.levels.values()), *(_mean_words(r.cells[i], r) for r in told))
+        (*(str(v) for v in cell.levels.values()), *(_mean_words(r.cells[i], r, units[r.name]) for r in told))
         for i, cell in enumerate(told[0].cells)
     ]
-    columns = (*levels, *(heading(r) for r in told))
+    columns = (*levels, *(heading(r, units[r.name]) for r in told))
     return Table(caption, columns, (*[False] * len(levels), *[True] * len(told)), tuple(rows))
 
 
-def _mean_words(cell: Cell, r: ResponseFinding) -> str | Markup:
+def _common_units(told: Sequence[ResponseFinding]) -> dict[str, Unit]:
+    """Energies side by side stand in one unit."""
+    joules = [r for r in told if r.unit == "J"]
+    common = unit_of("", "J", [c.mean for r in joules for c in r.cells])
+    return {r.name: common if r in joules else unit_for_response(r) for r in told}
+
+
+def _mean_words(cell: Cell, r: ResponseFinding, unit: Unit) -> str | Markup:
     if cell.mean is None:
-        words = "failed" if cell.failed else missing_words(r, cell.missing[0]) if cell.missing else "not run yet"
-        return HOLE.format(words)
+        return _why_none(cell, r)
     if r.name == "driver_share":
         return f"{100 * cell.mean:.1f} %"
-    return unit_for_response(r).number(cell.mean)
+    return unit.number(cell.mean)
+
+
+def _why_none(cell: Cell, r: ResponseFinding) -> Markup:
+    if cell.failed:
+        return HOLE.format("failed")
+    if cell.missing:
+        return HOLE.format(missing_words(r, cell.missing[0]))
+    return SOFT.format("not run yet" if cell.open else "does not apply")
 
 
 def missing_words(r: ResponseFinding, reason: str) -> str:
@@ -306,21 +327,3 @@ def _status(status: str, cause: str | None, flags: Sequence[str]) -> str | Marku
 
 def _when(realtime_ns: int | None) -> str:
     return "" if realtime_ns is None else time.strftime("%H:%M:%S", time.localtime(realtime_ns / 1e9))
-
-
-def databases(f: Findings) -> Table:
-    """What every database said about itself."""
-    rows = [
-        (
-            chip(d.name, _subject_index(f, d.name)) if f.subject == "database" else d.name,
-            f"{d.product} {', '.join(d.versions)}",
-            d.durability,
-            d.how,
-            Markup('<span class="code">{}</span>').format(
-                ", ".join(f"{k} = {v}" for k, v in d.options.items()) or "none stated"
-            ),
-        )
-        for d in f.databases
-    ]
-    columns = ("database", "version", "durability", "what the adapter does for it", "effective options")
-    return Table("Databases, as they describe themselves", columns, (False,) * 5, tuple(rows))

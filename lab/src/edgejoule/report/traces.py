@@ -36,7 +36,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class PowerTrace:
-    """A run's power: time in s from the first operation, power in W (None: missing), its two intervals and marks."""
+    """A run's power: time in s from the first operation, power in W (None: missing), its two intervals and marks.
+
+    stepped: a value is the mean since the one before, so it is drawn as a step.
+    """
 
     run_number: int
     subject: int
@@ -51,13 +54,15 @@ class PowerTrace:
     settled_s: float
     marks: tuple[Mark, ...]
     thinned: bool
+    stepped: bool
 
     def to_json(self) -> dict[str, Any]:
         """For the page's script."""
         return {
             "run": self.run_number, "subject": self.subject % COLOURS, "name": self.name, "unit": "W",
             "method": self.method, "t": self.time_s, "w": self.power_w, "active": self.active_s,
-            "settled": self.settled_s, "marks": [[m.start_s, m.length_s, m.kind, m.detail] for m in self.marks],
+            "settled": self.settled_s, "stepped": self.stepped,
+            "marks": [[m.start_s, m.length_s, m.kind, m.detail] for m in self.marks],
         }  # fmt: skip
 
 
@@ -90,6 +95,7 @@ def power_trace(run: Run, data: RunData, design: Design, points: int) -> PowerTr
         active_s=round((run.intervals.active_end_ns - zero) / 1e9, 4),
         settled_s=round((run.intervals.settled_end_ns - zero) / 1e9, 4),
         marks=tuple(_marks(data.events, zero)), thinned=len(thin_t) < len(time_s),
+        stepped=chosen[0].channel.kind is not ValueKind.INSTANT,
     )  # fmt: skip
 
 
@@ -192,6 +198,8 @@ def _lines(trace: PowerTrace, x: Scale, y: Scale) -> list[Markup]:
         if np.isnan(w):
             pieces.append([])
         else:
+            if trace.stepped and pieces[-1]:
+                pieces[-1].append((pieces[-1][-1][0], y(float(w))))
             pieces[-1].append((x(float(t)), y(float(w))))
     return [svg.path(piece, f"curve s{trace.subject % COLOURS}") for piece in pieces if piece]
 

@@ -77,7 +77,7 @@
       axes: [{ ...axis, values: (u, v) => v.map((t) => `${+t.toFixed(4)} s`), size: 28 }, { ...axis, size: 44, values: (u, v) => v.map((w) => `${+w.toFixed(3)}`) }],
       series: [
         { label: "time", value: (u, v) => (v == null ? "–" : `${v.toFixed(3)} s`) },
-        { label: `power, ${trace.method}`, stroke: line, width: 1.6, spanGaps: false, points: { show: false }, value: (u, v, i, at) => (at == null ? "–" : v == null ? "missing" : `${v} W ${trace.method}`) },
+        { label: `power, ${trace.method}`, stroke: line, width: 1.6, spanGaps: false, paths: trace.stepped ? uPlot.paths.stepped({ align: -1 }) : undefined, points: { show: false }, value: (u, v, i, at) => (at == null ? "–" : v == null ? "missing" : `${v} W ${trace.method}`) },
         { label: "database", stroke: "transparent", scale: "y", points: { show: false }, value: (u) => nearby(trace, u) || "–" },
       ],
       plugins: [marksAndBands(trace)],
