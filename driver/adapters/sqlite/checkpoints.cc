@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::int64_t not_said = -1;
 
+std::string describe(int mode, int wal_pages, int done_pages, int code) {
+  if (code != SQLITE_OK) return fmt::format("failed: {}", sqlite3_errstr(code));
+  if (mode == SQLITE_CHECKPOINT_TRUNCATE) return "truncate: the WAL is in the main file";
+  return fmt::format("passive: {} of {} pages of the WAL are in the main file", done_pages, wal_pages);
+}
+
 }  // namespace
 
 void SqliteCheckpoints::watch(sqlite3* connection) {
@@ -43,9 +49,7 @@ int SqliteCheckpoints::checkpoint(sqlite3* connection, const char* schema, int m
   if (sink_ && has_wal) {
     // A page that is in the WAL several times is written once: SQLite does not say how many bytes that makes.
     sink_({DatabaseEvent::Kind::checkpoint, begin_ns, static_cast<std::int64_t>(end_ns - begin_ns), not_said, not_said,
-           fmt::format("{}: {} of {} pages of the WAL are in the main file: {}",
-                       mode == SQLITE_CHECKPOINT_PASSIVE ? "passive" : "truncate", done_pages, wal_pages,
-                       sqlite3_errstr(code))});
+           describe(mode, wal_pages, done_pages, code)});
   }
   return code;
 }
