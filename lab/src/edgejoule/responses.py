@@ -36,7 +36,7 @@ def _fixed() -> list[Response]:
         Response("energy_debt_j", "J", "energy left behind at the last acknowledgement", low, True),
         Response("energy_net_j", "J", "energy above idle, settled", low, True),
         Response("power_mean_w", "W", "mean power", none, True),
-        Response("throughput_ops_s", "1/s", "throughput", high),
+        Response("throughput_ops_s", "ops/s", "throughput", high),
         Response("active_s", "s", "active time", low),
         Response("settled_s", "s", "settled time", low),
         Response("cpu_us_per_op", "µs", "CPU time per operation", low),

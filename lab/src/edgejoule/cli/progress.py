@@ -15,7 +15,7 @@ from edgejoule.databases import Event
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun
 from edgejoule.responses import RESPONSES
-from edgejoule.store import Experiment, Run
+from edgejoule.store import Experiment, ResponseValue, Run
 
 RESTORE_S = 0.5  # a run's time outside the driver and the quiet windows, before one has been seen
 
@@ -38,7 +38,7 @@ class StudyProgress:
             TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(), _TimeLeft(),
             TextColumn("{task.fields[words]}"), console=console, transient=True, disable=not console.is_terminal,
         )  # fmt: skip
-        self._all = self._bars.add_task("", total=None, words="")
+        self._all = self._bars.add_task("preparing", total=None, words="")
         self._now = self._bars.add_task("", total=None, words="")
         self._experiment: Experiment | None = None
         self._todo: list[PlannedRun] = []
@@ -123,15 +123,17 @@ class StudyProgress:
     def _result(self, run: Run) -> str:
         if run.status == "failed":
             return f"FAILED: {run.cause}"
-        parts = []
         names = self._experiment.spec.analysis.responses[:2] if self._experiment else []
-        for response in (r for name in names for r in run.responses if r.name == name):
-            unit = f"{response.unit} {response.method}" if RESPONSES[response.name].is_energy else response.unit
-            value = (
-                f"missing ({response.missing_reason})" if response.value is None else f"{response.value:,.4g} {unit}"
-            )
-            parts.append(f"{response.name} {value}")
-        return "  ".join(parts) + ("  flagged: " + "; ".join(run.flags) if run.flags else "")
+        parts = [_words(response) for name in names for response in run.responses if response.name == name]
+        return "   ".join(parts) + (f"   flagged: {'; '.join(run.flags)}" if run.flags else "")
+
+
+def _words(response: ResponseValue) -> str:
+    about = RESPONSES[response.name]
+    if response.value is None:
+        return f"{about.label} missing ({response.missing_reason})"
+    value = f"{response.value:,.0f}" if response.value >= 1000 else f"{response.value:#.4g}"
+    return f"{about.label} {value:>7} {response.unit}" + (f" ({response.method})" if about.is_energy else "")
 
 
 def clock(seconds: float) -> str:
