@@ -117,3 +117,25 @@ def test_dark_mode_is_dark(opened):
     page = opened(scheme="dark")
     shade = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
     assert max(shade) < 60
+
+
+def test_pointing_at_a_trace_reads_it_out_with_its_method(opened):
+    page = opened()
+    box = page.locator(".trace-group:not([hidden]) .u-over").first
+    box.scroll_into_view_if_needed()
+    place = box.bounding_box()
+    page.mouse.move(place["x"] + place["width"] * 0.4, place["y"] + 40)
+    page.mouse.move(place["x"] + place["width"] * 0.41, place["y"] + 40)
+    page.wait_for_function("/\\d W modelled/.test(document.querySelector('.u-legend').textContent)", timeout=5000)
+
+
+def test_without_scripts_every_trace_is_a_picture(browser, make_store, tmp_path):
+    with make_store() as store:
+        experiment = store.find()
+        target = tmp_path / "report.html"
+        target.write_text(build(store, experiment, find(store, experiment)), encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(target.as_uri())
+    assert page.locator(".plot svg:visible").count() == 9
+    context.close()
