@@ -264,7 +264,8 @@ void Client::verify_row(std::string_view key, FieldNames asked, Status read_stat
                       : row_is_right(key, asked)       ? Status::ok
                                                        : Status::unexpected_state;
   measure(Operation::verify, status, begin, shared_.clock.now());
-  if (status == Status::unexpected_state) shared_.fail({Failure::Kind::wrong_data, mismatch_});
+  if (status == Status::unexpected_state)
+    shared_.fail({Failure::Kind::wrong_data, "the database returned wrong data: " + mismatch_});
 }
 
 bool Client::row_is_right(std::string_view key, FieldNames asked) {

@@ -1,6 +1,7 @@
 // Request distributions against the law they are defined by, with mutants that the same test rejects.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -106,41 +107,65 @@ TEST(Zipfian, zeta_is_that_of_java_ycsb) {
   EXPECT_NEAR(zeta(0, 10'000'000'000U, 0.99), 26.46902820178302, 1e-6);
 }
 
-// Popular ranks land where the hash sends them; the tail is spread evenly over the rest (an error per cell far below
-// that of the draws).
-Probabilities scrambled_law(std::uint64_t count, double theta) {
-  constexpr std::uint64_t ranks = 10'000'000'001U;
-  constexpr std::uint64_t told_apart = 3'000'000;
-  const double zeta_of_items = 26.46902820178302;
+constexpr std::uint64_t scrambled_ranks = 10'000'000'001U;
+constexpr double scrambled_zeta = 26.46902820178302;
+
+// Ranks below 100 are cells of their own; beyond, each cell reaches a quarter further than the one before.
+std::vector<std::uint64_t> rank_cells() {
+  std::vector<std::uint64_t> begins;
+  for (std::uint64_t begin = 0; begin < scrambled_ranks;
+       begin += std::max<std::uint64_t>(1, begin < 100 ? 1 : begin / 4)) {
+    begins.push_back(begin);
+  }
+  return begins;
+}
+
+// Probability of each cell of ranks, from the formula of the inversion.
+Probabilities scrambled_law(const std::vector<std::uint64_t>& begins) {
+  constexpr double theta = 0.99;
   const double two = 1 + std::pow(0.5, theta);
-  const double eta = (1 - std::pow(2 / static_cast<double>(ranks), 1 - theta)) / (1 - two / zeta_of_items);
+  const auto ranks = static_cast<double>(scrambled_ranks);
+  const double eta = (1 - std::pow(2 / ranks, 1 - theta)) / (1 - two / scrambled_zeta);
   const auto below = [&](std::uint64_t rank) {
-    const double u = (std::pow(static_cast<double>(rank) / static_cast<double>(ranks), 1 - theta) - 1 + eta) / eta;
-    return rank == 0   ? 0
-           : rank == 1 ? 1 / zeta_of_items
-           : rank == 2 ? two / zeta_of_items
-                       : std::max(u, two / zeta_of_items);
+    if (rank < 2) return static_cast<double>(rank) / scrambled_zeta;
+    return (std::pow(static_cast<double>(rank) / ranks, 1 - theta) - 1 + eta) / eta;
   };
-  Probabilities law(count, (1 - below(told_apart)) / static_cast<double>(count));
-  for (std::uint64_t rank = 0; rank < told_apart; ++rank) law[fnv_hash(rank) % count] += below(rank + 1) - below(rank);
+  Probabilities law(begins.size());
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    law[i] = (i + 1 < begins.size() ? below(begins[i + 1]) : 1) - below(begins[i]);
+  }
   return law;
 }
 
-TEST(ScrambledZipfian, follows_the_law_of_ycsb) {
-  constexpr std::uint64_t count = 500;
-  const ScrambledZipfian keys(0, count - 1);
-  EXPECT_LT(
-      deviate(scrambled_law(count, 0.99), counted(count, [&](Random& random) { return keys.next(random); }), draws),
-      accepted_at_one_percent)
+double deviate_of_ranks(const Zipfian& zipfian) {
+  const auto begins = rank_cells();
+  const auto counts = counted(begins.size(), [&](Random& random) {
+    const auto cell = std::ranges::upper_bound(begins, zipfian.next(random)) - begins.begin() - 1;
+    return static_cast<std::uint64_t>(cell);
+  });
+  return deviate(scrambled_law(begins), counts, draws);
+}
+
+TEST(ScrambledZipfian, ranks_follow_the_law_of_ycsb) {
+  EXPECT_LT(deviate_of_ranks(Zipfian(scrambled_ranks, 0.99, scrambled_zeta)), accepted_at_one_percent)
       << "seed " << seed;
 }
 
 TEST(ScrambledZipfian, the_law_rejects_a_theta_of_0_98) {
-  constexpr std::uint64_t count = 500;
-  const ScrambledZipfian mutant(0, count - 1, Zipfian(10'000'000'001U, 0.98, zeta(0, 10'000'000'001U, 0.98)));
-  EXPECT_GT(
-      deviate(scrambled_law(count, 0.99), counted(count, [&](Random& random) { return mutant.next(random); }), draws),
-      accepted_at_one_percent);
+  EXPECT_GT(deviate_of_ranks(Zipfian(scrambled_ranks, 0.98, zeta(0, scrambled_ranks, 0.98))), accepted_at_one_percent);
+}
+
+TEST(ScrambledZipfian, the_key_is_the_hash_of_the_rank_within_the_range) {
+  constexpr std::uint64_t first = 100;
+  constexpr std::uint64_t last = 1599;
+  const ScrambledZipfian keys(first, last);
+  const Zipfian ranks(scrambled_ranks, 0.99, scrambled_zeta);
+  Random keys_random(seed);
+  Random ranks_random(seed);
+  for (int i = 0; i < 100'000; ++i) {
+    ASSERT_EQ(keys.next(keys_random), first + fnv_hash(ranks.next(ranks_random)) % (last - first + 1))
+        << "seed " << seed;
+  }
 }
 
 TEST(SkewedLatest, distance_from_the_newest_key_is_zipfian) {

@@ -1,0 +1,246 @@
+"""edgejoule-driver as its users and the lab meet it: files in, lines and exit status out."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hdrh.histogram import HdrHistogram
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
+SCHEMA = jsonschema.Draft202012Validator(json.loads((REPOSITORY / "schemas" / "driver-event.schema.json").read_text()))
+SMALL = ["-p", "recordcount=1000", "-p", "operationcount=5000", "--seed", "1"]
+
+pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason=f"{DRIVER} is not built")
+
+Event = dict[str, Any]
+
+
+def drive(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([DRIVER, *arguments], capture_output=True, text=True, timeout=60, check=False, cwd=cwd)
+
+
+def events_of(text: str) -> list[Event]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def run_events(*arguments: str, command: str = "run", database: str = "noop") -> list[Event]:
+    done = drive(command, "-db", database, *SMALL, "-json", "-", *arguments)
+    assert done.returncode == 0, done.stderr
+    return events_of(done.stdout)
+
+
+@pytest.mark.parametrize("workload", [f"workload{letter}" for letter in "abcdef"])
+@pytest.mark.parametrize("command", ["load", "run"])
+def test_every_event_is_valid_against_the_schema(command: str, workload: str) -> None:
+    events = run_events("-P", workload, "--driver-share", "-threads", "2", command=command)
+    for event in events:
+        SCHEMA.validate(event)
+    names = [event["event"] for event in events]
+    assert names[0] == "start"
+    assert names[-1] == "end"
+    assert [event["phase"] for event in events if event["event"] == "phase"] == [
+        "open",
+        "active",
+        "settle",
+        "driver_share",
+        "close",
+    ]
+    assert names.index("active_end") < names.index("settled") < names.index("end")
+
+
+def test_the_schema_rejects_an_event_without_usage() -> None:
+    event = next(event for event in run_events() if event["event"] == "active_end")
+    del event["usage"]
+    assert not SCHEMA.is_valid(event)
+
+
+def test_operations_add_up_over_intervals_latencies_and_end() -> None:
+    events = run_events("-P", "workloada", "-target", "20000", "--interval-ms", "50")
+    intervals = [event for event in events if event["event"] == "interval"]
+    end = events[-1]
+    assert len(intervals) > 2
+    assert sum(interval["operations"] for interval in intervals) == 5000
+    assert intervals[-1]["operations_total"] == end["operations"] == 5000
+    service = [latency for latency in end["latencies"] if latency["measure"] == "service"]
+    intended = [latency for latency in end["latencies"] if latency["measure"] == "intended"]
+    assert sum(latency["count"] for latency in service) == 5000
+    assert [latency["count"] for latency in intended] == [latency["count"] for latency in service]
+
+
+def decoded_differs(latency: Event) -> bool:
+    histogram = HdrHistogram.decode(latency["hdr"])
+    percentiles = {"p50_ns": 50, "p90_ns": 90, "p95_ns": 95, "p99_ns": 99, "p999_ns": 99.9}
+    return histogram.get_total_count() != latency["count"] or any(
+        histogram.get_value_at_percentile(percent) != latency[name] for name, percent in percentiles.items()
+    )
+
+
+def test_latencies_are_decoded_by_python_hdrhistogram_to_the_same_counts_and_percentiles() -> None:
+    latencies = run_events("-P", "workloadf", "-threads", "2")[-1]["latencies"]
+    assert {latency["operation"] for latency in latencies} == {"READ", "UPDATE", "READ-MODIFY-WRITE"}
+    assert not any(decoded_differs(latency) for latency in latencies)
+
+
+def test_the_comparison_of_histograms_rejects_another_histogram() -> None:
+    latency = run_events("-P", "workloadc")[-1]["latencies"][0]
+    other = HdrHistogram(1, 3_600_000_000_000, 3)
+    for value in range(latency["count"]):
+        other.record_value(value + 1)
+    assert decoded_differs({**latency, "hdr": other.encode().decode()})
+
+
+def test_the_same_seed_gives_the_same_checksum() -> None:
+    assert run_events("-P", "workloada")[-1]["checksum"] == run_events("-P", "workloada")[-1]["checksum"]
+    other = drive("run", "-db", "noop", *SMALL[:-1], "2", "-P", "workloada", "-json", "-")
+    assert events_of(other.stdout)[-1]["checksum"] != run_events("-P", "workloada")[-1]["checksum"]
+
+
+def test_the_text_is_that_of_ycsb() -> None:
+    lines = drive("run", "-db", "noop", *SMALL, "-P", "workloadc").stdout.splitlines()
+    assert lines[0].startswith("[OVERALL], RunTime(ms), ")
+    assert lines[1].startswith("[OVERALL], Throughput(ops/sec), ")
+    assert [line.rsplit(", ", 1)[0] for line in lines[2:9]] == [
+        "[READ], Operations",
+        "[READ], AverageLatency(us)",
+        "[READ], MinLatency(us)",
+        "[READ], MaxLatency(us)",
+        "[READ], 95thPercentileLatency(us)",
+        "[READ], 99thPercentileLatency(us)",
+        "[READ], Return=OK",
+    ]
+    assert lines[2] == "[READ], Operations, 5000"
+    assert lines[9] == "[CLEANUP], Operations, 1"
+
+
+def test_a_run_without_a_number_of_operations_ends_by_time() -> None:
+    arguments = ["-p", "recordcount=1000", "-p", "operationcount=0", "-p", "maxexecutiontime=1", "-target", "1000"]
+    done = drive("run", "-db", "noop", *arguments, "-json", "-", "--seed", "1")
+    events = events_of(done.stdout)
+    assert done.returncode == 0
+    assert events[-1]["event"] == "end"
+    assert events[-1]["operations"] > 0
+    assert all(event["operations_planned"] is None for event in events if event["event"] == "interval")
+
+
+def test_what_was_done_while_warming_up_is_not_counted() -> None:
+    events = run_events("-P", "workloadc", "--warmup", "0.05")
+    assert [event["phase"] for event in events if event["event"] == "phase"][:3] == ["open", "warmup", "active"]
+    assert events[-1]["operations"] == 5000
+    assert events[-1]["latencies"][0]["count"] == 5000
+
+
+REFUSED = [
+    (["-P", "no-such-file"], "no-such-file: cannot be read"),
+    (["-p", "recordcuont=1"], "did you mean recordcount?"),
+    (["-p", "recordcount"], "expected key=value"),
+    (["-p", "recordcount=0"], "recordcount=0: expected a number from 1"),
+    (["-p", "recordcount=ten"], "recordcount=ten: expected a whole number"),
+    (["-p", "readproportion=-1"], "readproportion=-1: expected a proportion >= 0"),
+    (["-p", "readproportion=0", "-p", "updateproportion=0"], "all proportions are 0"),
+    (["-p", "requestdistribution=zipf"], "expected one of: uniform, zipfian, latest"),
+    (["-p", "sqlite.path=/x"], "unknown property sqlite.path"),
+    (["-p", "dataintegrity=true"], "noop keeps none"),
+    (["-threads", "0"], "threadcount=0: expected a number from 1"),
+    (["-threads", "many"], "threadcount=many: expected a whole number"),
+    (["-target", "-5"], "target=-5: expected operations per second"),
+    (["--durability", "some"], "durability=some: expected one of: none, process, power"),
+    (["--driver-share-max", "2"], "--driver-share-max"),
+    (["-json", "/no/such/directory/run.jsonl"], "cannot be written"),
+    (["--no-such-option"], "--no-such-option"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "expected"), REFUSED)
+def test_what_cannot_be_done_is_refused_in_one_line(arguments: list[str], expected: str) -> None:
+    done = drive("run", "-db", "noop", *SMALL, *arguments)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_an_unknown_database_is_refused_with_those_there_are() -> None:
+    done = drive("run", "-db", "oracle", *SMALL)
+    assert done.returncode == 2
+    assert "-db oracle: unknown database; expected one of:" in done.stderr
+    assert "noop" in done.stderr
+
+
+def test_a_refusal_is_an_error_event_too(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    drive("run", "-db", "noop", *SMALL, "-p", "recordcuont=1", "-json", str(log))
+    (event,) = events_of(log.read_text())
+    SCHEMA.validate(event)
+    assert event["kind"] == "usage"
+
+
+def test_a_full_disk_ends_the_run_with_one_line() -> None:
+    done = drive("run", "-db", "noop", *SMALL, "-json", "/dev/full")
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_the_run_in_good_order(tmp_path: Path, stop: signal.Signals) -> None:
+    log = tmp_path / "run.jsonl"
+    arguments = ["-p", "recordcount=1000", "-p", "operationcount=1000000000", "-target", "1000", "--seed", "1"]
+    process = subprocess.Popen([DRIVER, "run", "-db", "noop", *arguments, "-json", str(log)], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (log.exists() and '"active"' in log.read_text()):
+        time.sleep(0.01)
+    process.send_signal(stop)
+    _, message = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert message.decode() == f"edgejoule-driver: interrupted ({stop.name})\n"
+    last = events_of(log.read_text())[-1]
+    SCHEMA.validate(last)
+    assert (last["event"], last["kind"]) == ("error", "interrupted")
+
+
+def progress_on_a_terminal(*arguments: str) -> str:
+    controller, terminal = pty.openpty()
+    done = subprocess.run(
+        [DRIVER, "run", "-db", "noop", *SMALL, "-target", "20000", "--interval-ms", "50", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        timeout=60,
+        check=True,
+    )
+    assert done.returncode == 0
+    os.close(terminal)
+    seen = b""
+    try:
+        while chunk := os.read(controller, 65536):
+            seen += chunk
+    except OSError:  # a terminal whose other end is closed ends so
+        pass
+    os.close(controller)
+    return seen.decode()
+
+
+def test_progress_is_a_bar_on_a_terminal_and_nothing_when_quiet() -> None:
+    assert "operations/s" in progress_on_a_terminal()
+    assert progress_on_a_terminal("--quiet") == ""
+
+
+def test_options_of_other_databases_in_a_file_are_noted_and_ignored(tmp_path: Path) -> None:
+    shared = tmp_path / "shared.properties"
+    shared.write_text("mongodb.url=mongodb://host\nexporter=x\n")
+    done = drive("run", "-db", "noop", *SMALL, "-P", str(shared))
+    assert done.returncode == 0
+    assert "of other databases, ignored: mongodb.url" in done.stderr
+    assert "without effect here: exporter" in done.stderr
+
+
+def test_databases_lists_noop() -> None:
+    assert "noop: " in drive("databases").stdout
+    assert "noop" in [entry["name"] for entry in json.loads(drive("databases", "--json").stdout)]
