@@ -27,6 +27,7 @@ def npm(tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")  # no wheel of npm either
 
     def make(content: bytes | None) -> None:
         source = tmp_path / "content.js"
