@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from edgejoule.findings.design import Design, label
 from edgejoule.findings.model import Cell, Contrast, Progress, Ranking, ResponseFinding, Statement
-from edgejoule.findings.words import count, interval, listed, ratio, unit_of
+from edgejoule.findings.words import count, interval, listed, ratio, unit_for
 from edgejoule.responses import Better
 
 _ABOVE_IDLE_MIN = 0.05
@@ -123,7 +123,7 @@ def _no_winner(first: ResponseFinding, told: Sequence[Ranking], design: Design) 
 
 def _sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
     """The best of one condition, those behind with their factor, and those that cannot be told from it."""
-    unit = unit_of(r.name, r.unit, (c.mean for c in r.cells))
+    unit = unit_for(r.unit, (c.mean for c in r.cells))
     best = k.cells[0]
     assert best.mean is not None
     figure = f"{unit.text(best.mean)}{_method_word(r)}"

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from edgejoule.findings.design import label
 from edgejoule.findings.model import Cell, ResponseFinding
-from edgejoule.findings.words import Unit, unit_of
+from edgejoule.findings.words import Unit, unit_for
 from edgejoule.report import svg
 from edgejoule.report.svg import COLOURS, Scale
 from edgejoule.responses import Better
@@ -26,7 +26,7 @@ _SIDE = {Better.LOWER: "lower is better", Better.HIGHER: "higher is better", Bet
 
 def bars(r: ResponseFinding, subject: str, subjects: Sequence[Level]) -> Markup:
     """The drawing of one response. Cells without a mean say why in their place."""
-    unit = unit_of(r.name, r.unit, (c.mean for c in r.cells))
+    unit = unit_for(r.unit, (c.mean for c in r.cells))
     left = min(120.0, max(len(str(s)) for s in subjects) * _CHARACTER + 10)
     groups = _grouped([c for c in r.cells if c.applies], subject)
     height = sum(GROUP * bool(title) + ROW * len(cells) for title, cells in groups) + AXIS

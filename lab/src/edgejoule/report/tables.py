@@ -11,7 +11,7 @@ from markupsafe import Markup
 from edgejoule.findings import Cell, Contrast, Findings, Part, ResponseFinding
 from edgejoule.findings.compare import where_words
 from edgejoule.findings.design import label
-from edgejoule.findings.words import Unit, count, number, ratio, unit_of
+from edgejoule.findings.words import Unit, count, number, ratio, unit_for
 from edgejoule.report import svg
 from edgejoule.responses import Better
 from edgejoule.stats import AnovaRow, Pair
@@ -42,7 +42,7 @@ class Table:
 def unit_for_response(r: ResponseFinding) -> Unit:
     """The unit a response is shown in, everywhere in the report."""
     values = [c.mean if c.mean is not None else c.median for c in r.cells]
-    return unit_of(r.name, r.unit, values)
+    return unit_for(r.unit, values)
 
 
 def heading(r: ResponseFinding, unit: Unit | None = None, *, capital: bool = False) -> str:
@@ -267,7 +267,7 @@ def _means(f: Findings, names: Sequence[str], caption: str) -> Table | None:
 def _common_units(told: Sequence[ResponseFinding]) -> dict[str, Unit]:
     """Energies side by side stand in one unit."""
     joules = [r for r in told if r.unit == "J"]
-    common = unit_of("", "J", [c.mean for r in joules for c in r.cells])
+    common = unit_for("J", [c.mean for r in joules for c in r.cells])
     return {r.name: common if r in joules else unit_for_response(r) for r in told}
 
 
