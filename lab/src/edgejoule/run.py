@@ -135,12 +135,11 @@ def _energies(
         _joules("energy_per_op_uj", settled, 1e6 / operations),
         _joules("power_mean_w", settled, 1 / settled.duration_s),
     ]
-    debt = None
-    if settled.energy_j is not None and active.energy_j is not None:
-        debt = settled.energy_j - active.energy_j
-    values.append(
-        _response("energy_debt_j", debt, str(settled.method), settled.missing_reason or active.missing_reason)
-    )
+    if intervals.settled_end_ns > intervals.active_end_ns:
+        debt = energy.domain_energy(traces, intervals.active_end_ns, intervals.settled_end_ns)
+        values.append(_joules("energy_debt_j", debt))
+    else:
+        values.append(_response("energy_debt_j", 0.0, str(settled.method)))
     net, why = _net(traces, settled, window)
     values.append(_joules("energy_net_j", net) if net else _response("energy_net_j", None, str(settled.method), why))
     return values, flags
