@@ -14,7 +14,7 @@ _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
     "s": ((1e-3, "ms"), (1, "s")),
     "µs": ((1, "µs"), (1e3, "ms"), (1e6, "s")),
     "byte": ((1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")),
-    }
+}
 
 
 @dataclass(frozen=True)
@@ -44,33 +44,6 @@ def unit_for(stored: str, values: Iterable[float | None]) -> Unit:
         if largest >= step[0]:
             scale, symbol = step
     return Unit(scale, symbol)
-
-
-def number(self, value: float) -> str:
-        """The value without its symbol."""
-        return number(value / self.scale)
-
-    def text(self, value: float) -> str:
-        """The value with its symbol."""
-        return f"{self.number(value)} {self.symbol}".strip()
-
-
-def unit_for(stored: str, values: Iterable[float | None]) -> Unit:
-    """One unit for all values of a response: the coarsest in which the largest is at least 1."""
-    largest = max((abs(v) for v in values if v is not None and math.isfinite(v)), default=0.0)
-    if stored == "1":
-        return Unit(1, "")
-    steps = _STEPS.get(stored, ((1, stored),))
-    scale, symbol = steps[0] if largest > 0 else next((s for s in steps if s[0] == 1), steps[0])
-    for step in steps:
-        if largest >= step[0]:
-            scale, symbol = step
-    return Unit(scale, symbol)
-
-
-def unit_of(response: str, stored: str, values: Iterable[float | None]) -> Unit:
-    """unit_for, with the words a response has of its own."""
-    return Unit(1, "ops/s") if response == "throughput_ops_s" else unit_for(stored, values)
 
 
 def number(value: float, digits: int = 3) -> str:
