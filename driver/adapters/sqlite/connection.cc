@@ -26,6 +26,18 @@ int system_error_of(sqlite3* handle) {
   return error;
 }
 
+std::string_view way_out(int code) {
+  switch (code & 0xff) {
+    case SQLITE_NOTADB:
+      return "; set sqlite.path to an SQLite database or to a new file";
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+      return "; set sqlite.path to a file that can be written";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 SqliteConnection::SqliteConnection(const SqliteSettings& settings, bool create) : file_(settings.file) {
@@ -72,6 +84,7 @@ std::string SqliteConnection::error(int code) const {
   const bool system_failed = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
   const int system_error = system_failed ? system_error_of(handle()) : 0;
   if (system_error != 0) text += fmt::format(": {}", std::strerror(system_error));
+  text += way_out(code);
   return text;
 }
 

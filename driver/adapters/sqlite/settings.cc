@@ -94,7 +94,7 @@ SqliteSettings sqlite_settings(const Properties& properties, Durability durabili
   const bool directory = std::filesystem::is_directory(settings.data_path, ignored);
   settings.file =
       directory ? (std::filesystem::path(settings.data_path) / file_in_directory).string() : settings.data_path;
-  settings.table = properties.get("table", "usertable");
+  settings.table = "usertable";
   settings.field_names = workload_field_names(properties);
   settings.journal_mode = choice_option(properties, "sqlite.journal_mode", "wal", journal_modes);
   settings.synchronous = choice_option(properties, "sqlite.synchronous",
