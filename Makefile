@@ -1,5 +1,6 @@
 # The front door. `make help` lists what there is; each target calls the language's own tool.
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build demo test test-all fmt lint bench schemas clean $(addprefix test-,slow root r browser asan-ubsan tsan)
 
@@ -16,9 +17,8 @@ setup: .venv/.runtime ## install what is missing: system packages, the virtual e
 	@tools/packages build
 
 build: setup build/build.ninja ## build the native programs into build/bin
-	@cmake --build --preset release -j $(JOBS) --target edgejoule-driver $(QUIET)
+	@ninja -C build -n edgejoule-driver | grep -q 'no work to do' || cmake --build --preset release -j $(JOBS) --target edgejoule-driver
 
-demo: QUIET := | tail -n 1
 demo: build ## measure real databases on this machine and explain the result (about four minutes)
 	@.venv/bin/edgejoule run experiments/first-look || [ $$? -eq 3 ]
 
