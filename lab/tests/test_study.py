@@ -126,6 +126,7 @@ def test_a_study_runs_from_the_spec_to_the_report_and_its_exports(bench: Bench) 
         sample.validate(json.loads(line))
     shown = json.loads(bench("show", "--json").stdout)
     assert len(shown["records"]) == 4
+    assert shown["records"][0]["meters"][0]["describe"]
     assert "tiny" in bench("list").stdout
     (bench.folder / "runs.csv").write_text(bench("export", "--csv").stdout)
     analysed = bench("analyse", "runs.csv", "--response", "throughput_ops_s", "--factors", "database", "--json")

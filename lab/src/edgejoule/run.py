@@ -93,7 +93,7 @@ def _collect(
         intervals=intervals,
         database=start["database"],
         durability=start["durability"],
-        meters=({"name": meter.name, "method": str(meter.method), "describe": meter.describe()},),
+        meters=({"name": meter.name, "method": str(meter.method), "describe": meter.describe(), **meter.facts()},),
     )
     return run, RunData(events, traces, [Latency(x["operation"], x["measure"], x["hdr"]) for x in end["latencies"]])
 

@@ -22,6 +22,9 @@ class _Meter:
     def describe(self):
         return f"{self.name} power"
 
+    def facts(self):
+        return {}
+
     def channels(self):
         return []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -32,6 +32,9 @@ class Emulated:
 
     def describe(self) -> str:
         return "emulated"
+
+    def facts(self) -> Mapping[str, Sequence[str]]:
+        return {}
 
     def channels(self) -> Sequence[Channel]:
         return [

@@ -7,7 +7,7 @@ says otherwise. Values are W or J. A failed reading is a Sample with value None 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
@@ -137,6 +137,10 @@ class Meter(Protocol):
 
     def describe(self) -> str:
         """One line for people: what is read, over which domain, how well."""
+        ...
+
+    def facts(self) -> Mapping[str, Sequence[str]]:
+        """What a report must say of the figures beyond describe(): heading -> lines (sources, limits); may be empty."""
         ...
 
     def channels(self) -> Sequence[Channel]:

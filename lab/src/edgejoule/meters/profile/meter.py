@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from edgejoule.errors import MeterError
@@ -81,6 +81,18 @@ class BoardProfile:
         nominal = ", vendor-nominal figures" if self.profile.nominal else ""
         interval = f"{self.profile.prediction_interval_rel:.0%}"
         return f"power of {self.profile.board} from CPU utilisation by a profile, ±{interval} at k=2{nominal}"
+
+    def facts(self) -> Mapping[str, Sequence[str]]:
+        """The profile's sources, its range, and why its interval is as wide as it is."""
+        profile = self._opened_profile()
+        return {
+            "sources": [f"{s.title} ({s.where}): {s.measured}" for s in profile.sources.values()],
+            "model valid for": [profile.valid],
+            "prediction interval": [
+                f"±{profile.prediction_interval_rel:.0%} at k=2: {profile.prediction_interval_reason}"
+            ],
+            "not modelled": [profile.not_modelled],
+        }
 
     def channels(self) -> Sequence[Channel]:
         """One accumulator for the whole board."""

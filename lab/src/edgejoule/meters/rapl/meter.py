@@ -7,7 +7,7 @@ between readings. A failed reading is a missing sample with its reason.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from edgejoule.errors import MeterError
@@ -65,6 +65,10 @@ class Rapl:
     def describe(self) -> str:
         """What is counted and how well."""
         return f"the processor packages' own energy counters (RAPL, ±{2 * GAIN_REL:.0%} assumed; not the whole board)"
+
+    def facts(self) -> Mapping[str, Sequence[str]]:
+        """Which counters are read."""
+        return {"counters": [f"{zone.name}: {zone.path}" for zone in self._zones]}
 
     def channels(self) -> Sequence[Channel]:
         """One accumulator per zone, packages first."""
