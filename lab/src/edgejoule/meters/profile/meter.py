@@ -85,6 +85,7 @@ class BoardProfile:
     def facts(self) -> Mapping[str, Sequence[str]]:
         """The profile's sources, its range, and why its interval is as wide as it is."""
         profile = self._opened_profile()
+        interval = f"±{profile.prediction_interval_rel:.0%} at k=2: {profile.prediction_interval_reason}"
         return {
             "sources": [f"{s.title} ({s.where}): {s.measured}" for s in profile.sources.values()],
             "model valid for": [profile.valid],
