@@ -67,12 +67,13 @@ def cost_of(command: list[str], log: Path | None = None) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit status {process.returncode}: {message.decode(errors='replace')[-500:]}")
-    active = None
-    if log is not None:
-        events = [json.loads(line) for line in log.read_text().splitlines()]
-        end = next(event["usage"] for event in events if event["event"] == "active_end")
-        active = float(end["cpu_user_ns"] + end["cpu_system_ns"])
-    return Cost((usage.ru_utime + usage.ru_stime) * 1e9, usage.ru_maxrss * 1024, active)
+    cpu_ns = (usage.ru_utime + usage.ru_stime) * 1e9
+    if log is None:
+        return Cost(cpu_ns, usage.ru_maxrss * 1024)
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    active = next(event["usage"] for event in events if event["event"] == "active_end")
+    # ru_maxrss of a small process is that of this interpreter, which it was forked from.
+    return Cost(cpu_ns, events[-1]["rss_peak_bytes"], active["cpu_user_ns"] + active["cpu_system_ns"])
 
 
 def properties(workload: str, operations: int) -> list[str]:

@@ -42,7 +42,7 @@ struct Arguments {
   std::optional<std::string> durability;
   std::optional<std::uint64_t> seed;
   std::optional<std::string> json;
-  std::string label;
+  std::optional<std::string> label;
   double warmup_s = 0;
   std::uint64_t interval_ms = 1000;
   double settle_timeout_s = 600;
@@ -112,6 +112,7 @@ Properties gathered(const Arguments& arguments) {
   set_if_given(properties, "db", arguments.database, "-db");
   set_if_given(properties, "threadcount", arguments.threads, "-threads");
   set_if_given(properties, "target", arguments.target, "-target");
+  set_if_given(properties, "label", arguments.label, "-l");
   set_if_given(properties, "durability", arguments.durability, "--durability");
   return properties;
 }
@@ -214,6 +215,7 @@ Invocation checked(const Arguments& arguments) {
           percentiles_of(properties),
           arguments.status_lines,
           std::max<std::uint64_t>(1, properties.get_u64("status.interval", 10)),
+          properties.get("label", ""),
           arguments.quiet,
           arguments.json};
 }

@@ -32,6 +32,7 @@ struct Invocation {
   std::vector<double> percentiles;  // of the YCSB text
   bool status_lines;                // -s
   std::uint64_t status_interval_s;
+  std::string label;  // of the status lines
   bool quiet;
   std::optional<std::string> json;  // file, "-" for stdout
 };

@@ -1,6 +1,7 @@
 // Draws the number of an existing, acknowledged key. One per thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "acknowledged_counter.h"
@@ -17,7 +18,7 @@ class KeyChooser {
         first_(workload.insert_start),
         count_(workload.insert_count),
         zipfian_(workload.insert_start, workload.insert_start + workload.insert_count + workload.expected_new_keys()),
-        latest_(workload.key_law == KeyLaw::latest ? workload.records - 1 : 1) {}
+        latest_(workload.key_law == KeyLaw::latest ? std::max<std::uint64_t>(workload.records, 2) - 1 : 1) {}
 
   // Draws again while the key is not acknowledged yet.
   std::uint64_t next(Random& random, const AcknowledgedCounter& inserted) {

@@ -26,6 +26,7 @@ Progress::Progress(const Invocation& invocation)
     : planned_(invocation.workload.operations),
       seconds_max_(static_cast<double>(invocation.workload.seconds_max)),
       bar_(!invocation.quiet && !invocation.status_lines && isatty(STDERR_FILENO) == 1),
+      label_(invocation.label),
       status_interval_s_(invocation.status_lines ? static_cast<double>(invocation.status_interval_s) : 0),
       next_status_s_(status_interval_s_) {}
 
@@ -55,8 +56,8 @@ void Progress::draw_bar(const std::string& phase, std::uint64_t done, double ela
 void Progress::status_line(std::uint64_t done, double elapsed_s) {
   const auto rate = static_cast<double>(done - last_status_done_) / (elapsed_s - last_status_s_);
   const auto part = share(done, elapsed_s);
-  fmt::print(stderr, "{:%Y-%m-%d %H:%M:%S} {:.0f} sec: {} operations; {:.2f} current ops/sec; est completion in {}\n",
-             fmt::localtime(std::time(nullptr)), elapsed_s, done, rate,
+  fmt::print(stderr, "{}{:%Y-%m-%d %H:%M:%S} {:.0f} sec: {} operations; {:.2f} current ops/sec; est completion in {}\n",
+             label_.empty() ? "" : label_ + " ", fmt::localtime(std::time(nullptr)), elapsed_s, done, rate,
              part > 0 ? duration(elapsed_s * (1 - part) / part) : "unknown time");
   last_status_done_ = done;
   last_status_s_ = elapsed_s;

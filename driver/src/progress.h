@@ -31,6 +31,7 @@ class Progress {
   double seconds_max_;
   bool bar_;
   bool drawn_ = false;
+  std::string label_;
   double status_interval_s_;  // 0: no status lines
   double next_status_s_;
   double last_status_s_ = 0;

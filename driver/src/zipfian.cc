@@ -65,7 +65,9 @@ std::uint64_t Zipfian::draw(Random& random, std::uint64_t items) const {
   const double uz = u * zeta_;
   if (uz < 1) return 0;
   if (uz < rank_one_below_) return 1;
-  return static_cast<std::uint64_t>(static_cast<double>(items) * std::pow(eta_ * u - eta_ + 1, alpha_));
+  const auto count = static_cast<double>(items);
+  const double rank = count * std::pow(eta_ * u - eta_ + 1, alpha_);
+  return rank < count ? static_cast<std::uint64_t>(rank) : items - 1;  // rounding, or two items and no eta
 }
 
 ScrambledZipfian::ScrambledZipfian(std::uint64_t first, std::uint64_t last)

@@ -168,6 +168,15 @@ TEST(ScrambledZipfian, the_key_is_the_hash_of_the_rank_within_the_range) {
   }
 }
 
+TEST(Zipfian, few_items_stay_in_range_also_when_they_grow) {
+  for (std::uint64_t items = 1; items <= 4; ++items) {
+    Random random(seed);
+    Zipfian zipfian(items);
+    for (int i = 0; i < 10'000; ++i) ASSERT_LT(zipfian.next(random), items);
+    for (int i = 0; i < 10'000; ++i) ASSERT_LT(zipfian.next(random, items + 3), items + 3);
+  }
+}
+
 TEST(SkewedLatest, distance_from_the_newest_key_is_zipfian) {
   constexpr std::uint64_t newest = 999;
   const auto law = ycsb_law(newest, 0.99, zeta(0, newest, 0.99), newest);
