@@ -104,14 +104,15 @@ TEST_P(Settling, reports_the_database_s_own_work_with_sane_times) {
   }
 }
 
-TEST_P(Settling, events_of_the_lsm_stores_say_bytes_written) {
-  if (GetParam() == "sqlite") GTEST_SKIP() << "SQLite does not say how many bytes a checkpoint writes";
+TEST_P(Settling, events_say_bytes_written_where_the_engine_does) {
   load(0, row_count);
   ASSERT_TRUE(database_->settle(time_limit_ns).complete);
   std::int64_t flushed_bytes = 0;
   for (const DatabaseEvent& event : database_.events().take()) {
+    if (GetParam() == "sqlite") EXPECT_EQ(event.write_bytes, -1) << "SQLite does not say what a checkpoint writes";
     if (event.kind == Kind::flush && event.write_bytes > 0) flushed_bytes += event.write_bytes;
   }
+  if (GetParam() == "sqlite") return;
   // The values do not compress to less than half.
   EXPECT_GT(flushed_bytes, static_cast<std::int64_t>(row_count * value_bytes * TestRow::field_count / 2));
   EXPECT_LT(flushed_bytes, static_cast<std::int64_t>(row_count * value_bytes * TestRow::field_count * 2));

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from edgejoule.findings import find
 from edgejoule.report import build
@@ -19,11 +20,9 @@ FLAGS = [
 
 @pytest.fixture(scope="module")
 def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("no Chromium here")
-    with sync_api.sync_playwright() as playwright:
+    assert path is not None, "no Chromium here: tools/packages test-all"
+    with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield launched
         launched.close()
@@ -32,8 +31,7 @@ def browser():
 @pytest.fixture
 def opened(browser, make_store, tmp_path):
     """Opens a report; afterwards no error, no request beyond the file itself."""
-    if not (ASSETS / "uplot").is_dir():
-        pytest.skip("uPlot is not there: python lab/fetch_web_assets.py")
+    assert (ASSETS / "uplot").is_dir(), "uPlot is not there: python lab/fetch_web_assets.py"
     contexts, troubles, requests = [], [], []
 
     def open_page(width: int = 1400, scheme: str = "light"):

@@ -235,8 +235,7 @@ def errors(analysis: Analysis, ss_type: SsType, design: Design, answers: dict[st
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Design, dict[str, float]]]:
-    if shutil.which("Rscript") is None:
-        pytest.skip("R is not installed")
+    assert shutil.which("Rscript") is not None, "R is not installed: tools/packages test-all"
     made = designs()
     answers = answers_of_r(made, tmp_path_factory.mktemp("designs"))
     return [(design, answers[design.name]) for design in made]
