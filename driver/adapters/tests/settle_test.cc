@@ -109,7 +109,9 @@ TEST_P(Settling, events_say_bytes_written_where_the_engine_does) {
   ASSERT_TRUE(database_->settle(time_limit_ns).complete);
   std::int64_t flushed_bytes = 0;
   for (const DatabaseEvent& event : database_.events().take()) {
-    if (GetParam() == "sqlite") EXPECT_EQ(event.write_bytes, -1) << "SQLite does not say what a checkpoint writes";
+    if (GetParam() == "sqlite") {
+      EXPECT_EQ(event.write_bytes, -1) << "SQLite does not say what a checkpoint writes";
+    }
     if (event.kind == Kind::flush && event.write_bytes > 0) flushed_bytes += event.write_bytes;
   }
   if (GetParam() == "sqlite") return;
