@@ -181,13 +181,12 @@ def main() -> None:
             for case in cases:
                 operations = arguments.operations if case.driver == drivers[0] else arguments.java_operations
                 operations //= 4 if case.workload == "load" else 1
-                print(
-                    f"\rround {number + 1}/{arguments.rounds}: {case.driver} {case.workload}   ",
-                    end="",
-                    file=sys.stderr,
-                )
+                if sys.stderr.isatty():
+                    words = f"round {number + 1}/{arguments.rounds}: {case.driver} {case.workload}"
+                    print(f"\r{words}\033[K", end="", file=sys.stderr, flush=True)
                 measure(case, arguments.driver, operations, Path(folder) / "events.jsonl")
-    print("\r\033[K", end="", file=sys.stderr)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
     print_table(cases, arguments.rounds, time.monotonic() - begin)
     print_bars_of_all(cases)
 

@@ -89,9 +89,7 @@ class BoardProfile:
         return {
             "sources": [f"{s.title} ({s.where}): {s.measured}" for s in profile.sources.values()],
             "model valid for": [profile.valid],
-            "prediction interval": [
-                f"±{profile.prediction_interval_rel:.0%} at k=2: {profile.prediction_interval_reason}"
-            ],
+            "prediction interval": [interval],
             "not modelled": [profile.not_modelled],
         }
 
