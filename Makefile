@@ -56,7 +56,7 @@ lint: setup-dev ## formats, ruff, mypy
 	$(PYTHON) -m ruff format --check --config lab/pyproject.toml lab driver
 	$(PYTHON) -m ruff check --config lab/pyproject.toml lab driver
 	$(PYTHON) -m mypy --config-file lab/pyproject.toml
-	.venv/bin/clang-format --dry-run -Werror $(CPP)
+	@.venv/bin/clang-format --dry-run -Werror $(CPP)
 
 bench: setup-dev build ## the bars' tables, peers in the same run
 	@tools/packages bench

@@ -47,4 +47,5 @@ def test_what_cannot_be_read_is_null_and_not_zero(tmp_path: Path) -> None:
     assert found["machine"]["memory_bytes"] is None
     assert found["temperature_c"] is None
     assert found["system"]["load_average_1min"] is None
+    assert found["system"]["cpu_busy_share_before"] is None
     assert found["storage"]["free_bytes"] > 0

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ def capture(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
             "operating_system": _os_name(root),
             "kernel": platform.release(),
             "load_average_1min": _load_average(root),
+            "cpu_busy_share_before": _busy_share(root),
         },
         "frequency": _frequency(root),
         "temperature_c": _temperatures(root),
@@ -70,6 +72,26 @@ def _os_name(root: Path) -> str | None:
 def _load_average(root: Path) -> float | None:
     text = _text(root / "proc/loadavg")
     return float(text.split()[0]) if text else None
+
+
+def _busy_share(root: Path, window_s: float = 0.3) -> float | None:
+    """The share of all CPUs that something uses now, while we do nothing."""
+    before = _cpu_ticks(root)
+    time.sleep(window_s)
+    after = _cpu_ticks(root)
+    if before is None or after is None or after[1] <= before[1]:
+        return None
+    return round((after[0] - before[0]) / (after[1] - before[1]), 3)
+
+
+def _cpu_ticks(root: Path) -> tuple[int, int] | None:
+    """Busy and all ticks of /proc/stat; idle, waiting and stolen time are not busy."""
+    found = re.search(r"^cpu +(\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)", _text(root / "proc/stat") or "")
+    if not found:
+        return None
+    user, nice, system, idle, waiting, interrupts, soft, stolen = map(int, found.groups())
+    busy = user + nice + system + interrupts + soft
+    return busy, busy + idle + waiting + stolen
 
 
 def _frequency(root: Path) -> dict[str, Any]:

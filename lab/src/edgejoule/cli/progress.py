@@ -17,7 +17,7 @@ from edgejoule.plan import PlannedRun
 from edgejoule.responses import RESPONSES
 from edgejoule.store import Experiment, ResponseValue, Run
 
-RESTORE_S = 0.5  # a run's time outside the driver and the quiet windows, before one has been seen
+BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the user is told
 
 
 class _TimeLeft(ProgressColumn):
@@ -61,6 +61,11 @@ class StudyProgress:
         if done:
             self._console.print(
                 f"resuming experiment {experiment.id}: {len(done)} runs are finished, {len(todo)} to do"
+            )
+        busy = experiment.environment.get("system", {}).get("cpu_busy_share_before")
+        if busy is not None and busy > BUSY_SHARE_MAX and not done:
+            self._console.print(
+                f"other programs use {busy:.0%} of the CPU: the figures will be noisy. Ctrl-C, stop them, start again?"
             )
         self._bars.update(self._all, total=self._runs, completed=self._done, description="plan")
 
