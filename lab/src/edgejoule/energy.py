@@ -44,7 +44,8 @@ class Gap:
 class BudgetLine:
     """One contribution to the uncertainty: standard uncertainty (k=1) in J.
 
-    common: the same error in every run on this meter (gain, offset); it adds up over channels instead of averaging.
+    common: one and the same error wherever this meter or model is read (gain, offset, model): it adds up over channels
+    instead of averaging, and subtracts between an energy and its baseline.
     """
 
     name: str
@@ -85,7 +86,10 @@ class Energy:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Mean power of a quiet window; `source` is the energy it comes from."""
+    """Mean power of a quiet window; `source` is the energy it comes from.
+
+    Interpolated between two windows: the mean power halfway, and the energy it makes of the whole span.
+    """
 
     power_w: float
     source: Energy
@@ -170,10 +174,46 @@ def baseline(traces: Sequence[Trace], t0_ns: int, t1_ns: int, domain: Domain | N
     return Baseline(source.power_mean_w, source)
 
 
+def interpolated_baseline(before: Baseline, after: Baseline) -> Baseline:
+    """The baseline halfway between a quiet window before and one after the run.
+
+    Each window's budget counts by half; common lines (gain, offset, model) add up, the others in squares. Half the
+    difference of the two powers is the half width of a line "baseline drift". Raises DataError when the windows overlap
+    or are of different domains or methods.
+    """
+    first, last = before.source, after.source
+    if first.domain is not last.domain or first.method is not last.method:
+        raise DataError(
+            f"baselines of {first.domain} ({first.method}) and {last.domain} ({last.method}) have no middle"
+        )
+    if last.start_ns < first.end_ns:
+        raise DataError("the quiet window after the run begins before the one before it ends")
+    span_s = (last.end_ns - first.start_ns) / 1e9
+    halves = [
+        replace(line, value_j=line.value_j / source.duration_s / 2 * span_s)
+        for source in (first, last)
+        for line in source.budget
+    ]
+    drift = BudgetLine("baseline drift", abs(after.power_w - before.power_w) / 2 * span_s * _RECTANGULAR)
+    lines = _merged_lines([*halves, *([drift] if drift.value_j > 0 else [])])
+    power_w = (before.power_w + after.power_w) / 2
+    source = replace(
+        first,
+        energy_j=power_w * span_s,
+        end_ns=last.end_ns,
+        uncertainty_k2_j=_k2(lines),
+        coverage=min(first.coverage, last.coverage),
+        gaps=(*first.gaps, *last.gaps),
+        notes=tuple(dict.fromkeys((*first.notes, *last.notes))),
+        budget=lines,
+    )
+    return Baseline(power_w, source)
+
+
 def net_energy(gross: Energy, quiet: Baseline) -> Energy:
     """Gross energy less the baseline over the same time. May be negative: it is not clamped.
 
-    The common lines (gain, offset) of both come from the same meter and subtract, the others add in squares.
+    The common lines (gain, offset, model) of both are the same error and subtract, the others add in squares.
     """
     if gross.domain is not quiet.source.domain or gross.method is not quiet.source.method:
         raise DataError(f"baseline of {quiet.source.domain} ({quiet.source.method}), energy of {gross.domain}")
@@ -368,7 +408,7 @@ def _budget(
         BudgetLine("ends", _ends_j(trace, segments, overlap)),
         BudgetLine("sampling", _sampling_j(trace, segments, overlap)),
         BudgetLine("gaps", _gaps_j(segments, overlap, energy_j / duration_s, (1 - coverage) * duration_s)),
-        BudgetLine("model", channel.model_rel * abs(energy_j)),
+        BudgetLine("model", channel.model_rel * abs(energy_j), common=True),
     ]
     return tuple(line for line in lines if line.value_j > 0)
 

@@ -13,11 +13,13 @@ import pytest
 from edgejoule import energy as energy_module
 from edgejoule.energy import (
     GAP_SHARE_MAX,
+    Baseline,
     Energy,
     baseline,
     comparison_min_ratio,
     domain_energy,
     energy,
+    interpolated_baseline,
     net_energy,
 )
 from edgejoule.errors import DataError
@@ -248,6 +250,63 @@ def test_net_energy_may_be_negative_and_a_common_gain_error_cancels() -> None:
     lines = {line.name: line.value_j for line in net.budget}
     assert lines["gain"] == pytest.approx(0.05 * abs(net.energy_j))
     assert lines["offset"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_one_models_error_is_common_to_an_energy_and_its_baseline() -> None:
+    modelled = channel(ValueKind.INSTANT, method=Method.MODELLED, model_rel=0.25)
+    trace = dataclasses.replace(ideal_trace(ValueKind.INSTANT), channel=modelled)
+    net = net_energy(energy(trace, at(3.2), at(4.2)), baseline([trace], at(0.8), at(1.2)))
+    lines = {line.name: line.value_j for line in net.budget}
+    assert lines["model"] == pytest.approx(0.25 * abs(net.energy_j))
+
+
+def windows(trace: Trace) -> tuple[Baseline, Baseline]:
+    """Quiet windows of different length before and after a run."""
+    return baseline([trace], at(0.5), at(1.0)), baseline([trace], at(4.0), at(5.0))
+
+
+def test_the_interpolated_baseline_lies_halfway_and_covers_the_whole_span() -> None:
+    before, after = windows(ideal_trace(ValueKind.INSTANT))
+    found = interpolated_baseline(before, after)
+    assert found.power_w == pytest.approx((before.power_w + after.power_w) / 2)
+    assert (found.source.start_ns, found.source.end_ns) == (at(0.5), at(5.0))
+    assert found.source.power_mean_w == pytest.approx(found.power_w)
+
+
+def test_both_windows_budgets_enter_net_energy_scaled_to_the_runs_duration() -> None:
+    noisy = channel(ValueKind.INSTANT, gain_rel=0.02, offset_w=0.1, resolution=0.05)
+    trace = dataclasses.replace(ideal_trace(ValueKind.INSTANT), channel=noisy)
+    before, after = windows(trace)
+    gross = energy(trace, at(1.2), at(3.2))
+    net = net_energy(gross, interpolated_baseline(before, after))
+    lines = {line.name: line.value_j for line in net.budget}
+    one, two, whole = ({x.name: x.value_j for x in e.budget} for e in (before.source, after.source, gross))
+    halves_j = (one["resolution"] / 0.5 / 2 * 2.0, two["resolution"] / 1.0 / 2 * 2.0)
+    assert lines["resolution"] == pytest.approx(math.hypot(whole["resolution"], *halves_j))
+    assert lines["gain"] == pytest.approx(0.02 * abs(net.energy_j))
+    assert lines["offset"] == pytest.approx(0.0, abs=1e-9)
+    drift_w = abs(after.power_w - before.power_w)
+    assert lines["baseline drift"] == pytest.approx(drift_w / 2 * 2.0 / math.sqrt(3))
+    assert net.uncertainty_k2_j == pytest.approx(2 * math.sqrt(sum(x * x for x in lines.values())))
+
+
+def test_a_steady_baseline_has_no_drift_and_gaps_of_both_windows_are_kept() -> None:
+    trace = dataclasses.replace(ideal_trace(ValueKind.INSTANT), value=np.full(6001, 2.0))
+    found = interpolated_baseline(*windows(trace))
+    assert found.power_w == pytest.approx(2.0)
+    assert "baseline drift" not in {line.name for line in found.source.budget}
+    holes = interpolated_baseline(*windows(spoiled(spoiled(trace, 600, 610), 4500, 4510)))
+    assert len(holes.source.gaps) == 2
+    assert holes.source.coverage < 1
+
+
+def test_baselines_that_do_not_belong_together_are_not_interpolated() -> None:
+    before, after = windows(ideal_trace(ValueKind.INSTANT))
+    wall = dataclasses.replace(after, source=dataclasses.replace(after.source, domain=Domain.WALL))
+    with pytest.raises(DataError, match="no middle"):
+        interpolated_baseline(before, wall)
+    with pytest.raises(DataError, match="begins before"):
+        interpolated_baseline(after, before)
 
 
 def test_no_baseline_comes_from_a_window_without_readings() -> None:
