@@ -142,14 +142,24 @@ def test_storage_and_network_bytes_add_their_energy(proc: ProcTree, clock: Clock
     assert sample.value == pytest.approx(2.7 + storage_j + network_j, rel=0.01)
 
 
-def test_an_unknown_board_is_declined_with_the_way_out(clock: Clock) -> None:
-    board = meter(ProcTree(clock, model="Rockchip RK3288 Asus Tinker Board S"), clock)
+def test_an_unknown_machine_is_declined_with_the_way_out(clock: Clock) -> None:
+    board = meter(ProcTree(clock, model="StarFive VisionFive V2"), clock, machine="riscv64")
     said = board.probe()
     assert not said.available
-    assert "Tinker Board S" in said.reason
+    assert said.reason == "no profile for StarFive VisionFive V2 (machine type riscv64)"
     assert "profile" in (said.fix or "")
-    with pytest.raises(MeterError, match="Tinker Board S"):
+    with pytest.raises(MeterError, match="VisionFive"):
         board.open()
+
+
+def test_an_arm_board_without_a_profile_is_modelled_widely_and_says_so(clock: Clock) -> None:
+    board = meter(ProcTree(clock, model="Rockchip RK3288 Asus Tinker Board S"), clock, machine="armv7l")
+    said = board.probe()
+    assert said.available
+    own = "an ARM machine without a profile of its own, here Rockchip RK3288 Asus Tinker Board S"
+    assert said.reason == f"profile generic-arm: {own}"
+    assert "±150% at k=2" in board.describe()
+    assert ", here" not in meter(ProcTree(clock, model="Raspberry Pi 4 Model B Rev 1.4"), clock).probe().reason
 
 
 @pytest.mark.parametrize(
@@ -163,7 +173,12 @@ def test_an_unknown_board_is_declined_with_the_way_out(clock: Clock) -> None:
         ("Raspberry Pi 5 Model B Rev 1.0", "aarch64", "raspberry-pi-5"),
         ("Hardkernel ODROID-C2", "aarch64", "odroid-c2"),
         (None, "x86_64", "generic-x86"),
+        ("Rockchip RK3288 Asus Tinker Board S", "armv7l", "generic-arm"),
+        ("linux,dummy-virt", "aarch64", "generic-arm"),
+        (None, "aarch64", "generic-arm"),
+        (None, "armv6l", "generic-arm"),
         (None, "riscv64", None),
+        ("StarFive VisionFive V2", "riscv64", None),
     ],
 )
 def test_boards_are_told_apart(model: str | None, machine: str, expected: str | None) -> None:
@@ -190,6 +205,18 @@ def test_the_generic_profile_grows_with_the_number_of_cpus() -> None:
     generic = named_profile("generic-x86")
     assert generic.power_w(1.0, 8) == pytest.approx(8 * generic.power_w(1.0, 1))
     assert generic.prediction_interval_rel >= 0.5
+
+
+def test_the_generic_arm_profile_is_the_middle_of_the_boards_and_its_interval_covers_them() -> None:
+    generic = named_profile("generic-arm")
+    boards = [profile for profile in all_profiles() if not profile.name.startswith("generic-")]
+    assert len(boards) == 7, "a new board: does the generic profile still cover it?"
+    for utilisation in (0.0, 1.0):
+        per_core_w = [b.power_w(utilisation, 1) / (1 if b.name == "raspberry-pi-zero-w" else 4) for b in boards]
+        middle_w = generic.power_w(utilisation, 1)
+        assert middle_w == pytest.approx((min(per_core_w) * max(per_core_w)) ** 0.5, rel=0.005)
+        for power_w in per_core_w:
+            assert max(power_w / middle_w, middle_w / power_w) <= 1 + generic.prediction_interval_rel
 
 
 @pytest.mark.parametrize(

@@ -133,17 +133,17 @@ def named_profile(name_or_path: str | Path) -> Profile:
 
 
 def detected_profile(device_tree_model: str | None, machine: str) -> Profile | None:
-    """The profile for a device tree's model, else for a machine type (`x86_64`); None when no profile fits.
+    """The profile for a device tree's model, else the generic one of a machine type (`x86_64`); None when none fits.
 
     The longest matching beginning wins: a 3 Model B Plus is not a 3 Model B.
     """
     profiles = all_profiles()
-    if device_tree_model is not None:
-        fits = [
-            (len(start), profile)
-            for profile in profiles
-            for start in profile.device_tree_models
-            if device_tree_model.startswith(start)
-        ]
-        return max(fits, key=lambda fit: fit[0])[1] if fits else None
+    fits = [
+        (len(start), profile)
+        for profile in profiles
+        for start in profile.device_tree_models
+        if device_tree_model is not None and device_tree_model.startswith(start)
+    ]
+    if fits:
+        return max(fits, key=lambda fit: fit[0])[1]
     return next((profile for profile in profiles if machine in profile.machines), None)

@@ -66,13 +66,15 @@ class BoardProfile:
     def probe(self) -> Availability:
         """Available when the board has a profile and /proc/stat can be read."""
         if self.profile is None:
-            board = self._model or f"machine type {self._machine}"
-            return Availability(False, f"no profile for this board ({board})", "name one: profile = NAME or FILE.toml")
+            here = f"{self._model or 'this machine'} (machine type {self._machine})"
+            return Availability(False, f"no profile for {here}", "name one: profile = NAME or FILE.toml")
         try:
             self._usage.now()
         except (OSError, ValueError) as error:
             return Availability(False, f"utilisation cannot be read: {error}")
-        return Availability(True, f"profile {self.profile.name}: {self.profile.board}")
+        generic = bool(self._model) and self._machine in self.profile.machines
+        here = f", here {self._model}" if generic else ""
+        return Availability(True, f"profile {self.profile.name}: {self.profile.board}{here}")
 
     def describe(self) -> str:
         """Which profile, and how far off it may be."""
