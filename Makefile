@@ -33,8 +33,10 @@ test-slow: setup-dev build ## tests that take long
 	ctest --preset release -L slow --no-tests=ignore
 	$(PYTEST) -m 'slow and not root'
 
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+
 test-root: setup-dev build ## tests that need root
-	$(PYTEST) -m root
+	$(SUDO) $(PYTEST) -m root
 
 test-r: setup-dev ## statistics against R
 	@tools/packages test-all

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import os
+import re
 import resource
+import shlex
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,12 +23,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from edgejoule.databases import driver_path
+from edgejoule.databases import Snapshots, driver_path
 from edgejoule.errors import EdgejouleError
-from edgejoule.properties import PROPERTIES
+from edgejoule.plan import make_plan
+from edgejoule.properties import LOAD_PROPERTIES, PROPERTIES
+from edgejoule.spec import Spec
 from edgejoule.store import Store
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+REPOSITORY = Path(__file__).resolve().parents[2]
+SCHEMAS = REPOSITORY / "schemas"
 SPEC = """\
 name = "tiny"
 question = "Does it work from end to end?"
@@ -173,6 +180,9 @@ def test_a_dry_run_prints_the_plan_and_leaves_nothing(bench: Bench) -> None:
         ('factors.database=["sqllite"]', ("sqllite", "did you mean 'sqlite'")),
         ("databases.sqlite.jurnal_mode=WAL", ("jurnal_mode", "did you mean 'journal_mode'")),
         ("fixed.recordcont=5", ("fixed.recordcont", "did you mean 'recordcount'")),
+        ('fixed.sqlit.journal_mode="delete"', ("no run uses a database 'sqlit'", "did you mean 'sqlite'")),
+        ("fixed.rocksdb.bloom_bits=10", ("no run uses a database 'rocksdb'",)),
+        ("factors.leveldb.bloom_bits=[0, 10]", ("changes nothing for sqlite",)),
         ('meter.prefer=["wattmeter"]', ("wattmeter",)),
         ("meter.profile=no-such-board", ("no-such-board",)),
     ],
@@ -204,17 +214,38 @@ def test_a_path_that_cannot_be_written_is_named(bench: Bench) -> None:
     one_line_error(bench("run", "experiment.toml"), 1, "results", "cannot be opened")
     (bench.folder / "results").unlink()
     one_line_error(bench("run", "experiment.toml", "--data", "/proc/edgejoule"), 1, "/proc/edgejoule")
+    with Store.open(bench.store) as store:
+        assert store.experiments() == [], "a study that cannot start leaves the store as it was"
 
 
-def test_two_studies_do_not_measure_in_one_place(bench: Bench) -> None:
-    data = bench.folder / "data"
-    first = bench.start("run", "experiment.toml", "--data", str(data))
+@pytest.mark.parametrize("words", [(), ("--data", "elsewhere")], ids=["same", "other data"])
+def test_two_studies_do_not_measure_in_one_place(bench: Bench, words: tuple[str, ...]) -> None:
+    first = bench.start("run", "experiment.toml")
     try:
-        wait_until(lambda: (data / "lock").exists(), first)
-        one_line_error(bench("run", "experiment.toml", "--data", str(data)), 2, "another study is measuring")
+        wait_until((bench.folder / "results/snapshots/lock").exists, first)
+        one_line_error(bench("run", "experiment.toml", *words), 2, "another study is measuring")
     finally:
         first.terminate()
         first.communicate(timeout=60)
+    assert first.returncode == 130
+
+
+@pytest.mark.parametrize("name", LOAD_PROPERTIES)
+def test_what_decides_the_content_decides_the_snapshot(tmp_path: Path, name: str) -> None:
+    run = next(p for p in make_plan(Spec.model_validate(tomllib.loads(SPEC))) if p.adapter == "sqlite")
+    snapshots = Snapshots(tmp_path)
+    changed = dataclasses.replace(run, properties={**run.properties, name: "other"})
+    assert snapshots.key(changed) != snapshots.key(run)
+    assert snapshots.key(dataclasses.replace(run, options={"page_size_bytes": 512})) != snapshots.key(run)
+    same = dataclasses.replace(run, properties={**run.properties, "operationcount": 1}, block=3, seed=9, threads=4)
+    assert snapshots.key(same) == snapshots.key(run)
+
+
+def test_a_part_load_is_no_snapshot(bench: Bench) -> None:
+    part = bench("run", "experiment.toml", "--set", "fixed.insertcount=1000", *ONE)
+    one_line_error(part, 1, "did not find")
+    whole = bench("run", "experiment.toml", *ONE)
+    assert whole.returncode == 0, whole.stderr
 
 
 def tamper_with_sqlite_snapshot(bench: Bench, statement: str) -> None:
@@ -287,6 +318,23 @@ SIX = ("--set", "design.replications=3")
 
 
 @pytest.mark.slow
+def test_resume_goes_on_with_its_own_experiment_and_only_with_the_same_instruments(bench: Bench) -> None:
+    process = bench.start("run", "experiment.toml", *SIX)
+    wait_until(lambda: stored_runs(bench) >= 1, process)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert bench("run", "experiment.toml", *ONE).returncode == 0
+    if not Path("/sys/class/powercap/intel-rapl:0").exists():
+        other = bench("run", "experiment.toml", *SIX, "--resume", "--profile", "raspberry-pi-zero-w")
+        one_line_error(other, 2, "experiment 1 cannot go on", "another reads")
+    done = bench("run", "experiment.toml", *SIX, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("results/tiny-1.html")
+    with Store.open(bench.store) as store:
+        assert [dict(e.counts) for e in store.experiments()] == [{"finished": 6}, {"finished": 1}]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_study_cut_off_in_the_middle_is_resumed_without_losing_or_repeating_a_run(
     bench: Bench, how: signal.Signals
@@ -332,6 +380,19 @@ def test_a_full_disk_ends_the_study_and_keeps_what_was_stored(tmp_path: Path) ->
         assert runs == before
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def readme_commands() -> list[str]:
+    text = "".join(re.findall(r"```\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)).replace("\\\n", " ")
+    return [line.split("#")[0] for line in text.splitlines() if "edgejoule run experiments/first-look" in line]
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_what_the_readme_says_can_be_run(bench: Bench, command: str) -> None:
+    words = shlex.split(command)[1:]
+    words[words.index("experiments/first-look")] = str(REPOSITORY / "experiments/first-look")
+    done = bench(*words, "--dry-run")
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_driver_takes_every_property_a_spec_may_name() -> None:

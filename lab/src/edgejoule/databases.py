@@ -24,8 +24,12 @@ from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageErr
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import LOAD_PROPERTIES
 from edgejoule.responses import nearest
+from edgejoule.spec import Spec
 
 Event = Mapping[str, Any]
+
+LOAD_SEED = 1  # of the loaded values; the same for all, so that every cell starts from the same rows
+BATCH_RECORDS = 1000  # records per batch while loading, unless batchsize says otherwise
 
 
 class DriverMissingError(EdgejouleError):
@@ -82,22 +86,35 @@ def adapters() -> dict[str, Adapter]:
     }
 
 
-def check_plan(plan: Sequence[PlannedRun]) -> None:
-    """Refuse what the driver would refuse later. Raises UsageError naming the database or option."""
+@cache
+def driver_digest() -> str:
+    """SHA-256 of the driver's binary, hex: what it loads and measures may change with it."""
+    return hashlib.sha256(driver_path().read_bytes()).hexdigest()
+
+
+def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
+    """Refuse what the driver would refuse later, or what no run would take. Raises UsageError naming it."""
     known = adapters()
     for run in plan:
         adapter = known.get(run.adapter)
         if adapter is None:
             raise UsageError(f"unknown database {run.adapter!r}; {nearest(run.adapter, known)}")
         if not adapter.available:
-            raise UsageError(
-                f"database {run.adapter!r} is not built into the driver here: {adapter.fix or adapter.summary}"
-            )
+            raise UsageError(f"database {run.adapter!r} is not in this build of the driver: {adapter.fix}")
         for option in run.options:
             if option not in adapter.options:
-                raise UsageError(
-                    f"database {run.database!r}: unknown option {option!r}; {nearest(option, adapter.options)}"
-                )
+                found = nearest(option, adapter.options)
+                raise UsageError(f"database {run.database!r}: unknown option {option!r}; {found}")
+    used = {run.adapter for run in plan}
+    for name in (n for n in (*spec.fixed, *spec.factors) if "." in n):
+        prefix = name.split(".", 1)[0]
+        if prefix not in used:
+            raise UsageError(f"setting {name!r}: no run uses a database {prefix!r}; {nearest(prefix, used)}")
+        if name in spec.factors and used != {prefix}:
+            others = ", ".join(sorted(used - {prefix}))
+            raise UsageError(
+                f"factor {name!r} changes nothing for {others}: make it a variant under [databases] instead"
+            )
 
 
 class Driver:
@@ -184,11 +201,14 @@ def _failure(events: Sequence[Event], code: int, words: str) -> str:
 
 def driver_arguments(command: str, run: PlannedRun, data: Path) -> list[str]:
     """The driver's words for a planned run on a data directory. command: load or run."""
-    words = [command, "-db", run.adapter, "--seed", str(run.seed), "--durability", run.durability, "--quiet"]
+    seed = LOAD_SEED if command == "load" else run.seed
+    words = [command, "-db", run.adapter, "--seed", str(seed), "--durability", run.durability, "--quiet"]
     options = {f"{run.adapter}.{name}": value for name, value in run.options.items()}
     if run.adapter != "noop":
         options[f"{run.adapter}.path"] = str(data)
-    for name, value in (dict(run.properties) | options).items():
+    if command == "load":
+        options["batchsize"] = BATCH_RECORDS
+    for name, value in (options | dict(run.properties)).items():
         words += ["-p", f"{name}={_property(value)}"]
     if command == "run":
         words += ["-threads", str(run.threads)]
@@ -211,10 +231,12 @@ class Snapshots:
         """Name of the snapshot a run starts from."""
         content = {
             "adapter": run.adapter,
+            "driver_sha256": driver_digest(),
             "version": adapters()[run.adapter].version,
             "options": dict(run.options),
             "durability": run.durability,
             "properties": {k: run.properties[k] for k in LOAD_PROPERTIES if k in run.properties},
+            "seed": LOAD_SEED,
         }
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
         return f"{run.adapter}-{digest}"
@@ -230,8 +252,7 @@ class Snapshots:
         with _told(f"{final}: the loaded database cannot be kept"):
             shutil.rmtree(part, ignore_errors=True)
             (part / "data").mkdir(parents=True)
-            words = driver_arguments("load", run, part / "data")
-            Driver([*words, "-p", "batchsize=1000"], timeout_s, on_event).run()
+            _check_loaded(Driver(driver_arguments("load", run, part / "data"), timeout_s, on_event).run())
             _sync_tree(part)
             part.rename(final)
 
@@ -257,6 +278,17 @@ def _told(what: str) -> Iterator[None]:
         raise StoreError(f"{what}: {target}: {why}") from error
     except OSError as error:
         raise StoreError(f"{what}: {error.filename or ''}: {error.strerror}") from error
+
+
+def _check_loaded(events: Sequence[Event]) -> None:
+    """A snapshot is complete or it is none."""
+    end = next(e for e in events if e["event"] == "end")
+    settled = next(e for e in events if e["event"] == "settled")
+    planned = [e["operations_planned"] for e in events if e["event"] == "interval"]
+    if end["failures"] or not settled["complete"] or any(p not in (None, end["operations"]) for p in planned):
+        raise DatabaseError(
+            f"the load is incomplete: {end['operations']} records, {end['failures']} failed; settled: {settled['how']}"
+        )
 
 
 def _sync_tree(path: Path) -> None:

@@ -40,3 +40,9 @@ class DatabaseError(EdgejouleError):
 
 class StoreError(EdgejouleError):
     """The store cannot be read or written (path, permission, full disk, another format)."""
+
+
+class StudyInterruptedError(EdgejouleError):
+    """The user stopped a study. The message says what is stored and how to go on."""
+
+    exit_code = 130

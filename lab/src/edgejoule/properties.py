@@ -47,15 +47,18 @@ SETTINGS: dict[str, Kind] = {
 
 #: Properties that decide what a loaded database holds: runs that agree in them share a snapshot.
 LOAD_PROPERTIES = (
+    "batchsize",
+    "dataintegrity",
     "fieldcount",
     "fieldlength",
     "fieldlengthdistribution",
     "fieldnameprefix",
+    "insertcount",
     "insertorder",
+    "insertstart",
     "minfieldlength",
     "recordcount",
     "zeropadding",
-    "dataintegrity",
 )
 
 _WORDS: dict[str, tuple[str, ...]] = {

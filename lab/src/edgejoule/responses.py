@@ -48,6 +48,7 @@ def _fixed() -> list[Response]:
         Response("device_read_bytes", "byte", "bytes read from the device", low),
         Response("device_write_bytes", "byte", "bytes written to the device", low),
         Response("write_amplification", "1", "write amplification", low),
+        Response("reads_before_write_per_op", "1", "reads inside updates, per operation", none),
         Response("data_bytes", "byte", "size of the data", low),
     ]
 

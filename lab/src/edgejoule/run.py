@@ -202,6 +202,7 @@ def _timed(intervals: Intervals, active_end: Event, settled: Event, end: Event) 
         "device_read_bytes": usage["device_read_bytes"],
         "device_write_bytes": usage["device_write_bytes"],
         "data_bytes": end["data_bytes"],
+        "reads_before_write_per_op": end["read_before_write"] / operations,
     }
     if end["payload_write_bytes"] and written is not None:
         values["write_amplification"] = written / end["payload_write_bytes"]

@@ -219,6 +219,8 @@ def _apply_override(data: dict[str, Any], word: str) -> str:
             raise UsageError(f"--set {word}: {part} is not a table")
         node = child
     node[last] = parsed
+    if parents in (["factors"], ["fixed"]):  # a setting is either varied or fixed, and the user has just said which
+        data.get("fixed" if parents == ["factors"] else "factors", {}).pop(last, None)
     return key
 
 

@@ -1,4 +1,7 @@
-"""A study: the plan of an experiment, run by run, into the store. Interruptible at any point, resumable."""
+"""A study: the plan of an experiment, run by run, into the store. Interruptible at any point, resumable.
+
+Nothing is stored before every database is loaded, so a study that cannot start leaves the store as it was.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,14 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from edgejoule import environment
-from edgejoule.databases import Event, Snapshots
-from edgejoule.errors import DatabaseError, StoreError, UsageError
+from edgejoule.databases import Event, Snapshots, driver_digest
+from edgejoule.errors import DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, make_plan
@@ -25,8 +28,10 @@ from edgejoule.store import Experiment, Run, RunData, Store
 class Watcher(Protocol):
     """Who is told how a study goes: a progress bar, a live page."""
 
-    def started(self, experiment: Experiment, todo: Sequence[PlannedRun], done: Sequence[Run]) -> None:
-        """Once, before anything is loaded or measured."""
+    def started(self, study: Study, todo: Sequence[PlannedRun], done: int, busy_share: float | None) -> None:
+        """Once, before anything is loaded or measured. done: finished runs of a resumed study. busy_share: of all CPUs,
+        used by others just now.
+        """
         ...
 
     def loading(self, key: str, share: float) -> None:
@@ -65,64 +70,113 @@ class Places:
         return cls(store, folder / "snapshots", data.absolute() if data else folder / "data")
 
 
-def prepare(
-    store: Store,
-    spec: Spec,
-    spec_toml: str,
-    places: Places,
-    *,
-    resume: bool,
-    energy_words: str,
-    min_ratio: float | None,
-) -> Experiment:
-    """The experiment to run: a new one, or with resume the latest unfinished one of the same spec.
+@dataclass(frozen=True)
+class Study:
+    """What is to be done, and with what. The meter is open.
 
-    Raises UsageError when there is nothing to resume.
+    spec_toml: the text the spec was read from. options: what the command line changed, as words to repeat it with.
+    energy_words, min_ratio: see store.Experiment.
     """
-    if resume:
-        found = store.unfinished(spec)
-        if found is None:
-            raise UsageError(
-                f"nothing to resume: {store.path} holds no unfinished experiment of this spec (name {spec.name!r}, "
-                "same factors, settings and seed); run without --resume"
-            )
-        return found
+
+    spec: Spec
+    spec_toml: str
+    options: Sequence[str]
+    meter: Meter
+    energy_words: str
+    min_ratio: float | None
+    places: Places
+
+    def identity(self) -> dict[str, Any]:
+        """What must not change within an experiment: the meter with all it says of itself, and the driver."""
+        facts = {heading: list(lines) for heading, lines in self.meter.facts().items()}
+        return {"meter": self.meter.name, "reads": self.meter.describe(), **facts, "driver_sha256": driver_digest()}
+
+
+def conduct(
+    store: Store, study: Study, watcher: Watcher, *, resume: bool = False, keep_going: bool = False
+) -> tuple[Experiment, list[Run]]:
+    """Do every run of the study that is not finished; returns the experiment and all its runs.
+
+    resume: go on with the latest unfinished experiment of the same spec, meter and driver (UsageError if there is
+    none). A run that fails is stored as failed with its cause; then the study stops with DatabaseError, or with
+    keep_going goes on. Raises StudyInterruptedError on Ctrl-C: what is finished is stored, the run under way is not.
+    """
+    places = study.places
+    with _alone(places.data), _alone(places.snapshots):
+        experiment = _to_resume(store, study) if resume else None
+        done = {r.run_index for r in store.runs(experiment.id) if r.status == "finished"} if experiment else set()
+        todo = [p for p in make_plan(study.spec) if p.index not in done]
+        surroundings = environment.capture(places.data)
+        watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
+        snapshots = Snapshots(places.snapshots)
+        try:
+            _load_missing(snapshots, todo, study.spec, watcher)
+            experiment = experiment or _create(store, study, surroundings)
+            _run_all(store, experiment, study, todo, snapshots, watcher, keep_going)
+        except KeyboardInterrupt as error:
+            raise StudyInterruptedError(_how_far(store, experiment)) from error
+        finally:
+            shutil.rmtree(places.data / "run", ignore_errors=True)
+    return experiment, store.runs(experiment.id)
+
+
+def _run_all(
+    store: Store,
+    experiment: Experiment,
+    study: Study,
+    todo: Sequence[PlannedRun],
+    snapshots: Snapshots,
+    watcher: Watcher,
+    keep_going: bool,
+) -> None:
+    data = study.places.data / "run"
+    bench = Bench(study.meter, snapshots, data, study.spec.timing, watcher.event, watcher.power)
+    for planned in todo:
+        watcher.running(planned)
+        run, kept = _measure(planned, bench)
+        store.record(experiment.id, run, kept)
+        watcher.ran(run)
+        if run.status == "failed" and not keep_going:
+            raise DatabaseError(f"run {planned.index + 1} ({planned.label()}) failed: {run.cause}")
+
+
+def _create(store: Store, study: Study, surroundings: Mapping[str, Any]) -> Experiment:
     experiment_id = store.create_experiment(
-        spec,
-        spec_toml,
-        make_plan(spec),
-        energy_words=energy_words,
-        energy_min_ratio=min_ratio,
-        environment=environment.capture(places.data),
+        study.spec,
+        study.spec_toml,
+        make_plan(study.spec),
+        energy_words=study.energy_words,
+        energy_min_ratio=study.min_ratio,
+        environment={**surroundings, "identity": study.identity(), "options": list(study.options)},
     )
     return store.find(str(experiment_id))
 
 
-def conduct(
-    store: Store, experiment: Experiment, meter: Meter, places: Places, watcher: Watcher, *, keep_going: bool = False
-) -> list[Run]:
-    """Do every run of the experiment that is not finished; the meter is open. Returns all runs.
+def _to_resume(store: Store, study: Study) -> Experiment:
+    found = store.unfinished(study.spec)
+    if found is None:
+        raise UsageError(
+            f"nothing to resume: {store.path} holds no unfinished experiment of this spec (name {study.spec.name!r}, "
+            "same factors, settings and seed); run without --resume"
+        )
+    before, now = found.environment.get("identity", {}), study.identity()
+    changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    if changed:
+        raise UsageError(
+            f"experiment {found.id} cannot go on: its finished runs had another {', '.join(changed)} "
+            f"({before.get(changed[0])!r} then, {now.get(changed[0])!r} now); run without --resume"
+        )
+    return found
 
-    A run that fails is stored as failed with its cause; then the study stops with DatabaseError, or with keep_going
-    goes on. KeyboardInterrupt passes through: what is finished is stored, the run under way is not.
-    """
-    spec = experiment.spec
-    done = {r.run_index: r for r in store.runs(experiment.id) if r.status == "finished"}
-    todo = [p for p in make_plan(spec) if p.index not in done]
-    snapshots = Snapshots(places.snapshots)
-    with _alone(places.data):
-        watcher.started(experiment, todo, list(done.values()))
-        _load_missing(snapshots, todo, spec, watcher)
-        bench = Bench(meter, snapshots, places.data / "run", spec.timing, watcher.event, watcher.power)
-        for planned in todo:
-            watcher.running(planned)
-            run, data = _measure(planned, bench)
-            store.record(experiment.id, run, data)
-            watcher.ran(run)
-            if run.status == "failed" and not keep_going:
-                raise DatabaseError(f"run {planned.index + 1} ({planned.label()}) failed: {run.cause}")
-        shutil.rmtree(places.data / "run", ignore_errors=True)
-    return store.runs(experiment.id)
+
+def _how_far(store: Store, experiment: Experiment | None) -> str:
+    if experiment is None:
+        return "interrupted: nothing is stored yet; databases that are loaded stay so"
+    counts = store.find(str(experiment.id)).counts
+    return (
+        f"interrupted: {counts.get('finished', 0)} runs are stored, {counts.get('planned', 0)} are left; "
+        "the same command with --resume goes on"
+    )
 
 
 def _measure(planned: PlannedRun, bench: Bench) -> tuple[Run, RunData]:
@@ -165,6 +219,6 @@ def _alone(folder: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise UsageError(f"{folder}: another study is measuring here; wait for it, or name another --data") from error
+        raise UsageError(f"{folder}: another study is measuring here; wait for it") from error
     finally:
         os.close(handle)

@@ -119,7 +119,10 @@ def build(path: Path, design: Design) -> Store:
         plan,
         energy_words=WORDS[design.method],
         energy_min_ratio=design.min_ratio if design.method == "modelled" else None,
-        environment=ENVIRONMENT,
+        environment={
+            **ENVIRONMENT,
+            "options": [w for key, value in design.overrides.items() for w in ("--set", f"fixed.{key}={value}")],
+        },
     )
     rng = np.random.default_rng(design.seed)
     drift = rng.normal(0, 0.02, design.blocks)

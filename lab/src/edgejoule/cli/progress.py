@@ -15,7 +15,9 @@ from edgejoule.databases import Event
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun
 from edgejoule.responses import RESPONSES
-from edgejoule.store import Experiment, ResponseValue, Run
+from edgejoule.spec import Spec
+from edgejoule.store import ResponseValue, Run
+from edgejoule.study import Study
 
 BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the user is told
 
@@ -40,7 +42,7 @@ class StudyProgress:
         )  # fmt: skip
         self._all = self._bars.add_task("preparing", total=None, words="")
         self._now = self._bars.add_task("", total=None, words="")
-        self._experiment: Experiment | None = None
+        self._spec: Spec | None = None
         self._todo: list[PlannedRun] = []
         self._cost_s: dict[str, list[float]] = {}
         self._began_s = 0.0
@@ -54,19 +56,14 @@ class StudyProgress:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._bars.stop()
 
-    def started(self, experiment: Experiment, todo: Sequence[PlannedRun], done: Sequence[Run]) -> None:
+    def started(self, study: Study, todo: Sequence[PlannedRun], done: int, busy_share: float | None) -> None:
         """Show how much is to do."""
-        self._experiment, self._todo = experiment, list(todo)
-        self._done, self._runs = len(done), len(done) + len(todo)
+        self._spec, self._todo = study.spec, list(todo)
+        self._done, self._runs = done, done + len(todo)
         if done:
-            self._console.print(
-                f"resuming experiment {experiment.id}: {len(done)} runs are finished, {len(todo)} to do"
-            )
-        busy = experiment.environment.get("system", {}).get("cpu_busy_share_before")
-        if busy is not None and busy > BUSY_SHARE_MAX and not done:
-            self._console.print(
-                f"other programs use {busy:.0%} of the CPU: the figures will be noisy. Ctrl-C, stop them, start again?"
-            )
+            self._console.print(f"resuming: {done} runs are finished, {len(todo)} to do")
+        if busy_share is not None and busy_share > BUSY_SHARE_MAX:
+            self._console.print(f"other programs use {busy_share:.0%} of the CPU: the figures will be noisy")
         self._bars.update(self._all, total=self._runs, completed=self._done, description="plan")
 
     def loading(self, key: str, share: float) -> None:
@@ -108,7 +105,7 @@ class StudyProgress:
         self._console.print(f"{self._done:>4}/{self._runs}  {label:<36} {self._result(run)}", markup=False)
 
     def _show_plan(self, block: int) -> None:
-        blocks = self._experiment.spec.design.replications if self._experiment else 0
+        blocks = self._spec.design.replications if self._spec else 0
         self._bars.update(
             self._all,
             completed=self._done,
@@ -128,7 +125,7 @@ class StudyProgress:
     def _result(self, run: Run) -> str:
         if run.status == "failed":
             return f"FAILED: {run.cause}"
-        names = self._experiment.spec.analysis.responses[:2] if self._experiment else []
+        names = self._spec.analysis.responses[:2] if self._spec else []
         parts = [_words(response) for name in names for response in run.responses if response.name == name]
         return "   ".join(parts) + (f"   flagged: {'; '.join(run.flags)}" if run.flags else "")
 

@@ -29,8 +29,8 @@ from edgejoule.meters.base import Meter
 from edgejoule.meters.discovery import Choice, choose
 from edgejoule.plan import PlannedRun, make_plan
 from edgejoule.spec import Spec, load_spec
-from edgejoule.store import Run, Store
-from edgejoule.study import Places, conduct, prepare
+from edgejoule.store import Experiment, Run, Store
+from edgejoule.study import Places, Study, conduct
 
 
 @click.command()
@@ -80,15 +80,18 @@ def run(
     path = spec / "experiment.toml" if spec.is_dir() else spec
     loaded = load_spec(path, overrides)
     plan = make_plan(loaded)
-    check_plan(plan)
+    check_plan(loaded, plan)
     choice = _choice(loaded, meter, profile)
     say = messages() if as_json else console()
     say.print(choice.sentence, markup=False)
     if dry_run:
         _print_plan(say, loaded, plan, store)
         return
-    runs = _measure(loaded, path.read_text(encoding="utf-8"), Places.beside(store, data), choice, resume, keep_going)
-    _finish(store, say, output, as_json)
+    options = [word for o in overrides for word in ("--set", o)]
+    options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
+    text = path.read_text(encoding="utf-8")
+    experiment, runs = _measure(loaded, text, options, Places.beside(store, data), choice, resume, keep_going)
+    _finish(store, experiment, say, output, as_json)
     flagged = [r for r in runs if r.flags]
     failed = [r for r in runs if r.status == "failed"]
     if failed:
@@ -108,25 +111,19 @@ def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:
     return choice
 
 
-def _measure(spec: Spec, text: str, places: Places, choice: Choice, resume: bool, keep_going: bool) -> list[Run]:
+def _measure(
+    spec: Spec, text: str, options: Sequence[str], places: Places, choice: Choice, resume: bool, keep_going: bool
+) -> tuple[Experiment, list[Run]]:
     stop_on_sigterm()
     meter = choice.meter
     meter.open()
     try:
-        with Store.open(places.store, create=True) as store:
-            experiment = prepare(
-                store, spec, text, places, resume=resume, energy_words=choice.sentence, min_ratio=_min_ratio(meter)
-            )
-            try:
-                with StudyProgress(messages(), str(meter.method)) as progress:
-                    return conduct(store, experiment, meter, places, progress, keep_going=keep_going)
-            except KeyboardInterrupt:
-                left = store.find(str(experiment.id)).counts
-                fail(
-                    f"interrupted: {left.get('finished', 0)} runs are stored, {left.get('planned', 0)} are left; "
-                    "the same command with --resume goes on",
-                    130,
-                )
+        study = Study(spec, text, options, meter, choice.sentence, _min_ratio(meter), places)
+        with (
+            Store.open(places.store, create=True) as store,
+            StudyProgress(messages(), str(meter.method)) as progress,
+        ):
+            return conduct(store, study, progress, resume=resume, keep_going=keep_going)
     finally:
         meter.close()
 
@@ -137,9 +134,9 @@ def _min_ratio(meter: Meter) -> float | None:
     return comparison_min_ratio(2 * model_rel) if model_rel else None
 
 
-def _finish(store: Path, say: Console, output: Path | None, as_json: bool) -> None:
+def _finish(store: Path, experiment: Experiment, say: Console, output: Path | None, as_json: bool) -> None:
     with Store.open(store) as opened:
-        experiment = opened.find()
+        experiment = opened.find(str(experiment.id))
         findings = find(opened, experiment)
         target = output or store.parent / f"{experiment.name}-{experiment.id}.html"
         write_report(opened, experiment, findings, target)

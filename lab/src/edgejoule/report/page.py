@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import time
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,6 @@ from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
 from edgejoule.report import bars, cdf, tables, traces
 from edgejoule.report.traces import PowerTrace
-from edgejoule.spec import Spec
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
 
 _HERE = Path(__file__).resolve().parent
@@ -91,8 +89,8 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         driver_table=tables.driver_shares(findings),
         covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),
         channels=sorted({f"{t.channel} ({t.domain}, {t.method})" for g in groups for t in g.traces}),
-        overrides=_overrides(experiment),
-        environment=_sections(experiment.environment),
+        options=_options(experiment),
+        environment=_sections({k: v for k, v in experiment.environment.items() if k != "options"}),
         replications=count(experiment.spec.design.replications, "replication"),
     )
 
@@ -185,22 +183,10 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     return rows
 
 
-def _overrides(experiment: Experiment) -> list[str]:
-    """What was changed with --set, as words for a shell: the stored text is the file's, the model is what ran."""
-    written = Spec.model_validate(tomllib.loads(experiment.spec_toml)).model_dump(mode="json")
-    ran = experiment.spec.model_dump(mode="json")
-    return [shlex.quote(f"{key}={json.dumps(value)}") for key, value in _changes(written, ran)]
-
-
-def _changes(written: Mapping[str, Any], ran: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for key, value in ran.items():
-        before = written.get(key)
-        if isinstance(value, Mapping) and isinstance(before, Mapping):
-            found += _changes(before, value, f"{prefix}{key}.")
-        elif value != before:
-            found.append((f"{prefix}{key}", value))
-    return found
+def _options(experiment: Experiment) -> list[str]:
+    """What the command line changed, as pairs of words for a shell: `--set KEY=VALUE`, `--meter NAME`."""
+    words = [shlex.quote(word) for word in experiment.environment.get("options", [])]
+    return [f"{name} {value}" for name, value in zip(words[::2], words[1::2], strict=True)]
 
 
 def _words(key: str) -> str:
