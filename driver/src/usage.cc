@@ -70,7 +70,8 @@ Usage usage_now(const std::optional<std::string>& device) {
   }
   usage.rss_bytes = resident_bytes();
   usage.process_read_bytes = labelled("/proc/self/io", "read_bytes:");
-  usage.process_write_bytes = labelled("/proc/self/io", "write_bytes:");
+  // Not write_bytes: the kernel counts whole folios there, tens of kB for a page of 4 kB (docs/adr/005).
+  usage.process_write_bytes = labelled("/proc/self/io", "wchar:");
   usage.device = device;
   if (device) read_device(usage, *device);
   return usage;

@@ -166,6 +166,21 @@ def test_both_intervals_lie_inside_the_trace_and_settled_is_the_longer(bench: Be
             assert 0 < joules[0] <= joules[1]  # type: ignore[operator]
 
 
+def test_write_amplification_counts_pages_and_not_folios_of_the_page_cache(bench: Bench) -> None:
+    writes = (
+        "--set",
+        "workloads.mixed={readproportion = 0.0, updateproportion = 1.0}",
+        "--set",
+        "fixed.writeallfields=true",
+    )
+    assert bench("run", "experiment.toml", *ONE, *writes).returncode == 0
+    with Store.open(bench.store) as store:
+        (run,) = store.runs(store.find().id)
+    written = run.value("write_amplification")
+    assert written is not None
+    assert 2 < written < 20, "a row of 1 kB: a page or two of 4 kB in the log, and again at the checkpoint"
+
+
 def test_a_dry_run_prints_the_plan_and_leaves_nothing(bench: Bench) -> None:
     done = bench("run", "experiment.toml", "--dry-run")
     assert done.returncode == 0, done.stderr
