@@ -128,9 +128,13 @@ def test_what_is_no_store_is_refused_and_untouched(tmp_path: Path) -> None:
     with sqlite3.connect(other) as db:
         db.execute("CREATE TABLE mine (x)")
     content = other.read_bytes()
-    with pytest.raises(StoreError, match="store format 0"):
+    with pytest.raises(StoreError, match="another program"):
         Store.open(other, create=True)
     assert other.read_bytes() == content, "not even its journal mode may change"
+    with sqlite3.connect(other) as db:
+        db.execute("PRAGMA user_version = 1")
+    with pytest.raises(StoreError, match="another program"):
+        Store.open(other)
     text = tmp_path / "text.db"
     text.write_text("hello, this is no database at all " * 40)
     with pytest.raises(StoreError, match="not a database"):
@@ -140,6 +144,18 @@ def test_what_is_no_store_is_refused_and_untouched(tmp_path: Path) -> None:
     assert not (tmp_path / "absent.db").exists()
     with pytest.raises(StoreError, match="cannot be opened"):
         Store.open(other / "below-a-file.db", create=True)
+
+
+def test_a_damaged_store_is_told_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    store, experiment = with_experiment(path, small_spec())
+    store.record(experiment, *finished(0))
+    store.close()
+    content = bytearray(path.read_bytes())
+    content[8192:] = b"\xa5" * len(content[8192:])
+    path.write_bytes(bytes(content))
+    with Store.open(path) as damaged, pytest.raises(StoreError, match=r"s\.db: cannot be read"):
+        damaged.runs(experiment)
 
 
 def test_experiments_are_found_by_id_name_and_latest(tmp_path: Path) -> None:

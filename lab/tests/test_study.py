@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import json
@@ -209,6 +210,47 @@ def test_an_unknown_name_is_refused_before_anything_is_written(
     assert not bench.store.exists()
 
 
+@pytest.mark.parametrize(
+    ("program", "phrase"),
+    [
+        (None, "no program is there"),
+        ("#!/bin/sh\nexit 3\n", "is no edgejoule-driver"),
+        ("no program at all", "is no edgejoule-driver"),
+        ("#!/bin/sh\necho '[{}]'\n", "is no edgejoule-driver"),
+    ],
+)
+def test_a_driver_that_is_none_is_told(bench: Bench, program: str | None, phrase: str) -> None:
+    path = bench.folder / "driver"
+    if program is not None:
+        path.write_text(program)
+        path.chmod(0o755)
+    done = subprocess.run(
+        bench.command("run", "experiment.toml"), capture_output=True, text=True, cwd=bench.folder, timeout=60,
+        env=os.environ | {"EDGEJOULE_DRIVER": "./driver"},
+    )  # fmt: skip
+    one_line_error(done, 1, phrase)
+    assert not bench.store.exists()
+
+
+def test_a_run_without_an_end_is_refused(bench: Bench) -> None:
+    never = bench("run", "experiment.toml", "--set", "fixed.operationcount=0", "--dry-run")
+    one_line_error(never, 2, "would never end", "operationcount")
+
+
+def test_a_report_that_could_not_be_written_is_told_before_measuring(bench: Bench) -> None:
+    one_line_error(bench("run", "experiment.toml", "-o", "/proc/x.html"), 1, "/proc/x.html")
+    assert not bench.store.exists()
+
+
+def test_a_snapshot_with_a_missing_file_is_loaded_again(bench: Bench) -> None:
+    assert bench("run", "experiment.toml", *ONE).returncode == 0
+    (database,) = (bench.folder / "results/snapshots").glob("sqlite-*/data/*.sqlite")
+    database.unlink()
+    done = bench("run", "experiment.toml", *ONE)
+    assert done.returncode == 0, done.stderr
+    assert "loaded sqlite" in done.stderr
+
+
 def test_a_property_the_database_refuses_ends_with_the_databases_words(bench: Bench) -> None:
     done = bench("run", "experiment.toml", "--set", "databases.sqlite.journal_mode=SIDEWAYS")
     one_line_error(done, 1, "journal_mode", "sideways")
@@ -265,8 +307,10 @@ def test_a_part_load_is_no_snapshot(bench: Bench) -> None:
 
 def tamper_with_sqlite_snapshot(bench: Bench, statement: str) -> None:
     (database,) = (bench.folder / "results/snapshots").glob("sqlite-*/data/*.sqlite")
-    with sqlite3.connect(database) as db:
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as db:
         assert db.execute(statement).rowcount > 0
+    files = database.parents[1] / "files.json"  # as if the driver had left it so
+    files.write_text(json.dumps({database.name: database.stat().st_size}))
 
 
 ONE = ("--set", 'factors.database=["sqlite"]', "--set", "design.replications=1")

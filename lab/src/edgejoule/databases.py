@@ -40,15 +40,22 @@ class DriverMissingError(EdgejouleError):
 def driver_path() -> Path:
     """The driver: $EDGEJOULE_DRIVER, else build/bin of the source tree this package lies in, else PATH."""
     named = os.environ.get("EDGEJOULE_DRIVER")
-    candidates = [Path(named)] if named else []
-    candidates += [parent / "build/bin/edgejoule-driver" for parent in Path(__file__).resolve().parents]
-    found = next((c for c in candidates if c.is_file() and os.access(c, os.X_OK)), None)
+    if named:
+        if not _is_program(Path(named)):
+            raise DriverMissingError(f"EDGEJOULE_DRIVER={named}: no program is there")
+        return Path(named).absolute()
+    candidates = [parent / "build/bin/edgejoule-driver" for parent in Path(__file__).resolve().parents]
     on_path = shutil.which("edgejoule-driver")
-    if found is None and on_path is None:
+    found = next((c for c in [*candidates, *([Path(on_path)] if on_path else [])] if _is_program(c)), None)
+    if found is None:
         raise DriverMissingError(
             "edgejoule-driver is not built: run `make build` in the source tree, or set EDGEJOULE_DRIVER"
         )
-    return found or Path(str(on_path))
+    return found
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
 
 
 @dataclass(frozen=True)
@@ -66,24 +73,24 @@ class Adapter:
 @cache
 def adapters() -> dict[str, Adapter]:
     """The adapters as the driver itself lists them. Raises DriverMissingError or DatabaseError."""
-    done = subprocess.run(
-        [driver_path(), "databases", "--json"], capture_output=True, text=True, timeout=30, check=False
-    )
+    command = [str(driver_path()), "databases", "--json"]
     try:
-        listed = json.loads(done.stdout)
-    except ValueError as error:
-        raise DatabaseError(f"{driver_path()} databases --json: no usable answer: {done.stderr.strip()}") from error
-    return {
-        a["name"]: Adapter(
-            name=a["name"],
-            available=a["built_in"],
-            summary=a.get("summary", ""),
-            version=a.get("version"),
-            options={o["name"].split(".", 1)[1]: (o["meaning"], o["default"]) for o in a.get("options", [])},
-            fix=f"install {a['install']}, then `make build`" if "install" in a else None,
-        )
-        for a in listed
-    }
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        listed = [_adapter(a) for a in json.loads(done.stdout)]
+    except (OSError, subprocess.TimeoutExpired, ValueError, TypeError, KeyError) as error:
+        raise DatabaseError(f"{command[0]} is no edgejoule-driver: `databases --json` gave {error!r}") from error
+    return {a.name: a for a in listed}
+
+
+def _adapter(listed: Mapping[str, Any]) -> Adapter:
+    return Adapter(
+        name=listed["name"],
+        available=listed["built_in"],
+        summary=listed.get("summary", ""),
+        version=listed.get("version"),
+        options={o["name"].split(".", 1)[1]: (o["meaning"], o["default"]) for o in listed.get("options", [])},
+        fix=f"install {listed['install']}, then `make build`" if "install" in listed else None,
+    )
 
 
 @cache
@@ -105,6 +112,12 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             if option not in adapter.options:
                 found = nearest(option, adapter.options)
                 raise UsageError(f"database {run.database!r}: unknown option {option!r}; {found}")
+        if not run.properties.get("recordcount"):
+            raise UsageError("recordcount is missing: how many records are in the database? Give it under [fixed]")
+        if not run.properties.get("operationcount") and not run.properties.get("maxexecutiontime"):
+            raise UsageError(
+                f"{run.label()}: the run would never end: give operationcount, or maxexecutiontime in seconds"
+            )
     used = {run.adapter for run in plan}
     for name in (n for n in (*spec.fixed, *spec.factors) if "." in n):
         prefix = name.split(".", 1)[0]
@@ -136,6 +149,7 @@ class Driver:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            errors="replace",
             start_new_session=True,  # Ctrl-C reaches us, and we stop the driver in order
         ) as process:
             self._process = process
@@ -164,7 +178,7 @@ class Driver:
             reader.join(timeout=5)
         if timed_out.is_set():
             raise DatabaseError(f"the run took longer than run_timeout_s = {self._timeout_s:g} s and was stopped")
-        if code != 0 or not events or events[-1]["event"] != "end":
+        if code != 0 or not {"start", "active_end", "settled", "end"} <= {e["event"] for e in events}:
             raise DatabaseError(_failure(events, code, "".join(words)))
         return events
 
@@ -173,7 +187,7 @@ class Driver:
             event: dict[str, Any] = json.loads(line)
         except ValueError as error:
             raise DatabaseError(f"the driver wrote a line that is no JSON: {line[:120]!r}") from error
-        if "event" not in event or "monotonic_ns" not in event:
+        if not isinstance(event, dict) or "event" not in event or "monotonic_ns" not in event:
             raise DatabaseError(f"the driver wrote a line that is no event: {line[:120]!r}")
         return event
 
@@ -242,8 +256,13 @@ class Snapshots:
         return f"{run.adapter}-{digest}"
 
     def has(self, run: PlannedRun) -> bool:
-        """Is the database of this run loaded already?"""
-        return (self._folder / self.key(run)).is_dir()
+        """Is the database of this run loaded already, with all its files?"""
+        folder = self._folder / self.key(run)
+        try:
+            kept = json.loads((folder / "files.json").read_text())
+        except (OSError, ValueError):
+            return False
+        return bool(kept == _files(folder / "data"))
 
     def load(self, run: PlannedRun, timeout_s: float, on_event: Callable[[Event], None] | None = None) -> None:
         """Load the database of this run and keep it. Raises DatabaseError, or StoreError when it cannot be kept."""
@@ -253,7 +272,9 @@ class Snapshots:
             shutil.rmtree(part, ignore_errors=True)
             (part / "data").mkdir(parents=True)
             _check_loaded(Driver(driver_arguments("load", run, part / "data"), timeout_s, on_event).run())
+            (part / "files.json").write_text(json.dumps(_files(part / "data")))
             _sync_tree(part)
+            shutil.rmtree(final, ignore_errors=True)
             part.rename(final)
 
     def restore(self, run: PlannedRun, data: Path) -> None:
@@ -266,6 +287,11 @@ class Snapshots:
             data.parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(self._folder / self.key(run) / "data", data)
             _sync_tree(data)
+
+
+def _files(folder: Path) -> dict[str, int]:
+    """Every file below a folder -> its size in bytes."""
+    return {str(f.relative_to(folder)): f.stat().st_size for f in sorted(folder.rglob("*")) if f.is_file()}
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 Kind = Literal["count", "number", "share", "flag", "word"]
@@ -61,6 +62,9 @@ LOAD_PROPERTIES = (
     "zeropadding",
 )
 
+COUNT_MAX = 2**53  # larger counts lose digits in JSON readers
+THREADS_MAX = 4096
+
 _WORDS: dict[str, tuple[str, ...]] = {
     "durability": ("none", "process", "power"),
     "insertorder": ("hashed", "ordered"),
@@ -73,9 +77,9 @@ _WORDS: dict[str, tuple[str, ...]] = {
 def complaint(name: str, value: object) -> str | None:
     """What is wrong with this value of a known property or setting, or None. Units are in the names."""
     kind = (PROPERTIES | SETTINGS).get(name)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == "count" and not (number and isinstance(value, int) and value >= 0):
-        return f"expected a whole number of at least 0, got {value!r}"
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if kind == "count" and not (number and isinstance(value, int) and 0 <= value <= COUNT_MAX):
+        return f"expected a whole number from 0 to {COUNT_MAX}, got {value!r}"
     if kind == "number" and not (number and float(value) >= 0):  # type: ignore[arg-type]
         return f"expected a number of at least 0, got {value!r}"
     if kind == "share" and not (number and 0 <= float(value) <= 1):  # type: ignore[arg-type]
@@ -86,6 +90,10 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected a word in quotes, got {value!r}"
     if name in _WORDS and value not in _WORDS[name]:
         return f"expected one of {', '.join(_WORDS[name])}, got {value!r}"
+    if name == "threads" and value > THREADS_MAX:  # type: ignore[operator]
+        return f"expected at most {THREADS_MAX}, got {value!r}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"expected a finite number, got {value!r}"
     if name in ("threads", "recordcount", "fieldcount", "fieldlength") and value == 0:
         return "expected at least 1, got 0"
     return None

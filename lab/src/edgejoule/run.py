@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -158,15 +157,7 @@ def _net(traces: Sequence[Trace], settled: energy.Energy, window: _Window) -> tu
             quiet.append(energy.baseline(traces, t0, t1))
         except DataError as error:
             return None, str(error)
-    return energy.net_energy(settled, _between(*quiet)), None
-
-
-def _between(before: energy.Baseline, after: energy.Baseline) -> energy.Baseline:
-    """The idle power interpolated to the middle of the run; half the drift is a line of its uncertainty."""
-    half_drift_j = abs(after.power_w - before.power_w) / 2 * before.source.duration_s
-    line = energy.BudgetLine("baseline drift", half_drift_j / math.sqrt(3))
-    source = dataclasses.replace(before.source, budget=(*before.source.budget, line))
-    return energy.Baseline((before.power_w + after.power_w) / 2, source)
+    return energy.net_energy(settled, energy.interpolated_baseline(*quiet)), None
 
 
 def _joules(name: str, source: energy.Energy, factor: float = 1.0) -> ResponseValue:

@@ -21,7 +21,7 @@ Levels = Annotated[list[Level], Field(min_length=1)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Design(_Strict):
@@ -29,7 +29,9 @@ class Design(_Strict):
 
     replications: int = Field(default=5, ge=1, le=10_000, description="runs of every cell")
     order: Literal["randomised-blocks", "as-written"] = "randomised-blocks"
-    seed: int = Field(default=1, ge=0, description="shuffles the blocks and seeds the driver; printed with the plan")
+    seed: int = Field(
+        default=1, ge=0, lt=2**63, description="shuffles the blocks and seeds the driver; printed with the plan"
+    )
     load: Literal["run"] = Field(
         default="run", description="run: every run starts from a restored snapshot of a loaded database"
     )
@@ -40,7 +42,7 @@ class Timing(_Strict):
 
     idle_s: float = Field(default=0.5, ge=0, le=600, description="quiet window before and after a run: the baseline")
     settle_timeout_s: float = Field(default=60, gt=0, le=36_000)
-    run_timeout_s: float = Field(default=3600, gt=0, description="a run that takes longer has failed")
+    run_timeout_s: float = Field(default=3600, gt=0, le=1e7, description="a run that takes longer has failed")
     interval_ms: int = Field(default=500, ge=50, le=60_000, description="length of the driver's interval events")
 
 
@@ -122,7 +124,7 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
     try:
         spec = Spec.model_validate(data)
     except ValidationError as error:
-        first = min(error.errors(), key=lambda e: e["type"] == "missing")  # a misspelt key explains a missing one
+        first = min(error.errors(), key=_rank)
         key = _dotted(first["loc"])
         raise fail(key, _words(first, data)) from None
     for key, message in _complaints(spec):
@@ -176,7 +178,7 @@ def _missing(spec: Spec) -> list[tuple[str, str]]:
             f"workload {w!r} is described nowhere; add [workloads.{w}] or use {', '.join(CORE_WORKLOADS)}",
         )
         for w in workloads
-        if w and w not in spec.workloads and w not in CORE_WORKLOADS
+        if w not in spec.workloads and w not in CORE_WORKLOADS
     ]
     return found
 
@@ -257,6 +259,11 @@ def _line_of(lines: Mapping[str, int], key: str) -> int | None:
 def _dotted(loc: Sequence[str | int]) -> str:
     unions = {"str", "int", "float", "bool"}  # pydantic names the branch of a union; people do not
     return ".".join(str(part) for part in loc if part not in unions and not isinstance(part, int))
+
+
+def _rank(error: Any) -> tuple[bool, bool]:
+    """Which of several complaints to tell: a misspelt key explains a missing one, infinity all branches of a union."""
+    return error["type"] == "missing", error["type"] != "finite_number"
 
 
 def _words(error: Any, data: Mapping[str, Any]) -> str:

@@ -32,6 +32,7 @@ from edgejoule.plan import PlannedRun
 from edgejoule.spec import Level, Spec
 
 SCHEMA_VERSION = 1
+APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
 
 _SCHEMA = """
 CREATE TABLE experiments (
@@ -207,10 +208,15 @@ class Store:
 
     @staticmethod
     def _check_format(connection: sqlite3.Connection, path: Path) -> None:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if version == 0 and tables == 0:
-            connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+        version, application, tables = (
+            connection.execute(query).fetchone()[0]
+            for query in ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
+        )
+        if (version, application, tables) == (0, 0, 0):
+            pragmas = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
+            connection.executescript(f"BEGIN; {_SCHEMA} {pragmas} COMMIT;")
+        elif application != APPLICATION_ID:
+            raise StoreError(f"{path}: is an SQLite file of another program, not a store of edgejoule")
         elif version != SCHEMA_VERSION:
             raise StoreError(f"{path}: store format {version}, this edgejoule reads {SCHEMA_VERSION}")
 
@@ -335,9 +341,15 @@ class Store:
 
     # Reading
 
+    def _query(self, sql: str, *parameters: object) -> list[sqlite3.Row]:
+        try:
+            return self._db.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path}: cannot be read: {error}") from error
+
     def experiments(self) -> list[Experiment]:
         """All experiments, the oldest first."""
-        return [self._experiment(row) for row in self._db.execute("SELECT * FROM experiments ORDER BY id")]
+        return [self._experiment(row) for row in self._query("SELECT * FROM experiments ORDER BY id")]
 
     def find(self, which: str = "latest") -> Experiment:
         """An experiment by id, by name (its latest), or `latest`. Raises UsageError if there is none."""
@@ -353,14 +365,12 @@ class Store:
 
     def unfinished(self, spec: Spec) -> Experiment | None:
         """The latest experiment with this measured spec that has runs left to do."""
-        row = self._db.execute(
-            "SELECT * FROM experiments WHERE spec_sha256 = ? ORDER BY id DESC LIMIT 1", (spec.digest(),)
-        ).fetchone()
-        found = self._experiment(row) if row else None
+        rows = self._query("SELECT * FROM experiments WHERE spec_sha256 = ? ORDER BY id DESC LIMIT 1", spec.digest())
+        found = self._experiment(rows[0]) if rows else None
         return found if found and (not found.finished or found.counts.get("failed")) else None
 
     def _experiment(self, row: sqlite3.Row) -> Experiment:
-        counts = self._db.execute("SELECT status, count(*) FROM runs WHERE experiment_id = ? GROUP BY 1", (row["id"],))
+        counts = self._query("SELECT status, count(*) FROM runs WHERE experiment_id = ? GROUP BY 1", row["id"])
         return Experiment(
             id=row["id"],
             name=row["name"],
@@ -372,21 +382,19 @@ class Store:
             energy_words=row["energy_words"],
             energy_min_ratio=row["energy_min_ratio"],
             environment=json.loads(row["environment_json"]),
-            counts=dict(counts.fetchall()),
+            counts={row[0]: row[1] for row in counts},
         )
 
     def runs(self, experiment_id: int) -> list[Run]:
         """All runs in the plan's order, without traces, events and histograms."""
-        rows = self._db.execute("SELECT * FROM runs WHERE experiment_id = ? ORDER BY run_index", (experiment_id,))
-        return [self._run(row) for row in rows.fetchall()]
+        rows = self._query("SELECT * FROM runs WHERE experiment_id = ? ORDER BY run_index", experiment_id)
+        return [self._run(row) for row in rows]
 
     def _run(self, row: sqlite3.Row) -> Run:
-        levels = self._db.execute(
-            "SELECT factor, level_json FROM levels WHERE run_id = ? ORDER BY position", (row["id"],)
-        )
-        responses = self._db.execute(
+        levels = self._query("SELECT factor, level_json FROM levels WHERE run_id = ? ORDER BY position", row["id"])
+        responses = self._query(
             "SELECT name, value, unit, method, uncertainty_k2, missing_reason FROM responses WHERE run_id = ?",
-            (row["id"],),
+            row["id"],
         )
         intervals = None
         if row["active_start_ns"] is not None:
@@ -412,8 +420,8 @@ class Store:
 
     def data(self, run: Run) -> RunData:
         """Events, traces and histograms of a stored run."""
-        events = self._db.execute("SELECT json FROM events WHERE run_id = ? ORDER BY monotonic_ns, rowid", (run.id,))
-        latencies = self._db.execute("SELECT operation, measure, hdr FROM latencies WHERE run_id = ?", (run.id,))
+        events = self._query("SELECT json FROM events WHERE run_id = ? ORDER BY monotonic_ns, rowid", run.id)
+        latencies = self._query("SELECT operation, measure, hdr FROM latencies WHERE run_id = ?", run.id)
         return RunData(
             events=[json.loads(e[0]) for e in events],
             traces=self._traces(run),
@@ -421,10 +429,10 @@ class Store:
         )
 
     def _traces(self, run: Run) -> list[Trace]:
-        rows = self._db.execute(
+        rows = self._query(
             "SELECT channel_json, interval_s, samples, zlib, reasons_json FROM traces WHERE run_id = ?"
             " ORDER BY meter, channel, second",
-            (run.id,),
+            run.id,
         )
         found: list[Trace] = []
         for key, seconds in itertools.groupby(rows, lambda row: (row["channel_json"], row["interval_s"])):

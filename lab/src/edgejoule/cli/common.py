@@ -15,6 +15,7 @@ from rich.console import Console
 
 from edgejoule.errors import EdgejouleError
 
+PIPE_COLUMNS = 400
 EXIT_FLAGGED = 3
 EXIT_INTERRUPTED = 130
 
@@ -33,8 +34,10 @@ json_option: Callable[[F], F] = click.option("--json", "as_json", is_flag=True, 
 
 
 def console() -> Console:
-    """Where results go. Wide tables are not broken when standard output is a pipe."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    """Where results go. In a pipe lines are as long as they need to be."""
+    if sys.stdout.isatty():
+        return Console(highlight=False)
+    return Console(highlight=False, soft_wrap=True, width=PIPE_COLUMNS)
 
 
 def messages() -> Console:
@@ -73,10 +76,12 @@ def fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def stop_on_sigterm() -> None:
-    """SIGTERM ends a study like Ctrl-C: in order."""
+def stop_in_order() -> None:
+    """SIGTERM and a lost terminal end a study like Ctrl-C: in order."""
 
     def handler(_signal: int, _frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, handler)

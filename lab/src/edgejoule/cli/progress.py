@@ -102,7 +102,7 @@ class StudyProgress:
         label = " · ".join(str(level) for level in run.levels.values())
         self._cost_s.setdefault(label, []).append(time.monotonic() - self._began_s)
         self._show_plan(run.block)
-        self._console.print(f"{self._done:>4}/{self._runs}  {label:<36} {self._result(run)}", markup=False)
+        self._console.print(f"{self._done:>4}/{self._runs}  {label:<28} {self._result(run)}", markup=False)
 
     def _show_plan(self, block: int) -> None:
         blocks = self._spec.design.replications if self._spec else 0
@@ -127,15 +127,19 @@ class StudyProgress:
             return f"FAILED: {run.cause}"
         names = self._spec.analysis.responses[:2] if self._spec else []
         parts = [_words(response) for name in names for response in run.responses if response.name == name]
-        return "   ".join(parts) + (f"   flagged: {'; '.join(run.flags)}" if run.flags else "")
+        return "".join(f"{part:<26}" for part in parts).rstrip() + (
+            f"  flagged: {'; '.join(run.flags)}" if run.flags else ""
+        )
 
 
 def _words(response: ResponseValue) -> str:
-    about = RESPONSES[response.name]
     if response.value is None:
-        return f"{about.label} missing ({response.missing_reason})"
+        return f"{response.name} missing ({response.missing_reason})"
     value = f"{response.value:,.0f}" if response.value >= 1000 else f"{response.value:#.4g}"
-    return f"{about.label} {value:>7} {response.unit}" + (f" ({response.method})" if about.is_energy else "")
+    unit = response.unit + ("/op" if response.name.endswith("_per_op_uj") else "")
+    about = RESPONSES[response.name]
+    told = response.method if about.is_energy else "" if "/" in unit else about.label
+    return f"{value:>8} {unit} {told}".rstrip()
 
 
 def clock(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,14 +17,14 @@ from edgejoule.cli.common import (
     fail,
     json_option,
     messages,
-    stop_on_sigterm,
+    stop_in_order,
     store_option,
 )
 from edgejoule.cli.progress import StudyProgress, clock
 from edgejoule.cli.report import print_verdict, write_report
 from edgejoule.databases import check_plan
 from edgejoule.energy import comparison_min_ratio
-from edgejoule.errors import MeterError
+from edgejoule.errors import MeterError, StoreError
 from edgejoule.findings import find
 from edgejoule.meters.base import Meter
 from edgejoule.meters.discovery import Choice, choose
@@ -85,8 +86,13 @@ def run(
     say = messages() if as_json else console()
     say.print(choice.sentence, markup=False)
     if dry_run:
-        _print_plan(say, loaded, plan, store)
+        if as_json:
+            echo_json(_plan_json(loaded, plan, choice.sentence))
+        else:
+            _print_plan(say, loaded, plan, store)
         return
+    if output is not None:
+        _check_writable(output)
     options = [word for o in overrides for word in ("--set", o)]
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
     text = path.read_text(encoding="utf-8")
@@ -98,6 +104,14 @@ def run(
         fail(f"{len(failed)} of {len(runs)} runs failed; `edgejoule show` says why, --resume tries them again", 1)
     if flagged:
         fail(f"{len(flagged)} of {len(runs)} runs are flagged; `edgejoule show` says why", EXIT_FLAGGED)
+
+
+def _check_writable(output: Path) -> None:
+    """Better told before an hour of measuring than after it."""
+    try:
+        tempfile.NamedTemporaryFile(dir=output.parent).close()
+    except OSError as error:
+        raise StoreError(f"{output}: the report could not be written there: {error.strerror}") from error
 
 
 def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:
@@ -114,7 +128,7 @@ def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:
 def _measure(
     spec: Spec, text: str, options: Sequence[str], places: Places, choice: Choice, resume: bool, keep_going: bool
 ) -> tuple[Experiment, list[Run]]:
-    stop_on_sigterm()
+    stop_in_order()
     meter = choice.meter
     meter.open()
     try:
@@ -144,6 +158,11 @@ def _finish(store: Path, experiment: Experiment, say: Console, output: Path | No
         echo_json(findings.to_json())
     print_verdict(say, findings)
     say.print(f"report: {target}", markup=False)
+
+
+def _plan_json(spec: Spec, plan: Sequence[PlannedRun], energy_words: str) -> dict[str, object]:
+    runs = [{"run": p.index + 1, "block": p.block + 1, "levels": dict(p.levels)} for p in plan]
+    return {"experiment": spec.name, "energy": energy_words, "seed": spec.design.seed, "runs": runs}
 
 
 def _print_plan(out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Path) -> None:

@@ -96,15 +96,15 @@ def _runs_table(found: Experiment, runs: list[Run]) -> Table:
     names = found.spec.analysis.responses
     method = next((r.method for run in runs for r in run.responses if RESPONSES[r.name].is_energy), "")
     table = Table(box=None, pad_edge=False)
-    table.add_column("run", justify="right")
-    table.add_column("block", justify="right")
+    table.add_column("run", justify="right", overflow="fold")
+    table.add_column("block", justify="right", overflow="fold")
     for factor in found.spec.factors:
-        table.add_column(factor)
+        table.add_column(factor, overflow="fold")
     for name in names:
         response = RESPONSES[name]
         unit = f"{response.unit} {method}" if response.is_energy else response.unit
-        table.add_column(f"{name}\n{unit}", justify="right")
-    table.add_column("status")
+        table.add_column(f"{name}\n{unit}", justify="right", overflow="fold")
+    table.add_column("status", overflow="fold")
     for run in runs:
         values = {r.name: r for r in run.responses}
         status = run.status if run.status != "failed" else f"failed: {run.cause}"
