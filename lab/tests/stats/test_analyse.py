@@ -105,6 +105,48 @@ def test_differences_within_min_ratio_are_never_significant_but_keep_their_p() -
     assert "not significantly below the other group (1 more by too little" in verdict(held)
 
 
+def modelled(**study_fields: object) -> Table:
+    table = study(**study_fields)  # type: ignore[arg-type]
+    return {"energy_j.modelled" if name == "energy_j" else name: column for name, column in table.items()}
+
+
+def test_modelled_values_are_never_called_different_without_what_the_model_resolves() -> None:
+    found = analyse(modelled(sd=0.001), "energy_j.modelled", FACTORS, block="block")
+    assert found.modelled
+    assert all(pair.p_adj < 0.05 for pair in found.pairs if pair.a["database"] != pair.b["database"])
+    assert not any(pair.significant for pair in found.pairs)
+    assert all("model" in (pair.why_not or "") for pair in found.pairs)
+    assert {group.letters for group in found.groups} == {None}
+    assert any("--min-ratio" in note for note in found.notes)
+    text = verdict(found)
+    assert text.startswith("energy_j (modelled) depends on")
+    assert "lowest modelled mean" in text
+    assert "significantly" not in text
+    document = found.to_json()
+    assert document["modelled"] is True
+    assert [group["letters"] for group in document["groups"]] == [None] * 6  # type: ignore[attr-defined]
+
+
+def test_modelled_values_with_what_the_model_resolves_get_letters_by_it() -> None:
+    parts = analyse(modelled(), "energy_j.modelled", ["database"], by="workload", min_ratio=1.77).analyses
+    assert [group.letters for group in parts["W0"].groups] == ["a", "a"]
+    assert [group.letters for group in parts["W2"].groups] == ["a", "b"]
+    assert "as far as a model that resolves 1.77× can tell" in verdict(parts["W2"])
+
+
+def test_the_caller_can_say_that_a_response_is_modelled_or_that_it_is_not() -> None:
+    assert not analyse(study(), "energy_j", FACTORS, modelled=True).judged
+    assert analyse(modelled(), "energy_j.modelled", FACTORS, modelled=False).judged
+    assert analyse(study(), "energy_j", FACTORS).judged
+
+
+def test_a_method_in_the_name_does_not_hide_which_way_is_better() -> None:
+    table = study()
+    table["throughput_ops_s.counted"] = table.pop("energy_j")
+    found = analyse(table, "throughput_ops_s.counted", ["database"])
+    assert found.groups[0].levels == {"database": "B"}
+
+
 def test_min_ratio_lets_larger_differences_pass() -> None:
     held = analyse(study(), "energy_j", ["database"], by="workload", block="block", min_ratio=1.6).analyses["W2"]
     assert held.pairs[0].significant

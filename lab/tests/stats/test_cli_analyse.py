@@ -63,6 +63,36 @@ def test_by_shows_one_analysis_for_each_level() -> None:
     assert [part["level"] for part in document["analyses"]] == ["A", "B"]
 
 
+def modelled_csv(folder: Path) -> str:
+    rows = [f"{cost + 0.01 * i},{name}" for name, cost in (("a", 1), ("b", 1.5), ("c", 3)) for i in range(4)]
+    return written(folder, "\n".join(["energy_j.modelled,f", *rows, ""]))
+
+
+def test_a_modelled_response_gets_no_letters_on_the_terminal_until_its_resolution_is_given(tmp_path: Path) -> None:
+    arguments = [modelled_csv(tmp_path), "--response", "energy_j.modelled", "--factors", "f", "--scale", "log"]
+    bare = run(*arguments).stdout
+    assert "not judged" in bare
+    assert "yes" not in bare
+    assert "--min-ratio R" in bare
+    assert "letters  " not in bare
+    for output in (bare, run(*arguments, "--min-ratio", "1.77").stdout):
+        tables = [line for line in output.splitlines() if line.startswith(("Analysis of", "Geometric", "All pairs"))]
+        assert len(tables) == 3
+        assert all("modelled" in line or "model resolves" in line for line in tables)
+    given = run(*arguments, "--min-ratio", "1.77").stdout
+    assert "too close" in given
+    assert "yes" in given
+
+
+def test_a_modelled_response_without_resolution_has_null_letters_in_json(tmp_path: Path) -> None:
+    arguments = [modelled_csv(tmp_path), "--response", "energy_j.modelled", "--factors", "f", "--json"]
+    document = json.loads(run(*arguments).stdout)
+    assert [group["letters"] for group in document["groups"]] == [None, None, None]
+    assert not any(pair["significant"] for pair in document["pairs"])
+    assert all(pair["why_not"] for pair in document["pairs"])
+    assert any("--min-ratio" in note for note in document["notes"])
+
+
 def test_semicolons_a_byte_order_mark_and_crlf_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, "\ufeffy;f\r\n1.5;a\r\n2.5;a\r\n4;b\r\n5;b\r\n")
     assert run(path, "--response", "y", "--factors", "f").exit_code == 0

@@ -52,7 +52,13 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     type=click.Choice(["lower", "higher"]),
     help="Which mean comes first and gets letter a.  [default: lower, or as the response is known]",
 )
-@click.option("--min-ratio", type=click.FloatRange(1), help="Means closer than this factor are never called different.")
+@click.option(
+    "--min-ratio",
+    type=click.FloatRange(1),
+    metavar="R",
+    help="Means closer than this factor are never called different. Modelled responses (Y.modelled) need it, or get no "
+    "letters: it is what the model resolves, as the report and `edgejoule meters` state it.",
+)
 @json_option
 def analyse(
     file: Path,
@@ -75,8 +81,9 @@ def analyse(
     that share a letter do not differ.
 
     \b
-    Example:
-      edgejoule analyse runs.csv --response energy_j --factors database,workload --block block --scale log
+    Examples:
+      edgejoule analyse runs.csv --response throughput_ops_s --factors database,workload --block block --scale log
+      edgejoule analyse runs.csv --response energy_j.modelled --factors database --scale log --min-ratio 1.77
     """
     # numpy and scipy take most of a second to import; --help does without them.
     from edgejoule.cli.analysis_tables import print_analysis

@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from edgejoule.stats.analyse import Analysis
+from edgejoule.stats.analyse import Analysis, Pair
 from edgejoule.stats.figures import figure, p_value
-from edgejoule.stats.verdict import source_label, verdict
+from edgejoule.stats.verdict import response_words, source_label, verdict
 
 _BAR_WIDTH = 16
 _PAIRS_MAX = 45
@@ -45,9 +45,8 @@ def _table(title: str) -> Table:
 
 def _anova_table(analysis: Analysis) -> Table:
     scale = "on the log scale" if analysis.scale == "log" else "on the raw scale"
-    table = _table(
-        f"Analysis of variance of {escape(analysis.response)}, {scale}, type {analysis.anova.ss_type}, n = {analysis.n}"
-    )
+    model = f"{scale}, type {analysis.anova.ss_type}, n = {analysis.n}"
+    table = _table(f"Analysis of variance of {escape(response_words(analysis))}, {model}")
     table.add_column("source")
     for heading in ("df", "SS", "F", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -71,13 +70,14 @@ def _anova_table(analysis: Analysis) -> Table:
 
 def _group_table(analysis: Analysis, plot_width: int) -> Table:
     kind = "Geometric means" if analysis.scale == "log" else "Means"
-    table = _table(f"{kind} with 95 % interval; groups sharing a letter do not differ (α = {analysis.alpha:g})")
+    table = _table(f"{kind} with 95 % interval{_of_replications(analysis)}; {_letters_words(analysis)}")
     for name in analysis.groups[0].levels:
         table.add_column(escape(name))
     for heading in ("n", "mean", "95 % interval"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    table.add_column("letters", style="bold cyan", no_wrap=True)
+    if analysis.judged:
+        table.add_column("letters", style="bold cyan", no_wrap=True)
     low = min(group.ci95[0] for group in analysis.groups)
     high = max(group.ci95[1] for group in analysis.groups)
     for group in analysis.groups:
@@ -87,15 +87,36 @@ def _group_table(analysis: Analysis, plot_width: int) -> Table:
             figure(group.mean),
             f"{figure(group.ci95[0])} – {figure(group.ci95[1])}",
             _interval(group.mean, group.ci95, (low, high), plot_width),
-            group.letters,
+            *([group.letters] if group.letters is not None else []),
         )
     return table
+
+
+def _method(analysis: Analysis) -> str:
+    return " (modelled)" if analysis.modelled else ""
+
+
+def _of_replications(analysis: Analysis) -> str:
+    return " from replications alone" if analysis.modelled else ""
+
+
+def _letters_words(analysis: Analysis) -> str:
+    if not analysis.judged:
+        return "modelled: no letters without --min-ratio"
+    if analysis.min_ratio is None:
+        return f"groups sharing a letter do not differ (α = {analysis.alpha:g})"
+    by = "the model resolves" if analysis.modelled else "is asked for"
+    return (
+        f"groups sharing a letter do not differ (α = {analysis.alpha:g}), or by less than {by}: "
+        f"{analysis.min_ratio:.4g}×"
+    )
 
 
 def _pair_table(analysis: Analysis) -> Table:
     log = analysis.scale == "log"
     level = f"{100 * (1 - analysis.alpha):g} %"
-    table = _table(f"All pairs: Tukey-Kramer, {analysis.anova.error_df} df")
+    alone = f"; interval and p{_of_replications(analysis)}" if analysis.modelled else ""
+    table = _table(f"All pairs{_method(analysis)}: Tukey-Kramer, {analysis.anova.error_df} df{alone}")
     table.add_column("group")
     table.add_column("against")
     for heading in ("ratio" if log else "difference", f"{level} interval", "p"):
@@ -103,17 +124,22 @@ def _pair_table(analysis: Analysis) -> Table:
     table.add_column("differ?")
     for pair in analysis.pairs:
         low, high = pair.ratio_ci if pair.ratio_ci else pair.ci
-        too_close = not pair.significant and pair.p_adj < analysis.alpha
         table.add_row(
             escape(", ".join(pair.a.values())),
             escape(", ".join(pair.b.values())),
             figure(pair.ratio if log else pair.difference),
             f"{figure(low)} – {figure(high)}" if log else f"{figure(low)} to {figure(high)}",
             p_value(pair.p_adj),
-            "yes" if pair.significant else "too close" if too_close else "",
+            _differ(pair, analysis),
             style="bold" if pair.significant else None,
         )
     return table
+
+
+def _differ(pair: Pair, analysis: Analysis) -> str:
+    if not analysis.judged:
+        return "not judged"
+    return "yes" if pair.significant else "too close" if pair.p_adj < analysis.alpha else ""
 
 
 def _checks(analysis: Analysis) -> str:

@@ -79,8 +79,8 @@ def _model_notes(method: str, min_ratio: float | None) -> list[str]:
     if min_ratio is None:
         return ["the model states no prediction interval, so no difference in modelled energy is judged"]
     return [
-        "modelled energy is no measurement: F and p tell how the model's inputs differ, and two cells are called "
-        f"different only when their means differ by more than a factor of {min_ratio:.2f}, the model's resolution"
+        "two cells are called different only when their means differ by more than a factor of "
+        f"{min_ratio:.2f}, the model's resolution"
     ]
 
 
@@ -109,7 +109,7 @@ def _parts(
         try:
             analysis = analyse(
                 table, name, factors, block="block" if design.blocked else None, scale=scale, alpha=declared.alpha,
-                min_ratio=min_ratio,
+                modelled=method == MODELLED, min_ratio=min_ratio,
             )  # fmt: skip
             parts.append(Part(where, analysis, None))
         except DataError as error:

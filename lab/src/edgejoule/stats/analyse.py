@@ -23,6 +23,7 @@ from edgejoule.stats.tukey import TukeyPair, tukey
 Json = dict[str, object]
 Columns = Mapping[str, Sequence[object]]
 Limits = tuple[float, float]
+MODELLED = "modelled"
 _Choice = TypeVar("_Choice", Scale, Better, SsType)
 
 
@@ -31,14 +32,15 @@ class Group:
     """A cell of the compared factors.
 
     mean: geometric on the log scale, arithmetic on the raw one, adjusted for blocks. ci95: 95 % interval of the mean
-    from the model's error. sd, median, min, max, mean_arithmetic: of the values as they are. sd is None for one value.
+    from the model's error. letters: None where nothing is judged, see Analysis.judged. sd, median, min, max,
+    mean_arithmetic: of the values as they are. sd is None for one value.
     """
 
     levels: dict[str, str]
     n: int
     mean: float
     ci95: Limits
-    letters: str
+    letters: str | None
     mean_arithmetic: float
     sd: float | None
     median: float
@@ -72,8 +74,9 @@ class Pair:
 
     difference, ci: mean(a) - mean(b) on the scale of analysis (of logarithms on the log scale) and its simultaneous
     interval at 1 - alpha. ratio: mean(a) / mean(b), None unless both are positive; ratio_ci on the log scale only.
-    p_adj: Tukey's, untouched by min_ratio. significant: p_adj < alpha and the difference is not too small to mean
-    anything; why_not says which of both failed, None when significant.
+    p_adj: Tukey's, untouched by min_ratio. significant: the groups are called different, which takes p_adj < alpha, a
+    ratio beyond min_ratio, and for modelled values that there is a min_ratio; why_not says what failed, None when
+    significant.
     """
 
     a: dict[str, str]
@@ -105,7 +108,8 @@ class Pair:
 class Analysis:
     """The analysis of one response. Groups are ordered from best to worst; the first letter marks the best.
 
-    n: observations used. min_ratio: see `analyse`. notes: what a reader must know, in sentences without full stop.
+    n: observations used. modelled, min_ratio: see `analyse`. notes: what a reader must know, in sentences without full
+    stop.
     """
 
     response: str
@@ -114,6 +118,7 @@ class Analysis:
     scale: Scale
     alpha: float
     better: Better
+    modelled: bool
     min_ratio: float | None
     n: int
     anova: Anova
@@ -121,6 +126,11 @@ class Analysis:
     pairs: tuple[Pair, ...]
     diagnostics: Diagnostics
     notes: tuple[str, ...]
+
+    @property
+    def judged(self) -> bool:
+        """Whether groups can be called different: modelled values need the least ratio that their model resolves."""
+        return not self.modelled or self.min_ratio is not None
 
     def to_json(self) -> Json:
         """The form of `edgejoule analyse --json`; a figure that does not exist is null."""
@@ -131,6 +141,7 @@ class Analysis:
             "scale": str(self.scale),
             "alpha": self.alpha,
             "better": str(self.better),
+            "modelled": self.modelled,
             "min_ratio": self.min_ratio,
             "n": self.n,
             "ss_type": str(self.anova.ss_type),
@@ -171,8 +182,13 @@ class _Options:
     scale: Scale
     alpha: float
     better: Better
+    modelled: bool
     min_ratio: float | None
     ss_type: SsType
+
+    @property
+    def judged(self) -> bool:
+        return not self.modelled or self.min_ratio is not None
 
 
 @overload
@@ -186,6 +202,7 @@ def analyse(
     alpha: float = ...,
     by: None = ...,
     compare: Sequence[str] | None = ...,
+    modelled: bool | None = ...,
     min_ratio: float | None = ...,
     better: Better | str | None = ...,
     ss_type: SsType | str = ...,
@@ -203,6 +220,7 @@ def analyse(
     alpha: float = ...,
     by: str,
     compare: Sequence[str] | None = ...,
+    modelled: bool | None = ...,
     min_ratio: float | None = ...,
     better: Better | str | None = ...,
     ss_type: SsType | str = ...,
@@ -219,6 +237,7 @@ def analyse(
     alpha: float = 0.05,
     by: str | None = None,
     compare: Sequence[str] | None = None,
+    modelled: bool | None = None,
     min_ratio: float | None = None,
     better: Better | str | None = None,
     ss_type: SsType | str = SsType.II,
@@ -228,9 +247,11 @@ def analyse(
     table: column name -> one value per row; None or NaN is missing, and rows with a missing value are dropped and
     counted in the notes. block: an additive factor without interactions (experiments run in randomised blocks).
     by: one analysis per level of this column, which is then no factor. compare: the factors whose cells are compared
-    (default: all). min_ratio: means closer than this factor are never called different, whatever their p (for
-    modelled joules: the model's prediction interval). better: which mean comes first and gets letter a (default: as
-    the dictionary of responses says, else the lowest). A factor with one level is left out, with a note.
+    (default: all). modelled: the response comes from a model (default: its name ends in ".modelled", as export has it).
+    min_ratio: means closer than this factor are never called different, whatever their p; modelled values are never
+    called different without it, for p knows nothing of their model's error. better: which mean comes first and gets
+    letter a (default: as the dictionary of responses says, else the lowest). A factor with one level is left out, with
+    a note.
 
     UsageError for an unknown column or a contradictory option; DataError for data that cannot be analysed.
     """
@@ -244,6 +265,7 @@ def analyse(
             scale=_one_of(Scale, scale, "scale"),
             alpha=alpha,
             better=_default_better(response) if better is None else _one_of(Better, better, "better"),
+            modelled=response.endswith(f".{MODELLED}") if modelled is None else modelled,
             min_ratio=min_ratio,
             ss_type=_one_of(SsType, ss_type, "ss_type"),
         ),
@@ -284,7 +306,7 @@ def _one_of(kind: type[_Choice], value: str, option: str) -> _Choice:
 
 
 def _default_better(response: str) -> Better:
-    known = RESPONSES.get(response)
+    known = RESPONSES.get(response) or RESPONSES.get(response.rpartition(".")[0])
     return known.better if known and known.better is not Better.NEITHER else Better.LOWER
 
 
@@ -361,13 +383,14 @@ def _analyse_one(table: Columns, options: _Options) -> Analysis:
         scale=options.scale,
         alpha=options.alpha,
         better=options.better,
+        modelled=options.modelled,
         min_ratio=options.min_ratio,
         n=int(y.size),
         anova=table_of_variance,
         groups=groups,
         pairs=pairs,
         diagnostics=diagnose(full.residuals, full.member),
-        notes=(*notes, *table_of_variance.notes),
+        notes=(*notes, *table_of_variance.notes, *_model_notes(options)),
     )
 
 
@@ -387,7 +410,7 @@ def _compared(
         pair = _pair(found, levels, means, options)
         differ[found.first, found.second] = differ[found.second, found.first] = pair.significant
         pairs.append(pair)
-    letters = compact_letters(differ, order)
+    letters = compact_letters(differ, order) if options.judged else [None] * len(order)
     groups = tuple(
         _group(raw[means.member == cell], levels[cell], means, cell, model, options.scale, letters[cell])
         for cell in order
@@ -402,7 +425,7 @@ def _group(
     cell: int,
     model: Anova,
     scale: Scale,
-    letters: str,
+    letters: str | None,
 ) -> Group:
     mean = float(means.mean[cell])
     low, high = interval(mean, float(means.covariance[cell, cell]), model.error_ms, model.error_df)
@@ -444,7 +467,24 @@ def _ratio(found: TukeyPair, means: CellMeans, scale: Scale) -> float | None:
     return a / b if a > 0 and b > 0 else None
 
 
+def _model_notes(options: _Options) -> list[str]:
+    if not options.modelled:
+        return []
+    notes = [
+        f"{options.response} is modelled, not measured: F, p and the intervals tell how the model's inputs vary "
+        "between runs, and know nothing of the model's own error"
+    ]
+    if not options.judged:
+        notes.append(
+            "so there are no letters, and no groups are called different: give the least ratio of means that the model "
+            "resolves, --min-ratio R (a report states its model's under Method, `edgejoule meters` this machine's)"
+        )
+    return notes
+
+
 def _why_not(p_adj: float, ratio: float | None, options: _Options) -> str | None:
+    if not options.judged:
+        return "modelled values, and no min_ratio says which ratio of means the model resolves"
     if not p_adj < options.alpha:
         return f"p_adj is not below {options.alpha:g}"
     if options.min_ratio is None:

@@ -16,7 +16,7 @@ def verdict(analysis: Analysis) -> str:
     if not found:
         factors = _listed(analysis.factors, "or")
         return (
-            f"No effect of {factors} on {analysis.response} shows at α = {analysis.alpha:g} (n = {analysis.n}), "
+            f"No effect of {factors} on {response_words(analysis)} shows at α = {analysis.alpha:g} (n = {analysis.n}), "
             "which does not prove that there is none."
         )
     found.sort(key=lambda row: row.eta2 or 0.0, reverse=True)
@@ -25,12 +25,17 @@ def verdict(analysis: Analysis) -> str:
     sources = _listed(
         [f"{source_label(row.source)} ({share})" for row, share in zip(found, shares, strict=True)], "and"
     )
-    return f"{analysis.response} depends on {sources}, at α = {analysis.alpha:g}; {_best(analysis)}."
+    return f"{response_words(analysis)} depends on {sources}, at α = {analysis.alpha:g}; {_best(analysis)}."
 
 
 def source_label(source: str) -> str:
     """A source of variation for people: "wool × tension"."""
     return source.replace(":", " × ")
+
+
+def response_words(analysis: Analysis) -> str:
+    """The response, never without the word that it is modelled."""
+    return f"{analysis.response.removesuffix('.modelled')} (modelled)" if analysis.modelled else analysis.response
 
 
 def _significant(row: AnovaRow, alpha: float) -> bool:
@@ -43,10 +48,14 @@ def _best(analysis: Analysis) -> str:
     told_apart = sum(pair.significant for pair in against)
     highest = analysis.better is Better.HIGHER
     text = (
-        f"the {'highest' if highest else 'lowest'} mean is {figure(best.mean)} "
+        f"the {'highest' if highest else 'lowest'} {'modelled ' * analysis.modelled}mean is {figure(best.mean)} "
         f"[{figure(best.ci95[0])}, {figure(best.ci95[1])}] ({best.label}), "
-        + _told_apart(told_apart, len(against), "above" if highest else "below")
     )
+    if not analysis.judged:
+        return f"{text}but no groups are called different without --min-ratio, the ratio that the model resolves"
+    text += _told_apart(told_apart, len(against), "above" if highest else "below")
+    if analysis.modelled:
+        text += f", as far as a model that resolves {analysis.min_ratio:g}× can tell"
     too_close = sum(not pair.significant and pair.p_adj < analysis.alpha for pair in against)
     if too_close:
         text += f" ({too_close} more by too little: within a factor of {analysis.min_ratio:g})"
