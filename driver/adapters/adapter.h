@@ -112,8 +112,8 @@ struct DatabaseEvent {
 // Called from any thread of the database; must be cheap and must not call back.
 using EventSink = std::function<void(const DatabaseEvent&)>;
 
-struct Settled {
-  bool complete;    // false: the time limit passed first
+struct [[nodiscard]] Settled {
+  bool complete;    // false: the time limit passed first; a failure is thrown instead
   std::string how;  // what was asked of the database and how it said it is idle
 };
 
@@ -141,8 +141,9 @@ class Database {
 
   // Pays every debt of the run, at most timeout_ns long: all that was acknowledged is on stable storage where the
   // database keeps it for good (tables, main file), no log is left to replay, no background work is under way or
-  // pending, as the database itself reports. The same meaning in every adapter; a failure is told in `how`.
-  [[nodiscard]] virtual Settled settle(std::uint64_t timeout_ns) = 0;
+  // pending, as the database itself reports. The same meaning in every adapter. Throws DatabaseError, in the
+  // database's own words, when a debt cannot be paid: waiting longer would not help, and the run has failed.
+  virtual Settled settle(std::uint64_t timeout_ns) = 0;
 
   [[nodiscard]] virtual std::string version() const = 0;  // as the library says at run time
 

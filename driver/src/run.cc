@@ -99,6 +99,7 @@ class Execution {
   void warm_up();
   void drive();
   void settle();
+  Settled settle_database();
   void calibrate();
   void close();
   void report();
@@ -252,6 +253,16 @@ void Execution::write_interval(std::uint64_t now_ns) {
   interval_begin_done_ = done;
 }
 
+Settled Execution::settle_database() {
+  try {
+    return database_->settle(nanoseconds(invocation_.settle_timeout_s));
+  } catch (const DatabaseError& failure) {
+    write_database_events();  // what led to it
+    progress_.clear();
+    throw RunFailure(RunFailure::Kind::database, fmt::format("settling: {}", failure.what()));
+  }
+}
+
 void Execution::settle() {
   if (const auto failure = shared_.failure()) {
     throw RunFailure(
@@ -260,7 +271,7 @@ void Execution::settle() {
   }
   progress_.note("settling");
   phase("settle", active_end_ns_);
-  const auto settled = database_->settle(nanoseconds(invocation_.settle_timeout_s));
+  const auto settled = settle_database();
   const auto settled_ns = now_monotonic_ns();
   settled_usage_ = usage();
   write_database_events();

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import time
@@ -204,6 +205,29 @@ def test_an_interruption_ends_the_run_in_good_order(tmp_path: Path, stop: signal
     last = events_of(log.read_text())[-1]
     SCHEMA.validate(last)
     assert (last["event"], last["kind"]) == ("error", "interrupted")
+
+
+@pytest.mark.parametrize("database", ["leveldb", "rocksdb", "sqlite"])
+def test_a_run_whose_settling_fails_has_failed(tmp_path: Path, database: str) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    log = tmp_path / "run.jsonl"
+    place = ["-db", database, "-p", f"{database}.path={data / 'database'}", "-p", "recordcount=10", "--seed", "1"]
+    assert drive("load", *place).returncode == 0
+    limits = ["-p", "operationcount=0", "-p", "maxexecutiontime=2", "-target", "100", "-P", "write-intensive"]
+    process = subprocess.Popen([DRIVER, "run", *place, *limits, "-json", log], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (log.exists() and '"active"' in log.read_text()):
+        time.sleep(0.01)
+    shutil.rmtree(data)
+    _, message = process.communicate(timeout=60)
+    last = events_of(log.read_text())[-1]
+    SCHEMA.validate(last)
+    assert process.returncode == 1
+    assert (last["event"], last["kind"]) == ("error", "database")
+    assert message.startswith("edgejoule-driver: settling: ")
+    assert str(data) in message
+    assert len(message.splitlines()) == 1
 
 
 def progress_on_a_terminal(*arguments: str) -> str:

@@ -61,7 +61,7 @@ class LevelDb final : public Database {
   [[nodiscard]] std::unique_ptr<Session> session() override;
   Status flush() override;
   [[nodiscard]] std::string flush_error() const override { return flush_error_; }
-  [[nodiscard]] Settled settle(std::uint64_t timeout_ns) override;
+  Settled settle(std::uint64_t timeout_ns) override;
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override;
@@ -190,7 +190,7 @@ std::uint64_t LevelDb::log_bytes() const {
       if (entry.path().extension() == ".log") bytes += entry.file_size();
     }
   } catch (const std::filesystem::filesystem_error& failure) {
-    throw DatabaseError(fmt::format("LevelDB: cannot look at its logs: {}", failure.what()));
+    throw DatabaseError(fmt::format("LevelDB: cannot look at its logs after the flush: {}", failure.what()));
   }
   return bytes;
 }
@@ -199,14 +199,17 @@ Settled LevelDb::settle(std::uint64_t timeout_ns) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
   static constexpr const char* still_busy = "LevelDB still had background work queued or running at the time limit";
   if (!env_.wait_until_idle(deadline)) return {false, still_busy};
-  if (flush() != Status::ok) return {false, flush_error_};
+  if (flush() != Status::ok) throw DatabaseError(flush_error_);
   if (!env_.wait_until_idle(deadline)) return {false, still_busy};
   const std::string failure = log_->failure();  // a failed compaction leaves nothing scheduled either
-  if (!failure.empty()) return {false, fmt::format("LevelDB: {}", failure)};
-  const std::uint64_t left = log_bytes();
-  return {left == 0, fmt::format("memtable written to a synced table, {} bytes of log left; LevelDB has no background "
-                                 "work queued or running",
-                                 left)};
+  if (!failure.empty()) throw DatabaseError(fmt::format("LevelDB: {}", failure));
+  // LevelDB keeps to itself why it could not begin a new log, and with it a new memtable.
+  if (const std::uint64_t left = log_bytes(); left > 0) {
+    throw DatabaseError(fmt::format(
+        "LevelDB: the memtable of {} was not written out: {} bytes of log are left, expected 0", path_, left));
+  }
+  return {true,
+          "memtable written to a synced table, 0 bytes of log left; LevelDB has no background work queued or running"};
 }
 
 std::string LevelDb::version() const { return fmt::format("{}.{}", leveldb::kMajorVersion, leveldb::kMinorVersion); }

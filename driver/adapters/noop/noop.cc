@@ -65,7 +65,7 @@ class NoopDatabase final : public Database {
     return std::make_unique<NoopSession>(checksums_.emplace_back());
   }
   Status flush() override { return Status::ok; }
-  [[nodiscard]] Settled settle(std::uint64_t) override { return {true, "keeps nothing, so nothing is left to do"}; }
+  Settled settle(std::uint64_t) override { return {true, "keeps nothing, so nothing is left to do"}; }
   [[nodiscard]] std::string version() const override { return "1"; }
   [[nodiscard]] std::map<std::string, std::string> options() const override { return {}; }
   [[nodiscard]] std::string durability_how() const override { return "keeps nothing in any class"; }

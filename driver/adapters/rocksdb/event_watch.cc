@@ -93,6 +93,11 @@ void EventWatch::OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/, ro
   failure_ = error->ToString();
 }
 
+void EventWatch::OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) {
+  const std::lock_guard lock(mutex_);
+  failure_ = info.new_bg_error.ok() ? "" : info.new_bg_error.ToString();
+}
+
 std::uint64_t EventWatch::running() const {
   const std::lock_guard lock(mutex_);
   return flushes_.size() + compactions_.size();

@@ -24,11 +24,12 @@ class EventWatch : public rocksdb::EventListener {
   void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override;
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override;
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override;
+  void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override;
 
   // Flushes and compactions that have begun and not ended.
   [[nodiscard]] std::uint64_t running() const;
 
-  // The last background error in RocksDB's own words; empty when there was none.
+  // The last background error in RocksDB's own words; empty when there was none, or RocksDB has recovered from it.
   [[nodiscard]] std::string failure() const;
 
   // Reports a stall that is still under way, with its duration unknown.

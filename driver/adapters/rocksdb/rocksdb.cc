@@ -79,7 +79,7 @@ class RocksDb final : public Database {
   [[nodiscard]] std::unique_ptr<Session> session() override;
   Status flush() override;
   [[nodiscard]] std::string flush_error() const override { return flush_error_; }
-  [[nodiscard]] Settled settle(std::uint64_t timeout_ns) override;
+  Settled settle(std::uint64_t timeout_ns) override;
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override;
@@ -91,6 +91,7 @@ class RocksDb final : public Database {
   [[nodiscard]] rocksdb::BlockBasedTableOptions table_options(const Properties& properties) const;
   [[nodiscard]] std::uint64_t number(const std::string& property) const;
   [[nodiscard]] bool idle() const;
+  void throw_background_failure() const;
 
   KeyLocks locks_;
   std::shared_ptr<EventWatch> watch_;
@@ -190,22 +191,31 @@ bool RocksDb::idle() const {
          number(Name::kMemTableFlushPending) == 0 && number(Name::kCompactionPending) == 0;
 }
 
+void RocksDb::throw_background_failure() const {
+  const std::string failure = watch_->failure();
+  if (!failure.empty()) throw DatabaseError(fmt::format("RocksDB: background work of {}: {}", path_, failure));
+}
+
 // Polls: DB::WaitForCompact is not in RocksDB 7.8.
 Settled RocksDb::settle(std::uint64_t timeout_ns) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
-  if (flush() != Status::ok) return {false, flush_error_};
+  if (flush() != Status::ok) throw DatabaseError(flush_error_);
   while (!idle()) {
-    const std::string failure = watch_->failure();
-    if (!failure.empty()) return {false, fmt::format("RocksDB: {}", failure)};
+    throw_background_failure();
     if (std::chrono::steady_clock::now() >= deadline) {
       return {false, "RocksDB still had flushes or compactions running or pending at the time limit"};
     }
     std::this_thread::sleep_for(poll_period);
   }
-  const std::uint64_t left = number(rocksdb::DB::Properties::kNumEntriesActiveMemTable);
-  return {left == 0, fmt::format("memtable flushed to a synced table, {} entries left in it; RocksDB reports no flush "
-                                 "and no compaction running or pending",
-                                 left)};
+  throw_background_failure();  // a failed compaction leaves RocksDB idle, too
+  if (const auto left = number(rocksdb::DB::Properties::kNumEntriesActiveMemTable); left > 0) {
+    throw DatabaseError(
+        fmt::format("RocksDB: {} entries are left in the memtable of {} after its flush, expected 0", left, path_));
+  }
+  return {
+      true,
+      "memtable flushed to a synced table, 0 entries left in it; RocksDB reports no flush and no compaction running "
+      "or pending"};
 }
 
 std::string RocksDb::version() const { return rocksdb::GetRocksVersionAsString(true); }

@@ -33,7 +33,7 @@ class Sqlite final : public Database {
   [[nodiscard]] std::unique_ptr<Session> session() override;
   Status flush() override;
   [[nodiscard]] std::string flush_error() const override { return flush_error_; }
-  [[nodiscard]] Settled settle(std::uint64_t timeout_ns) override;
+  Settled settle(std::uint64_t timeout_ns) override;
   [[nodiscard]] std::string version() const override { return sqlite3_libversion(); }
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override { return settings_.durability_how; }
@@ -47,6 +47,7 @@ class Sqlite final : public Database {
   [[nodiscard]] std::string create_sql() const;
   [[nodiscard]] std::set<std::string> column_names() const;
   Status sync(int which);
+  [[nodiscard]] std::uintmax_t wal_bytes() const;
 
   SqliteSettings settings_;
   std::unique_ptr<SqliteCheckpoints> checkpoints_;
@@ -156,22 +157,32 @@ Status Sqlite::flush() {
   return journal == Status::ok ? sync(SQLITE_FCNTL_FILE_POINTER) : journal;
 }
 
+std::uintmax_t Sqlite::wal_bytes() const {
+  if (settings_.journal_mode != "wal") return 0;
+  std::error_code failure;
+  const auto bytes = fs::file_size(settings_.file + "-wal", failure);
+  if (failure) {
+    throw DatabaseError(fmt::format("SQLite: cannot look at {}-wal: {}", settings_.file, failure.message()));
+  }
+  return bytes;
+}
+
 Settled Sqlite::settle(std::uint64_t timeout_ns) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
+  const auto checkpoint = [this] {
+    return checkpoints_->checkpoint(control_->handle(), "main", SQLITE_CHECKPOINT_TRUNCATE);
+  };
   int code = SQLITE_OK;
-  while ((code = checkpoints_->checkpoint(control_->handle(), "main", SQLITE_CHECKPOINT_TRUNCATE)) == SQLITE_BUSY) {
+  while (((code = checkpoint()) & 0xff) == SQLITE_BUSY || (code == SQLITE_OK && wal_bytes() > 0)) {
     if (std::chrono::steady_clock::now() >= deadline) {
       return {false, "SQLite: a reader or writer kept the WAL from being checkpointed until the time limit"};
     }
     std::this_thread::sleep_for(retry_period);
   }
-  if (code != SQLITE_OK) return {false, control_->error(code)};
-  if (flush() != Status::ok) return {false, flush_error_};
+  if (code != SQLITE_OK) throw DatabaseError(control_->error(code));
+  if (flush() != Status::ok) throw DatabaseError(flush_error_);
   if (settings_.journal_mode != "wal") return {true, "main file synced; SQLite has no work left behind a commit"};
-  std::error_code failure;
-  const auto left = fs::file_size(settings_.file + "-wal", failure);
-  if (failure) return {false, fmt::format("SQLite: cannot look at {}-wal: {}", settings_.file, failure.message())};
-  return {left == 0, fmt::format("wal_checkpoint(TRUNCATE): {} bytes of WAL left; main file synced", left)};
+  return {true, "wal_checkpoint(TRUNCATE): 0 bytes of WAL left; main file synced"};
 }
 
 std::map<std::string, std::string> Sqlite::options() const {

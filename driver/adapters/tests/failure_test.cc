@@ -73,21 +73,64 @@ TEST_P(Failure, a_file_that_cannot_grow_is_an_error_in_the_database_s_words) {
   EXPECT_NE(error.find("user0"), std::string::npos) << error;
 }
 
-TEST_P(Failure, a_flush_that_cannot_write_is_not_called_settled) {
+void load(TestDatabase& database, int rows) {
+  const auto session = database->session();
+  for (int number = 0; number < rows; ++number) {
+    const std::string key = test_key(number);
+    ASSERT_EQ(session->insert(key, TestRow(key, 0, 100).fields()), Status::ok) << session->error();
+  }
+}
+
+std::string settle_error(TestDatabase& database) {
+  constexpr std::uint64_t time_limit_ns = 30'000'000'000;
+  try {
+    return "no failure, but: " + database->settle(time_limit_ns).how;
+  } catch (const DatabaseError& error) {
+    return error.what();
+  }
+}
+
+TEST_P(Failure, settling_that_cannot_write_has_failed_in_the_database_s_words) {
   TestDatabase database(GetParam());
   database.open();
-  {
-    const auto session = database->session();
-    for (int number = 0; number < 500; ++number) {
-      const std::string key = test_key(number);
-      ASSERT_EQ(session->insert(key, TestRow(key, 0, 100).fields()), Status::ok) << session->error();
-    }
-  }
+  load(database, 500);
   const FileSizeLimit limit(64 * 1024);
-  const Settled settled = database->settle(5'000'000'000);
-  EXPECT_FALSE(settled.complete) << settled.how;
-  EXPECT_FALSE(settled.how.empty());
+  const std::string error = settle_error(database);
+  EXPECT_NE(error.find("File too large"), std::string::npos) << error;
 }
+
+TEST_P(Failure, settling_without_its_directory_has_failed) {
+  TestDatabase database(GetParam());
+  database.open();
+  load(database, 500);
+  std::filesystem::remove_all(database.directory());
+  const std::string error = settle_error(database);
+  EXPECT_NE(error.find(database.path().string()), std::string::npos) << error;
+  EXPECT_EQ(error.find("no failure"), std::string::npos) << error;
+}
+
+#ifdef EDGEJOULE_ROCKSDB
+TEST(Failure, a_compaction_of_rocksdb_that_fails_while_settling_is_a_failure) {
+  TestDatabase database("rocksdb");
+  database.set("options",
+               "write_buffer_size=16777216;level0_file_num_compaction_trigger=3;compression=kNoCompression;"
+               "target_file_size_base=67108864");
+  database.open();
+  for (int table = 0; table < 2; ++table) {
+    load(database, 200);
+    ASSERT_EQ(database->flush(), Status::ok) << database->flush_error();
+  }
+  const auto session = database->session();
+  for (int number = 200; number < 300; ++number) {
+    const std::string key = test_key(number % 250);
+    ASSERT_EQ(session->insert(key, TestRow(key, 0, 100).fields()), Status::ok) << session->error();
+  }
+  // The table of the last rows fits, that of the compaction does not.
+  const FileSizeLimit limit(200 * 1024);
+  const std::string error = settle_error(database);
+  EXPECT_NE(error.find("File too large"), std::string::npos) << error;
+}
+#endif
 
 void damage_row(const std::string& adapter, const std::string& path, const std::string& key) {
 #ifdef EDGEJOULE_LEVELDB

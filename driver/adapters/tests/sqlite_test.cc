@@ -139,6 +139,65 @@ TEST(Sqlite, works_in_every_journal_mode_and_without_rowid) {
   }
 }
 
+TEST(Sqlite, settling_that_a_reader_holds_up_ends_with_the_time_limit_and_is_no_failure) {
+  TestDatabase database("sqlite");
+  database.set("busy_timeout_ms", "5");
+  database.open();
+  ASSERT_EQ(database->session()->insert("user1", TestRow("user1").fields()), Status::ok);
+  OwnConnection reader(database.path());
+  reader.execute("BEGIN; SELECT * FROM usertable");
+  ASSERT_EQ(database->session()->insert("user2", TestRow("user2").fields()), Status::ok);
+  const Settled held_up = database->settle(1'000'000);
+  EXPECT_FALSE(held_up.complete) << held_up.how;
+  EXPECT_NE(held_up.how.find("time limit"), std::string::npos) << held_up.how;
+  reader.execute("COMMIT");
+  EXPECT_TRUE(database->settle(5'000'000'000).complete);
+}
+
+int (*real_lock)(sqlite3_file*, int, int, int) = nullptr;
+int recoveries = 0;
+
+// SQLite's words for "another process recovers the WAL just now": the first that asks for the checkpoint lock hears it.
+int lock_that_recovers_first(sqlite3_file* file, int offset, int count, int flags) {
+  constexpr int checkpoint_lock = 1;
+  const bool asks = (flags & SQLITE_SHM_LOCK) != 0 && (flags & SQLITE_SHM_EXCLUSIVE) != 0;
+  if (asks && offset == checkpoint_lock && recoveries++ == 0) return SQLITE_BUSY_RECOVERY;
+  return real_lock(file, offset, count, flags);
+}
+
+TEST(Sqlite, settling_goes_on_after_every_kind_of_busy) {
+  TestDatabase database("sqlite");
+  database.open();
+  ASSERT_EQ(database->session()->insert("user1", TestRow("user1").fields()), Status::ok);
+  sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
+  static sqlite3_vfs shim;
+  static sqlite3_vfs* wrapped = nullptr;
+  wrapped = system;
+  shim = *system;
+  shim.zName = "recovering";
+  shim.xOpen = [](sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
+    const int code = wrapped->xOpen(wrapped, name, file, flags, out_flags);
+    if (code != SQLITE_OK || (flags & SQLITE_OPEN_MAIN_DB) == 0) return code;
+    static sqlite3_io_methods methods;
+    methods = *file->pMethods;
+    real_lock = methods.xShmLock;
+    methods.xShmLock = lock_that_recovers_first;
+    file->pMethods = &methods;
+    return code;
+  };
+  ASSERT_EQ(database.close(), "");
+  sqlite3_vfs_register(&shim, 1);
+  database.open(false);
+  ASSERT_EQ(database->session()->insert("user2", TestRow("user2").fields()), Status::ok);
+  recoveries = 0;
+  const Settled settled = database->settle(5'000'000'000);
+  EXPECT_TRUE(settled.complete) << settled.how;
+  EXPECT_GT(recoveries, 1);
+  ASSERT_EQ(database.close(), "");
+  sqlite3_vfs_register(system, 1);
+  sqlite3_vfs_unregister(&shim);
+}
+
 TEST(Sqlite, refuses_another_page_size_than_the_database_has) {
   TestDatabase database("sqlite");
   database.open();
