@@ -31,8 +31,12 @@ def test_names_the_cheapest_with_the_true_ratio_inside_its_interval(make_store):
     assert against["sqlite"].ci[0] < 44_000 / 9_800 < against["sqlite"].ci[1]
     assert write.decided
     text = next(s.text for s in findings.verdict if s.lead == "write")
-    assert re.search(r"Least energy per operation: leveldb, \d+ µJ \(counted\)", text)
-    assert "Fastest: leveldb" in text
+    start = (
+        r"leveldb costs the least energy per operation, \d+ µJ \(counted\): rocksdb needs [\d.]+× as much \(95 % CI "
+    )
+    assert re.match(start, text)
+    assert "By the clock, leveldb is the fastest, " in text
+    assert text.count("95 % CI") == 2, "once for each response"
 
 
 def test_says_what_does_not_differ(make_store):
@@ -40,7 +44,9 @@ def test_says_what_does_not_differ(make_store):
     moderate = ranking(findings.response("throughput_ops_s"), "moderate")
     assert {moderate.cells[0].levels["database"], *(c.other for c in moderate.tied)} == {"leveldb", "rocksdb"}
     text = next(s.text for s in findings.verdict if s.lead == "moderate")
-    assert f"does not differ significantly from {moderate.tied[0].other}" in text
+    assert re.search(rf"× {moderate.tied[0].other} \(95 % CI [\d.]+ to [\d.]+\), no significant difference", text)
+    best = moderate.cells[0].levels["database"]
+    assert f"By the clock, {best} or {moderate.tied[0].other} is the fastest: {best} " in text
 
 
 def test_modelled_energy_is_told_apart_only_beyond_the_models_resolution(make_store):
@@ -51,7 +57,51 @@ def test_modelled_energy_is_told_apart_only_beyond_the_models_resolution(make_st
     assert all(c.differs is False and c.model_bound for c in read.contrasts)
     assert len({c.letters for c in read.cells}) == 1
     assert [c.other for c in ranking(energy, "write").behind] == ["sqlite"]
-    assert findings.headline.startswith("The model cannot tell")
+    assert findings.headline == (
+        "leveldb or rocksdb costs the least energy per operation (modelled) for moderate and write, and the model "
+        "cannot rank them; for read the model cannot tell which database does."
+    )
+
+
+def test_a_modelled_ratio_is_told_with_what_its_interval_leaves_out(make_store):
+    findings = found(make_store, method="modelled", min_ratio=1.77)
+    texts = {s.lead: s.text.split(" By the clock, ")[0] for s in findings.verdict}
+    assert re.fullmatch(
+        r"leveldb or rocksdb costs the least energy per operation: \w+ \d+ µJ \(modelled\), \w+ 1\.\d\d× as much, "
+        r"within the 1\.77× that the model resolves; sqlite needs [\d.]+× as much "
+        r"\(replications alone: [\d.]+ to [\d.]+\)\.",
+        texts["write"],
+    )
+    assert texts["read"].startswith("Which database costs the least energy per operation is open: ")
+    assert not any("CI" in text for text in texts.values())
+    alone = found(make_store, method="modelled", min_ratio=1.02)
+    text = next(s.text for s in alone.verdict if s.lead == "write")
+    assert "replications alone: " in text
+    assert "; the model resolves 1.02×. By the clock" in text
+
+
+def test_the_verdict_without_a_winner_anywhere_says_who_cannot_tell(make_store):
+    findings = found(make_store, method="modelled", min_ratio=100.0)
+    text = "The model cannot tell which database costs the least energy per operation (modelled)."
+    assert findings.headline == text
+
+
+def test_many_conditions_are_counted_in_the_headline(make_store):
+    findings = found(make_store, threads=(1, 2, 4), blocks=3, method="modelled", min_ratio=1.77)
+    rankings = findings.response(ENERGY).rankings
+    open_ones = sum(not k.behind for k in rankings)
+    assert 0 < open_ones < len(rankings) == 9
+    assert findings.headline == (
+        f"leveldb or rocksdb costs the least energy per operation (modelled) in {9 - open_ones} of 9 conditions, and "
+        f"the model cannot rank them; in {open_ones} of 9 conditions the model cannot tell which database does."
+    )
+
+
+def test_only_what_a_clock_measures_is_said_to_be_so(make_store):
+    analysis = 'responses = ["energy_per_op_uj", "write_amplification"]'
+    findings = found(make_store, analysis=analysis, method="counted")
+    assert findings.verdict
+    assert not any("clock" in s.text for s in findings.verdict)
 
 
 def test_the_same_data_counted_are_told_apart(make_store):
@@ -65,6 +115,9 @@ def test_a_model_without_stated_resolution_gets_no_letters(make_store):
     assert all(c.letters is None for c in energy.cells)
     assert all(c.differs is None for k in energy.rankings for c in k.contrasts)
     assert "No comparison is possible" in findings.headline
+    (analysis,) = (p.analysis for p in energy.parts)
+    assert not any(pair.significant for pair in analysis.pairs)
+    assert {group.letters for group in analysis.groups} == {None}
 
 
 def test_energy_of_several_methods_is_shown_but_not_compared(make_store):
@@ -117,13 +170,13 @@ def test_one_replication_gives_means_without_interval_letters_or_winner(make_sto
 def test_one_factor_has_one_condition(make_store):
     findings = found(make_store, workloads=("write",), method="counted")
     assert [dict(k.condition) for k in findings.response(ENERGY).rankings] == [{}]
-    assert findings.headline == "leveldb has the lowest energy per operation (counted)."
+    assert findings.headline == "leveldb costs the least energy per operation (counted)."
 
 
 def test_one_database_makes_the_first_varied_factor_the_subject(make_store):
     findings = found(make_store, databases=("sqlite",), method="counted")
     assert findings.subject == "workload"
-    assert "read has the lowest energy per operation" in findings.headline
+    assert "read costs the least energy per operation" in findings.headline
 
 
 def test_three_factors_rank_within_every_combination_of_the_others(make_store):

@@ -32,12 +32,13 @@ def respond(
         return None
     known = RESPONSES[name]
     method = _method(values.values())
+    resolved = min_ratio if method == MODELLED else None
     notes: list[str] = []
     parts: list[Part] = []
     scale = Scale(declared.scale)
     if analysed:
         scale = _scale(values.values(), scale, notes)
-        parts = _parts(name, runs, values, design, declared, scale, min_ratio if method == MODELLED else None, method)
+        parts = _parts(name, runs, values, design, declared, scale, resolved, method)
         notes += _model_notes(method, min_ratio)
     judged = not (method == MODELLED and min_ratio is None) and method != MIXED
     cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged) for levels in design.cells())
@@ -48,7 +49,7 @@ def respond(
         )
     return ResponseFinding(
         name=name, label=known.label, unit=known.unit, better=known.better, is_energy=known.is_energy, method=method,
-        scale=str(scale), alpha=declared.alpha,
+        scale=str(scale), alpha=declared.alpha, min_ratio=resolved,
         parts=tuple(parts), cells=cells, rankings=rankings,
         notes=tuple(notes),
     )  # fmt: skip

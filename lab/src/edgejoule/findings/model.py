@@ -106,7 +106,10 @@ class Part:
 
 @dataclass(frozen=True)
 class ResponseFinding:
-    """Everything about one response. method: measured, counted, modelled or timed; scale: log or raw."""
+    """Everything about one response. method: measured, counted, modelled or timed; scale: log or raw.
+
+    min_ratio: the least ratio that the model resolves; None where the response is not modelled, or it is not known.
+    """
 
     name: str
     label: str
@@ -116,6 +119,7 @@ class ResponseFinding:
     method: str
     scale: str
     alpha: float
+    min_ratio: float | None
     parts: tuple[Part, ...]
     cells: tuple[Cell, ...]
     rankings: tuple[Ranking, ...]
@@ -239,6 +243,7 @@ def _response_json(r: ResponseFinding) -> dict[str, Any]:
         "method": r.method,
         "better": r.better.value,
         "scale": r.scale,
+        "min_ratio": r.min_ratio,
         "notes": list(r.notes),
         "cells": [asdict(c) for c in r.cells],
         "rankings": [

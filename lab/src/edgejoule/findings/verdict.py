@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from edgejoule.findings.compare import MODELLED
 from edgejoule.findings.design import Design, label
 from edgejoule.findings.model import Cell, Contrast, Progress, Ranking, ResponseFinding, Statement
-from edgejoule.findings.words import count, interval, listed, ratio, unit_for
+from edgejoule.findings.words import count, listed, ratio, unit_for
 from edgejoule.responses import Better
 
 _ABOVE_IDLE_MIN = 0.05
+_CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of what a clock alone measures
 _CONDITIONS_MAX = 6  # told one by one; more are counted
 
 
 def headline(first: ResponseFinding | None, design: Design) -> str:
-    """One sentence: who is best at the response that decides."""
+    """One sentence: who is best at the response that decides, and where that cannot be told."""
     if first is None:
         return "No run has a value for the response that decides, so there is no verdict yet."
-    what = _superlative(first)
     told = [k for k in first.rankings if k.cells]
     if not told:
         return f"No run has a value for {first.title}, so there is no verdict yet."
@@ -25,21 +26,23 @@ def headline(first: ResponseFinding | None, design: Design) -> str:
         return f"Only one {design.subject} has values, so there is nothing to compare it with."
     if all(c.differs is None for k in told for c in k.contrasts):
         return f"No comparison is possible: {_why_none(first)}."
-    winners = {str(k.cells[0].levels[design.subject]) for k in told if k.decided}
-    decided = [k for k in told if k.decided]
-    if not decided:
-        return _no_winner(first, told, design)
-    if len(winners) == 1 and len(decided) == len(told):
-        where = "" if len(told) == 1 and not design.others else f" {_everywhere(told, design)}"
-        return f"{winners.pop()} {what}{where}."
-    clauses = [f"{_name(k.cells[0], design)} for {label(k.condition)}" for k in decided]
-    undecided = [label(k.condition) for k in told if not k.decided]
-    if len(clauses) > _CONDITIONS_MAX:
-        return f"It depends: {listed(sorted(winners))} each {what} somewhere (see the table)."
-    text = f"Which {design.subject} {what} depends: {listed(clauses)}"
-    if len(winners) == 1:
-        text = f"{winners.pop()} {what} for {listed([label(k.condition) for k in decided])}"
-    return text + (f"; undecided for {listed(undecided)}." if undecided else ".")
+    what = f"{_does_best(first)}{_method_word(first)}"
+    groups: dict[tuple[str, ...], list[Ranking]] = {}
+    for k in told:
+        groups.setdefault(_leaders(k, design), []).append(k)
+    undecided = groups.pop((), [])
+    if not groups:
+        return f"{_cannot_tell(first).capitalize()} which {design.subject} {what}."
+    clauses = [
+        f"{listed(names, 'or')} {'' if i else f'{what} '}{_where(own, told, design)}".rstrip()
+        for i, (names, own) in enumerate(sorted(groups.items(), key=lambda item: len(item[0])))
+    ]
+    text = listed(clauses)
+    if any(len(names) > 1 for names in groups):
+        text += f", and {_who(first)} cannot rank {'them' if len(groups) == 1 else 'those named together'}"
+    if undecided:
+        text += f"; {_where(undecided, told, design)} {_cannot_tell(first)} which {design.subject} does"
+    return f"{text}."
 
 
 def statements(responses: Sequence[ResponseFinding], design: Design) -> tuple[Statement, ...]:
@@ -106,69 +109,92 @@ def _counted(r: ResponseFinding, design: Design) -> Statement:
     return Statement(r.title, f"{best}{f'; {open_ones} are undecided' if words and open_ones else ''}.")
 
 
-def _no_winner(first: ResponseFinding, told: Sequence[Ranking], design: Design) -> str:
-    """The headline where no condition has a single best: why not, and who is behind all the same."""
-    text = f"No {design.subject} can be said to have the {_side(first)} {first.label}{_method_word(first)}"
-    if _model_bound(first):
-        text = f"The model cannot tell which {design.subject} has the {_side(first)} {first.label}{_method_word(first)}"
-    behind: dict[str, list[str]] = {}
-    for k in told:
-        for c in k.behind:
-            behind.setdefault(str(c.other), []).append(label(k.condition))
-    clauses = [
-        f"{name} is behind for {listed(where)}" if where[0] else f"{name} is behind" for name, where in behind.items()
-    ]
-    return f"{text}{'; ' if clauses else ''}{listed(clauses) if clauses else ''}."
+def _leaders(k: Ranking, design: Design) -> tuple[str, ...]:
+    """Those of whom one is the best, in the experiment's order; none where nobody is behind."""
+    if not k.behind:
+        return ()
+    names = [_name(k.cells[0], design), *(str(c.other) for c in k.contrasts if not c.differs)]
+    return tuple(str(s) for s in design.subjects if str(s) in names)
+
+
+def _who(r: ResponseFinding) -> str:
+    return "the model" if _model_bound(r) else "these runs"
+
+
+def _cannot_tell(r: ResponseFinding) -> str:
+    return f"{_who(r)} cannot tell"
 
 
 def _sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
-    """The best of one condition, those behind with their factor, and those that cannot be told from it."""
+    """The best of one condition, those that cannot be told from it, and those behind with their factor."""
     unit = unit_for(r.unit, (c.mean for c in r.cells))
     best = k.cells[0]
     assert best.mean is not None
     figure = f"{unit.text(best.mean)}{_method_word(r)}"
-    name = _name(best, design)
+    name, does_best = _name(best, design), _does_best(r)
+    by = "By the clock, " if r.unit in _CLOCKED else ""
     if not k.contrasts:
-        return f"{_lead(r)} {name}, {figure}, with nothing to compare it with."
+        return f"{by}{name} {does_best}, {figure}, with nothing to compare it with."
     if all(c.differs is None for c in k.contrasts):
-        return f"{_lead(r)} {name}, {figure}, next {listed([_bare(c) for c in k.contrasts])}; without a test."
-    behind = listed([_times(c, r) for c in k.behind]) if k.behind else ""
+        return f"{by}{name} {does_best}, {figure}, next {listed([_bare(c) for c in k.contrasts])}; without a test."
     if k.decided:
-        return f"{_lead(r)} {name}, {figure}: {behind}."
-    tied = _tied_words(k, r)
-    return f"{_lead(r)} {name}, {figure}, but {tied}{f'; {behind}' if behind else ''}."
+        return f"{by}{name} {does_best}, {figure}: {_behind_words(k, r)}{_resolution(r)}."
+    near = f"{name} {figure}, {_tied_words(k, r)}"
+    if not k.behind:
+        return f"{by}{'which' if by else 'Which'} {design.subject} {does_best} is open: {near}."
+    within = any(_within_model(c, r) for c in k.tied)
+    names = listed([name, *(str(c.other) for c in k.tied)], "or")
+    return f"{by}{names} {does_best}: {near}; {_behind_words(k, r)}{'' if within else _resolution(r)}."
 
 
-def _lead(r: ResponseFinding) -> str:
-    if r.name == "energy_per_op_uj":
-        return "Least energy per operation:"
-    if r.name == "throughput_ops_s":
-        return "Fastest:"
-    return f"{_side(r).capitalize()} {r.label}:"
-
-
-def _times(c: Contrast, r: ResponseFinding) -> str:
-    if c.ratio is None:
-        return f"{c.other} is worse (p = {c.p:.2g})" if c.p is not None else f"{c.other} is worse"
-    tail = f" ({interval(c.ci, r.alpha)})" if c.ci else ""
+def _behind_words(k: Ranking, r: ResponseFinding) -> str:
+    tails = _tails(k.behind, r)
+    if any(c.ratio is None for c in k.behind):
+        return listed([f"{c.other} is worse{f' (p = {c.p:.2g})' if c.p is not None else ''}" for c in k.behind])
+    times = [ratio(c.ratio) for c in k.behind if c.ratio is not None]
     if r.better is Better.HIGHER:
-        return f"{ratio(c.ratio)}× {c.other}{tail}"
-    return f"{c.other} needs {ratio(c.ratio)}× as much{tail}"
+        return listed([f"{x}× {c.other}{tail}" for x, c, tail in zip(times, k.behind, tails, strict=True)])
+    verbs = [" needs", *[""] * (len(times) - 1)]
+    much = [" as much", *[""] * (len(times) - 1)]
+    told = zip(k.behind, verbs, times, much, tails, strict=True)
+    return listed([f"{c.other}{verb} {x}×{as_much}{tail}" for c, verb, x, as_much, tail in told])
 
 
 def _tied_words(k: Ranking, r: ResponseFinding) -> str:
-    bound = [c for c in k.tied if c.model_bound]
-    same = [c for c in k.tied if not c.model_bound]
+    within = [c for c in k.tied if _within_model(c, r)]
+    same = [c for c in k.tied if c not in within]
     texts = []
-    if bound:
-        texts.append(f"the model cannot tell it from {listed([_bare(c) for c in bound], 'or')}")
+    if within:
+        figures = listed([f"{c.other} {ratio(c.ratio)}×" for c in within if c.ratio is not None])
+        texts.append(f"{figures} as much, within the {ratio(r.min_ratio or 1)}× that the model resolves")
     if same:
-        texts.append(f"it does not differ significantly from {listed([_with_ci(c, r) for c in same], 'or')}")
-    return " and ".join(texts)
+        figures = listed([f"{_against(c, r)}{tail}" for c, tail in zip(same, _tails(same, r), strict=True)])
+        texts.append(f"{figures}, no significant difference")
+    return "; ".join(texts)
 
 
-def _with_ci(c: Contrast, r: ResponseFinding) -> str:
-    return f"{_bare(c)[:-1]}, {interval(c.ci, r.alpha)})" if c.ratio and c.ci else str(c.other)
+def _against(c: Contrast, r: ResponseFinding) -> str:
+    if c.ratio is None:
+        return str(c.other)
+    return f"{ratio(c.ratio)}× {c.other}" if r.better is Better.HIGHER else f"{c.other} {ratio(c.ratio)}× as much"
+
+
+def _tails(contrasts: Sequence[Contrast], r: ResponseFinding) -> list[str]:
+    """Each one's interval in brackets; the first says what the interval is."""
+    what = "replications alone:" if r.method == MODELLED else f"{100 * (1 - r.alpha):g} % CI"
+    tails: list[str] = []
+    for c in contrasts:
+        first = "" if any(tails) else f"{what} "
+        tails.append(f" ({first}{ratio(c.ci[0])} to {ratio(c.ci[1])})" if c.ci else "")
+    return tails
+
+
+def _within_model(c: Contrast, r: ResponseFinding) -> bool:
+    return c.model_bound or (r.min_ratio is not None and c.ratio is not None and c.ratio <= r.min_ratio)
+
+
+def _resolution(r: ResponseFinding) -> str:
+    return f"; the model resolves {ratio(r.min_ratio)}×" if r.min_ratio is not None else ""
 
 
 def _bare(c: Contrast) -> str:
@@ -183,19 +209,24 @@ def _method_word(r: ResponseFinding) -> str:
     return f" ({r.method})" if r.is_energy else ""
 
 
-def _superlative(r: ResponseFinding) -> str:
-    return f"has the {_side(r)} {r.label}{_method_word(r)}"
+def _does_best(r: ResponseFinding) -> str:
+    """What the best one does: "costs the least energy per operation"."""
+    if r.name == "energy_per_op_uj":
+        return "costs the least energy per operation"
+    if r.name == "throughput_ops_s":
+        return "is the fastest"
+    return f"has the {'highest' if r.better is Better.HIGHER else 'lowest'} {r.label}"
 
 
-def _side(r: ResponseFinding) -> str:
-    return "highest" if r.better is Better.HIGHER else "lowest"
-
-
-def _everywhere(told: Sequence[Ranking], design: Design) -> str:
-    if len(told) == 1:
-        return f"for {label(told[0].condition)}"
+def _where(own: Sequence[Ranking], told: Sequence[Ranking], design: Design) -> str:
     plain = f"{design.others[0]}s" if len(design.others) == 1 else "conditions"
-    return f"in all {len(told)} {plain}"
+    if len(told) == 1:
+        return f"for {label(told[0].condition)}" if design.others else ""
+    if len(own) == len(told):
+        return f"in all {len(told)} {plain}"
+    if len(told) > _CONDITIONS_MAX:
+        return f"in {len(own)} of {len(told)} {plain}"
+    return f"for {listed([label(k.condition) for k in own])}"
 
 
 def _model_bound(r: ResponseFinding) -> bool:

@@ -65,11 +65,6 @@ def ratio(value: float) -> str:
     return f"{value:.2f}" if value < 10 else number(value)
 
 
-def interval(ci: tuple[float, float], alpha: float) -> str:
-    """A ratio's interval: "95 % CI 1.20 to 1.31"."""
-    return f"{100 * (1 - alpha):g} % CI {ratio(ci[0])} to {ratio(ci[1])}"
-
-
 def listed(items: Sequence[str], last: str = "and") -> str:
     """a, b and c."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"
