@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,9 +48,15 @@ class SharedWork {
   void fail(Failure failure);  // keeps the first failure and stops all clients
   [[nodiscard]] std::optional<Failure> failure() const;
 
+  // Keys of a verified run whose insert the database refused (busy): that they are missing is no loss.
+  void refused(std::string_view key);
+  [[nodiscard]] bool was_refused(std::string_view key) const;
+
  private:
   mutable std::mutex failing_;
   std::optional<Failure> failure_;
+  mutable std::mutex refusing_;
+  std::set<std::string, std::less<>> refused_;
 };
 
 // The machine's cycle clock, calibrated once.
@@ -94,7 +101,7 @@ class Client {
   Fields all_values(std::string_view key, std::size_t record);
   std::string_view value(std::string_view key, std::size_t field, std::size_t slot);
   void verify_row(std::string_view key, FieldNames asked, Status read_status);
-  [[nodiscard]] bool row_is_right(std::string_view key, FieldNames asked);
+  [[nodiscard]] bool row_is_right(std::string_view key, FieldNames asked, Status read_status);
 
   void measure(Operation operation, Status status, std::uint64_t begin, std::uint64_t end, std::uint64_t calls = 1);
   void stop_because(Operation operation, Status status, std::string_view key);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "crew.h"
+#include "values.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -146,6 +147,78 @@ TEST(Client, a_missing_field_is_wrong_data) {
   client.work(100, unpaced);
   ASSERT_TRUE(shared.failure());
   EXPECT_NE(shared.failure()->message.find("field0 is missing"), std::string::npos);
+}
+
+TEST(Client, a_lost_record_is_wrong_data_and_named) {
+  const auto verified = workload({{"readproportion", "1"}, {"updateproportion", "0"}, {"dataintegrity", "true"}});
+  SharedWork shared(verified, Command::run, 1, 1, true);
+  Witness witness;
+  witness.fail_at = 1;
+  witness.failure = Status::not_found;
+  Client client(shared, witness, 0);
+  client.work(100, unpaced);
+  ASSERT_TRUE(shared.failure());
+  EXPECT_EQ(shared.failure()->kind, Failure::Kind::wrong_data);
+  EXPECT_NE(shared.failure()->message.find("READ of " + *witness.keys.begin() + ": the record is missing"),
+            std::string::npos)
+      << shared.failure()->message;
+  EXPECT_EQ(client.measurements().of(Operation::verify).returns[static_cast<std::size_t>(Status::unexpected_state)],
+            1U);
+  EXPECT_EQ(witness.calls, 1U);
+}
+
+TEST(Client, a_busy_read_verifies_nothing) {
+  const auto verified = workload({{"readproportion", "1"}, {"updateproportion", "0"}, {"dataintegrity", "true"}});
+  SharedWork shared(verified, Command::run, 1, 1, true);
+  Witness witness;
+  witness.row_fields = {{"field0", "of an earlier row"}};
+  witness.fail_at = 1;
+  witness.failure = Status::busy;
+  Client client(shared, witness, 0);
+  client.work(1, unpaced);
+  EXPECT_FALSE(shared.failure());
+  const auto& verify = client.measurements().of(Operation::verify);
+  EXPECT_EQ(verify.service.count() + verify.failed.count(), 0U);
+}
+
+// Keeps what it is given, and refuses every third insert.
+class Refusing : public Witness {
+ public:
+  Status read(std::string_view key, FieldNames, Row& row) override {
+    reads_of_refused += refused.contains(key) ? 1 : 0;
+    if (refused.contains(key)) return Status::not_found;
+    deterministic_value(key, "field0", 20, value_);
+    row.fields = {{"field0", value_}};
+    return Status::ok;
+  }
+  Status insert(std::string_view key, Fields) override {
+    if (++calls % 3 != 0) return Status::ok;
+    refused.emplace(key);
+    return Status::busy;
+  }
+
+  std::set<std::string, std::less<>> refused;
+  int reads_of_refused = 0;
+
+ private:
+  std::string value_;
+};
+
+TEST(Client, a_record_whose_insert_was_refused_is_not_lost) {
+  const auto verified = workload({{"readproportion", "0.5"},
+                                  {"updateproportion", "0"},
+                                  {"insertproportion", "0.5"},
+                                  {"requestdistribution", "latest"},
+                                  {"fieldcount", "1"},
+                                  {"fieldlength", "20"},
+                                  {"dataintegrity", "true"}});
+  SharedWork shared(verified, Command::run, 1, 1, true);
+  Refusing database;
+  Client client(shared, database, 0);
+  client.work(2000, unpaced);
+  EXPECT_GT(database.reads_of_refused, 0) << "this test could not fail";
+  EXPECT_FALSE(shared.failure()) << shared.failure()->message;
+  EXPECT_EQ(client.done(), 2000U);
 }
 
 TEST(Client, a_target_measures_from_when_the_operation_was_due) {
