@@ -71,6 +71,7 @@ std::uint64_t Crew::done() const {
 
 void Crew::forget_measurements() {
   for (const auto& client : clients_) client->forget_measurements();
+  reads_before_write_forgotten_ += reads_before_write();
 }
 
 std::unique_ptr<Measurements> Crew::measurements() const {
@@ -82,7 +83,7 @@ std::unique_ptr<Measurements> Crew::measurements() const {
 std::uint64_t Crew::reads_before_write() const {
   std::uint64_t reads = 0;
   for (const auto& session : sessions_) reads += session->reads_before_write();
-  return reads;
+  return reads - reads_before_write_forgotten_;
 }
 
 Histogram Crew::close_sessions() {

@@ -34,7 +34,7 @@ class Crew {
   std::uint64_t join();
 
   [[nodiscard]] std::uint64_t done() const;
-  void forget_measurements();
+  void forget_measurements();  // what was done and read before write included
   [[nodiscard]] std::unique_ptr<Measurements> measurements() const;
   [[nodiscard]] std::uint64_t reads_before_write() const;
 
@@ -53,6 +53,7 @@ class Crew {
   std::condition_variable ended_;
   std::size_t working_ = 0;
   std::uint64_t last_end_ns_ = 0;
+  std::uint64_t reads_before_write_forgotten_ = 0;
 };
 
 }  // namespace edgejoule::driver

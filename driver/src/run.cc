@@ -112,6 +112,7 @@ class Execution {
   void write_interval(std::uint64_t now_ns);
   void check_interruption();
   [[nodiscard]] std::uint64_t next_look_ns(std::uint64_t interval_end_ns) const;
+  [[nodiscard]] std::optional<std::uint64_t> checksum() const;
   [[nodiscard]] Usage usage() const { return usage_since(usage_begin_, usage_now(device_)); }
 
   const Invocation& invocation_;
@@ -134,7 +135,8 @@ class Execution {
   std::unique_ptr<Measurements> measurements_;
   std::uint64_t reads_before_write_ = 0;
   Histogram cleanup_;
-  std::map<std::string, std::string> stats_;
+  std::optional<std::uint64_t> checksum_begin_;
+  std::optional<std::uint64_t> checksum_;
   std::optional<std::uint64_t> data_bytes_;
   std::optional<DriverShare> share_;
 };
@@ -206,6 +208,7 @@ void Execution::warm_up() {
 
 void Execution::drive() {
   crew_->prepare(invocation_.workload.operations, invocation_.target_ops_s);
+  checksum_begin_ = checksum();
   usage_begin_ = usage_now(device_);
   active_begin_ns_ = interval_begin_ns_ = crew_->start();
   phase("active", active_begin_ns_);
@@ -228,6 +231,12 @@ void Execution::drive() {
   measurements_ = crew_->measurements();
   log_.write("active_end", active_end_ns_,
              {{"active_start_ns", active_begin_ns_}, {"operations", operations_}, {"usage", to_json(usage())}});
+}
+
+// Of all operations so far; noop only.
+std::optional<std::uint64_t> Execution::checksum() const {
+  if (invocation_.adapter->name != "noop") return std::nullopt;
+  return std::stoull(database_->stats().at("checksum"), nullptr, 16);
 }
 
 void Execution::write_database_events() {
@@ -292,7 +301,8 @@ void Execution::close() {
   phase("close", now_monotonic_ns());
   const auto path = database_->path();
   reads_before_write_ = crew_->reads_before_write();
-  stats_ = database_->stats();
+  // A sum over operations: what the warm-up added can be taken off again.
+  if (const auto sum = checksum()) checksum_ = *sum - checksum_begin_.value_or(0);
   if (!path.empty()) data_bytes_ = data_bytes(path);
   cleanup_ = crew_->close_sessions();
   const auto failure = database_->close();
@@ -317,8 +327,7 @@ void Execution::report() {
                  part * 100, invocation_.driver_share_max * 100);
     }
   }
-  const auto checksum = stats_.find("checksum");
-  const bool has_checksum = invocation_.adapter->name == "noop" && checksum != stats_.end();
+  const auto checksum = checksum_ ? std::optional(fmt::format("{:016x}", *checksum_)) : std::nullopt;
   log_.write(
       "end", now_monotonic_ns(),
       {{"realtime_ns", now_realtime_ns()},
@@ -333,12 +342,12 @@ void Execution::report() {
        {"read_before_write", reads_before_write_},
        {"rss_peak_bytes", rss_peak_bytes()},
        {"data_bytes", or_null(data_bytes_)},
-       {"checksum", has_checksum ? Json(checksum->second) : Json(nullptr)},
+       {"checksum", or_null(checksum)},
        {"latencies", latencies(measured)},
        {"driver_share", share}});
   if (invocation_.json == "-") return;
   auto text = ycsb_text(invocation_, measured, cleanup_, operations_, active_end_ns_ - active_begin_ns_);
-  if (has_checksum) text += fmt::format("[NOOP], Checksum, {}\n", checksum->second);
+  if (checksum) text += fmt::format("[NOOP], Checksum, {}\n", *checksum);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw RunFailure(RunFailure::Kind::io, "the report cannot be written to standard output");
   }

@@ -138,6 +138,19 @@ def test_what_was_done_while_warming_up_is_not_counted() -> None:
     assert events[-1]["latencies"][0]["count"] == 5000
 
 
+def test_reads_before_write_are_those_of_the_measured_operations(tmp_path: Path) -> None:
+    place = ["-db", "leveldb", "-p", f"leveldb.path={tmp_path / 'database'}", *SMALL]
+    assert drive("load", *place).returncode == 0
+    done = drive("run", *place, "-P", "write-intensive", "--warmup", "0.05", "-json", "-")
+    assert events_of(done.stdout)[-1]["read_before_write"] == 5000
+
+
+def test_the_checksum_is_that_of_the_measured_operations() -> None:
+    # One record, always read whole: all operations are alike, wherever in the stream they are.
+    alike = ["-P", "workloadc", "-p", "recordcount=1"]
+    assert run_events(*alike, "--warmup", "0.05")[-1]["checksum"] == run_events(*alike)[-1]["checksum"]
+
+
 REFUSED = [
     (["-P", "no-such-file"], "no-such-file: cannot be read"),
     (["-p", "recordcuont=1"], "did you mean recordcount?"),
