@@ -174,3 +174,21 @@ def test_the_command_to_do_it_again_repeats_what_was_set(make_store):
     page = page_of(make_store, overrides={"recordcount": 777, "operationcount": 5})
     assert "--set fixed.recordcount=777" in page
     assert "--set fixed.operationcount=5" in page
+
+
+def test_letters_and_intervals_of_modelled_energy_say_what_they_rest_on(make_store):
+    page = page_of(make_store, method="modelled", min_ratio=1.77)
+    (energy, *others) = re.findall(r'<p class="note">Mean and its 95 % interval(.*?)</p>', page, re.DOTALL)
+    assert energy.startswith(" from replications alone; cells that share a letter cannot be told apart")
+    assert "the model does not resolve it (less than 1.77×)" in energy
+    assert others
+    assert not any("model" in caption or "replications alone" in caption for caption in others)
+    assert page.count('<th scope="col" class="n">95 % CI, replications alone</th>') == 2  # cells and pairs
+    assert "means with 95 % confidence intervals, replications alone" in page
+    assert "for modelled energy it comes from replications alone" in page
+
+
+def test_measured_energy_has_no_word_about_a_model_in_its_captions(make_store):
+    page = page_of(make_store, method="measured")
+    assert "replications alone" not in page
+    assert "does not resolve" not in page

@@ -15,6 +15,7 @@ from edgejoule.findings.model import Cell, ResponseFinding
 from edgejoule.findings.words import Unit, unit_for
 from edgejoule.report import svg
 from edgejoule.report.svg import COLOURS, Scale
+from edgejoule.report.tables import alone
 from edgejoule.responses import Better
 from edgejoule.spec import Level
 
@@ -38,9 +39,9 @@ def bars(r: ResponseFinding, subject: str, subjects: Sequence[Level]) -> Markup:
             parts.append(svg.text(0, y + 17, title, "group"))
             y += GROUP
         for cell in cells:
-            parts.append(_row(cell, y, left, scale, unit, subject, subjects))
+            parts.append(_row(cell, y, left, scale, unit, subject, subjects, alone(r)))
             y += ROW
-    return svg.figure(WIDTH, height, f"{r.title}: means with 95 % confidence intervals", *parts)
+    return svg.figure(WIDTH, height, f"{r.title}: means with 95 % confidence intervals{alone(r)}", *parts)
 
 
 def axis_words(r: ResponseFinding, unit: Unit) -> str:
@@ -87,7 +88,7 @@ def _tick(value: float) -> str:
 
 
 def _row(
-    cell: Cell, y: float, left: float, scale: Scale, unit: Unit, subject: str, subjects: Sequence[Level]
+    cell: Cell, y: float, left: float, scale: Scale, unit: Unit, subject: str, subjects: Sequence[Level], intervals: str
 ) -> Markup:
     level = cell.levels[subject]
     colour = f"s{list(subjects).index(level) % COLOURS}"
@@ -115,7 +116,7 @@ def _row(
     if cell.failed:
         words.append(svg.tag("tspan", f" {len(cell.failed)} failed", class_="hole", dx=3))
     parts.append(svg.tag("text", *words, x=end + 6, y=middle + 4))
-    return svg.tag("g", svg.tag("title", _title(cell, unit, level)), *parts)
+    return svg.tag("g", svg.tag("title", _title(cell, unit, level, intervals)), *parts)
 
 
 def without(cell: Cell) -> str:
@@ -127,9 +128,9 @@ def without(cell: Cell) -> str:
     return "not run yet"
 
 
-def _title(cell: Cell, unit: Unit, level: Level) -> str:
+def _title(cell: Cell, unit: Unit, level: Level, intervals: str) -> str:
     assert cell.mean is not None
-    ci = f", 95 % CI {unit.number(cell.ci[0])} to {unit.number(cell.ci[1])}" if cell.ci else ""
+    ci = f", 95 % CI {unit.number(cell.ci[0])} to {unit.number(cell.ci[1])}{intervals}" if cell.ci else ""
     return f"{level}: {unit.number(cell.mean)}{ci}, n = {cell.n}"
 
 

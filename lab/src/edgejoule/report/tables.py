@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from edgejoule.findings import Cell, Contrast, Findings, Part, ResponseFinding
-from edgejoule.findings.compare import where_words
+from edgejoule.findings.compare import MODELLED, where_words
 from edgejoule.findings.design import label
 from edgejoule.findings.words import Unit, count, number, ratio, unit_for
 from edgejoule.report import svg
@@ -51,6 +51,11 @@ def heading(r: ResponseFinding, unit: Unit | None = None, *, capital: bool = Fal
     words = [w for w in (unit.symbol, r.method if r.is_energy else "") if w]
     text = f"{r.label} ({', '.join(words)})" if words else r.label
     return f"{text[0].upper()}{text[1:]}" if capital else text
+
+
+def alone(r: ResponseFinding) -> str:
+    """What the intervals of a modelled response leave out, for a column's title."""
+    return ", replications alone" if r.method == MODELLED else ""
 
 
 def glance(f: Findings) -> Table:
@@ -126,7 +131,7 @@ def cells(r: ResponseFinding, f: Findings) -> Table:
         *names,
         "n",
         kind,
-        "95 % CI",
+        f"95 % CI{alone(r)}",
         "median",
         "least",
         "most",
@@ -211,8 +216,8 @@ def pairs(r: ResponseFinding, part: Part, f: Findings) -> Table | None:
         "better",
         "other",
         "ratio other / better" if log else "difference",
-        f"{100 * (1 - a.alpha):g} % CI",
-        "p",
+        f"{100 * (1 - a.alpha):g} % CI{alone(r)}",
+        f"p{alone(r)}",
         "verdict",
     )
     unit = unit_for_response(r)
