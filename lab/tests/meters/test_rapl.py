@@ -227,6 +227,14 @@ def test_probe_declines_with_the_fix_when_reading_is_not_permitted(tree: Powerca
         rapl.open()
 
 
+def test_a_processor_without_such_counters_is_not_sent_for_a_driver(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\nFeatures\t: fp asimd evtstrm\nCPU implementer\t: 0x41\n")
+    said = Rapl(tmp_path / "powercap", cpuinfo).probe()
+    assert "only Intel and AMD processors have it" in said.reason
+    assert said.fix is None
+
+
 def test_probe_says_a_virtual_machine_hides_the_tree(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor\t: 0\nflags\t\t: fpu vme hypervisor lahf_lm\n")

@@ -118,21 +118,27 @@ class Rapl:
             return Availability(False, f"no permission to read {error.filename or self._root}", _PERMISSION_FIX)
         return Availability(False, f"the counters in {self._root} cannot be read: {error}")
 
-    def _in_virtual_machine(self) -> bool:
+    def _processor_flags(self) -> list[str] | None:
+        """None where the processor states none in this form, as ARM does not, or cannot be asked."""
         try:
             text = self._read(self._cpuinfo)
         except (OSError, ValueError):
-            return False
-        flags = next((line for line in text.splitlines() if line.startswith("flags")), "")
-        return "hypervisor" in flags.split()
+            return None
+        return next((line.split() for line in text.splitlines() if line.startswith("flags")), None)
 
     def _why_hidden(self) -> str:
-        return " (a virtual machine hides it)" if self._in_virtual_machine() else ""
+        flags = self._processor_flags()
+        if flags is None:
+            return " (only Intel and AMD processors have it)"
+        return " (a virtual machine hides it)" if "hypervisor" in flags else ""
 
-    def _tree_fix(self) -> str:
-        if self._in_virtual_machine():
+    def _tree_fix(self) -> str | None:
+        flags = self._processor_flags()
+        if flags is None:
+            return None
+        if "hypervisor" in flags:
             return "run on the machine itself instead of in a virtual machine"
-        return "on an Intel or AMD processor load the driver: sudo modprobe intel_rapl_msr"
+        return "load the driver: sudo modprobe intel_rapl_msr"
 
 
 def _read_uj(zone: Zone, read: ReadText) -> int:
