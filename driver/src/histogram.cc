@@ -29,7 +29,7 @@ std::uint64_t Histogram::percentile(double percent) const {
     seen += counts_[index];
     if (seen >= wanted) break;
   }
-  return highest_value_of(index);
+  return std::min(highest_value_of(index), max_);
 }
 
 std::uint64_t Histogram::highest_value_of(std::uint32_t index) {

@@ -38,7 +38,7 @@ class Histogram {
     return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
   }
 
-  // The largest value that counts as the same as the one at the percentile (0..100).
+  // The largest value that counts as the same as the one at the percentile (0..100), at most max().
   [[nodiscard]] std::uint64_t percentile(double percent) const;
 
   [[nodiscard]] std::uint64_t count_at(std::uint32_t index) const { return counts_[index]; }

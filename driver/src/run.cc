@@ -109,7 +109,7 @@ class Execution {
   }
   void write_database_events();
   void watch_interval(std::uint64_t end_ns);
-  void write_interval(std::uint64_t now_ns);
+  void write_interval(std::uint64_t now_ns, const Usage& used);
   void check_interruption();
   [[nodiscard]] std::uint64_t next_look_ns(std::uint64_t interval_end_ns) const;
   [[nodiscard]] std::optional<std::uint64_t> checksum() const;
@@ -126,6 +126,7 @@ class Execution {
 
   Usage usage_begin_;
   Usage settled_usage_;
+  std::uint64_t rss_peak_bytes_ = 0;
   std::uint64_t active_begin_ns_ = 0;
   std::uint64_t active_end_ns_ = 0;
   std::uint64_t interval_begin_ns_ = 0;
@@ -222,15 +223,16 @@ void Execution::drive() {
     check_interruption();
     const auto later_ns = now_monotonic_ns();
     if (later_ns >= limit_ns) shared_.stop = true;
-    if (!ended && later_ns >= interval_end_ns) write_interval(later_ns);
+    if (!ended && later_ns >= interval_end_ns) write_interval(later_ns, usage());
   }
   active_end_ns_ = crew_->join();
-  write_interval(active_end_ns_);
+  const auto used = usage();  // before the driver itself works on: merges histograms, writes events
+  write_interval(active_end_ns_, used);
   progress_.clear();
   operations_ = crew_->done();
   measurements_ = crew_->measurements();
   log_.write("active_end", active_end_ns_,
-             {{"active_start_ns", active_begin_ns_}, {"operations", operations_}, {"usage", to_json(usage())}});
+             {{"active_start_ns", active_begin_ns_}, {"operations", operations_}, {"usage", to_json(used)}});
 }
 
 // Of all operations so far; noop only.
@@ -243,7 +245,7 @@ void Execution::write_database_events() {
   for (const auto& event : database_events_.take()) log_.write("database", event.begin_monotonic_ns, to_json(event));
 }
 
-void Execution::write_interval(std::uint64_t now_ns) {
+void Execution::write_interval(std::uint64_t now_ns, const Usage& used) {
   const auto done = crew_->done();
   const auto duration_ns = now_ns - interval_begin_ns_;
   const auto throughput = rate(done - interval_begin_done_, duration_ns);
@@ -254,7 +256,7 @@ void Execution::write_interval(std::uint64_t now_ns) {
               {"operations_total", done},
               {"operations_planned", planned > 0 ? Json(planned) : Json(nullptr)},
               {"throughput_ops_s", throughput},
-              {"usage", to_json(usage())}});
+              {"usage", to_json(used)}});
   write_database_events();
   progress_.show(invocation_.command == Command::load ? "load" : "run", done,
                  static_cast<double>(now_ns - active_begin_ns_) / 1e9, throughput);
@@ -283,6 +285,7 @@ void Execution::settle() {
   const auto settled = settle_database();
   const auto settled_ns = now_monotonic_ns();
   settled_usage_ = usage();
+  rss_peak_bytes_ = rss_peak_bytes();  // before the driver's share is measured, which needs memory of its own
   write_database_events();
   log_.write("settled", settled_ns,
              {{"complete", settled.complete}, {"how", settled.how}, {"usage", to_json(settled_usage_)}});
@@ -340,7 +343,7 @@ void Execution::report() {
        {"payload_read_bytes", measured.payload_read_bytes},
        {"payload_write_bytes", measured.payload_write_bytes},
        {"read_before_write", reads_before_write_},
-       {"rss_peak_bytes", rss_peak_bytes()},
+       {"rss_peak_bytes", rss_peak_bytes_},
        {"data_bytes", or_null(data_bytes_)},
        {"checksum", or_null(checksum)},
        {"latencies", latencies(measured)},
