@@ -1,5 +1,7 @@
 #include "cycle_clock.h"
 
+#include "same_instant.h"
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
@@ -36,13 +38,12 @@ void CycleClock::calibrate() {
   ns_per_tick_q32_ = static_cast<std::uint64_t>(1e9 * 0x1.0p32 / static_cast<double>(frequency_hz));
 #else
   constexpr std::uint64_t calibration_ns = 20'000'000;
-  const auto begin_ns = now_monotonic_ns();
-  const auto begin_ticks = now();
-  auto end_ns = begin_ns;
-  while (end_ns - begin_ns < calibration_ns) end_ns = now_monotonic_ns();
-  const auto ticks = now() - begin_ticks;
-  ns_per_tick_q32_ =
-      static_cast<std::uint64_t>(static_cast<double>(end_ns - begin_ns) * 0x1.0p32 / static_cast<double>(ticks));
+  const auto ticks_now = [this] { return now(); };
+  const auto begin = same_instant(ticks_now, now_monotonic_ns);
+  while (now_monotonic_ns() - begin.ns < calibration_ns) continue;
+  const auto end = same_instant(ticks_now, now_monotonic_ns);
+  ns_per_tick_q32_ = static_cast<std::uint64_t>(static_cast<double>(end.ns - begin.ns) * 0x1.0p32 /
+                                                static_cast<double>(end.ticks - begin.ticks));
 #endif
 }
 
