@@ -11,11 +11,13 @@
 
 #include "databases.h"
 #include "event_log.h"
+#include "failure_words.h"
 #include "interruption.h"
 #include "invocation.h"
 #include "known_properties.h"
 #include "run.h"
 #include "run_failure.h"
+#include "standard_error.h"
 #include "system.h"
 #include "version.h"
 #include "workload_files.h"
@@ -190,7 +192,7 @@ Invocation checked(const Arguments& arguments) {
   auto properties = gathered(arguments);
   const auto& adapter = adapter_of(properties);
   for (const auto& note : check_names(properties, adapter)) {
-    if (!arguments.quiet) fmt::print(stderr, "edgejoule-driver: properties {}\n", note);
+    if (!arguments.quiet) tell("edgejoule-driver: properties {}\n", note);
   }
   check_workload_class(properties);
   if (arguments.warmup_s > 0 && arguments.command == Command::load) throw UsageError("--warmup: only for run");
@@ -220,12 +222,14 @@ Invocation checked(const Arguments& arguments) {
           arguments.json};
 }
 
+void complain(std::string_view message) { tell("edgejoule-driver: {}\n", message); }
+
 int failed(EventLog& log, const RunFailure& failure) {
-  fmt::print(stderr, "edgejoule-driver: {}\n", failure.what());
+  complain(failure.what());
   try {
     log.write("error", now_monotonic_ns(), {{"kind", failure.name()}, {"message", failure.what()}});
   } catch (const RunFailure& unwritten) {
-    fmt::print(stderr, "edgejoule-driver: {}\n", unwritten.what());
+    complain(unwritten.what());
   }
   return failure.exit_status();
 }
@@ -234,7 +238,7 @@ int drive(const Arguments& arguments) {
   EventLog log(arguments.json);
   try {
     const auto invocation = checked(arguments);
-    if (!arguments.seed && !arguments.quiet) fmt::print(stderr, "edgejoule-driver: --seed {}\n", invocation.seed);
+    if (!arguments.seed && !arguments.quiet) tell("edgejoule-driver: --seed {}\n", invocation.seed);
     catch_interruptions();
     carry_out(invocation, log);
     return 0;
@@ -242,6 +246,8 @@ int drive(const Arguments& arguments) {
     return failed(log, RunFailure(RunFailure::Kind::usage, error.what()));
   } catch (const RunFailure& failure) {
     return failed(log, failure);
+  } catch (const std::exception& error) {
+    return failed(log, RunFailure(RunFailure::Kind::system, failure_words(error)));
   }
 }
 
@@ -279,9 +285,12 @@ int command_line(int argc, const char* const* argv) {
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "edgejoule-driver: {}; see --help\n", error.what());
+    complain(fmt::format("{}; see --help", error.what()));
   } catch (const UsageError& error) {
-    fmt::print(stderr, "edgejoule-driver: {}\n", error.what());
+    complain(error.what());
+  } catch (const std::exception& error) {
+    complain(failure_words(error));
+    return 1;
   }
   return 2;
 }

@@ -25,7 +25,7 @@ namespace edgejoule::driver {
 
 // Why the clients stopped before the end. The first of several wins.
 struct Failure {
-  enum class Kind : std::uint8_t { database, wrong_data };
+  enum class Kind : std::uint8_t { database, wrong_data, system };
   Kind kind;
   std::string message;
 };

@@ -1,7 +1,13 @@
 #include "crew.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <system_error>
+
+#include "failure_words.h"
+#include "run_failure.h"
 
 namespace edgejoule::driver {
 
@@ -33,13 +39,24 @@ void Crew::prepare(std::uint64_t operations, double target_ops_s) {
       const std::lock_guard lock(mutex_);
       ++working_;
     }
-    threads_.emplace_back([this, i, own, pace] { work(*clients_[i], own, pace); });
+    try {
+      threads_.emplace_back([this, i, own, pace] { work(*clients_[i], own, pace); });
+    } catch (const std::system_error& refused) {
+      throw RunFailure(RunFailure::Kind::system,
+                       fmt::format("cannot start client thread {} of {}: {}", i + 1, count, refused.code().message()));
+    }
   }
 }
 
 void Crew::work(Client& client, std::uint64_t operations, const Pace& pace) {
   starting_->wait();
-  client.work(operations, pace);
+  try {
+    client.work(operations, pace);
+  } catch (const DatabaseError& error) {
+    shared_.fail({Failure::Kind::database, error.what()});
+  } catch (const std::exception& error) {  // none may leave the thread: that would end the process without a word
+    shared_.fail({Failure::Kind::system, failure_words(error)});
+  }
   const auto end_ns = now_monotonic_ns();
   const std::lock_guard lock(mutex_);
   last_end_ns_ = std::max(last_end_ns_, end_ns);

@@ -22,6 +22,7 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
 
   // Readies one thread per client; they begin at start(). operations 0: until stopped. target_ops_s 0: no pacing.
+  // Throws RunFailure when a thread cannot be started. What a client throws becomes the failure of the shared work.
   void prepare(std::uint64_t operations, double target_ops_s);
 
   // Lets the clients begin; returns the time, CLOCK_MONOTONIC.

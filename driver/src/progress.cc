@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "standard_error.h"
+
 namespace edgejoule::driver {
 namespace {
 
@@ -47,8 +49,8 @@ void Progress::draw_bar(const std::string& phase, std::uint64_t done, double ela
   const auto part = share(done, elapsed_s);
   const auto filled = static_cast<std::size_t>(part * static_cast<double>(bar_columns));
   const auto left = part > 0 ? duration(elapsed_s * (1 - part) / part) + " left" : "";
-  fmt::print(stderr, "\r\033[K{} [{:=<{}}{:{}}] {:3.0f} %  {:.0f} operations/s  {}", phase, "", filled, "",
-             bar_columns - filled, part * 100, rate_ops_s, left);
+  tell("\r\033[K{} [{:=<{}}{:{}}] {:3.0f} %  {:.0f} operations/s  {}", phase, "", filled, "", bar_columns - filled,
+       part * 100, rate_ops_s, left);
   std::fflush(stderr);
   drawn_ = true;
 }
@@ -56,9 +58,9 @@ void Progress::draw_bar(const std::string& phase, std::uint64_t done, double ela
 void Progress::status_line(std::uint64_t done, double elapsed_s) {
   const auto rate = static_cast<double>(done - last_status_done_) / (elapsed_s - last_status_s_);
   const auto part = share(done, elapsed_s);
-  fmt::print(stderr, "{}{:%Y-%m-%d %H:%M:%S} {:.0f} sec: {} operations; {:.2f} current ops/sec; est completion in {}\n",
-             label_.empty() ? "" : label_ + " ", fmt::localtime(std::time(nullptr)), elapsed_s, done, rate,
-             part > 0 ? duration(elapsed_s * (1 - part) / part) : "unknown time");
+  tell("{}{:%Y-%m-%d %H:%M:%S} {:.0f} sec: {} operations; {:.2f} current ops/sec; est completion in {}\n",
+       label_.empty() ? "" : label_ + " ", fmt::localtime(std::time(nullptr)), elapsed_s, done, rate,
+       part > 0 ? duration(elapsed_s * (1 - part) / part) : "unknown time");
   last_status_done_ = done;
   last_status_s_ = elapsed_s;
   while (next_status_s_ <= elapsed_s) next_status_s_ += status_interval_s_;
@@ -66,14 +68,14 @@ void Progress::status_line(std::uint64_t done, double elapsed_s) {
 
 void Progress::note(const std::string& phase) {
   if (!bar_) return;
-  fmt::print(stderr, "\r\033[K{} ...", phase);
+  tell("\r\033[K{} ...", phase);
   std::fflush(stderr);
   drawn_ = true;
 }
 
 void Progress::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\033[K");
+  tell("\r\033[K");
   std::fflush(stderr);
   drawn_ = false;
 }

@@ -15,6 +15,7 @@
 #include "interruption.h"
 #include "progress.h"
 #include "run_failure.h"
+#include "standard_error.h"
 #include "system.h"
 #include "usage.h"
 #include "version.h"
@@ -29,6 +30,18 @@ std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(se
 
 double rate(std::uint64_t operations, std::uint64_t duration_ns) {
   return duration_ns == 0 ? 0 : static_cast<double>(operations) * 1e9 / static_cast<double>(duration_ns);
+}
+
+RunFailure::Kind kind_of(const Failure& failure) {
+  switch (failure.kind) {
+    case Failure::Kind::database:
+      return RunFailure::Kind::database;
+    case Failure::Kind::wrong_data:
+      return RunFailure::Kind::wrong_data;
+    case Failure::Kind::system:
+      return RunFailure::Kind::system;
+  }
+  return RunFailure::Kind::system;
 }
 
 Json or_null(std::int64_t number) { return number < 0 ? Json(nullptr) : Json(number); }
@@ -276,9 +289,7 @@ Settled Execution::settle_database() {
 
 void Execution::settle() {
   if (const auto failure = shared_.failure()) {
-    throw RunFailure(
-        failure->kind == Failure::Kind::database ? RunFailure::Kind::database : RunFailure::Kind::wrong_data,
-        failure->message);
+    throw RunFailure(kind_of(*failure), failure->message);
   }
   progress_.note("settling");
   phase("settle", active_end_ns_);
@@ -325,9 +336,8 @@ void Execution::report() {
              {"run_cpu_ns_per_op", run_cpu_ns_per_op}, {"share", part},
              {"bound", invocation_.driver_share_max},  {"exceeded", part > invocation_.driver_share_max}};
     if (part > invocation_.driver_share_max && !invocation_.quiet) {
-      fmt::print(stderr,
-                 "edgejoule-driver: the driver's share of the CPU time is {:.0f} %, above the bound of {:.0f} %\n",
-                 part * 100, invocation_.driver_share_max * 100);
+      tell("edgejoule-driver: the driver's share of the CPU time is {:.0f} %, above the bound of {:.0f} %\n",
+           part * 100, invocation_.driver_share_max * 100);
     }
   }
   const auto checksum = checksum_ ? std::optional(fmt::format("{:016x}", *checksum_)) : std::nullopt;

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import resource
 import shutil
 import signal
 import subprocess
@@ -220,6 +221,48 @@ def test_a_full_disk_ends_the_run_with_one_line() -> None:
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_notes_that_cannot_be_written_end_no_run() -> None:
+    with Path("/dev/full").open("w") as full:
+        arguments = [DRIVER, "run", "-db", "noop", *SMALL[:-2]]  # no seed: the drawn one is told
+        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=full, timeout=60, check=False)
+    assert done.returncode == 0
+    assert b"[READ], Operations" in done.stdout
+
+
+GIBIBYTE = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("limits", "arguments", "expected"),
+    [
+        ({resource.RLIMIT_AS: GIBIBYTE // 4}, ["-p", "fieldlength=1000000000"], "not enough memory"),
+        (
+            {resource.RLIMIT_AS: 4 * GIBIBYTE, resource.RLIMIT_STACK: GIBIBYTE},  # a thread's stack is as large
+            ["-threads", "8"],
+            "cannot start client thread",
+        ),
+    ],
+)
+def test_what_the_system_refuses_ends_the_run_with_one_line_and_an_error_event(
+    tmp_path: Path, limits: dict[int, int], arguments: list[str], expected: str
+) -> None:
+    log = tmp_path / "run.jsonl"
+    done = subprocess.run(
+        [DRIVER, "run", "-db", "noop", *SMALL, *arguments, "-json", log],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: [resource.setrlimit(what, (most, most)) for what, most in limits.items()],
+    )
+    assert done.returncode == 1
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    last = events_of(log.read_text())[-1]
+    SCHEMA.validate(last)
+    assert (last["event"], last["kind"]) == ("error", "system")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])

@@ -1,0 +1,18 @@
+// Words for the user on standard error.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <utility>
+
+namespace edgejoule::driver {
+
+// What cannot be written is dropped: a closed terminal ends no run and hides no result.
+template <typename... Values>
+void tell(fmt::format_string<Values...> text, Values&&... values) {
+  const auto words = fmt::format(text, std::forward<Values>(values)...);
+  std::fputs(words.c_str(), stderr);
+}
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,109 @@
+// The threads of a run end in good order whatever a database throws.
+#include "crew.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <new>
+#include <stdexcept>
+
+namespace edgejoule::driver {
+namespace {
+
+// Every operation does the same; each update counts a read before it.
+class Doing : public Session {
+ public:
+  explicit Doing(const std::function<void()>& deed) : deed_(deed) {}
+
+  Status read(std::string_view, FieldNames, Row&) override { return done(); }
+  Status scan(std::string_view, std::uint64_t, FieldNames, std::vector<Row>&) override { return done(); }
+  Status update(std::string_view, Fields) override {
+    ++reads_before_write_;
+    return done();
+  }
+  Status insert(std::string_view, Fields) override { return done(); }
+  Status remove(std::string_view) override { return done(); }
+  [[nodiscard]] std::string error() const override { return {}; }
+
+ private:
+  Status done() {
+    deed_();
+    return Status::ok;
+  }
+
+  const std::function<void()>& deed_;
+};
+
+class DoingDatabase : public Database {
+ public:
+  explicit DoingDatabase(std::function<void()> deed) : deed_(std::move(deed)) {}
+
+  void open(const Properties&, Durability, bool, EventSink) override {}
+  [[nodiscard]] std::string close() override { return {}; }
+  [[nodiscard]] std::unique_ptr<Session> session() override { return std::make_unique<Doing>(deed_); }
+  Status flush() override { return Status::ok; }
+  Settled settle(std::uint64_t) override { return {true, {}}; }
+  [[nodiscard]] std::string version() const override { return {}; }
+  [[nodiscard]] std::map<std::string, std::string> options() const override { return {}; }
+  [[nodiscard]] std::string durability_how() const override { return {}; }
+  [[nodiscard]] std::map<std::string, std::string> stats() const override { return {}; }
+  [[nodiscard]] std::string path() const override { return {}; }
+
+ private:
+  std::function<void()> deed_;
+};
+
+Workload updates() {
+  Properties properties;
+  properties.set("recordcount", "100");
+  properties.set("operationcount", "1000");
+  properties.set("readproportion", "0");
+  properties.set("updateproportion", "1");
+  return workload_from(properties, Command::run);
+}
+
+std::optional<Failure> failure_of_a_run(std::function<void()> deed) {
+  const auto what = updates();
+  DoingDatabase database(std::move(deed));
+  SharedWork shared(what, Command::run, 1, 2, false);
+  Crew crew(shared, database);
+  crew.prepare(what.operations, 0);
+  static_cast<void>(crew.start());
+  static_cast<void>(crew.join());
+  return shared.failure();
+}
+
+TEST(Crew, what_a_database_throws_in_a_client_is_the_failure_of_the_run) {
+  const auto failure = failure_of_a_run([] { throw DatabaseError("no such table"); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, Failure::Kind::database);
+  EXPECT_EQ(failure->message, "no such table");
+}
+
+TEST(Crew, memory_that_runs_out_in_a_client_is_the_failure_of_the_run) {
+  for (const auto& deed : {std::function<void()>([] { throw std::bad_alloc(); }),
+                           std::function<void()>([] { throw std::length_error("basic_string::append"); })}) {
+    const auto failure = failure_of_a_run(deed);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->kind, Failure::Kind::system);
+    EXPECT_TRUE(failure->message.starts_with("not enough memory")) << failure->message;
+  }
+}
+
+TEST(Crew, a_warm_up_s_reads_before_write_are_forgotten_with_it) {
+  const auto what = updates();
+  DoingDatabase database([] {});
+  SharedWork shared(what, Command::run, 1, 2, false);
+  Crew crew(shared, database);
+  for (const std::uint64_t operations : {300U, 1000U}) {
+    crew.forget_measurements();
+    crew.prepare(operations, 0);
+    static_cast<void>(crew.start());
+    static_cast<void>(crew.join());
+  }
+  EXPECT_EQ(crew.done(), 1000U);
+  EXPECT_EQ(crew.reads_before_write(), 1000U);
+}
+
+}  // namespace
+}  // namespace edgejoule::driver
