@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from edgejoule.errors import DataError
-from edgejoule.stats import Scale, describe
+from edgejoule.stats import Scale, analyse, describe
 
 VALUES = [4.0, 1.0, 2.0, 8.0, 16.0]
 
@@ -54,3 +54,9 @@ def test_no_values_and_nan_are_refused() -> None:
         describe([])
     with pytest.raises(DataError, match="1 bad"):
         describe([1.0, math.nan])
+
+
+def test_values_whose_squares_overflow_are_refused() -> None:
+    table = {"y": [1e308, -1e308, 1e307, 2.0], "a": ["x", "x", "z", "z"]}
+    with pytest.raises(DataError, match="too large"):
+        analyse(table, "y", ["a"], scale=Scale.RAW)

@@ -12,6 +12,8 @@ from edgejoule.errors import DataError
 
 FloatArray = NDArray[np.float64]
 
+MAGNITUDE_MAX = 1e150  # squares and their sums stay finite
+
 
 class Scale(StrEnum):
     """LOG: effects are ratios, means are geometric. RAW: effects are differences, means are arithmetic."""
@@ -21,8 +23,11 @@ class Scale(StrEnum):
 
 
 def to_scale(values: FloatArray, scale: Scale, response: str) -> FloatArray:
-    """The values on the scale of analysis. DataError where a value <= 0 has no logarithm."""
+    """The values on the scale of analysis. DataError where a value <= 0 has no logarithm, or its square no number."""
     if scale is Scale.RAW:
+        largest = float(np.max(np.abs(values), initial=0.0))
+        if largest > MAGNITUDE_MAX:
+            raise DataError(f"{response}: a value of magnitude {largest:g} is too large: its square is no number")
         return values
     refused = int(np.count_nonzero(values <= 0))
     if refused:
