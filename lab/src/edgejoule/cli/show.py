@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -103,8 +104,10 @@ def _runs_table(found: Experiment, runs: list[Run]) -> Table:
     for name in names:
         response = RESPONSES[name]
         unit = f"{response.unit} {method}" if response.is_energy else response.unit
-        table.add_column(f"{name}\n{unit}", justify="right", overflow="fold")
-    table.add_column("status", overflow="fold")
+        table.add_column(f"{_broken(name)}\n{unit}", justify="right", overflow="fold")
+    plain = all(run.status == "finished" and not run.flags for run in runs)
+    if not plain:
+        table.add_column("status", overflow="fold")
     for run in runs:
         values = {r.name: r for r in run.responses}
         status = run.status if run.status != "failed" else f"failed: {run.cause}"
@@ -113,9 +116,19 @@ def _runs_table(found: Experiment, runs: list[Run]) -> Table:
             str(run.block + 1),
             *(str(level) for level in run.levels.values()),
             *(_value(values.get(name)) for name in names),
-            status + (" !" if run.flags else ""),
+            *([] if plain else [status + (f": flagged: {'; '.join(run.flags)}" if run.flags else "")]),
         )
     return table
+
+
+def _broken(name: str, width: int = 12) -> str:
+    """A name over several lines, broken before its underscores."""
+    lines = [""]
+    for part in re.findall(r"_?[^_]+", name):
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _value(response: ResponseValue | None) -> str:
