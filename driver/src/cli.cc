@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -15,6 +16,7 @@
 #include "interruption.h"
 #include "invocation.h"
 #include "known_properties.h"
+#include "parent.h"
 #include "run.h"
 #include "run_failure.h"
 #include "standard_error.h"
@@ -50,6 +52,7 @@ struct Arguments {
   double settle_timeout_s = 600;
   double driver_share_max = 0.25;
   bool driver_share = false;
+  std::optional<std::string> parent;
   bool status_lines = false;
   bool quiet = false;
 };
@@ -93,6 +96,11 @@ void add_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--driver-share-max", arguments.driver_share_max, "share above which the run says so")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
+  command
+      .add_option("--die-with-parent", arguments.parent,
+                  "be killed when the process that started this one ends; with its PID also when it has ended already")
+      ->type_name("[PID]")
+      ->expected(0, 1);
   command.add_flag("--quiet", arguments.quiet, "no progress and no notes on standard error");
 }
 
@@ -234,9 +242,20 @@ int failed(EventLog& log, const RunFailure& failure) {
   return failure.exit_status();
 }
 
+// 0: whatever parent there is.
+pid_t parent_of(const std::string& text) {
+  pid_t parent = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), parent);
+  if (!text.empty() && (failure != std::errc{} || end != text.data() + text.size() || parent <= 0)) {
+    throw UsageError(fmt::format("--die-with-parent={}: expected the process id of the parent, or nothing", text));
+  }
+  return parent;
+}
+
 int drive(const Arguments& arguments) {
   EventLog log(arguments.json);
   try {
+    if (arguments.parent) die_with_parent(parent_of(*arguments.parent));
     const auto invocation = checked(arguments);
     if (!arguments.seed && !arguments.quiet) tell("edgejoule-driver: --seed {}\n", invocation.seed);
     catch_interruptions();

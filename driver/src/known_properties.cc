@@ -75,6 +75,8 @@ const std::vector<std::string>& without_effect() {
   return names;
 }
 
+constexpr std::size_t slip_max = 2;  // letters that differ in a slip of the keyboard
+
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -95,9 +97,15 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::vector<std::string> options_of(const AdapterInfo& adapter) {
+  std::vector<std::string> names;
+  for (const auto& option : adapter.options) names.push_back(option.name);
+  return names;
+}
+
 std::vector<std::string> known_to(const AdapterInfo& adapter) {
   auto names = effective();
-  for (const auto& option : adapter.options) names.push_back(option.name);
+  for (const auto& option : options_of(adapter)) names.push_back(option);
   return names;
 }
 
@@ -105,6 +113,32 @@ std::vector<std::string> known_to(const AdapterInfo& adapter) {
 bool is_foreign(const Properties& properties, const std::string& name, const AdapterInfo& adapter) {
   const auto dot = name.find('.');
   return dot != std::string::npos && properties.origin(name) != "-p" && name.substr(0, dot) != adapter.name;
+}
+
+// The adapter whose option the name wants to be; nullptr: none that is built in.
+const AdapterInfo* adapter_meant(std::string_view name) {
+  const auto dot = name.find('.');
+  return dot == std::string_view::npos ? nullptr : find_adapter(name.substr(0, dot));
+}
+
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& names, std::string_view owner) {
+  const auto near = nearest(name, names);
+  if (!near.empty()) return fmt::format("; did you mean {}?", near);
+  return fmt::format("; {} has: {}", owner, fmt::join(names, ", "));
+}
+
+std::string hint(const std::string& name, const AdapterInfo& adapter) {
+  if (name.starts_with(adapter.name + ".")) {
+    const auto options = options_of(adapter);
+    return options.empty() ? fmt::format("; {} has no options", adapter.name)
+                           : did_you_mean(name, options, adapter.name);
+  }
+  const auto near = nearest(name, known_to(adapter));
+  if (!near.empty() && distance(name, near) <= slip_max) return fmt::format("; did you mean {}?", near);
+  if (const auto* other = adapter_meant(name)) {
+    return fmt::format(": an option of {}, but the database is {}", other->name, adapter.name);
+  }
+  return did_you_mean(name, effective(), "a workload");
 }
 
 }  // namespace
@@ -132,13 +166,11 @@ std::vector<std::string> check_names(const Properties& properties, const Adapter
       continue;
     }
     const auto near = nearest(name, known);
-    if (is_foreign(properties, name, adapter) && (near.empty() || distance(name, near) > 2)) {
+    if (is_foreign(properties, name, adapter) && (near.empty() || distance(name, near) > slip_max)) {
       foreign.push_back(name);
       continue;
     }
-    throw UsageError(fmt::format("{}: unknown property {}{}", properties.origin(name), name,
-                                 near.empty() ? fmt::format("; known to {}: {}", adapter.name, fmt::join(known, ", "))
-                                              : fmt::format("; did you mean {}?", near)));
+    throw UsageError(fmt::format("{}: unknown property {}{}", properties.origin(name), name, hint(name, adapter)));
   }
   std::vector<std::string> notes;
   if (!foreign.empty()) notes.push_back(fmt::format("of other databases, ignored: {}", fmt::join(foreign, ", ")));

@@ -32,6 +32,17 @@ TEST(KnownProperties, a_slip_is_refused_with_the_nearest_name) {
             "a.properties:3: unknown property measurment.interval; did you mean measurement.interval?");
 }
 
+TEST(KnownProperties, an_unknown_option_of_the_database_is_refused_with_its_own_options_only) {
+  EXPECT_EQ(refusal("sqlite.cache", "-p"), "-p: unknown property sqlite.cache; did you mean sqlite.path?");
+  EXPECT_EQ(refusal("sqlite.xyzzy_xyzzy_xyzzy_xyzzy", "-p"),
+            "-p: unknown property sqlite.xyzzy_xyzzy_xyzzy_xyzzy; sqlite has: sqlite.path, sqlite.journal_mode");
+}
+
+TEST(KnownProperties, an_option_of_another_database_is_refused_with_that_database) {
+  EXPECT_EQ(refusal("noop.speed", "-p"),
+            "-p: unknown property noop.speed: an option of noop, but the database is sqlite");
+}
+
 TEST(KnownProperties, options_of_other_databases_are_noted_in_files_and_refused_on_the_command_line) {
   EXPECT_EQ(notes("mongodb.url", "a.properties:3"),
             std::vector<std::string>{"of other databases, ignored: mongodb.url"});

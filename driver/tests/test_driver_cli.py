@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,11 @@ DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / 
 SCHEMA = jsonschema.Draft202012Validator(json.loads((REPOSITORY / "schemas" / "driver-event.schema.json").read_text()))
 SMALL = ["-p", "recordcount=1000", "-p", "operationcount=5000", "--seed", "1"]
 
-pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason=f"{DRIVER} is not built")
+
+@pytest.fixture(autouse=True, scope="session")
+def _the_driver_is_built() -> None:
+    assert DRIVER.exists(), f"{DRIVER} is not built: run `make build`, or name another with EDGEJOULE_DRIVER"
+
 
 Event = dict[str, Any]
 
@@ -180,7 +185,7 @@ REFUSED = [
     (["-p", "readproportion=-1"], "readproportion=-1: expected a proportion >= 0"),
     (["-p", "readproportion=0", "-p", "updateproportion=0"], "all proportions are 0"),
     (["-p", "requestdistribution=zipf"], "expected one of: uniform, zipfian, latest"),
-    (["-p", "sqlite.path=/x"], "unknown property sqlite.path"),
+    (["-p", "sqlite.path=/x"], "unknown property sqlite.path: an option of sqlite, but the database is noop"),
     (["-p", "dataintegrity=true"], "noop keeps none"),
     (["-threads", "0"], "threadcount=0: expected a number from 1"),
     (["-threads", "many"], "threadcount=many: expected a whole number"),
@@ -188,6 +193,7 @@ REFUSED = [
     (["--durability", "some"], "durability=some: expected one of: none, process, power"),
     (["--driver-share-max", "2"], "--driver-share-max"),
     (["-json", "/no/such/directory/run.jsonl"], "cannot be written"),
+    (["--die-with-parent=me"], "--die-with-parent=me: expected the process id"),
     (["--no-such-option"], "--no-such-option"),
 ]
 
@@ -303,6 +309,57 @@ def test_a_run_whose_settling_fails_has_failed(tmp_path: Path, database: str) ->
     assert message.startswith("edgejoule-driver: settling: ")
     assert str(data) in message
     assert len(message.splitlines()) == 1
+
+
+def is_running(process_id: int) -> bool:
+    try:
+        state = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def driver_whose_parent_was_killed(tmp_path: Path, *arguments: str) -> int:
+    log = tmp_path / "run.jsonl"
+    endless = [DRIVER, "run", "-db", "noop", "-p", "recordcount=1000", "-p", "operationcount=0"]
+    limits = ["-p", "maxexecutiontime=1000", "-target", "10", "-json", log]
+    command = [str(word) for word in [*endless, *limits, *arguments]]
+    script = f"import subprocess, time; print(subprocess.Popen({command!r}).pid, flush=True); time.sleep(1000)"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert parent.stdout is not None
+    process_id = int(parent.stdout.readline())
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (log.exists() and '"active"' in log.read_text()):
+        time.sleep(0.01)
+    assert is_running(process_id)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()  # the driver has inherited the other end
+    return process_id
+
+
+def test_the_driver_dies_with_its_parent_when_asked(tmp_path: Path) -> None:
+    process_id = driver_whose_parent_was_killed(tmp_path, "--die-with-parent")
+    deadline = time.monotonic() + 30
+    while is_running(process_id) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_running(process_id)
+
+
+def test_the_driver_outlives_its_parent_when_not_asked(tmp_path: Path) -> None:
+    process_id = driver_whose_parent_was_killed(tmp_path)
+    time.sleep(0.2)
+    assert is_running(process_id)
+    os.kill(process_id, signal.SIGKILL)
+
+
+def test_the_driver_dies_at_once_when_its_parent_has_ended_already() -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    assert drive("run", "-db", "noop", *SMALL, f"--die-with-parent={ended.pid}").returncode == -signal.SIGKILL
+    assert drive("run", "-db", "noop", *SMALL, f"--die-with-parent={os.getpid()}").returncode == 0
 
 
 def progress_on_a_terminal(*arguments: str) -> str:
