@@ -85,6 +85,7 @@ class LevelDb final : public Database {
   std::string path_;
   Durability durability_ = Durability::process;
   leveldb::Options options_;
+  leveldb::WriteOptions write_;  // of every session
   std::uint64_t cache_bytes_ = library_cache_bytes;
   int bloom_bits_ = 0;
   bool verify_checksums_ = false;
@@ -128,6 +129,7 @@ void LevelDb::open(const Properties& properties, Durability durability, bool cre
   refuse_unknown_options(properties, "leveldb", option_help());
   take_options(properties);
   durability_ = durability;
+  write_.sync = durability == Durability::power;
   prepare_data_directory(path_, create, {"LevelDB", "leveldb.path", "CURRENT", "IDENTITY"});
 
   cache_.reset(leveldb::NewLRUCache(cache_bytes_));
@@ -164,9 +166,7 @@ std::string LevelDb::close() {
 std::unique_ptr<Session> LevelDb::session() {
   leveldb::ReadOptions read;
   read.verify_checksums = verify_checksums_;
-  leveldb::WriteOptions write;
-  write.sync = durability_ == Durability::power;
-  return std::make_unique<LevelDbSession>(*db_, locks_, read, write);
+  return std::make_unique<LevelDbSession>(*db_, locks_, read, write_);
 }
 
 // A manual compaction of a range without tables writes the memtable out as a (synced) table and moves nothing else.
@@ -224,7 +224,7 @@ std::map<std::string, std::string> LevelDb::options() const {
       {"max_open_files", std::to_string(options_.max_open_files)},
       {"max_file_size", std::to_string(options_.max_file_size)},
       {"verify_checksums", text(verify_checksums_)},
-      {"sync", text(durability_ == Durability::power)},
+      {"sync", text(write_.sync)},
   };
 }
 

@@ -98,6 +98,7 @@ class RocksDb final : public Database {
   std::unique_ptr<rocksdb::DB> db_;
   std::string path_;
   std::string passed_options_;
+  rocksdb::WriteOptions write_;  // of every session
   Durability durability_ = Durability::process;
   std::string flush_error_;
 };
@@ -134,6 +135,8 @@ void RocksDb::open(const Properties& properties, Durability durability, bool cre
   refuse_unknown_options(properties, "rocksdb", option_help());
   rocksdb::Options options = take_options(properties);
   durability_ = durability;
+  write_.disableWAL = durability == Durability::none;
+  write_.sync = durability == Durability::power;
   prepare_data_directory(path_, create, {"RocksDB", "rocksdb.path", "IDENTITY", ""});
 
   watch_ = std::make_shared<EventWatch>(std::move(sink));
@@ -159,10 +162,7 @@ std::string RocksDb::close() {
 }
 
 std::unique_ptr<Session> RocksDb::session() {
-  rocksdb::WriteOptions write;
-  write.disableWAL = durability_ == Durability::none;
-  write.sync = durability_ == Durability::power;
-  return std::make_unique<RocksDbSession>(*db_, locks_, rocksdb::ReadOptions(), write);
+  return std::make_unique<RocksDbSession>(*db_, locks_, rocksdb::ReadOptions(), write_);
 }
 
 // The memtable goes to a synced table whatever the durability class: without a log it is the only way, and with one
@@ -246,8 +246,8 @@ std::map<std::string, std::string> RocksDb::options() const {
     told["filter_policy"] = table->filter_policy ? table->filter_policy->GetId() : "none";
   }
   told["statistics"] = options.statistics ? "true" : "false";
-  told["disableWAL"] = durability_ == Durability::none ? "true" : "false";
-  told["sync"] = durability_ == Durability::power ? "true" : "false";
+  told["disableWAL"] = write_.disableWAL ? "true" : "false";
+  told["sync"] = write_.sync ? "true" : "false";
   return told;
 }
 
