@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -132,7 +133,8 @@ const AdapterInfo& adapter_of(const Properties& properties) {
   if (const auto* adapter = find_adapter(name)) return *adapter;
   for (const auto& absent : left_out_adapters()) {
     if (absent.name == name) {
-      throw UsageError(fmt::format("-db {}: not in this build; install {} and build anew", name, absent.install));
+      throw UsageError(fmt::format("-db {}: not in this build; install {}, then `cmake --preset release` and build",
+                                   name, absent.install));
     }
   }
   std::vector<std::string> names;
@@ -203,6 +205,7 @@ Invocation checked(const Arguments& arguments) {
     if (!arguments.quiet) tell("edgejoule-driver: properties {}\n", note);
   }
   check_workload_class(properties);
+  if (!std::isfinite(arguments.warmup_s)) throw UsageError("--warmup: expected a finite number of seconds");
   if (arguments.warmup_s > 0 && arguments.command == Command::load) throw UsageError("--warmup: only for run");
   auto workload = workload_from(properties, arguments.command);
   if (workload.verify && adapter.name == "noop") {

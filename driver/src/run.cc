@@ -340,6 +340,10 @@ void Execution::report() {
            part * 100, invocation_.driver_share_max * 100);
     }
   }
+  const auto not_found = measured.calls_that_returned(Status::not_found);
+  if (not_found > 0 && !invocation_.quiet) {
+    tell("edgejoule-driver: {} operations found no record: is recordcount what was loaded?\n", not_found);
+  }
   const auto checksum = checksum_ ? std::optional(fmt::format("{:016x}", *checksum_)) : std::nullopt;
   log_.write(
       "end", now_monotonic_ns(),
@@ -347,7 +351,7 @@ void Execution::report() {
        {"operations", operations_},
        {"failures", measured.calls_that_returned(Status::busy) + measured.calls_that_returned(Status::error) +
                         measured.calls_that_returned(Status::unexpected_state)},
-       {"not_found", measured.calls_that_returned(Status::not_found)},
+       {"not_found", not_found},
        {"verify_failures", measured.of(Operation::verify).returns[static_cast<std::size_t>(Status::unexpected_state)]},
        {"throughput_ops_s", rate(operations_, active_end_ns_ - active_begin_ns_)},
        {"payload_read_bytes", measured.payload_read_bytes},

@@ -376,6 +376,30 @@ def stored_runs(bench: Bench) -> int:
 SIX = ("--set", "design.replications=3")
 
 
+def drivers_below(folder: Path) -> list[str]:
+    """Command lines of drivers that work in a folder, from /proc."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = entry.read_bytes().decode(errors="replace").split("\0")
+            if "edgejoule-driver" in words[0] and any(str(folder) in w for w in words):
+                found.append(" ".join(words))
+    return found
+
+
+def test_a_killed_study_leaves_no_driver_behind(bench: Bench) -> None:
+    process = bench.start(
+        "run", "experiment.toml", "--set", "fixed.operationcount=50000000", "--set", "timing.interval_ms=60000"
+    )
+    wait_until(lambda: any(" run " in d for d in drivers_below(bench.folder)), process)
+    process.kill()
+    process.communicate(timeout=30)
+    end = time.monotonic() + 10
+    while drivers_below(bench.folder) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert drivers_below(bench.folder) == []
+
+
 @pytest.mark.slow
 def test_resume_goes_on_with_its_own_experiment_and_only_with_the_same_instruments(bench: Bench) -> None:
     process = bench.start("run", "experiment.toml", *SIX)

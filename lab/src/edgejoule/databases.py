@@ -136,7 +136,7 @@ class Driver:
     def __init__(
         self, arguments: Sequence[str], timeout_s: float, on_event: Callable[[Event], None] | None = None
     ) -> None:
-        self._command = [str(driver_path()), *arguments, "-json", "-"]
+        self._command = [str(driver_path()), *arguments, "--die-with-parent", "-json", "-"]
         self._timeout_s = timeout_s
         self._on_event = on_event or (lambda event: None)
         self._process: subprocess.Popen[str] | None = None
