@@ -180,7 +180,7 @@ struct AdapterInfo {
 // An adapter that is not built in because its library was absent when the driver was configured.
 struct LeftOutAdapter {
   std::string name;
-  std::string install;  // what to install, then build anew
+  std::string install;  // what to install before the driver is configured again
 };
 
 [[nodiscard]] const std::vector<LeftOutAdapter>& left_out_adapters();

@@ -47,7 +47,8 @@ void list_databases(bool as_json) {
   if (as_json) return print_json();
   for (const auto& adapter : adapters()) print_adapter(adapter);
   for (const auto& absent : left_out_adapters()) {
-    fmt::print("{}: not in this build; install {} and build anew\n", absent.name, absent.install);
+    fmt::print("{}: not in this build; install {}, then `cmake --preset release` and build\n", absent.name,
+               absent.install);
   }
 }
 

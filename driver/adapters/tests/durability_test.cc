@@ -98,9 +98,10 @@ int writes_acknowledged_unsynced(TestDatabase& database) {
   for (int number = 0; number < writes_of_each_kind; ++number) {
     const std::string key = test_key(number);
     const std::string batch_key = test_key(number + writes_of_each_kind);
+    const std::string other_batch_key = test_key(number + 2 * writes_of_each_kind);
     const TestRow row(key);
     const TestRow changed(key, 1);
-    const std::vector<Record> batch = {{batch_key, row.fields()}, {batch_key + "b", row.fields()}};
+    const std::vector<Record> batch = {{batch_key, row.fields()}, {other_batch_key, row.fields()}};
     check([&] { return session->insert(key, row.fields()); });
     check([&] { return session->update(key, changed.fields()); });
     check([&] { return session->insert_batch(batch); });
