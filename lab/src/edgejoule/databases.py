@@ -89,7 +89,9 @@ def _adapter(listed: Mapping[str, Any]) -> Adapter:
         summary=listed.get("summary", ""),
         version=listed.get("version"),
         options={o["name"].split(".", 1)[1]: (o["meaning"], o["default"]) for o in listed.get("options", [])},
-        fix=f"install {listed['install']}, then `make build`" if "install" in listed else None,
+        fix=f"install {listed['install']}, then `cmake --preset release && make build`"
+        if "install" in listed
+        else None,
     )
 
 
@@ -136,7 +138,7 @@ class Driver:
     def __init__(
         self, arguments: Sequence[str], timeout_s: float, on_event: Callable[[Event], None] | None = None
     ) -> None:
-        self._command = [str(driver_path()), *arguments, "--die-with-parent", "-json", "-"]
+        self._command = [str(driver_path()), *arguments, f"--die-with-parent={os.getpid()}", "-json", "-"]
         self._timeout_s = timeout_s
         self._on_event = on_event or (lambda event: None)
         self._process: subprocess.Popen[str] | None = None
