@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -178,3 +179,12 @@ def test_resume_finds_the_same_spec_only_while_runs_are_left(tmp_path: Path) -> 
         assert found.id == experiment
         store.record(experiment, *finished(index))
     assert store.unfinished(small_spec()) is None
+
+
+def test_the_golden_run_record_and_experiment_follow_their_schemas() -> None:
+    for example, schema, read in (
+        ("run-record.json", "run-record", json.loads),
+        ("experiment.toml", "experiment", tomllib.loads),
+    ):
+        rules = json.loads((SCHEMAS / f"{schema}.schema.json").read_text())
+        jsonschema.Draft202012Validator(rules).validate(read((SCHEMAS / "examples" / example).read_text()))
