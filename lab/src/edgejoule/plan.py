@@ -33,7 +33,12 @@ class PlannedRun:
 
     def label(self) -> str:
         """The cell in words: its levels in the factors' order."""
-        return " · ".join(str(level) for level in self.levels.values())
+        return cell_label(self.levels)
+
+
+def cell_label(levels: Mapping[str, Level]) -> str:
+    """A cell in words: its levels in the factors' order."""
+    return " · ".join(str(level) for level in levels.values())
 
 
 def cells(spec: Spec) -> list[dict[str, Level]]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from edgejoule.databases import Event
 from edgejoule.meters.sampler import LivePower
-from edgejoule.plan import PlannedRun
+from edgejoule.plan import PlannedRun, cell_label
 from edgejoule.responses import RESPONSES
 from edgejoule.spec import Spec
 from edgejoule.store import ResponseValue, Run
@@ -99,7 +99,7 @@ class StudyProgress:
         """Say what a run gave and move the first bar."""
         self._done += 1
         self._todo.pop(0)
-        label = " · ".join(str(level) for level in run.levels.values())
+        label = cell_label(run.levels)
         self._cost_s.setdefault(label, []).append(time.monotonic() - self._began_s)
         self._show_plan(run.block)
         self._console.print(f"{self._done:>4}/{self._runs}  {label:<28} {self._result(run)}", markup=False)

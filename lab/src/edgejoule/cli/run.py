@@ -28,7 +28,7 @@ from edgejoule.errors import MeterError, StoreError
 from edgejoule.findings import find
 from edgejoule.meters.base import Meter
 from edgejoule.meters.discovery import Choice, choose
-from edgejoule.plan import PlannedRun, make_plan
+from edgejoule.plan import PlannedRun, cell_label, make_plan
 from edgejoule.spec import Spec, load_spec
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study import Places, Study, conduct
@@ -201,7 +201,7 @@ def _seen_s(spec: Spec, store: Path) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for r in runs:
         assert r.intervals is not None
-        label = " · ".join(str(level) for level in r.levels.values())
+        label = cell_label(r.levels)
         found.setdefault(label, []).append((r.intervals.settled_end_ns - r.intervals.active_start_ns) / 1e9)
     return {label: sum(costs) / len(costs) for label, costs in found.items()}
 
