@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fmt lint bench schemas clean $(addprefix test-,slow root r browser asan-ubsan tsan)
+.PHONY: help setup setup-dev build demo test test-all fmt lint bench schemas clean $(addprefix test-,slow root r browser java board asan-ubsan tsan)
 
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
@@ -25,9 +25,9 @@ demo: build ## measure real databases on this machine and explain the result (ab
 test: setup-dev build/build.ninja ## the fast tests of all languages: no root, no hardware, no network
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -LE '$(LABELS)' -j $(JOBS)
-	$(PYTEST) -m 'not slow and not root and not r and not browser' -n $(JOBS)
+	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board' -n $(JOBS)
 
-test-all: test test-slow test-root test-r test-browser test-asan-ubsan test-tsan ## all tests, sanitizers included
+test-all: test test-slow test-root test-r test-browser test-java test-board test-asan-ubsan test-tsan ## all tests, sanitizers included
 
 test-slow: setup-dev build ## tests that take long
 	ctest --preset release -L slow --no-tests=ignore
@@ -45,6 +45,13 @@ test-r: setup-dev ## statistics against R
 test-browser: setup-dev ## the report in headless Chromium
 	@tools/packages test-all
 	$(PYTEST) -m browser
+
+test-java: setup-dev build ## the driver against the real Java YCSB (Maven fetches it)
+	@tools/packages java
+	$(PYTEST) -m java
+
+test-board: setup-dev board ## the driver for ARM boards, under qemu-user
+	$(PYTEST) -m board
 
 test-asan-ubsan test-tsan: test-%: setup-dev
 	@cmake --preset $* >/dev/null && cmake --build --preset $* -j $(JOBS)

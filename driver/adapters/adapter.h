@@ -2,7 +2,7 @@
 //
 // A Database is opened once; every client thread works through a Session of its own, so that a database which needs a
 // connection per thread (SQLite) and one that shares a handle (LevelDB, RocksDB) look the same. Sessions are used by
-// one thread at a time; Database::stats, flush and settle are called with no operation under way.
+// one thread at a time; Database::stats, components, flush and settle are called with no operation under way.
 //
 // Errors: every operation returns a Status that must be looked at. The text of the last error of a session is
 // Session::error(); what cannot be opened throws DatabaseError with what, where and the way out.
@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -83,6 +84,9 @@ class Session {
   // Adds a record.
   virtual Status insert(std::string_view key, Fields fields) = 0;
 
+  // Adds a record, or replaces the whole record that is there (Put of the LSMs, REPLACE of SQL).
+  virtual Status upsert(std::string_view key, Fields fields) = 0;
+
   // Adds records in one batch (one transaction, one WriteBatch). The default inserts one by one.
   virtual Status insert_batch(std::span<const Record> records);
 
@@ -111,6 +115,16 @@ struct DatabaseEvent {
 
 // Called from any thread of the database; must be cheap and must not call back.
 using EventSink = std::function<void(const DatabaseEvent&)>;
+
+// What one part of a database has done since it was opened. What the engine does not report is absent, never 0.
+struct Component {
+  std::string name;  // flush, compaction, wal, checkpoint
+  std::optional<std::uint64_t> count;
+  std::optional<std::uint64_t> duration_ns;
+  std::optional<std::uint64_t> read_bytes;
+  std::optional<std::uint64_t> write_bytes;
+  std::optional<std::uint64_t> syncs;
+};
 
 struct [[nodiscard]] Settled {
   bool complete;    // false: the time limit passed first; a failure is thrown instead
@@ -153,7 +167,10 @@ class Database {
   // Adapter's own settings for the durability class in force, in words.
   [[nodiscard]] virtual std::string durability_how() const = 0;
 
-  // The database's own counters (component accounting), names as the database spells them; may be empty.
+  // Component accounting as the engine itself reports it; each name once, and the same names from open to close.
+  [[nodiscard]] virtual std::vector<Component> components() const { return {}; }
+
+  // The database's own counters, names as the database spells them; may be empty.
   [[nodiscard]] virtual std::map<std::string, std::string> stats() const = 0;
 
   // Directory or file that holds the data; empty when there is none (noop).

@@ -23,6 +23,7 @@ class KeyValueSession : public Session {
   Status scan(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) final;
   Status update(std::string_view key, Fields fields) final;
   Status insert(std::string_view key, Fields fields) final;
+  Status upsert(std::string_view key, Fields fields) final { return insert(key, fields); }
   // Takes no lock: a batch must not hold keys that other sessions update at the same time.
   Status insert_batch(std::span<const Record> records) final;
   Status remove(std::string_view key) final;

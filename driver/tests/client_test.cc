@@ -69,6 +69,7 @@ class Witness : public Session {
     fields_inserted += fields.size();
     return ++calls == fail_at ? failure : Status::ok;
   }
+  Status upsert(std::string_view key, Fields fields) override { return insert(key, fields); }
   Status remove(std::string_view) override { return Status::ok; }
   [[nodiscard]] std::string error() const override { return "the disk is gone"; }
 

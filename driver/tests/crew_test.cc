@@ -22,6 +22,7 @@ class Doing : public Session {
     return done();
   }
   Status insert(std::string_view, Fields) override { return done(); }
+  Status upsert(std::string_view, Fields) override { return done(); }
   Status remove(std::string_view) override { return done(); }
   [[nodiscard]] std::string error() const override { return {}; }
 

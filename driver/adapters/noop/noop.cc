@@ -34,6 +34,8 @@ class NoopSession final : public Session {
 
   Status insert(std::string_view key, Fields fields) override { return fold(Operation::insert, key, fields); }
 
+  Status upsert(std::string_view key, Fields fields) override { return fold(Operation::insert, key, fields); }
+
   Status remove(std::string_view key) override { return fold(Operation::remove, key, FieldNames{}); }
 
   [[nodiscard]] std::string error() const override { return {}; }

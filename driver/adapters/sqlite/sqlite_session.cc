@@ -112,8 +112,8 @@ sqlite3_stmt* SqliteSession::update_statement(Fields fields) {
   });
 }
 
-sqlite3_stmt* SqliteSession::insert_statement(Fields fields) {
-  return cached(inserts_, fields, [this, fields] {
+sqlite3_stmt* SqliteSession::insert_statement(Cache& cache, std::string_view verb, Fields fields) {
+  return cached(cache, fields, [this, verb, fields] {
     std::string names;
     std::string marks;
     for (const Field& field : fields) {
@@ -121,7 +121,7 @@ sqlite3_stmt* SqliteSession::insert_statement(Fields fields) {
       marks += "?,";
     }
     return connection_.prepare(
-        fmt::format("INSERT INTO {} ({}YCSB_KEY) VALUES ({}?)", sql_name(settings_.table), names, marks));
+        fmt::format("{} INTO {} ({}YCSB_KEY) VALUES ({}?)", verb, sql_name(settings_.table), names, marks));
   });
 }
 
@@ -204,9 +204,15 @@ Status SqliteSession::update(std::string_view key, Fields fields) {
 }
 
 Status SqliteSession::insert(std::string_view key, Fields fields) {
-  sqlite3_stmt* statement = insert_statement(fields);
+  sqlite3_stmt* statement = insert_statement(inserts_, "INSERT", fields);
   bind(statement, bind_values(statement, fields) + 1, key);
   return write(statement, "insert", key, Status::error);
+}
+
+Status SqliteSession::upsert(std::string_view key, Fields fields) {
+  sqlite3_stmt* statement = insert_statement(upserts_, "REPLACE", fields);
+  bind(statement, bind_values(statement, fields) + 1, key);
+  return write(statement, "upsert", key, Status::error);
 }
 
 Status SqliteSession::remove(std::string_view key) {

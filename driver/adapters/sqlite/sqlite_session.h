@@ -32,6 +32,7 @@ class SqliteSession final : public Session {
   Status scan(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) override;
   Status update(std::string_view key, Fields fields) override;
   Status insert(std::string_view key, Fields fields) override;
+  Status upsert(std::string_view key, Fields fields) override;
   Status insert_batch(std::span<const Record> records) override;
   Status remove(std::string_view key) override;
   [[nodiscard]] std::string error() const override { return error_; }
@@ -48,7 +49,7 @@ class SqliteSession final : public Session {
   [[nodiscard]] sqlite3_stmt* read_statement(FieldNames names);
   [[nodiscard]] sqlite3_stmt* scan_statement(FieldNames names);
   [[nodiscard]] sqlite3_stmt* update_statement(Fields fields);
-  [[nodiscard]] sqlite3_stmt* insert_statement(Fields fields);
+  [[nodiscard]] sqlite3_stmt* insert_statement(Cache& cache, std::string_view verb, Fields fields);
   [[nodiscard]] std::string columns(FieldNames names) const;
   [[nodiscard]] std::string_view name_of(FieldNames names, std::size_t index) const;
   [[nodiscard]] std::size_t count_of(FieldNames names) const;
@@ -66,6 +67,7 @@ class SqliteSession final : public Session {
   Cache scans_;
   Cache updates_;
   Cache inserts_;
+  Cache upserts_;
   Statement remove_;
   Statement begin_;
   Statement commit_;
