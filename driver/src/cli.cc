@@ -24,6 +24,7 @@
 #include "system.h"
 #include "version.h"
 #include "workload_files.h"
+#include "workload_kinds.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -44,6 +45,7 @@ struct Arguments {
   std::optional<std::string> database;
   std::optional<std::string> threads;
   std::optional<std::string> target;
+  std::optional<std::string> rate;
   std::optional<std::string> durability;
   std::optional<std::uint64_t> seed;
   std::optional<std::string> json;
@@ -79,6 +81,9 @@ void add_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--threads", arguments.threads, "client threads (-threads N), default 1");
   command.add_option("--target", arguments.target,
                      "operations per second of all threads (-target N), default: no limit");
+  command.add_option("--rate", arguments.rate,
+                     "a rate that changes, of all threads: steps:OPS_S@SECONDS,... sine:mean=,amplitude=,period= or "
+                     "file:CSV with lines time_s,ops_s");
   command.add_flag("-s", arguments.status_lines, "status lines on standard error, as YCSB prints them");
   command.add_option("-l", arguments.label, "label of the status lines");
   command.add_option("--json", arguments.json, "events as JSON lines (-json FILE; - is standard output)");
@@ -123,6 +128,7 @@ Properties gathered(const Arguments& arguments) {
   set_if_given(properties, "db", arguments.database, "-db");
   set_if_given(properties, "threadcount", arguments.threads, "-threads");
   set_if_given(properties, "target", arguments.target, "-target");
+  set_if_given(properties, "rate", arguments.rate, "--rate");
   set_if_given(properties, "label", arguments.label, "-l");
   set_if_given(properties, "durability", arguments.durability, "--durability");
   return properties;
@@ -184,16 +190,14 @@ unsigned threads_of(const Properties& properties) {
   return static_cast<unsigned>(threads);
 }
 
-double target_of(const Properties& properties) {
+// YCSB's -target, or a schedule. Empty: none.
+std::string rate_of(const Properties& properties) {
   const auto target = properties.get_double("target", 0);
   if (target < 0) refuse(properties, "target", "operations per second, 0 for no limit");
-  return target;
-}
-
-// YCSB names the class; earlier releases had another package.
-void check_workload_class(const Properties& properties) {
-  const auto name = properties.get("workload", "site.ycsb.workloads.CoreWorkload");
-  if (!name.ends_with("CoreWorkload")) refuse(properties, "workload", "site.ycsb.workloads.CoreWorkload");
+  const auto rate = properties.get("rate", "");
+  if (rate.empty()) return target > 0 ? fmt::format("{}", target) : "";
+  if (target > 0) refuse(properties, "rate", "either a rate or a target, not both");
+  return rate;
 }
 
 std::uint64_t drawn_seed() { return std::random_device{}(); }
@@ -204,20 +208,21 @@ Invocation checked(const Arguments& arguments) {
   for (const auto& note : check_names(properties, adapter)) {
     if (!arguments.quiet) tell("edgejoule-driver: properties {}\n", note);
   }
-  check_workload_class(properties);
   if (!std::isfinite(arguments.warmup_s)) throw UsageError("--warmup: expected a finite number of seconds");
   if (arguments.warmup_s > 0 && arguments.command == Command::load) throw UsageError("--warmup: only for run");
-  auto workload = workload_from(properties, arguments.command);
-  if (workload.verify && adapter.name == "noop") {
+  auto workload = make_workload(properties, arguments.command);
+  if (workload->verify && adapter.name == "noop") {
     refuse(properties, "dataintegrity", "a database that keeps data; noop keeps none");
   }
+  const auto rate = rate_of(properties);
   return {arguments.command,
           &adapter,
           properties,
           std::move(workload),
           durability_of(properties),
           threads_of(properties),
-          target_of(properties),
+          rate.empty() ? std::nullopt : std::optional(RateSchedule::parse(rate)),
+          rate,
           arguments.seed ? *arguments.seed : drawn_seed(),
           arguments.warmup_s,
           arguments.interval_ms,

@@ -1,138 +1,90 @@
 // One client: a thread's loop over a session. No lock and no allocation between two operations.
+//
+// A kind of workload derives its clients and says in step() what one operation is. What is measured goes into a buffer
+// of the client's own; when the run asks for an interval, the client hands the buffer over between two operations and
+// goes on with an empty one, so that the reporter never touches what the client writes.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
+#include <string_view>
 
 #include "../adapters/adapter.h"
-#include "acknowledged_counter.h"
-#include "cycle_clock.h"
-#include "key_chooser.h"
-#include "key_name.h"
-#include "length_chooser.h"
 #include "measurements.h"
-#include "random.h"
-#include "values.h"
-#include "workload.h"
+#include "rate_schedule.h"
+#include "work.h"
 
 namespace edgejoule::driver {
 
-// Why the clients stopped before the end. The first of several wins.
-struct Failure {
-  enum class Kind : std::uint8_t { database, wrong_data, system };
-  Kind kind;
-  std::string message;
-};
-
-// What all clients of a run share.
-class SharedWork {
- public:
-  SharedWork(const Workload& workload, Command command, std::uint64_t seed, unsigned threads, bool verify);
-
-  const Workload& workload;
-  const Command command;
-  const std::uint64_t seed;
-  const unsigned threads;
-  const bool verify;
-  const CycleClock& clock;
-  const ValuePool values;
-  AcknowledgedCounter inserted;
-  std::atomic<bool> stop = false;
-
-  void fail(Failure failure);  // keeps the first failure and stops all clients
-  [[nodiscard]] std::optional<Failure> failure() const;
-
-  // Keys of a verified run whose insert the database refused (busy): that they are missing is no loss.
-  void refused(std::string_view key);
-  [[nodiscard]] bool was_refused(std::string_view key) const;
-
- private:
-  mutable std::mutex failing_;
-  std::optional<Failure> failure_;
-  mutable std::mutex refusing_;
-  std::set<std::string, std::less<>> refused_;
-};
-
-// The machine's cycle clock, calibrated once.
-[[nodiscard]] const CycleClock& cycle_clock();
-
-// When the operations of a client are due.
+// When the operations of a client are due: those of numbers first, first + stride, first + 2 stride ... of a schedule.
 struct Pace {
-  std::uint64_t interval_ns;  // 0: as fast as the database answers
-  std::uint64_t offset_ns;    // of the first operation
-  bool measure_intended;
+  const RateSchedule* schedule = nullptr;  // nullptr: as fast as the database answers
+  std::uint64_t first = 0;
+  std::uint64_t stride = 1;
 };
+
+// The seed of a client's generators: of the thread of that number.
+[[nodiscard]] std::uint64_t client_seed(std::uint64_t seed, unsigned number);
 
 class Client {
  public:
-  Client(SharedWork& shared, Session& session, unsigned number);
+  Client(Work& work, Session& session);
+  virtual ~Client() = default;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
 
   // Works until `operations` are done (0: no limit) or the shared stop is set. Call again to go on.
   void work(std::uint64_t operations, const Pace& pace);
 
-  // Forgets what was measured (the end of the warm-up), not where the client is.
-  void forget_measurements();
+  // True: works beside the others until they have ended, and its operations are measured but not counted as done.
+  [[nodiscard]] virtual bool accompanies() const { return false; }
 
-  [[nodiscard]] const Measurements& measurements() const { return *measurements_; }
+  // Adds what was handed over since the last call to `measurements`; false when nothing was. From the reporter's
+  // thread.
+  bool collect(Measurements& measurements);
+
+  // Adds all that was measured and not collected yet. Only while the client is not working.
+  void collect_rest(Measurements& measurements);
+
+  void forget_done() { done_.store(0, std::memory_order_relaxed); }  // only while the client is not working
+
   [[nodiscard]] std::uint64_t done() const { return done_.load(std::memory_order_relaxed); }  // from any thread
-  [[nodiscard]] const Session& session() const { return session_; }
 
- private:
-  void wait_until(std::uint64_t due_ticks) const;
-  void step();
-  void load_batch();
-  void transact();
+ protected:
+  // Does one operation, or a batch of at most `most`; returns how many it did.
+  virtual std::uint64_t step(std::uint64_t most) = 0;
 
-  void read();
-  void update();
-  void insert();
-  void scan();
-  void read_modify_write();
+  [[nodiscard]] Session& session() const { return session_; }
+  [[nodiscard]] std::uint64_t now() const { return work_.clock.now(); }
+  [[nodiscard]] Measurements& measurements() { return *measured_; }
 
-  std::string_view next_key() { return key_.of(keys_.next(random_, shared_.inserted)); }
-  FieldNames fields_to_read();
-  Fields one_value(std::string_view key);
-  Fields all_values(std::string_view key, std::size_t record);
-  std::string_view value(std::string_view key, std::size_t field, std::size_t slot);
-  void verify_row(std::string_view key, FieldNames asked, Status read_status);
-  [[nodiscard]] bool row_is_right(std::string_view key, FieldNames asked, Status read_status);
-
+  // begin, end: readings of now(). calls: operations that one call of the database stands for (a batch).
   void measure(Operation operation, Status status, std::uint64_t begin, std::uint64_t end, std::uint64_t calls = 1);
+
+  // The database answered `error` or worse: the run ends with its words.
   void stop_because(Operation operation, Status status, std::string_view key);
 
-  SharedWork& shared_;
+ private:
+  void wait_until(std::uint64_t due_ticks);
+  void hand_over();
+
+  Work& work_;
   Session& session_;
-  const Workload& workload_;
-  Random random_;
-  KeyChooser keys_;
-  KeyName key_;
-  LengthChooser field_bytes_;
-  LengthChooser scan_records_;
-  std::array<std::uint64_t, transaction_kinds> chooser_;  // cumulative shares of 2^64
-  std::unique_ptr<Measurements> measurements_;
-
-  std::uint64_t next_load_;  // number of the next key to load
   std::uint64_t due_ticks_ = 0;
-  bool measure_intended_ = false;
-  std::uint64_t left_ = 0;
+  std::uint32_t interval_ = 0;
+  bool paced_ = false;
 
-  std::vector<std::string_view> field_names_;
-  std::vector<std::string> deterministic_;  // by field and record of a batch
-  std::vector<Field> values_;               // by field and record of a batch
-  std::vector<KeyName> batch_keys_;
-  std::vector<Record> batch_;
-  std::string expected_;
-  std::string mismatch_;
-  Row row_;
-  std::vector<Row> rows_;
+  // Two buffers go round: the client's measured_ -> handed_ -> the reporter, who empties it -> spare_ -> the client.
+  std::array<Measurements, 2> buffers_;
+  Measurements* measured_ = &buffers_[0];
+  std::atomic<Measurements*> handed_ = nullptr;
+  std::atomic<Measurements*> spare_ = &buffers_[1];
 
   alignas(64) std::atomic<std::uint64_t> done_ = 0;
 };
+
+// Bytes of the values.
+[[nodiscard]] std::uint64_t payload_of(Fields fields);
 
 }  // namespace edgejoule::driver

@@ -10,11 +10,18 @@
 #include "run_failure.h"
 
 namespace edgejoule::driver {
+namespace {
 
-Crew::Crew(SharedWork& shared, Database& database) : shared_(shared) {
+// A client between two operations hands over at once; one that is busy or asleep is not waited for.
+constexpr int interval_looks = 20;
+constexpr std::chrono::microseconds interval_look_pause{50};
+
+}  // namespace
+
+Crew::Crew(Work& shared, Database& database) : shared_(shared) {
   for (unsigned number = 0; number < shared.threads; ++number) {
     sessions_.push_back(database.session());
-    clients_.push_back(std::make_unique<Client>(shared, *sessions_.back(), number));
+    clients_.push_back(shared.client(*sessions_.back(), number));
   }
 }
 
@@ -25,26 +32,34 @@ Crew::~Crew() {
   static_cast<void>(join());
 }
 
-void Crew::prepare(std::uint64_t operations, double target_ops_s) {
+void Crew::prepare(std::uint64_t operations, const RateSchedule* schedule) {
   starting_ = std::make_unique<std::latch>(1);
-  const auto count = clients_.size();
-  const auto interval_ns = target_ops_s > 0 ? std::max(1.0, 1e9 * static_cast<double>(count) / target_ops_s) : 0;
+  accompanying_ = static_cast<std::size_t>(std::ranges::count_if(clients_, &Client::accompanies));
+  const auto count = clients_.size() - accompanying_;
   working_ = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto own = operations / count + (i < operations % count ? 1 : 0);
-    if (operations > 0 && own == 0) continue;  // more clients than operations
-    const auto offset_ns = interval_ns * static_cast<double>(i) / static_cast<double>(count);
-    const Pace pace{static_cast<std::uint64_t>(interval_ns), static_cast<std::uint64_t>(offset_ns), target_ops_s > 0};
-    {
-      const std::lock_guard lock(mutex_);
-      ++working_;
+  std::uint64_t place = 0;  // among those that do not only accompany
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i]->accompanies()) {
+      spawn(i, 0, {});
+      continue;
     }
-    try {
-      threads_.emplace_back([this, i, own, pace] { work(*clients_[i], own, pace); });
-    } catch (const std::system_error& refused) {
-      throw RunFailure(RunFailure::Kind::system,
-                       fmt::format("cannot start client thread {} of {}: {}", i + 1, count, refused.code().message()));
-    }
+    const auto own = operations / count + (place < operations % count ? 1 : 0);
+    if (operations == 0 || own > 0) spawn(i, own, {schedule, place, count});  // else: more clients than operations
+    ++place;
+  }
+}
+
+void Crew::spawn(std::size_t number, std::uint64_t operations, const Pace& pace) {
+  auto& client = *clients_[number];
+  if (!client.accompanies()) {
+    const std::lock_guard lock(mutex_);
+    ++working_;
+  }
+  try {
+    threads_.emplace_back([this, &client, operations, pace] { work(client, operations, pace); });
+  } catch (const std::system_error& refused) {
+    throw RunFailure(RunFailure::Kind::system, fmt::format("cannot start client thread {} of {}: {}", number + 1,
+                                                           clients_.size(), refused.code().message()));
   }
 }
 
@@ -57,10 +72,13 @@ void Crew::work(Client& client, std::uint64_t operations, const Pace& pace) {
   } catch (const std::exception& error) {  // none may leave the thread: that would end the process without a word
     shared_.fail({Failure::Kind::system, failure_words(error)});
   }
+  if (client.accompanies()) return;
   const auto end_ns = now_monotonic_ns();
   const std::lock_guard lock(mutex_);
   last_end_ns_ = std::max(last_end_ns_, end_ns);
-  if (--working_ == 0) ended_.notify_all();
+  if (--working_ > 0) return;
+  if (accompanying_ > 0) shared_.stop = true;
+  ended_.notify_all();
 }
 
 std::uint64_t Crew::start() {
@@ -82,19 +100,37 @@ std::uint64_t Crew::join() {
 
 std::uint64_t Crew::done() const {
   std::uint64_t done = 0;
-  for (const auto& client : clients_) done += client->done();
+  for (const auto& client : clients_) done += client->accompanies() ? 0 : client->done();
   return done;
 }
 
-void Crew::forget_measurements() {
-  for (const auto& client : clients_) client->forget_measurements();
-  reads_before_write_forgotten_ += reads_before_write();
+const Measurements& Crew::next_interval() {
+  interval_.clear();
+  shared_.interval.fetch_add(1, std::memory_order_relaxed);
+  std::vector<bool> collected(clients_.size());
+  for (int look = 0; look < interval_looks; ++look) {
+    std::this_thread::sleep_for(interval_look_pause);
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+      if (!collected[i]) collected[i] = clients_[i]->collect(interval_);
+    }
+    if (std::ranges::find(collected, false) == collected.end()) break;
+  }
+  all_.add(interval_);
+  return interval_;
 }
 
-std::unique_ptr<Measurements> Crew::measurements() const {
-  auto all = std::make_unique<Measurements>();
-  for (const auto& client : clients_) all->add(client->measurements());
-  return all;
+const Measurements& Crew::last_interval() {
+  interval_.clear();
+  for (const auto& client : clients_) client->collect_rest(interval_);
+  all_.add(interval_);
+  return interval_;
+}
+
+void Crew::forget_measurements() {
+  static_cast<void>(last_interval());
+  all_.clear();
+  for (const auto& client : clients_) client->forget_done();
+  reads_before_write_forgotten_ += reads_before_write();
 }
 
 std::uint64_t Crew::reads_before_write() const {

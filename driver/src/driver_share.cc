@@ -17,9 +17,9 @@ constexpr std::uint64_t operations_most = 200'000;
 DriverShare measure_driver_share(const Invocation& invocation, std::uint64_t operations_max) {
   const auto database = find_adapter("noop")->make();
   database->open(invocation.properties, invocation.durability, true, {});
-  SharedWork shared(invocation.workload, invocation.command, invocation.seed, invocation.threads, false);
-  Crew crew(shared, *database);
-  crew.prepare(std::min(operations_max, operations_most), 0);
+  const auto work = invocation.workload->begin(invocation.seed, invocation.threads, false);
+  Crew crew(*work, *database);
+  crew.prepare(std::min(operations_max, operations_most), nullptr);
   const auto begin_ns = process_cpu_ns();
   static_cast<void>(crew.start());
   static_cast<void>(crew.join());

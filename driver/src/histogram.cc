@@ -6,17 +6,27 @@
 namespace edgejoule::driver {
 
 // calloc leaves large blocks to the kernel's zero pages, so that an unused histogram takes no memory.
-Histogram::Histogram() : counts_(static_cast<std::uint64_t*>(std::calloc(counters, sizeof(std::uint64_t)))) {
+void Histogram::take_memory() {
+  counts_.reset(static_cast<std::uint64_t*>(std::calloc(counters, sizeof(std::uint64_t))));
   if (!counts_) throw std::bad_alloc();
 }
 
 void Histogram::add(const Histogram& other) {
   if (other.count_ == 0) return;
+  if (!counts_) take_memory();
   for (auto i = index_of(other.min_); i <= index_of(other.max_); ++i) counts_[i] += other.counts_[i];
   count_ += other.count_;
   sum_ += other.sum_;
   min_ = std::min(min_, other.min_);
   max_ = std::max(max_, other.max_);
+}
+
+// Only where something was counted: to write elsewhere would take memory.
+void Histogram::clear() {
+  if (count_ == 0) return;
+  std::fill(&counts_[index_of(min_)], &counts_[index_of(max_)] + 1, 0);
+  count_ = sum_ = max_ = 0;
+  min_ = ~std::uint64_t{0};
 }
 
 std::uint64_t Histogram::percentile(double percent) const {

@@ -8,7 +8,7 @@
 
 namespace edgejoule::driver {
 
-// One writer at a time. Memory is touched only where something is counted.
+// One writer at a time. Takes memory with the first value, and touches it only where something is counted.
 class Histogram {
  public:
   static constexpr std::uint64_t value_max = 3'600'000'000'000U;
@@ -17,10 +17,10 @@ class Histogram {
   static constexpr std::uint32_t sub_buckets_half = 1024;  // 2048 sub-buckets keep three digits
   static constexpr std::uint32_t counters = (buckets + 1) * sub_buckets_half;
 
-  Histogram();
-
   // Values above value_max count as value_max.
   void record(std::uint64_t value) {
+    if (!counts_) [[unlikely]]
+      take_memory();
     if (value > value_max) value = value_max;
     ++counts_[index_of(value)];
     ++count_;
@@ -30,6 +30,7 @@ class Histogram {
   }
 
   void add(const Histogram& other);
+  void clear();
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t min() const { return count_ == 0 ? 0 : min_; }  // exact
@@ -41,7 +42,7 @@ class Histogram {
   // The largest value that counts as the same as the one at the percentile (0..100), at most max().
   [[nodiscard]] std::uint64_t percentile(double percent) const;
 
-  [[nodiscard]] std::uint64_t count_at(std::uint32_t index) const { return counts_[index]; }
+  [[nodiscard]] std::uint64_t count_at(std::uint32_t index) const { return counts_ ? counts_[index] : 0; }
 
   [[nodiscard]] static std::uint32_t index_of(std::uint64_t value) {
     const auto bucket = static_cast<std::uint32_t>(std::bit_width(value | 2047U)) - 11U;
@@ -50,6 +51,8 @@ class Histogram {
   [[nodiscard]] static std::uint64_t highest_value_of(std::uint32_t index);
 
  private:
+  void take_memory();
+
   struct Free {
     void operator()(std::uint64_t* counts) const { std::free(counts); }
   };

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../adapters/adapter.h"
 #include "properties.h"
+#include "rate_schedule.h"
 #include "workload.h"
 
 namespace edgejoule::driver {
@@ -18,10 +20,11 @@ struct Invocation {
   Command command;
   const AdapterInfo* adapter;
   Properties properties;
-  Workload workload;
+  std::unique_ptr<const Workload> workload;
   Durability durability;
   unsigned threads;
-  double target_ops_s;  // 0: none
+  std::optional<RateSchedule> schedule;
+  std::string rate;  // the schedule as it was written; empty: none
   std::uint64_t seed;
   double warmup_s;
   std::uint64_t interval_ms;

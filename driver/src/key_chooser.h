@@ -6,14 +6,14 @@
 
 #include "acknowledged_counter.h"
 #include "random.h"
-#include "workload.h"
+#include "core_workload.h"
 #include "zipfian.h"
 
 namespace edgejoule::driver {
 
 class KeyChooser {
  public:
-  explicit KeyChooser(const Workload& workload)
+  explicit KeyChooser(const CoreWorkload& workload)
       : law_(workload.key_law),
         first_(workload.insert_start),
         count_(workload.insert_count),

@@ -30,6 +30,7 @@ const std::vector<std::string>& effective() {
                                               "minfieldlength",
                                               "minscanlength",
                                               "operationcount",
+                                              "rate",
                                               "readallfields",
                                               "readmodifywriteproportion",
                                               "readproportion",

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "random.h"
-#include "workload.h"
+#include "core_workload.h"
 #include "zipfian.h"
 
 namespace edgejoule::driver {

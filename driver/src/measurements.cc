@@ -9,15 +9,26 @@ void OperationMeasure::add(const OperationMeasure& other) {
   failed.add(other.failed);
 }
 
+void OperationMeasure::clear() {
+  returns.fill(0);
+  for (auto* histogram : {&service, &intended, &failed}) histogram->clear();
+}
+
 void Measurements::add(const Measurements& other) {
   for (std::size_t i = 0; i < operation_kinds; ++i) operations[i].add(other.operations[i]);
   payload_read_bytes += other.payload_read_bytes;
   payload_write_bytes += other.payload_write_bytes;
 }
 
+void Measurements::clear() {
+  for (auto& measured : operations) measured.clear();
+  payload_read_bytes = payload_write_bytes = 0;
+}
+
 std::uint64_t Measurements::calls_that_returned(Status status) const {
   std::uint64_t calls = 0;
-  for (const auto operation : {Operation::read, Operation::update, Operation::insert, Operation::scan}) {
+  for (const auto operation :
+       {Operation::read, Operation::update, Operation::insert, Operation::scan, Operation::remove}) {
     calls += of(operation).returns[static_cast<std::size_t>(status)];
   }
   return calls;

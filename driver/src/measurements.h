@@ -10,10 +10,10 @@
 
 namespace edgejoule::driver {
 
-enum class Operation : std::uint8_t { read, update, insert, scan, read_modify_write, verify };
-inline constexpr std::size_t operation_kinds = 6;
+enum class Operation : std::uint8_t { read, update, insert, scan, remove, read_modify_write, verify };
+inline constexpr std::size_t operation_kinds = 7;
 inline constexpr std::array<std::string_view, operation_kinds> operation_names{
-    "READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "VERIFY"};
+    "READ", "UPDATE", "INSERT", "SCAN", "DELETE", "READ-MODIFY-WRITE", "VERIFY"};
 
 inline constexpr std::size_t status_kinds = 5;
 inline constexpr std::array<std::string_view, status_kinds> status_names{"OK", "NOT_FOUND", "BUSY", "ERROR",
@@ -26,6 +26,7 @@ struct OperationMeasure {
   Histogram failed;    // ns, of all other operations
 
   void add(const OperationMeasure& other);
+  void clear();
 };
 
 struct Measurements {
@@ -39,6 +40,7 @@ struct Measurements {
   }
 
   void add(const Measurements& other);
+  void clear();
 
   // Database calls that returned the status; what is made of several calls (READ-MODIFY-WRITE, VERIFY) is left out.
   [[nodiscard]] std::uint64_t calls_that_returned(Status status) const;

@@ -25,8 +25,8 @@ std::string duration(double seconds) {
 }  // namespace
 
 Progress::Progress(const Invocation& invocation)
-    : planned_(invocation.workload.operations),
-      seconds_max_(static_cast<double>(invocation.workload.seconds_max)),
+    : planned_(invocation.workload->operations),
+      seconds_max_(static_cast<double>(invocation.workload->seconds_max)),
       bar_(!invocation.quiet && !invocation.status_lines && isatty(STDERR_FILENO) == 1),
       label_(invocation.label),
       status_interval_s_(invocation.status_lines ? static_cast<double>(invocation.status_interval_s) : 0),

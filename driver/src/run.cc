@@ -94,6 +94,53 @@ Json latencies(const Measurements& measurements) {
   return list;
 }
 
+Json interval_latency(std::string_view operation, std::string_view measure, std::uint64_t failed,
+                      const Histogram& histogram) {
+  return {{"operation", operation},
+          {"measure", measure},
+          {"count", histogram.count()},
+          {"failed", failed},
+          {"mean_ns", histogram.mean()},
+          {"p50_ns", histogram.percentile(50)},
+          {"p99_ns", histogram.percentile(99)},
+          {"max_ns", histogram.max()}};
+}
+
+Json interval_latencies(const Measurements& measurements) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < operation_kinds; ++i) {
+    const auto& measured = measurements.operations[i];
+    const auto failed = measured.failed.count();
+    if (measured.service.count() + failed == 0) continue;
+    list.push_back(interval_latency(operation_names[i], "service", failed, measured.service));
+    if (measured.intended.count() > 0) {
+      list.push_back(interval_latency(operation_names[i], "intended", failed, measured.intended));
+    }
+  }
+  return list;
+}
+
+std::optional<std::uint64_t> difference(const std::optional<std::uint64_t>& before,
+                                        const std::optional<std::uint64_t>& after) {
+  if (!before || !after) return std::nullopt;
+  return *after - *before;
+}
+
+// What the parts did between two looks at them.
+Json components_between(const std::vector<Component>& before, const std::vector<Component>& after) {
+  Json parts = Json::object();
+  for (const auto& part : after) {
+    const auto found = std::ranges::find(before, part.name, &Component::name);
+    const Component base = found == before.end() ? Component{} : *found;
+    parts[part.name] = {{"count", or_null(difference(base.count, part.count))},
+                        {"duration_ns", or_null(difference(base.duration_ns, part.duration_ns))},
+                        {"read_bytes", or_null(difference(base.read_bytes, part.read_bytes))},
+                        {"write_bytes", or_null(difference(base.write_bytes, part.write_bytes))},
+                        {"syncs", or_null(difference(base.syncs, part.syncs))}};
+  }
+  return parts;
+}
+
 // One execution of the command, step by step in the order of the schema.
 class Execution {
  public:
@@ -101,8 +148,7 @@ class Execution {
       : invocation_(invocation),
         log_(log),
         progress_(invocation),
-        shared_(invocation.workload, invocation.command, invocation.seed, invocation.threads,
-                invocation.workload.verify),
+        work_(invocation.workload->begin(invocation.seed, invocation.threads, invocation.workload->verify)),
         database_(invocation.adapter->make()) {}
 
   void carry_out();
@@ -122,17 +168,18 @@ class Execution {
   }
   void write_database_events();
   void watch_interval(std::uint64_t end_ns);
-  void write_interval(std::uint64_t now_ns, const Usage& used);
+  void write_interval(std::uint64_t now_ns, const Usage& used, const Measurements& measured);
   void check_interruption();
   [[nodiscard]] std::uint64_t next_look_ns(std::uint64_t interval_end_ns) const;
   [[nodiscard]] std::optional<std::uint64_t> checksum() const;
+  [[nodiscard]] const RateSchedule* schedule() const { return invocation_.schedule ? &*invocation_.schedule : nullptr; }
   [[nodiscard]] Usage usage() const { return usage_since(usage_begin_, usage_now(device_)); }
 
   const Invocation& invocation_;
   EventLog& log_;
   Progress progress_;
   EventQueue database_events_;
-  SharedWork shared_;
+  std::unique_ptr<Work> work_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<Crew> crew_;
   std::optional<std::string> device_;
@@ -146,7 +193,8 @@ class Execution {
   std::uint64_t interval_begin_done_ = 0;
   std::uint64_t operations_ = 0;
 
-  std::unique_ptr<Measurements> measurements_;
+  std::vector<Component> components_begin_;
+  Json components_;
   std::uint64_t reads_before_write_ = 0;
   Histogram cleanup_;
   std::optional<std::uint64_t> checksum_begin_;
@@ -167,7 +215,7 @@ void Execution::carry_out() {
 
 void Execution::check_interruption() {
   if (interruption() == 0) return;
-  shared_.stop = true;
+  work_->stop = true;
   progress_.clear();
   throw RunFailure(RunFailure::Kind::interrupted,
                    interruption() == SIGINT ? "interrupted (SIGINT)" : "interrupted (SIGTERM)");
@@ -179,7 +227,7 @@ void Execution::open() {
   const auto begin_realtime_ns = now_realtime_ns();
   database_->open(invocation_.properties, invocation_.durability, invocation_.command == Command::load,
                   [this](const DatabaseEvent& event) { database_events_.push(event); });
-  crew_ = std::make_unique<Crew>(shared_, *database_);
+  crew_ = std::make_unique<Crew>(*work_, *database_);
   const auto path = database_->path();
   if (!path.empty()) device_ = block_device(path);
   log_.write(
@@ -194,11 +242,12 @@ void Execution::open() {
          {"options", database_->options()},
          {"path", path.empty() ? Json(nullptr) : Json(path)}}},
        {"durability", {{"class", durability_name(invocation_.durability)}, {"how", database_->durability_how()}}},
-       {"workload", invocation_.workload.in_force},
+       {"workload", invocation_.workload->in_force},
        {"threads", invocation_.threads},
-       {"target_ops_s", invocation_.target_ops_s > 0 ? Json(invocation_.target_ops_s) : Json(nullptr)},
+       {"target_ops_s", invocation_.schedule ? Json(invocation_.schedule->mean_ops_s()) : Json(nullptr)},
+       {"rate", invocation_.schedule ? Json(invocation_.rate) : Json(nullptr)},
        {"seed", invocation_.seed},
-       {"clock", shared_.clock.name()}});
+       {"clock", work_->clock.name()}});
   phase("open", begin_ns);
   check_interruption();
 }
@@ -206,7 +255,7 @@ void Execution::open() {
 void Execution::warm_up() {
   if (invocation_.warmup_s <= 0) return;
   progress_.note("warming up");
-  crew_->prepare(0, invocation_.target_ops_s);
+  crew_->prepare(0, schedule());
   const auto begin_ns = crew_->start();
   phase("warmup", begin_ns);
   const auto end_ns = begin_ns + nanoseconds(invocation_.warmup_s);
@@ -214,19 +263,20 @@ void Execution::warm_up() {
     if (crew_->wait(std::min(end_ns - now_ns, look_around_ns))) break;
     check_interruption();
   }
-  shared_.stop = true;
+  work_->stop = true;
   crew_->join();
-  if (!shared_.failure()) shared_.stop = false;
+  if (!work_->failure()) work_->stop = false;
   crew_->forget_measurements();
 }
 
 void Execution::drive() {
-  crew_->prepare(invocation_.workload.operations, invocation_.target_ops_s);
+  crew_->prepare(invocation_.workload->operations, schedule());
   checksum_begin_ = checksum();
+  components_begin_ = database_->components();
   usage_begin_ = usage_now(device_);
   active_begin_ns_ = interval_begin_ns_ = crew_->start();
   phase("active", active_begin_ns_);
-  const auto limit_s = invocation_.workload.seconds_max;
+  const auto limit_s = invocation_.workload->seconds_max;
   const auto limit_ns = limit_s > 0 ? active_begin_ns_ + limit_s * 1'000'000'000U : ~std::uint64_t{0};
   for (bool ended = false; !ended;) {
     const auto interval_end_ns = interval_begin_ns_ + invocation_.interval_ms * 1'000'000U;
@@ -235,15 +285,14 @@ void Execution::drive() {
     ended = crew_->wait(look_ns > now_ns ? look_ns - now_ns : 0);
     check_interruption();
     const auto later_ns = now_monotonic_ns();
-    if (later_ns >= limit_ns) shared_.stop = true;
-    if (!ended && later_ns >= interval_end_ns) write_interval(later_ns, usage());
+    if (later_ns >= limit_ns) work_->stop = true;
+    if (!ended && later_ns >= interval_end_ns) write_interval(later_ns, usage(), crew_->next_interval());
   }
   active_end_ns_ = crew_->join();
   const auto used = usage();  // before the driver itself works on: merges histograms, writes events
-  write_interval(active_end_ns_, used);
+  write_interval(active_end_ns_, used, crew_->last_interval());
   progress_.clear();
   operations_ = crew_->done();
-  measurements_ = crew_->measurements();
   log_.write("active_end", active_end_ns_,
              {{"active_start_ns", active_begin_ns_}, {"operations", operations_}, {"usage", to_json(used)}});
 }
@@ -258,17 +307,18 @@ void Execution::write_database_events() {
   for (const auto& event : database_events_.take()) log_.write("database", event.begin_monotonic_ns, to_json(event));
 }
 
-void Execution::write_interval(std::uint64_t now_ns, const Usage& used) {
+void Execution::write_interval(std::uint64_t now_ns, const Usage& used, const Measurements& measured) {
   const auto done = crew_->done();
   const auto duration_ns = now_ns - interval_begin_ns_;
   const auto throughput = rate(done - interval_begin_done_, duration_ns);
-  const auto planned = invocation_.workload.operations;
+  const auto planned = invocation_.workload->operations;
   log_.write("interval", now_ns,
              {{"duration_ns", duration_ns},
               {"operations", done - interval_begin_done_},
               {"operations_total", done},
               {"operations_planned", planned > 0 ? Json(planned) : Json(nullptr)},
               {"throughput_ops_s", throughput},
+              {"latencies", interval_latencies(measured)},
               {"usage", to_json(used)}});
   write_database_events();
   progress_.show(invocation_.command == Command::load ? "load" : "run", done,
@@ -288,7 +338,7 @@ Settled Execution::settle_database() {
 }
 
 void Execution::settle() {
-  if (const auto failure = shared_.failure()) {
+  if (const auto failure = work_->failure()) {
     throw RunFailure(kind_of(*failure), failure->message);
   }
   progress_.note("settling");
@@ -296,6 +346,7 @@ void Execution::settle() {
   const auto settled = settle_database();
   const auto settled_ns = now_monotonic_ns();
   settled_usage_ = usage();
+  components_ = components_between(components_begin_, database_->components());
   rss_peak_bytes_ = rss_peak_bytes();  // before the driver's share is measured, which needs memory of its own
   write_database_events();
   log_.write("settled", settled_ns,
@@ -326,7 +377,7 @@ void Execution::close() {
 }
 
 void Execution::report() {
-  const auto& measured = *measurements_;
+  const auto& measured = crew_->measurements();
   const auto run_cpu_ns = settled_usage_.cpu_ns();
   Json share = nullptr;
   if (share_ && run_cpu_ns) {
@@ -361,6 +412,7 @@ void Execution::report() {
        {"data_bytes", or_null(data_bytes_)},
        {"checksum", or_null(checksum)},
        {"latencies", latencies(measured)},
+       {"components", components_},
        {"driver_share", share}});
   if (invocation_.json == "-") return;
   auto text = ycsb_text(invocation_, measured, cleanup_, operations_, active_end_ns_ - active_begin_ns_);

@@ -27,7 +27,7 @@ std::uint32_t java_hash(std::uint32_t hash, std::string_view text) {
 
 ValuePool::ValuePool(std::uint64_t seed, std::uint64_t value_bytes_max) : places_(places_least) {
   const auto groups = places_ + (value_bytes_max + group_bytes - 1) / group_bytes;
-  bytes_.resize(groups * group_bytes);
+  bytes_.resize(memory_size(groups * group_bytes));
   Random random(seed);
   for (std::uint64_t i = 0; i < groups; ++i) {
     fill_group(bytes_.data() + i * group_bytes, static_cast<std::uint32_t>(random.next() >> 32U));
@@ -49,7 +49,7 @@ void deterministic_value(std::string_view key, std::string_view field, std::uint
     out += ':';
     out += digits;
   }
-  out.resize(bytes);
+  out.resize(memory_size(bytes));
 }
 
 }  // namespace edgejoule::driver

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memory_size.h"
 #include "random.h"
 
 namespace edgejoule::driver {
@@ -19,7 +20,7 @@ class ValuePool {
 
   // A value from a random place; the view lives as long as the pool. At least 174 000 places.
   [[nodiscard]] std::string_view cut(Random& random, std::uint64_t bytes) const {
-    return {bytes_.data() + random.below(places_) * group_bytes, bytes};
+    return {bytes_.data() + random.below(places_) * group_bytes, memory_size(bytes)};
   }
 
   static constexpr std::uint64_t group_bytes = 6;

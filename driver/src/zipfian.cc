@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t scrambled_items = 10'000'000'001U;
 constexpr double scrambled_zeta = 26.46902820178302;  // YCSB 0.17.0's constant, taken as it is
 constexpr std::uint64_t summed_one_by_one = 10'000;
+constexpr double pole_width = 1e-9;
 
 double summed(std::uint64_t from, std::uint64_t to, double theta) {
   double sum = 0;
@@ -22,10 +23,16 @@ double summed(std::uint64_t from, std::uint64_t to, double theta) {
 double integrated(double first, double last, double theta) {
   const auto slope = [theta](double x) { return -theta * std::pow(x, -theta - 1); };
   const auto third = [theta](double x) { return -theta * (theta + 1) * (theta + 2) * std::pow(x, -theta - 3); };
-  const double area =
-      theta == 1 ? std::log(last / first) : (std::pow(last, 1 - theta) - std::pow(first, 1 - theta)) / (1 - theta);
+  const double area = std::abs(1 - theta) < pole_width
+                          ? std::log(last / first)
+                          : (std::pow(last, 1 - theta) - std::pow(first, 1 - theta)) / (1 - theta);
   return area + (std::pow(first, -theta) + std::pow(last, -theta)) / 2 + (slope(last) - slope(first)) / 12 -
          (third(last) - third(first)) / 720;
+}
+
+Zipfian scrambled_ranks(double theta) {
+  if (theta == zipfian_theta) return {scrambled_items, theta, scrambled_zeta};
+  return Zipfian(scrambled_items, theta);
 }
 
 }  // namespace
@@ -44,6 +51,7 @@ Zipfian::Zipfian(std::uint64_t items, double theta, double zeta_of_items)
     : items_(items),
       counted_(items),
       theta_(theta),
+      pole_(std::abs(1 - theta) < pole_width),
       alpha_(1 / (1 - theta)),
       zeta_(zeta_of_items),
       zeta_of_two_(zeta(0, 2, theta)),
@@ -51,7 +59,8 @@ Zipfian::Zipfian(std::uint64_t items, double theta, double zeta_of_items)
       eta_(eta()) {}
 
 double Zipfian::eta() const {
-  return (1 - std::pow(2 / static_cast<double>(items_), 1 - theta_)) / (1 - zeta_of_two_ / zeta_);
+  const double two = 2 / static_cast<double>(items_);
+  return (pole_ ? -std::log(two) : 1 - std::pow(two, 1 - theta_)) / (1 - zeta_of_two_ / zeta_);
 }
 
 void Zipfian::grow(std::uint64_t items) {
@@ -66,15 +75,12 @@ std::uint64_t Zipfian::draw(Random& random, std::uint64_t items) const {
   if (uz < 1) return 0;
   if (uz < rank_one_below_) return 1;
   const auto count = static_cast<double>(items);
-  const double rank = count * std::pow(eta_ * u - eta_ + 1, alpha_);
+  const double rank = count * (pole_ ? std::exp(eta_ * u - eta_) : std::pow(eta_ * u - eta_ + 1, alpha_));
   return rank < count ? static_cast<std::uint64_t>(rank) : items - 1;  // rounding, or two items and no eta
 }
 
-ScrambledZipfian::ScrambledZipfian(std::uint64_t first, std::uint64_t last)
-    : ScrambledZipfian(first, last, Zipfian(scrambled_items, zipfian_theta, scrambled_zeta)) {}
-
-ScrambledZipfian::ScrambledZipfian(std::uint64_t first, std::uint64_t last, const Zipfian& ranks)
-    : first_(first), count_(last - first + 1), ranks_(ranks) {}
+ScrambledZipfian::ScrambledZipfian(std::uint64_t first, std::uint64_t last, double theta)
+    : first_(first), count_(last - first + 1), ranks_(scrambled_ranks(theta)) {}
 
 std::uint64_t ScrambledZipfian::next(Random& random) const { return first_ + fnv_hash(ranks_.next(random)) % count_; }
 

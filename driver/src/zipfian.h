@@ -1,4 +1,7 @@
 // The zipfian distributions of YCSB (after Gray et al., SIGMOD 1994), one object per thread.
+//
+// theta is the skew: 0 is uniform, 0.99 YCSB's own. At 1 the formula's exponent 1 / (1 - theta) has a pole; there its
+// limit is drawn from, e to the power of a line.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +11,12 @@
 namespace edgejoule::driver {
 
 inline constexpr double zipfian_theta = 0.99;
+inline constexpr double zipfian_theta_max = 10;
 
 // Sum of 1/i^theta for i in (from, to]; relative error below 1e-12.
 [[nodiscard]] double zeta(std::uint64_t from, std::uint64_t to, double theta);
 
-// Ranks 0..items-1, rank 0 the most popular.
+// Ranks 0..items-1, rank 0 the most popular. theta from 0 to zipfian_theta_max.
 class Zipfian {
  public:
   explicit Zipfian(std::uint64_t items, double theta = zipfian_theta);
@@ -35,19 +39,19 @@ class Zipfian {
   std::uint64_t items_;
   std::uint64_t counted_;
   double theta_;
+  bool pole_;  // theta is 1, or too near to it for the formula's precision
   double alpha_;
   double zeta_;
   double zeta_of_two_;
   double rank_one_below_;
-  double eta_;
+  double eta_;  // at the pole: the slope of the exponent
 };
 
 // Popular items spread over [first, last] by hashing a zipfian rank out of 10^10 + 1, so that growth of the key space
 // does not move them.
 class ScrambledZipfian {
  public:
-  ScrambledZipfian(std::uint64_t first, std::uint64_t last);
-  explicit ScrambledZipfian(std::uint64_t first, std::uint64_t last, const Zipfian& ranks);
+  ScrambledZipfian(std::uint64_t first, std::uint64_t last, double theta = zipfian_theta);
 
   std::uint64_t next(Random& random) const;
 
@@ -60,7 +64,7 @@ class ScrambledZipfian {
 // Distance from the newest key is zipfian.
 class SkewedLatest {
  public:
-  explicit SkewedLatest(std::uint64_t newest) : distances_(newest) {}
+  explicit SkewedLatest(std::uint64_t newest, double theta = zipfian_theta) : distances_(newest, theta) {}
 
   std::uint64_t next(Random& random, std::uint64_t newest) { return newest - distances_.next(random, newest); }
 

@@ -7,6 +7,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "core_client.h"
+
 namespace edgejoule::driver {
 namespace {
 
@@ -54,21 +56,21 @@ class DoingDatabase : public Database {
   std::function<void()> deed_;
 };
 
-Workload updates() {
+CoreWorkload updates() {
   Properties properties;
   properties.set("recordcount", "100");
   properties.set("operationcount", "1000");
   properties.set("readproportion", "0");
   properties.set("updateproportion", "1");
-  return workload_from(properties, Command::run);
+  return {properties, Command::run};
 }
 
 std::optional<Failure> failure_of_a_run(std::function<void()> deed) {
   const auto what = updates();
   DoingDatabase database(std::move(deed));
-  SharedWork shared(what, Command::run, 1, 2, false);
+  CoreWork shared(what, 1, 2, false);
   Crew crew(shared, database);
-  crew.prepare(what.operations, 0);
+  crew.prepare(what.operations, nullptr);
   static_cast<void>(crew.start());
   static_cast<void>(crew.join());
   return shared.failure();
@@ -94,16 +96,78 @@ TEST(Crew, memory_that_runs_out_in_a_client_is_the_failure_of_the_run) {
 TEST(Crew, a_warm_up_s_reads_before_write_are_forgotten_with_it) {
   const auto what = updates();
   DoingDatabase database([] {});
-  SharedWork shared(what, Command::run, 1, 2, false);
+  CoreWork shared(what, 1, 2, false);
   Crew crew(shared, database);
   for (const std::uint64_t operations : {300U, 1000U}) {
     crew.forget_measurements();
-    crew.prepare(operations, 0);
+    crew.prepare(operations, nullptr);
     static_cast<void>(crew.start());
     static_cast<void>(crew.join());
   }
   EXPECT_EQ(crew.done(), 1000U);
   EXPECT_EQ(crew.reads_before_write(), 1000U);
+}
+
+TEST(Crew, intervals_taken_while_the_clients_work_add_up_to_the_whole) {
+  const auto what = updates();
+  DoingDatabase database([] {});
+  CoreWork shared(what, 1, 2, false);
+  Crew crew(shared, database);
+  constexpr std::uint64_t operations = 2'000'000;
+  crew.prepare(operations, nullptr);
+  static_cast<void>(crew.start());
+  std::uint64_t sum = 0;
+  std::uint64_t intervals_with_operations = 0;
+  while (!crew.wait(1'000'000)) {
+    const auto count = crew.next_interval().of(Operation::update).service.count();
+    intervals_with_operations += count > 0 ? 1 : 0;
+    sum += count;
+  }
+  static_cast<void>(crew.join());
+  sum += crew.last_interval().of(Operation::update).service.count();
+  EXPECT_EQ(sum, operations);
+  EXPECT_EQ(crew.measurements().of(Operation::update).service.count(), operations);
+  EXPECT_GT(intervals_with_operations, 1U);
+}
+
+// Works until the others have ended.
+class Companion final : public Client {
+ public:
+  using Client::Client;
+  [[nodiscard]] bool accompanies() const override { return true; }
+
+ private:
+  std::uint64_t step(std::uint64_t) override {
+    const auto begin = now();
+    measure(Operation::insert, session().insert("key", {}), begin, now());
+    return 1;
+  }
+};
+
+class WorkWithCompanion final : public Work {
+ public:
+  WorkWithCompanion(const CoreWorkload& what, unsigned the_threads)
+      : Work(1, the_threads), core_(what, 1, the_threads, false) {}
+
+  [[nodiscard]] std::unique_ptr<Client> client(Session& session, unsigned number) override {
+    if (number == 0) return std::make_unique<Companion>(*this, session);
+    return core_.client(session, number);
+  }
+
+ private:
+  CoreWork core_;
+};
+
+TEST(Crew, a_client_that_accompanies_ends_with_the_others_and_is_measured_apart) {
+  const auto what = updates();
+  DoingDatabase database([] {});
+  WorkWithCompanion shared(what, 3);
+  Crew crew(shared, database);
+  crew.prepare(1000, nullptr);
+  static_cast<void>(crew.start());
+  static_cast<void>(crew.join());
+  EXPECT_EQ(crew.done(), 1000U);
+  EXPECT_EQ(crew.last_interval().of(Operation::update).service.count(), 1000U);
 }
 
 }  // namespace

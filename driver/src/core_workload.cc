@@ -1,4 +1,4 @@
-#include "workload.h"
+#include "core_workload.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,8 @@
 #include <numeric>
 #include <string_view>
 #include <utility>
+
+#include "core_client.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -17,8 +19,10 @@ namespace {
                                properties.get(key, "(default)"), why));
 }
 
+}  // namespace
+
 // Reads properties and keeps what is in force for the start event.
-class Reader {
+class CoreWorkload::Reader {
  public:
   Reader(const Properties& properties, std::map<std::string, std::string>& in_force)
       : properties_(properties), in_force_(in_force) {}
@@ -67,93 +71,97 @@ class Reader {
   std::map<std::string, std::string>& in_force_;
 };
 
+namespace {
+
 const std::vector<std::pair<std::string_view, LengthLaw>> length_laws{
     {"constant", LengthLaw::constant}, {"uniform", LengthLaw::uniform}, {"zipfian", LengthLaw::zipfian}};
 
 constexpr std::uint64_t field_bytes_max = 1U << 30U;
 
-void read_keys(Reader& reader, const Properties& properties, Command command, Workload& workload) {
+}  // namespace
+
+void CoreWorkload::read_keys(Reader& reader, const Properties& properties) {
   if (!properties.has("recordcount")) throw UsageError("property recordcount is missing: expected -p recordcount=N");
-  workload.records = reader.number("recordcount", 0, 1);
-  workload.insert_start = reader.number("insertstart", 0);
-  if (workload.insert_start >= workload.records) {
-    refuse(properties, "insertstart", fmt::format("expected less than recordcount={}", workload.records));
+  records = reader.number("recordcount", 0, 1);
+  insert_start = reader.number("insertstart", 0);
+  if (insert_start >= records) {
+    refuse(properties, "insertstart", fmt::format("expected less than recordcount={}", records));
   }
-  const auto rest = workload.records - workload.insert_start;
-  workload.insert_count = reader.number("insertcount", rest, 1, rest);
-  workload.hashed_keys = reader.choice<bool>("insertorder", "hashed", {{"hashed", true}, {"ordered", false}});
-  workload.zero_padding = reader.number("zeropadding", 1, 0, 1000);
-  workload.seconds_max = reader.number("maxexecutiontime", 0, 0, 1'000'000'000);
+  const auto rest = records - insert_start;
+  insert_count = reader.number("insertcount", rest, 1, rest);
+  hashed_keys = reader.choice<bool>("insertorder", "hashed", {{"hashed", true}, {"ordered", false}});
+  zero_padding = reader.number("zeropadding", 1, 0, 1000);
+  seconds_max = reader.number("maxexecutiontime", 0, 0, 1'000'000'000);
   if (command == Command::load) {
-    workload.operations = workload.insert_count;
+    operations = insert_count;
     return;
   }
-  workload.operations = reader.number("operationcount", 0);
-  if (workload.operations == 0 && workload.seconds_max == 0) {
+  operations = reader.number("operationcount", 0);
+  if (operations == 0 && seconds_max == 0) {
     throw UsageError(
         "the run would never end: expected -p operationcount=N or -p maxexecutiontime=SECONDS greater than 0");
   }
 }
 
-void read_mix(Reader& reader, Workload& workload) {
-  workload.proportions = {reader.proportion("readproportion", 0.95), reader.proportion("updateproportion", 0.05),
-                          reader.proportion("insertproportion", 0), reader.proportion("scanproportion", 0),
-                          reader.proportion("readmodifywriteproportion", 0)};
-  if (std::accumulate(workload.proportions.begin(), workload.proportions.end(), 0.0) <= 0) {
+void CoreWorkload::read_mix(Reader& reader) {
+  proportions = {reader.proportion("readproportion", 0.95), reader.proportion("updateproportion", 0.05),
+                 reader.proportion("insertproportion", 0), reader.proportion("scanproportion", 0),
+                 reader.proportion("readmodifywriteproportion", 0)};
+  if (std::accumulate(proportions.begin(), proportions.end(), 0.0) <= 0) {
     throw UsageError(
         "all proportions are 0: expected at least one of readproportion, updateproportion, insertproportion, "
         "scanproportion, readmodifywriteproportion above 0");
   }
-  workload.key_law =
+  key_law =
       reader.choice<KeyLaw>("requestdistribution", "uniform",
                             {{"uniform", KeyLaw::uniform}, {"zipfian", KeyLaw::zipfian}, {"latest", KeyLaw::latest}});
 }
 
-void read_fields(Reader& reader, Workload& workload) {
+void CoreWorkload::read_fields(Reader& reader) {
   const auto count = reader.number("fieldcount", 10, 1, 100'000);
   const auto prefix = reader.text("fieldnameprefix", "field");
-  for (std::uint64_t i = 0; i < count; ++i) workload.fields.push_back(fmt::format("{}{}", prefix, i));
-  workload.read_all_fields = reader.flag("readallfields", true);
-  workload.write_all_fields = reader.flag("writeallfields", false);
+  for (std::uint64_t i = 0; i < count; ++i) fields.push_back(fmt::format("{}{}", prefix, i));
+  read_all_fields = reader.flag("readallfields", true);
+  write_all_fields = reader.flag("writeallfields", false);
 }
 
-void read_lengths(Reader& reader, const Properties& properties, Workload& workload) {
-  workload.field_bytes.law = reader.choice<LengthLaw>("fieldlengthdistribution", "constant", length_laws);
-  workload.field_bytes.most = reader.number("fieldlength", 100, 0, field_bytes_max);
-  workload.field_bytes.least = reader.number("minfieldlength", 1);
-  if (workload.field_bytes.law == LengthLaw::constant) workload.field_bytes.least = workload.field_bytes.most;
-  if (workload.field_bytes.least > workload.field_bytes.most) {
-    refuse(properties, "minfieldlength", fmt::format("expected at most fieldlength={}", workload.field_bytes.most));
+void CoreWorkload::read_lengths(Reader& reader, const Properties& properties) {
+  field_bytes.law = reader.choice<LengthLaw>("fieldlengthdistribution", "constant", length_laws);
+  field_bytes.most = reader.number("fieldlength", 100, 0, field_bytes_max);
+  field_bytes.least = reader.number("minfieldlength", 1);
+  if (field_bytes.law == LengthLaw::constant) field_bytes.least = field_bytes.most;
+  if (field_bytes.least > field_bytes.most) {
+    refuse(properties, "minfieldlength", fmt::format("expected at most fieldlength={}", field_bytes.most));
   }
-  workload.scan_records.law = reader.choice<LengthLaw>(
-      "scanlengthdistribution", "uniform", {{"uniform", LengthLaw::uniform}, {"zipfian", LengthLaw::zipfian}});
-  workload.scan_records.most = reader.number("maxscanlength", 1000, 1);
-  workload.scan_records.least = reader.number("minscanlength", 1);
-  if (workload.scan_records.least > workload.scan_records.most) {
-    refuse(properties, "minscanlength", fmt::format("expected at most maxscanlength={}", workload.scan_records.most));
+  scan_records.law = reader.choice<LengthLaw>("scanlengthdistribution", "uniform",
+                                              {{"uniform", LengthLaw::uniform}, {"zipfian", LengthLaw::zipfian}});
+  scan_records.most = reader.number("maxscanlength", 1000, 1);
+  scan_records.least = reader.number("minscanlength", 1);
+  if (scan_records.least > scan_records.most) {
+    refuse(properties, "minscanlength", fmt::format("expected at most maxscanlength={}", scan_records.most));
   }
-  workload.verify = reader.flag("dataintegrity", false);
-  if (workload.verify && workload.field_bytes.law != LengthLaw::constant) {
+  verify = reader.flag("dataintegrity", false);
+  if (verify && field_bytes.law != LengthLaw::constant) {
     refuse(properties, "dataintegrity", "needs fieldlengthdistribution=constant, so that values can be recomputed");
   }
 }
 
-}  // namespace
-
-std::uint64_t Workload::expected_new_keys() const {
+std::uint64_t CoreWorkload::expected_new_keys() const {
   const auto inserts = proportions[static_cast<std::size_t>(Transaction::insert)];
   return static_cast<std::uint64_t>(static_cast<double>(operations) * inserts * 2);
 }
 
-Workload workload_from(const Properties& properties, Command command) {
-  Workload workload{};
-  Reader reader(properties, workload.in_force);
-  read_keys(reader, properties, command, workload);
-  read_mix(reader, workload);
-  read_fields(reader, workload);
-  read_lengths(reader, properties, workload);
-  workload.batch_records = reader.number("batchsize", 1, 1, 1'000'000);
-  return workload;
+std::unique_ptr<Work> CoreWorkload::begin(std::uint64_t seed, unsigned threads, bool verified) const {
+  return std::make_unique<CoreWork>(*this, seed, threads, verified);
+}
+
+CoreWorkload::CoreWorkload(const Properties& properties, Command the_command) : command(the_command) {
+  Reader reader(properties, in_force);
+  read_keys(reader, properties);
+  read_mix(reader);
+  read_fields(reader);
+  read_lengths(reader, properties);
+  batch_records = reader.number("batchsize", 1, 1, 1'000'000);
 }
 
 }  // namespace edgejoule::driver

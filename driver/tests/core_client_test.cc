@@ -1,5 +1,5 @@
 // Clients on noop and on databases that misbehave.
-#include "client.h"
+#include "core_client.h"
 
 #include <gtest/gtest.h>
 
@@ -14,27 +14,26 @@ namespace {
 
 using Pairs = std::map<std::string, std::string>;
 
-Workload workload(const Pairs& pairs, Command command = Command::run) {
+CoreWorkload workload(const Pairs& pairs, Command command = Command::run) {
   Properties properties;
   properties.set("recordcount", "1000");
   properties.set("operationcount", "20000");
   for (const auto& [key, value] : pairs) properties.set(key, value);
-  return workload_from(properties, command);
+  return {properties, command};
 }
 
-std::string checksum_of_run(const Workload& what, std::uint64_t seed, unsigned threads,
-                            Command command = Command::run) {
+std::string checksum_of_run(const CoreWorkload& what, std::uint64_t seed, unsigned threads) {
   const auto database = find_adapter("noop")->make();
-  SharedWork shared(what, command, seed, threads, false);
+  CoreWork shared(what, seed, threads, false);
   Crew crew(shared, *database);
-  crew.prepare(what.operations, 0);
+  crew.prepare(what.operations, nullptr);
   static_cast<void>(crew.start());
   static_cast<void>(crew.join());
   EXPECT_EQ(crew.done(), what.operations);
   return database->stats().at("checksum");
 }
 
-TEST(Client, the_same_seed_gives_the_same_operations) {
+TEST(CoreClient, the_same_seed_gives_the_same_operations) {
   const auto mixed = workload({{"requestdistribution", "latest"},
                                {"readproportion", "0.5"},
                                {"insertproportion", "0.2"},
@@ -46,7 +45,7 @@ TEST(Client, the_same_seed_gives_the_same_operations) {
   EXPECT_NE(checksum_of_run(mixed, 1, 1), checksum_of_run(mixed, 2, 1));
 }
 
-TEST(Client, the_same_seed_gives_the_same_operations_on_several_threads) {
+TEST(CoreClient, the_same_seed_gives_the_same_operations_on_several_threads) {
   const auto updates = workload({{"requestdistribution", "zipfian"}, {"updateproportion", "0.5"}});
   EXPECT_EQ(checksum_of_run(updates, 1, 3), checksum_of_run(updates, 1, 3));
 }
@@ -81,15 +80,22 @@ class Witness : public Session {
   Status failure = Status::error;
 };
 
-constexpr Pace unpaced{0, 0, false};
+const Pace unpaced;
 
-TEST(Client, load_inserts_every_record_once_whatever_the_batch) {
+// All that the client has measured.
+Measurements measured_by(Client& client) {
+  Measurements all;
+  client.collect_rest(all);
+  return all;
+}
+
+TEST(CoreClient, load_inserts_every_record_once_whatever_the_batch) {
   for (const auto* batch : {"1", "7", "1000"}) {
     const auto load =
         workload({{"recordcount", "100"}, {"batchsize", batch}, {"insertorder", "ordered"}}, Command::load);
-    SharedWork shared(load, Command::load, 1, 2, false);
+    CoreWork shared(load, 1, 2, false);
     Witness witness;
-    for (unsigned number = 0; number < 2; ++number) Client(shared, witness, number).work(50, unpaced);
+    for (unsigned number = 0; number < 2; ++number) CoreClient(shared, witness, number).work(50, unpaced);
     std::set<std::string> expected;
     for (int i = 0; i < 100; ++i) expected.insert("user" + std::to_string(i));
     EXPECT_EQ(witness.keys, expected) << "batchsize " << batch;
@@ -97,88 +103,89 @@ TEST(Client, load_inserts_every_record_once_whatever_the_batch) {
   }
 }
 
-TEST(Client, an_error_of_the_database_stops_the_run_with_its_words) {
+TEST(CoreClient, an_error_of_the_database_stops_the_run_with_its_words) {
   const auto reads = workload({{"readproportion", "1"}, {"updateproportion", "0"}});
-  SharedWork shared(reads, Command::run, 1, 1, false);
+  CoreWork shared(reads, 1, 1, false);
   Witness witness;
   witness.fail_at = 10;
-  Client client(shared, witness, 0);
+  CoreClient client(shared, witness, 0);
   client.work(100, unpaced);
   ASSERT_TRUE(shared.failure());
   EXPECT_EQ(shared.failure()->kind, Failure::Kind::database);
   EXPECT_NE(shared.failure()->message.find("the disk is gone"), std::string::npos);
   EXPECT_EQ(witness.calls, 10U);
-  EXPECT_EQ(client.measurements().calls_that_returned(Status::error), 1U);
+  EXPECT_EQ(measured_by(client).calls_that_returned(Status::error), 1U);
 }
 
-TEST(Client, busy_is_counted_and_the_run_goes_on) {
+TEST(CoreClient, busy_is_counted_and_the_run_goes_on) {
   const auto updates = workload({{"readproportion", "0"}, {"updateproportion", "1"}});
-  SharedWork shared(updates, Command::run, 1, 1, false);
+  CoreWork shared(updates, 1, 1, false);
   Witness witness;
   witness.fail_at = 10;
   witness.failure = Status::busy;
-  Client client(shared, witness, 0);
+  CoreClient client(shared, witness, 0);
   client.work(100, unpaced);
   EXPECT_FALSE(shared.failure());
   EXPECT_EQ(client.done(), 100U);
-  EXPECT_EQ(client.measurements().calls_that_returned(Status::busy), 1U);
-  EXPECT_EQ(client.measurements().of(Operation::update).service.count(), 99U);
-  EXPECT_EQ(client.measurements().of(Operation::update).failed.count(), 1U);
-  EXPECT_EQ(client.measurements().payload_write_bytes, 9900U);
+  const auto measured = measured_by(client);
+  EXPECT_EQ(measured.calls_that_returned(Status::busy), 1U);
+  EXPECT_EQ(measured.of(Operation::update).service.count(), 99U);
+  EXPECT_EQ(measured.of(Operation::update).failed.count(), 1U);
+  EXPECT_EQ(measured.payload_write_bytes, 9900U);
 }
 
-TEST(Client, wrong_data_stops_a_verified_run) {
+TEST(CoreClient, wrong_data_stops_a_verified_run) {
   const auto verified =
       workload({{"readproportion", "1"}, {"updateproportion", "0"}, {"dataintegrity", "true"}, {"fieldcount", "1"}});
-  SharedWork shared(verified, Command::run, 1, 1, true);
+  CoreWork shared(verified, 1, 1, true);
   Witness witness;
   witness.row_fields = {{"field0", "not what was written"}};
-  Client client(shared, witness, 0);
+  CoreClient client(shared, witness, 0);
   client.work(100, unpaced);
   ASSERT_TRUE(shared.failure());
   EXPECT_EQ(shared.failure()->kind, Failure::Kind::wrong_data);
   EXPECT_EQ(witness.calls, 1U);
 }
 
-TEST(Client, a_missing_field_is_wrong_data) {
+TEST(CoreClient, a_missing_field_is_wrong_data) {
   const auto verified = workload({{"readproportion", "1"}, {"updateproportion", "0"}, {"dataintegrity", "true"}});
-  SharedWork shared(verified, Command::run, 1, 1, true);
+  CoreWork shared(verified, 1, 1, true);
   Witness witness;
-  Client client(shared, witness, 0);
+  CoreClient client(shared, witness, 0);
   client.work(100, unpaced);
   ASSERT_TRUE(shared.failure());
   EXPECT_NE(shared.failure()->message.find("field0 is missing"), std::string::npos);
 }
 
-TEST(Client, a_lost_record_is_wrong_data_and_named) {
+TEST(CoreClient, a_lost_record_is_wrong_data_and_named) {
   const auto verified = workload({{"readproportion", "1"}, {"updateproportion", "0"}, {"dataintegrity", "true"}});
-  SharedWork shared(verified, Command::run, 1, 1, true);
+  CoreWork shared(verified, 1, 1, true);
   Witness witness;
   witness.fail_at = 1;
   witness.failure = Status::not_found;
-  Client client(shared, witness, 0);
+  CoreClient client(shared, witness, 0);
   client.work(100, unpaced);
   ASSERT_TRUE(shared.failure());
   EXPECT_EQ(shared.failure()->kind, Failure::Kind::wrong_data);
   EXPECT_NE(shared.failure()->message.find("READ of " + *witness.keys.begin() + ": the record is missing"),
             std::string::npos)
       << shared.failure()->message;
-  EXPECT_EQ(client.measurements().of(Operation::verify).returns[static_cast<std::size_t>(Status::unexpected_state)],
-            1U);
+  EXPECT_EQ(measured_by(client).of(Operation::verify).returns[static_cast<std::size_t>(Status::unexpected_state)], 1U);
   EXPECT_EQ(witness.calls, 1U);
 }
 
-TEST(Client, a_busy_read_verifies_nothing) {
+TEST(CoreClient, a_busy_read_verifies_nothing) {
   const auto verified = workload({{"readproportion", "1"}, {"updateproportion", "0"}, {"dataintegrity", "true"}});
-  SharedWork shared(verified, Command::run, 1, 1, true);
+  CoreWork shared(verified, 1, 1, true);
   Witness witness;
   witness.row_fields = {{"field0", "of an earlier row"}};
   witness.fail_at = 1;
   witness.failure = Status::busy;
-  Client client(shared, witness, 0);
+  CoreClient client(shared, witness, 0);
   client.work(1, unpaced);
   EXPECT_FALSE(shared.failure());
-  const auto& verify = client.measurements().of(Operation::verify);
+  const auto measured = measured_by(client);
+  const auto& verify = measured.of(Operation::verify);
   EXPECT_EQ(verify.service.count() + verify.failed.count(), 0U);
 }
 
@@ -205,7 +212,7 @@ class Refusing : public Witness {
   std::string value_;
 };
 
-TEST(Client, a_record_whose_insert_was_refused_is_not_lost) {
+TEST(CoreClient, a_record_whose_insert_was_refused_is_not_lost) {
   const auto verified = workload({{"readproportion", "0.5"},
                                   {"updateproportion", "0"},
                                   {"insertproportion", "0.5"},
@@ -213,35 +220,38 @@ TEST(Client, a_record_whose_insert_was_refused_is_not_lost) {
                                   {"fieldcount", "1"},
                                   {"fieldlength", "20"},
                                   {"dataintegrity", "true"}});
-  SharedWork shared(verified, Command::run, 1, 1, true);
+  CoreWork shared(verified, 1, 1, true);
   Refusing database;
-  Client client(shared, database, 0);
+  CoreClient client(shared, database, 0);
   client.work(2000, unpaced);
   EXPECT_GT(database.reads_of_refused, 0) << "this test could not fail";
   EXPECT_FALSE(shared.failure()) << shared.failure()->message;
   EXPECT_EQ(client.done(), 2000U);
 }
 
-TEST(Client, a_target_measures_from_when_the_operation_was_due) {
+TEST(CoreClient, a_target_measures_from_when_the_operation_was_due) {
   const auto reads = workload({{"readproportion", "1"}, {"updateproportion", "0"}});
-  SharedWork shared(reads, Command::run, 1, 1, false);
+  CoreWork shared(reads, 1, 1, false);
   Witness witness;
-  Client client(shared, witness, 0);
-  client.work(20, {100'000, 0, true});
-  const auto& read = client.measurements().of(Operation::read);
+  CoreClient client(shared, witness, 0);
+  const auto schedule = RateSchedule::constant(10'000);
+  client.work(20, {&schedule});
+  const auto measured = measured_by(client);
+  const auto& read = measured.of(Operation::read);
   EXPECT_EQ(read.intended.count(), 20U);
   EXPECT_GE(read.intended.min(), read.service.min());
 }
 
-TEST(Client, the_mix_is_the_one_asked_for) {
+TEST(CoreClient, the_mix_is_the_one_asked_for) {
   const auto mixed = workload({{"readproportion", "2"}, {"updateproportion", "1"}, {"scanproportion", "1"}});
-  SharedWork shared(mixed, Command::run, 1, 1, false);
+  CoreWork shared(mixed, 1, 1, false);
   Witness witness;
-  Client client(shared, witness, 0);
+  CoreClient client(shared, witness, 0);
   constexpr double operations = 40'000;
   client.work(static_cast<std::uint64_t>(operations), unpaced);
+  const auto measured = measured_by(client);
   const auto part = [&](Operation operation) {
-    return static_cast<double>(client.measurements().of(operation).service.count()) / operations;
+    return static_cast<double>(measured.of(operation).service.count()) / operations;
   };
   EXPECT_NEAR(part(Operation::read), 0.5, 0.015);  // six standard deviations
   EXPECT_NEAR(part(Operation::update), 0.25, 0.015);

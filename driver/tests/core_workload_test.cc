@@ -1,4 +1,4 @@
-#include "workload.h"
+#include "core_workload.h"
 
 #include <gtest/gtest.h>
 
@@ -9,15 +9,15 @@ namespace {
 
 using Pairs = std::map<std::string, std::string>;
 
-Workload workload(const Pairs& pairs, Command command = Command::run) {
+CoreWorkload workload(const Pairs& pairs, Command command = Command::run) {
   Properties properties;
   properties.set("recordcount", "1000");
   properties.set("operationcount", "500");
   for (const auto& [key, value] : pairs) properties.set(key, value);
-  return workload_from(properties, command);
+  return {properties, command};
 }
 
-TEST(Workload, defaults_are_those_of_ycsb) {
+TEST(CoreWorkload, defaults_are_those_of_ycsb) {
   const auto defaults = workload({});
   EXPECT_EQ(defaults.fields.size(), 10U);
   EXPECT_EQ(defaults.fields[9], "field9");
@@ -31,7 +31,7 @@ TEST(Workload, defaults_are_those_of_ycsb) {
   EXPECT_EQ(defaults.in_force.at("requestdistribution"), "uniform");
 }
 
-TEST(Workload, load_inserts_its_part_and_run_does_the_operations) {
+TEST(CoreWorkload, load_inserts_its_part_and_run_does_the_operations) {
   EXPECT_EQ(workload({}, Command::load).operations, 1000U);
   EXPECT_EQ(workload({{"insertstart", "200"}, {"insertcount", "300"}}, Command::load).operations, 300U);
   EXPECT_EQ(workload({{"insertstart", "200"}}, Command::load).operations, 800U);
@@ -39,12 +39,12 @@ TEST(Workload, load_inserts_its_part_and_run_does_the_operations) {
   EXPECT_EQ(workload({{"insertproportion", "0.05"}}).expected_new_keys(), 50U);
 }
 
-TEST(Workload, counts_beyond_32_bits_are_kept) {
+TEST(CoreWorkload, counts_beyond_32_bits_are_kept) {
   EXPECT_EQ(workload({{"operationcount", "5000000000"}}).operations, 5'000'000'000U);
   EXPECT_EQ(workload({{"recordcount", "5000000000"}}, Command::load).operations, 5'000'000'000U);
 }
 
-TEST(Workload, what_cannot_be_done_is_refused) {
+TEST(CoreWorkload, what_cannot_be_done_is_refused) {
   const std::vector<Pairs> refused{{{"recordcount", "0"}},
                                    {{"operationcount", "0"}},
                                    {{"readproportion", "-0.1"}},
@@ -61,7 +61,7 @@ TEST(Workload, what_cannot_be_done_is_refused) {
                                    {{"batchsize", "0"}}};
   for (const auto& pairs : refused)
     EXPECT_THROW(static_cast<void>(workload(pairs)), UsageError) << pairs.begin()->first;
-  EXPECT_THROW(static_cast<void>(workload_from(Properties(), Command::load)), UsageError);
+  EXPECT_THROW(CoreWorkload(Properties(), Command::load), UsageError);
 }
 
 }  // namespace

@@ -1,0 +1,234 @@
+#include "core_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace edgejoule::driver {
+namespace {
+
+std::array<std::uint64_t, transaction_kinds> cumulative(const std::array<double, transaction_kinds>& proportions) {
+  std::array<std::uint64_t, transaction_kinds> bounds{};
+  double sum = 0;
+  for (const auto proportion : proportions) sum += proportion;
+  double below = 0;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < transaction_kinds; ++i) {
+    below += proportions[i] / sum;
+    bounds[i] = below >= 1 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(std::ldexp(below, 64));
+    if (proportions[i] > 0) last = i;
+  }
+  // Rounding must not leave a gap above the last kind that can occur.
+  for (auto i = last; i < transaction_kinds; ++i) bounds[i] = ~std::uint64_t{0};
+  return bounds;
+}
+
+// Of a value, what fits into a message.
+std::string shown(std::string_view value) {
+  constexpr std::size_t shown_max = 60;
+  std::string text{value.substr(0, shown_max)};
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c >= 0x7F; }, '?');
+  return value.size() > shown_max ? text + "..." : text;
+}
+
+}  // namespace
+
+CoreWork::CoreWork(const CoreWorkload& the_workload, std::uint64_t the_seed, unsigned the_threads, bool the_verify)
+    : Work(the_seed, the_threads),
+      workload(the_workload),
+      verify(the_verify),
+      values(~the_seed, the_workload.field_bytes.most),
+      inserted(the_workload.records) {}
+
+std::unique_ptr<Client> CoreWork::client(Session& session, unsigned number) {
+  return std::make_unique<CoreClient>(*this, session, number);
+}
+
+void CoreWork::refused(std::string_view key) {
+  const std::lock_guard lock(refusing_);
+  refused_.emplace(key);
+}
+
+bool CoreWork::was_refused(std::string_view key) const {
+  const std::lock_guard lock(refusing_);
+  return refused_.contains(key);
+}
+
+CoreClient::CoreClient(CoreWork& shared, Session& session, unsigned number)
+    : Client(shared, session),
+      shared_(shared),
+      workload_(shared.workload),
+      random_(client_seed(shared.seed, number)),
+      keys_(workload_),
+      key_(workload_.hashed_keys, workload_.zero_padding),
+      field_bytes_(workload_.field_bytes),
+      scan_records_(workload_.scan_records),
+      chooser_(cumulative(workload_.proportions)),
+      next_load_(workload_.insert_start + number),
+      field_names_(workload_.fields.begin(), workload_.fields.end()) {
+  const auto batch = workload_.command == Command::load ? workload_.batch_records : 1;
+  values_.resize(batch * field_names_.size());
+  if (workload_.verify) deterministic_.resize(values_.size());
+  batch_keys_.assign(batch, key_);
+  batch_.resize(batch);
+}
+
+std::uint64_t CoreClient::step(std::uint64_t most) {
+  if (workload_.command == Command::load) return load_batch(most);
+  transact();
+  return 1;
+}
+
+std::uint64_t CoreClient::load_batch(std::uint64_t most) {
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(batch_.size(), most));
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto key = batch_keys_[i].of(next_load_);
+    batch_[i] = {key, all_values(key, i)};
+    bytes += payload_of(batch_[i].fields);
+    next_load_ += shared_.threads;
+  }
+  const auto begin = now();
+  const auto status = count == 1 ? session().insert(batch_[0].key, batch_[0].fields)
+                                 : session().insert_batch(std::span(batch_).first(count));
+  measure(Operation::insert, status, begin, now(), count);
+  if (status == Status::ok) measurements().payload_write_bytes += bytes;
+  if (status < Status::error) return count;
+  stop_because(Operation::insert, status, batch_[0].key);
+  return 0;
+}
+
+void CoreClient::transact() {
+  const auto chance = random_.next();
+  if (chance < chooser_[0]) return read();
+  if (chance < chooser_[1]) return update();
+  if (chance < chooser_[2]) return insert();
+  if (chance < chooser_[3]) return scan();
+  read_modify_write();
+}
+
+void CoreClient::read() {
+  const auto key = next_key();
+  const auto names = fields_to_read();
+  const auto begin = now();
+  const auto status = session().read(key, names, row_);
+  measure(Operation::read, status, begin, now());
+  if (status >= Status::error) return stop_because(Operation::read, status, key);
+  if (status == Status::ok) measurements().payload_read_bytes += payload_of(row_.fields);
+  if (shared_.verify) verify_row(key, names, status);
+}
+
+void CoreClient::update() {
+  const auto key = next_key();
+  const auto values = workload_.write_all_fields ? all_values(key, 0) : one_value(key);
+  const auto begin = now();
+  const auto status = session().update(key, values);
+  measure(Operation::update, status, begin, now());
+  if (status == Status::ok) measurements().payload_write_bytes += payload_of(values);
+  if (status >= Status::error) stop_because(Operation::update, status, key);
+}
+
+void CoreClient::insert() {
+  const auto number = shared_.inserted.next();
+  const auto key = key_.of(number);
+  const auto values = all_values(key, 0);
+  const auto begin = now();
+  const auto status = session().insert(key, values);
+  measure(Operation::insert, status, begin, now());
+  if (status == Status::ok) measurements().payload_write_bytes += payload_of(values);
+  if (status >= Status::error) return stop_because(Operation::insert, status, key);
+  if (status != Status::ok && shared_.verify) shared_.refused(key);
+  shared_.inserted.acknowledge(number);
+}
+
+void CoreClient::scan() {
+  const auto key = next_key();
+  const auto count = scan_records_.next(random_);
+  const auto names = workload_.read_all_fields ? FieldNames{} : fields_to_read();
+  const auto begin = now();
+  const auto status = session().scan(key, count, names, rows_);
+  measure(Operation::scan, status, begin, now());
+  if (status >= Status::error) return stop_because(Operation::scan, status, key);
+  if (status != Status::ok) return;
+  for (const auto& row : rows_) measurements().payload_read_bytes += payload_of(row.fields);
+}
+
+void CoreClient::read_modify_write() {
+  const auto key = next_key();
+  const auto names = fields_to_read();
+  const auto values = workload_.write_all_fields ? all_values(key, 0) : one_value(key);
+  const auto begin = now();
+  const auto read_status = session().read(key, names, row_);
+  const auto between = now();
+  measure(Operation::read, read_status, begin, between);
+  if (read_status >= Status::error) return stop_because(Operation::read, read_status, key);
+  // The row's views end with the next call of the session.
+  if (read_status == Status::ok) measurements().payload_read_bytes += payload_of(row_.fields);
+  if (shared_.verify) verify_row(key, names, read_status);
+  const auto update_begin = shared_.verify ? now() : between;
+  const auto update_status = session().update(key, values);
+  const auto end = now();
+  measure(Operation::update, update_status, update_begin, end);
+  measure(Operation::read_modify_write, std::max(read_status, update_status), begin + (update_begin - between), end);
+  if (update_status == Status::ok) measurements().payload_write_bytes += payload_of(values);
+  if (update_status >= Status::error) stop_because(Operation::update, update_status, key);
+}
+
+FieldNames CoreClient::fields_to_read() {
+  if (!workload_.read_all_fields) return FieldNames(&field_names_[random_.below(field_names_.size())], 1);
+  return workload_.verify ? FieldNames(field_names_) : FieldNames{};
+}
+
+Fields CoreClient::one_value(std::string_view key) {
+  const auto field = static_cast<std::size_t>(random_.below(field_names_.size()));
+  values_[0] = {field_names_[field], value(key, field, 0)};
+  return Fields(values_.data(), 1);
+}
+
+Fields CoreClient::all_values(std::string_view key, std::size_t record) {
+  const auto first = record * field_names_.size();
+  for (std::size_t i = 0; i < field_names_.size(); ++i)
+    values_[first + i] = {field_names_[i], value(key, i, first + i)};
+  return Fields(values_.data() + first, field_names_.size());
+}
+
+std::string_view CoreClient::value(std::string_view key, std::size_t field, std::size_t slot) {
+  const auto bytes = field_bytes_.next(random_);
+  if (!workload_.verify) return shared_.values.cut(random_, bytes);
+  deterministic_value(key, field_names_[field], bytes, deterministic_[slot]);
+  return deterministic_[slot];
+}
+
+void CoreClient::verify_row(std::string_view key, FieldNames asked, Status read_status) {
+  if (read_status == Status::busy) return;  // what row_ holds is an earlier row
+  if (read_status == Status::not_found && shared_.was_refused(key)) return;
+  const auto begin = now();
+  const auto status = row_is_right(key, asked, read_status) ? Status::ok : Status::unexpected_state;
+  measure(Operation::verify, status, begin, now());
+  if (status == Status::unexpected_state)
+    shared_.fail({Failure::Kind::wrong_data, "the database returned wrong data: " + mismatch_});
+}
+
+bool CoreClient::row_is_right(std::string_view key, FieldNames asked, Status read_status) {
+  if (read_status == Status::not_found) {
+    mismatch_ = fmt::format("READ of {}: the record is missing", key);
+    return false;
+  }
+  for (const auto name : asked) {
+    const auto found = std::ranges::find(row_.fields, name, &Field::name);
+    if (found == row_.fields.end()) {
+      mismatch_ = fmt::format("READ of {}: {} is missing from the row", key, name);
+      return false;
+    }
+    deterministic_value(key, name, workload_.field_bytes.most, expected_);
+    if (found->value == expected_) continue;
+    mismatch_ =
+        fmt::format("READ of {}: {} holds \"{}\"; expected \"{}\"", key, name, shown(found->value), shown(expected_));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,68 @@
+// Rates that change with time, and when the operations of such a rate are due (open loop: an operation is due whether
+// or not the one before it has ended).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace edgejoule::driver {
+
+class RateSchedule {
+ public:
+  struct Step {
+    double ops_s;
+    double seconds;
+  };
+
+  [[nodiscard]] static RateSchedule constant(double ops_s);  // > 0
+
+  // One rate after the other, and again from the first. Durations > 0, rates >= 0 and not all 0.
+  [[nodiscard]] static RateSchedule steps(const std::vector<Step>& steps);
+
+  // mean + amplitude * sin(2 pi t / period + phase). amplitude <= mean, so that no rate is negative.
+  [[nodiscard]] static RateSchedule sine(double mean_ops_s, double amplitude_ops_s, double period_s, double phase = 0);
+
+  // What a user writes:
+  //   1000                                   operations per second
+  //   steps:1000@10,4000@5                   1000 ops/s for 10 s, 4000 for 5 s, and again
+  //   sine:mean=2000,amplitude=1500,period=60[,phase=RADIANS]
+  //   file:rates.csv                         recorded: lines `time_s,ops_s`, each rate until the next line's time
+  // Throws UsageError.
+  [[nodiscard]] static RateSchedule parse(const std::string& text);
+
+  // When the operation of that number (0 is the first) is due, ns since the schedule began.
+  [[nodiscard]] std::uint64_t due_ns(std::uint64_t number) const;
+
+  [[nodiscard]] double mean_ops_s() const;
+
+ private:
+  struct Constant {
+    double ops_s;
+  };
+  struct Steps {
+    std::vector<Step> steps;
+    std::vector<double> end_s;    // of each step
+    std::vector<double> end_ops;  // operations until the end of each step
+  };
+  struct Sine {
+    double mean_ops_s;
+    double amplitude_ops_s;
+    double period_s;
+    double phase;
+
+    [[nodiscard]] double operations_until(double t_s) const;
+  };
+  using Law = std::variant<Constant, Steps, Sine>;
+
+  explicit RateSchedule(Law law) : law_(std::move(law)) {}
+
+  static double due_s(const Constant& law, double number);
+  static double due_s(const Steps& law, double number);
+  static double due_s(const Sine& law, double number);
+
+  Law law_;
+};
+
+}  // namespace edgejoule::driver
