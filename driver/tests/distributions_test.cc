@@ -20,13 +20,17 @@ constexpr std::uint64_t draws = 2'000'000;
 using Probabilities = std::vector<double>;
 
 // Probability of each rank under YCSB's inversion, from its formula and not from draws: rank r is returned for u in
-// [u(r), u(r+1)) where items * (eta * u - eta + 1)^alpha = r; ranks 0 and 1 have bounds of their own.
+// [u(r), u(r+1)) where items * (eta * u - eta + 1)^alpha = r; ranks 0 and 1 have bounds of their own. At theta 1 the
+// formula's limit: items * e^(slope * (u - 1)) = r.
 Probabilities ycsb_law(std::uint64_t items, double theta, double zeta_of_items, std::uint64_t items_at_construction) {
   const double two = 1 + std::pow(0.5, theta);
-  const double eta =
-      (1 - std::pow(2 / static_cast<double>(items_at_construction), 1 - theta)) / (1 - two / zeta_of_items);
+  const double half = static_cast<double>(items_at_construction) / 2;
+  const double rest = 1 - two / zeta_of_items;
+  const double slope = std::log(half) / rest;
+  const double eta = (1 - std::pow(half, theta - 1)) / rest;
   const auto bound = [&](std::uint64_t rank) {
-    return (std::pow(static_cast<double>(rank) / static_cast<double>(items), 1 - theta) - 1 + eta) / eta;
+    const double part = static_cast<double>(rank) / static_cast<double>(items);
+    return theta == 1 ? 1 + std::log(part) / slope : (std::pow(part, 1 - theta) - 1 + eta) / eta;
   };
   Probabilities law(items);
   law[0] = 1 / zeta_of_items;
@@ -105,6 +109,51 @@ TEST(Zipfian, zeta_is_that_of_java_ycsb) {
   EXPECT_NEAR(zeta(0, 1'000'000, 0.99), 15.391849746037371, 1e-9);
   EXPECT_NEAR(zeta(0, 1'000'050, 0.99), 15.391907152269239, 1e-9);
   EXPECT_NEAR(zeta(0, 10'000'000'000U, 0.99), 26.46902820178302, 1e-6);
+}
+
+double deviate_of_skew(double theta, const Zipfian& zipfian, std::uint64_t items) {
+  return deviate(ycsb_law(items, theta, zeta(0, items, theta), items),
+                 counted(items, [&](Random& random) { return zipfian.next(random); }), draws);
+}
+
+TEST(Zipfian, every_skew_follows_its_law) {
+  constexpr std::uint64_t items = 1000;
+  for (const double theta : {0.0, 0.5, 0.9, 0.99, 1.0, 1.2, 2.0}) {
+    EXPECT_LT(deviate_of_skew(theta, Zipfian(items, theta), items), accepted_at_one_percent)
+        << "theta " << theta << ", seed " << seed;
+  }
+}
+
+TEST(Zipfian, the_law_of_every_skew_rejects_its_neighbour) {
+  constexpr std::uint64_t items = 1000;
+  for (const double theta : {0.0, 0.5, 0.99, 1.0}) {
+    EXPECT_GT(deviate_of_skew(theta, Zipfian(items, theta + 0.01), items), accepted_at_one_percent)
+        << "theta " << theta;
+  }
+}
+
+TEST(Zipfian, skew_0_is_uniform) {
+  constexpr std::uint64_t items = 1000;
+  const Zipfian zipfian(items, 0);
+  EXPECT_LT(deviate(Probabilities(items, 1.0 / items),
+                    counted(items, [&](Random& random) { return zipfian.next(random); }), draws),
+            accepted_at_one_percent)
+      << "seed " << seed;
+}
+
+TEST(Zipfian, skew_1_is_the_limit_of_its_neighbours) {
+  constexpr std::uint64_t items = 10'000'000'001U;
+  const Zipfian at(items, 1);
+  for (const double theta : {1 - 1e-7, 1 - 2e-9, 1 - 5e-10, 1 + 5e-10, 1 + 2e-9, 1 + 1e-7}) {
+    const Zipfian near(items, theta);
+    Random at_random(seed);
+    Random near_random(seed);
+    for (int i = 0; i < 10'000; ++i) {
+      const auto expected = static_cast<double>(at.next(at_random));
+      ASSERT_NEAR(static_cast<double>(near.next(near_random)), expected, 1 + expected * 1e-4)
+          << "theta " << theta << ", seed " << seed;
+    }
+  }
 }
 
 constexpr std::uint64_t scrambled_ranks = 10'000'000'001U;
