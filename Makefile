@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fmt lint bench schemas clean $(addprefix test-,slow root r browser java board asan-ubsan tsan)
+.PHONY: help setup setup-dev build demo test test-all fmt lint bench bench-driver schemas clean $(addprefix test-,slow root r browser java board asan-ubsan tsan)
 
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
@@ -67,9 +67,11 @@ lint: setup-dev ## formats, ruff, mypy
 	$(PYTHON) -m mypy --config-file lab/pyproject.toml
 	@.venv/bin/clang-format --dry-run -Werror $(CPP)
 
-bench: setup-dev build ## the bars' tables, peers in the same run
+bench: bench-driver ## the bars' tables, peers in the same run
+
+bench-driver: setup-dev build ## the driver's bars; peers by GO_YCSB=PATH YCSB_CPP=PATH, figures to JSON=FILE
 	@tools/packages bench
-	$(PYTHON) driver/bench/noop.py
+	$(PYTHON) driver/bench/driver.py $(if $(GO_YCSB),--go-ycsb $(GO_YCSB)) $(if $(YCSB_CPP),--ycsb-cpp $(YCSB_CPP)) $(if $(JSON),--json $(JSON))
 
 schemas: setup ## write schemas/experiment.schema.json anew from the model
 	@$(PYTHON) -c 'import json; from edgejoule.spec import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json
