@@ -205,12 +205,14 @@ std::uint64_t drawn_seed() { return std::random_device{}(); }
 Invocation checked(const Arguments& arguments) {
   auto properties = gathered(arguments);
   const auto& adapter = adapter_of(properties);
+  const auto& kind = workload_kind(properties);
   for (const auto& note : check_names(properties, adapter)) {
     if (!arguments.quiet) tell("edgejoule-driver: properties {}\n", note);
   }
   if (!std::isfinite(arguments.warmup_s)) throw UsageError("--warmup: expected a finite number of seconds");
   if (arguments.warmup_s > 0 && arguments.command == Command::load) throw UsageError("--warmup: only for run");
-  auto workload = make_workload(properties, arguments.command);
+  auto workload = kind.make(properties, arguments.command);
+  for (const auto& [name, value] : kind.row) properties.set(name, value, "workload");
   if (workload->verify && adapter.name == "noop") {
     refuse(properties, "dataintegrity", "a database that keeps data; noop keeps none");
   }
@@ -299,12 +301,17 @@ int command_line(int argc, const char* const* argv) {
   bool databases_as_json = false;
   auto* databases = app.add_subcommand("databases", "list the databases built in, with their options");
   databases->add_flag("--json", databases_as_json, "as JSON");
+  const auto* workloads = app.add_subcommand("workloads", "list the kinds of workload, with their properties");
   try {
     auto words = normalised(argc, argv);
     std::ranges::reverse(words);
     app.parse(words);
     if (databases->parsed()) {
       list_databases(databases_as_json);
+      return 0;
+    }
+    if (workloads->parsed()) {
+      list_workloads();
       return 0;
     }
     arguments.command = load->parsed() ? Command::load : Command::run;

@@ -6,45 +6,59 @@
 #include <algorithm>
 #include <numeric>
 
+#include "workload_kinds.h"
+
 namespace edgejoule::driver {
 namespace {
 
-const std::vector<std::string>& effective() {
+// Of every run, whatever its workload.
+const std::vector<std::string>& of_every_run() {
+  static const std::vector<std::string> names{"db",
+                                              "durability",
+                                              "hdrhistogram.percentiles",
+                                              "label",
+                                              "maxexecutiontime",
+                                              "measurement.interval",
+                                              "operationcount",
+                                              "rate",
+                                              "recordcount",
+                                              "status.interval",
+                                              "target",
+                                              "threadcount",
+                                              "workload"};
+  return names;
+}
+
+const std::vector<std::string>& of_core() {
   static const std::vector<std::string> names{"batchsize",
                                               "dataintegrity",
-                                              "db",
-                                              "durability",
                                               "fieldcount",
                                               "fieldlength",
                                               "fieldlengthdistribution",
                                               "fieldnameprefix",
-                                              "hdrhistogram.percentiles",
                                               "insertcount",
                                               "insertorder",
                                               "insertproportion",
                                               "insertstart",
-                                              "label",
-                                              "maxexecutiontime",
                                               "maxscanlength",
-                                              "measurement.interval",
                                               "minfieldlength",
                                               "minscanlength",
-                                              "operationcount",
-                                              "rate",
                                               "readallfields",
                                               "readmodifywriteproportion",
                                               "readproportion",
-                                              "recordcount",
                                               "requestdistribution",
                                               "scanlengthdistribution",
                                               "scanproportion",
-                                              "status.interval",
-                                              "target",
-                                              "threadcount",
                                               "updateproportion",
-                                              "workload",
                                               "writeallfields",
                                               "zeropadding"};
+  return names;
+}
+
+std::vector<std::string> effective(const WorkloadKind& kind) {
+  auto names = of_every_run();
+  if (&kind == &workload_kinds().front()) names.insert(names.end(), of_core().begin(), of_core().end());
+  for (const auto& option : kind.options) names.push_back(option.name);
   return names;
 }
 
@@ -104,8 +118,8 @@ std::vector<std::string> options_of(const AdapterInfo& adapter) {
   return names;
 }
 
-std::vector<std::string> known_to(const AdapterInfo& adapter) {
-  auto names = effective();
+std::vector<std::string> known_to(const WorkloadKind& kind, const AdapterInfo& adapter) {
+  auto names = effective(kind);
   for (const auto& option : options_of(adapter)) names.push_back(option);
   return names;
 }
@@ -128,18 +142,18 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   return fmt::format("; {} has: {}", owner, fmt::join(names, ", "));
 }
 
-std::string hint(const std::string& name, const AdapterInfo& adapter) {
+std::string hint(const std::string& name, const WorkloadKind& kind, const AdapterInfo& adapter) {
   if (name.starts_with(adapter.name + ".")) {
     const auto options = options_of(adapter);
     return options.empty() ? fmt::format("; {} has no options", adapter.name)
                            : did_you_mean(name, options, adapter.name);
   }
-  const auto near = nearest(name, known_to(adapter));
+  const auto near = nearest(name, known_to(kind, adapter));
   if (!near.empty() && distance(name, near) <= slip_max) return fmt::format("; did you mean {}?", near);
   if (const auto* other = adapter_meant(name)) {
     return fmt::format(": an option of {}, but the database is {}", other->name, adapter.name);
   }
-  return did_you_mean(name, effective(), "a workload");
+  return did_you_mean(name, effective(kind), "a workload");
 }
 
 }  // namespace
@@ -157,7 +171,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& names
 }
 
 std::vector<std::string> check_names(const Properties& properties, const AdapterInfo& adapter) {
-  const auto known = known_to(adapter);
+  const auto& kind = workload_kind(properties);
+  const auto known = known_to(kind, adapter);
   std::vector<std::string> foreign;
   std::vector<std::string> idle;
   for (const auto& [name, value] : properties.all()) {
@@ -171,7 +186,8 @@ std::vector<std::string> check_names(const Properties& properties, const Adapter
       foreign.push_back(name);
       continue;
     }
-    throw UsageError(fmt::format("{}: unknown property {}{}", properties.origin(name), name, hint(name, adapter)));
+    throw UsageError(
+        fmt::format("{}: unknown property {}{}", properties.origin(name), name, hint(name, kind, adapter)));
   }
   std::vector<std::string> notes;
   if (!foreign.empty()) notes.push_back(fmt::format("of other databases, ignored: {}", fmt::join(foreign, ", ")));

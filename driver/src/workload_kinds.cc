@@ -1,6 +1,9 @@
 #include "workload_kinds.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "core_workload.h"
 #include "usage_error.h"
@@ -8,16 +11,45 @@
 namespace edgejoule::driver {
 namespace {
 
-// YCSB names the class; earlier releases had another package.
-bool is_core(const std::string& name) { return name.empty() || name.ends_with("CoreWorkload"); }
+WorkloadKind core() {
+  return {"site.ycsb.workloads.CoreWorkload",
+          "YCSB's core workload, with YCSB's property names (the default)",
+          {},
+          {},
+          [](const Properties& properties, Command command) {
+            return std::make_unique<CoreWorkload>(properties, command);
+          }};
+}
 
 }  // namespace
 
-std::unique_ptr<const Workload> make_workload(const Properties& properties, Command command) {
+const std::vector<WorkloadKind>& workload_kinds() {
+  static const std::vector<WorkloadKind> kinds{core()};
+  return kinds;
+}
+
+const WorkloadKind& workload_kind(const Properties& properties) {
   const auto name = properties.get("workload", "");
-  if (is_core(name)) return std::make_unique<CoreWorkload>(properties, command);
-  throw UsageError(
-      fmt::format("{}: workload={}: expected site.ycsb.workloads.CoreWorkload", properties.origin("workload"), name));
+  // YCSB names the class; earlier releases had another package.
+  if (name.empty() || name.ends_with("CoreWorkload")) return workload_kinds().front();
+  const auto found = std::ranges::find(workload_kinds(), name, &WorkloadKind::name);
+  if (found != workload_kinds().end()) return *found;
+  std::vector<std::string> names;
+  for (const auto& kind : workload_kinds()) names.push_back(kind.name);
+  throw UsageError(fmt::format("{}: workload={}: unknown; expected one of: {}", properties.origin("workload"), name,
+                               fmt::join(names, ", ")));
+}
+
+void list_workloads() {
+  for (const auto& kind : workload_kinds()) {
+    fmt::print("{}: {}\n", kind.name, kind.summary);
+    std::size_t width = 0;
+    for (const auto& option : kind.options) width = std::max(width, option.name.size());
+    for (const auto& option : kind.options) {
+      fmt::print("  {:<{}}  {}{}\n", option.name, width, option.meaning,
+                 option.default_value.empty() ? "" : fmt::format(" (default: {})", option.default_value));
+    }
+  }
 }
 
 }  // namespace edgejoule::driver
