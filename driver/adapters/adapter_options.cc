@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "../src/memory_size.h"
 #include "../src/properties.h"
 
 namespace edgejoule::driver {
@@ -71,7 +72,7 @@ std::vector<std::string> workload_field_names(const Properties& properties) {
   const std::string prefix = properties.get("fieldnameprefix", "field");
   const std::uint64_t count = properties.get_u64("fieldcount", default_field_count);
   std::vector<std::string> names;
-  names.reserve(count);
+  names.reserve(memory_size(count));
   for (std::uint64_t index = 0; index < count; ++index) names.push_back(prefix + std::to_string(index));
   return names;
 }

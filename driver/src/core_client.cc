@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
+
+#include "memory_size.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -61,14 +65,14 @@ CoreClient::CoreClient(CoreWork& shared, Session& session, unsigned number)
       shared_(shared),
       workload_(shared.workload),
       random_(client_seed(shared.seed, number)),
-      keys_(workload_),
+      keys_(workload_.requests, number, shared.threads),
       key_(workload_.hashed_keys, workload_.zero_padding),
       field_bytes_(workload_.field_bytes),
       scan_records_(workload_.scan_records),
       chooser_(cumulative(workload_.proportions)),
       next_load_(workload_.insert_start + number),
       field_names_(workload_.fields.begin(), workload_.fields.end()) {
-  const auto batch = workload_.command == Command::load ? workload_.batch_records : 1;
+  const std::size_t batch = workload_.command == Command::load ? memory_size(workload_.batch_records) : 1;
   values_.resize(batch * field_names_.size());
   if (workload_.verify) deterministic_.resize(values_.size());
   batch_keys_.assign(batch, key_);
@@ -90,14 +94,34 @@ std::uint64_t CoreClient::load_batch(std::uint64_t most) {
     bytes += payload_of(batch_[i].fields);
     next_load_ += shared_.threads;
   }
-  const auto begin = now();
-  const auto status = count == 1 ? session().insert(batch_[0].key, batch_[0].fields)
-                                 : session().insert_batch(std::span(batch_).first(count));
-  measure(Operation::insert, status, begin, now(), count);
+  auto status = insert_records(count);
+  for (std::uint64_t retry = 0; status != Status::ok && retry < workload_.insert_retries; ++retry) {
+    if (!pause_before_retry()) break;
+    status = insert_records(count);
+  }
   if (status == Status::ok) measurements().payload_write_bytes += bytes;
   if (status < Status::error) return count;
   stop_because(Operation::insert, status, batch_[0].key);
   return 0;
+}
+
+Status CoreClient::insert_records(std::size_t count) {
+  const auto begin = now();
+  const auto status = count == 1 ? session().insert(batch_[0].key, batch_[0].fields)
+                                 : session().insert_batch(std::span(batch_).first(count));
+  measure(Operation::insert, status, begin, now(), count);
+  return status;
+}
+
+// From 0.8 to 1.2 times the interval, as YCSB, so that clients do not come back all at once. False: the run stops.
+bool CoreClient::pause_before_retry() {
+  auto left = std::chrono::duration<double>(workload_.insert_retry_interval_s * (0.8 + 0.4 * random_.uniform()));
+  constexpr std::chrono::duration<double> step(0.02);
+  for (; left.count() > 0; left -= step) {
+    if (shared_.stop.load(std::memory_order_relaxed)) return false;
+    std::this_thread::sleep_for(std::min(left, step));
+  }
+  return true;
 }
 
 void CoreClient::transact() {
@@ -177,7 +201,10 @@ void CoreClient::read_modify_write() {
 }
 
 FieldNames CoreClient::fields_to_read() {
-  if (!workload_.read_all_fields) return FieldNames(&field_names_[random_.below(field_names_.size())], 1);
+  if (!workload_.read_all_fields) {
+    const auto field = static_cast<std::size_t>(random_.below(field_names_.size()));
+    return FieldNames(&field_names_[field], 1);
+  }
   return workload_.verify ? FieldNames(field_names_) : FieldNames{};
 }
 

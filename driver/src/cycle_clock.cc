@@ -1,5 +1,6 @@
 #include "cycle_clock.h"
 
+#include "counter_rate.h"
 #include "same_instant.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -9,51 +10,59 @@
 namespace edgejoule::driver {
 namespace {
 
+#if defined(__x86_64__) || defined(__i386__)
+
+constexpr std::string_view counter_name = "rdtsc";
+
 // A counter that neither stops nor changes its rate with the processor's frequency.
 bool counter_is_steady() {
-#if defined(__x86_64__) || defined(__i386__)
   unsigned eax = 0;
   unsigned ebx = 0;
   unsigned ecx = 0;
   unsigned edx = 0;
   constexpr unsigned invariant_bit = 1U << 8U;
   return __get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) != 0 && (edx & invariant_bit) != 0;
-#elif defined(__aarch64__)
-  return true;
-#else
-  return false;
-#endif
 }
+
+std::uint64_t stated_hz() { return 0; }
+
+#elif defined(__aarch64__)
+
+constexpr std::string_view counter_name = "cntvct";
+
+// By the architecture (Arm ARM, "The Generic Timer"); whether this one is, its rate shows.
+bool counter_is_steady() { return true; }
+
+std::uint64_t stated_hz() {
+  std::uint64_t frequency_hz;
+  asm("mrs %0, cntfrq_el0" : "=r"(frequency_hz));
+  return frequency_hz;
+}
+
+#else
+
+constexpr std::string_view counter_name;
+
+bool counter_is_steady() { return false; }
+
+std::uint64_t stated_hz() { return 0; }
+
+#endif
 
 }  // namespace
 
-CycleClock::CycleClock() : counter_(counter_is_steady()) {
-  if (counter_) calibrate();
-}
-
-void CycleClock::calibrate() {
-#if defined(__aarch64__)
-  std::uint64_t frequency_hz;
-  asm("mrs %0, cntfrq_el0" : "=r"(frequency_hz));
-  ns_per_tick_q32_ = static_cast<std::uint64_t>(1e9 * 0x1.0p32 / static_cast<double>(frequency_hz));
-#else
+CycleClock::CycleClock() {
+  if (!counter_is_steady()) return;
   constexpr std::uint64_t calibration_ns = 20'000'000;
-  const auto ticks_now = [this] { return now(); };
-  const auto begin = same_instant(ticks_now, now_monotonic_ns);
+  const auto begin = same_instant(counter_ticks, now_monotonic_ns);
   while (now_monotonic_ns() - begin.ns < calibration_ns) continue;
-  const auto end = same_instant(ticks_now, now_monotonic_ns);
-  ns_per_tick_q32_ = static_cast<std::uint64_t>(static_cast<double>(end.ns - begin.ns) * 0x1.0p32 /
-                                                static_cast<double>(end.ticks - begin.ticks));
-#endif
+  const auto end = same_instant(counter_ticks, now_monotonic_ns);
+  const auto rate = ns_per_tick_q32(begin, end, stated_hz());
+  if (!rate) return;
+  ns_per_tick_q32_ = *rate;
+  counter_ = true;
 }
 
-std::string_view CycleClock::name() const {
-  if (!counter_) return "steady_clock";
-#if defined(__aarch64__)
-  return "cntvct";
-#else
-  return "rdtsc";
-#endif
-}
+std::string_view CycleClock::name() const { return counter_ ? counter_name : "steady_clock"; }
 
 }  // namespace edgejoule::driver

@@ -9,32 +9,23 @@
 #endif
 
 #include "system.h"
+#include "wide_product.h"
 
 namespace edgejoule::driver {
 
-// Ticks of the invariant cycle counter on x86 (rdtsc), the virtual counter on arm64 (cntvct), else CLOCK_MONOTONIC.
+// Ticks of the invariant cycle counter on x86 (rdtsc), the virtual counter on arm64 (cntvct), else, and where the
+// counter disagrees with it, CLOCK_MONOTONIC.
 class CycleClock {
  public:
-  // Calibrates against CLOCK_MONOTONIC; takes about 20 ms where the counter's rate must be measured.
+  // Takes about 20 ms where there is a counter: its rate is measured against CLOCK_MONOTONIC.
   CycleClock();
 
-  [[nodiscard]] std::uint64_t now() const {
-#if defined(__x86_64__) || defined(__i386__)
-    if (counter_) return __rdtsc();
-#elif defined(__aarch64__)
-    if (counter_) {
-      std::uint64_t ticks;
-      asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-      return ticks;
-    }
-#endif
-    return now_monotonic_ns();
-  }
+  [[nodiscard]] std::uint64_t now() const { return counter_ ? counter_ticks() : now_monotonic_ns(); }
 
   // Of a difference of two readings.
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const {
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<std::uint64_t>((static_cast<Wide>(ticks) * ns_per_tick_q32_) >> 32U);
+    const auto product = wide_product(ticks, ns_per_tick_q32_);
+    return (product.high << 32U) | (product.low >> 32U);
   }
   [[nodiscard]] std::uint64_t to_ticks(std::uint64_t ns) const {
     return static_cast<std::uint64_t>(static_cast<double>(ns) * 0x1.0p32 / static_cast<double>(ns_per_tick_q32_));
@@ -43,7 +34,17 @@ class CycleClock {
   [[nodiscard]] std::string_view name() const;  // "rdtsc", "cntvct" or "steady_clock"
 
  private:
-  void calibrate();
+  static std::uint64_t counter_ticks() {
+#if defined(__x86_64__) || defined(__i386__)
+    return __rdtsc();
+#elif defined(__aarch64__)
+    std::uint64_t ticks;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return now_monotonic_ns();
+#endif
+  }
 
   bool counter_ = false;
   std::uint64_t ns_per_tick_q32_ = std::uint64_t{1} << 32U;

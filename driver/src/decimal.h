@@ -43,7 +43,8 @@ inline void write_twenty_digits(char* out, std::uint64_t number) {
   constexpr std::uint64_t eight_digits = 100'000'000U;
   const auto high = number / (eight_digits * eight_digits);
   const auto low = number % (eight_digits * eight_digits);
-  for (std::size_t digit = 4, rest = high; digit-- > 0; rest /= 10) out[digit] = static_cast<char>('0' + rest % 10);
+  for (std::size_t digit = 4, rest = static_cast<std::size_t>(high); digit-- > 0; rest /= 10)
+    out[digit] = static_cast<char>('0' + rest % 10);
   write_eight_digits(out + 4, static_cast<std::uint32_t>(low / eight_digits));
   write_eight_digits(out + 12, static_cast<std::uint32_t>(low % eight_digits));
 }

@@ -9,6 +9,7 @@
 
 #include "decimal.h"
 #include "hash.h"
+#include "memory_size.h"
 
 namespace edgejoule::driver {
 
@@ -17,8 +18,8 @@ class KeyName {
  public:
   KeyName(bool hashed, std::uint64_t zero_padding)
       : hashed_(hashed),
-        padding_(zero_padding),
-        buffer_(prefix.size() + std::max<std::size_t>(zero_padding, decimal_digits_max), '0') {}
+        padding_(memory_size(zero_padding)),
+        buffer_(prefix.size() + std::max(padding_, decimal_digits_max), '0') {}
 
   std::string_view of(std::uint64_t number) {
     if (hashed_) number = fnv_hash(number);

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "wide_product.h"
+
 namespace edgejoule::driver {
 
 // Advances state and returns the next word (splitmix64, Steele, Lea, Flood 2014); used to spread one seed to many.
@@ -35,10 +37,7 @@ class Random {
   double uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
 
   // In [0, bound); bound > 0. The bias is below bound / 2^64.
-  std::uint64_t below(std::uint64_t bound) {
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<std::uint64_t>((static_cast<Wide>(next()) * bound) >> 64U);
-  }
+  std::uint64_t below(std::uint64_t bound) { return wide_product(next(), bound).high; }
 
  private:
   std::uint64_t low_ = 0;

@@ -1,10 +1,12 @@
-// The rate of the cycle counter, also when the thread loses the processor while it is measured.
+// The rate of the cycle counter, also when the thread loses the processor while it is measured; counters that are no
+// clock.
 #include "cycle_clock.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "counter_rate.h"
 #include "same_instant.h"
 
 namespace edgejoule::driver {
@@ -40,13 +42,45 @@ TEST(CycleClock, a_thread_that_loses_the_processor_between_two_readings_spoils_n
 
 TEST(CycleClock, runs_at_the_rate_of_the_monotonic_clock) {
   const CycleClock clock;
-  const auto begin_ns = now_monotonic_ns();
-  const auto begin = clock.now();
-  while (now_monotonic_ns() - begin_ns < 20'000'000) continue;
-  const auto end = clock.now();
-  const auto end_ns = now_monotonic_ns();
-  // Read inside: never more than the monotonic clock says, but for the calibration's own error.
-  EXPECT_LE(static_cast<double>(clock.to_ns(end - begin)), 1.001 * static_cast<double>(end_ns - begin_ns));
+  const auto now = [&clock] { return same_instant([&clock] { return clock.now(); }, now_monotonic_ns); };
+  const auto begin = now();
+  while (now_monotonic_ns() - begin.ns < 20'000'000) continue;
+  const auto end = now();
+  const auto passed_ns = static_cast<double>(end.ns - begin.ns);
+  EXPECT_NEAR(static_cast<double>(clock.to_ns(end.ticks - begin.ticks)), passed_ns, 0.002 * passed_ns) << clock.name();
+}
+
+TEST(CycleClock, converts_hours_and_back) {
+  const CycleClock clock;
+  constexpr std::uint64_t day_ns = 86'400'000'000'000;
+  EXPECT_NEAR(static_cast<double>(clock.to_ns(clock.to_ticks(day_ns))), static_cast<double>(day_ns), 1e6);
+}
+
+constexpr Instant begin{1000, 5000};
+constexpr std::uint64_t second_ns = 1'000'000'000;
+
+Instant later(std::uint64_t ticks, std::uint64_t ns) { return {begin.ticks + ticks, begin.ns + ns}; }
+
+TEST(CounterRate, is_the_measured_one_where_the_processor_states_none) {
+  EXPECT_EQ(ns_per_tick_q32(begin, later(500'000'000, second_ns), 0), std::uint64_t{2} << 32U);
+}
+
+TEST(CounterRate, is_exactly_the_stated_one_where_the_measured_one_agrees) {
+  // 54 MHz as on a Raspberry Pi 4; the reading is off by 0.1 %.
+  const auto rate = ns_per_tick_q32(begin, later(54'054'000, second_ns), 54'000'000);
+  ASSERT_TRUE(rate);
+  EXPECT_NEAR(static_cast<double>(*rate) / 0x1.0p32, 1e9 / 54e6, 1e-8);
+}
+
+TEST(CounterRate, of_a_counter_that_disagrees_with_its_stated_rate_is_refused) {
+  EXPECT_FALSE(ns_per_tick_q32(begin, later(24'000'000, second_ns), 54'000'000));
+  EXPECT_FALSE(ns_per_tick_q32(begin, later(54'540'000, second_ns), 54'000'000));
+  EXPECT_FALSE(ns_per_tick_q32(begin, later(53'460'000, second_ns), 54'000'000));
+}
+
+TEST(CounterRate, of_a_counter_that_stands_still_or_runs_backwards_is_refused) {
+  EXPECT_FALSE(ns_per_tick_q32(begin, later(0, second_ns), 0));
+  EXPECT_FALSE(ns_per_tick_q32(begin, {begin.ticks - 1, begin.ns + second_ns}, 54'000'000));
 }
 
 }  // namespace

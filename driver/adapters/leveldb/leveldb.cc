@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "../../src/memory_size.h"
 #include "../../src/properties.h"
 #include "../adapter_options.h"
 #include "../data_directory.h"
@@ -97,7 +98,7 @@ void LevelDb::take_options(const Properties& properties) {
   static constexpr std::array<std::string_view, 2> compressions = {"snappy", "none"};
 
   const auto size = [&properties](const char* key, std::uint64_t fallback, std::uint64_t min, std::uint64_t max) {
-    return bounded_option(properties, key, fallback, min, max);
+    return memory_size(bounded_option(properties, key, fallback, min, max));
   };
   path_ = required_option(properties, "leveldb.path", "DIRECTORY");
   options_.write_buffer_size =
@@ -132,7 +133,7 @@ void LevelDb::open(const Properties& properties, Durability durability, bool cre
   write_.sync = durability == Durability::power;
   prepare_data_directory(path_, create, {"LevelDB", "leveldb.path", "CURRENT", "IDENTITY"});
 
-  cache_.reset(leveldb::NewLRUCache(cache_bytes_));
+  cache_.reset(leveldb::NewLRUCache(memory_size(cache_bytes_)));
   if (bloom_bits_ > 0) filter_.reset(leveldb::NewBloomFilterPolicy(bloom_bits_));
   log_ = std::make_unique<LogWatch>(log_file(), std::move(sink));
   options_.create_if_missing = create;

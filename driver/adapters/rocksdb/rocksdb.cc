@@ -13,6 +13,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "../../src/memory_size.h"
 #include "../../src/properties.h"
 #include "../adapter_options.h"
 #include "../data_directory.h"
@@ -106,7 +107,8 @@ class RocksDb final : public Database {
 rocksdb::BlockBasedTableOptions RocksDb::table_options(const Properties& properties) const {
   rocksdb::BlockBasedTableOptions table;
   if (properties.has("rocksdb.block_cache_bytes")) {
-    table.block_cache = rocksdb::NewLRUCache(bounded_option(properties, "rocksdb.block_cache_bytes", 0, 0, bytes_max));
+    const std::uint64_t bytes = bounded_option(properties, "rocksdb.block_cache_bytes", 0, 0, bytes_max);
+    table.block_cache = rocksdb::NewLRUCache(memory_size(bytes));
   }
   const std::uint64_t bloom_bits = bounded_option(properties, "rocksdb.bloom_bits", 0, 0, bloom_bits_max);
   if (bloom_bits > 0) table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(static_cast<double>(bloom_bits)));

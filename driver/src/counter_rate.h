@@ -1,0 +1,29 @@
+// The rate of a cycle counter, and whether the counter can be believed at all.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "same_instant.h"
+
+namespace edgejoule::driver {
+
+// ns per tick, times 2^32, from two instants on the counter and on CLOCK_MONOTONIC. stated_hz: the rate that the
+// processor states, 0 when it states none; it is taken when the measured one agrees within 0.5 %. nullopt when the
+// counter stood still or ran backwards, or when the two rates disagree (firmware that sets CNTFRQ wrongly, a counter
+// that stops in sleep): such a counter is no clock.
+[[nodiscard]] inline std::optional<std::uint64_t> ns_per_tick_q32(Instant begin, Instant end, std::uint64_t stated_hz) {
+  // Far above what adjusting the clock (0.05 % at most) and the two readings add, far below a wrong rate.
+  constexpr double disagreement_max = 0.005;
+  const auto q32 = [](double ns_per_tick) { return static_cast<std::uint64_t>(ns_per_tick * 0x1.0p32); };
+
+  if (end.ticks <= begin.ticks || end.ns <= begin.ns) return std::nullopt;
+  const double measured = static_cast<double>(end.ns - begin.ns) / static_cast<double>(end.ticks - begin.ticks);
+  if (stated_hz == 0) return q32(measured);
+  const double stated = 1e9 / static_cast<double>(stated_hz);
+  if (std::abs(measured / stated - 1) > disagreement_max) return std::nullopt;
+  return q32(stated);
+}
+
+}  // namespace edgejoule::driver
