@@ -22,6 +22,21 @@ std::string duration(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
+// As YCSB writes them, in us.
+std::string by_operation(const Measurements& measurements) {
+  constexpr std::uint64_t us = 1000;
+  std::string text;
+  for (std::size_t i = 0; i < operation_kinds; ++i) {
+    const auto& service = measurements.operations[i].service;
+    if (service.count() == 0) continue;
+    text += fmt::format(" [{}: Count={}, Max={}, Min={}, Avg={:.2f}, 90={}, 99={}, 99.9={}, 99.99={}]",
+                        operation_names[i], service.count(), service.max() / us, service.min() / us,
+                        service.mean() / us, service.percentile(90) / us, service.percentile(99) / us,
+                        service.percentile(99.9) / us, service.percentile(99.99) / us);
+  }
+  return text;
+}
+
 }  // namespace
 
 Progress::Progress(const Invocation& invocation)
@@ -40,9 +55,12 @@ double Progress::share(std::uint64_t done, double elapsed_s) const {
   return std::min(share, 1.0);
 }
 
-void Progress::show(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s) {
+void Progress::show(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s,
+                    const Measurements& interval) {
   if (bar_) draw_bar(phase, done, elapsed_s, rate_ops_s);
-  if (status_interval_s_ > 0 && elapsed_s >= next_status_s_) status_line(done, elapsed_s);
+  if (status_interval_s_ <= 0) return;
+  since_status_.add(interval);
+  if (elapsed_s >= next_status_s_) status_line(done, elapsed_s);
 }
 
 void Progress::draw_bar(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s) {
@@ -58,9 +76,10 @@ void Progress::draw_bar(const std::string& phase, std::uint64_t done, double ela
 void Progress::status_line(std::uint64_t done, double elapsed_s) {
   const auto rate = static_cast<double>(done - last_status_done_) / (elapsed_s - last_status_s_);
   const auto part = share(done, elapsed_s);
-  tell("{}{:%Y-%m-%d %H:%M:%S} {:.0f} sec: {} operations; {:.2f} current ops/sec; est completion in {}\n",
+  tell("{}{:%Y-%m-%d %H:%M:%S} {:.0f} sec: {} operations; {:.2f} current ops/sec; est completion in {}{}\n",
        label_.empty() ? "" : label_ + " ", fmt::localtime(std::time(nullptr)), elapsed_s, done, rate,
-       part > 0 ? duration(elapsed_s * (1 - part) / part) : "unknown time");
+       part > 0 ? duration(elapsed_s * (1 - part) / part) : "unknown time", by_operation(since_status_));
+  since_status_.clear();
   last_status_done_ = done;
   last_status_s_ = elapsed_s;
   while (next_status_s_ <= elapsed_s) next_status_s_ += status_interval_s_;

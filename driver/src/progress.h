@@ -5,6 +5,7 @@
 #include <string>
 
 #include "invocation.h"
+#include "measurements.h"
 
 namespace edgejoule::driver {
 
@@ -15,8 +16,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // planned 0: the run ends by time, after seconds_max.
-  void show(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s);
+  // interval: what was measured since the last call.
+  void show(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s,
+            const Measurements& interval);
   void note(const std::string& phase);
 
   // Removes the bar.
@@ -27,7 +29,7 @@ class Progress {
   void status_line(std::uint64_t done, double elapsed_s);
   [[nodiscard]] double share(std::uint64_t done, double elapsed_s) const;
 
-  std::uint64_t planned_;
+  std::uint64_t planned_;  // 0: the run ends by time, after seconds_max
   double seconds_max_;
   bool bar_;
   bool drawn_ = false;
@@ -36,6 +38,7 @@ class Progress {
   double next_status_s_;
   double last_status_s_ = 0;
   std::uint64_t last_status_done_ = 0;
+  Measurements since_status_;
 };
 
 }  // namespace edgejoule::driver

@@ -322,7 +322,7 @@ void Execution::write_interval(std::uint64_t now_ns, const Usage& used, const Me
               {"usage", to_json(used)}});
   write_database_events();
   progress_.show(invocation_.command == Command::load ? "load" : "run", done,
-                 static_cast<double>(now_ns - active_begin_ns_) / 1e9, throughput);
+                 static_cast<double>(now_ns - active_begin_ns_) / 1e9, throughput, measured);
   interval_begin_ns_ = now_ns;
   interval_begin_done_ = done;
 }
