@@ -4,6 +4,9 @@
 #ifdef EDGEJOULE_LEVELDB
 #include "leveldb/leveldb.h"
 #endif
+#ifdef EDGEJOULE_LMDB
+#include "lmdb/lmdb.h"
+#endif
 #ifdef EDGEJOULE_ROCKSDB
 #include "rocksdb/rocksdb.h"
 #endif
@@ -17,6 +20,9 @@ const std::vector<AdapterInfo>& adapters() {
   static const std::vector<AdapterInfo> all = {
 #ifdef EDGEJOULE_LEVELDB
       leveldb_adapter(),
+#endif
+#ifdef EDGEJOULE_LMDB
+      lmdb_adapter(),
 #endif
       noop_adapter(),
 #ifdef EDGEJOULE_ROCKSDB
@@ -33,6 +39,9 @@ const std::vector<LeftOutAdapter>& left_out_adapters() {
   static const std::vector<LeftOutAdapter> all = {
 #ifndef EDGEJOULE_LEVELDB
       {"leveldb", "libleveldb-dev"},
+#endif
+#ifndef EDGEJOULE_LMDB
+      {"lmdb", "liblmdb-dev"},
 #endif
 #ifndef EDGEJOULE_ROCKSDB
       {"rocksdb", "librocksdb-dev"},

@@ -1,13 +1,27 @@
-// How often this thread has told the system to bring a file of a directory to storage.
+// What this program, the databases in it included, asks the system to do with files: the test program's own definitions
+// of the C library's calls come before it.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <string_view>
 
 namespace edgejoule::driver {
 
-// Of fsync and fdatasync calls that succeeded, the databases' included: the test program's own definitions of both
-// come before the C library's. sync_file_range is none: it leaves metadata and the device's cache alone.
+// How often this thread has told the system to bring a file of the directory to storage: fsync and fdatasync that
+// succeeded, and writes to a file opened with O_SYNC or O_DSYNC. sync_file_range is none: it leaves metadata and the
+// device's cache alone.
 [[nodiscard]] std::uint64_t syncs_by_this_thread(const std::filesystem::path& directory);
+
+// Of all threads.
+struct FileCalls {
+  std::uint64_t write_bytes = 0;
+  std::uint64_t syncs = 0;
+};
+
+// Since the program began, on the files of the directory whose names (without it) `which` accepts.
+[[nodiscard]] FileCalls file_calls(const std::filesystem::path& directory,
+                                   const std::function<bool(std::string_view name)>& which);
 
 }  // namespace edgejoule::driver

@@ -23,6 +23,13 @@ namespace edgejoule::driver {
   return names;
 }
 
+// Of these, the ones that write ahead to a log, and settle by bringing what is in it to its place.
+[[nodiscard]] inline std::vector<std::string> logging_adapters() {
+  std::vector<std::string> names = keeping_adapters();
+  std::erase(names, "lmdb");
+  return names;
+}
+
 // A row of ten fields whose values tell the key, the field and a version.
 class TestRow {
  public:
@@ -102,6 +109,8 @@ class TestDatabase {
   }
 
   void set(const std::string& option, const std::string& value) { properties_.set(adapter_ + "." + option, value); }
+
+  void set_other(const std::string& property, const std::string& value) { properties_.set(property, value); }
 
   void open(bool create = true, Durability durability = Durability::process) {
     database_ = find_adapter(adapter_)->make();

@@ -27,7 +27,8 @@ class Settling : public testing::TestWithParam<std::string> {
                     "level0_file_num_compaction_trigger=2");
     }
     begin_ns_ = now_monotonic_ns();
-    database_.open();
+    // LMDB syncs each commit in the higher classes; what is left to settle is most in this one.
+    database_.open(true, GetParam() == "lmdb" ? Durability::none : Durability::process);
   }
 
   void load(int first, int last) {
@@ -46,7 +47,12 @@ class Settling : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Adapters, Settling, testing::ValuesIn(keeping_adapters()),
                          [](const auto& adapter) { return adapter.param; });
 
-TEST_P(Settling, leaves_no_log_to_replay) {
+class SettlingOfALog : public Settling {};
+
+INSTANTIATE_TEST_SUITE_P(Adapters, SettlingOfALog, testing::ValuesIn(logging_adapters()),
+                         [](const auto& adapter) { return adapter.param; });
+
+TEST_P(SettlingOfALog, leaves_nothing_to_replay) {
   load(0, row_count);
   ASSERT_GT(database_.log_bytes(), 0U) << "nothing to settle: this test could not fail";
   const Settled settled = database_->settle(time_limit_ns);
@@ -54,7 +60,7 @@ TEST_P(Settling, leaves_no_log_to_replay) {
   EXPECT_EQ(database_.log_bytes(), 0U) << settled.how;
 }
 
-TEST_P(Settling, holds_after_the_last_row_too) {
+TEST_P(SettlingOfALog, holds_after_the_last_row_too) {
   load(0, row_count);
   ASSERT_TRUE(database_->settle(time_limit_ns).complete);
   load(row_count, row_count + 1);
@@ -84,7 +90,7 @@ TEST_P(Settling, is_quiet_afterwards) {
   }
 }
 
-TEST_P(Settling, reports_the_database_s_own_work_with_sane_times) {
+TEST_P(SettlingOfALog, reports_the_database_s_own_work_with_sane_times) {
   load(0, row_count);
   ASSERT_TRUE(database_->settle(time_limit_ns).complete);
   const std::uint64_t end_ns = now_monotonic_ns();
@@ -104,7 +110,7 @@ TEST_P(Settling, reports_the_database_s_own_work_with_sane_times) {
   }
 }
 
-TEST_P(Settling, events_say_bytes_written_where_the_engine_does) {
+TEST_P(SettlingOfALog, events_say_bytes_written_where_the_engine_does) {
   load(0, row_count);
   ASSERT_TRUE(database_->settle(time_limit_ns).complete);
   std::int64_t flushed_bytes = 0;

@@ -1,0 +1,288 @@
+#include "lmdb.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <limits>
+
+#include "../../src/properties.h"
+#include "../adapter_options.h"
+#include "../data_directory.h"
+#include "failure.h"
+#include "lmdb_session.h"
+
+namespace edgejoule::driver {
+namespace {
+
+// An upper bound of the database's size that costs address space, not memory. It fits into the 39 bits that some 64-bit
+// ARM kernels give a process, and between the libraries of a 32-bit one.
+constexpr std::uint64_t default_map_bytes = sizeof(void*) >= 8 ? 128ULL << 30U : 1ULL << 30U;
+constexpr std::uint64_t map_bytes_min = 64ULL << 10U;
+constexpr std::uint64_t library_readers = 126;  // LMDB's own default
+constexpr std::uint64_t readers_to_spare = 16;  // other processes that look at the database
+constexpr std::uint64_t readers_max = 1'000'000;
+constexpr mode_t file_mode = 0644;
+
+const std::vector<OptionHelp>& option_help() {
+  static const std::vector<OptionHelp> options = {
+      {"lmdb.path", "directory of the database; required", ""},
+      {"lmdb.map_bytes", "largest size of the database: address space of its memory map, not memory",
+       std::to_string(default_map_bytes)},
+      {"lmdb.max_readers",
+       "places in the table of readers, one a thread; default: the threads of the run, at least 126", ""},
+      {"lmdb.nosync", "MDB_NOSYNC: sync nothing at a commit", "by durability class"},
+      {"lmdb.nometasync", "MDB_NOMETASYNC: sync the pages at a commit, not the meta page", "by durability class"},
+      {"lmdb.writemap", "MDB_WRITEMAP: write through the map; lmdb.map_bytes must be set", "false"},
+      {"lmdb.mapasync", "MDB_MAPASYNC: with lmdb.writemap, begin the syncs of a commit and do not wait", "false"},
+      {"lmdb.nordahead", "MDB_NORDAHEAD: no read-ahead, for random reads of what does not fit into memory", "false"},
+      {"lmdb.nomeminit", "MDB_NOMEMINIT: do not zero unused parts of pages before they are written", "false"},
+  };
+  return options;
+}
+
+std::string text(bool value) { return value ? "true" : "false"; }
+
+struct CloseEnvironment {
+  void operator()(MDB_env* environment) const { mdb_env_close(environment); }
+};
+
+struct Settings {
+  std::string path;
+  std::uint64_t map_bytes = default_map_bytes;
+  unsigned readers = 0;
+  Durability durability = Durability::process;
+  bool nosync = false;
+  bool nometasync = false;
+  bool writemap = false;
+  bool mapasync = false;
+  bool nordahead = false;
+  bool nomeminit = false;
+
+  [[nodiscard]] unsigned flags() const {
+    // MDB_NOTLS: a session may move from one thread to another.
+    return MDB_NOTLS | (nosync ? MDB_NOSYNC : 0U) | (nometasync ? MDB_NOMETASYNC : 0U) |
+           (writemap ? MDB_WRITEMAP : 0U) | (mapasync ? MDB_MAPASYNC : 0U) | (nordahead ? MDB_NORDAHEAD : 0U) |
+           (nomeminit ? MDB_NOMEMINIT : 0U);
+  }
+};
+
+Settings taken(const Properties& properties, Durability durability) {
+  refuse_unknown_options(properties, "lmdb", option_help());
+  Settings settings;
+  settings.path = required_option(properties, "lmdb.path", "DIRECTORY");
+  settings.map_bytes = bounded_option(properties, "lmdb.map_bytes", default_map_bytes, map_bytes_min,
+                                      std::numeric_limits<std::ptrdiff_t>::max());
+  const std::uint64_t threads = properties.get_u64("threadcount", 1);
+  settings.readers = static_cast<unsigned>(bounded_option(
+      properties, "lmdb.max_readers", std::max(library_readers, threads + readers_to_spare), 1, readers_max));
+  settings.durability = durability;
+  settings.nosync = properties.get_bool("lmdb.nosync", durability == Durability::none);
+  settings.nometasync = properties.get_bool("lmdb.nometasync", durability == Durability::process);
+  settings.writemap = properties.get_bool("lmdb.writemap", false);
+  settings.mapasync = properties.get_bool("lmdb.mapasync", false);
+  settings.nordahead = properties.get_bool("lmdb.nordahead", false);
+  settings.nomeminit = properties.get_bool("lmdb.nomeminit", false);
+  if (settings.mapasync && !settings.writemap) {
+    throw UsageError(fmt::format("{}: property lmdb.mapasync=true: expected lmdb.writemap=true beside it",
+                                 properties.origin("lmdb.mapasync")));
+  }
+  if (settings.writemap && !properties.has("lmdb.map_bytes")) {
+    throw UsageError(
+        fmt::format("{}: property lmdb.writemap=true: LMDB then makes the file as long as the map at once (sparse): "
+                    "expected lmdb.map_bytes beside it, the largest size the database may reach",
+                    properties.origin("lmdb.writemap")));
+  }
+  return settings;
+}
+
+std::string sync_words(const Settings& settings) {
+  if (settings.nosync) return "MDB_NOSYNC: a commit is handed to the operating system and synced by nobody";
+  if (settings.mapasync) return "MDB_MAPASYNC: a commit begins its syncs and does not wait for them";
+  if (settings.nometasync) {
+    return "MDB_NOMETASYNC: a commit syncs its pages before it is acknowledged; the meta page that makes them valid is "
+           "synced with the next commit";
+  }
+  return "a commit syncs its pages, then the meta page that makes them valid, before it is acknowledged";
+}
+
+// After a power cut LMDB without its syncs may find pages that do not belong together.
+bool promise_holds(const Settings& settings) {
+  const bool pages_synced = !settings.nosync && !settings.mapasync;
+  switch (settings.durability) {
+    case Durability::none:
+      return true;
+    case Durability::process:
+      return pages_synced;
+    case Durability::power:
+      return pages_synced && !settings.nometasync;
+  }
+  return false;
+}
+
+class Lmdb final : public Database {
+ public:
+  void open(const Properties& properties, Durability durability, bool create, EventSink sink) override;
+  [[nodiscard]] std::string close() override;
+  [[nodiscard]] std::unique_ptr<Session> session() override;
+  Status flush() override;
+  [[nodiscard]] std::string flush_error() const override { return flush_error_; }
+  Settled settle(std::uint64_t timeout_ns) override;
+  [[nodiscard]] std::string version() const override;
+  [[nodiscard]] std::map<std::string, std::string> options() const override;
+  [[nodiscard]] std::string durability_how() const override;
+  [[nodiscard]] std::map<std::string, std::string> stats() const override;
+  [[nodiscard]] std::string path() const override { return settings_.path; }
+
+ private:
+  [[nodiscard]] int open_environment();
+  [[nodiscard]] int open_table();
+  void check_that_the_file_is_there() const;
+  [[nodiscard]] MDB_envinfo environment_info() const;
+  [[nodiscard]] MDB_stat table_stat() const;
+
+  Settings settings_;
+  KeyLocks locks_;
+  std::unique_ptr<MDB_env, CloseEnvironment> environment_;
+  MDB_dbi table_ = 0;
+  std::string flush_error_;
+};
+
+int Lmdb::open_environment() {
+  MDB_env* made = nullptr;
+  int code = mdb_env_create(&made);
+  environment_.reset(made);
+  if (code == MDB_SUCCESS) code = mdb_env_set_mapsize(made, static_cast<std::size_t>(settings_.map_bytes));
+  if (code == MDB_SUCCESS) code = mdb_env_set_maxreaders(made, settings_.readers);
+  if (code == MDB_SUCCESS) code = mdb_env_open(made, settings_.path.c_str(), settings_.flags(), file_mode);
+  int dead_readers = 0;  // of processes that were killed: they would keep old pages from reuse
+  if (code == MDB_SUCCESS) code = mdb_reader_check(made, &dead_readers);
+  return code;
+}
+
+int Lmdb::open_table() {
+  MDB_txn* begun = nullptr;
+  int code = mdb_txn_begin(environment_.get(), nullptr, MDB_RDONLY, &begun);
+  LmdbTransaction transaction(begun);
+  if (code == MDB_SUCCESS) code = mdb_dbi_open(begun, nullptr, 0, &table_);
+  return code == MDB_SUCCESS ? mdb_txn_commit(transaction.release()) : code;
+}
+
+void Lmdb::open(const Properties& properties, Durability durability, bool create, EventSink /*sink*/) {
+  settings_ = taken(properties, durability);
+  prepare_data_directory(settings_.path, create, {"LMDB", "lmdb.path", "data.mdb", ""});
+  int code = open_environment();
+  if (code == MDB_SUCCESS) code = open_table();
+  if (code != MDB_SUCCESS) {
+    throw DatabaseError(
+        fmt::format("cannot open the LMDB database at {}: {}", settings_.path, lmdb_failure(environment_.get(), code)));
+  }
+}
+
+std::string Lmdb::close() {
+  environment_.reset();
+  return {};
+}
+
+std::unique_ptr<Session> Lmdb::session() { return std::make_unique<LmdbSession>(*environment_, table_, locks_); }
+
+Status Lmdb::flush() {
+  constexpr int whatever_the_flags = 1;
+  const int code = mdb_env_sync(environment_.get(), whatever_the_flags);
+  flush_error_ =
+      code == MDB_SUCCESS ? "" : fmt::format("LMDB: sync of {}: {}", settings_.path, lmdb_failure(nullptr, code));
+  return code == MDB_SUCCESS ? Status::ok : Status::error;
+}
+
+// A file that was removed is synced without a complaint.
+void Lmdb::check_that_the_file_is_there() const {
+  mdb_filehandle_t file = -1;
+  struct stat open_file {};
+  struct stat named_file {};
+  const std::string name = settings_.path + "/data.mdb";
+  const bool same = mdb_env_get_fd(environment_.get(), &file) == MDB_SUCCESS && fstat(file, &open_file) == 0 &&
+                    stat(name.c_str(), &named_file) == 0 && open_file.st_dev == named_file.st_dev &&
+                    open_file.st_ino == named_file.st_ino;
+  if (!same)
+    throw DatabaseError(fmt::format("LMDB: {} is no longer the file that is open: what it held is lost", name));
+}
+
+Settled Lmdb::settle(std::uint64_t /*timeout_ns*/) {
+  if (flush() != Status::ok) throw DatabaseError(flush_error_);
+  check_that_the_file_is_there();
+  return {true, "mdb_env_sync: all pages synced; LMDB has no log and no background work"};
+}
+
+std::string Lmdb::version() const {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  mdb_version(&major, &minor, &patch);
+  return fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+MDB_envinfo Lmdb::environment_info() const {
+  MDB_envinfo info{};
+  if (const int code = mdb_env_info(environment_.get(), &info); code != MDB_SUCCESS) {
+    throw DatabaseError(fmt::format("LMDB: {} does not tell its state: {}", settings_.path, mdb_strerror(code)));
+  }
+  return info;
+}
+
+MDB_stat Lmdb::table_stat() const {
+  MDB_stat stat{};
+  if (const int code = mdb_env_stat(environment_.get(), &stat); code != MDB_SUCCESS) {
+    throw DatabaseError(fmt::format("LMDB: {} does not tell its size: {}", settings_.path, mdb_strerror(code)));
+  }
+  return stat;
+}
+
+std::map<std::string, std::string> Lmdb::options() const {
+  unsigned flags = 0;
+  unsigned readers = 0;
+  if (mdb_env_get_flags(environment_.get(), &flags) != MDB_SUCCESS ||
+      mdb_env_get_maxreaders(environment_.get(), &readers) != MDB_SUCCESS) {
+    throw DatabaseError("LMDB: cannot read back its options");
+  }
+  return {
+      {"nosync", text((flags & MDB_NOSYNC) != 0)},
+      {"nometasync", text((flags & MDB_NOMETASYNC) != 0)},
+      {"writemap", text((flags & MDB_WRITEMAP) != 0)},
+      {"mapasync", text((flags & MDB_MAPASYNC) != 0)},
+      {"nordahead", text((flags & MDB_NORDAHEAD) != 0)},
+      {"nomeminit", text((flags & MDB_NOMEMINIT) != 0)},
+      {"mapsize", std::to_string(environment_info().me_mapsize)},
+      {"maxreaders", std::to_string(readers)},
+      {"page_size", std::to_string(table_stat().ms_psize)},
+      {"maxkeysize", std::to_string(mdb_env_get_maxkeysize(environment_.get()))},
+  };
+}
+
+std::string Lmdb::durability_how() const {
+  static constexpr const char* classes[] = {"none", "process", "power"};
+  std::string how =
+      fmt::format("{}: {}", classes[static_cast<std::size_t>(settings_.durability)], sync_words(settings_));
+  if (settings_.writemap) how += "; MDB_WRITEMAP: pages are written through the memory map";
+  if (!promise_holds(settings_)) how += "; set by an option: the promise of the class does not hold";
+  return how;
+}
+
+std::map<std::string, std::string> Lmdb::stats() const {
+  if (!environment_) return {};
+  const MDB_envinfo info = environment_info();
+  const MDB_stat stat = table_stat();
+  return {
+      {"last_txnid", std::to_string(info.me_last_txnid)}, {"last_pgno", std::to_string(info.me_last_pgno)},
+      {"numreaders", std::to_string(info.me_numreaders)}, {"entries", std::to_string(stat.ms_entries)},
+      {"depth", std::to_string(stat.ms_depth)},           {"branch_pages", std::to_string(stat.ms_branch_pages)},
+      {"leaf_pages", std::to_string(stat.ms_leaf_pages)}, {"overflow_pages", std::to_string(stat.ms_overflow_pages)},
+  };
+}
+
+}  // namespace
+
+AdapterInfo lmdb_adapter() {
+  return {"lmdb", "LMDB: copy-on-write B+tree in a memory map, in process", option_help(),
+          [] { return std::make_unique<Lmdb>(); }};
+}
+
+}  // namespace edgejoule::driver
