@@ -1,11 +1,14 @@
 """edgejoule-driver as its users and the lab meet it: files in, lines and exit status out."""
 
+import contextlib
 import json
 import os
 import pty
+import re
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -163,6 +166,65 @@ def test_what_was_done_while_warming_up_is_not_counted() -> None:
     assert events[-1]["latencies"][0]["count"] == 5000
 
 
+def test_a_warm_up_obeys_the_rate(tmp_path: Path) -> None:
+    # Each operation inserts a row, so the database itself says how many the warm-up did.
+    place = ["-db", "sqlite", "-p", f"sqlite.path={tmp_path / 'database'}", "-p", "recordcount=10", "--seed", "1"]
+    assert drive("load", *place).returncode == 0
+    inserts = ["-p", "readproportion=0", "-p", "updateproportion=0", "-p", "insertproportion=1"]
+    limits = ["-p", "operationcount=10", "--warmup", "0.5", "-target", "100"]
+    assert drive("run", *place, *inserts, *limits).returncode == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "database")) as database:
+        (rows,) = database.execute("SELECT count(*) FROM usertable").fetchone()
+    warm_up = rows - 10 - 10
+    assert 1 <= warm_up <= 51
+
+
+def test_the_intervals_say_how_the_rate_changed() -> None:
+    arguments = ["-p", "recordcount=10", "-p", "operationcount=900", "--seed", "1", "--interval-ms", "100"]
+    done = drive("run", "-db", "noop", *arguments, "--rate", "steps:100@0.5,1600@0.5", "-threads", "2", "-json", "-")
+    events = events_of(done.stdout)
+    assert events[0]["rate"] == "steps:100@0.5,1600@0.5"
+    assert events[0]["target_ops_s"] == 850
+    begin = next(event["active_start_ns"] for event in events if event["event"] == "active_end")
+    early = [e for e in events if e["event"] == "interval" and e["monotonic_ns"] < begin + 450_000_000]
+    # No operation begins before it is due, however slow the machine is.
+    assert sum(interval["operations"] for interval in early) <= 50
+    assert events[-1]["operations"] == 900
+
+
+def test_the_latencies_of_the_intervals_add_up_to_those_of_the_run() -> None:
+    events = run_events("-P", "workloadf", "-target", "20000", "-threads", "2", "--interval-ms", "20")
+    intervals = [event for event in events if event["event"] == "interval"]
+    whole = {(each["operation"], each["measure"]): each["count"] for each in events[-1]["latencies"]}
+    sums: dict[tuple[str, str], int] = {}
+    for interval in intervals:
+        for each in interval["latencies"]:
+            name = (each["operation"], each["measure"])
+            sums[name] = sums.get(name, 0) + each["count"]
+    assert sums == whole
+    assert len([interval for interval in intervals if interval["latencies"]]) > 2
+
+
+def test_status_lines_are_those_of_ycsb() -> None:
+    arguments = [
+        "-p",
+        "status.interval=1",
+        "-s",
+        "-target",
+        "1000",
+        "-p",
+        "operationcount=1500",
+        "--interval-ms",
+        "100",
+    ]
+    lines = drive("run", "-db", "noop", *SMALL, *arguments, "-P", "workloadc").stderr.splitlines()
+    assert re.fullmatch(
+        r"[-0-9]+ [:0-9]+ 1 sec: \d+ operations; [.\d]+ current ops/sec; est completion in 1 s"
+        r" \[READ: Count=\d+, Max=\d+, Min=\d+, Avg=[.\d]+, 90=\d+, 99=\d+, 99.9=\d+, 99.99=\d+\]",
+        lines[0],
+    )
+
+
 def test_reads_before_write_are_those_of_the_measured_operations(tmp_path: Path) -> None:
     place = ["-db", "leveldb", "-p", f"leveldb.path={tmp_path / 'database'}", *SMALL]
     assert drive("load", *place).returncode == 0
@@ -190,6 +252,9 @@ REFUSED = [
     (["-threads", "0"], "threadcount=0: expected a number from 1"),
     (["-threads", "many"], "threadcount=many: expected a whole number"),
     (["-target", "-5"], "target=-5: expected operations per second"),
+    (["--rate", "fast"], "rate fast: expected operations per second, or steps:"),
+    (["--rate", "100", "-target", "100"], "either a rate or a target, not both"),
+    (["-p", "workload=tpcc"], "workload=tpcc: unknown; expected one of: site.ycsb.workloads.CoreWorkload"),
     (["--durability", "some"], "durability=some: expected one of: none, process, power"),
     (["--driver-share-max", "2"], "--driver-share-max"),
     (["-json", "/no/such/directory/run.jsonl"], "cannot be written"),
