@@ -45,6 +45,8 @@ class CoreClient final : public Client {
  private:
   std::uint64_t step(std::uint64_t most) override;
   std::uint64_t load_batch(std::uint64_t most);
+  Status insert_records(std::size_t count);
+  [[nodiscard]] bool pause_before_retry();
   void transact();
 
   void read();

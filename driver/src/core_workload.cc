@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,15 @@ class CoreWorkload::Reader {
   std::uint64_t number(const std::string& key, std::uint64_t default_value, std::uint64_t least = 0,
                        std::uint64_t most = std::numeric_limits<std::int64_t>::max()) {
     const auto value = properties_.get_u64(key, default_value);
+    if (value < least || value > most) {
+      refuse(properties_, key, fmt::format("expected a number from {} to {}", least, most));
+    }
+    in_force_[key] = fmt::format("{}", value);
+    return value;
+  }
+
+  double real(const std::string& key, double default_value, double least, double most) {
+    const auto value = properties_.get_double(key, default_value);
     if (value < least || value > most) {
       refuse(properties_, key, fmt::format("expected a number from {} to {}", least, most));
     }
@@ -73,8 +83,14 @@ class CoreWorkload::Reader {
 
 namespace {
 
-const std::vector<std::pair<std::string_view, LengthLaw>> length_laws{
-    {"constant", LengthLaw::constant}, {"uniform", LengthLaw::uniform}, {"zipfian", LengthLaw::zipfian}};
+const std::vector<std::pair<std::string_view, LengthLaw>> length_laws{{"constant", LengthLaw::constant},
+                                                                      {"uniform", LengthLaw::uniform},
+                                                                      {"zipfian", LengthLaw::zipfian},
+                                                                      {"histogram", LengthLaw::histogram}};
+
+const std::vector<std::pair<std::string_view, KeyLaw>> key_laws{
+    {"uniform", KeyLaw::uniform}, {"zipfian", KeyLaw::zipfian},         {"latest", KeyLaw::latest},
+    {"hotspot", KeyLaw::hotspot}, {"exponential", KeyLaw::exponential}, {"sequential", KeyLaw::sequential}};
 
 constexpr std::uint64_t field_bytes_max = 1U << 30U;
 
@@ -112,9 +128,42 @@ void CoreWorkload::read_mix(Reader& reader) {
         "all proportions are 0: expected at least one of readproportion, updateproportion, insertproportion, "
         "scanproportion, readmodifywriteproportion above 0");
   }
-  key_law =
-      reader.choice<KeyLaw>("requestdistribution", "uniform",
-                            {{"uniform", KeyLaw::uniform}, {"zipfian", KeyLaw::zipfian}, {"latest", KeyLaw::latest}});
+}
+
+// Keys a run may add: twice the number that is expected, as YCSB reserves them.
+std::uint64_t CoreWorkload::reserved_keys() const {
+  const auto inserts = proportions[static_cast<std::size_t>(Transaction::insert)];
+  return static_cast<std::uint64_t>(static_cast<double>(operations) * inserts * 2);
+}
+
+void CoreWorkload::read_requests(Reader& reader, const Properties& properties) {
+  requests.law = reader.choice<KeyLaw>("requestdistribution", "uniform", key_laws);
+  requests.first = insert_start;
+  requests.count = insert_count;
+  requests.records = records;
+  requests.reserved = reserved_keys();
+  requests.theta = reader.real("zipfian.theta", zipfian_theta, 0, zipfian_theta_max);
+  read_hotspot(reader, properties);
+  const auto percentile = reader.real("exponential.percentile", 95, 1e-9, 100 - 1e-9);
+  const auto fraction = reader.real("exponential.frac", 0.8571428571, 1e-9, 100);
+  requests.mean_age = static_cast<double>(records) * fraction / -std::log(1 - percentile / 100);
+}
+
+void CoreWorkload::read_hotspot(Reader& reader, const Properties& properties) {
+  const auto data = reader.real("hotspotdatafraction", 0.2, 0, 1);
+  requests.hot_share = reader.real("hotspotopnfraction", 0.8, 0, 1);
+  requests.hot = static_cast<std::uint64_t>(static_cast<double>(insert_count) * data);
+  if (requests.law != KeyLaw::hotspot) return;
+  if (requests.hot == 0 && requests.hot_share > 0) {
+    refuse(properties, "hotspotdatafraction",
+           fmt::format("leaves no record in the hot set, to which hotspotopnfraction={} of the requests go",
+                       requests.hot_share));
+  }
+  if (requests.hot == insert_count && requests.hot_share < 1) {
+    refuse(properties, "hotspotdatafraction",
+           fmt::format("leaves no record outside the hot set, to which hotspotopnfraction={} of the requests go",
+                       requests.hot_share));
+  }
 }
 
 void CoreWorkload::read_fields(Reader& reader) {
@@ -127,8 +176,12 @@ void CoreWorkload::read_fields(Reader& reader) {
 
 void CoreWorkload::read_lengths(Reader& reader, const Properties& properties) {
   field_bytes.law = reader.choice<LengthLaw>("fieldlengthdistribution", "constant", length_laws);
-  field_bytes.most = reader.number("fieldlength", 100, 0, field_bytes_max);
-  field_bytes.least = reader.number("minfieldlength", 1);
+  if (field_bytes.law == LengthLaw::histogram) {
+    read_field_histogram(reader, properties);
+  } else {
+    field_bytes.most = reader.number("fieldlength", 100, 0, field_bytes_max);
+    field_bytes.least = reader.number("minfieldlength", 1);
+  }
   if (field_bytes.law == LengthLaw::constant) field_bytes.least = field_bytes.most;
   if (field_bytes.least > field_bytes.most) {
     refuse(properties, "minfieldlength", fmt::format("expected at most fieldlength={}", field_bytes.most));
@@ -146,9 +199,13 @@ void CoreWorkload::read_lengths(Reader& reader, const Properties& properties) {
   }
 }
 
-std::uint64_t CoreWorkload::expected_new_keys() const {
-  const auto inserts = proportions[static_cast<std::size_t>(Transaction::insert)];
-  return static_cast<std::uint64_t>(static_cast<double>(operations) * inserts * 2);
+void CoreWorkload::read_field_histogram(Reader& reader, const Properties& properties) {
+  field_bytes.histogram = std::make_shared<LengthHistogram>(reader.text("fieldlengthhistogram", "hist.txt"));
+  field_bytes.least = 0;
+  field_bytes.most = field_bytes.histogram->longest();
+  if (field_bytes.most > field_bytes_max) {
+    refuse(properties, "fieldlengthhistogram", fmt::format("expected lengths of at most {} bytes", field_bytes_max));
+  }
 }
 
 std::unique_ptr<Work> CoreWorkload::begin(std::uint64_t seed, unsigned threads, bool verified) const {
@@ -159,9 +216,12 @@ CoreWorkload::CoreWorkload(const Properties& properties, Command the_command) : 
   Reader reader(properties, in_force);
   read_keys(reader, properties);
   read_mix(reader);
+  read_requests(reader, properties);
   read_fields(reader);
   read_lengths(reader, properties);
   batch_records = reader.number("batchsize", 1, 1, 1'000'000);
+  insert_retries = reader.number("core_workload_insertion_retry_limit", 0);
+  insert_retry_interval_s = reader.real("core_workload_insertion_retry_interval", 3, 0, 1e6);
 }
 
 }  // namespace edgejoule::driver

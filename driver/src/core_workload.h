@@ -6,20 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "key_chooser.h"
+#include "length_chooser.h"
 #include "properties.h"
 #include "workload.h"
 
 namespace edgejoule::driver {
-
-enum class KeyLaw : std::uint8_t { uniform, zipfian, latest };
-enum class LengthLaw : std::uint8_t { constant, uniform, zipfian };
-
-// Lengths from least to most, both included.
-struct Length {
-  LengthLaw law;
-  std::uint64_t least;
-  std::uint64_t most;
-};
 
 enum class Transaction : std::uint8_t { read, update, insert, scan, read_modify_write };
 inline constexpr std::size_t transaction_kinds = 5;
@@ -34,7 +26,7 @@ class CoreWorkload final : public Workload {
   std::uint64_t insert_start;
   std::uint64_t insert_count;
   std::array<double, transaction_kinds> proportions;  // by Transaction; they need not add up to 1
-  KeyLaw key_law;
+  KeyRequests requests;
   bool hashed_keys;
   std::uint64_t zero_padding;
   std::vector<std::string> fields;
@@ -42,20 +34,23 @@ class CoreWorkload final : public Workload {
   Length scan_records;
   bool read_all_fields;
   bool write_all_fields;
-  std::uint64_t batch_records;  // load: records per insert_batch
+  std::uint64_t batch_records;     // load: records per insert_batch
+  std::uint64_t insert_retries;    // load: after an insert that failed
+  double insert_retry_interval_s;  // on average
 
   // verify: values follow from key and field, and rows that are read are checked.
   [[nodiscard]] std::unique_ptr<Work> begin(std::uint64_t seed, unsigned threads, bool verify) const override;
-
-  // Keys a run may add, as YCSB estimates them (twice the expected number).
-  [[nodiscard]] std::uint64_t expected_new_keys() const;
 
  private:
   class Reader;
   void read_keys(Reader& reader, const Properties& properties);
   void read_mix(Reader& reader);
+  void read_requests(Reader& reader, const Properties& properties);
+  void read_hotspot(Reader& reader, const Properties& properties);
+  [[nodiscard]] std::uint64_t reserved_keys() const;
   void read_fields(Reader& reader);
   void read_lengths(Reader& reader, const Properties& properties);
+  void read_field_histogram(Reader& reader, const Properties& properties);
 };
 
 }  // namespace edgejoule::driver

@@ -31,11 +31,18 @@ const std::vector<std::string>& of_every_run() {
 
 const std::vector<std::string>& of_core() {
   static const std::vector<std::string> names{"batchsize",
+                                              "core_workload_insertion_retry_interval",
+                                              "core_workload_insertion_retry_limit",
                                               "dataintegrity",
+                                              "exponential.frac",
+                                              "exponential.percentile",
                                               "fieldcount",
                                               "fieldlength",
                                               "fieldlengthdistribution",
+                                              "fieldlengthhistogram",
                                               "fieldnameprefix",
+                                              "hotspotdatafraction",
+                                              "hotspotopnfraction",
                                               "insertcount",
                                               "insertorder",
                                               "insertproportion",
@@ -51,7 +58,8 @@ const std::vector<std::string>& of_core() {
                                               "scanproportion",
                                               "updateproportion",
                                               "writeallfields",
-                                              "zeropadding"};
+                                              "zeropadding",
+                                              "zipfian.theta"};
   return names;
 }
 
@@ -64,29 +72,27 @@ std::vector<std::string> effective(const WorkloadKind& kind) {
 
 // YCSB's, and they change how YCSB itself works or reports, not what the database is asked to do.
 const std::vector<std::string>& without_effect() {
-  static const std::vector<std::string> names{"core_workload_insertion_retry_interval",
-                                              "core_workload_insertion_retry_limit",
-                                              "dotransactions",
-                                              "exponential.frac",
-                                              "exponential.percentile",
-                                              "exporter",
-                                              "exportfile",
-                                              "fieldlengthhistogram",
-                                              "hdrhistogram.fileoutput",
-                                              "hdrhistogram.output.path",
-                                              "histogram.buckets",
-                                              "hotspotdatafraction",
-                                              "hotspotopnfraction",
-                                              "measurement.histogram.verbose",
-                                              "measurement.raw.no_summary",
-                                              "measurement.raw.output_file",
-                                              "measurement.trackjvm",
-                                              "measurementtype",
-                                              "reportlatencyforeacherror",
-                                              "latencytrackederrors",
-                                              "status",
-                                              "table",
-                                              "timeseries.granularity"};
+  static const std::vector<std::string> names{
+
+      "dotransactions",
+
+      "exporter",
+      "exportfile",
+
+      "hdrhistogram.fileoutput",
+      "hdrhistogram.output.path",
+      "histogram.buckets",
+
+      "measurement.histogram.verbose",
+      "measurement.raw.no_summary",
+      "measurement.raw.output_file",
+      "measurement.trackjvm",
+      "measurementtype",
+      "reportlatencyforeacherror",
+      "latencytrackederrors",
+      "status",
+      "table",
+      "timeseries.granularity"};
   return names;
 }
 

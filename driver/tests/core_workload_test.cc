@@ -23,7 +23,7 @@ TEST(CoreWorkload, defaults_are_those_of_ycsb) {
   EXPECT_EQ(defaults.fields[9], "field9");
   EXPECT_EQ(defaults.field_bytes.most, 100U);
   EXPECT_EQ(defaults.proportions, (std::array<double, transaction_kinds>{0.95, 0.05, 0, 0, 0}));
-  EXPECT_EQ(defaults.key_law, KeyLaw::uniform);
+  EXPECT_EQ(defaults.requests.law, KeyLaw::uniform);
   EXPECT_EQ(defaults.scan_records.most, 1000U);
   EXPECT_TRUE(defaults.hashed_keys);
   EXPECT_TRUE(defaults.read_all_fields);
@@ -36,7 +36,7 @@ TEST(CoreWorkload, load_inserts_its_part_and_run_does_the_operations) {
   EXPECT_EQ(workload({{"insertstart", "200"}, {"insertcount", "300"}}, Command::load).operations, 300U);
   EXPECT_EQ(workload({{"insertstart", "200"}}, Command::load).operations, 800U);
   EXPECT_EQ(workload({}).operations, 500U);
-  EXPECT_EQ(workload({{"insertproportion", "0.05"}}).expected_new_keys(), 50U);
+  EXPECT_EQ(workload({{"insertproportion", "0.05"}}).requests.reserved, 50U);
 }
 
 TEST(CoreWorkload, counts_beyond_32_bits_are_kept) {
