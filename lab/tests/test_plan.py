@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from edgejoule.databases import driver_arguments
 from edgejoule.plan import cells, make_plan
 from edgejoule.spec import Spec, load_spec
 
@@ -64,3 +65,10 @@ def test_a_variant_names_its_adapter(tmp_path: Path) -> None:
     )
     plan = make_plan(load_spec(path, ["design.order=as-written", "design.replications=1"]))
     assert [(p.adapter, dict(p.options)) for p in plan] == [("sqlite", {"journal_mode": "WAL"}), ("sqlite", {})]
+
+
+def test_the_driver_is_told_the_rate_that_a_run_is_planned_with() -> None:
+    steps = Spec.model_validate(spec().model_dump() | {"fixed": {"recordcount": 10, "rate": "steps:10@1,20@1"}})
+    words = driver_arguments("run", make_plan(steps)[0], Path("data"))
+    assert words[words.index("--rate") + 1] == "steps:10@1,20@1"
+    assert "--rate" not in driver_arguments("load", make_plan(steps)[0], Path("data"))

@@ -65,6 +65,7 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
         ("recordcount = 1000", "recordcount = 99999999999999999999", 9, "fixed.recordcount", "from 0 to"),
         ("recordcount = 1000", "threads = 100000", 9, "fixed.threads", "at most 4096"),
         ("recordcount = 1000", "warmup_s = inf", 9, "fixed.warmup_s", "got inf"),
+        ("recordcount = 1000", 'rate = "10"\ntarget = 10', 9, "fixed.rate", "not both"),
         ("recordcount = 1000", '"sqlite.cache_bytes" = nan', 9, "fixed.sqlite.cache_bytes", "finite"),
         ("replications = 2", "seed = 99999999999999999999", 19, "design.seed", "less than"),
         ("[analysis]", "[timing]\nidle_s = inf\n[analysis]", 22, "timing.idle_s", "finite"),

@@ -229,6 +229,7 @@ def driver_arguments(command: str, run: PlannedRun, data: Path) -> list[str]:
     if command == "run":
         words += ["-threads", str(run.threads)]
         words += ["-target", str(run.target_ops_s)] if run.target_ops_s else []
+        words += ["--rate", run.rate] if run.rate else []
         words += ["--warmup", f"{run.warmup_s:g}"] if run.warmup_s else []
     return words
 

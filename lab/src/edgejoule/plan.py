@@ -15,7 +15,8 @@ class PlannedRun:
     """One run: its place in the order, its cell, and everything the driver is told.
 
     properties: YCSB properties in force. options: adapter options without prefix. seed: the driver's, the same for
-    every cell of a block, so that all databases of a block see the same operation stream.
+    every cell of a block, so that all databases of a block see the same operation stream. rate: a schedule in the
+    driver's words (steps:, sine:, file:), instead of a target.
     """
 
     index: int
@@ -28,6 +29,7 @@ class PlannedRun:
     durability: str
     threads: int
     target_ops_s: int | None
+    rate: str | None
     warmup_s: float
     seed: int
 
@@ -68,7 +70,8 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
     database, workload = str(settings.pop("database")), str(settings.pop("workload"))
     adapter, options = spec.database_options(database)
     options |= {name.split(".", 1)[1]: v for name, v in settings.items() if name.startswith(f"{adapter}.")}
-    own = {name: settings.pop(name) for name in ("durability", "threads", "target", "warmup_s") if name in settings}
+    told = ("durability", "threads", "target", "rate", "warmup_s")
+    own = {name: settings.pop(name) for name in told if name in settings}
     properties = dict(CORE_WORKLOADS.get(workload, {})) | dict(spec.workloads.get(workload, {}))
     properties |= {name: v for name, v in settings.items() if "." not in name}
     target = int(own.get("target", 0))
@@ -83,6 +86,7 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         durability=str(own.get("durability", "process")),
         threads=int(own.get("threads", 1)),
         target_ops_s=target or None,
+        rate=str(own["rate"]) if "rate" in own else None,
         warmup_s=float(own.get("warmup_s", 0)),
         seed=seed,
     )

@@ -14,7 +14,10 @@ PROPERTIES: dict[str, Kind] = {
     "fieldcount": "count",
     "fieldlength": "count",
     "fieldlengthdistribution": "word",
+    "fieldlengthhistogram": "word",
     "fieldnameprefix": "word",
+    "hotspotdatafraction": "share",
+    "hotspotopnfraction": "share",
     "insertcount": "count",
     "insertorder": "word",
     "insertproportion": "share",
@@ -43,6 +46,7 @@ SETTINGS: dict[str, Kind] = {
     "durability": "word",
     "threads": "count",
     "target": "count",
+    "rate": "word",
     "warmup_s": "number",
 }
 
@@ -53,6 +57,7 @@ LOAD_PROPERTIES = (
     "fieldcount",
     "fieldlength",
     "fieldlengthdistribution",
+    "fieldlengthhistogram",
     "fieldnameprefix",
     "insertcount",
     "insertorder",
@@ -68,8 +73,8 @@ THREADS_MAX = 4096
 _WORDS: dict[str, tuple[str, ...]] = {
     "durability": ("none", "process", "power"),
     "insertorder": ("hashed", "ordered"),
-    "requestdistribution": ("zipfian", "latest", "uniform"),
-    "fieldlengthdistribution": ("constant", "uniform", "zipfian"),
+    "requestdistribution": ("uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"),
+    "fieldlengthdistribution": ("constant", "uniform", "zipfian", "histogram"),
     "scanlengthdistribution": ("uniform", "zipfian"),
 }
 

@@ -155,6 +155,11 @@ def _complaints(spec: Spec) -> list[tuple[str, str]]:
                 found.append((key, f"unknown property; {nearest(name, PROPERTIES)}"))
             elif c := complaint(name, value):
                 found.append((key, c))
+    settings = [*spec.factors, *spec.fixed]
+    if "rate" in settings and "target" in settings:
+        found.append(
+            (("fixed" if "rate" in spec.fixed else "factors") + ".rate", "either a rate or a target, not both")
+        )
     found += _missing(spec)
     found += [
         ("analysis.responses", f"unknown response {name!r}; {nearest(name, RESPONSES)}")
