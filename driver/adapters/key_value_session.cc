@@ -40,6 +40,7 @@ Status KeyValueSession::update(std::string_view key, Fields fields) {
   ++reads_before_write_;
   const Status status = fetch(key, old_value);
   if (status != Status::ok) return status;
+  if (is_raw(fields)) return put(key, fields.front().value);
   const Status decoded = decode(key, old_value, {}, old_fields_);
   if (decoded != Status::ok) return decoded;
   change_fields(old_fields_, fields);
@@ -48,17 +49,16 @@ Status KeyValueSession::update(std::string_view key, Fields fields) {
 }
 
 Status KeyValueSession::insert(std::string_view key, Fields fields) {
-  encode_row(fields, encoded_);
+  const auto stored = stored_row(fields, encoded_);
   const auto lock = locks_.hold(key);
-  return put(key, encoded_);
+  return put(key, stored);
 }
 
 Status KeyValueSession::insert_batch(std::span<const Record> records) {
   if (records.empty()) return Status::ok;
   clear_batch();
   for (const Record& record : records) {
-    encode_row(record.fields, encoded_);
-    add_to_batch(record.key, encoded_);
+    add_to_batch(record.key, stored_row(record.fields, encoded_));
   }
   return write_batch(records.front().key);
 }

@@ -47,8 +47,18 @@ void encode_row(Fields fields, std::string& bytes) {
   }
 }
 
+std::string_view stored_row(Fields fields, std::string& bytes) {
+  if (is_raw(fields)) return fields.front().value;
+  encode_row(fields, bytes);
+  return bytes;
+}
+
 bool decode_row(std::string_view bytes, FieldNames names, std::vector<Field>& fields) {
   fields.clear();
+  if (is_raw(names)) {
+    fields.push_back({"", bytes});
+    return true;
+  }
   if (bytes.empty()) return false;
   while (!bytes.empty()) {
     Field field;

@@ -10,75 +10,12 @@
 #include <utility>
 
 #include "core_client.h"
+#include "property_reader.h"
 
 namespace edgejoule::driver {
-namespace {
-
-[[noreturn]] void refuse(const Properties& properties, const std::string& key, const std::string& why) {
-  const auto origin = properties.origin(key);
-  throw UsageError(fmt::format("{}{}={}: {}", origin.empty() ? "" : origin + ": property ", key,
-                               properties.get(key, "(default)"), why));
-}
-
-}  // namespace
-
-// Reads properties and keeps what is in force for the start event.
-class CoreWorkload::Reader {
+class CoreWorkload::Reader : public PropertyReader {
  public:
-  Reader(const Properties& properties, std::map<std::string, std::string>& in_force)
-      : properties_(properties), in_force_(in_force) {}
-
-  std::uint64_t number(const std::string& key, std::uint64_t default_value, std::uint64_t least = 0,
-                       std::uint64_t most = std::numeric_limits<std::int64_t>::max()) {
-    const auto value = properties_.get_u64(key, default_value);
-    if (value < least || value > most) {
-      refuse(properties_, key, fmt::format("expected a number from {} to {}", least, most));
-    }
-    in_force_[key] = fmt::format("{}", value);
-    return value;
-  }
-
-  double real(const std::string& key, double default_value, double least, double most) {
-    const auto value = properties_.get_double(key, default_value);
-    if (value < least || value > most) {
-      refuse(properties_, key, fmt::format("expected a number from {} to {}", least, most));
-    }
-    in_force_[key] = fmt::format("{}", value);
-    return value;
-  }
-
-  double proportion(const std::string& key, double default_value) {
-    const auto value = properties_.get_double(key, default_value);
-    if (value < 0) refuse(properties_, key, "expected a proportion >= 0");
-    in_force_[key] = fmt::format("{}", value);
-    return value;
-  }
-
-  bool flag(const std::string& key, bool default_value) {
-    const auto value = properties_.get_bool(key, default_value);
-    in_force_[key] = value ? "true" : "false";
-    return value;
-  }
-
-  std::string text(const std::string& key, const std::string& default_value) {
-    return in_force_[key] = properties_.get(key, default_value);
-  }
-
-  template <typename Value>
-  Value choice(const std::string& key, const std::string& default_value,
-               const std::vector<std::pair<std::string_view, Value>>& choices) {
-    const auto value = text(key, default_value);
-    std::string expected;
-    for (const auto& [name, meaning] : choices) {
-      if (name == value) return meaning;
-      expected += fmt::format("{}{}", expected.empty() ? "" : ", ", name);
-    }
-    refuse(properties_, key, "expected one of: " + expected);
-  }
-
- private:
-  const Properties& properties_;
-  std::map<std::string, std::string>& in_force_;
+  using PropertyReader::PropertyReader;
 };
 
 namespace {

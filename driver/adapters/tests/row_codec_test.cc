@@ -69,5 +69,24 @@ TEST(RowCodec, changes_only_the_given_fields) {
   EXPECT_EQ(fields[2].value, "added");
 }
 
+TEST(RowCodec, keeps_of_a_raw_row_the_value_alone) {
+  std::string bytes = "untouched";
+  const std::string value("\0\0\0\1f", 5);
+  EXPECT_EQ(stored_row(std::vector<Field>{{"", value}}, bytes), value);
+  EXPECT_EQ(bytes, "untouched");
+  EXPECT_EQ(stored_row(std::vector<Field>{{"f", "xy"}}, bytes), std::string("\0\0\0\1f\0\0\0\2xy", 11));
+}
+
+TEST(RowCodec, gives_back_a_raw_row_whole_when_its_nameless_field_is_asked_for) {
+  std::vector<Field> fields;
+  constexpr std::array<std::string_view, 1> nameless = {""};
+  for (const auto& value : {std::string(), std::string("\0\0\0\1f", 5), std::string(1000, 'x')}) {
+    ASSERT_TRUE(decode_row(value, nameless, fields));
+    ASSERT_EQ(fields.size(), 1U);
+    EXPECT_EQ(fields[0].name, "");
+    EXPECT_EQ(fields[0].value, value);
+  }
+}
+
 }  // namespace
 }  // namespace edgejoule::driver
