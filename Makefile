@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fmt lint bench bench-driver schemas clean $(addprefix test-,slow root r browser java board asan-ubsan tsan)
+.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver schemas clean $(addprefix test-,slow root r browser java board asan-ubsan tsan) board
 
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
@@ -48,14 +48,28 @@ test-browser: setup-dev ## the report in headless Chromium
 
 test-java: setup-dev build ## the driver against the real Java YCSB (Maven fetches it)
 	@tools/packages java
+	@cmake --build --preset release -j $(JOBS) --target driver-recorder
 	$(PYTEST) -m java
 
-test-board: setup-dev board ## the driver for ARM boards, under qemu-user
+board: setup ## the driver for ARM boards, cross-built: ARCH=arm64, ARCH=armhf, or both when not given
+	@JOBS=$(JOBS) tools/board $(or $(ARCH),arm64 armhf)
+
+test-board: setup-dev build board ## the driver for ARM boards, under qemu-user
+	@tools/packages board
 	$(PYTEST) -m board
 
 test-asan-ubsan test-tsan: test-%: setup-dev
 	@cmake --preset $* >/dev/null && cmake --build --preset $* -j $(JOBS)
 	ctest --preset $* -LE '$(LABELS)' -j $(JOBS)
+
+FUZZ_S ?= 60
+
+fuzz: setup ## fuzz what the driver reads from outside, FUZZ_S seconds each (default 60)
+	@tools/packages fuzz
+	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS)
+	@set -e; for fuzzer in build/fuzz/bin/fuzz-*; do corpus=build/fuzz/corpus/$${fuzzer##*/fuzz-}; mkdir -p $$corpus; \
+	  echo "$$fuzzer, $(FUZZ_S) s"; $$fuzzer -max_total_time=$(FUZZ_S) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	  -artifact_prefix=$$corpus- $$corpus driver/fuzz/seeds/$${fuzzer##*/fuzz-} 2>&1 | grep -E 'ERROR|does not hold|SUMMARY|cov:.*DONE|stat::number' ; done
 
 fmt: setup-dev ## format all sources
 	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver
