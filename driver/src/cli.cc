@@ -213,6 +213,9 @@ Invocation checked(const Arguments& arguments) {
   if (arguments.warmup_s > 0 && arguments.command == Command::load) throw UsageError("--warmup: only for run");
   auto workload = kind.make(properties, arguments.command);
   for (const auto& [name, value] : kind.row) properties.set(name, value, "workload");
+  for (const auto& [name, value] : workload->defaults) {
+    if (!properties.has(name)) properties.set(name, value, "default of workload=" + kind.name);
+  }
   if (workload->verify && adapter.name == "noop") {
     refuse(properties, "dataintegrity", "a database that keeps data; noop keeps none");
   }

@@ -56,18 +56,22 @@ void Client::hand_over() {
 void Client::work(std::uint64_t operations, const Pace& pace) {
   const auto start = work_.clock.now();
   const auto planned = operations == 0 ? ~std::uint64_t{0} : operations;
-  paced_ = pace.schedule != nullptr;
+  if (!begun_ticks_) begun_ticks_ = start;
+  const bool own_times = pace.schedule == nullptr && !work_.unpaced && has_times();
+  paced_ = pace.schedule != nullptr || own_times;
   if (paced_) prctl(PR_SET_TIMERSLACK, 1UL);  // or a sleep ends up to 50 us late
   std::uint64_t worked = 0;
   while (worked < planned && !work_.stop.load(std::memory_order_relaxed)) {
     if (work_.interval.load(std::memory_order_relaxed) != interval_) [[unlikely]]
       hand_over();
     if (paced_) {
-      due_ticks_ = start + work_.clock.to_ticks(pace.schedule->due_ns(pace.first + worked * pace.stride));
+      due_ticks_ = own_times ? *begun_ticks_ + work_.clock.to_ticks(due_ns())
+                             : start + work_.clock.to_ticks(pace.schedule->due_ns(pace.first + worked * pace.stride));
       wait_until(due_ticks_);
       if (work_.stop.load(std::memory_order_relaxed)) return;
     }
     const auto count = step(planned - worked);
+    if (count == 0) return;
     worked += count;
     done_.store(done() + count, std::memory_order_relaxed);
   }

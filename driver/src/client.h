@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "../adapters/adapter.h"
@@ -34,7 +35,8 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Works until `operations` are done (0: no limit) or the shared stop is set. Call again to go on.
+  // Works until `operations` are done (0: no limit), nothing is left to do or the shared stop is set. Call again to go
+  // on.
   void work(std::uint64_t operations, const Pace& pace);
 
   // True: works beside the others until they have ended, and its operations are measured but not counted as done.
@@ -52,8 +54,15 @@ class Client {
   [[nodiscard]] std::uint64_t done() const { return done_.load(std::memory_order_relaxed); }  // from any thread
 
  protected:
-  // Does one operation, or a batch of at most `most`; returns how many it did.
+  // Does one operation, or a batch of at most `most`; returns how many it did. 0: nothing is left to do.
   virtual std::uint64_t step(std::uint64_t most) = 0;
+
+  // Operations that have times of their own (a trace) wait for them where the run has no schedule. Asked at the begin
+  // of work.
+  [[nodiscard]] virtual bool has_times() const { return false; }
+
+  // When the next operation is due, ns since the client first began to work.
+  [[nodiscard]] virtual std::uint64_t due_ns() { return 0; }
 
   [[nodiscard]] Session& session() const { return session_; }
   [[nodiscard]] std::uint64_t now() const { return work_.clock.now(); }
@@ -72,6 +81,7 @@ class Client {
   Work& work_;
   Session& session_;
   std::uint64_t due_ticks_ = 0;
+  std::optional<std::uint64_t> begun_ticks_;
   std::uint32_t interval_ = 0;
   bool paced_ = false;
 

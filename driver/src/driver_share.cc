@@ -18,6 +18,7 @@ DriverShare measure_driver_share(const Invocation& invocation, std::uint64_t ope
   const auto database = find_adapter("noop")->make();
   database->open(invocation.properties, invocation.durability, true, {});
   const auto work = invocation.workload->begin(invocation.seed, invocation.threads, false);
+  work->unpaced = true;
   Crew crew(*work, *database);
   crew.prepare(std::min(operations_max, operations_most), nullptr);
   const auto begin_ns = process_cpu_ns();

@@ -225,7 +225,8 @@ void Execution::open() {
   progress_.note("opening");
   const auto begin_ns = now_monotonic_ns();
   const auto begin_realtime_ns = now_realtime_ns();
-  database_->open(invocation_.properties, invocation_.durability, invocation_.command == Command::load,
+  database_->open(invocation_.properties, invocation_.durability,
+                  invocation_.command == Command::load || invocation_.workload->creates,
                   [this](const DatabaseEvent& event) { database_events_.push(event); });
   crew_ = std::make_unique<Crew>(*work_, *database_);
   const auto path = database_->path();
@@ -270,7 +271,7 @@ void Execution::warm_up() {
 }
 
 void Execution::drive() {
-  crew_->prepare(invocation_.workload->operations, schedule());
+  crew_->prepare(invocation_.workload->clients_end ? 0 : invocation_.workload->operations, schedule());
   checksum_begin_ = checksum();
   components_begin_ = database_->components();
   usage_begin_ = usage_now(device_);

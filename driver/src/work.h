@@ -37,6 +37,7 @@ class Work {
   const std::uint64_t seed;
   const unsigned threads;
   const CycleClock& clock;
+  bool unpaced = false;  // operations do not wait for times of their own; set before the clients work
   std::atomic<bool> stop = false;
   std::atomic<std::uint32_t> interval = 0;  // a client that sees it grow hands over what it has measured
 

@@ -18,7 +18,12 @@ class Workload {
   std::uint64_t operations = 0;                 // of the command, all clients; 0: until the time is over
   std::uint64_t seconds_max = 0;                // 0: no limit
   bool verify = false;                          // rows that are read are checked
+  bool creates = false;                         // a run may begin without a database
   std::map<std::string, std::string> in_force;  // every property of the workload, defaults included
+  bool clients_end = false;                     // each client does a share of its own, and ends by itself
+
+  // Properties of the run that hold where the user gave none: its durability, options of an adapter.
+  std::map<std::string, std::string> defaults;
 
   // verify: false where the database keeps nothing to check.
   [[nodiscard]] virtual std::unique_ptr<Work> begin(std::uint64_t seed, unsigned threads, bool verify) const = 0;
