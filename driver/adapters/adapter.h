@@ -118,7 +118,7 @@ using EventSink = std::function<void(const DatabaseEvent&)>;
 
 // What one part of a database has done since it was opened. What the engine does not report is absent, never 0.
 struct Component {
-  std::string name;  // flush, compaction, wal, checkpoint
+  std::string name;  // flush, compaction, wal, journal (a rollback journal), checkpoint
   std::optional<std::uint64_t> count;
   std::optional<std::uint64_t> duration_ns;
   std::optional<std::uint64_t> read_bytes;

@@ -14,9 +14,9 @@
 #include "../adapter_options.h"
 #include "../data_directory.h"
 #include "../key_locks.h"
-#include "background_work.h"
 #include "leveldb_session.h"
 #include "log_watch.h"
+#include "watching_env.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -66,6 +66,7 @@ class LevelDb final : public Database {
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override;
+  [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return path_; }
 
@@ -78,7 +79,7 @@ class LevelDb final : public Database {
   // In this order: the database goes before what it uses.
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
-  BackgroundWorkEnv env_;
+  WatchingEnv env_;
   std::unique_ptr<LogWatch> log_;
   KeyLocks locks_;
   std::unique_ptr<leveldb::DB> db_;
@@ -135,7 +136,8 @@ void LevelDb::open(const Properties& properties, Durability durability, bool cre
 
   cache_.reset(leveldb::NewLRUCache(memory_size(cache_bytes_)));
   if (bloom_bits_ > 0) filter_.reset(leveldb::NewBloomFilterPolicy(bloom_bits_));
-  log_ = std::make_unique<LogWatch>(log_file(), std::move(sink));
+  log_ = std::make_unique<LogWatch>(log_file(), std::move(sink),
+                                    [this] { return env_.io().background_read_bytes.load(); });
   options_.create_if_missing = create;
   options_.block_cache = cache_.get();
   options_.filter_policy = filter_.get();
@@ -241,6 +243,17 @@ std::string LevelDb::durability_how() const {
   return {};
 }
 
+std::vector<Component> LevelDb::components() const {
+  std::vector<Component> components = log_->components();
+  components.push_back({.name = "wal",
+                        .count = std::nullopt,
+                        .duration_ns = std::nullopt,
+                        .read_bytes = std::nullopt,
+                        .write_bytes = env_.io().log_write_bytes,
+                        .syncs = env_.io().log_syncs});
+  return components;
+}
+
 std::map<std::string, std::string> LevelDb::stats() const {
   std::map<std::string, std::string> stats;
   const auto add = [this, &stats](const std::string& name) {
@@ -249,7 +262,6 @@ std::map<std::string, std::string> LevelDb::stats() const {
   };
   constexpr int levels = 7;
   for (int level = 0; level < levels; ++level) add("leveldb.num-files-at-level" + std::to_string(level));
-  add("leveldb.stats");
   add("leveldb.approximate-memory-usage");
   return stats;
 }

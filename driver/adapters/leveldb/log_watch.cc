@@ -33,8 +33,12 @@ std::string one_line(std::string_view text) {
 
 }  // namespace
 
-LogWatch::LogWatch(std::unique_ptr<leveldb::Logger> file, EventSink sink)
-    : file_(std::move(file)), sink_(std::move(sink)) {}
+LogWatch::LogWatch(std::unique_ptr<leveldb::Logger> file, EventSink sink, std::function<std::uint64_t()> read_bytes)
+    : file_(std::move(file)),
+      sink_(std::move(sink)),
+      read_bytes_(std::move(read_bytes)),
+      flushes_(counted_component("flush", false)),
+      compactions_(counted_component("compaction", static_cast<bool>(read_bytes_))) {}
 
 void LogWatch::Logv(const char* format, std::va_list arguments) {
   std::array<char, line_bytes_max> text{};
@@ -51,17 +55,22 @@ std::string LogWatch::failure() {
   return failure_;
 }
 
+std::vector<Component> LogWatch::components() {
+  const std::lock_guard lock(mutex_);
+  return {flushes_, compactions_};
+}
+
 void LogWatch::line(std::string_view text, std::uint64_t monotonic_ns) {
   const std::lock_guard lock(mutex_);
   if (text.starts_with("Level-0 table #")) {
     if (text.find(": started") != std::string_view::npos) {
-      flush_ = Begun{monotonic_ns, ""};
+      flush_ = Begun{monotonic_ns, 0};
     } else {
       if (!one_line(text).ends_with(" OK")) failure_ = one_line(text);
       ended(Kind::flush, flush_, text, number_after(text, ": "), monotonic_ns);
     }
   } else if (text.starts_with("Compacting ")) {
-    compaction_ = Begun{monotonic_ns, one_line(text)};
+    compaction_ = Begun{monotonic_ns, read_bytes()};
   } else if (text.starts_with("Compacted ")) {
     ended(Kind::compaction, compaction_, text, number_after(text, "=> "), monotonic_ns);
   } else if (text.starts_with("Compaction error")) {
@@ -81,11 +90,15 @@ void LogWatch::ended(Kind kind, std::optional<Begun>& begun, std::string_view te
     return;
   }
   const auto duration_ns = static_cast<std::int64_t>(monotonic_ns - begun->monotonic_ns);
-  emit({kind, begun->monotonic_ns, duration_ns, not_said, write_bytes, one_line(text)});
+  const bool read_known = kind == Kind::compaction && read_bytes_;
+  const std::int64_t read = read_known ? static_cast<std::int64_t>(read_bytes() - begun->read_bytes) : not_said;
+  emit({kind, begun->monotonic_ns, duration_ns, read, write_bytes, one_line(text)});
   begun.reset();
 }
 
-void LogWatch::emit(const DatabaseEvent& event) const {
+void LogWatch::emit(const DatabaseEvent& event) {
+  if (event.kind == Kind::flush) add(event, flushes_);
+  if (event.kind == Kind::compaction) add(event, compactions_);
   if (sink_) sink_(event);
 }
 

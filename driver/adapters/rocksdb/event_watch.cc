@@ -103,6 +103,11 @@ std::uint64_t EventWatch::running() const {
   return flushes_.size() + compactions_.size();
 }
 
+std::vector<Component> EventWatch::components() const {
+  const std::lock_guard lock(mutex_);
+  return {flush_totals_, compaction_totals_};
+}
+
 std::string EventWatch::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
@@ -128,7 +133,12 @@ EventWatch::Job EventWatch::take(std::map<int, Job>& jobs, int job_id) {
   return job;
 }
 
-void EventWatch::emit(const DatabaseEvent& event) const {
+void EventWatch::emit(const DatabaseEvent& event) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (event.kind == Kind::flush) add(event, flush_totals_);
+    if (event.kind == Kind::compaction) add(event, compaction_totals_);
+  }
   if (sink_) sink_(event);
 }
 

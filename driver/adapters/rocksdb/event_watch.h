@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "../adapter.h"
+#include "../component_totals.h"
 
 namespace edgejoule::driver {
 
@@ -29,6 +29,9 @@ class EventWatch : public rocksdb::EventListener {
   // Flushes and compactions that have begun and not ended.
   [[nodiscard]] std::uint64_t running() const;
 
+  // Flushes and compactions so far.
+  [[nodiscard]] std::vector<Component> components() const;
+
   // The last background error in RocksDB's own words; empty when there was none, or RocksDB has recovered from it.
   [[nodiscard]] std::string failure() const;
 
@@ -47,7 +50,7 @@ class EventWatch : public rocksdb::EventListener {
   };
 
   [[nodiscard]] Job take(std::map<int, Job>& jobs, int job_id);
-  void emit(const DatabaseEvent& event) const;
+  void emit(const DatabaseEvent& event);
 
   const EventSink sink_;
   mutable std::mutex mutex_;
@@ -55,6 +58,8 @@ class EventWatch : public rocksdb::EventListener {
   std::map<int, Job> compactions_;
   std::optional<Stall> stall_;
   std::string failure_;
+  Component flush_totals_ = counted_component("flush", false);
+  Component compaction_totals_ = counted_component("compaction", true);
 };
 
 }  // namespace edgejoule::driver

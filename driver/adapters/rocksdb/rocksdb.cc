@@ -84,12 +84,14 @@ class RocksDb final : public Database {
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override;
+  [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return path_; }
 
  private:
   [[nodiscard]] rocksdb::Options take_options(const Properties& properties);
   [[nodiscard]] rocksdb::BlockBasedTableOptions table_options(const Properties& properties) const;
+  [[nodiscard]] std::map<std::string, std::string> database_counts() const;
   [[nodiscard]] std::uint64_t number(const std::string& property) const;
   [[nodiscard]] bool idle() const;
   void throw_background_failure() const;
@@ -273,22 +275,47 @@ std::string RocksDb::durability_how() const {
   return how;
 }
 
+// RocksDB keeps these counts whether or not its tickers are asked for.
+std::map<std::string, std::string> RocksDb::database_counts() const {
+  std::map<std::string, std::string> counts;
+  db_->GetMapProperty(rocksdb::DB::Properties::kDBStats, &counts);
+  return counts;
+}
+
+std::vector<Component> RocksDb::components() const {
+  std::vector<Component> components = watch_->components();
+  const std::map<std::string, std::string> counts = database_counts();
+  const auto count = [&counts](const char* name) -> std::optional<std::uint64_t> {
+    const auto found = counts.find(name);
+    return found == counts.end() ? std::nullopt : std::optional<std::uint64_t>(std::stoull(found->second));
+  };
+  components.push_back({.name = "wal",
+                        .count = count("db.user_writes_with_wal"),
+                        .duration_ns = std::nullopt,
+                        .read_bytes = std::nullopt,
+                        .write_bytes = count("db.wal_bytes_written"),
+                        .syncs = count("db.wal_syncs")});
+  return components;
+}
+
 std::map<std::string, std::string> RocksDb::stats() const {
-  std::map<std::string, std::string> stats;
-  if (!db_) return stats;
+  if (!db_) return {};
   using Name = rocksdb::DB::Properties;
-  for (const std::string& name :
-       {Name::kStats, Name::kLevelStats, Name::kCurSizeAllMemTables, Name::kNumEntriesActiveMemTable,
-        Name::kTotalSstFilesSize, Name::kBlockCacheUsage, Name::kEstimateNumKeys}) {
+  std::map<std::string, std::string> stats = database_counts();
+  for (const std::string& name : {Name::kCurSizeAllMemTables, Name::kNumEntriesActiveMemTable, Name::kTotalSstFilesSize,
+                                  Name::kBlockCacheUsage, Name::kEstimateNumKeys}) {
+    std::string value;
+    if (db_->GetProperty(name, &value)) stats[name] = value;
+  }
+  for (int level = 0; level < db_->NumberLevels(); ++level) {
+    const std::string name = Name::kNumFilesAtLevelPrefix + std::to_string(level);
     std::string value;
     if (db_->GetProperty(name, &value)) stats[name] = value;
   }
   const auto statistics = db_->GetDBOptions().statistics;
-  if (statistics) {
-    std::map<std::string, std::uint64_t> tickers;
-    if (statistics->getTickerMap(&tickers)) {
-      for (const auto& [name, value] : tickers) stats[name] = std::to_string(value);
-    }
+  std::map<std::string, std::uint64_t> tickers;
+  if (statistics && statistics->getTickerMap(&tickers)) {
+    for (const auto& [name, value] : tickers) stats[name] = std::to_string(value);
   }
   return stats;
 }

@@ -7,8 +7,6 @@
 namespace edgejoule::driver {
 namespace {
 
-constexpr std::int64_t not_said = -1;
-
 std::string describe(int mode, int wal_pages, int done_pages, int code) {
   if (code != SQLITE_OK) return fmt::format("failed: {}", sqlite3_errstr(code));
   if (mode == SQLITE_CHECKPOINT_TRUNCATE) return "truncate: the WAL is in the main file";
@@ -37,18 +35,26 @@ int SqliteCheckpoints::after_commit(void* self, sqlite3* connection, const char*
 int SqliteCheckpoints::checkpoint(sqlite3* connection, const char* schema, int mode) {
   int wal_pages = 0;
   int done_pages = 0;
+  SqliteIo io;
+  int code = SQLITE_OK;
   const std::uint64_t begin_ns = now_monotonic_ns();
-  const int code = sqlite3_wal_checkpoint_v2(connection, schema, mode, &wal_pages, &done_pages);
-  const std::uint64_t end_ns = now_monotonic_ns();
+  {
+    const CheckpointIo counted(io);
+    code = sqlite3_wal_checkpoint_v2(connection, schema, mode, &wal_pages, &done_pages);
+  }
+  const std::uint64_t duration_ns = now_monotonic_ns() - begin_ns;
+  io_.add(io);
   if ((code & 0xff) == SQLITE_BUSY) {
     busy_.fetch_add(1, std::memory_order_relaxed);
     return code;
   }
-  count_.fetch_add(1, std::memory_order_relaxed);
   const bool has_wal = wal_pages >= 0;
-  if (sink_ && has_wal) {
-    // A page that is in the WAL several times is written once: SQLite does not say how many bytes that makes.
-    sink_({DatabaseEvent::Kind::checkpoint, begin_ns, static_cast<std::int64_t>(end_ns - begin_ns), not_said, not_said,
+  if (!has_wal) return code;
+  count_.fetch_add(1, std::memory_order_relaxed);
+  duration_ns_.fetch_add(duration_ns, std::memory_order_relaxed);
+  if (sink_) {
+    sink_({DatabaseEvent::Kind::checkpoint, begin_ns, static_cast<std::int64_t>(duration_ns),
+           static_cast<std::int64_t>(io.read_bytes), static_cast<std::int64_t>(io.write_bytes),
            describe(mode, wal_pages, done_pages, code)});
   }
   return code;

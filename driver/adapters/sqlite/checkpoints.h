@@ -1,4 +1,4 @@
-// Checkpoints of the WAL, done as SQLite does them by itself, and timed.
+// Checkpoints of the WAL, done as SQLite does them by itself, timed, and their input and output counted.
 #pragma once
 
 #include <sqlite3.h>
@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "../adapter.h"
+#include "counting_vfs.h"
 
 namespace edgejoule::driver {
 
@@ -23,6 +24,8 @@ class SqliteCheckpoints {
   [[nodiscard]] int checkpoint(sqlite3* connection, const char* schema, int mode);
 
   [[nodiscard]] std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t duration_ns() const { return duration_ns_.load(std::memory_order_relaxed); }
+  [[nodiscard]] const SqliteIo& io() const { return io_; }  // of those that found another in the way, too
   // Times another connection was checkpointing or in the way.
   [[nodiscard]] std::uint64_t busy() const { return busy_.load(std::memory_order_relaxed); }
 
@@ -32,6 +35,8 @@ class SqliteCheckpoints {
   const EventSink sink_;
   const int autocheckpoint_pages_;
   std::atomic<std::uint64_t> count_ = 0;
+  std::atomic<std::uint64_t> duration_ns_ = 0;
+  SqliteIo io_;
   std::atomic<std::uint64_t> busy_ = 0;
 };
 

@@ -43,7 +43,7 @@ std::string_view way_out(int code) {
 SqliteConnection::SqliteConnection(const SqliteSettings& settings, bool create) : file_(settings.file) {
   sqlite3* handle = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
-  const int code = sqlite3_open_v2(file_.c_str(), &handle, flags, nullptr);
+  const int code = sqlite3_open_v2(file_.c_str(), &handle, flags, settings.vfs.c_str());
   handle_.reset(handle);
   if (code != SQLITE_OK) throw DatabaseError(fmt::format("cannot open {}", error(code)));
   sqlite3_extended_result_codes(handle, 1);

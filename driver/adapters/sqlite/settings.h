@@ -24,6 +24,7 @@ struct SqliteSettings {
   int busy_timeout_ms;
   bool without_rowid;
   std::string durability_how;
+  std::string vfs;  // name of the VFS that every connection uses
 };
 
 [[nodiscard]] const std::vector<OptionHelp>& sqlite_option_help();

@@ -37,6 +37,7 @@ class Sqlite final : public Database {
   [[nodiscard]] std::string version() const override { return sqlite3_libversion(); }
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override { return settings_.durability_how; }
+  [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return settings_.data_path; }
 
@@ -49,6 +50,7 @@ class Sqlite final : public Database {
   Status sync(int which);
   [[nodiscard]] std::uintmax_t wal_bytes() const;
 
+  CountingVfs vfs_;  // before all connections
   SqliteSettings settings_;
   std::unique_ptr<SqliteCheckpoints> checkpoints_;
   SqliteConnectionCounters counters_;
@@ -120,6 +122,7 @@ void Sqlite::check_page_size() const {
 
 void Sqlite::open(const Properties& properties, Durability durability, bool create, EventSink sink) {
   settings_ = sqlite_settings(properties, durability);
+  settings_.vfs = vfs_.name();
   checkpoints_ = std::make_unique<SqliteCheckpoints>(std::move(sink), settings_.wal_autocheckpoint_pages);
   check_file(create);
   control_.emplace(settings_, create);
@@ -197,12 +200,33 @@ std::map<std::string, std::string> Sqlite::options() const {
   return options;
 }
 
+std::vector<Component> Sqlite::components() const {
+  const SqliteIo& log = vfs_.log();
+  const Component logged{.name = settings_.journal_mode == "wal" ? "wal" : "journal",
+                         .count = std::nullopt,
+                         .duration_ns = std::nullopt,
+                         .read_bytes = log.read_bytes,
+                         .write_bytes = log.write_bytes,
+                         .syncs = log.syncs};
+  if (settings_.journal_mode != "wal") return {logged};
+  const SqliteIo& io = checkpoints_->io();
+  return {logged, Component{.name = "checkpoint",
+                            .count = checkpoints_->count(),
+                            .duration_ns = checkpoints_->duration_ns(),
+                            .read_bytes = io.read_bytes,
+                            .write_bytes = io.write_bytes,
+                            .syncs = io.syncs}};
+}
+
 std::map<std::string, std::string> Sqlite::stats() const {
   std::map<std::string, std::string> stats = {
       {"cache_hits", std::to_string(counters_.cache_hits)},
       {"cache_misses", std::to_string(counters_.cache_misses)},
       {"cache_writes", std::to_string(counters_.cache_writes)},
       {"cache_spills", std::to_string(counters_.cache_spills)},
+      {"main_file_read_bytes", std::to_string(vfs_.main_file().read_bytes)},
+      {"main_file_write_bytes", std::to_string(vfs_.main_file().write_bytes)},
+      {"main_file_syncs", std::to_string(vfs_.main_file().syncs)},
   };
   if (!checkpoints_ || !control_) return stats;
   stats["checkpoints"] = std::to_string(checkpoints_->count());

@@ -1,4 +1,4 @@
-// Knows whether LevelDB has background work queued or running: an Env that counts what LevelDB schedules.
+// LevelDB's seam to the system, watched: whether there is background work, and what goes through the files.
 //
 // LevelDB decides at the end of each piece of background work, and before it counts as done, whether there is more to
 // do; a count of zero therefore means that LevelDB itself sees nothing left.
@@ -6,6 +6,7 @@
 
 #include <leveldb/env.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -13,11 +14,22 @@
 
 namespace edgejoule::driver {
 
-class BackgroundWorkEnv : public leveldb::EnvWrapper {
+// What LevelDB has asked of the files since the Env was made.
+struct LevelDbIo {
+  std::atomic<std::uint64_t> log_write_bytes = 0;
+  std::atomic<std::uint64_t> log_syncs = 0;
+  std::atomic<std::uint64_t> background_read_bytes = 0;  // of tables, by background work: stored blocks
+};
+
+class WatchingEnv : public leveldb::EnvWrapper {
  public:
-  BackgroundWorkEnv() : leveldb::EnvWrapper(leveldb::Env::Default()) {}
+  WatchingEnv() : leveldb::EnvWrapper(leveldb::Env::Default()) {}
 
   void Schedule(void (*function)(void* arg), void* arg) override;
+  leveldb::Status NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** file) override;
+  leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
+
+  [[nodiscard]] const LevelDbIo& io() const { return io_; }
 
   void wait_until_idle();
 
@@ -26,7 +38,7 @@ class BackgroundWorkEnv : public leveldb::EnvWrapper {
 
  private:
   struct Work {
-    BackgroundWorkEnv* env;
+    WatchingEnv* env;
     void (*function)(void*);
     void* arg;
   };
@@ -37,6 +49,7 @@ class BackgroundWorkEnv : public leveldb::EnvWrapper {
   std::mutex mutex_;
   std::condition_variable idle_;
   std::uint64_t outstanding_ = 0;
+  LevelDbIo io_;
 };
 
 }  // namespace edgejoule::driver
