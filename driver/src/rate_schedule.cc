@@ -15,6 +15,7 @@ namespace edgejoule::driver {
 namespace {
 
 constexpr double operations_max = 1e9;  // per second
+constexpr double due_ns_max = 1e18;     // 31 years: as good as never
 
 [[noreturn]] void refuse(const std::string& text, const std::string& expected) {
   throw UsageError(fmt::format("rate {}: expected {}", text, expected));
@@ -150,7 +151,7 @@ RateSchedule RateSchedule::parse(const std::string& text) {
 
 std::uint64_t RateSchedule::due_ns(std::uint64_t number) const {
   const auto due = std::visit([number](const auto& law) { return due_s(law, static_cast<double>(number)); }, law_);
-  return static_cast<std::uint64_t>(due * 1e9);
+  return static_cast<std::uint64_t>(std::min(due * 1e9, due_ns_max));
 }
 
 double RateSchedule::mean_ops_s() const {
