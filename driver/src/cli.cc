@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "../durability/verify_durability.h"
 #include "databases.h"
 #include "event_log.h"
 #include "failure_words.h"
@@ -113,6 +114,16 @@ void add_options(CLI::App& command, Arguments& arguments) {
 void set_if_given(Properties& properties, const std::string& key, const std::optional<std::string>& value,
                   const std::string& option) {
   if (value) properties.set(key, *value, option);
+}
+
+void add_verify_options(CLI::App& command, Arguments& arguments) {
+  command.add_option("--db", arguments.database, "database with files on a path (-db NAME)");
+  command.add_option("-p", arguments.assignments, "property of the database, key=value")->allow_extra_args(false);
+  command.add_option("--durability", arguments.durability, "class to test: none, process (default), power");
+  command.add_option("--threads", arguments.threads, "threads that write (-threads N), default 1");
+  command.add_option("--seed", arguments.seed, "seed of the writes and of the cuts; drawn and printed when absent");
+  command.add_option("--json", arguments.json, "the report as JSON into a file; - is standard output");
+  command.add_flag("--quiet", arguments.quiet, "no progress and no notes on standard error");
 }
 
 Properties gathered(const Arguments& arguments) {
@@ -283,6 +294,24 @@ int drive(const Arguments& arguments) {
   }
 }
 
+int verify(const Arguments& arguments, const DurabilityTestOptions& options) {
+  const auto properties = gathered(arguments);
+  const DurabilityTest test{&adapter_of(properties),
+                            properties,
+                            durability_of(properties),
+                            threads_of(properties),
+                            arguments.seed ? *arguments.seed : drawn_seed(),
+                            arguments.json,
+                            arguments.quiet};
+  if (!arguments.seed && !arguments.quiet) tell("edgejoule-driver: --seed {}\n", test.seed);
+  try {
+    return verify_durability(test, options);
+  } catch (const RunFailure& failure) {
+    complain(failure.what());
+    return failure.exit_status();
+  }
+}
+
 }  // namespace
 
 std::string durability_name(Durability durability) {
@@ -305,6 +334,11 @@ int command_line(int argc, const char* const* argv) {
   auto* databases = app.add_subcommand("databases", "list the databases built in, with their options");
   databases->add_flag("--json", databases_as_json, "as JSON");
   const auto* workloads = app.add_subcommand("workloads", "list the kinds of workload, with their properties");
+  DurabilityTestOptions durability_options;
+  auto* durability = app.add_subcommand("verify-durability", "cut the power at random places, count what is lost");
+  add_verify_options(*durability, arguments);
+  add_durability_test_options(*durability, durability_options);
+  durability->footer(durability_test_examples());
   try {
     auto words = normalised(argc, argv);
     std::ranges::reverse(words);
@@ -317,6 +351,7 @@ int command_line(int argc, const char* const* argv) {
       list_workloads();
       return 0;
     }
+    if (durability->parsed()) return verify(arguments, durability_options);
     arguments.command = load->parsed() ? Command::load : Command::run;
     return drive(arguments);
   } catch (const CLI::Success& asked) {

@@ -1,0 +1,40 @@
+// All cuts of one setting taken together, and what they say of its promise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "examination.h"
+
+namespace edgejoule::driver {
+
+struct CutSummary {
+  std::uint64_t cuts = 0;
+  std::uint64_t rows_checked = 0;  // over all cuts
+  std::uint64_t rows_lost = 0;     // over all cuts
+  std::uint64_t rows_lost_max = 0;
+  std::uint64_t cuts_with_loss = 0;
+  std::optional<std::uint64_t> oldest_lost_operations;  // the largest of any cut
+  std::optional<double> oldest_lost_ms;
+  std::uint64_t rows_never_written = 0;
+  std::uint64_t rows_unreadable = 0;
+  std::uint64_t databases_failed = 0;     // cuts
+  std::uint64_t file_systems_failed = 0;  // cuts
+  std::optional<bool> earlier_state;      // after every cut that could be judged
+  std::optional<CutOutcome> worst;        // nullopt: nothing was lost or broken
+};
+
+[[nodiscard]] CutSummary summary_of(std::span<const CutOutcome> outcomes);
+
+struct Verdict {
+  bool kept;
+  std::string words;
+};
+
+// class none: nothing is promised. class process: the database opens and its rows are such as were written. class
+// power: and every acknowledged row is there. What no cut could show is not kept.
+[[nodiscard]] Verdict verdict_on(Durability promise, const CutSummary& summary);
+
+}  // namespace edgejoule::driver
