@@ -53,6 +53,11 @@ class Edgejoule(Contestant):
         """With the driver's own share measured after it."""
         return [*self._command(engine, options, work), "--driver-share"]
 
+    def insert_one_command(self, engine: str, options: dict[str, str], records: int) -> list[str]:
+        """Adds a record to those in a database and waits until it has settled."""
+        only_insert = {"readproportion": "0", "updateproportion": "0", "insertproportion": "1"}
+        return self._command(engine, options | only_insert, Work("C", records, 1))
+
     def engines(self) -> set[str]:
         """The databases built in."""
         listed = subprocess.run([self.program, "databases"], capture_output=True, text=True, check=True).stdout
