@@ -1,5 +1,8 @@
 #include "cycle_clock.h"
 
+#include <chrono>
+#include <thread>
+
 #include "counter_rate.h"
 #include "same_instant.h"
 
@@ -53,9 +56,9 @@ std::uint64_t stated_hz() { return 0; }
 
 CycleClock::CycleClock() {
   if (!counter_is_steady()) return;
-  constexpr std::uint64_t calibration_ns = 20'000'000;
+  constexpr std::chrono::milliseconds calibration{20};
   const auto begin = same_instant(counter_ticks, now_monotonic_ns);
-  while (now_monotonic_ns() - begin.ns < calibration_ns) continue;
+  std::this_thread::sleep_for(calibration);  // spinning would cost energy
   const auto end = same_instant(counter_ticks, now_monotonic_ns);
   const auto rate = ns_per_tick_q32(begin, end, stated_hz());
   if (!rate) return;
