@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core_workload.h"
+#include "db_bench/kinds.h"
 #include "usage_error.h"
 
 namespace edgejoule::driver {
@@ -24,7 +25,8 @@ WorkloadKind core() {
 }  // namespace
 
 const std::vector<WorkloadKind>& workload_kinds() {
-  static const std::vector<WorkloadKind> kinds{core()};
+  static const std::vector<WorkloadKind> kinds{core(), db_bench::fillrandom(), db_bench::mixgraph(),
+                                               db_bench::readwhilewriting()};
   return kinds;
 }
 

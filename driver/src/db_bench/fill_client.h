@@ -1,0 +1,47 @@
+// Clients that write one record after the other, alone or in batches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "db_bench_client.h"
+
+namespace edgejoule::driver::db_bench {
+
+class FillClient : public DbBenchClient {
+ protected:
+  FillClient(DbBenchWork& shared, Session& session, unsigned number);
+
+ private:
+  std::uint64_t step(std::uint64_t most) final;
+  std::uint64_t write_batch(std::uint64_t most);
+  virtual std::uint64_t next_number() = 0;
+
+  std::vector<NumberKey> keys_;
+  std::vector<Field> values_;
+  std::vector<Record> batch_;
+};
+
+// Each key once, in order; of several clients each takes every threads-th.
+class SequentialFill final : public FillClient {
+ public:
+  SequentialFill(DbBenchWork& shared, Session& session, unsigned number)
+      : FillClient(shared, session, number), next_(number), stride_(shared.threads) {}
+
+ private:
+  std::uint64_t next_number() override { return (next_ += stride_) - stride_; }
+
+  std::uint64_t next_;
+  std::uint64_t stride_;
+};
+
+// Keys drawn with replacement.
+class RandomFill final : public FillClient {
+ public:
+  RandomFill(DbBenchWork& shared, Session& session, unsigned number) : FillClient(shared, session, number) {}
+
+ private:
+  std::uint64_t next_number() override { return draw(); }
+};
+
+}  // namespace edgejoule::driver::db_bench

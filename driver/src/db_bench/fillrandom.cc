@@ -1,0 +1,28 @@
+// fillrandom: writes random keys into a database that need not exist yet.
+#include "fill_client.h"
+#include "kinds.h"
+
+namespace edgejoule::driver::db_bench {
+namespace {
+
+class FillRandom final : public DbBenchWorkload {
+ public:
+  FillRandom(const Properties& properties, Command the_command) : DbBenchWorkload(properties, the_command, "writes") {
+    creates = true;
+  }
+
+  [[nodiscard]] std::unique_ptr<Client> client(DbBenchWork& work, Session& session, unsigned number) const override {
+    return std::make_unique<RandomFill>(work, session, number);
+  }
+};
+
+}  // namespace
+
+WorkloadKind fillrandom() {
+  return db_bench_kind(
+      "fillrandom", "db_bench: writes keys drawn at random, also into a new database",
+      {{"writes", "records to write; also as operationcount", "num"}},
+      [](const Properties& properties, Command command) { return std::make_unique<FillRandom>(properties, command); });
+}
+
+}  // namespace edgejoule::driver::db_bench

@@ -1,0 +1,82 @@
+// db_bench's mixgraph: one draw decides key, operation and size together ("Characterizing, Modeling, and Benchmarking
+// RocksDB Key-Value Workloads at Facebook", Cao et al., FAST '20, section 7; RocksDB's tools/db_bench_tool.cc, 7.8.3).
+//
+// What db_bench does beyond the paper is kept, so that equal draws are equal operations:
+// - key_dist_a or key_dist_b 0: every key is asked for alike, whatever the key ranges.
+// - without key ranges, half of the keys are negative (a remainder with a sign), and none of those is loaded.
+// - the operation is the draw's remainder by about 1000: what is asked for of one key is always the same operation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "key_ranges.h"
+#include "remainder.h"
+#include "twister.h"
+
+namespace edgejoule::driver::db_bench {
+
+// Generalised Pareto law.
+struct Pareto {
+  double theta;
+  double k;
+  double sigma;
+
+  // The value that is exceeded with probability u, rounded up; the least number when it is beyond 64 bits.
+  [[nodiscard]] std::int64_t quantile(double u) const;
+};
+
+struct MixgraphParameters {
+  std::uint64_t keys;
+  double key_dist_a;  // a key's popularity: a x^b; 0: all alike
+  double key_dist_b;
+  std::optional<TwoTermExponential> key_range_shares;
+  std::uint64_t key_range_count;
+  std::array<double, 3> ratios;  // get, put, seek; they need not add up to 1
+  Pareto value_bytes;
+  std::uint64_t value_bytes_max;  // larger ones are folded
+  Pareto scan_records;
+  std::uint64_t scan_records_max;  // longer ones are folded
+};
+
+inline constexpr std::uint64_t mixgraph_value_bytes_least = 10;
+
+struct MixgraphOperation {
+  enum class Kind : std::uint8_t { get, put, seek };
+  Kind kind;
+  std::uint64_t key;
+  std::uint64_t amount;  // put: bytes of the value; seek: records to read from the key on
+};
+
+class MixgraphLaw {
+ public:
+  using Operations = std::array<MixgraphOperation, scattered_at_once>;
+
+  // keys >= key_range_count > 0; one ratio above 0. Throws std::range_error as KeyRanges does, and when a popularity is
+  // beyond 64 bits.
+  explicit MixgraphLaw(const MixgraphParameters& parameters);
+
+  // What each of the draws, all below `keys`, decides.
+  void decide(const Scattered& draws, Operations& operations) const;
+
+ private:
+  enum class Popularity : std::uint8_t { alike, by_key, by_range_and_key };
+
+  [[nodiscard]] MixgraphOperation::Kind kind_of(std::uint64_t draw) const;
+  [[nodiscard]] std::uint64_t amount_of(MixgraphOperation::Kind kind, double u) const;
+  [[nodiscard]] std::uint64_t rank(std::uint64_t draw, std::uint64_t of) const;
+  void scatter_over_keys(Scattered& draws) const;
+  void scatter_over_ranges(Scattered& draws) const;
+
+  const MixgraphParameters parameters_;
+  const Popularity popularity_;
+  const std::uint64_t range_keys_;
+  const std::optional<KeyRanges> ranges_;
+  std::array<std::uint64_t, 3> kind_bounds_;
+  Remainder by_kind_;
+  Remainder by_range_keys_;
+};
+
+}  // namespace edgejoule::driver::db_bench

@@ -1,0 +1,36 @@
+#include "twister.h"
+
+#include <random>
+
+namespace edgejoule::driver::db_bench {
+namespace {
+
+using Twister = std::mt19937_64;
+
+constexpr std::uint64_t lower_bits = (std::uint64_t{1} << Twister::mask_bits) - 1;
+
+void seed_next(Scattered& state, std::uint64_t index) {
+  for (auto& word : state) word = Twister::initialization_multiplier * (word ^ (word >> 62U)) + index;
+}
+
+std::uint64_t tempered(std::uint64_t word) {
+  word ^= (word >> Twister::tempering_u) & Twister::tempering_d;
+  word ^= (word << Twister::tempering_s) & Twister::tempering_b;
+  word ^= (word << Twister::tempering_t) & Twister::tempering_c;
+  return word ^ (word >> Twister::tempering_l);
+}
+
+}  // namespace
+
+void scatter(Scattered& numbers) {
+  auto state = numbers;
+  seed_next(state, 1);
+  const auto second = state;
+  for (std::uint64_t index = 2; index <= Twister::shift_size; ++index) seed_next(state, index);
+  for (std::size_t i = 0; i < scattered_at_once; ++i) {
+    const auto joined = (numbers[i] & ~lower_bits) | (second[i] & lower_bits);
+    numbers[i] = tempered(state[i] ^ (joined >> 1U) ^ ((joined & 1U) != 0 ? Twister::xor_mask : 0));
+  }
+}
+
+}  // namespace edgejoule::driver::db_bench
