@@ -20,7 +20,9 @@ class DbBenchClient : public Client {
 
   [[nodiscard]] const DbBenchWorkload& workload() const { return shared_.workload; }
 
-  std::uint64_t draw() { return below_keys_.of(random_()); }  // of a key, all alike
+  // db_bench draws one of its databases before it draws a key. Here there is one, but the draw must be made.
+  void draw_database() { random_.discard(1); }
+  std::uint64_t draw_key() { return below_keys_.of(random_()); }  // all alike
   std::string_view key(std::uint64_t number) { return key_.of(number); }
   std::string_view value(std::uint64_t bytes) { return values_.next(bytes); }
 

@@ -29,6 +29,7 @@ std::uint64_t count(const Properties& properties, std::map<std::string, std::str
 
 DbBenchWorkload::DbBenchWorkload(const Properties& properties, Command the_command, const std::string& operations_name)
     : command(the_command) {
+  defaults["rocksdb.column_family"] = "default";  // where db_bench keeps and finds its records
   PropertyReader reader(properties, in_force);
   keys = count(properties, in_force, "num", "recordcount", keys_default, 1, keys_max);
   key_bytes = reader.number("key_size", 16, 1, 1U << 16U);

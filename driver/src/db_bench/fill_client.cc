@@ -11,6 +11,7 @@ FillClient::FillClient(DbBenchWork& shared, Session& session, unsigned number)
       batch_(keys_.size()) {}
 
 std::uint64_t FillClient::step(std::uint64_t most) {
+  begin_batch();
   if (batch_.size() > 1) return write_batch(most);
   put(next_number(), workload().value_bytes);
   return 1;
@@ -23,7 +24,7 @@ std::uint64_t FillClient::write_batch(std::uint64_t most) {
     batch_[i] = {keys_[i].of(next_number()), Fields(&values_[i], 1)};
   }
   const auto begin = now();
-  const auto status = session().insert_batch(std::span(batch_).first(count));
+  const auto status = session().upsert_batch(std::span(batch_).first(count));
   measure(Operation::insert, status, begin, now(), count);
   if (status == Status::ok) measurements().payload_write_bytes += count * workload().value_bytes;
   if (status < Status::error) return count;

@@ -15,6 +15,7 @@ class FillClient : public DbBenchClient {
  private:
   std::uint64_t step(std::uint64_t most) final;
   std::uint64_t write_batch(std::uint64_t most);
+  virtual void begin_batch() = 0;
   virtual std::uint64_t next_number() = 0;
 
   std::vector<NumberKey> keys_;
@@ -29,6 +30,7 @@ class SequentialFill final : public FillClient {
       : FillClient(shared, session, number), next_(number), stride_(shared.threads) {}
 
  private:
+  void begin_batch() override {}
   std::uint64_t next_number() override { return (next_ += stride_) - stride_; }
 
   std::uint64_t next_;
@@ -41,7 +43,8 @@ class RandomFill final : public FillClient {
   RandomFill(DbBenchWork& shared, Session& session, unsigned number) : FillClient(shared, session, number) {}
 
  private:
-  std::uint64_t next_number() override { return draw(); }
+  void begin_batch() override { draw_database(); }
+  std::uint64_t next_number() override { return draw_key(); }
 };
 
 }  // namespace edgejoule::driver::db_bench

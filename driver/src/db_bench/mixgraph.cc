@@ -57,7 +57,10 @@ class MixgraphClient final : public DbBenchClient {
 
   void decide() {
     Scattered draws;
-    for (auto& each : draws) each = draw();
+    for (auto& each : draws) {
+      draw_database();
+      each = draw_key();
+    }
     law_.decide(draws, operations_);
     next_ = 0;
   }

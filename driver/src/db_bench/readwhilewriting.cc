@@ -25,7 +25,8 @@ class Reader final : public DbBenchClient {
 
  private:
   std::uint64_t step(std::uint64_t) override {
-    get(draw());
+    draw_database();
+    get(draw_key());
     return 1;
   }
 };
@@ -42,7 +43,8 @@ class Writer final : public DbBenchClient {
 
  private:
   std::uint64_t step(std::uint64_t) override {
-    put(draw(), workload().value_bytes);
+    draw_database();
+    put(draw_key(), workload().value_bytes);
     ++written_;
     return 1;
   }
