@@ -90,6 +90,9 @@ class Session {
   // Adds records in one batch (one transaction, one WriteBatch). The default inserts one by one.
   virtual Status insert_batch(std::span<const Record> records);
 
+  // The same with upsert: a key may be there, and may come twice in the batch; its last record stays.
+  virtual Status upsert_batch(std::span<const Record> records);
+
   virtual Status remove(std::string_view key) = 0;
 
   // The last error of this session, in the database's own words, with the key or file where known.

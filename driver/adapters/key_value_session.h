@@ -26,6 +26,7 @@ class KeyValueSession : public Session {
   Status upsert(std::string_view key, Fields fields) final { return insert(key, fields); }
   // Takes no lock: a batch must not hold keys that other sessions update at the same time.
   Status insert_batch(std::span<const Record> records) final;
+  Status upsert_batch(std::span<const Record> records) final { return insert_batch(records); }
   Status remove(std::string_view key) final;
   [[nodiscard]] std::string error() const final { return error_; }
 

@@ -49,6 +49,8 @@ SqliteConnection::SqliteConnection(const SqliteSettings& settings, bool create) 
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, settings.busy_timeout_ms);
   if (settings.page_size_bytes) execute(fmt::format("PRAGMA page_size={}", *settings.page_size_bytes));
+  // Before the journal mode: a WAL that is opened by one connection alone needs no shared memory.
+  if (settings.exclusive) execute("PRAGMA locking_mode=EXCLUSIVE");
   // Read back: SQLite keeps the old mode where it cannot change it.
   const std::string journal_mode = value_of(fmt::format("PRAGMA journal_mode={}", settings.journal_mode));
   if (journal_mode != settings.journal_mode) {

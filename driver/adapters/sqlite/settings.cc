@@ -18,6 +18,9 @@ constexpr std::uint64_t bytes_max = 1ULL << 40U;
 constexpr std::uint64_t page_size_bytes_max = 65536;
 constexpr auto int_max = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
 constexpr std::array<std::string_view, 6> journal_modes = {"wal", "delete", "truncate", "persist", "memory", "off"};
+constexpr std::array<std::string_view, 3> key_types = {"text", "integer", "blob"};
+constexpr std::array<std::string_view, 2> field_types = {"text", "blob"};
+constexpr std::array<std::string_view, 2> locking_modes = {"normal", "exclusive"};
 constexpr std::array<std::string_view, 4> synchronous_levels = {"off", "normal", "full", "extra"};
 
 std::optional<std::uint64_t> optional_bytes(const Properties& properties, const std::string& key, std::uint64_t max) {
@@ -25,8 +28,9 @@ std::optional<std::uint64_t> optional_bytes(const Properties& properties, const 
   return bounded_option(properties, key, 0, 0, max);
 }
 
-// The weakest level that keeps the class's promise under the journal mode. A rollback journal needs one more than a
-// WAL: with NORMAL a power cut may corrupt it, and with FULL the DELETE mode may undo the last commit.
+// The weakest level that keeps the class's promise under the journal mode. A rollback journal needs more than a WAL:
+// with NORMAL a power cut may corrupt the file, and with FULL the DELETE mode may undo the last commit, since the
+// directory from which the journal was deleted is not synced.
 std::string class_synchronous(Durability durability, const std::string& journal_mode) {
   switch (durability) {
     case Durability::none:
@@ -34,7 +38,7 @@ std::string class_synchronous(Durability durability, const std::string& journal_
     case Durability::process:
       return journal_mode == "wal" ? "normal" : "full";
     case Durability::power:
-      return journal_mode == "wal" ? "full" : "extra";
+      return journal_mode == "delete" ? "extra" : "full";
   }
   return "extra";
 }
@@ -69,7 +73,24 @@ std::string describe(const Properties& properties, const SqliteSettings& setting
   return how;
 }
 
+SqliteKeyType key_type(const Properties& properties) {
+  const auto name = choice_option(properties, "keytype", "text", key_types);
+  return name == "text" ? SqliteKeyType::text : name == "integer" ? SqliteKeyType::integer : SqliteKeyType::blob;
+}
+
+SqliteFieldType field_type(const Properties& properties) {
+  return choice_option(properties, "fieldtype", "text", field_types) == "text" ? SqliteFieldType::text
+                                                                               : SqliteFieldType::blob;
+}
+
 }  // namespace
+
+std::string_view declared(SqliteKeyType type) {
+  static constexpr std::array<std::string_view, 3> names = {"VARCHAR(255)", "INTEGER", "BLOB"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+std::string_view declared(SqliteFieldType type) { return type == SqliteFieldType::text ? "TEXT" : "BLOB"; }
 
 const std::vector<OptionHelp>& sqlite_option_help() {
   static const std::vector<OptionHelp> options = {
@@ -81,6 +102,7 @@ const std::vector<OptionHelp>& sqlite_option_help() {
       {"sqlite.page_size_bytes", "page size of a new database; SQLite's own default when not set", ""},
       {"sqlite.wal_autocheckpoint_pages", "WAL pages at which a commit checkpoints; 0: never", "1000"},
       {"sqlite.busy_timeout_ms", "how long a connection waits for another's lock before it reports busy", "5000"},
+      {"sqlite.locking_mode", "normal, or exclusive: one client thread, whose connection keeps its locks", "normal"},
       {"sqlite.without_rowid", "make the table WITHOUT ROWID: rows inside the key's tree", "false"},
   };
   return options;
@@ -96,6 +118,8 @@ SqliteSettings sqlite_settings(const Properties& properties, Durability durabili
       directory ? (std::filesystem::path(settings.data_path) / file_in_directory).string() : settings.data_path;
   settings.table = "usertable";
   settings.field_names = workload_field_names(properties);
+  settings.key_type = key_type(properties);
+  settings.field_type = field_type(properties);
   settings.journal_mode = choice_option(properties, "sqlite.journal_mode", "wal", journal_modes);
   settings.synchronous = choice_option(properties, "sqlite.synchronous",
                                        class_synchronous(durability, settings.journal_mode), synchronous_levels);
@@ -105,6 +129,7 @@ SqliteSettings sqlite_settings(const Properties& properties, Durability durabili
   settings.wal_autocheckpoint_pages =
       static_cast<int>(bounded_option(properties, "sqlite.wal_autocheckpoint_pages", 1000, 0, int_max));
   settings.busy_timeout_ms = static_cast<int>(bounded_option(properties, "sqlite.busy_timeout_ms", 5000, 0, int_max));
+  settings.exclusive = choice_option(properties, "sqlite.locking_mode", "normal", locking_modes) == "exclusive";
   settings.without_rowid = properties.get_bool("sqlite.without_rowid", false);
   settings.durability_how = describe(properties, settings, durability);
   return settings;

@@ -4,17 +4,23 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../adapter.h"
 
 namespace edgejoule::driver {
 
+enum class SqliteKeyType : std::uint8_t { text, integer, blob };
+enum class SqliteFieldType : std::uint8_t { text, blob };
+
 struct SqliteSettings {
   std::string file;
   std::string data_path;  // the directory given by sqlite.path, or the file
   std::string table;
   std::vector<std::string> field_names;
+  SqliteKeyType key_type;
+  SqliteFieldType field_type;
   std::string journal_mode;  // lower case, as SQLite reports it
   std::string synchronous;   // off, normal, full, extra
   std::optional<std::uint64_t> cache_bytes;
@@ -23,9 +29,14 @@ struct SqliteSettings {
   int wal_autocheckpoint_pages;
   int busy_timeout_ms;
   bool without_rowid;
+  bool exclusive;  // one connection, which keeps its locks
   std::string durability_how;
   std::string vfs;  // name of the VFS that every connection uses
 };
+
+// As the table declares them.
+[[nodiscard]] std::string_view declared(SqliteKeyType type);
+[[nodiscard]] std::string_view declared(SqliteFieldType type);
 
 [[nodiscard]] const std::vector<OptionHelp>& sqlite_option_help();
 

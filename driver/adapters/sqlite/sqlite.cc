@@ -6,7 +6,6 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include "../../src/properties.h"
@@ -46,7 +45,7 @@ class Sqlite final : public Database {
   void prepare_table(bool create) const;
   void check_page_size() const;
   [[nodiscard]] std::string create_sql() const;
-  [[nodiscard]] std::set<std::string> column_names() const;
+  [[nodiscard]] std::map<std::string, std::string> column_types() const;  // by name in lower case
   Status sync(int which);
   [[nodiscard]] std::uintmax_t wal_bytes() const;
 
@@ -55,7 +54,7 @@ class Sqlite final : public Database {
   std::unique_ptr<SqliteCheckpoints> checkpoints_;
   SqliteConnectionCounters counters_;
   // Held open beside the sessions: makes the table, settles, reads options and counters back.
-  std::optional<SqliteConnection> control_;
+  std::shared_ptr<SqliteConnection> control_;
   std::string flush_error_;
 };
 
@@ -77,28 +76,38 @@ void Sqlite::check_file(bool create) const {
 
 std::string Sqlite::create_sql() const {
   std::string fields;
-  for (const std::string& name : settings_.field_names) fields += ", " + sql_name(name) + " TEXT";
-  return fmt::format("CREATE TABLE {} (YCSB_KEY VARCHAR(255) PRIMARY KEY{}){}", sql_name(settings_.table), fields,
-                     settings_.without_rowid ? " WITHOUT ROWID" : "");
+  for (const std::string& name : settings_.field_names) {
+    fields += fmt::format(", {} {}", sql_name(name), declared(settings_.field_type));
+  }
+  return fmt::format("CREATE TABLE {} (YCSB_KEY {} PRIMARY KEY{}){}", sql_name(settings_.table),
+                     declared(settings_.key_type), fields, settings_.without_rowid ? " WITHOUT ROWID" : "");
 }
 
-std::set<std::string> Sqlite::column_names() const {
-  std::set<std::string> names;
+std::map<std::string, std::string> Sqlite::column_types() const {
+  std::map<std::string, std::string> types;
   const Statement statement = control_->prepare(fmt::format("PRAGMA table_info({})", sql_name(settings_.table)));
   int code = SQLITE_DONE;
   while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) {
-    names.insert(lower(reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 1))));
+    const auto text = [&statement](int column) {
+      return reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), column));
+    };
+    types[lower(text(1))] = text(2);
   }
   if (code != SQLITE_DONE) throw DatabaseError(control_->error(code));
-  return names;
+  return types;
 }
 
 void Sqlite::prepare_table(bool create) const {
-  std::set<std::string> columns = column_names();
+  auto columns = column_types();
   if (columns.empty()) {
     if (!create) throw DatabaseError(no_database_at(settings_.file, "loaded SQLite"));
     control_->execute(create_sql());
-    columns = column_names();
+    columns = column_types();
+  }
+  if (columns["ycsb_key"] != declared(settings_.key_type)) {
+    throw DatabaseError(fmt::format(
+        "SQLite: table {} in {} was loaded by a workload of another kind: its keys are {}, expected {}; load anew",
+        settings_.table, settings_.file, columns["ycsb_key"], declared(settings_.key_type)));
   }
   for (const std::string& name : settings_.field_names) {
     if (!columns.contains(lower(name))) {
@@ -125,7 +134,7 @@ void Sqlite::open(const Properties& properties, Durability durability, bool crea
   settings_.vfs = vfs_.name();
   checkpoints_ = std::make_unique<SqliteCheckpoints>(std::move(sink), settings_.wal_autocheckpoint_pages);
   check_file(create);
-  control_.emplace(settings_, create);
+  control_ = std::make_shared<SqliteConnection>(settings_, create);
   checkpoints_->watch(control_->handle());
   check_page_size();
   prepare_table(create);
@@ -137,7 +146,11 @@ std::string Sqlite::close() {
 }
 
 std::unique_ptr<Session> Sqlite::session() {
-  return std::make_unique<SqliteSession>(settings_, *checkpoints_, counters_);
+  if (settings_.exclusive && control_.use_count() > 1) {
+    throw DatabaseError("SQLite: sqlite.locking_mode=exclusive serves one client thread; expected threads=1");
+  }
+  auto connection = settings_.exclusive ? control_ : std::make_shared<SqliteConnection>(settings_, false);
+  return std::make_unique<SqliteSession>(settings_, std::move(connection), *checkpoints_, counters_);
 }
 
 // Through SQLite's own file handles: opening and closing the file anew would drop the locks of the whole process.
@@ -191,7 +204,7 @@ Settled Sqlite::settle(std::uint64_t timeout_ns) {
 std::map<std::string, std::string> Sqlite::options() const {
   std::map<std::string, std::string> options;
   for (const char* name : {"journal_mode", "synchronous", "cache_size", "mmap_size", "page_size", "busy_timeout",
-                           "auto_vacuum", "secure_delete", "encoding"}) {
+                           "auto_vacuum", "locking_mode", "secure_delete", "encoding"}) {
     options[name] = control_->value_of(std::string("PRAGMA ") + name);
   }
   options["wal_autocheckpoint"] = std::to_string(settings_.wal_autocheckpoint_pages);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace edgejoule::driver {
 namespace {
@@ -27,16 +30,21 @@ sqlite3_stmt* cached(Cache& cache, std::span<const Named> named, Prepare prepare
   return cache.back().statement.get();
 }
 
-// Bound without a copy: the text lives as long as the call that steps the statement.
-void bind(sqlite3_stmt* statement, int index, std::string_view text) {
-  // Fails for an index out of range or a text beyond SQLite's limit; the latter shows as an error of the step.
+// Bound without a copy: the bytes live as long as the call that steps the statement. Both fail for an index out of
+// range or bytes beyond SQLite's limit; the latter shows as an error of the step.
+void bind_text(sqlite3_stmt* statement, int index, std::string_view text) {
   sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
 }
 
-int bind_values(sqlite3_stmt* statement, Fields fields) {
-  int index = 0;
-  for (const Field& field : fields) bind(statement, ++index, field.value);
-  return index;
+void bind_blob(sqlite3_stmt* statement, int index, std::string_view bytes) {
+  sqlite3_bind_blob64(statement, index, bytes.data(), bytes.size(), SQLITE_STATIC);
+}
+
+std::optional<sqlite3_int64> integer(std::string_view text) {
+  sqlite3_int64 number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 // The key of the row that ends the scanned values, whole or not; `start` when there is none.
@@ -60,14 +68,14 @@ void SqliteConnectionCounters::add(sqlite3* connection) {
   cache_spills += counter(connection, SQLITE_DBSTATUS_CACHE_SPILL);
 }
 
-SqliteSession::SqliteSession(const SqliteSettings& settings, SqliteCheckpoints& checkpoints,
-                             SqliteConnectionCounters& counters)
-    : settings_(settings), counters_(counters), connection_(settings, false) {
-  checkpoints.watch(connection_.handle());
-  remove_ = connection_.prepare(fmt::format("DELETE FROM {} WHERE YCSB_KEY=?", sql_name(settings.table)));
-  begin_ = connection_.prepare("BEGIN IMMEDIATE");
-  commit_ = connection_.prepare("COMMIT");
-  rollback_ = connection_.prepare("ROLLBACK");
+SqliteSession::SqliteSession(const SqliteSettings& settings, std::shared_ptr<SqliteConnection> connection,
+                             SqliteCheckpoints& checkpoints, SqliteConnectionCounters& counters)
+    : settings_(settings), counters_(counters), connection_(std::move(connection)) {
+  checkpoints.watch(connection_->handle());
+  remove_ = connection_->prepare(fmt::format("DELETE FROM {} WHERE YCSB_KEY=?", sql_name(settings.table)));
+  begin_ = connection_->prepare("BEGIN IMMEDIATE");
+  commit_ = connection_->prepare("COMMIT");
+  rollback_ = connection_->prepare("ROLLBACK");
 }
 
 std::string_view SqliteSession::name_of(FieldNames names, std::size_t index) const {
@@ -89,15 +97,15 @@ std::string SqliteSession::columns(FieldNames names) const {
 
 sqlite3_stmt* SqliteSession::read_statement(FieldNames names) {
   return cached(reads_, names, [this, names] {
-    return connection_.prepare(
+    return connection_->prepare(
         fmt::format("SELECT {} FROM {} WHERE YCSB_KEY=?", columns(names), sql_name(settings_.table)));
   });
 }
 
 sqlite3_stmt* SqliteSession::scan_statement(FieldNames names) {
   return cached(scans_, names, [this, names] {
-    return connection_.prepare(fmt::format("SELECT YCSB_KEY,{} FROM {} WHERE YCSB_KEY>=? ORDER BY YCSB_KEY LIMIT ?",
-                                           columns(names), sql_name(settings_.table)));
+    return connection_->prepare(fmt::format("SELECT YCSB_KEY,{} FROM {} WHERE YCSB_KEY>=? ORDER BY YCSB_KEY LIMIT ?",
+                                            columns(names), sql_name(settings_.table)));
   });
 }
 
@@ -108,7 +116,7 @@ sqlite3_stmt* SqliteSession::update_statement(Fields fields) {
       if (!changes.empty()) changes += ',';
       changes += fmt::format("{}=?", sql_name(field.name));
     }
-    return connection_.prepare(fmt::format("UPDATE {} SET {} WHERE YCSB_KEY=?", sql_name(settings_.table), changes));
+    return connection_->prepare(fmt::format("UPDATE {} SET {} WHERE YCSB_KEY=?", sql_name(settings_.table), changes));
   });
 }
 
@@ -120,13 +128,13 @@ sqlite3_stmt* SqliteSession::insert_statement(Cache& cache, std::string_view ver
       names += sql_name(field.name) + ',';
       marks += "?,";
     }
-    return connection_.prepare(
+    return connection_->prepare(
         fmt::format("{} INTO {} ({}YCSB_KEY) VALUES ({}?)", verb, sql_name(settings_.table), names, marks));
   });
 }
 
 Status SqliteSession::failed(int code, std::string_view operation, std::string_view key) {
-  error_ = fmt::format("{} of key {}: {}", operation, key, connection_.error(code));
+  error_ = fmt::format("{} of key {}: {}", operation, key, connection_->error(code));
   const int primary = code & 0xff;
   return primary == SQLITE_BUSY || primary == SQLITE_LOCKED ? Status::busy : Status::error;
 }
@@ -135,6 +143,37 @@ Status SqliteSession::missing_field(std::string_view key) {
   error_ =
       fmt::format("SQLite: {}: row of key {} lacks a field that was asked for, or it is not text", settings_.file, key);
   return Status::unexpected_state;
+}
+
+// False: a key that is no number, where the table's keys are; the error says so.
+bool SqliteSession::bind_key(sqlite3_stmt* statement, int index, std::string_view key) {
+  if (settings_.key_type == SqliteKeyType::text) {
+    bind_text(statement, index, key);
+  } else if (settings_.key_type == SqliteKeyType::blob) {
+    bind_blob(statement, index, key);
+  } else if (const auto number = integer(key)) {
+    sqlite3_bind_int64(statement, index, *number);
+  } else {
+    error_ = fmt::format("SQLite: key \"{}\": the table's keys are integers; expected digits", key);
+    return false;
+  }
+  return true;
+}
+
+int SqliteSession::bind_values(sqlite3_stmt* statement, Fields fields) {
+  const auto bind = settings_.field_type == SqliteFieldType::text ? bind_text : bind_blob;
+  int index = 0;
+  for (const Field& field : fields) bind(statement, ++index, field.value);
+  return index;
+}
+
+// Column 0 of a scan.
+bool SqliteSession::copy_key(sqlite3_stmt* statement) {
+  if (settings_.key_type != SqliteKeyType::integer) return copy_columns(statement, 0, 1);
+  if (sqlite3_column_type(statement, 0) != SQLITE_INTEGER) return false;
+  const auto* digits = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+  values_.append({digits, static_cast<std::size_t>(sqlite3_column_bytes(statement, 0))});
+  return true;
 }
 
 // Copied, not pinned: an unfinished read would keep its snapshot and stop the checkpoints of every other session.
@@ -151,7 +190,7 @@ bool SqliteSession::copy_columns(sqlite3_stmt* statement, int first, int last) {
 Status SqliteSession::read(std::string_view key, FieldNames names, Row& row) {
   sqlite3_stmt* statement = read_statement(names);
   const std::size_t fields = count_of(names);
-  bind(statement, 1, key);
+  if (!bind_key(statement, 1, key)) return Status::error;
   values_.clear();
   const int code = sqlite3_step(statement);
   const bool whole = code == SQLITE_ROW && copy_columns(statement, 0, static_cast<int>(fields));
@@ -168,13 +207,13 @@ Status SqliteSession::scan(std::string_view start, std::uint64_t count, FieldNam
   sqlite3_stmt* statement = scan_statement(names);
   const std::size_t fields = count_of(names);
   constexpr auto limit_max = static_cast<std::uint64_t>(std::numeric_limits<sqlite3_int64>::max());
-  bind(statement, 1, start);
+  if (!bind_key(statement, 1, start)) return Status::error;
   sqlite3_bind_int64(statement, 2, static_cast<sqlite3_int64>(std::min(count, limit_max)));
   values_.clear();
   int code = SQLITE_DONE;
   bool whole = true;
   while (whole && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-    whole = copy_columns(statement, 0, static_cast<int>(fields) + 1);
+    whole = copy_key(statement) && copy_columns(statement, 1, static_cast<int>(fields) + 1);
   }
   const int ended = sqlite3_reset(statement);
   if (!whole) return missing_field(last_key(values_, fields + 1, start));
@@ -194,29 +233,29 @@ Status SqliteSession::write(sqlite3_stmt* statement, std::string_view operation,
   const int code = sqlite3_step(statement);
   const int ended = sqlite3_reset(statement);
   if (code != SQLITE_DONE) return failed(ended, operation, key);
-  return sqlite3_changes(connection_.handle()) > 0 ? Status::ok : when_unchanged;
+  return sqlite3_changes(connection_->handle()) > 0 ? Status::ok : when_unchanged;
 }
 
 Status SqliteSession::update(std::string_view key, Fields fields) {
   sqlite3_stmt* statement = update_statement(fields);
-  bind(statement, bind_values(statement, fields) + 1, key);
+  if (!bind_key(statement, bind_values(statement, fields) + 1, key)) return Status::error;
   return write(statement, "update", key, Status::not_found);
 }
 
 Status SqliteSession::insert(std::string_view key, Fields fields) {
   sqlite3_stmt* statement = insert_statement(inserts_, "INSERT", fields);
-  bind(statement, bind_values(statement, fields) + 1, key);
+  if (!bind_key(statement, bind_values(statement, fields) + 1, key)) return Status::error;
   return write(statement, "insert", key, Status::error);
 }
 
 Status SqliteSession::upsert(std::string_view key, Fields fields) {
   sqlite3_stmt* statement = insert_statement(upserts_, "REPLACE", fields);
-  bind(statement, bind_values(statement, fields) + 1, key);
+  if (!bind_key(statement, bind_values(statement, fields) + 1, key)) return Status::error;
   return write(statement, "upsert", key, Status::error);
 }
 
 Status SqliteSession::remove(std::string_view key) {
-  bind(remove_.get(), 1, key);
+  if (!bind_key(remove_.get(), 1, key)) return Status::error;
   return write(remove_.get(), "remove", key, Status::not_found);
 }
 
@@ -224,20 +263,21 @@ Status SqliteSession::control(sqlite3_stmt* statement, std::string_view operatio
   const int code = sqlite3_step(statement);
   const int ended = sqlite3_reset(statement);
   if (code == SQLITE_DONE) return Status::ok;
-  error_ = fmt::format("{}: {}", operation, connection_.error(ended));
+  error_ = fmt::format("{}: {}", operation, connection_->error(ended));
   return (ended & 0xff) == SQLITE_BUSY ? Status::busy : Status::error;
 }
 
-Status SqliteSession::insert_batch(std::span<const Record> records) {
+Status SqliteSession::write_batch(std::span<const Record> records,
+                                  Status (SqliteSession::*one)(std::string_view, Fields)) {
   Status status = control(begin_.get(), "begin of a batch");
   if (status != Status::ok) return status;
   for (const Record& record : records) {
-    status = insert(record.key, record.fields);
+    status = (this->*one)(record.key, record.fields);
     if (status != Status::ok) break;
   }
   if (status == Status::ok) status = control(commit_.get(), "commit of a batch");
   // SQLite itself rolls back on some errors (a full disk); then there is nothing left to undo.
-  if (status != Status::ok && sqlite3_get_autocommit(connection_.handle()) == 0) {
+  if (status != Status::ok && sqlite3_get_autocommit(connection_->handle()) == 0) {
     const std::string cause = error_;
     const Status undone = control(rollback_.get(), "rollback of a batch");
     error_ = undone == Status::ok ? cause : cause + "; " + error_;

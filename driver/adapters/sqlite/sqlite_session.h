@@ -25,15 +25,17 @@ struct SqliteConnectionCounters {
 class SqliteSession final : public Session {
  public:
   // Throws DatabaseError. Checkpoints and counters outlive the session.
-  SqliteSession(const SqliteSettings& settings, SqliteCheckpoints& checkpoints, SqliteConnectionCounters& counters);
-  ~SqliteSession() override { counters_.add(connection_.handle()); }
+  SqliteSession(const SqliteSettings& settings, std::shared_ptr<SqliteConnection> connection,
+                SqliteCheckpoints& checkpoints, SqliteConnectionCounters& counters);
+  ~SqliteSession() override { counters_.add(connection_->handle()); }
 
   Status read(std::string_view key, FieldNames names, Row& row) override;
   Status scan(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) override;
   Status update(std::string_view key, Fields fields) override;
   Status insert(std::string_view key, Fields fields) override;
   Status upsert(std::string_view key, Fields fields) override;
-  Status insert_batch(std::span<const Record> records) override;
+  Status insert_batch(std::span<const Record> records) override { return write_batch(records, &SqliteSession::insert); }
+  Status upsert_batch(std::span<const Record> records) override { return write_batch(records, &SqliteSession::upsert); }
   Status remove(std::string_view key) override;
   [[nodiscard]] std::string error() const override { return error_; }
 
@@ -54,7 +56,11 @@ class SqliteSession final : public Session {
   [[nodiscard]] std::string_view name_of(FieldNames names, std::size_t index) const;
   [[nodiscard]] std::size_t count_of(FieldNames names) const;
 
+  [[nodiscard]] bool bind_key(sqlite3_stmt* statement, int index, std::string_view key);
+  int bind_values(sqlite3_stmt* statement, Fields fields);
+  bool copy_key(sqlite3_stmt* statement);
   bool copy_columns(sqlite3_stmt* statement, int first, int last);
+  Status write_batch(std::span<const Record> records, Status (SqliteSession::*one)(std::string_view, Fields));
   Status write(sqlite3_stmt* statement, std::string_view operation, std::string_view key, Status when_unchanged);
   Status control(sqlite3_stmt* statement, std::string_view operation);
   Status failed(int code, std::string_view operation, std::string_view key);
@@ -62,7 +68,7 @@ class SqliteSession final : public Session {
 
   const SqliteSettings& settings_;
   SqliteConnectionCounters& counters_;
-  SqliteConnection connection_;
+  std::shared_ptr<SqliteConnection> connection_;
   Cache reads_;
   Cache scans_;
   Cache updates_;

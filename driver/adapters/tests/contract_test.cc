@@ -161,6 +161,30 @@ TEST_P(Contract, batch_inserts_all_its_records) {
   }
 }
 
+TEST_P(Contract, upsert_adds_a_record_or_replaces_the_whole_of_it) {
+  const auto session = database_->session();
+  ASSERT_EQ(session->upsert("user1", TestRow("user1").fields()), Status::ok) << session->error();
+  const TestRow changed("user1", 1, 300);
+  ASSERT_EQ(session->upsert("user1", changed.fields()), Status::ok) << session->error();
+  Row row;
+  ASSERT_EQ(session->read("user1", {}, row), Status::ok) << session->error();
+  EXPECT_EQ(as_map(row), as_map(changed));
+}
+
+TEST_P(Contract, batch_of_upserts_keeps_the_last_record_of_a_key) {
+  const auto session = database_->session();
+  insert(*session, "user1");
+  const TestRow other("user2");
+  const TestRow middle("user1", 1);
+  const TestRow last("user1", 2);
+  const std::vector<Record> records = {{"user1", middle.fields()}, {"user2", other.fields()}, {"user1", last.fields()}};
+  ASSERT_EQ(session->upsert_batch(records), Status::ok) << session->error();
+  Row row;
+  ASSERT_EQ(session->read("user1", {}, row), Status::ok) << session->error();
+  EXPECT_EQ(as_map(row), as_map(last));
+  EXPECT_EQ(session->read("user2", {}, row), Status::ok) << session->error();
+}
+
 TEST_P(Contract, reopened_database_has_what_was_written) {
   constexpr int count = 50;
   {

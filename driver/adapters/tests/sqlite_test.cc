@@ -18,6 +18,17 @@ class OwnConnection {
     EXPECT_EQ(sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db_);
   }
 
+  // The first column of the first row.
+  std::string text(const std::string& sql) {
+    std::string found;
+    const auto keep = [](void* out, int, char** values, char**) {
+      *static_cast<std::string*>(out) = values[0];
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(db_, sql.c_str(), keep, &found, nullptr), SQLITE_OK) << sqlite3_errmsg(db_);
+    return found;
+  }
+
  private:
   sqlite3* db_ = nullptr;
 };
@@ -114,6 +125,109 @@ TEST(Sqlite, maps_each_durability_class_to_its_own_settings) {
     EXPECT_EQ(database->options()["journal_mode"], "wal");
     EXPECT_EQ(database->durability_how().find("does not hold"), std::string::npos) << database->durability_how();
   }
+}
+
+TEST(Sqlite, a_power_cut_asks_for_more_than_full_only_where_the_journal_is_deleted) {
+  const std::map<std::string, std::string> synchronous = {
+      {"wal", "2"}, {"truncate", "2"}, {"persist", "2"}, {"delete", "3"}};
+  for (const auto& [mode, level] : synchronous) {
+    TestDatabase database("sqlite");
+    database.set("journal_mode", mode);
+    database.open(true, Durability::power);
+    EXPECT_EQ(database->options()["synchronous"], level) << mode;
+    EXPECT_EQ(database->durability_how().find("does not hold"), std::string::npos) << database->durability_how();
+  }
+}
+
+std::vector<std::string> keys_from(Session& session, std::string_view start) {
+  std::vector<Row> rows;
+  EXPECT_EQ(session.scan(start, 100, {}, rows), Status::ok) << session.error();
+  std::vector<std::string> keys;
+  for (const Row& row : rows) keys.emplace_back(row.key);
+  return keys;
+}
+
+TEST(Sqlite, keeps_integer_keys_in_the_order_of_numbers) {
+  TestDatabase database("sqlite");
+  database.set_other("keytype", "integer");
+  database.open();
+  const auto session = database->session();
+  for (const char* key : {"10", "9", "-1", "2000000000000"}) {
+    ASSERT_EQ(session->insert(key, TestRow(key).fields()), Status::ok) << session->error();
+  }
+  EXPECT_EQ(keys_from(*session, "-5"), (std::vector<std::string>{"-1", "9", "10", "2000000000000"}));
+  EXPECT_EQ(keys_from(*session, "10"), (std::vector<std::string>{"10", "2000000000000"}));
+  Row row;
+  ASSERT_EQ(session->read("9", {}, row), Status::ok);
+  EXPECT_EQ(as_map(row), as_map(TestRow("9")));
+  EXPECT_EQ(session->update("10", TestRow("10", 1).fields()), Status::ok);
+  EXPECT_EQ(session->remove("9"), Status::ok);
+  EXPECT_EQ(session->read("9", {}, row), Status::not_found);
+  EXPECT_NE(database->options()["table"].find("YCSB_KEY INTEGER PRIMARY KEY"), std::string::npos);
+}
+
+TEST(Sqlite, refuses_a_key_that_is_no_integer_where_keys_are) {
+  TestDatabase database("sqlite");
+  database.set_other("keytype", "integer");
+  database.open();
+  const auto session = database->session();
+  Row row;
+  std::vector<Row> rows;
+  for (const char* key : {"user1", "", "1.5", "1 ", "9223372036854775808"}) {
+    EXPECT_EQ(session->insert(key, TestRow("1").fields()), Status::error) << key;
+    EXPECT_NE(session->error().find("expected digits"), std::string::npos) << session->error();
+    EXPECT_EQ(session->read(key, {}, row), Status::error) << key;
+    EXPECT_EQ(session->scan(key, 1, {}, rows), Status::error) << key;
+    EXPECT_EQ(session->remove(key), Status::error) << key;
+  }
+}
+
+TEST(Sqlite, keeps_keys_and_values_as_blobs_when_told) {
+  TestDatabase database("sqlite");
+  database.set_other("keytype", "blob");
+  database.set_other("fieldtype", "blob");
+  database.open();
+  const auto session = database->session();
+  const std::string key("\0\xFFkey", 5);
+  ASSERT_EQ(session->upsert(key, TestRow("user1").fields()), Status::ok) << session->error();
+  EXPECT_EQ(keys_from(*session, std::string_view("\0", 1)), (std::vector<std::string>{key}));
+  Row row;
+  ASSERT_EQ(session->read(key, {}, row), Status::ok);
+  EXPECT_EQ(as_map(row), as_map(TestRow("user1")));
+  EXPECT_EQ(OwnConnection(database.path()).text("SELECT typeof(YCSB_KEY) || typeof(field3) FROM usertable"),
+            "blobblob");
+}
+
+TEST(Sqlite, refuses_a_table_with_keys_of_another_type) {
+  TestDatabase database("sqlite");
+  database.open();
+  ASSERT_EQ(database.close(), "");
+  database.set_other("keytype", "integer");
+  try {
+    database.open(false);
+    FAIL() << "opened";
+  } catch (const DatabaseError& error) {
+    EXPECT_NE(std::string(error.what()).find("its keys are VARCHAR(255), expected INTEGER"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Sqlite, an_exclusive_connection_serves_one_session_and_settles) {
+  TestDatabase database("sqlite");
+  database.set("locking_mode", "exclusive");
+  database.open();
+  EXPECT_EQ(database->options()["locking_mode"], "exclusive");
+  {
+    const auto session = database->session();
+    ASSERT_EQ(session->insert("user1", TestRow("user1").fields()), Status::ok) << session->error();
+    EXPECT_THROW(static_cast<void>(database->session()), DatabaseError);
+    EXPECT_FALSE(std::filesystem::exists(database.path().string() + "-shm"));
+    const Settled settled = database->settle(1'000'000'000);
+    EXPECT_TRUE(settled.complete) << settled.how;
+    ASSERT_EQ(session->insert("user2", TestRow("user2").fields()), Status::ok) << session->error();
+  }
+  Row row;
+  EXPECT_EQ(database->session()->read("user2", {}, row), Status::ok);
 }
 
 TEST(Sqlite, says_when_an_explicit_setting_breaks_the_class_s_promise) {
