@@ -20,7 +20,11 @@ class ValuePool {
 
   // A value from a random place; the view lives as long as the pool. At least 174 000 places.
   [[nodiscard]] std::string_view cut(Random& random, std::uint64_t bytes) const {
-    return {bytes_.data() + random.below(places_) * group_bytes, memory_size(bytes)};
+    const char* const begin = bytes_.data() + random.below(places_) * group_bytes;
+    // Else the database would wait for them, in the time that is measured.
+    __builtin_prefetch(begin);
+    __builtin_prefetch(begin + memory_size(bytes));
+    return {begin, memory_size(bytes)};
   }
 
   static constexpr std::uint64_t group_bytes = 6;

@@ -18,7 +18,7 @@ class Fold {
       for (std::size_t lane = 0; lane < 4; ++lane) mix(lane, word(bytes + lane * word_bytes));
     }
     for (; left >= word_bytes; left -= word_bytes, bytes += word_bytes) mix(0, word(bytes));
-    mix(1, tail(bytes, left) ^ text.size());
+    mix(1, tail(bytes + left, left, text.size()) ^ text.size());
   }
 
   [[nodiscard]] std::uint64_t value() const {
@@ -29,6 +29,7 @@ class Fold {
 
  private:
   static constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+  static constexpr std::size_t half_bytes = sizeof(std::uint32_t);
   static constexpr std::uint64_t factor = 0x9FB21C651E98DF25U;
 
   static std::uint64_t word(const char* bytes) {
@@ -37,9 +38,19 @@ class Fold {
     return loaded;
   }
 
-  static std::uint64_t tail(const char* bytes, std::size_t count) {
+  static std::uint64_t half(const char* bytes) {
+    std::uint32_t loaded;
+    std::memcpy(&loaded, bytes, half_bytes);
+    return loaded;
+  }
+
+  // Of the `left` last bytes of a text of `size` bytes; takes others before them too where that saves branches.
+  static std::uint64_t tail(const char* end, std::size_t left, std::size_t size) {
+    if (left == 0) return 0;
+    if (size >= word_bytes) return word(end - word_bytes);
+    if (size >= half_bytes) return half(end - size) | half(end - half_bytes) << 32U;
     std::uint64_t loaded = 0;
-    for (std::size_t i = 0; i < count; ++i) loaded = loaded << 8U | static_cast<unsigned char>(bytes[i]);
+    for (const char* byte = end - size; byte != end; ++byte) loaded = loaded << 8U | static_cast<unsigned char>(*byte);
     return loaded;
   }
 
