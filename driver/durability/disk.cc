@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "disk_server.h"
+#include "workplace.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -48,6 +49,9 @@ void serve(const DiskContent& content, const std::filesystem::path& mount_point,
   // Ctrl-C reaches every process of the terminal; the disk is needed until the others have let go of it.
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
+  // libfuse writes there that the connection has ended, which it does when all is well.
+  const Descriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  dup2(nowhere.number(), STDERR_FILENO);
 #ifdef PR_SET_IO_FLUSHER
   // Without it, the kernel short of memory could wait for this disk to write, from within this disk.
   prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
@@ -90,7 +94,7 @@ Disk::Disk(const DiskContent& content, const std::filesystem::path& mount_point)
 }
 
 void Disk::attach(const std::filesystem::path& mount_point) {
-  const auto path = mount_point / disk_file_name;
+  const auto path = mount_point / disk_file_name();
   const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!file.valid()) {
     const auto reason = server_->alive() ? std::string(std::strerror(errno)) : server_->wait_through(1s);

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdarg>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "../src/system.h"
 
@@ -34,8 +37,8 @@ struct stat attributes(fuse_req_t request, fuse_ino_t inode) {
   return attributes;
 }
 
-void look_up(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  if (parent != FUSE_ROOT_ID || name != disk_file_name) {
+void look_up(fuse_req_t request, fuse_ino_t parent, const char* /*name*/) {
+  if (parent != FUSE_ROOT_ID) {
     fuse_reply_err(request, ENOENT);
     return;
   }
@@ -87,6 +90,14 @@ void sync_file(fuse_req_t request, fuse_ino_t /*inode*/, int /*data_only*/, fuse
   fuse_reply_err(request, recorded ? 0 : ENOSPC);
 }
 
+// What libfuse has to say, for the message of a failure.
+std::string fuse_words;
+
+void keep_words(fuse_log_level /*level*/, const char* format, va_list values) {
+  char words[256];
+  if (std::vsnprintf(words, sizeof words, format, values) > 0) fuse_words = words;
+}
+
 fuse_lowlevel_ops operations() {
   fuse_lowlevel_ops operations{};
   operations.lookup = look_up;
@@ -104,6 +115,7 @@ fuse_lowlevel_ops operations() {
 void serve_disk(std::span<std::byte> image, BlockTrace* trace, const std::filesystem::path& directory,
                 const std::function<void()>& ready) {
   Served disk{image, trace};
+  fuse_set_log_func(keep_words);
   const auto handlers = operations();
   char name[] = "edgejoule-driver";
   char* words[] = {name, nullptr};
@@ -111,13 +123,12 @@ void serve_disk(std::span<std::byte> image, BlockTrace* trace, const std::filesy
   const std::unique_ptr<fuse_session, decltype(&fuse_session_destroy)> session(
       fuse_session_new(&arguments, &handlers, sizeof handlers, &disk), fuse_session_destroy);
   if (!session || fuse_session_mount(session.get(), directory.c_str()) != 0) {
-    throw std::runtime_error(
-        fmt::format("FUSE: cannot mount at {}: {}; is /dev/fuse there?", directory.string(), std::strerror(errno)));
+    throw std::runtime_error(fmt::format("FUSE: cannot mount at {}: {}", directory.string(), fuse_words));
   }
   ready();
-  // The end of the connection, which is the end of the file's use, is no failure.
+  // The end of the connection, which is the end of the file's use, is no failure, nor is its abortion.
   const int outcome = fuse_session_loop(session.get());
-  if (outcome < 0 && outcome != -ENODEV) {
+  if (outcome < 0 && outcome != -ENODEV && outcome != -ECONNABORTED) {
     throw std::runtime_error(fmt::format("FUSE: serving the disk failed: {}", std::strerror(-outcome)));
   }
 }

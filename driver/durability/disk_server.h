@@ -1,20 +1,17 @@
-// Serves one file, "disk.img", by FUSE.
+// Serves one file by FUSE.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <span>
-#include <string_view>
 
 #include "block_trace.h"
 
 namespace edgejoule::driver {
 
-inline constexpr std::string_view disk_file_name = "disk.img";
-
-// Serves `image` in the directory until the file system is unmounted and the file closed; `ready` is called once it is
-// mounted. Each write and each sync is added to the trace, if there is one, before it is answered; when the trace is
-// full, writes fail with ENOSPC. Throws std::runtime_error.
+// Serves `image` as a file of the directory, by whatever name it is asked for, until the file system is unmounted and
+// the file closed; `ready` is called once it is mounted. Each write and each sync is added to the trace, if there is
+// one, before it is answered; when the trace is full, writes fail with ENOSPC. Throws std::runtime_error.
 void serve_disk(std::span<std::byte> image, BlockTrace* trace, const std::filesystem::path& directory,
                 const std::function<void()>& ready);
 

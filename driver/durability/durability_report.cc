@@ -142,6 +142,9 @@ std::string as_table(const DurabilityReport& report) {
     rows.push_back(row_of(setting));
     details += worst_cut(setting);
   }
+  if (!details.empty()) {
+    details += fmt::format("One cut again: the same command with --seed {} --cut NUMBER\n", report.stream.seed);
+  }
   return heading(report) + aligned(rows) + details;
 }
 

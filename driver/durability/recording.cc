@@ -15,6 +15,7 @@
 #include "../src/random.h"
 #include "../src/run_failure.h"
 #include "../src/system.h"
+#include "../src/usage_error.h"
 #include "disk.h"
 
 namespace edgejoule::driver {
@@ -40,6 +41,7 @@ constexpr std::size_t words_bytes = 1024;
 
 // What the writing process leaves for the one that started it.
 struct SharedSummary {
+  bool asked_wrongly;
   std::uint64_t end_position;
   std::uint64_t background_count;
   std::uint64_t background_ns[background_max][2];
@@ -87,11 +89,10 @@ class Writer {
 
   void run() {
     const auto database = setting_.adapter->make();
-    database->open(setting_.properties, setting_.durability, true,
-                   [this](const DatabaseEvent& event) { note_background(event); });
+    open(*database);
     keep_words(summary_.version, database->version());
     keep_words(summary_.durability_how, database->durability_how());
-    if (setting_.promise != Durability::power) settle_creation(*database);
+    if (setting_.durability != Durability::power) settle_creation(*database);
     write_all(*database);
     if (const auto failure = database->close(); !failure.empty()) throw DatabaseError(failure);
     summary_.end_position = trace_.size();
@@ -99,6 +100,16 @@ class Writer {
   }
 
  private:
+  void open(Database& database) {
+    try {
+      database.open(setting_.properties, setting_.durability, true,
+                    [this](const DatabaseEvent& event) { note_background(event); });
+    } catch (const UsageError&) {
+      summary_.asked_wrongly = true;
+      throw;
+    }
+  }
+
   // A class that promises nothing of a power cut would lose the whole database in its first seconds, and with it
   // everything else worth seeing.
   void settle_creation(Database& database) const {
@@ -143,7 +154,7 @@ class Writer {
     constexpr std::uint64_t writes_per_sync = 150;
     if (random.below(writes_per_write_back) == 0) write_back(directory_);
     // Where nothing is synced, a sync by somebody else now and then makes a state to lose later writes from.
-    if (setting_.promise != Durability::power && random.below(writes_per_sync) == 0) sync_file_system(directory_);
+    if (setting_.durability != Durability::power && random.below(writes_per_sync) == 0) sync_file_system(directory_);
   }
 
   void write(Session& session, RowContent& content, std::size_t number) {
@@ -247,6 +258,7 @@ Recording record(const DatabaseSetting& setting, const TestDisk& disk, const Str
     Writer(setting, shape, stream, *recording.trace, writes, summary, workplace.files()).run();
   });
   if (const auto failure = writing.wait(recording_limit); !failure.empty()) {
+    if (summary.asked_wrongly) throw UsageError(failure);
     throw RunFailure(RunFailure::Kind::database, fmt::format("recording {}: {}", setting.adapter->name, failure));
   }
   recording.writes = performed(stream, writes);

@@ -24,7 +24,7 @@ struct DatabaseSetting {
   const AdapterInfo* adapter = nullptr;
   Properties properties;  // with NAME.path inside the workplace
   Durability durability = Durability::process;
-  Durability promise = Durability::process;  // what is expected of it; else as durability
+  Durability promise = Durability::process;  // what it is judged by
 };
 
 struct TestDisk {
@@ -49,7 +49,7 @@ struct Recording {
   std::string durability_how;
 };
 
-// Throws RunFailure and Interrupted.
+// Throws UsageError, RunFailure and Interrupted.
 [[nodiscard]] Recording record(const DatabaseSetting& setting, const TestDisk& disk, const StreamShape& stream,
                                const Workplace& workplace);
 

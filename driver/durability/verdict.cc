@@ -45,7 +45,10 @@ std::string breakage(const CutSummary& summary) {
   return words;
 }
 
-std::string lost(const CutSummary& summary) { return fmt::format("LOST {} acknowledged rows", summary.rows_lost); }
+std::string lost(const CutSummary& summary) {
+  return fmt::format("LOST {} acknowledged rows in the worst of {} cuts with loss", summary.rows_lost_max,
+                     summary.cuts_with_loss);
+}
 
 }  // namespace
 

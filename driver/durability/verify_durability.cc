@@ -147,6 +147,7 @@ DurabilityReport tested(const DurabilityTest& test, const DurabilityTestOptions&
   if (const auto leftovers = clear_leftovers(); !leftovers.empty() && !test.quiet) {
     tell("edgejoule-driver: left by an earlier call that was killed: {}\n", fmt::join(leftovers, ", "));
   }
+  if (test.seed_drawn && !test.quiet) tell("edgejoule-driver: --seed {}\n", test.seed);
   Tester tester(test, options);
   std::string small_buffers;
   for (auto& named : settings) {

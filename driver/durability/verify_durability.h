@@ -38,6 +38,7 @@ struct DurabilityTest {
   Durability durability;
   unsigned threads;
   std::uint64_t seed;
+  bool seed_drawn;                  // and therefore told before the test begins
   std::optional<std::string> json;  // file; - is standard output, where the table then is not
   bool quiet;
 };

@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view directory_prefix = "edgejoule-durability-";
 
+std::string name_of_this_call() { return fmt::format("{}{}", directory_prefix, getpid()); }
+
 bool process_runs(std::string_view number) {
   pid_t process = 0;
   const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), process);
@@ -56,7 +58,7 @@ void name_loop_devices(std::vector<std::string>& named) {
     const auto begin = file.find(directory_prefix);
     if (begin == std::string::npos) continue;
     const auto number = file.substr(begin + directory_prefix.size());
-    if (process_runs(std::string_view(number).substr(0, number.find('/')))) continue;
+    if (process_runs(std::string_view(number).substr(0, number.find('.')))) continue;
     named.push_back(
         fmt::format("/dev/{} on {} (detach it with `losetup -d`)", device.path().filename().string(), file));
   }
@@ -64,13 +66,15 @@ void name_loop_devices(std::vector<std::string>& named) {
 
 }  // namespace
 
-Workplace::Workplace() : directory_(fs::temp_directory_path() / fmt::format("{}{}", directory_prefix, getpid())) {
+Workplace::Workplace() : directory_(fs::temp_directory_path() / name_of_this_call()) {
   leave_mount_namespace();
   fs::create_directories(disk());
   fs::create_directories(files());
 }
 
 Workplace::~Workplace() { static_cast<void>(removed(directory_)); }
+
+std::string disk_file_name() { return name_of_this_call() + ".img"; }
 
 std::vector<std::string> missing_for_test(const std::string& file_system) {
   std::vector<std::string> missing;

@@ -25,6 +25,9 @@ class Workplace {
   std::filesystem::path directory_;
 };
 
+// The disk's file, by which the kernel names the loop device: edgejoule-durability-PID.img.
+[[nodiscard]] std::string disk_file_name();
+
 // What this machine, user or build lacks for a test on the file system, each with the way out; empty: nothing.
 [[nodiscard]] std::vector<std::string> missing_for_test(const std::string& file_system);
 

@@ -301,9 +301,9 @@ int verify(const Arguments& arguments, const DurabilityTestOptions& options) {
                             durability_of(properties),
                             threads_of(properties),
                             arguments.seed ? *arguments.seed : drawn_seed(),
+                            !arguments.seed,
                             arguments.json,
                             arguments.quiet};
-  if (!arguments.seed && !arguments.quiet) tell("edgejoule-driver: --seed {}\n", test.seed);
   try {
     return verify_durability(test, options);
   } catch (const RunFailure& failure) {
