@@ -36,6 +36,8 @@ test-slow: setup-dev build ## tests that take long
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 test-root: setup-dev build ## tests that need root
+	@cmake --build --preset release -j $(JOBS) --target durability-root-tests
+	$(SUDO) ctest --preset release -L root --no-tests=error
 	$(SUDO) $(PYTEST) -m root
 
 test-r: setup-dev ## statistics against R

@@ -94,9 +94,9 @@ void count_requests(const Recording& recording, SettingReport& report) {
 // One setting after another: recorded, cut, examined.
 class Tester {
  public:
-  Tester(const DurabilityTest& test, const DurabilityTestOptions& options)
+  Tester(const DurabilityTest& test, const DurabilityTestOptions& options, TestDisk disk)
       : options_(options),
-        disk_(disk_of(options)),
+        disk_(std::move(disk)),
         stream_{options.operations, test.threads, test.seed},
         progress_(test.quiet) {}
 
@@ -143,12 +143,13 @@ DurabilityReport tested(const DurabilityTest& test, const DurabilityTestOptions&
   check_testable(*test.adapter, test.properties);
   DatabaseSetting base{test.adapter, test.properties, test.durability, test.durability};
   auto settings = test_settings(base, options.vary, options.expect);
+  auto disk = disk_of(options);
   check_machine(options.file_system);
   if (const auto leftovers = clear_leftovers(); !leftovers.empty() && !test.quiet) {
     tell("edgejoule-driver: left by an earlier call that was killed: {}\n", fmt::join(leftovers, ", "));
   }
   if (test.seed_drawn && !test.quiet) tell("edgejoule-driver: --seed {}\n", test.seed);
-  Tester tester(test, options);
+  Tester tester(test, options, std::move(disk));
   std::string small_buffers;
   for (auto& named : settings) {
     small_buffers = prepare_for_test(*test.adapter, named.setting.properties, tester.files());
