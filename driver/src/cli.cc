@@ -51,6 +51,7 @@ struct Arguments {
   std::optional<std::uint64_t> seed;
   std::optional<std::string> json;
   std::optional<std::string> label;
+  bool drop_caches = false;
   double warmup_s = 0;
   std::uint64_t interval_ms = 1000;
   double settle_timeout_s = 600;
@@ -91,6 +92,8 @@ void add_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--durability", arguments.durability,
                      "what must survive once acknowledged: none, process (default), power");
   command.add_option("--seed", arguments.seed, "seed of everything random; drawn and printed when absent");
+  command.add_flag("--drop-caches", arguments.drop_caches,
+                   "empty the system's page cache of the data before the run (root; run only), and fail if it is not");
   command.add_option("--warmup", arguments.warmup_s, "seconds of operations before the measured ones (run only)")
       ->check(CLI::Range(0.0, 1e6));
   command.add_option("--interval-ms", arguments.interval_ms, "time between interval events")
@@ -221,6 +224,7 @@ Invocation checked(const Arguments& arguments) {
     if (!arguments.quiet) tell("edgejoule-driver: properties {}\n", note);
   }
   if (!std::isfinite(arguments.warmup_s)) throw UsageError("--warmup: expected a finite number of seconds");
+  if (arguments.drop_caches && arguments.command == Command::load) throw UsageError("--drop-caches: only for run");
   if (arguments.warmup_s > 0 && arguments.command == Command::load) throw UsageError("--warmup: only for run");
   auto workload = kind.make(properties, arguments.command);
   for (const auto& [name, value] : kind.row) properties.set(name, value, "workload");
@@ -240,6 +244,7 @@ Invocation checked(const Arguments& arguments) {
           rate.empty() ? std::nullopt : std::optional(RateSchedule::parse(rate)),
           rate,
           arguments.seed ? *arguments.seed : drawn_seed(),
+          arguments.drop_caches,
           arguments.warmup_s,
           arguments.interval_ms,
           arguments.settle_timeout_s,

@@ -26,6 +26,7 @@ struct Invocation {
   std::optional<RateSchedule> schedule;
   std::string rate;  // the schedule as it was written; empty: none
   std::uint64_t seed;
+  bool drop_caches;
   double warmup_s;
   std::uint64_t interval_ms;
   double settle_timeout_s;

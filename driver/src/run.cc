@@ -13,6 +13,7 @@
 #include "event_queue.h"
 #include "histogram_codec.h"
 #include "interruption.h"
+#include "page_cache.h"
 #include "progress.h"
 #include "run_failure.h"
 #include "standard_error.h"
@@ -141,6 +142,12 @@ Json components_between(const std::vector<Component>& before, const std::vector<
   return parts;
 }
 
+Json to_json(const DroppedCaches& caches) {
+  return {{"dropped", true},
+          {"resident_bytes_before", caches.resident_bytes_before},
+          {"resident_bytes_after", caches.resident_bytes_after}};
+}
+
 // One execution of the command, step by step in the order of the schema.
 class Execution {
  public:
@@ -154,6 +161,8 @@ class Execution {
   void carry_out();
 
  private:
+  void open_database(EventSink sink);
+  void drop_caches_of_database();
   void open();
   void warm_up();
   void drive();
@@ -195,6 +204,8 @@ class Execution {
 
   std::vector<Component> components_begin_;
   Json components_;
+  std::map<std::string, std::string> database_stats_;
+  std::optional<DroppedCaches> caches_;
   std::uint64_t reads_before_write_ = 0;
   Histogram cleanup_;
   std::optional<std::uint64_t> checksum_begin_;
@@ -221,13 +232,34 @@ void Execution::check_interruption() {
                    interruption() == SIGINT ? "interrupted (SIGINT)" : "interrupted (SIGTERM)");
 }
 
+void Execution::open_database(EventSink sink) {
+  database_->open(invocation_.properties, invocation_.durability,
+                  invocation_.command == Command::load || invocation_.workload->creates, std::move(sink));
+}
+
+// A database that is opened may have a log to replay and writes files: done first, so that what is dropped is what the
+// run will open.
+void Execution::drop_caches_of_database() {
+  progress_.note("dropping caches");
+  open_database({});
+  const std::string path = database_->path();
+  const std::string failure = database_->close();
+  if (!failure.empty()) throw RunFailure(RunFailure::Kind::database, "closing: " + failure);
+  if (path.empty()) {
+    throw RunFailure(
+        RunFailure::Kind::usage,
+        fmt::format("--drop-caches: {} keeps no files that this machine could drop", invocation_.adapter->name));
+  }
+  caches_ = drop_caches(path);
+  database_ = invocation_.adapter->make();
+}
+
 void Execution::open() {
+  if (invocation_.drop_caches) drop_caches_of_database();
   progress_.note("opening");
   const auto begin_ns = now_monotonic_ns();
   const auto begin_realtime_ns = now_realtime_ns();
-  database_->open(invocation_.properties, invocation_.durability,
-                  invocation_.command == Command::load || invocation_.workload->creates,
-                  [this](const DatabaseEvent& event) { database_events_.push(event); });
+  open_database([this](const DatabaseEvent& event) { database_events_.push(event); });
   crew_ = std::make_unique<Crew>(*work_, *database_);
   const auto path = database_->path();
   if (!path.empty()) device_ = block_device(path);
@@ -248,7 +280,8 @@ void Execution::open() {
        {"target_ops_s", invocation_.schedule ? Json(invocation_.schedule->mean_ops_s()) : Json(nullptr)},
        {"rate", invocation_.schedule ? Json(invocation_.rate) : Json(nullptr)},
        {"seed", invocation_.seed},
-       {"clock", work_->clock.name()}});
+       {"clock", work_->clock.name()},
+       {"caches", caches_ ? to_json(*caches_) : Json(nullptr)}});
   phase("open", begin_ns);
   check_interruption();
 }
@@ -371,6 +404,7 @@ void Execution::close() {
   if (const auto sum = checksum()) checksum_ = *sum - checksum_begin_.value_or(0);
   if (!path.empty()) data_bytes_ = data_bytes(path);
   cleanup_ = crew_->close_sessions();
+  database_stats_ = database_->stats();  // some databases count by session, and add up when it ends
   const auto failure = database_->close();
   write_database_events();
   progress_.clear();
@@ -414,6 +448,7 @@ void Execution::report() {
        {"checksum", or_null(checksum)},
        {"latencies", latencies(measured)},
        {"components", components_},
+       {"database_stats", database_stats_},
        {"driver_share", share}});
   if (invocation_.json == "-") return;
   auto text = ycsb_text(invocation_, measured, cleanup_, operations_, active_end_ns_ - active_begin_ns_);

@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
+#include <algorithm>
 #include <system_error>
 
 namespace edgejoule::driver {
@@ -18,33 +19,40 @@ std::uint64_t clock_ns(clockid_t clock) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// A file may vanish while a database compacts: it then counts as nothing.
-std::uint64_t file_bytes(const fs::directory_entry& entry) {
+std::optional<std::vector<fs::path>> files_below(const fs::path& directory) {
   std::error_code failure;
-  if (!entry.is_regular_file(failure)) return 0;
-  const auto bytes = entry.file_size(failure);
-  return failure ? 0 : bytes;
+  std::vector<fs::path> files;
+  auto entry = fs::recursive_directory_iterator(directory, failure);
+  for (; !failure && entry != fs::recursive_directory_iterator{}; entry.increment(failure)) {
+    std::error_code vanished;
+    if (entry->is_regular_file(vanished)) files.push_back(entry->path());
+  }
+  return failure ? std::nullopt : std::optional{files};
 }
 
-std::optional<std::uint64_t> directory_bytes(const fs::path& path) {
+std::optional<std::vector<fs::path>> file_and_companions(const fs::path& path) {
   std::error_code failure;
-  std::uint64_t total = 0;
-  auto entry = fs::recursive_directory_iterator(path, failure);
-  for (; !failure && entry != fs::recursive_directory_iterator{}; entry.increment(failure)) total += file_bytes(*entry);
-  return failure ? std::nullopt : std::optional{total};
-}
-
-std::optional<std::uint64_t> file_and_companions_bytes(const fs::path& path) {
-  std::error_code failure;
-  std::uint64_t total = fs::file_size(path, failure);
-  if (failure) return std::nullopt;
+  if (!fs::is_regular_file(path, failure)) return std::nullopt;
+  std::vector<fs::path> files = {path};
   const auto directory = path.has_parent_path() ? path.parent_path() : fs::path{"."};
   const auto prefix = path.filename().string() + "-";
   for (auto entry = fs::directory_iterator(directory, failure); !failure && entry != fs::directory_iterator{};
        entry.increment(failure)) {
-    if (entry->path().filename().string().starts_with(prefix)) total += file_bytes(*entry);
+    std::error_code vanished;
+    if (entry->path().filename().string().starts_with(prefix) && entry->is_regular_file(vanished)) {
+      files.push_back(entry->path());
+    }
   }
-  return failure ? std::nullopt : std::optional{total};
+  return failure ? std::nullopt : std::optional{files};
+}
+
+// A file may vanish while a database compacts: it then counts as nothing.
+std::uint64_t file_bytes(const fs::path& file) {
+  constexpr std::uint64_t block_bytes = 512;  // of st_blocks, whatever the file system's own are
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return 0;
+  return std::min(static_cast<std::uint64_t>(status.st_size),
+                  static_cast<std::uint64_t>(status.st_blocks) * block_bytes);
 }
 
 }  // namespace
@@ -52,9 +60,17 @@ std::optional<std::uint64_t> file_and_companions_bytes(const fs::path& path) {
 std::uint64_t now_monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
 std::uint64_t now_realtime_ns() { return clock_ns(CLOCK_REALTIME); }
 
-std::optional<std::uint64_t> data_bytes(const fs::path& path) {
+std::optional<std::vector<fs::path>> data_files(const fs::path& path) {
   std::error_code failure;
-  return fs::is_directory(path, failure) ? directory_bytes(path) : file_and_companions_bytes(path);
+  return fs::is_directory(path, failure) ? files_below(path) : file_and_companions(path);
+}
+
+std::optional<std::uint64_t> data_bytes(const fs::path& path) {
+  const auto files = data_files(path);
+  if (!files) return std::nullopt;
+  std::uint64_t total = 0;
+  for (const auto& file : *files) total += file_bytes(file);
+  return total;
 }
 
 std::optional<std::string> block_device(const fs::path& path) {

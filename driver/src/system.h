@@ -5,14 +5,18 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace edgejoule::driver {
 
 [[nodiscard]] std::uint64_t now_monotonic_ns();  // CLOCK_MONOTONIC
 [[nodiscard]] std::uint64_t now_realtime_ns();   // CLOCK_REALTIME
 
-// Bytes of the file, or of all files below the directory; a file "path" counts with its companions "path-*"
-// (SQLite's -wal, -shm, -journal). nullopt when it cannot be read.
+// The regular files that hold the data: all below a directory, or a file with its companions "path-*" (SQLite's -wal,
+// -shm, -journal). nullopt when they cannot be listed.
+[[nodiscard]] std::optional<std::vector<std::filesystem::path>> data_files(const std::filesystem::path& path);
+
+// Bytes of these files, holes left out. nullopt when they cannot be listed.
 [[nodiscard]] std::optional<std::uint64_t> data_bytes(const std::filesystem::path& path);
 
 // Kernel name ("sda1", "mmcblk0p2") of the block device that holds the path or its nearest existing parent; nullopt
