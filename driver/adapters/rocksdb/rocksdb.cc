@@ -18,6 +18,7 @@
 #include "../adapter_options.h"
 #include "../data_directory.h"
 #include "../key_locks.h"
+#include "column_families.h"
 #include "event_watch.h"
 #include "rocksdb_session.h"
 
@@ -31,6 +32,9 @@ constexpr std::chrono::milliseconds poll_period{1};
 const std::vector<OptionHelp>& option_help() {
   static const std::vector<OptionHelp> options = {
       {"rocksdb.path", "directory of the database; required", ""},
+      {"rocksdb.column_family",
+       "column family of the rows; usertable for a database that YCSB's own binding shall open",
+       "usertable where there is one, else default"},
       {"rocksdb.options",
        "options string passed to RocksDB's GetOptionsFromString, for example "
        "write_buffer_size=4194304;max_background_jobs=1;compression=kNoCompression",
@@ -99,6 +103,8 @@ class RocksDb final : public Database {
   KeyLocks locks_;
   std::shared_ptr<EventWatch> watch_;
   std::unique_ptr<rocksdb::DB> db_;
+  std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families_;
+  rocksdb::ColumnFamilyHandle* rows_ = nullptr;
   std::string path_;
   std::string passed_options_;
   rocksdb::WriteOptions write_;  // of every session
@@ -146,19 +152,15 @@ void RocksDb::open(const Properties& properties, Durability durability, bool cre
   watch_ = std::make_shared<EventWatch>(std::move(sink));
   options.create_if_missing = create;
   options.listeners.push_back(watch_);
-  rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(options, path_, &db);
-  if (!status.ok()) {
-    throw DatabaseError(
-        fmt::format("cannot open the RocksDB database at {}: {}; check that no other process has it "
-                    "open and that it can be written, or load a new one elsewhere",
-                    path_, status.ToString()));
-  }
-  db_.reset(db);
+  auto opened = open_with_column_families(options, path_, properties);
+  db_ = std::move(opened.db);
+  families_ = std::move(opened.families);
+  rows_ = opened.rows;
 }
 
 std::string RocksDb::close() {
   if (!db_) return {};
+  families_.clear();
   const rocksdb::Status status = db_->Close();
   db_.reset();
   watch_->close();
@@ -166,7 +168,7 @@ std::string RocksDb::close() {
 }
 
 std::unique_ptr<Session> RocksDb::session() {
-  return std::make_unique<RocksDbSession>(*db_, locks_, rocksdb::ReadOptions(), write_);
+  return std::make_unique<RocksDbSession>(*db_, *rows_, locks_, rocksdb::ReadOptions(), write_);
 }
 
 // The memtable goes to a synced table whatever the durability class: without a log it is the only way, and with one
@@ -175,7 +177,7 @@ Status RocksDb::flush() {
   flush_error_.clear();
   rocksdb::FlushOptions wait;
   wait.wait = true;
-  const rocksdb::Status status = db_->Flush(wait);
+  const rocksdb::Status status = db_->Flush(wait, rows_);
   if (status.ok()) return Status::ok;
   flush_error_ = fmt::format("RocksDB: flush of {}: {}", path_, status.ToString());
   return Status::error;
@@ -183,7 +185,7 @@ Status RocksDb::flush() {
 
 std::uint64_t RocksDb::number(const std::string& property) const {
   std::uint64_t value = 0;
-  if (!db_->GetIntProperty(property, &value)) {
+  if (!db_->GetIntProperty(rows_, property, &value)) {
     throw DatabaseError(fmt::format("RocksDB at {} does not tell {}", path_, property));
   }
   return value;
@@ -228,7 +230,7 @@ std::map<std::string, std::string> RocksDb::options() const {
   rocksdb::ConfigOptions format;
   std::string database_text;
   std::string family_text;
-  const rocksdb::Options options = db_->GetOptions();
+  const rocksdb::Options options = db_->GetOptions(rows_);
   const rocksdb::Status database = rocksdb::GetStringFromDBOptions(format, options, &database_text);
   const rocksdb::Status family = rocksdb::GetStringFromColumnFamilyOptions(format, options, &family_text);
   if (!database.ok() || !family.ok()) throw DatabaseError("RocksDB: cannot read back its options");
@@ -249,6 +251,7 @@ std::map<std::string, std::string> RocksDb::options() const {
     if (table->block_cache) told["block_cache_bytes"] = std::to_string(table->block_cache->GetCapacity());
     told["filter_policy"] = table->filter_policy ? table->filter_policy->GetId() : "none";
   }
+  told["column_family"] = rows_->GetName();
   told["statistics"] = options.statistics ? "true" : "false";
   told["disableWAL"] = write_.disableWAL ? "true" : "false";
   told["sync"] = write_.sync ? "true" : "false";
@@ -305,12 +308,12 @@ std::map<std::string, std::string> RocksDb::stats() const {
   for (const std::string& name : {Name::kCurSizeAllMemTables, Name::kNumEntriesActiveMemTable, Name::kTotalSstFilesSize,
                                   Name::kBlockCacheUsage, Name::kEstimateNumKeys}) {
     std::string value;
-    if (db_->GetProperty(name, &value)) stats[name] = value;
+    if (db_->GetProperty(rows_, name, &value)) stats[name] = value;
   }
-  for (int level = 0; level < db_->NumberLevels(); ++level) {
+  for (int level = 0; level < db_->NumberLevels(rows_); ++level) {
     const std::string name = Name::kNumFilesAtLevelPrefix + std::to_string(level);
     std::string value;
-    if (db_->GetProperty(name, &value)) stats[name] = value;
+    if (db_->GetProperty(rows_, name, &value)) stats[name] = value;
   }
   const auto statistics = db_->GetDBOptions().statistics;
   std::map<std::string, std::uint64_t> tickers;

@@ -25,19 +25,21 @@ Status RocksDbSession::outcome(const rocksdb::Status& status, std::string_view o
 
 Status RocksDbSession::fetch(std::string_view key, std::string_view& value) {
   value_.Reset();
-  const rocksdb::Status status = db_.Get(read_, db_.DefaultColumnFamily(), slice(key), &value_);
+  const rocksdb::Status status = db_.Get(read_, &rows_, slice(key), &value_);
   value = view(value_);
   return outcome(status, "read", key);
 }
 
 Status RocksDbSession::put(std::string_view key, std::string_view value) {
-  return outcome(db_.Put(write_, slice(key), slice(value)), "write", key);
+  return outcome(db_.Put(write_, &rows_, slice(key), slice(value)), "write", key);
 }
 
-Status RocksDbSession::erase(std::string_view key) { return outcome(db_.Delete(write_, slice(key)), "remove", key); }
+Status RocksDbSession::erase(std::string_view key) {
+  return outcome(db_.Delete(write_, &rows_, slice(key)), "remove", key);
+}
 
 Status RocksDbSession::collect(std::string_view start, std::uint64_t count, ScanBuffer& entries) {
-  const std::unique_ptr<rocksdb::Iterator> cursor(db_.NewIterator(read_));
+  const std::unique_ptr<rocksdb::Iterator> cursor(db_.NewIterator(read_, &rows_));
   std::uint64_t found = 0;
   for (cursor->Seek(slice(start)); found < count && cursor->Valid(); cursor->Next()) {
     entries.append(view(cursor->key()));
@@ -48,7 +50,7 @@ Status RocksDbSession::collect(std::string_view start, std::uint64_t count, Scan
 }
 
 void RocksDbSession::add_to_batch(std::string_view key, std::string_view value) {
-  const rocksdb::Status added = batch_.Put(slice(key), slice(value));
+  const rocksdb::Status added = batch_.Put(&rows_, slice(key), slice(value));
   if (!added.ok()) batch_status_ = added;
 }
 

@@ -12,8 +12,9 @@ namespace edgejoule::driver {
 
 class RocksDbSession final : public KeyValueSession {
  public:
-  RocksDbSession(rocksdb::DB& db, KeyLocks& locks, const rocksdb::ReadOptions& read, const rocksdb::WriteOptions& write)
-      : KeyValueSession(locks), db_(db), read_(read), write_(write) {}
+  RocksDbSession(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& rows, KeyLocks& locks, const rocksdb::ReadOptions& read,
+                 const rocksdb::WriteOptions& write)
+      : KeyValueSession(locks), db_(db), rows_(rows), read_(read), write_(write) {}
 
  private:
   Status fetch(std::string_view key, std::string_view& value) override;
@@ -27,6 +28,7 @@ class RocksDbSession final : public KeyValueSession {
   Status outcome(const rocksdb::Status& status, std::string_view operation, std::string_view key);
 
   rocksdb::DB& db_;
+  rocksdb::ColumnFamilyHandle& rows_;
   const rocksdb::ReadOptions read_;
   const rocksdb::WriteOptions write_;
   rocksdb::WriteBatch batch_;
