@@ -7,6 +7,8 @@
 
 #include "core_workload.h"
 #include "db_bench/kinds.h"
+#include "mobibench/mobibench.h"
+#include "sqlite_bench/sqlite_bench.h"
 #include "usage_error.h"
 
 namespace edgejoule::driver {
@@ -25,8 +27,8 @@ WorkloadKind core() {
 }  // namespace
 
 const std::vector<WorkloadKind>& workload_kinds() {
-  static const std::vector<WorkloadKind> kinds{core(), db_bench::fillrandom(), db_bench::mixgraph(),
-                                               db_bench::readwhilewriting()};
+  static const std::vector<WorkloadKind> kinds{
+      core(), db_bench::fillrandom(), db_bench::mixgraph(), db_bench::readwhilewriting(), mobibench(), sqlite_bench()};
   return kinds;
 }
 

@@ -1,0 +1,45 @@
+// What a run of Mobibench is asked to do, read from properties and checked.
+#pragma once
+
+#include "../db_bench/compressible_values.h"
+#include "../row_writer.h"
+#include "../workload.h"
+#include "../workload_kinds.h"
+
+namespace edgejoule::driver {
+
+class MobibenchWorkload final : public Workload {
+ public:
+  enum class Deed : std::uint8_t { insert, update, remove };
+
+  // Throws UsageError.
+  MobibenchWorkload(const Properties& properties, Command command);
+
+  [[nodiscard]] std::unique_ptr<Work> begin(std::uint64_t seed, unsigned threads, bool verify) const override;
+
+  Command command;
+  Deed deed;
+  bool random_inserts;
+  std::uint64_t rows;  // in the table when a run starts
+  std::uint64_t value_bytes;
+  std::uint64_t load_batch_records;
+
+ private:
+  void read_operations(const Properties& properties);
+};
+
+class MobibenchWork final : public Work {
+ public:
+  MobibenchWork(const MobibenchWorkload& workload, std::uint64_t seed, unsigned threads);
+
+  [[nodiscard]] std::unique_ptr<Client> client(Session& session, unsigned number) override;
+
+  const MobibenchWorkload& workload;
+  const db_bench::CompressibleValues values;
+
+ private:
+  [[nodiscard]] RowWriting loading() const;
+  [[nodiscard]] RowWriting inserting() const;
+};
+
+}  // namespace edgejoule::driver
