@@ -30,6 +30,8 @@ test: setup-dev build/build.ninja ## the fast tests of all languages: no root, n
 test-all: test test-slow test-root test-r test-browser test-java test-board test-asan-ubsan test-tsan ## all tests, sanitizers included
 
 test-slow: setup-dev build ## tests that take long
+	@tools/packages slow
+	@cmake --build --preset release -j $(JOBS) --target driver-trace
 	ctest --preset release -L slow --no-tests=ignore
 	$(PYTEST) -m 'slow and not root'
 
