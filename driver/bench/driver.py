@@ -23,6 +23,7 @@ from figures import Bar
 from footprint import Footprint
 from null_database import NullDatabase
 from process import BenchError
+from second_thread import SecondThread
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 JAVA = REPOSITORY / "build" / "bench"
@@ -84,8 +85,10 @@ def field_of(arguments: argparse.Namespace, scratch: Path) -> Field:
 def sections_of(arguments: argparse.Namespace, contestants: Field, scratch: Path, note: Notes) -> list[Section]:
     """What is measured."""
     shrink = 50 if arguments.quick else 1
+    pair = contestants.ours, Edgejoule(arguments.driver, scratch / "events-of-the-second.jsonl")
     made: list[Section] = [
         NullDatabase(contestants, note, rounds=arguments.rounds, shrink=shrink),
+        SecondThread(pair, note, rounds=arguments.rounds, shrink=shrink),
         Footprint(contestants, note, rounds=min(arguments.rounds, 3), seconds=1 if arguments.quick else 10),
         Engines(contestants, note, rounds=min(arguments.rounds, 3), shrink=shrink, folder=scratch),
     ]
@@ -114,7 +117,7 @@ def arguments_of() -> argparse.Namespace:
     parser.add_argument("--no-java", action="store_true", help="leave out Java YCSB, which Maven fetches on first use")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
-        "--only", action="append", choices=["null", "footprint", "engines"], help="these sections alone"
+        "--only", action="append", choices=["null", "threads", "footprint", "engines"], help="these sections alone"
     )
     parser.add_argument("--quick", action="store_true", help="one short round: that it runs, not what things cost")
     parser.add_argument("--data", type=Path, metavar="DIRECTORY", help="where the databases are made for the time")

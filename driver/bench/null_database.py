@@ -13,7 +13,6 @@ RECORDS = 1_000_000
 SHORT = 4  # a short run is this part of a long one
 BARS_NS = {"C": 100, "A": 120, "load": 300}
 RSS_BAR_MB = 16
-SECOND_THREAD_BAR_PERCENT = 5
 
 
 @dataclass
@@ -70,12 +69,6 @@ class NullDatabase:
     def bars(self) -> list[Bar]:
         """The bars on CPU time and memory."""
         bars = [Bar(f"{w}, 1 thread", "ns/op", most, self._ours(w, 1).per_op_ns.median) for w, most in BARS_NS.items()]
-        for workload in WORKLOADS:
-            one, two = (self._ours(workload, threads).per_op_ns.median for threads in (1, 2))
-            more = None if one is None or two is None else (two / one - 1) * 100
-            bars.append(
-                Bar(f"{workload}, 2 threads against 1", "% CPU per operation more", SECOND_THREAD_BAR_PERCENT, more)
-            )
         peaks = [c.rss_peak_bytes.median for c in self.cases if c.contestant is self._field.ours]
         known = [peak for peak in peaks if peak is not None]
         bars.append(Bar("peak RSS of all these runs", "MB", RSS_BAR_MB, max(known) / 1e6 if known else None))
