@@ -4,7 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver schemas clean $(addprefix test-,slow root r browser java board asan-ubsan tsan) board
 
-JOBS ?= $(shell nproc)
+# A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
+JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q -c lab/pyproject.toml lab/tests driver/tests
 CPP := $(shell git ls-files '*.cc' '*.h' 2>/dev/null)
