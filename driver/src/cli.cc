@@ -49,6 +49,7 @@ struct Arguments {
   std::optional<std::string> rate;
   std::optional<std::string> durability;
   std::optional<std::uint64_t> seed;
+  std::optional<std::string> record;
   std::optional<std::string> json;
   std::optional<std::string> label;
   bool drop_caches = false;
@@ -88,6 +89,8 @@ void add_options(CLI::App& command, Arguments& arguments) {
                      "file:CSV with lines time_s,ops_s");
   command.add_flag("-s", arguments.status_lines, "status lines on standard error, as YCSB prints them");
   command.add_option("-l", arguments.label, "label of the status lines");
+  command.add_option("--record", arguments.record,
+                     "write the trace of the run, CSV time_s,op,key,size, for -p workload=replay");
   command.add_option("--json", arguments.json, "events as JSON lines (-json FILE; - is standard output)");
   command.add_option("--durability", arguments.durability,
                      "what must survive once acknowledged: none, process (default), power");
@@ -214,6 +217,15 @@ std::string rate_of(const Properties& properties) {
   return rate;
 }
 
+std::optional<std::string> record_of(const Arguments& arguments, const Properties& properties) {
+  std::error_code absent;
+  if (arguments.record && std::filesystem::equivalent(*arguments.record, properties.get("trace", ""), absent)) {
+    throw UsageError(
+        fmt::format("--record {}: is the trace that is replayed; expected another file", *arguments.record));
+  }
+  return arguments.record;
+}
+
 std::uint64_t drawn_seed() { return std::random_device{}(); }
 
 Invocation checked(const Arguments& arguments) {
@@ -256,6 +268,7 @@ Invocation checked(const Arguments& arguments) {
           std::max<std::uint64_t>(1, properties.get_u64("status.interval", 10)),
           properties.get("label", ""),
           arguments.quiet,
+          record_of(arguments, properties),
           arguments.json};
 }
 

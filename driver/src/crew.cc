@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "failure_words.h"
+#include "replay/trace_writer.h"
 #include "run_failure.h"
 
 namespace edgejoule::driver {
@@ -18,9 +19,10 @@ constexpr std::chrono::microseconds interval_look_pause{50};
 
 }  // namespace
 
-Crew::Crew(Work& shared, Database& database) : shared_(shared) {
+Crew::Crew(Work& shared, Database& database, TraceWriter* trace) : shared_(shared) {
   for (unsigned number = 0; number < shared.threads; ++number) {
-    sessions_.push_back(database.session());
+    auto session = database.session();
+    sessions_.push_back(trace == nullptr ? std::move(session) : trace->recording(std::move(session)));
     clients_.push_back(shared.client(*sessions_.back(), number));
   }
 }

@@ -13,10 +13,12 @@
 
 namespace edgejoule::driver {
 
+class TraceWriter;
+
 class Crew {
  public:
-  // Opens the sessions. Throws DatabaseError.
-  Crew(Work& shared, Database& database);
+  // Opens the sessions. What the clients ask them for is recorded when there is a trace. Throws DatabaseError.
+  Crew(Work& shared, Database& database, TraceWriter* trace = nullptr);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;

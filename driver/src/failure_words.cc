@@ -6,6 +6,9 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "run_failure.h"
+#include "usage_error.h"
+
 namespace edgejoule::driver {
 
 std::string failure_words(const std::exception& error) {
@@ -15,6 +18,9 @@ std::string failure_words(const std::exception& error) {
   if (dynamic_cast<const std::system_error*>(&error) != nullptr) {
     return fmt::format("the operating system refused: {}", error.what());
   }
+  const bool has_words =
+      dynamic_cast<const RunFailure*>(&error) != nullptr || dynamic_cast<const UsageError*>(&error) != nullptr;
+  if (has_words) return error.what();
   return fmt::format("unexpected failure: {}", error.what());
 }
 

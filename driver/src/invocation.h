@@ -38,7 +38,8 @@ struct Invocation {
   std::uint64_t status_interval_s;
   std::string label;  // of the status lines
   bool quiet;
-  std::optional<std::string> json;  // file, "-" for stdout
+  std::optional<std::string> record;  // file of the trace that is written
+  std::optional<std::string> json;    // file, "-" for stdout
 };
 
 [[nodiscard]] std::string durability_name(Durability durability);

@@ -15,6 +15,7 @@
 #include "interruption.h"
 #include "page_cache.h"
 #include "progress.h"
+#include "replay/trace_writer.h"
 #include "run_failure.h"
 #include "standard_error.h"
 #include "system.h"
@@ -175,6 +176,7 @@ class Execution {
   void phase(std::string_view name, std::uint64_t monotonic_ns) {
     log_.write("phase", monotonic_ns, {{"phase", name}});
   }
+  [[nodiscard]] std::map<std::string, std::string> workload_in_force() const;
   void write_database_events();
   void watch_interval(std::uint64_t end_ns);
   void write_interval(std::uint64_t now_ns, const Usage& used, const Measurements& measured);
@@ -190,6 +192,7 @@ class Execution {
   EventQueue database_events_;
   std::unique_ptr<Work> work_;
   std::unique_ptr<Database> database_;
+  std::unique_ptr<TraceWriter> trace_;  // nullptr: not recorded
   std::unique_ptr<Crew> crew_;
   std::optional<std::string> device_;
 
@@ -256,11 +259,15 @@ void Execution::drop_caches_of_database() {
 
 void Execution::open() {
   if (invocation_.drop_caches) drop_caches_of_database();
+  if (invocation_.record) {
+    trace_ = std::make_unique<TraceWriter>(*invocation_.record);
+    if (!invocation_.quiet) tell("edgejoule-driver: the figures of this run include the recording of its trace\n");
+  }
   progress_.note("opening");
   const auto begin_ns = now_monotonic_ns();
   const auto begin_realtime_ns = now_realtime_ns();
   open_database([this](const DatabaseEvent& event) { database_events_.push(event); });
-  crew_ = std::make_unique<Crew>(*work_, *database_);
+  crew_ = std::make_unique<Crew>(*work_, *database_, trace_.get());
   const auto path = database_->path();
   if (!path.empty()) device_ = block_device(path);
   log_.write(
@@ -275,7 +282,7 @@ void Execution::open() {
          {"options", database_->options()},
          {"path", path.empty() ? Json(nullptr) : Json(path)}}},
        {"durability", {{"class", durability_name(invocation_.durability)}, {"how", database_->durability_how()}}},
-       {"workload", invocation_.workload->in_force},
+       {"workload", workload_in_force()},
        {"threads", invocation_.threads},
        {"target_ops_s", invocation_.schedule ? Json(invocation_.schedule->mean_ops_s()) : Json(nullptr)},
        {"rate", invocation_.schedule ? Json(invocation_.rate) : Json(nullptr)},
@@ -308,6 +315,7 @@ void Execution::drive() {
   checksum_begin_ = checksum();
   components_begin_ = database_->components();
   usage_begin_ = usage_now(device_);
+  if (trace_) trace_->start();
   active_begin_ns_ = interval_begin_ns_ = crew_->start();
   phase("active", active_begin_ns_);
   const auto limit_s = invocation_.workload->seconds_max;
@@ -325,10 +333,17 @@ void Execution::drive() {
   active_end_ns_ = crew_->join();
   const auto used = usage();  // before the driver itself works on: merges histograms, writes events
   write_interval(active_end_ns_, used, crew_->last_interval());
+  if (trace_) trace_->finish();
   progress_.clear();
   operations_ = crew_->done();
   log_.write("active_end", active_end_ns_,
              {{"active_start_ns", active_begin_ns_}, {"operations", operations_}, {"usage", to_json(used)}});
+}
+
+std::map<std::string, std::string> Execution::workload_in_force() const {
+  auto properties = invocation_.workload->in_force;
+  if (invocation_.record) properties["record"] = *invocation_.record;
+  return properties;
 }
 
 // Of all operations so far; noop only.

@@ -8,6 +8,7 @@
 #include "core_workload.h"
 #include "db_bench/kinds.h"
 #include "mobibench/mobibench.h"
+#include "replay/replay.h"
 #include "sqlite_bench/sqlite_bench.h"
 #include "usage_error.h"
 
@@ -28,7 +29,7 @@ WorkloadKind core() {
 
 const std::vector<WorkloadKind>& workload_kinds() {
   static const std::vector<WorkloadKind> kinds{
-      core(), db_bench::fillrandom(), db_bench::mixgraph(), db_bench::readwhilewriting(), mobibench(), sqlite_bench()};
+      core(), db_bench::fillrandom(), db_bench::mixgraph(), db_bench::readwhilewriting(), mobibench(), replay(), sqlite_bench()};
   return kinds;
 }
 

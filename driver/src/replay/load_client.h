@@ -1,0 +1,39 @@
+// A client that makes the rows that its share of a trace finds, before the trace is replayed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../client.h"
+#include "key_set.h"
+#include "own_lines.h"
+#include "row_values.h"
+
+namespace edgejoule::driver {
+
+class ReplayLoadClient final : public Client {
+ public:
+  ReplayLoadClient(ReplayWork& work, Session& session, unsigned number);
+
+ private:
+  // A row that is gathered for a batch.
+  struct Made {
+    explicit Made(const ReplayWork& work) : values(work) {}
+
+    std::string key;
+    RowValues values;
+  };
+
+  std::uint64_t step(std::uint64_t most) override;
+  const TraceLine* next_missing();
+  [[nodiscard]] std::uint64_t bytes_of(const TraceLine& line) const;
+
+  const ReplayWorkload& workload_;
+  OwnLines lines_;
+  KeySet seen_;
+  Random random_;
+  std::vector<Made> made_;
+  std::vector<Record> records_;
+};
+
+}  // namespace edgejoule::driver

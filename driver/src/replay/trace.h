@@ -1,0 +1,38 @@
+// A trace: the operations of a run, one a line, in the order of time.
+//
+//   time_s,op,key,size          the first line, always
+//   0,read,user1,
+//   0.000012345,update,user1,100
+//
+// time_s: seconds, not decreasing, from any origin, used to the ns. op: read, update, insert, upsert, scan, delete or
+// rmw (read-modify-write). key: bytes, of which '%', ',', '"', control characters and those from 0x7F on are written
+// %XX (hexadecimal). size: of update, insert, upsert and rmw the bytes of the values, of scan the records asked for; of
+// read (bytes of the row) and delete it may be empty: unknown.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace edgejoule::driver {
+
+enum class TraceOperation : std::uint8_t { read, update, insert, upsert, scan, remove, read_modify_write };
+inline constexpr std::size_t trace_operation_kinds = 7;
+inline constexpr std::array<std::string_view, trace_operation_kinds> trace_operation_names{
+    "read", "update", "insert", "upsert", "scan", "delete", "rmw"};
+
+inline constexpr std::string_view trace_header = "time_s,op,key,size";
+
+struct TraceLine {
+  std::uint64_t time_ns;
+  TraceOperation operation;
+  std::string_view key;  // lives until the next line is read
+  std::optional<std::uint64_t> size;
+};
+
+// Appends the key as a trace writes it.
+void append_trace_key(std::string_view key, std::string& out);
+
+}  // namespace edgejoule::driver
