@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from engines import Engines
 from figures import Bar
 from footprint import Footprint
 from null_database import NullDatabase
-from process import BenchError
+from process import BenchError, kill_all
 from second_thread import SecondThread
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -176,9 +177,15 @@ def main() -> None:
     arguments = arguments_of()
     if not arguments.driver.exists():
         sys.exit(f"{arguments.driver}: not there; build first (make build) or give --driver")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: terminated"))  # so that no database is left behind
     try:
         with tempfile.TemporaryDirectory(dir=arguments.data, prefix="edgejoule-bench-") as scratch:
-            measure(arguments, Path(scratch))
+            try:
+                measure(arguments, Path(scratch))
+            finally:
+                kill_all()
+    except KeyboardInterrupt:
+        sys.exit("bench: interrupted")
     except (BenchError, OSError, subprocess.SubprocessError) as error:
         sys.exit(f"bench: {error}")
 

@@ -5,6 +5,7 @@ Memory is VmHWM, read every 10 ms while the process lives: ru_maxrss of a small 
 interpreter, which it was started from.
 """
 
+import contextlib
 import os
 import re
 import select
@@ -50,13 +51,21 @@ class Running:
             raise BenchError(f"{command[0]}: {error.strerror}") from error
         self._watch = threading.Thread(target=self._watch_until_end)
         self._watch.start()
+        _under_way.add(self)
 
     def cost(self) -> Cost:
         """What the process cost; BenchError with its last words when it failed."""
         self._watch.join()
+        _under_way.discard(self)
         if self._cost is None:
             raise BenchError(f"{' '.join(self._command)}: exit status {self._process.returncode}: {self._last_words()}")
         return self._cost
+
+    def kill(self) -> None:
+        """Ends it; `cost` fails then."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self._watch.join()
 
     def _watch_until_end(self) -> None:
         rss_peak_bytes = None
@@ -77,6 +86,15 @@ class Running:
     def _last_words(self) -> str:
         self._messages.seek(0)
         return self._messages.read().decode(errors="replace")[-500:]
+
+
+_under_way: set[Running] = set()
+
+
+def kill_all() -> None:
+    """Ends every process under way, so that none outlives the bench."""
+    while _under_way:
+        _under_way.pop().kill()
 
 
 def cost_of(command: Sequence[str]) -> Cost:

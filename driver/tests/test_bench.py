@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,29 @@ def test_one_short_round_without_peers_gives_every_figure_and_a_verdict_on_every
         assert case["cpu_per_op_ns"][0] > 0, case
         assert 0 < case["driver_share"][0] < 1, case
     assert list(tmp_path.iterdir()) == [file], "a database was left behind"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_bench_that_is_stopped_leaves_no_process_and_no_database_behind(tmp_path: Path, number: int) -> None:
+    slow = tmp_path / "slow-driver"
+    # Sections ask the driver for its databases first.
+    slow.write_text(f'#!/bin/sh\n[ "$1" = databases ] && exit\necho $$ > {tmp_path}/pid\nexec sleep 60\n')
+    slow.chmod(0o755)
+    data = tmp_path / "data"
+    data.mkdir()
+    command = [sys.executable, BENCH / "driver.py", "--driver", slow, "--no-java", "--only", "threads", "--data", data]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text() or not list(data.iterdir()):
+            assert running.poll() is None
+            time.sleep(0.01)
+        pid = int((tmp_path / "pid").read_text())
+        time.sleep(0.2)  # the bench has the process in hand a moment after that process says its number
+        running.send_signal(number)
+        _, words = running.communicate(timeout=30)
+    assert words in ("bench: interrupted\n", "bench: terminated\n")
+    assert running.returncode == 1
+    assert not Path(f"/proc/{pid}").exists()
+    assert list(data.iterdir()) == []
 
 
 def test_a_peer_that_is_no_program_is_refused_by_its_option() -> None:
