@@ -26,6 +26,7 @@
 #include "version.h"
 #include "workload_files.h"
 #include "workload_kinds.h"
+#include "ycsb_bindings.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -63,6 +64,18 @@ struct Arguments {
   bool quiet = false;
 };
 
+// YCSB's client is told what to do by -load or -t (which is the default), without a command.
+void add_command_of_ycsb(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front()[0] != '-') return;
+  for (const auto& [option, command] : {std::pair{"-load", "load"}, std::pair{"-t", "run"}}) {
+    const auto found = std::ranges::find(arguments, option);
+    if (found == arguments.end()) continue;
+    arguments.erase(found);
+    arguments.insert(arguments.begin(), command);
+    return;
+  }
+}
+
 // YCSB's long options have one dash; CLI11 knows long options with two.
 std::vector<std::string> normalised(int argc, const char* const* argv) {
   static const std::vector<std::string> long_options{"db", "threads", "target", "json"};
@@ -73,6 +86,7 @@ std::vector<std::string> normalised(int argc, const char* const* argv) {
       argument.insert(0, 1, '-');
     }
   }
+  add_command_of_ycsb(arguments);
   return arguments;
 }
 
@@ -164,7 +178,23 @@ const AdapterInfo& adapter_of(const Properties& properties) {
   for (const auto& adapter : adapters()) names.push_back(adapter.name);
   if (name.empty())
     throw UsageError(fmt::format("no database given: expected -db and one of: {}", fmt::join(names, ", ")));
-  throw UsageError(fmt::format("-db {}: unknown database; expected one of: {}", name, fmt::join(names, ", ")));
+  const auto meant = adapter_for_binding(name);
+  if (!meant.empty() && std::ranges::find(names, meant) != names.end()) {
+    throw UsageError(
+        fmt::format("-db {}: a binding of Java YCSB; here it is -db {}, whose options `databases` lists", name, meant));
+  }
+  throw UsageError(fmt::format(
+      "-db {}: {}; expected one of: {}", name,
+      is_binding_class(name) ? "a binding of Java YCSB, and no database of this driver" : "unknown database",
+      fmt::join(names, ", ")));
+}
+
+// The command says what YCSB says with this property: -load sets it to false, -t to true.
+void check_command(const Properties& properties, Command command) {
+  const bool transactions = properties.get_bool("dotransactions", command == Command::run);
+  if (transactions == (command == Command::run) || properties.origin("dotransactions") != "-p") return;
+  throw UsageError(fmt::format("-p dotransactions={}: contradicts the command {}; expected the command {}",
+                               transactions, transactions ? "load" : "run", transactions ? "run" : "load"));
 }
 
 [[noreturn]] void refuse(const Properties& properties, const std::string& key, const std::string& expected) {
@@ -178,26 +208,6 @@ Durability durability_of(const Properties& properties) {
     if (durability_name(durability) == name) return durability;
   }
   refuse(properties, "durability", "one of: none, process, power");
-}
-
-MeasuredInterval measured_of(const Properties& properties) {
-  const auto name = properties.get("measurement.interval", "op");
-  if (name == "op") return MeasuredInterval::op;
-  if (name == "intended") return MeasuredInterval::intended;
-  if (name == "both") return MeasuredInterval::both;
-  refuse(properties, "measurement.interval", "one of: op, intended, both");
-}
-
-std::vector<double> percentiles_of(const Properties& properties) {
-  std::vector<double> percentiles;
-  for (const auto& word : CLI::detail::split(properties.get("hdrhistogram.percentiles", "95,99"), ',')) {
-    double percent = 0;
-    if (!CLI::detail::lexical_cast(word, percent) || percent < 0 || percent > 100) {
-      refuse(properties, "hdrhistogram.percentiles", "numbers from 0 to 100, separated by commas");
-    }
-    percentiles.push_back(percent);
-  }
-  return percentiles;
 }
 
 unsigned threads_of(const Properties& properties) {
@@ -232,6 +242,7 @@ Invocation checked(const Arguments& arguments) {
   auto properties = gathered(arguments);
   const auto& adapter = adapter_of(properties);
   const auto& kind = workload_kind(properties);
+  check_command(properties, arguments.command);
   for (const auto& note : check_names(properties, adapter)) {
     if (!arguments.quiet) tell("edgejoule-driver: properties {}\n", note);
   }
@@ -262,9 +273,8 @@ Invocation checked(const Arguments& arguments) {
           arguments.settle_timeout_s,
           arguments.driver_share,
           arguments.driver_share_max,
-          measured_of(properties),
-          percentiles_of(properties),
-          arguments.status_lines,
+          report_options(properties),
+          arguments.status_lines || properties.get_bool("status", false),
           std::max<std::uint64_t>(1, properties.get_u64("status.interval", 10)),
           properties.get("label", ""),
           arguments.quiet,

@@ -93,7 +93,7 @@ void Client::measure(Operation operation, Status status, std::uint64_t begin, st
   counted.returns[static_cast<std::size_t>(status)] += calls;
   const auto service_ns = work_.clock.to_ns(end - begin);
   if (status != Status::ok) [[unlikely]] {
-    counted.failed.record(service_ns);
+    counted.failed[static_cast<std::size_t>(status)].record(service_ns);
     return;
   }
   counted.service.record(service_ns);

@@ -5,16 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "../adapters/adapter.h"
 #include "properties.h"
 #include "rate_schedule.h"
+#include "report_options.h"
 #include "workload.h"
 
 namespace edgejoule::driver {
-
-enum class MeasuredInterval : std::uint8_t { op, intended, both };  // YCSB's measurement.interval
 
 struct Invocation {
   Command command;
@@ -32,9 +30,8 @@ struct Invocation {
   double settle_timeout_s;
   bool driver_share;
   double driver_share_max;
-  MeasuredInterval measured;
-  std::vector<double> percentiles;  // of the YCSB text
-  bool status_lines;                // -s
+  ReportOptions report;
+  bool status_lines;  // -s
   std::uint64_t status_interval_s;
   std::string label;  // of the status lines
   bool quiet;

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 
 #include "workload_kinds.h"
@@ -14,14 +16,20 @@ namespace {
 // Of every run, whatever its workload.
 const std::vector<std::string>& of_every_run() {
   static const std::vector<std::string> names{"db",
+                                              "dotransactions",
                                               "durability",
+                                              "exporter",
+                                              "exportfile",
                                               "hdrhistogram.percentiles",
                                               "label",
+                                              "latencytrackederrors",
                                               "maxexecutiontime",
                                               "measurement.interval",
                                               "operationcount",
                                               "rate",
                                               "recordcount",
+                                              "reportlatencyforeacherror",
+                                              "status",
                                               "status.interval",
                                               "target",
                                               "threadcount",
@@ -47,6 +55,7 @@ const std::vector<std::string>& of_core() {
                                               "insertorder",
                                               "insertproportion",
                                               "insertstart",
+                                              "keytype",
                                               "maxscanlength",
                                               "minfieldlength",
                                               "minscanlength",
@@ -70,30 +79,47 @@ std::vector<std::string> effective(const WorkloadKind& kind) {
   return names;
 }
 
-// YCSB's, and they change how YCSB itself works or reports, not what the database is asked to do.
-const std::vector<std::string>& without_effect() {
-  static const std::vector<std::string> names{
+// YCSB's, and they change how YCSB itself works or reports, not what the database is asked to do: why not here.
+const std::map<std::string, std::string, std::less<>>& without_effect() {
+  constexpr auto* single = "single latencies are not kept";
+  constexpr auto* all = "-json has the whole histogram of every operation";
+  static const std::map<std::string, std::string, std::less<>> reasons{
+      {"hdrhistogram.fileoutput", all},
+      {"hdrhistogram.output.path", all},
+      {"histogram.buckets", "latencies are counted in HdrHistograms"},
+      {"measurement.histogram.verbose", all},
+      {"measurement.raw.no_summary", single},
+      {"measurement.raw.output_file", single},
+      {"measurement.trackjvm", "there is no JVM; -json has the memory and CPU time of the process"},
+      {"spin.sleep", "waiting threads sleep"},
+      {"timeseries.granularity", "--interval-ms is the length of -json's intervals"}};
+  return reasons;
+}
 
-      "dotransactions",
+// Of a property whose value is not obeyed, or not by this database; "" when it is.
+std::string why_idle(const std::string& name, const std::string& value, const AdapterInfo& adapter) {
+  if (name == "measurementtype" && value != "hdrhistogram") {
+    return "the report is always that of hdrhistogram; -json's intervals are a time series";
+  }
+  if (name == "table" && value != "usertable" && adapter.name != "rocksdb" && adapter.name != "sqlite") {
+    return adapter.name + " keeps one table";
+  }
+  if (name.starts_with("htrace.")) return "the driver does not trace";
+  const auto found = without_effect().find(name);
+  return found == without_effect().end() ? "" : found->second;
+}
 
-      "exporter",
-      "exportfile",
+bool is_of_ycsb_alone(const std::string& name) {
+  return name == "measurementtype" || name == "table" || name.starts_with("htrace.") || without_effect().contains(name);
+}
 
-      "hdrhistogram.fileoutput",
-      "hdrhistogram.output.path",
-      "histogram.buckets",
-
-      "measurement.histogram.verbose",
-      "measurement.raw.no_summary",
-      "measurement.raw.output_file",
-      "measurement.trackjvm",
-      "measurementtype",
-      "reportlatencyforeacherror",
-      "latencytrackederrors",
-      "status",
-      "table",
-      "timeseries.granularity"};
-  return names;
+void check_measurement_type(const Properties& properties) {
+  const std::vector<std::string> types{"hdrhistogram",     "histogram",  "hdrhistogram+histogram",
+                                       "hdrhistogram+raw", "timeseries", "raw"};
+  const auto type = properties.get("measurementtype", "hdrhistogram");
+  if (std::ranges::find(types, type) != types.end()) return;
+  throw UsageError(fmt::format("{}: measurementtype={}: expected one of: {}", properties.origin("measurementtype"),
+                               type, fmt::join(types, ", ")));
 }
 
 constexpr std::size_t slip_max = 2;  // letters that differ in a slip of the keyboard
@@ -179,12 +205,14 @@ std::string nearest(std::string_view name, const std::vector<std::string>& names
 std::vector<std::string> check_names(const Properties& properties, const AdapterInfo& adapter) {
   const auto& kind = workload_kind(properties);
   const auto known = known_to(kind, adapter);
+  check_measurement_type(properties);
   std::vector<std::string> foreign;
   std::vector<std::string> idle;
   for (const auto& [name, value] : properties.all()) {
     if (contains(known, name)) continue;
-    if (contains(without_effect(), name)) {
-      idle.push_back(name);
+    if (is_of_ycsb_alone(name)) {
+      const auto why = why_idle(name, value, adapter);
+      if (!why.empty()) idle.push_back(fmt::format("{} ({})", name, why));
       continue;
     }
     const auto near = nearest(name, known);

@@ -6,12 +6,20 @@ void OperationMeasure::add(const OperationMeasure& other) {
   for (std::size_t i = 0; i < status_kinds; ++i) returns[i] += other.returns[i];
   service.add(other.service);
   intended.add(other.intended);
-  failed.add(other.failed);
+  for (std::size_t i = 0; i < status_kinds; ++i) failed[i].add(other.failed[i]);
 }
 
 void OperationMeasure::clear() {
   returns.fill(0);
-  for (auto* histogram : {&service, &intended, &failed}) histogram->clear();
+  service.clear();
+  intended.clear();
+  for (auto& histogram : failed) histogram.clear();
+}
+
+std::uint64_t OperationMeasure::failures() const {
+  std::uint64_t count = 0;
+  for (const auto& histogram : failed) count += histogram.count();
+  return count;
 }
 
 void Measurements::add(const Measurements& other) {

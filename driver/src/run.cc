@@ -4,8 +4,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include "client.h"
 #include "crew.h"
@@ -21,7 +23,7 @@
 #include "system.h"
 #include "usage.h"
 #include "version.h"
-#include "ycsb_text.h"
+#include "ycsb_report.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -87,7 +89,7 @@ Json latencies(const Measurements& measurements) {
   Json list = Json::array();
   for (std::size_t i = 0; i < operation_kinds; ++i) {
     const auto& measured = measurements.operations[i];
-    if (measured.service.count() + measured.failed.count() == 0) continue;
+    if (measured.service.count() + measured.failures() == 0) continue;
     list.push_back(latency(operation_names[i], "service", measured, measured.service));
     if (measured.intended.count() > 0) {
       list.push_back(latency(operation_names[i], "intended", measured, measured.intended));
@@ -112,7 +114,7 @@ Json interval_latencies(const Measurements& measurements) {
   Json list = Json::array();
   for (std::size_t i = 0; i < operation_kinds; ++i) {
     const auto& measured = measurements.operations[i];
-    const auto failed = measured.failed.count();
+    const auto failed = measured.failures();
     if (measured.service.count() + failed == 0) continue;
     list.push_back(interval_latency(operation_names[i], "service", failed, measured.service));
     if (measured.intended.count() > 0) {
@@ -172,6 +174,7 @@ class Execution {
   void calibrate();
   void close();
   void report();
+  void write_report(const std::optional<std::string>& checksum) const;
 
   void phase(std::string_view name, std::uint64_t monotonic_ns) {
     log_.write("phase", monotonic_ns, {{"phase", name}});
@@ -465,11 +468,24 @@ void Execution::report() {
        {"components", components_},
        {"database_stats", database_stats_},
        {"driver_share", share}});
-  if (invocation_.json == "-") return;
-  auto text = ycsb_text(invocation_, measured, cleanup_, operations_, active_end_ns_ - active_begin_ns_);
-  if (checksum) text += fmt::format("[NOOP], Checksum, {}\n", *checksum);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    throw RunFailure(RunFailure::Kind::io, "the report cannot be written to standard output");
+  write_report(checksum);
+}
+
+// On standard output unless a file is named or the events go there.
+void Execution::write_report(const std::optional<std::string>& checksum) const {
+  const auto& options = invocation_.report;
+  if (options.file.empty() && invocation_.json == "-") return;
+  auto text = ycsb_report(options, crew_->measurements(), cleanup_, operations_, active_end_ns_ - active_begin_ns_);
+  // No line of the report: what reads YCSB's output reads numbers after its brackets.
+  if (options.format == ReportFormat::text && checksum) text += fmt::format("noop: checksum {}\n", *checksum);
+  const auto where = options.file.empty() ? "standard output" : options.file;
+  std::FILE* const out = options.file.empty() ? stdout : std::fopen(options.file.c_str(), "w");
+  const bool written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  const bool flushed = out != nullptr && std::fflush(out) == 0;
+  const bool closed = out != nullptr && (out == stdout || std::fclose(out) == 0);
+  if (!written || !flushed || !closed) {
+    throw RunFailure(RunFailure::Kind::io,
+                     fmt::format("the report cannot be written to {}: {}", where, std::strerror(errno)));
   }
 }
 

@@ -130,7 +130,7 @@ TEST(CoreClient, busy_is_counted_and_the_run_goes_on) {
   const auto measured = measured_by(client);
   EXPECT_EQ(measured.calls_that_returned(Status::busy), 1U);
   EXPECT_EQ(measured.of(Operation::update).service.count(), 99U);
-  EXPECT_EQ(measured.of(Operation::update).failed.count(), 1U);
+  EXPECT_EQ(measured.of(Operation::update).failures(), 1U);
   EXPECT_EQ(measured.payload_write_bytes, 9900U);
 }
 
@@ -174,6 +174,22 @@ TEST(CoreClient, a_lost_record_is_wrong_data_and_named) {
   EXPECT_EQ(witness.calls, 1U);
 }
 
+// Rows that a database was too busy to take would be missing from every run after the load.
+TEST(CoreClient, a_load_that_stays_busy_fails) {
+  for (const auto* batch : {"1", "10"}) {
+    const auto load = workload({{"recordcount", "100"}, {"batchsize", batch}}, Command::load);
+    CoreWork shared(load, 1, 1, false);
+    Witness witness;
+    witness.fail_at = 30;
+    witness.failure = Status::busy;
+    CoreClient client(shared, witness, 0);
+    client.work(100, unpaced);
+    ASSERT_TRUE(shared.failure()) << "batchsize " << batch;
+    EXPECT_NE(shared.failure()->message.find("INSERT of user"), std::string::npos) << shared.failure()->message;
+    EXPECT_LT(client.done(), 100U);
+  }
+}
+
 TEST(CoreClient, a_busy_read_verifies_nothing) {
   const auto verified = workload({{"readproportion", "1"}, {"updateproportion", "0"}, {"dataintegrity", "true"}});
   CoreWork shared(verified, 1, 1, true);
@@ -186,7 +202,7 @@ TEST(CoreClient, a_busy_read_verifies_nothing) {
   EXPECT_FALSE(shared.failure());
   const auto measured = measured_by(client);
   const auto& verify = measured.of(Operation::verify);
-  EXPECT_EQ(verify.service.count() + verify.failed.count(), 0U);
+  EXPECT_EQ(verify.service.count() + verify.failures(), 0U);
 }
 
 // Keeps what it is given, and refuses every third insert.

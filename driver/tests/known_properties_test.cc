@@ -49,10 +49,97 @@ TEST(KnownProperties, options_of_other_databases_are_noted_in_files_and_refused_
   EXPECT_NE(refusal("mongodb.url", "-p"), "");
 }
 
-TEST(KnownProperties, ycsb_properties_without_effect_are_noted) {
-  EXPECT_EQ(notes("exporter", "-p"), std::vector<std::string>{"without effect here: exporter"});
+std::vector<std::string> notes_of_value(const std::string& key, const std::string& value, const AdapterInfo& of) {
+  Properties properties;
+  properties.set(key, value);
+  return check_names(properties, of);
+}
+
+TEST(KnownProperties, ycsb_properties_without_effect_are_noted_with_the_reason) {
+  EXPECT_EQ(notes("spin.sleep", "-p"),
+            std::vector<std::string>{"without effect here: spin.sleep (waiting threads sleep)"});
+  EXPECT_EQ(notes("htrace.sampler.classes", "a.properties:3"),
+            std::vector<std::string>{"without effect here: htrace.sampler.classes (the driver does not trace)"});
   EXPECT_TRUE(notes("recordcount", "-p").empty());
   EXPECT_TRUE(notes("sqlite.path", "-p").empty());
+}
+
+TEST(KnownProperties, a_measurement_type_of_ycsb_that_is_not_imitated_is_noted_and_no_other_accepted) {
+  EXPECT_TRUE(notes_of_value("measurementtype", "hdrhistogram", adapter).empty());
+  for (const auto* type : {"histogram", "timeseries", "raw", "hdrhistogram+raw", "hdrhistogram+histogram"}) {
+    EXPECT_EQ(notes_of_value("measurementtype", type, adapter).size(), 1U) << type;
+  }
+  EXPECT_EQ(refusal("measurementtype", "-p").substr(0, 42), "-p: measurementtype=x: expected one of: hd");
+}
+
+TEST(KnownProperties, a_table_is_noted_where_the_database_keeps_one) {
+  EXPECT_TRUE(notes_of_value("table", "cars", adapter).empty());
+  EXPECT_EQ(notes_of_value("table", "cars", *find_adapter("noop")),
+            std::vector<std::string>{"without effect here: table (noop keeps one table)"});
+}
+
+// Every property that Java YCSB 0.17.0's client, core workload and measurements read.
+TEST(KnownProperties, no_property_of_ycsb_s_core_is_unknown) {
+  const std::map<std::string, std::string> values{{"core_workload_insertion_retry_interval", "3"},
+                                                  {"core_workload_insertion_retry_limit", "0"},
+                                                  {"dataintegrity", "false"},
+                                                  {"db", "sqlite"},
+                                                  {"dotransactions", "true"},
+                                                  {"exponential.frac", "0.8"},
+                                                  {"exponential.percentile", "95"},
+                                                  {"exporter", "x"},
+                                                  {"exportfile", "x"},
+                                                  {"fieldcount", "10"},
+                                                  {"fieldlength", "100"},
+                                                  {"fieldlengthdistribution", "constant"},
+                                                  {"fieldlengthhistogram", "hist.txt"},
+                                                  {"fieldnameprefix", "field"},
+                                                  {"hdrhistogram.fileoutput", "false"},
+                                                  {"hdrhistogram.output.path", "x"},
+                                                  {"hdrhistogram.percentiles", "95"},
+                                                  {"histogram.buckets", "1000"},
+                                                  {"hotspotdatafraction", "0.2"},
+                                                  {"hotspotopnfraction", "0.8"},
+                                                  {"htrace.span.receiver.classes", "x"},
+                                                  {"insertcount", "1"},
+                                                  {"insertorder", "hashed"},
+                                                  {"insertproportion", "0"},
+                                                  {"insertstart", "0"},
+                                                  {"label", "x"},
+                                                  {"latencytrackederrors", "x"},
+                                                  {"maxexecutiontime", "0"},
+                                                  {"maxscanlength", "1000"},
+                                                  {"measurement.histogram.verbose", "false"},
+                                                  {"measurement.interval", "op"},
+                                                  {"measurement.raw.no_summary", "false"},
+                                                  {"measurement.raw.output_file", "x"},
+                                                  {"measurement.trackjvm", "false"},
+                                                  {"measurementtype", "raw"},
+                                                  {"minfieldlength", "1"},
+                                                  {"minscanlength", "1"},
+                                                  {"operationcount", "1"},
+                                                  {"readallfields", "true"},
+                                                  {"readmodifywriteproportion", "0"},
+                                                  {"readproportion", "1"},
+                                                  {"recordcount", "1"},
+                                                  {"reportlatencyforeacherror", "false"},
+                                                  {"requestdistribution", "uniform"},
+                                                  {"scanlengthdistribution", "uniform"},
+                                                  {"scanproportion", "0"},
+                                                  {"spin.sleep", "false"},
+                                                  {"status", "false"},
+                                                  {"status.interval", "10"},
+                                                  {"table", "usertable"},
+                                                  {"target", "0"},
+                                                  {"threadcount", "1"},
+                                                  {"timeseries.granularity", "1000"},
+                                                  {"updateproportion", "0"},
+                                                  {"workload", "site.ycsb.workloads.CoreWorkload"},
+                                                  {"writeallfields", "false"},
+                                                  {"zeropadding", "1"}};
+  for (const auto& [name, value] : values) {
+    EXPECT_NO_THROW(static_cast<void>(notes_of_value(name, value, adapter))) << name;
+  }
 }
 
 }  // namespace

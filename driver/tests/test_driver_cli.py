@@ -455,11 +455,11 @@ def test_progress_is_a_bar_on_a_terminal_and_nothing_when_quiet() -> None:
 
 def test_options_of_other_databases_in_a_file_are_noted_and_ignored(tmp_path: Path) -> None:
     shared = tmp_path / "shared.properties"
-    shared.write_text("mongodb.url=mongodb://host\nexporter=x\n")
+    shared.write_text("mongodb.url=mongodb://host\nspin.sleep=true\n")
     done = drive("run", "-db", "noop", *SMALL, "-P", str(shared))
     assert done.returncode == 0
     assert "of other databases, ignored: mongodb.url" in done.stderr
-    assert "without effect here: exporter" in done.stderr
+    assert "without effect here: spin.sleep (waiting threads sleep)" in done.stderr
 
 
 def test_databases_lists_noop() -> None:

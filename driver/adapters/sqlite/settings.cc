@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <limits>
 #include <string_view>
@@ -73,6 +75,14 @@ std::string describe(const Properties& properties, const SqliteSettings& setting
   return how;
 }
 
+std::string table_of(const Properties& properties) {
+  const auto table = properties.get("table", "usertable");
+  const auto is_of_a_word = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '_'; };
+  if (!table.empty() && std::ranges::all_of(table, is_of_a_word)) return table;
+  throw UsageError(fmt::format("{}: property table={}: expected letters, digits and underscores",
+                               properties.origin("table"), table));
+}
+
 SqliteKeyType key_type(const Properties& properties) {
   const auto name = choice_option(properties, "keytype", "text", key_types);
   return name == "text" ? SqliteKeyType::text : name == "integer" ? SqliteKeyType::integer : SqliteKeyType::blob;
@@ -116,7 +126,7 @@ SqliteSettings sqlite_settings(const Properties& properties, Durability durabili
   const bool directory = std::filesystem::is_directory(settings.data_path, ignored);
   settings.file =
       directory ? (std::filesystem::path(settings.data_path) / file_in_directory).string() : settings.data_path;
-  settings.table = "usertable";
+  settings.table = table_of(properties);
   settings.field_names = workload_field_names(properties);
   settings.key_type = key_type(properties);
   settings.field_type = field_type(properties);
