@@ -69,6 +69,7 @@ std::uint64_t bounded_option(const Properties& properties, const std::string& ke
 }
 
 std::vector<std::string> workload_field_names(const Properties& properties) {
+  if (properties.get("rowformat", "") == "raw") return {""};
   const std::string prefix = properties.get("fieldnameprefix", "field");
   const std::uint64_t count = properties.get_u64("fieldcount", default_field_count);
   std::vector<std::string> names;

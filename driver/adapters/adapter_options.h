@@ -26,7 +26,8 @@ void refuse_unknown_options(const Properties& properties, std::string_view adapt
 [[nodiscard]] std::uint64_t bounded_option(const Properties& properties, const std::string& key,
                                            std::uint64_t default_value, std::uint64_t min, std::uint64_t max);
 
-// "field0", "field1", ... as the workload names them (properties fieldcount, fieldnameprefix).
+// "field0", "field1", ... as the workload names them (properties fieldcount, fieldnameprefix); "" for its raw rows
+// (rowformat=raw), which have one field without a name.
 [[nodiscard]] std::vector<std::string> workload_field_names(const Properties& properties);
 
 }  // namespace edgejoule::driver

@@ -37,6 +37,7 @@ struct SharedWrite {
 };
 
 constexpr std::size_t background_max = 4096;
+constexpr int tries_max = 10;  // of a write that the database is too busy for; each waits as the adapter does
 constexpr std::size_t words_bytes = 1024;
 
 // What the writing process leaves for the one that started it.
@@ -163,8 +164,10 @@ class Writer {
     const auto row = content.row(operation.key, operation.version);
     auto& times = writes_[number];
     times.begun = trace_.size() + 1;
-    const auto status = carry_out(session, operation.kind, key, row);
-    if (status == Status::busy) return;
+    auto status = carry_out(session, operation.kind, key, row);
+    for (int tries = 1; status == Status::busy && tries < tries_max; ++tries) {
+      status = carry_out(session, operation.kind, key, row);
+    }
     if (status != Status::ok) {
       throw DatabaseError(fmt::format("write {} ({}) failed: {}{}", number, key, session.error(),
                                       trace_.full() ? "; the trace is full: give fewer --operations" : ""));

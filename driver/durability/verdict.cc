@@ -46,8 +46,8 @@ std::string breakage(const CutSummary& summary) {
 }
 
 std::string lost(const CutSummary& summary) {
-  return fmt::format("LOST {} acknowledged rows in the worst of {} cuts with loss", summary.rows_lost_max,
-                     summary.cuts_with_loss);
+  return fmt::format("LOST {} acknowledged row{} in the worst cut", summary.rows_lost_max,
+                     summary.rows_lost_max == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ CoreClient::CoreClient(CoreWork& shared, Session& session, unsigned number)
       workload_(shared.workload),
       random_(client_seed(shared.seed, number)),
       keys_(workload_.requests, number, shared.threads),
-      key_(workload_.hashed_keys, workload_.zero_padding),
+      key_(workload_.hashed_keys, workload_.zero_padding, workload_.integer_keys),
       field_bytes_(workload_.field_bytes),
       scan_records_(workload_.scan_records),
       chooser_(cumulative(workload_.proportions)),
@@ -99,8 +99,11 @@ std::uint64_t CoreClient::load_batch(std::uint64_t most) {
     if (!pause_before_retry()) break;
     status = insert_records(count);
   }
-  if (status == Status::ok) measurements().payload_write_bytes += bytes;
-  if (status < Status::error) return count;
+  if (status == Status::ok) {
+    measurements().payload_write_bytes += bytes;
+    return count;
+  }
+  // Also when the database was only busy: a load that went on would leave these records out.
   stop_because(Operation::insert, status, batch_[0].key);
   return 0;
 }

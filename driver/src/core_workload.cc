@@ -44,6 +44,7 @@ void CoreWorkload::read_keys(Reader& reader, const Properties& properties) {
   insert_count = reader.number("insertcount", rest, 1, rest);
   hashed_keys = reader.choice<bool>("insertorder", "hashed", {{"hashed", true}, {"ordered", false}});
   zero_padding = reader.number("zeropadding", 1, 0, 1000);
+  integer_keys = reader.choice<bool>("keytype", "text", {{"text", false}, {"integer", true}});
   seconds_max = reader.number("maxexecutiontime", 0, 0, 1'000'000'000);
   if (command == Command::load) {
     operations = insert_count;

@@ -29,6 +29,7 @@ class CoreWorkload final : public Workload {
   KeyRequests requests;
   bool hashed_keys;
   std::uint64_t zero_padding;
+  bool integer_keys;
   std::vector<std::string> fields;
   Length field_bytes;
   Length scan_records;

@@ -49,7 +49,8 @@ std::uint64_t RowWriter::step(std::uint64_t most) {
   const auto status = write();
   measure(Operation::insert, status, begin, now(), batch_.size());
   if (status == Status::ok) measurements().payload_write_bytes += batch_.payload_bytes();
-  if (status >= Status::error) stop_because(Operation::insert, status, batch_.records()[0].key);
+  const auto tolerated = writing_.complete ? Status::ok : Status::busy;
+  if (status > tolerated) stop_because(Operation::insert, status, batch_.records()[0].key);
   return batch_.size();
 }
 

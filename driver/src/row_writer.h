@@ -17,6 +17,7 @@ namespace edgejoule::driver {
 struct RowWriting {
   enum class Order : std::uint8_t { sequential, each_once, drawn };
   Order order = Order::sequential;
+  bool complete = false;      // every row counts: the first that the database refuses ends the work, busy or not
   bool replace = false;       // upserts, else inserts
   std::uint64_t first = 0;    // number of the first row
   std::uint64_t count = 0;    // of rows; 0: no end (sequential only)

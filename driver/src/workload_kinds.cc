@@ -29,7 +29,8 @@ WorkloadKind core() {
 
 const std::vector<WorkloadKind>& workload_kinds() {
   static const std::vector<WorkloadKind> kinds{
-      core(), db_bench::fillrandom(), db_bench::mixgraph(), db_bench::readwhilewriting(), mobibench(), replay(), sqlite_bench()};
+      core(),   db_bench::fillrandom(), db_bench::mixgraph(), db_bench::readwhilewriting(), mobibench(),
+      replay(), sqlite_bench()};
   return kinds;
 }
 

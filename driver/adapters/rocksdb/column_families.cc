@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "../adapter.h"
+#include "compat.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -67,10 +68,8 @@ OpenedDatabase open_with_column_families(const rocksdb::Options& options, const 
   rocksdb::DBOptions database(options);
   database.create_missing_column_families = true;
   OpenedDatabase opened;
-  rocksdb::DB* db = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  require(rocksdb::DB::Open(database, path, descriptors, &handles, &db), path);
-  opened.db.reset(db);
+  require(open_rocksdb(database, path, descriptors, &handles, &opened.db), path);
   for (auto* handle : handles) {
     opened.families.emplace_back(handle);
     if (handle->GetName() == rows) opened.rows = handle;

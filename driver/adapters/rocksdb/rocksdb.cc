@@ -1,7 +1,6 @@
 #include "rocksdb.h"
 
 #include <fmt/format.h>
-#include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
@@ -19,6 +18,7 @@
 #include "../data_directory.h"
 #include "../key_locks.h"
 #include "column_families.h"
+#include "compat.h"
 #include "event_watch.h"
 #include "rocksdb_session.h"
 
@@ -177,6 +177,7 @@ Status RocksDb::flush() {
   flush_error_.clear();
   rocksdb::FlushOptions wait;
   wait.wait = true;
+  wait.allow_write_stall = true;  // nobody writes meanwhile; otherwise it would wait for compactions without a limit
   const rocksdb::Status status = db_->Flush(wait, rows_);
   if (status.ok()) return Status::ok;
   flush_error_ = fmt::format("RocksDB: flush of {}: {}", path_, status.ToString());
@@ -193,8 +194,10 @@ std::uint64_t RocksDb::number(const std::string& property) const {
 
 bool RocksDb::idle() const {
   using Name = rocksdb::DB::Properties;
+  // Where compactions do not start by themselves, the one pending stays so.
+  const bool pending = !db_->GetOptions(rows_).disable_auto_compactions && number(Name::kCompactionPending) != 0;
   return watch_->running() == 0 && number(Name::kNumRunningFlushes) == 0 && number(Name::kNumRunningCompactions) == 0 &&
-         number(Name::kMemTableFlushPending) == 0 && number(Name::kCompactionPending) == 0;
+         number(Name::kMemTableFlushPending) == 0 && !pending;
 }
 
 void RocksDb::throw_background_failure() const {

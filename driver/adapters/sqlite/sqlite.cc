@@ -25,6 +25,21 @@ std::string lower(std::string text) {
   return text;
 }
 
+// While it lives the connection does not wait for others' locks: who asks has a time limit of his own.
+class NoBusyWait {
+ public:
+  NoBusyWait(sqlite3* connection, int former_ms) : connection_(connection), former_ms_(former_ms) {
+    sqlite3_busy_timeout(connection, 0);
+  }
+  ~NoBusyWait() { sqlite3_busy_timeout(connection_, former_ms_); }
+  NoBusyWait(const NoBusyWait&) = delete;
+  NoBusyWait& operator=(const NoBusyWait&) = delete;
+
+ private:
+  sqlite3* const connection_;
+  const int former_ms_;
+};
+
 class Sqlite final : public Database {
  public:
   void open(const Properties& properties, Durability durability, bool create, EventSink sink) override;
@@ -167,8 +182,8 @@ Status Sqlite::sync(int which) {
 
 Status Sqlite::flush() {
   flush_error_.clear();
-  // A connection opens the WAL with its first read.
-  (void)control_->value_of("SELECT count(*) FROM sqlite_schema");
+  // A connection opens the WAL with its first read, which nobody's lock holds up.
+  if (settings_.journal_mode == "wal") (void)control_->value_of("SELECT count(*) FROM sqlite_schema");
   const Status journal = sync(SQLITE_FCNTL_JOURNAL_POINTER);
   return journal == Status::ok ? sync(SQLITE_FCNTL_FILE_POINTER) : journal;
 }
@@ -188,6 +203,7 @@ Settled Sqlite::settle(std::uint64_t timeout_ns) {
   const auto checkpoint = [this] {
     return checkpoints_->checkpoint(control_->handle(), "main", SQLITE_CHECKPOINT_TRUNCATE);
   };
+  const NoBusyWait no_wait(control_->handle(), settings_.busy_timeout_ms);
   int code = SQLITE_OK;
   while (((code = checkpoint()) & 0xff) == SQLITE_BUSY || (code == SQLITE_OK && wal_bytes() > 0)) {
     if (std::chrono::steady_clock::now() >= deadline) {
@@ -237,6 +253,7 @@ std::map<std::string, std::string> Sqlite::stats() const {
       {"cache_misses", std::to_string(counters_.cache_misses)},
       {"cache_writes", std::to_string(counters_.cache_writes)},
       {"cache_spills", std::to_string(counters_.cache_spills)},
+      {"total_changes", std::to_string(counters_.total_changes)},
       {"main_file_read_bytes", std::to_string(vfs_.main_file().read_bytes)},
       {"main_file_write_bytes", std::to_string(vfs_.main_file().write_bytes)},
       {"main_file_syncs", std::to_string(vfs_.main_file().syncs)},

@@ -66,6 +66,7 @@ void SqliteConnectionCounters::add(sqlite3* connection) {
   cache_misses += counter(connection, SQLITE_DBSTATUS_CACHE_MISS);
   cache_writes += counter(connection, SQLITE_DBSTATUS_CACHE_WRITE);
   cache_spills += counter(connection, SQLITE_DBSTATUS_CACHE_SPILL);
+  total_changes += static_cast<std::uint64_t>(sqlite3_total_changes64(connection));
 }
 
 SqliteSession::SqliteSession(const SqliteSettings& settings, std::shared_ptr<SqliteConnection> connection,

@@ -18,6 +18,7 @@ struct SqliteConnectionCounters {
   std::atomic<std::uint64_t> cache_misses = 0;
   std::atomic<std::uint64_t> cache_writes = 0;
   std::atomic<std::uint64_t> cache_spills = 0;
+  std::atomic<std::uint64_t> total_changes = 0;  // rows inserted, updated, deleted
 
   void add(sqlite3* connection);
 };

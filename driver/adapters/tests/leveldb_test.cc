@@ -65,6 +65,27 @@ TEST(LevelDbLog, tells_a_writer_that_waits) {
   EXPECT_EQ(seen[0].duration_ns, -1);
 }
 
+TEST(LevelDb, settles_what_several_threads_left) {
+  TestDatabase database("leveldb");
+  database.set("write_buffer_bytes", "65536");
+  database.open();
+  const auto work = [&database](int side) {
+    const auto session = database->session();
+    for (int number = side; number < 6000; number += 4) {
+      const std::string key = test_key(number * 7919 % 6001);
+      EXPECT_EQ(session->insert(key, TestRow(key, 0, 100).fields()), Status::ok) << session->error();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int side = 0; side < 4; ++side) threads.emplace_back(work, side);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(database->settle(60'000'000'000).complete);
+  EXPECT_EQ(database.log_bytes(), 0U);
+  (void)database.events().take();
+  EXPECT_TRUE(database->settle(60'000'000'000).complete);
+  for (const DatabaseEvent& event : database.events().take()) EXPECT_NE(event.kind, Kind::compaction) << event.detail;
+}
+
 // Two threads change one field each of one row; returns whether a change was lost.
 bool loses_fields(KeyLocks& locks, KeyLocks& other_locks) {
   const TemporaryDirectory directory;

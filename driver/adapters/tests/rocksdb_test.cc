@@ -1,6 +1,8 @@
 // What is RocksDB's alone: its own counters as a witness, settings read back, options that break a promise.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "open_database.h"
 
 namespace edgejoule::driver {
@@ -41,6 +43,64 @@ TEST(RocksDb, says_when_an_explicit_option_breaks_the_class_s_promise) {
   database.set("options", "manual_wal_flush=true");
   database.open();
   EXPECT_NE(database->durability_how().find("does not hold"), std::string::npos) << database->durability_how();
+}
+
+void write_overlapping_rows(TestDatabase& database, int rows, int first = 0) {
+  const auto session = database->session();
+  for (int number = 0; number < rows; ++number) {
+    const std::string key = test_key((first + number) * 7919 % 6001);
+    ASSERT_EQ(session->insert(key, TestRow(key, 0, 100).fields()), Status::ok) << session->error();
+  }
+}
+
+TEST(RocksDb, settles_under_every_style_of_compaction) {
+  for (const char* options :
+       {"compaction_style=kCompactionStyleUniversal", "disable_auto_compactions=true",
+        "compaction_style=kCompactionStyleFIFO;max_open_files=-1", "max_subcompactions=4;max_background_jobs=4",
+        "enable_pipelined_write=true", "allow_mmap_reads=true", "avoid_flush_during_shutdown=true",
+        "compression=kNoCompression;level_compaction_dynamic_level_bytes=true"}) {
+    TestDatabase database("rocksdb");
+    database.set("options", "write_buffer_size=131072;target_file_size_base=131072;max_bytes_for_level_base=524288;" +
+                                std::string(options));
+    database.open();
+    write_overlapping_rows(database, 3000);
+    const Settled settled = database->settle(60'000'000'000);
+    EXPECT_TRUE(settled.complete) << options << ": " << settled.how;
+    EXPECT_EQ(database.log_bytes(), 0U) << options;
+    (void)database.events().take();
+    EXPECT_TRUE(database->settle(60'000'000'000).complete) << options;
+    for (const DatabaseEvent& event : database.events().take()) {
+      EXPECT_NE(event.kind, DatabaseEvent::Kind::compaction) << options << ": not settled, but: " << event.detail;
+    }
+  }
+}
+
+TEST(RocksDb, settles_what_several_threads_left) {
+  TestDatabase database("rocksdb");
+  database.set("options", "write_buffer_size=131072;target_file_size_base=131072;max_subcompactions=2");
+  database.open();
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 4; ++number) {
+    threads.emplace_back([&database, number] { write_overlapping_rows(database, 1500, 1500 * number); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(database->settle(60'000'000'000).complete);
+  EXPECT_EQ(database.log_bytes(), 0U);
+  const auto session = database->session();
+  Row row;
+  for (int number = 0; number < 6000; ++number) {
+    ASSERT_EQ(session->read(test_key(number * 7919 % 6001), {}, row), Status::ok) << number;
+  }
+}
+
+TEST(RocksDb, settling_ends_with_its_time_limit_while_compactions_run) {
+  TestDatabase database("rocksdb");
+  database.set("options",
+               "write_buffer_size=131072;rate_limiter_bytes_per_sec=500000;level0_file_num_compaction_trigger=2");
+  database.open();
+  write_overlapping_rows(database, 1500);
+  const Settled settled = database->settle(1);
+  EXPECT_FALSE(settled.complete) << "1.5 MB at 0.5 MB/s cannot have been compacted: " << settled.how;
 }
 
 }  // namespace

@@ -268,6 +268,30 @@ TEST(Sqlite, settling_that_a_reader_holds_up_ends_with_the_time_limit_and_is_no_
   EXPECT_TRUE(database->settle(5'000'000'000).complete);
 }
 
+// With SQLite's wait of sqlite.busy_timeout_ms the first try alone would outlast the limit.
+TEST(Sqlite, settling_tries_again_within_its_limit_whatever_the_busy_timeout) {
+  TestDatabase database("sqlite");
+  database.set("busy_timeout_ms", "5000");
+  database.open();
+  ASSERT_EQ(database->session()->insert("user1", TestRow("user1").fields()), Status::ok);
+  OwnConnection reader(database.path());
+  reader.execute("BEGIN; SELECT * FROM usertable");
+  ASSERT_EQ(database->session()->insert("user2", TestRow("user2").fields()), Status::ok);
+  EXPECT_FALSE(database->settle(1'000'000'000).complete);
+  EXPECT_GT(std::stoi(database->stats()["checkpoints_busy"]), 1);
+  EXPECT_EQ(database->options()["busy_timeout"], "5000");
+}
+
+TEST(Sqlite, settling_with_a_rollback_journal_is_not_held_up_by_another_writer) {
+  TestDatabase database("sqlite");
+  database.set("journal_mode", "delete");
+  database.open();
+  ASSERT_EQ(database->session()->insert("user1", TestRow("user1").fields()), Status::ok);
+  OwnConnection writer(database.path());
+  writer.execute("BEGIN EXCLUSIVE");
+  EXPECT_TRUE(database->settle(1'000'000'000).complete);
+}
+
 int (*real_lock)(sqlite3_file*, int, int, int) = nullptr;
 int recoveries = 0;
 

@@ -71,7 +71,8 @@ WorkloadKind db_bench_kind(const std::string& name, const std::string& summary,
       {"batch_size", "records in one batch of what fills (load, fillrandom)", "1"},
   };
   options.insert(options.end(), own_options.begin(), own_options.end());
-  return {name, summary, std::move(options), {{"rowformat", "raw"}}, std::move(make)};
+  const std::map<std::string, std::string> row{{"rowformat", "raw"}, {"keytype", "blob"}, {"fieldtype", "blob"}};
+  return {name, summary, std::move(options), row, std::move(make)};
 }
 
 }  // namespace edgejoule::driver::db_bench

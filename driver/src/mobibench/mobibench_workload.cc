@@ -57,7 +57,10 @@ MobibenchWork::MobibenchWork(const MobibenchWorkload& the_workload, std::uint64_
     : Work(the_seed, the_threads), workload(the_workload), values(compression_ratio, the_workload.value_bytes) {}
 
 RowWriting MobibenchWork::loading() const {
-  return {.count = workload.rows, .value_bytes = workload.value_bytes, .batch_records = workload.load_batch_records};
+  return {.complete = true,
+          .count = workload.rows,
+          .value_bytes = workload.value_bytes,
+          .batch_records = workload.load_batch_records};
 }
 
 RowWriting MobibenchWork::inserting() const {

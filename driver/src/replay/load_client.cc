@@ -48,9 +48,13 @@ std::uint64_t ReplayLoadClient::step(std::uint64_t most) {
   const auto begin = now();
   const auto status = session().insert_batch(std::span(records_).first(count));
   measure(Operation::insert, status, begin, now(), count);
-  if (status == Status::ok) measurements().payload_write_bytes += bytes;
-  if (status >= Status::error) stop_because(Operation::insert, status, records_[0].key);
-  return count;
+  if (status == Status::ok) {
+    measurements().payload_write_bytes += bytes;
+    return count;
+  }
+  // Also when the database was only busy: the replay would miss these rows.
+  stop_because(Operation::insert, status, records_[0].key);
+  return 0;
 }
 
 }  // namespace edgejoule::driver

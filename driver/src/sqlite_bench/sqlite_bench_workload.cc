@@ -61,6 +61,7 @@ RowWriting SqliteBenchWork::writing() const {
   const bool loads = workload.command == Command::load;
   const bool sequential = loads || workload.benchmark.sequential;
   return {.order = sequential ? RowWriting::Order::sequential : RowWriting::Order::drawn,
+          .complete = loads,
           .replace = true,
           .count = workload.rows,
           .key_width = sqlite_bench_key_bytes,

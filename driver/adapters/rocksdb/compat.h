@@ -1,0 +1,33 @@
+// What differs between the releases of RocksDB that the adapter is built with: 7.8 (Debian 12), 9.10 (Debian 13),
+// newer.
+#pragma once
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#if __has_include(<rocksdb/advanced_cache.h>)
+#include <rocksdb/advanced_cache.h>  // since 8.0 the members of Cache are declared there
+#endif
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace edgejoule::driver {
+
+// Opens all the column families of `descriptors`. Releases from 10 on hand the database over as a unique_ptr; earlier
+// ones as a plain pointer.
+template <typename Database = rocksdb::DB>
+rocksdb::Status open_rocksdb(const rocksdb::DBOptions& options, const std::string& path,
+                             const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors,
+                             std::vector<rocksdb::ColumnFamilyHandle*>* handles, std::unique_ptr<Database>* database) {
+  if constexpr (requires { Database::Open(options, path, descriptors, handles, database); }) {
+    return Database::Open(options, path, descriptors, handles, database);
+  } else {
+    Database* opened = nullptr;
+    const rocksdb::Status status = Database::Open(options, path, descriptors, handles, &opened);
+    database->reset(opened);
+    return status;
+  }
+}
+
+}  // namespace edgejoule::driver
