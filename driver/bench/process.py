@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import select
+import signal
 import subprocess
 import tempfile
 import threading
@@ -51,21 +52,13 @@ class Running:
             raise BenchError(f"{command[0]}: {error.strerror}") from error
         self._watch = threading.Thread(target=self._watch_until_end)
         self._watch.start()
-        _under_way.add(self)
 
     def cost(self) -> Cost:
         """What the process cost; BenchError with its last words when it failed."""
         self._watch.join()
-        _under_way.discard(self)
         if self._cost is None:
             raise BenchError(f"{' '.join(self._command)}: exit status {self._process.returncode}: {self._last_words()}")
         return self._cost
-
-    def kill(self) -> None:
-        """Ends it; `cost` fails then."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        self._watch.join()
 
     def _watch_until_end(self) -> None:
         rss_peak_bytes = None
@@ -78,7 +71,10 @@ class Running:
                 self._process.kill()
         wall_ns = time.monotonic_ns() - self._begin_ns
         os.close(ended)
-        _, status, usage = os.wait4(self._process.pid, 0)
+        try:
+            _, status, usage = os.wait4(self._process.pid, 0)
+        except ChildProcessError:  # kill_all has waited for it
+            return
         self._process.returncode = os.waitstatus_to_exitcode(status)
         if self._process.returncode == 0:
             self._cost = Cost((usage.ru_utime + usage.ru_stime) * 1e9, wall_ns, rss_peak_bytes)
@@ -88,13 +84,18 @@ class Running:
         return self._messages.read().decode(errors="replace")[-500:]
 
 
-_under_way: set[Running] = set()
-
-
 def kill_all() -> None:
-    """Ends every process under way, so that none outlives the bench."""
-    while _under_way:
-        _under_way.pop().kill()
+    """Ends every child process, so that none outlives the bench.
+
+    The kernel's list of them: a signal may have come between a process's start and the note of it here.
+    """
+    for children in Path("/proc/self/task").glob("*/children"):
+        for pid in children.read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
 
 
 def cost_of(command: Sequence[str]) -> Cost:
