@@ -117,8 +117,8 @@ TEST(Mobibench, inserts_in_order_or_not_as_told) {
 }
 
 TEST(Mobibench, updates_all_rows_alike) {
-  const auto what = made("mobibench",
-                         {{"mobibench.operation", "update"}, {"recordcount", "100"}, {"operationcount", "10000"}});
+  const auto what =
+      made("mobibench", {{"mobibench.operation", "update"}, {"recordcount", "100"}, {"operationcount", "10000"}});
   std::map<std::string, int> updates;
   for (const auto& key : calls_of(*what, 2).keys("update")) ++updates[key];
   ASSERT_EQ(updates.size(), 100U);
@@ -232,7 +232,8 @@ class Table : public CallLog {
  private:
   std::set<std::string, std::less<>> keys_ = [] {
     std::set<std::string, std::less<>> keys;
-    for (int number = 0; number < 1000; ++number) keys.insert(std::string(13, '0') + std::to_string(1000 + number).substr(1));
+    for (int number = 0; number < 1000; ++number)
+      keys.insert(std::string(13, '0') + std::to_string(1000 + number).substr(1));
     return keys;
   }();
 };
@@ -262,9 +263,9 @@ TEST(SqliteBenchClients, the_clients_of_readseq_share_the_table) {
 }
 
 TEST(SqliteBenchClients, readseq_by_key_asks_for_each_row_once) {
-  const auto what = made("sqlite-bench", {{"sqlite-bench.benchmark", "readseq"},
-                                          {"sqlite-bench.readseq", "point"},
-                                          {"recordcount", "100"}});
+  const auto what =
+      made("sqlite-bench",
+           {{"sqlite-bench.benchmark", "readseq"}, {"sqlite-bench.readseq", "point"}, {"recordcount", "100"}});
   const auto keys = calls_of(*what).keys("read");
   EXPECT_EQ(keys.size(), 100U);
   EXPECT_TRUE(std::ranges::is_sorted(keys));
