@@ -36,8 +36,10 @@ constexpr const char* examples = R"(Examples:
   edgejoule-driver run  -db sqlite -P workloada -p recordcount=100000 -p operationcount=100000 \
                         -p sqlite.path=/data/a.db -threads 2 -json run.jsonl
   edgejoule-driver run  -db noop -P workloadc -p operationcount=10000000 --seed 1
-  edgejoule-driver databases
-Properties and options of YCSB work unchanged; what a database can be told lists `databases`.)";
+  edgejoule-driver run  -db rocksdb -P readwhilewriting -p rocksdb.path=/data/r -p num=1000000 -threads 2
+  edgejoule-driver run  -db sqlite -P workloadb -p sqlite.path=/data/a.db -p operationcount=60000 \
+                        --rate sine:mean=1000,amplitude=500,period=20
+Properties and options of YCSB work unchanged. `databases` lists what a database can be told, `workloads` what a workload.)";
 
 // What the user typed, before it is checked against the adapters and each other.
 struct Arguments {
@@ -348,8 +350,10 @@ std::string durability_name(Durability durability) {
 }
 
 int command_line(int argc, const char* const* argv) {
-  CLI::App app{"Drives databases with the YCSB core workloads and measures latency, throughput and resources.",
-               "edgejoule-driver"};
+  CLI::App app{
+      "Drives databases with the workloads of YCSB, db_bench, Mobibench and sqlite-bench, and measures latency, "
+      "throughput and resources.",
+      "edgejoule-driver"};
   app.footer(examples);
   app.set_version_flag("--version", std::string(version));
   app.require_subcommand(1);

@@ -9,14 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from driving import DRIVER, REPOSITORY
+from figures import Bar, Figure, ratio
+from process import BenchError, Running, cost_of
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 BENCH = REPOSITORY / "driver" / "bench"
-DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
-
-sys.path.append(str(BENCH))
-from figures import Bar, Figure, ratio  # noqa: E402
-from process import BenchError, Running, cost_of  # noqa: E402
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:

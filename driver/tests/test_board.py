@@ -1,18 +1,15 @@
 """The driver for ARM boards, as `make board` builds it, under qemu-user: it works and agrees with this machine's."""
 
 import json
-import os
 import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
+from driving import DRIVER, REPOSITORY, Event
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-NATIVE = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
 SCHEMA = jsonschema.Draft202012Validator(json.loads((REPOSITORY / "schemas" / "driver-event.schema.json").read_text()))
 EMULATORS = {"arm64": "qemu-aarch64", "armhf": "qemu-arm"}
 CLOCKS = {"arm64": "cntvct", "armhf": "steady_clock"}
@@ -21,8 +18,6 @@ BEYOND_32_BITS = 5_000_000_000
 
 pytestmark = pytest.mark.board
 on_every_board = pytest.mark.parametrize("arch", list(EMULATORS))
-
-Event = dict[str, Any]
 
 
 @cache
@@ -34,8 +29,8 @@ def own_architecture() -> str:
 def command_of(arch: str) -> tuple[str, ...]:
     """How the driver of an architecture is started here; "native" is the one of `make build`."""
     if arch == "native":
-        assert NATIVE.exists(), f"{NATIVE} is not built: run `make build`, or name another with EDGEJOULE_DRIVER"
-        return (str(NATIVE),)
+        assert DRIVER.exists(), f"{DRIVER} is not built: run `make build`, or name another with EDGEJOULE_DRIVER"
+        return (str(DRIVER),)
     driver = REPOSITORY / "build" / arch / "edgejoule" / "bin" / "edgejoule-driver"
     assert driver.exists(), f"{driver} is not built: run `make board ARCH={arch}`"
     if arch == own_architecture():

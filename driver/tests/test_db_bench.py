@@ -5,26 +5,21 @@ reject mutants of the driver, and two-sample tests with different seeds show tha
 one stream.
 """
 
-import os
 import re
 import shutil
 import struct
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
-
-sys.path.append(str(Path(__file__).parent))
+from driving import DRIVER
 from java_ycsb import Counts, compare
 
 pytestmark = pytest.mark.slow
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
 TRACER = DRIVER.with_name("driver-trace")
 
 SEED = 42

@@ -13,32 +13,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
+from driving import DRIVER, REPOSITORY, Event, drive, events_of
 from hdrh.histogram import HdrHistogram
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
 SCHEMA = jsonschema.Draft202012Validator(json.loads((REPOSITORY / "schemas" / "driver-event.schema.json").read_text()))
 SMALL = ["-p", "recordcount=1000", "-p", "operationcount=5000", "--seed", "1"]
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _the_driver_is_built() -> None:
-    assert DRIVER.exists(), f"{DRIVER} is not built: run `make build`, or name another with EDGEJOULE_DRIVER"
-
-
-Event = dict[str, Any]
-
-
-def drive(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([DRIVER, *arguments], capture_output=True, text=True, timeout=60, check=False, cwd=cwd)
-
-
-def events_of(text: str) -> list[Event]:
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def run_events(*arguments: str, command: str = "run", database: str = "noop") -> list[Event]:

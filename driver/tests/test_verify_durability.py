@@ -9,19 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driving import DRIVER
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
 KEPT, NOT_KEPT, WRONG = 0, 3, 2
 SHORT = ("--cuts", "25", "--operations", "400", "--seed", "1")
 DATABASES_WITH_FILES = ("leveldb", "lmdb", "rocksdb", "sqlite")
 
 Report = dict[str, Any]
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _the_driver_is_built() -> None:
-    assert DRIVER.exists(), f"{DRIVER} is not built: run `make build`, or name another with EDGEJOULE_DRIVER"
 
 
 def verify(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -1,52 +1,30 @@
 """The operations the driver counts are the ones the database counted: RocksDB's tickers, SQLite's changes, LMDB's
 commits and entries, LevelDB's log."""
 
-import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from driving import Event, done_of, events_from
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
 RECORDS = 1000
 OPERATIONS = 3000
 
-End = dict[str, Any]
 Counts = dict[str, int]
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _the_driver_is_built() -> None:
-    assert DRIVER.exists(), f"{DRIVER} is not built: run `make build`, or name another with EDGEJOULE_DRIVER"
-
-
-def end_of(command: str, database: str, data: Path, *arguments: str, records: int = RECORDS) -> End:
+def end_of(command: str, database: str, data: Path, *arguments: str, records: int = RECORDS) -> Event:
     # Class none: what is counted does not depend on syncs, the time it takes does.
-    line = [DRIVER, command, "-db", database, "-p", f"{database}.path={data}", "--durability", "none", "--quiet"]
-    sizes = ["-p", f"recordcount={records}", "-p", f"operationcount={OPERATIONS}", "--seed", "7", "-json", "-"]
-    done = subprocess.run([*line, *sizes, *arguments], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    line = [command, "-db", database, "-p", f"{database}.path={data}", "--durability", "none"]
+    sizes = ["-p", f"recordcount={records}", "-p", f"operationcount={OPERATIONS}", "--seed", "7"]
+    return events_from(*line, *sizes, *arguments)[-1]
 
 
-def done_of(end: End, operation: str) -> int:
-    """Operations, whatever came of them; a batch is as many as its records."""
-    return sum(
-        sum(latency["returns"].values())
-        for latency in end["latencies"]
-        if latency["operation"] == operation and latency["measure"] == "service"
-    )
-
-
-def ticker(end: End, name: str) -> int:
+def ticker(end: Event, name: str) -> int:
     return int(end["database_stats"][f"rocksdb.{name}"])
 
 
-def counted_by_rocksdb(end: End) -> Counts:
+def counted_by_rocksdb(end: Event) -> Counts:
     return {
         "gets": ticker(end, "number.keys.read"),
         "puts": ticker(end, "number.keys.written"),
@@ -54,7 +32,7 @@ def counted_by_rocksdb(end: End) -> Counts:
     }
 
 
-def counted_by_driver(end: End) -> Counts:
+def counted_by_driver(end: Event) -> Counts:
     """As RocksDB names it: an update reads the row before it writes it."""
     return {
         "gets": done_of(end, "READ") + end["read_before_write"],
@@ -63,17 +41,17 @@ def counted_by_driver(end: End) -> Counts:
     }
 
 
-def adds_up(end: End, counted: Callable[[End], Counts]) -> bool:
+def adds_up(end: Event, counted: Callable[[Event], Counts]) -> bool:
     return counted(end) == counted_by_driver(end)
 
 
-def loaded(database: str, data: Path, *arguments: str) -> End:
+def loaded(database: str, data: Path, *arguments: str) -> Event:
     end = end_of("load", database, data, "-P", "workloada", *arguments)
     assert end["operations"] == RECORDS
     return end
 
 
-def runs_of_all_workloads(database: str, data: Path, *arguments: str) -> Iterator[tuple[str, End, int]]:
+def runs_of_all_workloads(database: str, data: Path, *arguments: str) -> Iterator[tuple[str, Event, int]]:
     """Workload, end of its run, records there are then: each run goes on with what the ones before have left."""
     records = RECORDS
     for letter in "abcdef":

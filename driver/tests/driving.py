@@ -1,0 +1,40 @@
+"""The built driver as a process: what the tests call it with and what it writes."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
+
+Event = dict[str, Any]
+
+
+def drive(*arguments: str | Path, cwd: Path | None = None, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
+    """Runs the driver to its end, whatever its exit status."""
+    return subprocess.run([DRIVER, *arguments], capture_output=True, text=True, timeout=timeout_s, check=False, cwd=cwd)
+
+
+def events_of(text: str) -> list[Event]:
+    """The events of -json."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def events_from(*arguments: str | Path) -> list[Event]:
+    """Runs the driver, which must succeed."""
+    done = drive(*arguments, "--quiet", "-json", "-")
+    assert done.returncode == 0, done.stderr
+    return events_of(done.stdout)
+
+
+def returns_of(end: Event) -> dict[str, dict[str, int]]:
+    """Of each operation, how many ended how."""
+    service = [latency for latency in end["latencies"] if latency["measure"] == "service"]
+    return {latency["operation"]: latency["returns"] for latency in service}
+
+
+def done_of(end: Event, operation: str) -> int:
+    """Operations of a kind, whatever came of them; a batch is as many as its records."""
+    return sum(returns_of(end).get(operation, {}).values())
