@@ -1,0 +1,138 @@
+"""--drop-caches: a run that begins with nothing of the database in memory, or says that it cannot."""
+
+import json
+import mmap
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import CDLL, addressof, c_char, c_size_t, c_void_p
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
+SCHEMA = jsonschema.Draft202012Validator(json.loads((REPOSITORY / "schemas" / "driver-event.schema.json").read_text()))
+EMBEDDED = ["sqlite", "leveldb", "rocksdb", "lmdb"]
+RECORDS = 20_000
+PAYLOAD_BYTES = RECORDS * 1000
+NOBODY = 65534
+
+Event = dict[str, Any]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _the_driver_is_built() -> None:
+    assert DRIVER.exists(), f"{DRIVER} is not built: run `make build`, or name another with EDGEJOULE_DRIVER"
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """On a disk: what is in a tmpfs cannot be dropped. Whoever the test is can work in it."""
+    directory = Path(tempfile.mkdtemp(prefix="edgejoule-caches-", dir="/var/tmp"))
+    if os.geteuid() == 0:
+        os.chown(directory, NOBODY, NOBODY)
+    yield directory
+    shutil.rmtree(directory)
+
+
+def drive(
+    command: str, database: str, data: Path, *arguments: str, user: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    every_key = [
+        "-p",
+        f"recordcount={RECORDS}",
+        "-p",
+        "requestdistribution=sequential",
+        "-p",
+        f"operationcount={RECORDS}",
+    ]
+    where = ["-p", f"{database}.path={data}"] if database != "noop" else []
+    return subprocess.run(
+        [DRIVER, command, "-db", database, "-P", "workloadc", *every_key, *where, "--quiet", "-json", "-", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        user=user,
+    )
+
+
+def load(database: str, data: Path, user: int | None = None) -> None:
+    done = drive("load", database, data, "-p", "batchsize=1000", user=user)
+    assert done.returncode == 0, done.stderr
+
+
+def run(database: str, data: Path, *arguments: str) -> dict[str, Event]:
+    """The last event of each kind."""
+    done = drive("run", database, data, *arguments)
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    for event in events:
+        SCHEMA.validate(event)
+    return {event["event"]: event for event in events}
+
+
+@contextmanager
+def locked_in_memory(file: Path) -> Iterator[None]:
+    system = CDLL(None, use_errno=True)
+    with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as pages:
+        begin = c_char.from_buffer(pages)
+        try:
+            assert system.mlock(c_void_p(addressof(begin)), c_size_t(len(pages))) == 0, "mlock failed"
+            yield
+        finally:
+            del begin
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("database", EMBEDDED)
+def test_a_run_after_dropping_fetches_the_database_from_storage(database: str, data: Path) -> None:
+    load(database, data)
+    warm = run(database, data)
+    assert warm["start"]["caches"] is None
+    assert warm["active_end"]["usage"]["process_read_bytes"] < PAYLOAD_BYTES // 10
+
+    cold = run(database, data, "--drop-caches")
+    caches = cold["start"]["caches"]
+    assert caches["dropped"]
+    assert caches["resident_bytes_before"] > PAYLOAD_BYTES
+    assert caches["resident_bytes_after"] <= cold["end"]["data_bytes"] // 100
+    assert cold["active_end"]["usage"]["process_read_bytes"] > PAYLOAD_BYTES * 9 // 10
+    assert cold["end"]["not_found"] == 0
+
+
+@pytest.mark.root
+def test_files_that_stay_in_memory_fail_the_run(data: Path) -> None:
+    """The mutant: a drop that does not drop."""
+    load("sqlite", data)
+    with locked_in_memory(data / "usertable.sqlite"):
+        done = drive("run", "sqlite", data, "--drop-caches")
+    assert done.returncode == 1
+    assert f"bytes of {data} are still in memory after 5 attempts, expected at most" in done.stderr
+    assert "does another process read or map these files?" in done.stderr
+    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["error"]
+
+
+@pytest.mark.parametrize("database", EMBEDDED)
+def test_without_root_the_run_says_what_it_needs(database: str, data: Path) -> None:
+    user = NOBODY if os.geteuid() == 0 else None
+    load(database, data, user)
+    done = drive("run", database, data, "--drop-caches", user=user)
+    assert done.returncode == 1
+    assert "--drop-caches: cannot write to /proc/sys/vm/drop_caches: Permission denied; it needs root" in done.stderr
+    assert drive("run", database, data, user=user).returncode == 0  # the database is as it was
+
+
+def test_a_load_and_a_database_without_files_have_no_caches_to_drop(data: Path) -> None:
+    refused = drive("load", "sqlite", data, "--drop-caches")
+    assert refused.returncode == 2
+    assert "--drop-caches: only for run" in refused.stderr
+    refused = drive("run", "noop", data, "--drop-caches")
+    assert refused.returncode == 2
+    assert "noop keeps no files" in refused.stderr
