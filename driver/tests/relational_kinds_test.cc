@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ostream>
 #include <set>
 
 #include "call_log.h"
@@ -175,6 +176,8 @@ struct Expected {
   std::size_t batches;
   bool in_order;
 };
+
+void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.benchmark; }
 
 class SqliteBench : public testing::TestWithParam<Expected> {};
 
