@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -25,10 +27,12 @@ TEST(AcknowledgedCounter, a_gap_holds_back_what_comes_after_it) {
   EXPECT_EQ(counter.acknowledged(), 3U);
 }
 
-TEST(AcknowledgedCounter, no_thread_sees_a_number_before_it_is_acknowledged) {
-  constexpr unsigned threads = 4;
-  constexpr std::uint64_t each = 20'000;
-  AcknowledgedCounter counter(0);
+// Threads that insert for a while each; how often one saw a newest number that was not inserted yet.
+template <typename Counter>
+std::uint64_t numbers_seen_too_early() {
+  constexpr unsigned threads = 8;
+  constexpr std::uint64_t each = 200;
+  Counter counter(0);
   std::vector<std::atomic<bool>> inserted(threads * each);
   std::atomic<std::uint64_t> seen_too_early = 0;
   std::vector<std::thread> workers;
@@ -36,16 +40,47 @@ TEST(AcknowledgedCounter, no_thread_sees_a_number_before_it_is_acknowledged) {
     workers.emplace_back([&] {
       for (std::uint64_t i = 0; i < each; ++i) {
         const auto number = counter.next();
+        std::this_thread::sleep_for(std::chrono::microseconds(number * 7919 % 100));
         inserted[number].store(true, std::memory_order_relaxed);
         counter.acknowledge(number);
-        const auto newest = counter.acknowledged() - 1;
-        if (!inserted[newest].load(std::memory_order_relaxed)) ++seen_too_early;
+        const auto end = counter.acknowledged();
+        if (end > 0 && !inserted[end - 1].load(std::memory_order_relaxed)) ++seen_too_early;
       }
     });
   }
   for (auto& worker : workers) worker.join();
-  EXPECT_EQ(seen_too_early, 0U);
   EXPECT_EQ(counter.acknowledged(), threads * each);
+  return seen_too_early;
+}
+
+// Mutants.
+class HandedOut {
+ public:
+  explicit HandedOut(std::uint64_t first) : next_(first) {}
+  std::uint64_t next() { return next_++; }
+  void acknowledge(std::uint64_t) {}
+  [[nodiscard]] std::uint64_t acknowledged() const { return next_; }
+
+ private:
+  std::atomic<std::uint64_t> next_;
+};
+
+class CountOfAcknowledged {
+ public:
+  explicit CountOfAcknowledged(std::uint64_t first) : next_(first), acknowledged_(first) {}
+  std::uint64_t next() { return next_++; }
+  void acknowledge(std::uint64_t) { ++acknowledged_; }
+  [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
+
+ private:
+  std::atomic<std::uint64_t> next_;
+  std::atomic<std::uint64_t> acknowledged_;
+};
+
+TEST(AcknowledgedCounter, no_thread_sees_a_number_before_it_is_acknowledged) {
+  EXPECT_EQ(numbers_seen_too_early<AcknowledgedCounter>(), 0U);
+  EXPECT_GT(numbers_seen_too_early<HandedOut>(), 0U);
+  EXPECT_GT(numbers_seen_too_early<CountOfAcknowledged>(), 0U);
 }
 
 TEST(AcknowledgedCounter, goes_on_after_the_window_has_wrapped) {
