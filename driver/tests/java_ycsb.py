@@ -3,17 +3,16 @@
 A sample is what a database was asked for: counts by dimension (operation, key, scan_length ...) and cell.
 """
 
-import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from driving import DRIVER, REPOSITORY
 from scipy.stats import chi2
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
 RECORDER = DRIVER.with_name("driver-recorder")
 CLASSES = REPOSITORY / "build" / "java" / "classes"
 JARS = REPOSITORY / "build" / "java" / "jars"
@@ -45,14 +44,22 @@ def java(main: str, *arguments: str, stdin: str = "") -> subprocess.CompletedPro
     return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=300, check=False)
 
 
-def ycsb(command: str, database: str, values: Properties, threads: int = 1) -> str:
-    """Runs Java YCSB's client, `-load` or `-t`; what it wrote to standard output."""
+def ycsb_client(
+    command: str, database: str, values: Properties, threads: int = 1, options: Sequence[str | Path] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Runs Java YCSB's client, `-load` or `-t`, to its report."""
     assignments = [word for name, value in values for word in ("-p", f"{name}={value}")]
     workload = ["-p", "workload=site.ycsb.workloads.CoreWorkload"]
     mode = "-load" if command == "load" else "-t"
-    options = [mode, "-db", database, "-threads", str(threads), *workload, *assignments]
-    done = java("site.ycsb.Client", *options)
+    words = [mode, "-db", database, "-threads", str(threads), *map(str, options), *workload, *assignments]
+    done = java("site.ycsb.Client", *words)
     assert done.returncode == 0, done.stderr
+    return done
+
+
+def ycsb(command: str, database: str, values: Properties, threads: int = 1, options: Sequence[str | Path] = ()) -> str:
+    """Runs Java YCSB's client; the report that it wrote to standard output."""
+    done = ycsb_client(command, database, values, threads, options)
     assert "[OVERALL], Throughput" in done.stdout, done.stdout + done.stderr
     return done.stdout
 

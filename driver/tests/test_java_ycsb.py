@@ -5,15 +5,12 @@ generators are seeded too, one by the driver. The same comparison must reject mu
 """
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.append(str(Path(__file__).parent))
 from java_ycsb import (
     RECORDER,
     SEED,
