@@ -14,8 +14,8 @@
 
 namespace edgejoule::driver {
 
-// Opens all the column families of `descriptors`. Releases from 10 on hand the database over as a unique_ptr; earlier
-// ones as a plain pointer.
+// Opens all the column families of `descriptors`. Releases from 9.11 on hand the database over as a unique_ptr (from 11
+// on only so), earlier ones as a plain pointer.
 template <typename Database = rocksdb::DB>
 rocksdb::Status open_rocksdb(const rocksdb::DBOptions& options, const std::string& path,
                              const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors,
