@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from edgejoule.databases import driver_arguments
+from edgejoule.databases import check_plan, driver_arguments
 from edgejoule.plan import cells, make_plan
 from edgejoule.spec import Spec, load_spec
 
@@ -72,3 +72,24 @@ def test_the_driver_is_told_the_rate_that_a_run_is_planned_with() -> None:
     words = driver_arguments("run", make_plan(steps)[0], Path("data"))
     assert words[words.index("--rate") + 1] == "steps:10@1,20@1"
     assert "--rate" not in driver_arguments("load", make_plan(steps)[0], Path("data"))
+
+
+def test_a_dotted_property_of_the_workload_is_no_option_of_a_database(tmp_path: Path) -> None:
+    file = tmp_path / "experiment.toml"
+    file.write_text("""
+name = "skew"
+question = "?"
+[factors]
+database = ["sqlite", "leveldb"]
+workload = ["workloada"]
+"zipfian.theta" = [0, 0.5, 1]
+[fixed]
+recordcount = 10
+operationcount = 10
+keytype = "integer"
+""")
+    skewed = load_spec(file)
+    plan = make_plan(skewed)
+    assert {p.properties["zipfian.theta"] for p in plan} == {0, 0.5, 1}
+    assert all(p.properties["keytype"] == "integer" and not p.options for p in plan)
+    check_plan(skewed, plan)

@@ -22,7 +22,7 @@ from typing import Any
 
 from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
 from edgejoule.plan import PlannedRun
-from edgejoule.properties import LOAD_PROPERTIES
+from edgejoule.properties import LOAD_PROPERTIES, PROPERTIES
 from edgejoule.responses import nearest
 from edgejoule.spec import Spec
 
@@ -121,7 +121,7 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
                 f"{run.label()}: the run would never end: give operationcount, or maxexecutiontime in seconds"
             )
     used = {run.adapter for run in plan}
-    for name in (n for n in (*spec.fixed, *spec.factors) if "." in n):
+    for name in (n for n in (*spec.fixed, *spec.factors) if "." in n and n not in PROPERTIES):
         prefix = name.split(".", 1)[0]
         if prefix not in used:
             raise UsageError(f"setting {name!r}: no run uses a database {prefix!r}; {nearest(prefix, used)}")

@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from edgejoule.properties import PROPERTIES
 from edgejoule.spec import CORE_WORKLOADS, Level, Spec
 
 
@@ -73,7 +74,7 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
     told = ("durability", "threads", "target", "rate", "warmup_s")
     own = {name: settings.pop(name) for name in told if name in settings}
     properties = dict(CORE_WORKLOADS.get(workload, {})) | dict(spec.workloads.get(workload, {}))
-    properties |= {name: v for name, v in settings.items() if "." not in name}
+    properties |= {name: v for name, v in settings.items() if "." not in name or name in PROPERTIES}
     target = int(own.get("target", 0))
     return PlannedRun(
         index=index,

@@ -7,10 +7,13 @@ from typing import Literal
 
 Kind = Literal["count", "number", "share", "flag", "word"]
 
-#: YCSB core properties (YCSB 0.17.0) that a run takes; share is a number from 0 to 1.
+#: YCSB core properties (YCSB 0.17.0) and the driver's own (batchsize, keytype, zipfian.theta) that a run takes; share
+#: is a number from 0 to 1.
 PROPERTIES: dict[str, Kind] = {
     "batchsize": "count",
     "dataintegrity": "flag",
+    "exponential.frac": "number",
+    "exponential.percentile": "number",
     "fieldcount": "count",
     "fieldlength": "count",
     "fieldlengthdistribution": "word",
@@ -22,6 +25,7 @@ PROPERTIES: dict[str, Kind] = {
     "insertorder": "word",
     "insertproportion": "share",
     "insertstart": "count",
+    "keytype": "word",
     "maxexecutiontime": "count",
     "maxscanlength": "count",
     "minscanlength": "count",
@@ -37,6 +41,7 @@ PROPERTIES: dict[str, Kind] = {
     "updateproportion": "share",
     "writeallfields": "flag",
     "zeropadding": "count",
+    "zipfian.theta": "number",
 }
 
 #: Settings of a run that are not YCSB properties.
@@ -62,6 +67,7 @@ LOAD_PROPERTIES = (
     "insertcount",
     "insertorder",
     "insertstart",
+    "keytype",
     "minfieldlength",
     "recordcount",
     "zeropadding",
@@ -73,6 +79,7 @@ THREADS_MAX = 4096
 _WORDS: dict[str, tuple[str, ...]] = {
     "durability": ("none", "process", "power"),
     "insertorder": ("hashed", "ordered"),
+    "keytype": ("text", "integer"),
     "requestdistribution": ("uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"),
     "fieldlengthdistribution": ("constant", "uniform", "zipfian", "histogram"),
     "scanlengthdistribution": ("uniform", "zipfian"),
