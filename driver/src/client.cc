@@ -92,12 +92,14 @@ void Client::measure(Operation operation, Status status, std::uint64_t begin, st
   auto& counted = measured_->of(operation);
   counted.returns[static_cast<std::size_t>(status)] += calls;
   const auto service_ns = work_.clock.to_ns(end - begin);
+  const bool due = paced_ && operation != Operation::verify;
   if (status != Status::ok) [[unlikely]] {
     counted.failed[static_cast<std::size_t>(status)].record(service_ns);
+    if (due) counted.failed_intended[static_cast<std::size_t>(status)].record(work_.clock.to_ns(end - due_ticks_));
     return;
   }
   counted.service.record(service_ns);
-  if (paced_ && operation != Operation::verify) counted.intended.record(work_.clock.to_ns(end - due_ticks_));
+  if (due) counted.intended.record(work_.clock.to_ns(end - due_ticks_));
 }
 
 void Client::stop_because(Operation operation, Status status, std::string_view key) {

@@ -7,6 +7,7 @@ void OperationMeasure::add(const OperationMeasure& other) {
   service.add(other.service);
   intended.add(other.intended);
   for (std::size_t i = 0; i < status_kinds; ++i) failed[i].add(other.failed[i]);
+  for (std::size_t i = 0; i < status_kinds; ++i) failed_intended[i].add(other.failed_intended[i]);
 }
 
 void OperationMeasure::clear() {
@@ -14,6 +15,7 @@ void OperationMeasure::clear() {
   service.clear();
   intended.clear();
   for (auto& histogram : failed) histogram.clear();
+  for (auto& histogram : failed_intended) histogram.clear();
 }
 
 std::uint64_t OperationMeasure::failures() const {

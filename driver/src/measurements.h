@@ -21,9 +21,10 @@ inline constexpr std::array<std::string_view, status_kinds> status_names{"OK", "
 
 struct OperationMeasure {
   std::array<std::uint64_t, status_kinds> returns{};
-  Histogram service;                           // ns, of operations that returned OK
-  Histogram intended;                          // ns since the operation was due, of the same
-  std::array<Histogram, status_kinds> failed;  // ns, of all other operations, by status
+  Histogram service;                                    // ns, of operations that returned OK
+  Histogram intended;                                   // ns since the operation was due, of the same
+  std::array<Histogram, status_kinds> failed;           // ns, of all other operations, by status
+  std::array<Histogram, status_kinds> failed_intended;  // ns since the operation was due, of the same
 
   [[nodiscard]] std::uint64_t failures() const;  // operations that did not return OK
 

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,19 +23,55 @@ std::string duration(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-// As YCSB writes them, in us.
-std::string by_operation(const Measurements& measurements) {
+// What follows is written as YCSB writes it.
+
+std::string words_for(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
+  const auto count = [](std::uint64_t number, const char* unit) {
+    return number == 0 ? "" : fmt::format("{} {}{} ", number, unit, number == 1 ? "" : "s");
+  };
+  if (whole < 60) return fmt::format("{} second ", whole);
+  const auto days = whole / 86'400;
+  return count(days, "day") + count(whole / 3600 % 24, "hour") + (days > 0 ? "" : count(whole / 60 % 60, "minute"));
+}
+
+std::string with_two_decimals_at_most(double number) {
+  auto text = fmt::format("{:.2f}", number);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string in_us(const std::string& name, const Histogram& latencies) {
   constexpr std::uint64_t us = 1000;
+  if (latencies.count() == 0) return {};
+  return fmt::format("[{}: Count={}, Max={}, Min={}, Avg={}, 90={}, 99={}, 99.9={}, 99.99={}] ", name,
+                     latencies.count(), latencies.max() / us, latencies.min() / us,
+                     with_two_decimals_at_most(latencies.mean() / us), latencies.percentile(90) / us,
+                     latencies.percentile(99) / us, latencies.percentile(99.9) / us, latencies.percentile(99.99) / us);
+}
+
+std::string by_operation(const Measurements& measurements) {
   std::string text;
   for (std::size_t i = 0; i < operation_kinds; ++i) {
-    const auto& service = measurements.operations[i].service;
-    if (service.count() == 0) continue;
-    text += fmt::format(" [{}: Count={}, Max={}, Min={}, Avg={:.2f}, 90={}, 99={}, 99.9={}, 99.99={}]",
-                        operation_names[i], service.count(), service.max() / us, service.min() / us,
-                        service.mean() / us, service.percentile(90) / us, service.percentile(99) / us,
-                        service.percentile(99.9) / us, service.percentile(99.99) / us);
+    const auto& measured = measurements.operations[i];
+    const std::string name(operation_names[i]);
+    Histogram failed;
+    for (const auto& histogram : measured.failed) failed.add(histogram);
+    if (static_cast<Operation>(i) == Operation::read_modify_write) {  // counted together, as in the report
+      failed.add(measured.service);
+      text += in_us(name, failed);
+    } else {
+      text += in_us(name, measured.service) + in_us(name + "-FAILED", failed);
+    }
   }
   return text;
+}
+
+std::string time_of_day() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}:{:03}", fmt::localtime(now.tv_sec), now.tv_nsec / 1'000'000);
 }
 
 }  // namespace
@@ -60,7 +97,14 @@ void Progress::show(const std::string& phase, std::uint64_t done, double elapsed
   if (bar_) draw_bar(phase, done, elapsed_s, rate_ops_s);
   if (status_interval_s_ <= 0) return;
   since_status_.add(interval);
-  if (elapsed_s >= next_status_s_) status_line(done, elapsed_s);
+  if (elapsed_s < next_status_s_) return;
+  const auto part = share(done, elapsed_s);
+  status_line(done, elapsed_s, part > 0 ? words_for(elapsed_s * (1 - part) / part) : "unknown time ");
+}
+
+void Progress::end(std::uint64_t done, double elapsed_s) {
+  if (status_interval_s_ > 0 && elapsed_s > last_status_s_) status_line(done, elapsed_s, "");
+  clear();
 }
 
 void Progress::draw_bar(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s) {
@@ -73,12 +117,11 @@ void Progress::draw_bar(const std::string& phase, std::uint64_t done, double ela
   drawn_ = true;
 }
 
-void Progress::status_line(std::uint64_t done, double elapsed_s) {
+void Progress::status_line(std::uint64_t done, double elapsed_s, const std::string& left) {
   const auto rate = static_cast<double>(done - last_status_done_) / (elapsed_s - last_status_s_);
-  const auto part = share(done, elapsed_s);
-  tell("{}{:%Y-%m-%d %H:%M:%S} {:.0f} sec: {} operations; {:.2f} current ops/sec; est completion in {}{}\n",
-       label_.empty() ? "" : label_ + " ", fmt::localtime(std::time(nullptr)), elapsed_s, done, rate,
-       part > 0 ? duration(elapsed_s * (1 - part) / part) : "unknown time", by_operation(since_status_));
+  tell("{}{} {} sec: {} operations; {} current ops/sec; {}{}{}\n", label_.empty() ? "" : label_ + " ", time_of_day(),
+       static_cast<std::uint64_t>(elapsed_s), done, with_two_decimals_at_most(rate),
+       left.empty() ? "" : "est completion in ", left, by_operation(since_status_));
   since_status_.clear();
   last_status_done_ = done;
   last_status_s_ = elapsed_s;

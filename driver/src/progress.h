@@ -21,12 +21,15 @@ class Progress {
             const Measurements& interval);
   void note(const std::string& phase);
 
+  // After the last show(): what no status line has said yet gets one. Removes the bar.
+  void end(std::uint64_t done, double elapsed_s);
+
   // Removes the bar.
   void clear();
 
  private:
   void draw_bar(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s);
-  void status_line(std::uint64_t done, double elapsed_s);
+  void status_line(std::uint64_t done, double elapsed_s, const std::string& left);
   [[nodiscard]] double share(std::uint64_t done, double elapsed_s) const;
 
   std::uint64_t planned_;  // 0: the run ends by time, after seconds_max

@@ -337,8 +337,8 @@ void Execution::drive() {
   const auto used = usage();  // before the driver itself works on: merges histograms, writes events
   write_interval(active_end_ns_, used, crew_->last_interval());
   if (trace_) trace_->finish();
-  progress_.clear();
   operations_ = crew_->done();
+  progress_.end(operations_, static_cast<double>(active_end_ns_ - active_begin_ns_) / 1e9);
   log_.write("active_end", active_end_ns_,
              {{"active_start_ns", active_begin_ns_}, {"operations", operations_}, {"usage", to_json(used)}});
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <variant>
 #include <vector>
@@ -27,9 +29,19 @@ std::string percentile_name(double percent) {
   return fmt::format("{}{}", whole, suffix);
 }
 
+// Latencies of one operation, since it began or since it was due.
+struct Timed {
+  const Histogram& succeeded;
+  const std::array<Histogram, status_kinds>& failed;
+};
+
+Timed service_of(const OperationMeasure& measure) { return {measure.service, measure.failed}; }
+
 // Without a target nothing is due before it begins: intended and service latency are the same.
-const Histogram& intended_of(const OperationMeasure& measure) {
-  return measure.intended.count() > 0 ? measure.intended : measure.service;
+Timed intended_of(const OperationMeasure& measure) {
+  const auto recorded = [](const Histogram& histogram) { return histogram.count() > 0; };
+  const bool due = recorded(measure.intended) || std::ranges::any_of(measure.failed_intended, recorded);
+  return due ? Timed{measure.intended, measure.failed_intended} : service_of(measure);
 }
 
 class Report {
@@ -44,24 +56,24 @@ class Report {
 
   void operation(Operation operation, const OperationMeasure& measure) {
     const std::string name(operation_names[static_cast<std::size_t>(operation)]);
-    const bool succeeded = measure.service.count() > 0;
-    if (succeeded) {
-      latencies(name, options_.measured == MeasuredInterval::intended ? intended_of(measure) : measure.service);
+    const auto timed = options_.measured == MeasuredInterval::intended ? intended_of(measure) : service_of(measure);
+    const bool both = options_.measured == MeasuredInterval::both;
+    if (operation == Operation::read_modify_write) {
+      whole(name, timed);
+      if (both) whole("Intended-" + name, intended_of(measure));
+      return;
     }
-    // YCSB gives no status for what it makes of a read and an update.
-    if (operation != Operation::read_modify_write) returns(name, measure);
-    if (options_.measured == MeasuredInterval::both && succeeded) latencies("Intended-" + name, intended_of(measure));
-    failures(name, measure);
+    succeeded(name, timed);
+    returns(name, measure);
+    failures(name, timed);
+    if (!both || operation == Operation::verify) return;
+    if (measure.service.count() > 0) succeeded("Intended-" + name, intended_of(measure));
+    failures("Intended-" + name, intended_of(measure));
   }
 
-  void latencies(const std::string& name, const Histogram& histogram) {
-    add(name, "Operations", histogram.count());
-    add(name, "AverageLatency(us)", histogram.mean() / us);
-    add(name, "MinLatency(us)", histogram.min() / us);
-    add(name, "MaxLatency(us)", histogram.max() / us);
-    for (const auto percent : options_.percentiles) {
-      add(name, percentile_name(percent) + "PercentileLatency(us)", histogram.percentile(percent) / us);
-    }
+  void cleanup(const Histogram& durations) {
+    latencies("CLEANUP", durations);
+    if (options_.measured == MeasuredInterval::both) latencies("Intended-CLEANUP", durations);
   }
 
   [[nodiscard]] std::string text() const {
@@ -85,6 +97,33 @@ class Report {
   }
 
  private:
+  // Where nothing succeeded there are no latencies.
+  void succeeded(const std::string& name, const Timed& timed) {
+    if (timed.succeeded.count() > 0) {
+      latencies(name, timed.succeeded);
+    } else {
+      add(name, "Operations", std::uint64_t{0});
+    }
+  }
+
+  // YCSB knows no status of what it makes of a read and an update: however they ended, they are counted together.
+  void whole(const std::string& name, const Timed& timed) {
+    Histogram together;
+    together.add(timed.succeeded);
+    for (const auto& histogram : timed.failed) together.add(histogram);
+    latencies(name, together);
+  }
+
+  void latencies(const std::string& name, const Histogram& histogram) {
+    add(name, "Operations", histogram.count());
+    add(name, "AverageLatency(us)", histogram.mean() / us);
+    add(name, "MinLatency(us)", histogram.min() / us);
+    add(name, "MaxLatency(us)", histogram.max() / us);
+    for (const auto percent : options_.percentiles) {
+      add(name, percentile_name(percent) + "PercentileLatency(us)", histogram.percentile(percent) / us);
+    }
+  }
+
   void add(std::string metric, std::string measurement, std::variant<std::uint64_t, double> value) {
     lines_.push_back({std::move(metric), std::move(measurement), value});
   }
@@ -95,15 +134,15 @@ class Report {
     }
   }
 
-  void failures(const std::string& name, const OperationMeasure& measure) {
+  void failures(const std::string& name, const Timed& timed) {
     Histogram together;
     for (std::size_t i = 0; i < status_kinds; ++i) {
       const std::string status(status_names[i]);
-      if (measure.failed[i].count() == 0) continue;
+      if (timed.failed[i].count() == 0) continue;
       if (options_.each_error_apart || options_.errors_apart.contains(status)) {
-        latencies(name + "-" + status, measure.failed[i]);
+        latencies(name + "-" + status, timed.failed[i]);
       } else {
-        together.add(measure.failed[i]);
+        together.add(timed.failed[i]);
       }
     }
     if (together.count() > 0) latencies(name + "-FAILED", together);
@@ -142,7 +181,7 @@ std::string ycsb_report(const ReportOptions& options, const Measurements& measur
     const auto& measure = measurements.operations[i];
     if (measure.service.count() + measure.failures() > 0) report.operation(static_cast<Operation>(i), measure);
   }
-  report.latencies("CLEANUP", cleanup);
+  report.cleanup(cleanup);
   switch (options.format) {
     case ReportFormat::text:
       return report.text();

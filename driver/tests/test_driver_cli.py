@@ -189,9 +189,9 @@ def test_the_latencies_of_the_intervals_add_up_to_those_of_the_run() -> None:
 
 def test_status_lines_are_those_of_ycsb() -> None:
     arguments = [
+        "-s",
         "-p",
         "status.interval=1",
-        "-s",
         "-target",
         "1000",
         "-p",
@@ -199,12 +199,12 @@ def test_status_lines_are_those_of_ycsb() -> None:
         "--interval-ms",
         "100",
     ]
-    lines = drive("run", "-db", "noop", *SMALL, *arguments, "-P", "workloadc").stderr.splitlines()
-    assert re.fullmatch(
-        r"[-0-9]+ [:0-9]+ 1 sec: \d+ operations; [.\d]+ current ops/sec; est completion in 1 s"
-        r" \[READ: Count=\d+, Max=\d+, Min=\d+, Avg=[.\d]+, 90=\d+, 99=\d+, 99.9=\d+, 99.99=\d+\]",
-        lines[0],
-    )
+    *during, last = drive("run", "-db", "noop", *SMALL, *arguments, "-P", "workloadc").stderr.splitlines()
+    begin = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d:\d\d\d \d+ sec: \d+ operations; [.\d]+ current ops/sec; "
+    read = r"\[READ: Count=\d+, Max=\d+, Min=\d+, Avg=[.\d]+, 90=\d+, 99=\d+, 99.9=\d+, 99.99=\d+\] "
+    assert re.fullmatch(begin + r"est completion in \d+ second " + read, during[0])
+    assert re.fullmatch(begin + read, last)
+    assert "1500 operations" in last
 
 
 def test_reads_before_write_are_those_of_the_measured_operations(tmp_path: Path) -> None:
