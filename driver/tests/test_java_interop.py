@@ -9,6 +9,7 @@ import contextlib
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,8 +82,8 @@ def by_driver(
     layout = FOR_JAVA[place.database] if layout is None and command == "load" else layout or ()
     assignments = [word for name, value in LOADED + where + layout + values for word in ("-p", f"{name}={value}")]
     # One thread: SQLite's second writer would wait for the first, not what is asked here.
-    line = [command, "-db", place.database, "-P", WORKLOADS / f"workload{workload}", "--seed", "1", "--quiet"]
-    done = drive(*line, *assignments)
+    file = WORKLOADS / f"workload{workload}"
+    done = drive(command, "-db", place.database, "-P", file, "--seed", "1", "--quiet", *assignments)
     assert done.returncode in (0, 1), done.stderr
     return Done(done.stdout, done.stderr.strip())
 
@@ -156,7 +157,7 @@ def test_both_sides_insert_further_records_in_turn(place: Place) -> None:
 
 @pytest.mark.parametrize(("loader", "runner"), PAIRS, ids=["java loads", "driver loads"])
 def test_values_of_any_length_are_read_by_the_other_side(place: Place, loader: str, runner: str) -> None:
-    law = {"dataintegrity": "false", "fieldlengthdistribution": "uniform", "fieldlength": 300}
+    law: dict[str, Any] = {"dataintegrity": "false", "fieldlengthdistribution": "uniform", "fieldlength": 300}
     load(loader, place, **law)
     for letter in "af":
         assert run(runner, place, letter, RECORDS, **law).faults == {}, letter

@@ -4,10 +4,13 @@ Each test compares two samples, a million draws or more each, of what a database
 generators are seeded too, one by the driver. The same comparison must reject mutants of the driver.
 """
 
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +26,8 @@ from java_ycsb import (
     java_sample,
     properties,
 )
-from ycsb_laws import FNV_OFFSET, counts, latest_ages, scrambled_keys
+from numpy.typing import NDArray
+from ycsb_laws import FNV_OFFSET, counts, fnv, latest_ages, scrambled_keys
 
 pytestmark = pytest.mark.java
 
@@ -209,11 +213,19 @@ def test_the_laws_that_the_mutants_are_made_of_are_java_ycsbs(folder: Path) -> N
     assert compare(expected, counts(latest_ages(RECORDS, DRAWS, 0.05, False, SEED))).p > ACCEPTED
 
 
+def dips(ages: Counts) -> bool:
+    """The newest two are asked for most, those just behind them hardly ever, older ones again."""
+    return ages["1"] > 20 * ages.get("2", 0) and ages.get("2", 0) < ages["20"]
+
+
 def test_the_ages_of_latest_dip_behind_the_newest_keys(folder: Path) -> None:
     values = keys("latest", readproportion=0.95, insertproportion=0.05).values
     for sample in (java_sample(folder, "age", values)["age"], driver_sample("age", values)["age"]):
-        assert sample["1"] > 20 * sample.get("2", 0)
-        assert sample.get("2", 0) < sample["20"]
+        report("ages 0, 1, 2, 3, 20 of latest", [sample.get(age, 0) for age in ("0", "1", "2", "3", "20")])
+        assert dips(sample)
+    corrected = counts(latest_ages(RECORDS, DRAWS, 0.05, True, SEED))
+    report("  mutant: eta corrected", [corrected.get(age, 0) for age in ("0", "1", "2", "3", "20")])
+    assert not dips(corrected)
 
 
 def test_read_modify_writes_have_their_share(folder: Path) -> None:
@@ -322,28 +334,61 @@ def test_sequential_requests_pass_over_all_keys_alike(threads: int, folder: Path
     assert mutant != expected
 
 
+def fields_of(sample: Sample) -> list[set[str]]:
+    """How many fields were asked for, and written, at a time."""
+    return [set(sample.get(dimension, {})) for dimension in ("fields_asked", "fields_written")]
+
+
 def test_fields_are_asked_for_and_written_alike(folder: Path) -> None:
-    for values in (
-        only(operationcount=1000, readproportion=0.5, updateproportion=0.5),
-        only(
-            operationcount=1000, readallfields="false", writeallfields="true", readproportion=0.5, updateproportion=0.5
-        ),
+    half = {"operationcount": 1000, "readproportion": 0.5, "updateproportion": 0.5}
+    cases = [
+        only(**half),
+        only(**half, readallfields="false", writeallfields="true"),
         only(operationcount=1000, readproportion=0, insertproportion=1, fieldcount=3),
         only(operationcount=1000, readproportion=0, scanproportion=1, readallfields="false"),
-    ):
-        for dimension in ("fields_asked", "fields_written"):
-            expected = java_sample(folder, dimension, values).get(dimension, {})
-            assert driver_sample(dimension, values).get(dimension, {}).keys() == expected.keys()
+    ]
+    dimensions = "fields_asked,fields_written"
+    expected = [fields_of(java_sample(folder, dimensions, values)) for values in cases]
+    assert [fields_of(driver_sample(dimensions, values)) for values in cases] == expected
+    # No case would pass for another.
+    assert all(one != other for one, other in combinations(expected, 2))
+
+
+NUMBERS = [0, 1, 7, 999, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 10**10, 2**62, 2**63 - 1]
 
 
 def test_hashes_names_and_values_are_those_of_java() -> None:
-    numbers = [0, 1, 7, 999, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 10**10, 2**62, 2**63 - 1]
-    numbers += [int(number) for number in np.random.default_rng(SEED).integers(0, 2**63, 200)]
+    numbers = NUMBERS + [int(number) for number in np.random.default_rng(SEED).integers(0, 2**63, 200)]
     words = [str(number) for number in numbers]
     expected = java("edgejoule.ycsb.Golden", *words).stdout.splitlines()
-    assert len(expected) > 9 * len(numbers)
+    assert len(expected) == (1 + 8) * len(numbers) + 12
     done = golden(words)
+    report("golden vectors", f"{len(expected)} lines: hashes, names, values")
     assert sorted(done) == sorted(expected)
+    for name, mutant in golden_mutants(np.array(numbers)).items():
+        differing = sum(line != changed for line, changed in zip(done, map(mutant, done), strict=True))
+        report(f"  mutant: {name}", f"{differing} lines differ")
+        assert sorted(map(mutant, done)) != sorted(expected), name
+
+
+def other_field(found: re.Match[str]) -> str:
+    return {"0": "1", "1": "0"}[found[0]]
+
+
+def golden_mutants(numbers: NDArray[np.int64]) -> dict[str, Callable[[str], str]]:
+    """Lines of golden(), as a driver with a fault would print them."""
+
+    def hashed(**fault: Any) -> Callable[[str], str]:
+        hashes = {f"hash {number} ": value for number, value in zip(numbers, fnv(numbers, **fault), strict=True)}
+        return lambda line: "".join(f"{begin}{hashes[begin]}" for begin in hashes if line.startswith(begin)) or line
+
+    return {
+        "no absolute value": hashed(absolute=False),
+        "FNV off by one": hashed(offset=FNV_OFFSET + 1),
+        "a zero more where padding is 24": lambda line: re.sub(r"^(key \S+ 24 .* user)", r"\g<1>0", line),
+        "the other field's value": lambda line: re.sub(r"(?<= field)[01]", other_field, line),
+        "a value cut one byte short": lambda line: line[:-1] if line.startswith("value ") else line,
+    }
 
 
 def golden(numbers: list[str]) -> list[str]:

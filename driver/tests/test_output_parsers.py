@@ -38,7 +38,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def database(loaded: Path, tmp_path: Path) -> Path:
-    return shutil.copy(loaded, tmp_path / "database.sqlite")
+    return Path(shutil.copy(loaded, tmp_path / "database.sqlite"))
 
 
 def driver_text(database: Path, values: Properties, workload: str, command: str = "run") -> str:
@@ -94,7 +94,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_reports_what_java_ycsb_reports(case: str, database: Path, tmp_path: Path) -> None:
     workload, values = CASES[case]
-    javas = java_text(shutil.copy(database, tmp_path / "for_java.sqlite"), SIZES + values, workload)
+    javas = java_text(Path(shutil.copy(database, tmp_path / "for_java.sqlite")), SIZES + values, workload)
     assert structure(lines_of(driver_text(database, SIZES + values, workload))) == structure(lines_of(javas))
 
 
@@ -185,7 +185,7 @@ def grammar(line: str) -> tuple[str, dict[str, str]]:
 def test_status_lines_are_those_of_java_ycsb(database: Path) -> None:
     values = SIZES + HALF_MISSING + properties(operationcount=2600, target=1000, status__interval=1)
     where = properties(db__url=f"jdbc:sqlite:{database}")
-    options = ["-P", WORKLOADS / "workloadf", "-s"]
+    options: list[str | Path] = ["-P", WORKLOADS / "workloadf", "-s"]
     javas = status_lines(ycsb_client("run", BINDING, values + where, options=options).stderr)
     ours = status_lines(drive("run", "-db", "sqlite", *words(database, values, "f"), "-s").stderr)
     # Java's first lines tell of a database that is still waking up, and its last of the closing too.
