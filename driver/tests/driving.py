@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,16 @@ DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / 
 Event = dict[str, Any]
 
 
-def drive(*arguments: str | Path, cwd: Path | None = None, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
-    """Runs the driver to its end, whatever its exit status."""
-    return subprocess.run([DRIVER, *arguments], capture_output=True, text=True, timeout=timeout_s, check=False, cwd=cwd)
+def drive(
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    timeout_s: float = 60,
+    starter: Sequence[str] = (),
+    user: int | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs the driver to its end, whatever its exit status: by another program that starts it, or as another user."""
+    line = [*starter, DRIVER, *arguments]
+    return subprocess.run(line, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=cwd, user=user)
 
 
 def events_of(text: str) -> list[Event]:

@@ -10,25 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import CDLL, addressof, c_char, c_size_t, c_void_p
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
+from driving import REPOSITORY, Event, drive, events_of
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
 SCHEMA = jsonschema.Draft202012Validator(json.loads((REPOSITORY / "schemas" / "driver-event.schema.json").read_text()))
 EMBEDDED = ["sqlite", "leveldb", "rocksdb", "lmdb"]
 RECORDS = 20_000
 PAYLOAD_BYTES = RECORDS * 1000
 NOBODY = 65534
-
-Event = dict[str, Any]
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _the_driver_is_built() -> None:
-    assert DRIVER.exists(), f"{DRIVER} is not built: run `make build`, or name another with EDGEJOULE_DRIVER"
 
 
 @pytest.fixture
@@ -41,38 +32,25 @@ def data() -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
-def drive(
+def ask(
     command: str, database: str, data: Path, *arguments: str, user: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    every_key = [
-        "-p",
-        f"recordcount={RECORDS}",
-        "-p",
-        "requestdistribution=sequential",
-        "-p",
-        f"operationcount={RECORDS}",
-    ]
+    counts = ["-p", f"recordcount={RECORDS}", "-p", f"operationcount={RECORDS}"]
+    every_key = ["-P", "workloadc", "-p", "requestdistribution=sequential", *counts]
     where = ["-p", f"{database}.path={data}"] if database != "noop" else []
-    return subprocess.run(
-        [DRIVER, command, "-db", database, "-P", "workloadc", *every_key, *where, "--quiet", "-json", "-", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        user=user,
-    )
+    return drive(command, "-db", database, *every_key, *where, "--quiet", "-json", "-", *arguments, user=user)
 
 
 def load(database: str, data: Path, user: int | None = None) -> None:
-    done = drive("load", database, data, "-p", "batchsize=1000", user=user)
+    done = ask("load", database, data, "-p", "batchsize=1000", user=user)
     assert done.returncode == 0, done.stderr
 
 
 def run(database: str, data: Path, *arguments: str) -> dict[str, Event]:
     """The last event of each kind."""
-    done = drive("run", database, data, *arguments)
+    done = ask("run", database, data, *arguments)
     assert done.returncode == 0, done.stderr
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    events = events_of(done.stdout)
     for event in events:
         SCHEMA.validate(event)
     return {event["event"]: event for event in events}
@@ -112,27 +90,27 @@ def test_files_that_stay_in_memory_fail_the_run(data: Path) -> None:
     """The mutant: a drop that does not drop."""
     load("sqlite", data)
     with locked_in_memory(data / "usertable.sqlite"):
-        done = drive("run", "sqlite", data, "--drop-caches")
+        done = ask("run", "sqlite", data, "--drop-caches")
     assert done.returncode == 1
     assert f"bytes of {data} are still in memory after 5 attempts, expected at most" in done.stderr
     assert "does another process read or map these files?" in done.stderr
-    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["error"]
+    assert [event["event"] for event in events_of(done.stdout)] == ["error"]
 
 
 @pytest.mark.parametrize("database", EMBEDDED)
 def test_without_root_the_run_says_what_it_needs(database: str, data: Path) -> None:
     user = NOBODY if os.geteuid() == 0 else None
     load(database, data, user)
-    done = drive("run", database, data, "--drop-caches", user=user)
+    done = ask("run", database, data, "--drop-caches", user=user)
     assert done.returncode == 1
     assert "--drop-caches: cannot write to /proc/sys/vm/drop_caches: Permission denied; it needs root" in done.stderr
-    assert drive("run", database, data, user=user).returncode == 0  # the database is as it was
+    assert ask("run", database, data, user=user).returncode == 0  # the database is as it was
 
 
 def test_a_load_and_a_database_without_files_have_no_caches_to_drop(data: Path) -> None:
-    refused = drive("load", "sqlite", data, "--drop-caches")
+    refused = ask("load", "sqlite", data, "--drop-caches")
     assert refused.returncode == 2
     assert "--drop-caches: only for run" in refused.stderr
-    refused = drive("run", "noop", data, "--drop-caches")
+    refused = ask("run", "noop", data, "--drop-caches")
     assert refused.returncode == 2
     assert "noop keeps no files" in refused.stderr
