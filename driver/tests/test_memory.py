@@ -112,8 +112,10 @@ def memory_controller() -> Interface:
 
 
 LIMIT_BYTES = 96 * MEBIBYTE
-# RocksDB's own two memtables of 64 MB each are more than that; LMDB reads 32 pages for each that it needs, and each of
-# them takes another one's place (both: "Memory" in the adapters' README).
+# Pages of the libraries count in the RSS; the limit has those only that no other process had read in before.
+LIBRARIES_BYTES = 16 * MEBIBYTE
+# RocksDB's own two memtables of 64 MB each are more than that; LMDB reads up to 32 pages for each that it needs, and each
+# of them takes another one's place (both: "Memory" in the adapters' README).
 LESS_MEMORY = {
     "rocksdb": ["-p", f"rocksdb.options=write_buffer_size={16 * MEBIBYTE}"],
     "lmdb": ["-p", "lmdb.nordahead=true"],
@@ -164,7 +166,7 @@ def test_a_load_of_six_times_the_memory_finishes(database: str, data: Path, limi
     assert end["data_bytes"] > 6 * LIMIT_BYTES
     assert limit.kills == 0
     assert limit.peak_bytes > LIMIT_BYTES * 9 // 10  # the limit was felt: the page cache fills what there is
-    assert end["rss_peak_bytes"] < LIMIT_BYTES
+    assert end["rss_peak_bytes"] < LIMIT_BYTES + LIBRARIES_BYTES
     assert rows_read_back(database, data) == RECORDS
 
 

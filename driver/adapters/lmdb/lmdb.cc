@@ -34,7 +34,8 @@ const std::vector<OptionHelp>& option_help() {
       {"lmdb.nometasync", "MDB_NOMETASYNC: sync the pages at a commit, not the meta page", "by durability class"},
       {"lmdb.writemap", "MDB_WRITEMAP: write through the map; lmdb.map_bytes must be set", "false"},
       {"lmdb.mapasync", "MDB_MAPASYNC: with lmdb.writemap, begin the syncs of a commit and do not wait", "false"},
-      {"lmdb.nordahead", "MDB_NORDAHEAD: no read-ahead, for random reads of what does not fit into memory", "false"},
+      {"lmdb.nordahead", "MDB_NORDAHEAD: no read-ahead; for loads and random reads of what does not fit into memory",
+       "false"},
       {"lmdb.nomeminit", "MDB_NOMEMINIT: do not zero unused parts of pages before they are written", "false"},
   };
   return options;
