@@ -114,8 +114,8 @@ def memory_controller() -> Interface:
 LIMIT_BYTES = 96 * MEBIBYTE
 # Pages of the libraries count in the RSS; the limit has those only that no other process had read in before.
 LIBRARIES_BYTES = 16 * MEBIBYTE
-# RocksDB's own two memtables of 64 MB each are more than that; LMDB reads up to 32 pages for each that it needs, and each
-# of them takes another one's place (both: "Memory" in the adapters' README).
+# RocksDB's own two memtables of 64 MB each are more than that; LMDB reads up to 32 pages for each that it needs, and
+# each of them takes another one's place (both: "Memory" in the adapters' README).
 LESS_MEMORY = {
     "rocksdb": ["-p", f"rocksdb.options=write_buffer_size={16 * MEBIBYTE}"],
     "lmdb": ["-p", "lmdb.nordahead=true"],
