@@ -71,19 +71,14 @@ def by_java(command: str, place: Place, values: Properties, workload: str = "c")
     return Done(ycsb(command, name, LOADED + where + values, options=["-P", file]))
 
 
-# Of the layout that YCSB's RocksDB binding expects, the driver makes the column family only when it is told.
-FOR_JAVA = {"rocksdb": properties(rocksdb__column_family="usertable"), "sqlite": ()}
-
-
-def by_driver(
-    command: str, place: Place, values: Properties, workload: str = "c", layout: Properties | None = None
-) -> Done:
+def by_driver(command: str, place: Place, values: Properties, workload: str = "c", for_java: bool = True) -> Done:
     where = properties(**{f"{place.database}__path": place.path})
-    layout = FOR_JAVA[place.database] if layout is None and command == "load" else layout or ()
-    assignments = [word for name, value in LOADED + where + layout + values for word in ("-p", f"{name}={value}")]
-    # One thread: SQLite's second writer would wait for the first, not what is asked here.
+    if for_java and command == "load" and place.database == "rocksdb":  # elsewhere the layout is the same
+        where += properties(rocksdb__column_family="usertable")
+    assignments = [word for name, value in LOADED + where + values for word in ("-p", f"{name}={value}")]
     file = WORKLOADS / f"workload{workload}"
-    done = drive(command, "-db", place.database, "-P", file, "--seed", "1", "--quiet", *assignments)
+    options = ["-threads", "3", "--seed", "1", "--quiet"]
+    done = drive(command, "-db", place.database, "-P", file, *options, *assignments)
     assert done.returncode in (0, 1), done.stderr
     return Done(done.stdout, done.stderr.strip())
 
@@ -180,6 +175,6 @@ def test_the_judge_rejects_readers_of_other_names_and_values(place: Place, loade
 
 def test_the_judge_rejects_a_database_in_another_column_family(tmp_path: Path) -> None:
     place = Place("rocksdb", tmp_path / "database")
-    assert by_driver("load", place, properties(recordcount=RECORDS), layout=()).faults == {}
+    assert by_driver("load", place, properties(recordcount=RECORDS), for_java=False).faults == {}
     assert read_all("driver", place, RECORDS).faults == {}
     assert read_all("java", place, RECORDS, dataintegrity="false").faults == {"READ NOT_FOUND": RECORDS}
