@@ -198,6 +198,21 @@ TEST(Sqlite, keeps_keys_and_values_as_blobs_when_told) {
             "blobblob");
 }
 
+TEST(Sqlite, runs_on_tables_whose_keys_are_text_of_any_name) {
+  for (const auto* type : {"VARCHAR", "varchar(40)", "TEXT"}) {
+    TestDatabase database("sqlite");
+    std::string columns;
+    for (int i = 0; i < TestRow::field_count; ++i) columns += ", FIELD" + std::to_string(i) + " TEXT";
+    OwnConnection(database.path())
+        .execute(std::string("CREATE TABLE usertable (YCSB_KEY ") + type + " PRIMARY KEY" + columns + ")");
+    database.open(false);
+    const auto session = database->session();
+    EXPECT_EQ(session->insert("user1", TestRow("user1").fields()), Status::ok) << type;
+    Row row;
+    EXPECT_EQ(session->read("user1", {}, row), Status::ok) << type;
+  }
+}
+
 TEST(Sqlite, refuses_a_table_with_keys_of_another_type) {
   TestDatabase database("sqlite");
   database.open();
