@@ -81,6 +81,8 @@ void CoreWorkload::read_requests(Reader& reader, const Properties& properties) {
   requests.records = records;
   requests.reserved = reserved_keys();
   requests.theta = reader.real("zipfian.theta", zipfian_theta, 0, zipfian_theta_max);
+  const bool of_records = reader.choice<bool>("zipfian.ranks", "ycsb", {{"ycsb", false}, {"records", true}});
+  if (of_records && requests.law == KeyLaw::zipfian) requests.law = KeyLaw::zipfian_of_records;
   read_hotspot(reader, properties);
   const auto percentile = reader.real("exponential.percentile", 95, 1e-9, 100 - 1e-9);
   const auto fraction = reader.real("exponential.frac", 0.8571428571, 1e-9, 100);

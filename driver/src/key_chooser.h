@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "acknowledged_counter.h"
 #include "random.h"
@@ -11,7 +13,7 @@
 
 namespace edgejoule::driver {
 
-enum class KeyLaw : std::uint8_t { uniform, zipfian, latest, hotspot, exponential, sequential };
+enum class KeyLaw : std::uint8_t { uniform, zipfian, zipfian_of_records, latest, hotspot, exponential, sequential };
 
 // Which keys are asked for, as YCSB's properties say it.
 struct KeyRequests {
@@ -33,6 +35,9 @@ class KeyChooser {
       : requests_(requests),
         position_(client % requests.count),
         stride_(clients % requests.count),
+        permuted_(requests.law == KeyLaw::zipfian_of_records
+                      ? std::optional<PermutedZipfian>(std::in_place, requests.first, requests.count, requests.theta)
+                      : std::nullopt),
         zipfian_(requests.first, requests.first + requests.count + requests.reserved, requests.theta),
         latest_(requests.law == KeyLaw::latest ? std::max<std::uint64_t>(requests.records, 2) - 1 : 1, requests.theta) {
   }
@@ -53,6 +58,8 @@ class KeyChooser {
         return requests_.first + random.below(requests_.count);
       case KeyLaw::zipfian:
         return zipfian_.next(random);
+      case KeyLaw::zipfian_of_records:
+        return permuted_->next(random);
       case KeyLaw::latest:
         return latest_.next(random, end - 1);
       case KeyLaw::hotspot:
@@ -86,6 +93,7 @@ class KeyChooser {
   const KeyRequests requests_;
   std::uint64_t position_;
   std::uint64_t stride_;
+  std::optional<PermutedZipfian> permuted_;
   ScrambledZipfian zipfian_;
   SkewedLatest latest_;
 };

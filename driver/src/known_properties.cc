@@ -68,6 +68,7 @@ const std::vector<std::string>& of_core() {
                                               "updateproportion",
                                               "writeallfields",
                                               "zeropadding",
+                                              "zipfian.ranks",
                                               "zipfian.theta"};
   return names;
 }

@@ -84,4 +84,7 @@ ScrambledZipfian::ScrambledZipfian(std::uint64_t first, std::uint64_t last, doub
 
 std::uint64_t ScrambledZipfian::next(Random& random) const { return first_ + fnv_hash(ranks_.next(random)) % count_; }
 
+PermutedZipfian::PermutedZipfian(std::uint64_t first, std::uint64_t count, double theta)
+    : first_(first), places_(count, count), ranks_(count, theta) {}
+
 }  // namespace edgejoule::driver

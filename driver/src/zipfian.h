@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "permutation.h"
 #include "random.h"
 
 namespace edgejoule::driver {
@@ -58,6 +59,20 @@ class ScrambledZipfian {
  private:
   std::uint64_t first_;
   std::uint64_t count_;
+  Zipfian ranks_;
+};
+
+// Each of the keys first .. first + count - 1 has a rank of its own, so that theta is the skew among them. Which key
+// has which rank follows from the count alone: it is the same for all clients and runs.
+class PermutedZipfian {
+ public:
+  PermutedZipfian(std::uint64_t first, std::uint64_t count, double theta);
+
+  std::uint64_t next(Random& random) const { return first_ + places_.at(ranks_.next(random)); }
+
+ private:
+  std::uint64_t first_;
+  Permutation places_;
   Zipfian ranks_;
 };
 

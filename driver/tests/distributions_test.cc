@@ -132,6 +132,43 @@ TEST(Zipfian, the_law_of_every_skew_rejects_its_neighbour) {
   }
 }
 
+// Of the keys themselves, each with the probability of its rank.
+template <typename Chooser>
+double deviate_of_records(double theta, Chooser chooser, std::uint64_t items) {
+  const auto of_ranks = ycsb_law(items, theta, zeta(0, items, theta), items);
+  const Permutation places(items, items);
+  Probabilities of_keys(items);
+  for (std::uint64_t rank = 0; rank < items; ++rank) of_keys[places.at(rank)] = of_ranks[rank];
+  return deviate(of_keys, counted(items, [&](Random& random) { return chooser.next(random); }), draws);
+}
+
+TEST(PermutedZipfian, gives_each_record_the_share_of_its_own_rank) {
+  constexpr std::uint64_t items = 1000;
+  for (const double theta : {0.0, 0.5, 1.0}) {
+    EXPECT_LT(deviate_of_records(theta, PermutedZipfian(0, items, theta), items), accepted_at_one_percent)
+        << "theta " << theta << ", seed " << seed;
+  }
+}
+
+TEST(PermutedZipfian, ycsb_s_scrambled_ranks_have_another_law) {
+  constexpr std::uint64_t items = 1000;
+  for (const double theta : {0.5, 1.0}) {
+    EXPECT_GT(deviate_of_records(theta, ScrambledZipfian(0, items - 1, theta), items), accepted_at_one_percent)
+        << "theta " << theta;
+  }
+}
+
+TEST(PermutedZipfian, stays_among_its_keys) {
+  Random random(seed);
+  for (const std::uint64_t count : {1U, 2U, 3U, 100U}) {
+    const PermutedZipfian chooser(7, count, 0.5);
+    for (int i = 0; i < 1000; ++i) {
+      const auto key = chooser.next(random);
+      ASSERT_TRUE(key >= 7 && key < 7 + count) << key << " of " << count << ", seed " << seed;
+    }
+  }
+}
+
 TEST(Zipfian, skew_0_is_uniform) {
   constexpr std::uint64_t items = 1000;
   const Zipfian zipfian(items, 0);

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from driving import REPOSITORY, Event, done_of, events_from, returns_of
+from driving import REPOSITORY, Event, done_of, drive, events_from, returns_of
 
 FILES = sorted(path.name for path in (REPOSITORY / "driver" / "workloads").iterdir() if path.suffix != ".md")
 RECORDS = 500
@@ -70,10 +70,21 @@ BENCHMARKS = (
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS.split())
 def test_each_benchmark_of_sqlite_bench_runs_on_sqlite(benchmark: str, tmp_path: Path) -> None:
-    end = loaded_and_run("sqlite-bench", "sqlite", tmp_path / "data", "-p", f"sqlite-bench.benchmark={benchmark}")
-    assert end["failures"] == 0
-    assert end["not_found"] == 0
+    where = ("-db", "sqlite", "-P", "sqlite-bench", "-p", f"sqlite.path={tmp_path / 'data'}", "--seed", "1")
+    what = ("-p", "recordcount=2000", "-p", f"sqlite-bench.benchmark={benchmark}")
+    loaded = events_from("load", *where, *what)[-1]["operations"]
+    assert loaded == (2 if "100K" in benchmark else 20 if "sync" in benchmark else 2000)
+    end = events_from("run", *where, *what)[-1]
+    assert end["operations"] == loaded
+    assert end["failures"] == end["not_found"] == 0
     assert set(returns_of(end)) <= {"INSERT", "READ", "SCAN"}
+
+
+def test_a_sequential_fill_of_more_rows_than_it_has_is_refused(tmp_path: Path) -> None:
+    what = ("-p", "recordcount=1000", "-p", "operationcount=500", "-p", "sqlite-bench.benchmark=fillseqsync")
+    done = drive("run", "-db", "sqlite", "-P", "sqlite-bench", "-p", f"sqlite.path={tmp_path / 'data'}", *what)
+    assert done.returncode == 2
+    assert "10 rows" in done.stderr
 
 
 @pytest.mark.parametrize("journal_mode", ["delete", "truncate", "persist", "wal", "memory", "off"])

@@ -487,6 +487,7 @@ def test_the_driver_takes_every_property_a_spec_may_name() -> None:
         "dataintegrity": "false",
         "insertstart": "0",
         "keytype": "integer",
+        "zipfian.ranks": "records",
     }
     words = [w for n, kind in PROPERTIES.items() for w in ("-p", f"{n}={special.get(n, values[kind])}")]
     done = subprocess.run(

@@ -57,6 +57,8 @@ OpenedDatabase open_with_column_families(const rocksdb::Options& options, const 
                                          const Properties& properties) {
   auto names = names_at(options, path);
   const auto rows = rows_in(names, properties);
+  if (rows.empty())
+    throw UsageError(fmt::format("{}: property {} is empty: expected a name", properties.origin(option), option));
   const bool missing = !contains(names, rows);
   if (missing && !options.create_if_missing) {
     throw DatabaseError(fmt::format("the RocksDB database at {} has no column family {}, which {} names; it has: {}",

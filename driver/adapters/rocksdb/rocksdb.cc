@@ -20,6 +20,7 @@
 #include "column_families.h"
 #include "compat.h"
 #include "event_watch.h"
+#include "log_file.h"
 #include "rocksdb_session.h"
 
 namespace edgejoule::driver {
@@ -153,6 +154,7 @@ void RocksDb::open(const Properties& properties, Durability durability, bool cre
   watch_ = std::make_shared<EventWatch>(std::move(sink));
   options.create_if_missing = create;
   options.listeners.push_back(watch_);
+  options.info_log = std::make_shared<LogFile>(path_, options.info_log_level);
   auto opened = open_with_column_families(options, path_, properties);
   db_ = std::move(opened.db);
   families_ = std::move(opened.families);

@@ -30,14 +30,14 @@ sqlite3_stmt* cached(Cache& cache, std::span<const Named> named, Prepare prepare
   return cache.back().statement.get();
 }
 
-// Bound without a copy: the bytes live as long as the call that steps the statement. Both fail for an index out of
-// range or bytes beyond SQLite's limit; the latter shows as an error of the step.
-void bind_text(sqlite3_stmt* statement, int index, std::string_view text) {
-  sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+// Bound without a copy: the bytes live as long as the call that steps the statement. SQLITE_TOOBIG: beyond SQLite's
+// limit.
+int bind_text(sqlite3_stmt* statement, int index, std::string_view text) {
+  return sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
 }
 
-void bind_blob(sqlite3_stmt* statement, int index, std::string_view bytes) {
-  sqlite3_bind_blob64(statement, index, bytes.data(), bytes.size(), SQLITE_STATIC);
+int bind_blob(sqlite3_stmt* statement, int index, std::string_view bytes) {
+  return sqlite3_bind_blob64(statement, index, bytes.data(), bytes.size(), SQLITE_STATIC);
 }
 
 std::optional<sqlite3_int64> integer(std::string_view text) {
@@ -137,6 +137,7 @@ sqlite3_stmt* SqliteSession::insert_statement(Cache& cache, std::string_view ver
 Status SqliteSession::failed(int code, std::string_view operation, std::string_view key) {
   error_ = fmt::format("{} of key {}: {}", operation, key, connection_->error(code));
   const int primary = code & 0xff;
+  if (primary == SQLITE_CONSTRAINT) error_ += "; has an earlier run or load inserted it?";
   return primary == SQLITE_BUSY || primary == SQLITE_LOCKED ? Status::busy : Status::error;
 }
 
@@ -146,26 +147,31 @@ Status SqliteSession::missing_field(std::string_view key) {
   return Status::unexpected_state;
 }
 
-// False: a key that is no number, where the table's keys are; the error says so.
+// False: a key that SQLite or the table's type of keys cannot take; the error says so.
 bool SqliteSession::bind_key(sqlite3_stmt* statement, int index, std::string_view key) {
-  if (settings_.key_type == SqliteKeyType::text) {
-    bind_text(statement, index, key);
-  } else if (settings_.key_type == SqliteKeyType::blob) {
-    bind_blob(statement, index, key);
-  } else if (const auto number = integer(key)) {
-    sqlite3_bind_int64(statement, index, *number);
-  } else {
-    error_ = fmt::format("SQLite: key \"{}\": the table's keys are integers; expected digits", key);
-    return false;
+  if (settings_.key_type != SqliteKeyType::integer) {
+    const auto bind = settings_.key_type == SqliteKeyType::text ? bind_text : bind_blob;
+    return bound(bind(statement, index, key), key);
   }
-  return true;
+  if (const auto number = integer(key)) return bound(sqlite3_bind_int64(statement, index, *number), key);
+  error_ = fmt::format("SQLite: key \"{}\": the table's keys are integers; expected digits", key);
+  return false;
 }
 
-int SqliteSession::bind_values(sqlite3_stmt* statement, Fields fields) {
+bool SqliteSession::bind_row(sqlite3_stmt* statement, Fields fields, std::string_view key) {
   const auto bind = settings_.field_type == SqliteFieldType::text ? bind_text : bind_blob;
   int index = 0;
-  for (const Field& field : fields) bind(statement, ++index, field.value);
-  return index;
+  for (const Field& field : fields) {
+    if (!bound(bind(statement, ++index, field.value), key)) return false;
+  }
+  return bind_key(statement, index + 1, key);
+}
+
+bool SqliteSession::bound(int code, std::string_view key) {
+  if (code == SQLITE_OK) return true;
+  error_ = fmt::format("SQLite: {}: the key or a value of key {} cannot be bound: {}", settings_.file, key,
+                       sqlite3_errstr(code));
+  return false;
 }
 
 // Column 0 of a scan.
@@ -239,19 +245,19 @@ Status SqliteSession::write(sqlite3_stmt* statement, std::string_view operation,
 
 Status SqliteSession::update(std::string_view key, Fields fields) {
   sqlite3_stmt* statement = update_statement(fields);
-  if (!bind_key(statement, bind_values(statement, fields) + 1, key)) return Status::error;
+  if (!bind_row(statement, fields, key)) return Status::error;
   return write(statement, "update", key, Status::not_found);
 }
 
 Status SqliteSession::insert(std::string_view key, Fields fields) {
   sqlite3_stmt* statement = insert_statement(inserts_, "INSERT", fields);
-  if (!bind_key(statement, bind_values(statement, fields) + 1, key)) return Status::error;
+  if (!bind_row(statement, fields, key)) return Status::error;
   return write(statement, "insert", key, Status::error);
 }
 
 Status SqliteSession::upsert(std::string_view key, Fields fields) {
   sqlite3_stmt* statement = insert_statement(upserts_, "REPLACE", fields);
-  if (!bind_key(statement, bind_values(statement, fields) + 1, key)) return Status::error;
+  if (!bind_row(statement, fields, key)) return Status::error;
   return write(statement, "upsert", key, Status::error);
 }
 

@@ -58,7 +58,8 @@ class SqliteSession final : public Session {
   [[nodiscard]] std::size_t count_of(FieldNames names) const;
 
   [[nodiscard]] bool bind_key(sqlite3_stmt* statement, int index, std::string_view key);
-  int bind_values(sqlite3_stmt* statement, Fields fields);
+  [[nodiscard]] bool bind_row(sqlite3_stmt* statement, Fields fields, std::string_view key);
+  [[nodiscard]] bool bound(int code, std::string_view key);
   bool copy_key(sqlite3_stmt* statement);
   bool copy_columns(sqlite3_stmt* statement, int first, int last);
   Status write_batch(std::span<const Record> records, Status (SqliteSession::*one)(std::string_view, Fields));

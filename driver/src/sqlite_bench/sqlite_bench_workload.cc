@@ -1,5 +1,7 @@
 #include "sqlite_bench_workload.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "../property_reader.h"
@@ -35,6 +37,11 @@ SqliteBenchWorkload::SqliteBenchWorkload(const Properties& properties, Command t
   operations = command == Command::load ? rows : reader.number("operationcount", rows);
   if (operations == 0 && seconds_max == 0) {
     refuse(properties, "operationcount", "the run would never end: expected a number above 0, or maxexecutiontime");
+  }
+  if (benchmark.sequential && benchmark.deed != SqliteBenchmark::Deed::read && operations > rows) {
+    refuse(properties, "operationcount",
+           fmt::format("{} writes each of its {} rows once (recordcount / {})", in_force["sqlite-bench.benchmark"],
+                       rows, benchmark.divisor));
   }
   creates = benchmark.deed == SqliteBenchmark::Deed::fill;
   choose_defaults(properties);

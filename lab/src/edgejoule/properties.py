@@ -7,7 +7,7 @@ from typing import Literal
 
 Kind = Literal["count", "number", "share", "flag", "word"]
 
-#: YCSB core properties (YCSB 0.17.0) and the driver's own (batchsize, keytype, zipfian.theta) that a run takes; share
+#: YCSB core properties (YCSB 0.17.0) and the driver's own (batchsize, keytype, zipfian.*) that a run takes; share
 #: is a number from 0 to 1.
 PROPERTIES: dict[str, Kind] = {
     "batchsize": "count",
@@ -41,6 +41,7 @@ PROPERTIES: dict[str, Kind] = {
     "updateproportion": "share",
     "writeallfields": "flag",
     "zeropadding": "count",
+    "zipfian.ranks": "word",
     "zipfian.theta": "number",
 }
 
@@ -83,6 +84,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "requestdistribution": ("uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"),
     "fieldlengthdistribution": ("constant", "uniform", "zipfian", "histogram"),
     "scanlengthdistribution": ("uniform", "zipfian"),
+    "zipfian.ranks": ("ycsb", "records"),
 }
 
 
