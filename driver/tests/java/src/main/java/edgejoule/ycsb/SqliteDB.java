@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.Vector;
@@ -18,7 +19,7 @@ import site.ycsb.Status;
 import site.ycsb.StringByteIterator;
 
 /**
- * SQLite through JDBC, on the table of YCSB's own JDBC binding: YCSB_KEY and a column per field. Property db.url. One
+ * SQLite through JDBC, on the table that YCSB's own JDBC binding makes: YCSB_KEY and a column per field. Property db.url. One
  * thread; everything is one transaction, committed at the end. (YCSB publishes its binding in no registry.)
  */
 public final class SqliteDB extends DB {
@@ -34,7 +35,7 @@ public final class SqliteDB extends DB {
       connection = DriverManager.getConnection(getProperties().getProperty("db.url"));
       connection.setAutoCommit(false);
       connection.createStatement().execute("CREATE TABLE IF NOT EXISTS " + table
-          + " (YCSB_KEY VARCHAR(255) PRIMARY KEY, " + String.join(" TEXT, ", columns) + " TEXT)");
+          + " (YCSB_KEY VARCHAR PRIMARY KEY, " + String.join(" TEXT, ", columns).toUpperCase(Locale.ROOT) + " TEXT)");
     } catch (SQLException failure) {
       throw new DBException(failure);
     }
