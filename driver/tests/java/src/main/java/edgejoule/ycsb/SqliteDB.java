@@ -19,7 +19,7 @@ import site.ycsb.Status;
 import site.ycsb.StringByteIterator;
 
 /**
- * SQLite through JDBC, on the table that YCSB's own JDBC binding makes: YCSB_KEY and a column per field. Property db.url. One
+ * SQLite through JDBC, on the table that YCSB's own tool makes: YCSB_KEY and a column per field. Property db.url. One
  * thread; everything is one transaction, committed at the end. (YCSB publishes its binding in no registry.)
  */
 public final class SqliteDB extends DB {
