@@ -34,6 +34,7 @@ pytestmark = pytest.mark.java
 ACCEPTED = 0.01
 REJECTED = 1e-6
 DRAWS = 1_000_000
+WITH_INSERTS = 1_200_000  # operations, of which more than DRAWS ask for a key
 RECORDS = 1000
 
 # A mutant: the counts that a driver with a fault would give.
@@ -103,10 +104,12 @@ def request_cases() -> Iterator[Case]:
     case.mutants = {"theta 0.98": case.changed(zipfian__theta=0.98)}
     yield case
 
-    case = keys("zipfian", readproportion=0.9, insertproportion=0.1)
+    case = keys("zipfian", operationcount=WITH_INSERTS, readproportion=0.9, insertproportion=0.1)
     case.name = "keys, zipfian with inserts"
     case.mutants = {
-        "half the key space reserved": lambda: counts(scrambled_keys(RECORDS, DRAWS, 0.1, SEED, reserve=1), "user"),
+        "half the key space reserved": lambda: counts(
+            scrambled_keys(RECORDS, WITH_INSERTS, 0.1, SEED, reserve=1), "user"
+        ),
     }
     yield case
 
@@ -114,9 +117,9 @@ def request_cases() -> Iterator[Case]:
     case.mutants = {"theta 0.98": case.changed(zipfian__theta=0.98)}
     yield case
 
-    case = keys("latest", readproportion=0.95, insertproportion=0.05)
+    case = keys("latest", operationcount=WITH_INSERTS, readproportion=0.95, insertproportion=0.05)
     case.name, case.dimension = "age, latest with inserts", "age"
-    case.mutants = {"eta corrected": lambda: counts(latest_ages(RECORDS, DRAWS, 0.05, True, SEED))}
+    case.mutants = {"eta corrected": lambda: counts(latest_ages(RECORDS, WITH_INSERTS, 0.05, True, SEED))}
     yield case
 
     case = keys("hotspot", hotspotdatafraction=0.2, hotspotopnfraction=0.8)
@@ -205,12 +208,12 @@ def test_the_driver_asks_for_what_java_ycsb_asks_for(case: Case, folder: Path) -
 
 
 def test_the_laws_that_the_mutants_are_made_of_are_java_ycsbs(folder: Path) -> None:
-    values = keys("zipfian", readproportion=0.9, insertproportion=0.1).values
+    values = keys("zipfian", operationcount=WITH_INSERTS, readproportion=0.9, insertproportion=0.1).values
     expected = java_sample(folder, "key", values)["key"]
-    assert compare(expected, counts(scrambled_keys(RECORDS, DRAWS, 0.1, SEED), "user")).p > ACCEPTED
-    values = keys("latest", readproportion=0.95, insertproportion=0.05).values
+    assert compare(expected, counts(scrambled_keys(RECORDS, WITH_INSERTS, 0.1, SEED), "user")).p > ACCEPTED
+    values = keys("latest", operationcount=WITH_INSERTS, readproportion=0.95, insertproportion=0.05).values
     expected = java_sample(folder, "age", values)["age"]
-    assert compare(expected, counts(latest_ages(RECORDS, DRAWS, 0.05, False, SEED))).p > ACCEPTED
+    assert compare(expected, counts(latest_ages(RECORDS, WITH_INSERTS, 0.05, False, SEED))).p > ACCEPTED
 
 
 def dips(ages: Counts) -> bool:
@@ -219,11 +222,11 @@ def dips(ages: Counts) -> bool:
 
 
 def test_the_ages_of_latest_dip_behind_the_newest_keys(folder: Path) -> None:
-    values = keys("latest", readproportion=0.95, insertproportion=0.05).values
+    values = keys("latest", operationcount=WITH_INSERTS, readproportion=0.95, insertproportion=0.05).values
     for sample in (java_sample(folder, "age", values)["age"], driver_sample("age", values)["age"]):
         report("ages 0, 1, 2, 3, 20 of latest", [sample.get(age, 0) for age in ("0", "1", "2", "3", "20")])
         assert dips(sample)
-    corrected = counts(latest_ages(RECORDS, DRAWS, 0.05, True, SEED))
+    corrected = counts(latest_ages(RECORDS, WITH_INSERTS, 0.05, True, SEED))
     report("  mutant: eta corrected", [corrected.get(age, 0) for age in ("0", "1", "2", "3", "20")])
     assert not dips(corrected)
 
