@@ -28,8 +28,7 @@ void tell_parent(int messages, std::string_view words) {
 }
 
 [[noreturn]] void work_in_child(const std::function<void()>& work, pid_t parent, int messages) {
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
+  end_at_interruptions();
   int status = 0;
   try {
     die_with_parent(parent);

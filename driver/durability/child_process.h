@@ -1,7 +1,7 @@
 // Work done in a forked child: what it breaks, it breaks alone, and it ends when its parent does.
 //
-// The parent has one thread when it forks. The child runs with SIGINT and SIGTERM at their defaults unless the work
-// changes that.
+// The parent has one thread when it forks. The signals of interruption.h end the child unless the work changes
+// that.
 #pragma once
 
 #include <sys/types.h>
@@ -48,7 +48,7 @@ class Interrupted : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
 };
 
-// Throws Interrupted when SIGINT or SIGTERM has come.
+// Throws Interrupted when a signal of interruption.h has come.
 void stop_when_interrupted();
 
 }  // namespace edgejoule::driver

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <linux/loop.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -16,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "../src/interruption.h"
 #include "disk_server.h"
 #include "workplace.h"
 
@@ -46,9 +46,8 @@ class Descriptor {
 };
 
 void serve(const DiskContent& content, const std::filesystem::path& mount_point, int ready) {
-  // Ctrl-C reaches every process of the terminal; the disk is needed until the others have let go of it.
-  signal(SIGINT, SIG_IGN);
-  signal(SIGTERM, SIG_IGN);
+  // Ctrl-C and the terminal's end reach all its processes; the disk is needed until the others have let go of it.
+  ignore_interruptions();
   // libfuse writes there that the connection has ended, which it does when all is well.
   const Descriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
   dup2(nowhere.number(), STDERR_FILENO);

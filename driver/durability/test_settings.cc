@@ -26,8 +26,32 @@ Variation parsed(const std::string& text) {
   }
   Variation variation{text.substr(0, equals), {}};
   std::istringstream values(text.substr(equals + 1));
-  for (std::string value; std::getline(values, value, ',');) variation.values.push_back(value);
+  for (std::string value; std::getline(values, value, ',');) {
+    if (std::ranges::find(variation.values, value) != variation.values.end()) {
+      throw UsageError(fmt::format("--vary {}: has {} twice; expected each value once", text, value));
+    }
+    variation.values.push_back(value);
+  }
   return variation;
+}
+
+// A key varied twice, or varied and given, would leave settings that do not work as their names say.
+std::vector<Variation> parsed(const std::vector<std::string>& texts, const Properties& given) {
+  std::vector<Variation> variations;
+  for (const auto& text : texts) {
+    auto variation = parsed(text);
+    const auto& key = variation.key;
+    if (std::ranges::find(variations, key, &Variation::key) != variations.end()) {
+      throw UsageError(
+          fmt::format("--vary {}: {} is varied twice; expected one --vary {}=value,value", text, key, key));
+    }
+    if (given.has(key)) {
+      throw UsageError(fmt::format("--vary {}: {} is given by {}, too; expected --vary {}=value,value alone", text, key,
+                                   given.origin(key), key));
+    }
+    variations.push_back(std::move(variation));
+  }
+  return variations;
 }
 
 std::vector<std::string> names_of_properties(const AdapterInfo& adapter) {
@@ -74,7 +98,7 @@ Durability durability_named(const std::string& name, const std::string& origin) 
 std::vector<NamedSetting> test_settings(const DatabaseSetting& base, const std::vector<std::string>& vary,
                                         const std::optional<std::string>& expected) {
   std::vector<NamedSetting> settings = {{"", base}};
-  for (const auto& text : vary) settings = varied(settings, parsed(text));
+  for (const auto& variation : parsed(vary, base.properties)) settings = varied(settings, variation);
   for (auto& named : settings) {
     check_testable(*named.setting.adapter, named.setting.properties);
     named.setting.promise = expected ? durability_named(*expected, "--expect") : named.setting.durability;

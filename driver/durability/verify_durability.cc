@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "../src/interruption.h"
+#include "../src/number_option.h"
 #include "../src/run_failure.h"
 #include "../src/standard_error.h"
 #include "../src/usage_error.h"
@@ -139,7 +140,14 @@ class Tester {
   CutProgress progress_;
 };
 
+void check_cut(const DurabilityTestOptions& options) {
+  if (!options.cut || *options.cut < options.cuts) return;
+  throw UsageError(
+      fmt::format("--cut {}: expected 0 to {}, as --cuts is {}", *options.cut, options.cuts - 1, options.cuts));
+}
+
 DurabilityReport tested(const DurabilityTest& test, const DurabilityTestOptions& options) {
+  check_cut(options);
   check_testable(*test.adapter, test.properties);
   DatabaseSetting base{test.adapter, test.properties, test.durability, test.durability};
   auto settings = test_settings(base, options.vary, options.expect);
@@ -175,12 +183,12 @@ const char* durability_test_examples() { return examples; }
 
 void add_durability_test_options(CLI::App& command, DurabilityTestOptions& options) {
   constexpr std::uint64_t many = 1'000'000;
-  command.add_option("--cuts", options.cuts, "power cuts for each setting")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{1}, many));
-  command.add_option("--operations", options.operations, "inserts, updates and removes of one stream")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{1}, many));
+  only_whole_numbers(*command.add_option("--cuts", options.cuts, "power cuts for each setting")->capture_default_str(),
+                     1, many);
+  only_whole_numbers(
+      *command.add_option("--operations", options.operations, "inserts, updates and removes of one stream")
+           ->capture_default_str(),
+      1, many);
   command
       .add_option("--vary", options.vary,
                   "key=value,value: test each; repeated, all combinations. The key is a "
@@ -191,10 +199,11 @@ void add_durability_test_options(CLI::App& command, DurabilityTestOptions& optio
       ->capture_default_str()
       ->check(CLI::IsMember(file_system_names()));
   command.add_option("--mount-options", options.mount_options, "options of its mount, as mount -o takes them");
-  command.add_option("--disk-mib", options.disk_mib,
-                     "size of the disk, kept in memory as far as it is written; "
-                     "default 128, xfs 320");
-  command.add_option("--cut", options.cut, "examine only the cut of this number");
+  only_whole_numbers(*command.add_option("--disk-mib", options.disk_mib,
+                                         "size of the disk, kept in memory as far as it is written; "
+                                         "default 128, xfs 320"),
+                     1, many);
+  only_whole_numbers(*command.add_option("--cut", options.cut, "examine only the cut of this number, from 0"), 0, many);
   command.add_flag("--device-ignores-flushes", options.device_ignores_flushes,
                    "a disk that confirms flushes and still loses its last 64 writes: no database can help, and the "
                    "test must find it");
@@ -208,7 +217,8 @@ int verify_durability(const DurabilityTest& test, const DurabilityTestOptions& o
     if (test.json != "-") fmt::print("{}", as_table(report));
     return all_kept(report) ? status_kept : status_not_kept;
   } catch (const Interrupted&) {
-    throw RunFailure(RunFailure::Kind::interrupted, "interrupted; the disk and its mounts are gone");
+    throw RunFailure(RunFailure::Kind::interrupted,
+                     fmt::format("interrupted ({}); the disk and its mounts are gone", interruption_name()));
   }
 }
 

@@ -5,9 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -18,6 +22,8 @@
 #include "interruption.h"
 #include "invocation.h"
 #include "known_properties.h"
+#include "number_option.h"
+#include "one_line.h"
 #include "parent.h"
 #include "run.h"
 #include "run_failure.h"
@@ -26,10 +32,13 @@
 #include "version.h"
 #include "workload_files.h"
 #include "workload_kinds.h"
+#include "workloads.h"
 #include "ycsb_bindings.h"
 
 namespace edgejoule::driver {
 namespace {
+
+constexpr auto seed_max = std::numeric_limits<std::uint64_t>::max();
 
 constexpr const char* examples = R"(Examples:
   edgejoule-driver load -db sqlite -P workloada -p recordcount=100000 -p sqlite.path=/data/a.db
@@ -40,6 +49,8 @@ constexpr const char* examples = R"(Examples:
   edgejoule-driver run  -db sqlite -P workloadb -p sqlite.path=/data/a.db -p operationcount=60000 \
                         --rate sine:mean=1000,amplitude=500,period=20
 Properties and options of YCSB work unchanged. `databases` lists what a database can be told, `workloads` what a workload.)";
+
+void complain(std::string_view message) { tell("edgejoule-driver: {}\n", one_line(message)); }
 
 // What the user typed, before it is checked against the adapters and each other.
 struct Arguments {
@@ -66,15 +77,17 @@ struct Arguments {
   bool quiet = false;
 };
 
-// YCSB's client is told what to do by -load or -t (which is the default), without a command.
-void add_command_of_ycsb(std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front()[0] != '-') return;
-  for (const auto& [option, command] : {std::pair{"-load", "load"}, std::pair{"-t", "run"}}) {
-    const auto found = std::ranges::find(arguments, option);
-    if (found == arguments.end()) continue;
-    arguments.erase(found);
-    arguments.insert(arguments.begin(), command);
-    return;
+// YCSB's client is told what to do by -load or -t (which is the default), without a command. Beside one they must say
+// the same: -load would else be -l with the label oad.
+void obey_commands_of_ycsb(std::vector<std::string>& arguments) {
+  for (const std::string command : {"load", "run"}) {
+    const std::string option = command == "load" ? "-load" : "-t";
+    if (std::erase(arguments, option) == 0) continue;
+    if (arguments.empty() || arguments.front().starts_with('-')) arguments.insert(arguments.begin(), command);
+    if (arguments.front() != command) {
+      throw UsageError(
+          fmt::format("{}: contradicts the command {}; expected the command {}", option, arguments.front(), command));
+    }
   }
 }
 
@@ -88,7 +101,7 @@ std::vector<std::string> normalised(int argc, const char* const* argv) {
       argument.insert(0, 1, '-');
     }
   }
-  add_command_of_ycsb(arguments);
+  obey_commands_of_ycsb(arguments);
   return arguments;
 }
 
@@ -110,21 +123,29 @@ void add_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--json", arguments.json, "events as JSON lines (-json FILE; - is standard output)");
   command.add_option("--durability", arguments.durability,
                      "what must survive once acknowledged: none, process (default), power");
-  command.add_option("--seed", arguments.seed, "seed of everything random; drawn and printed when absent");
+  only_whole_numbers(
+      *command.add_option("--seed", arguments.seed, "seed of everything random; drawn and printed when absent"), 0,
+      seed_max);
   command.add_flag("--drop-caches", arguments.drop_caches,
                    "empty the system's page cache of the data before the run (root; run only), and fail if it is not");
-  command.add_option("--warmup", arguments.warmup_s, "seconds of operations before the measured ones (run only)")
-      ->check(CLI::Range(0.0, 1e6));
-  command.add_option("--interval-ms", arguments.interval_ms, "time between interval events")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{10}, std::uint64_t{86'400'000}));
-  command.add_option("--settle-timeout-s", arguments.settle_timeout_s, "longest wait until the database has settled")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e6));
+  only_real_numbers(
+      *command.add_option("--warmup", arguments.warmup_s, "seconds of operations before the measured ones (run only)"),
+      0, 1e6);
+  only_whole_numbers(
+      *command.add_option("--interval-ms", arguments.interval_ms, "time between interval events, 10 to 86400000")
+           ->capture_default_str(),
+      10, 86'400'000);
+  only_real_numbers(
+      *command
+           .add_option("--settle-timeout-s", arguments.settle_timeout_s, "longest wait until the database has settled")
+           ->capture_default_str(),
+      0, 1e6);
   command.add_flag("--driver-share", arguments.driver_share, "measure what the driver itself costs, on noop");
-  command.add_option("--driver-share-max", arguments.driver_share_max, "share above which the run says so")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
+  only_real_numbers(
+      *command
+           .add_option("--driver-share-max", arguments.driver_share_max, "share above which the run says so, 0 to 1")
+           ->capture_default_str(),
+      0, 1);
   command
       .add_option("--die-with-parent", arguments.parent,
                   "be killed when the process that started this one ends; with its PID also when it has ended already")
@@ -143,7 +164,9 @@ void add_verify_options(CLI::App& command, Arguments& arguments) {
   command.add_option("-p", arguments.assignments, "property of the database, key=value")->allow_extra_args(false);
   command.add_option("--durability", arguments.durability, "class to test: none, process (default), power");
   command.add_option("--threads", arguments.threads, "threads that write (-threads N), default 1");
-  command.add_option("--seed", arguments.seed, "seed of the writes and of the cuts; drawn and printed when absent");
+  only_whole_numbers(*command.add_option("--seed", arguments.seed,
+                                         "seed of the writes and of the cuts; drawn and printed when absent"),
+                     0, seed_max);
   command.add_option("--json", arguments.json, "the report as JSON into a file; - is standard output");
   command.add_flag("--quiet", arguments.quiet, "no progress and no notes on standard error");
 }
@@ -221,12 +244,40 @@ unsigned threads_of(const Properties& properties) {
 
 // YCSB's -target, or a schedule. Empty: none.
 std::string rate_of(const Properties& properties) {
+  constexpr double target_min = 1e-6;  // an operation in 12 days: slower ones are slips, and runs without an end
+  constexpr double target_max = 1e9;
   const auto target = properties.get_double("target", 0);
-  if (target < 0) refuse(properties, "target", "operations per second, 0 for no limit");
+  if (target != 0 && !(target >= target_min && target <= target_max)) {
+    refuse(properties, "target", "operations per second from 1e-6 to 1e9, or 0 for no limit");
+  }
+  if (!properties.has("rate")) return target > 0 ? fmt::format("{}", target) : "";
   const auto rate = properties.get("rate", "");
-  if (rate.empty()) return target > 0 ? fmt::format("{}", target) : "";
+  if (rate.empty()) refuse(properties, "rate", "operations per second, or steps:..., sine:... or file:...");
   if (target > 0) refuse(properties, "rate", "either a rate or a target, not both");
   return rate;
+}
+
+bool is_one_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  namespace fs = std::filesystem;
+  std::error_code absent;
+  if (fs::exists(a, absent) && !fs::is_regular_file(a, absent)) return false;  // /dev/null takes any number
+  return fs::equivalent(a, b, absent) ||
+         fs::weakly_canonical(fs::absolute(a), absent) == fs::weakly_canonical(fs::absolute(b), absent);
+}
+
+// Two outputs in one file would overwrite each other.
+void check_outputs(const Arguments& arguments, const Properties& properties) {
+  std::vector<std::pair<std::string, std::string>> outputs;
+  if (arguments.json && *arguments.json != "-") outputs.emplace_back("-json", *arguments.json);
+  if (arguments.record) outputs.emplace_back("--record", *arguments.record);
+  if (const auto file = properties.get("exportfile", ""); !file.empty()) outputs.emplace_back("exportfile", file);
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    for (auto other = outputs.begin(); other != output; ++other) {
+      if (!is_one_file(output->second, other->second)) continue;
+      throw UsageError(
+          fmt::format("{} {}: is the file of {}; expected another file", output->first, output->second, other->first));
+    }
+  }
 }
 
 std::optional<std::string> record_of(const Arguments& arguments, const Properties& properties) {
@@ -245,10 +296,10 @@ Invocation checked(const Arguments& arguments) {
   const auto& adapter = adapter_of(properties);
   const auto& kind = workload_kind(properties);
   check_command(properties, arguments.command);
+  check_outputs(arguments, properties);
   for (const auto& note : check_names(properties, adapter)) {
-    if (!arguments.quiet) tell("edgejoule-driver: properties {}\n", note);
+    if (!arguments.quiet) complain("properties " + note);
   }
-  if (!std::isfinite(arguments.warmup_s)) throw UsageError("--warmup: expected a finite number of seconds");
   if (arguments.drop_caches && arguments.command == Command::load) throw UsageError("--drop-caches: only for run");
   if (arguments.warmup_s > 0 && arguments.command == Command::load) throw UsageError("--warmup: only for run");
   auto workload = kind.make(properties, arguments.command);
@@ -283,8 +334,6 @@ Invocation checked(const Arguments& arguments) {
           record_of(arguments, properties),
           arguments.json};
 }
-
-void complain(std::string_view message) { tell("edgejoule-driver: {}\n", message); }
 
 int failed(EventLog& log, const RunFailure& failure) {
   complain(failure.what());
@@ -342,14 +391,7 @@ int verify(const Arguments& arguments, const DurabilityTestOptions& options) {
   }
 }
 
-}  // namespace
-
-std::string durability_name(Durability durability) {
-  static constexpr const char* names[] = {"none", "process", "power"};
-  return names[static_cast<std::size_t>(durability)];
-}
-
-int command_line(int argc, const char* const* argv) {
+int obey(int argc, const char* const* argv) {
   CLI::App app{
       "Drives databases with the workloads of YCSB, db_bench, Mobibench and sqlite-bench, and measures latency, "
       "throughput and resources.",
@@ -397,6 +439,27 @@ int command_line(int argc, const char* const* argv) {
     return 1;
   }
   return 2;
+}
+
+// What standard output has not taken is lost: no success.
+bool written() {
+  std::cout.flush();
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+}
+
+}  // namespace
+
+std::string durability_name(Durability durability) {
+  static constexpr const char* names[] = {"none", "process", "power"};
+  return names[static_cast<std::size_t>(durability)];
+}
+
+int command_line(int argc, const char* const* argv) {
+  const int status = obey(argc, argv);
+  constexpr int durability_not_kept = 3;
+  if ((status != 0 && status != durability_not_kept) || written()) return status;
+  complain(fmt::format("standard output: cannot be written: {}", std::strerror(errno)));
+  return 1;
 }
 
 }  // namespace edgejoule::driver

@@ -11,10 +11,8 @@
 #include "workload_kinds.h"
 
 namespace edgejoule::driver {
-namespace {
 
-// Of every run, whatever its workload.
-const std::vector<std::string>& of_every_run() {
+const std::vector<std::string>& names_of_every_run() {
   static const std::vector<std::string> names{"db",
                                               "dotransactions",
                                               "durability",
@@ -37,9 +35,8 @@ const std::vector<std::string>& of_every_run() {
   return names;
 }
 
-const std::vector<std::string>& of_core() {
-  static const std::vector<std::string> names{"batchsize",
-                                              "core_workload_insertion_retry_interval",
+const std::vector<std::string>& ycsb_names() {
+  static const std::vector<std::string> names{"core_workload_insertion_retry_interval",
                                               "core_workload_insertion_retry_limit",
                                               "dataintegrity",
                                               "exponential.frac",
@@ -55,7 +52,6 @@ const std::vector<std::string>& of_core() {
                                               "insertorder",
                                               "insertproportion",
                                               "insertstart",
-                                              "keytype",
                                               "maxscanlength",
                                               "minfieldlength",
                                               "minscanlength",
@@ -67,15 +63,15 @@ const std::vector<std::string>& of_core() {
                                               "scanproportion",
                                               "updateproportion",
                                               "writeallfields",
-                                              "zeropadding",
-                                              "zipfian.ranks",
-                                              "zipfian.theta"};
+                                              "zeropadding"};
   return names;
 }
 
+namespace {
+
 std::vector<std::string> effective(const WorkloadKind& kind) {
-  auto names = of_every_run();
-  if (&kind == &workload_kinds().front()) names.insert(names.end(), of_core().begin(), of_core().end());
+  auto names = names_of_every_run();
+  if (&kind == &workload_kinds().front()) names.insert(names.end(), ycsb_names().begin(), ycsb_names().end());
   for (const auto& option : kind.options) names.push_back(option.name);
   return names;
 }
@@ -175,12 +171,22 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   return fmt::format("; {} has: {}", owner, fmt::join(names, ", "));
 }
 
+// Options and words of other tools for what is a property here; "" when the name is none.
+std::string property_meant(std::string_view name) {
+  for (const auto& [word, property] : {std::pair{"threads", "threadcount"}, std::pair{"records", "recordcount"},
+                                       std::pair{"operations", "operationcount"}, std::pair{"database", "db"}}) {
+    if (name == word) return property;
+  }
+  return "";
+}
+
 std::string hint(const std::string& name, const WorkloadKind& kind, const AdapterInfo& adapter) {
   if (name.starts_with(adapter.name + ".")) {
     const auto options = options_of(adapter);
     return options.empty() ? fmt::format("; {} has no options", adapter.name)
                            : did_you_mean(name, options, adapter.name);
   }
+  if (const auto meant = property_meant(name); !meant.empty()) return fmt::format("; did you mean {}?", meant);
   const auto near = nearest(name, known_to(kind, adapter));
   if (!near.empty() && distance(name, near) <= slip_max) return fmt::format("; did you mean {}?", near);
   if (const auto* other = adapter_meant(name)) {

@@ -44,7 +44,10 @@ struct Histogram {
 
 Histogram read(const std::filesystem::path& file) {
   std::ifstream in(file);
-  if (!in) throw UsageError(fmt::format("{}: cannot be read: {}", file.string(), std::strerror(errno)));
+  if (!in) {
+    throw UsageError(fmt::format("{}: cannot be read: {}; expected the file that fieldlengthhistogram names",
+                                 file.string(), std::strerror(errno)));
+  }
   std::string text;
   std::getline(in, text);
   const auto head = split(text);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <system_error>
 
 namespace edgejoule::driver {
@@ -113,15 +115,42 @@ std::string shown(std::string_view line) {
   return text;
 }
 
+void check_kind(const std::filesystem::path& path) {
+  std::error_code absent;
+  const auto status = std::filesystem::status(path, absent);
+  if (std::filesystem::is_directory(status)) {
+    throw UsageError(fmt::format("{}: is a directory; expected a property file", path.string()));
+  }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_fifo(status)) {
+    throw UsageError(fmt::format("{}: is a device; expected a property file or a pipe", path.string()));
+  }
+}
+
+// Of a property file, without the byte order mark that some editors begin it with.
+std::string text_of(const std::filesystem::path& path) {
+  constexpr std::size_t bytes_max = 16U << 20U;
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  check_kind(path);
+  std::ifstream in(path);
+  if (!in) throw UsageError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  std::string text;
+  std::array<char, 65536> part{};
+  while (in.read(part.data(), part.size()) || in.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > bytes_max) {
+      throw UsageError(fmt::format("{}: has more than 16 MiB; expected a property file", path.string()));
+    }
+  }
+  if (in.bad()) throw UsageError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
+  return text;
+}
+
 }  // namespace
 
 void Properties::load_file(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    throw UsageError(fmt::format("{}: is a directory; expected a property file", path.string()));
-  }
-  std::ifstream in(path);
-  if (!in) throw UsageError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  std::istringstream in(text_of(path));
   std::string physical;
   std::size_t line_number = 0;
   while (std::getline(in, physical)) {
@@ -143,7 +172,6 @@ void Properties::load_file(const std::filesystem::path& path) {
     }
     set(pair->key, pair->value, fmt::format("{}:{}", path.string(), first_line));
   }
-  if (in.bad()) throw UsageError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
 }
 
 void Properties::set(const std::string& key, const std::string& value, const std::string& origin) {

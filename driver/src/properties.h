@@ -14,7 +14,8 @@ namespace edgejoule::driver {
 class Properties {
  public:
   // Reads Java .properties syntax: comments (# and !), key=value, key: value, key value, continued lines, escapes.
-  // Throws UsageError with file and line when the file cannot be read or a line is no property.
+  // Throws UsageError when the file cannot be read, is neither a file nor a pipe or has more than 16 MiB, and with file
+  // and line when a line is no property.
   void load_file(const std::filesystem::path& path);
 
   // `origin` says where the value was given, for messages ("-p", "workloada:12").

@@ -14,8 +14,9 @@
 namespace edgejoule::driver {
 namespace {
 
-constexpr double operations_max = 1e9;  // per second
-constexpr double due_ns_max = 1e18;     // 31 years: as good as never
+constexpr double operations_max = 1e9;   // per second
+constexpr double operations_min = 1e-6;  // of a constant rate: an operation in 12 days
+constexpr double due_ns_max = 1e18;      // 31 years: as good as never
 
 [[noreturn]] void refuse(const std::string& text, const std::string& expected) {
   throw UsageError(fmt::format("rate {}: expected {}", text, expected));
@@ -145,7 +146,7 @@ RateSchedule RateSchedule::parse(const std::string& text) {
   }
   const std::string expected = "operations per second, or steps:..., sine:... or file:...";
   const auto ops_s = number_in(text, text, expected);
-  if (ops_s <= 0 || ops_s > operations_max) refuse(text, "a rate above 0 and up to 1e9 operations per second");
+  if (ops_s < operations_min || ops_s > operations_max) refuse(text, "a rate from 1e-6 to 1e9 operations per second");
   return constant(ops_s);
 }
 

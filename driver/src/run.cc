@@ -1,7 +1,6 @@
 #include "run.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -234,8 +233,7 @@ void Execution::check_interruption() {
   if (interruption() == 0) return;
   work_->stop = true;
   progress_.clear();
-  throw RunFailure(RunFailure::Kind::interrupted,
-                   interruption() == SIGINT ? "interrupted (SIGINT)" : "interrupted (SIGTERM)");
+  throw RunFailure(RunFailure::Kind::interrupted, fmt::format("interrupted ({})", interruption_name()));
 }
 
 void Execution::open_database(EventSink sink) {

@@ -3,10 +3,15 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace edgejoule::driver {
 
-// The path itself when it exists; else the bundled workload of that name; else the path itself, for the message.
+// The path itself when it exists or names a folder; else the bundled workload of that name. Throws UsageError with the
+// nearest name when there is neither.
 [[nodiscard]] std::filesystem::path workload_file(const std::string& given);
+
+// The names of the bundled workloads, sorted.
+[[nodiscard]] std::vector<std::string> bundled_workloads();
 
 }  // namespace edgejoule::driver

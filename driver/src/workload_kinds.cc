@@ -18,7 +18,10 @@ namespace {
 WorkloadKind core() {
   return {"site.ycsb.workloads.CoreWorkload",
           "YCSB's core workload, with YCSB's property names (the default)",
-          {},
+          {{"batchsize", "load: records in a batch", "1"},
+           {"keytype", "text, or integer: the record's number as it is", "text"},
+           {"zipfian.ranks", "ycsb: 10^10 ranks hashed onto the records; records: each record has one", "ycsb"},
+           {"zipfian.theta", "skew of zipfian requests", "0.99"}},
           {},
           [](const Properties& properties, Command command) {
             return std::make_unique<CoreWorkload>(properties, command);
@@ -37,25 +40,13 @@ const std::vector<WorkloadKind>& workload_kinds() {
 const WorkloadKind& workload_kind(const Properties& properties) {
   const auto name = properties.get("workload", "");
   // YCSB names the class; earlier releases had another package.
-  if (name.empty() || name.ends_with("CoreWorkload")) return workload_kinds().front();
+  if (!properties.has("workload") || name.ends_with("CoreWorkload")) return workload_kinds().front();
   const auto found = std::ranges::find(workload_kinds(), name, &WorkloadKind::name);
   if (found != workload_kinds().end()) return *found;
   std::vector<std::string> names;
   for (const auto& kind : workload_kinds()) names.push_back(kind.name);
   throw UsageError(fmt::format("{}: workload={}: unknown; expected one of: {}", properties.origin("workload"), name,
                                fmt::join(names, ", ")));
-}
-
-void list_workloads() {
-  for (const auto& kind : workload_kinds()) {
-    fmt::print("{}: {}\n", kind.name, kind.summary);
-    std::size_t width = 0;
-    for (const auto& option : kind.options) width = std::max(width, option.name.size());
-    for (const auto& option : kind.options) {
-      fmt::print("  {:<{}}  {}{}\n", option.name, width, option.meaning,
-                 option.default_value.empty() ? "" : fmt::format(" (default: {})", option.default_value));
-    }
-  }
 }
 
 }  // namespace edgejoule::driver

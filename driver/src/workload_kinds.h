@@ -28,7 +28,4 @@ struct WorkloadKind {
 // The kind that the properties name, YCSB's core workload when they name none. Throws UsageError for an unknown one.
 [[nodiscard]] const WorkloadKind& workload_kind(const Properties& properties);
 
-// Prints the kinds with their properties.
-void list_workloads();
-
 }  // namespace edgejoule::driver

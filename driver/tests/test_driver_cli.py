@@ -234,6 +234,25 @@ REFUSED = [
     (["-threads", "0"], "threadcount=0: expected a number from 1"),
     (["-threads", "many"], "threadcount=many: expected a whole number"),
     (["-target", "-5"], "target=-5: expected operations per second"),
+    (["-target", "1e-300"], "-target: target=1e-300: expected operations per second from 1e-6 to 1e9"),
+    (["-target", "1e300"], "-target: target=1e300: expected operations per second from 1e-6 to 1e9"),
+    (["--rate", "1e-300"], "rate 1e-300: expected a rate from 1e-6"),
+    (["--rate", ""], "--rate: rate=: expected operations per second, or steps:"),
+    (["-p", "workload="], "workload=: unknown; expected one of"),
+    (["--seed", "-1"], "--seed -1: expected a whole number from 0 to 18446744073709551615"),
+    (["--seed", "18446744073709551616"], "--seed 18446744073709551616: expected a whole number"),
+    (["--seed", "0x10"], "--seed 0x10: expected a whole number"),
+    (["--seed", ""], '--seed "": expected a whole number'),
+    (["--interval-ms", "9"], "--interval-ms 9: expected a whole number from 10"),
+    (["--interval-ms", "-1"], "--interval-ms -1: expected a whole number from 10"),
+    (["--driver-share-max", "nan"], "--driver-share-max nan: expected a number from 0 to 1"),
+    (["--warmup", "inf"], "--warmup inf: expected a number from 0"),
+    (["-load"], "-load: contradicts the command run; expected the command load"),
+    (["-P", "workloadx"], "did you mean workloada?"),
+    (["-P", "/dev/zero"], "/dev/zero: is a device; expected a property file"),
+    (["-p", "threads=4"], "unknown property threads; did you mean threadcount?"),
+    (["-p", "recordcount\x1b[31m\n=4"], r"unknown property recordcount\x1b[31m\n"),
+    (["-p", "fieldlengthdistribution=histogram"], "expected the file that fieldlengthhistogram names"),
     (["--rate", "fast"], "rate fast: expected operations per second, or steps:"),
     (["--rate", "100", "-target", "100"], "either a rate or a target, not both"),
     (["-p", "workload=tpcc"], "workload=tpcc: unknown; expected one of: site.ycsb.workloads.CoreWorkload"),
@@ -318,7 +337,7 @@ def test_what_the_system_refuses_ends_the_run_with_one_line_and_an_error_event(
     assert (last["event"], last["kind"]) == ("error", "system")
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_ends_the_run_in_good_order(tmp_path: Path, stop: signal.Signals) -> None:
     log = tmp_path / "run.jsonl"
     arguments = ["-p", "recordcount=1000", "-p", "operationcount=1000000000", "-target", "1000", "--seed", "1"]
@@ -447,3 +466,92 @@ def test_options_of_other_databases_in_a_file_are_noted_and_ignored(tmp_path: Pa
 def test_databases_lists_noop() -> None:
     assert "noop: " in drive("databases").stdout
     assert "noop" in [entry["name"] for entry in json.loads(drive("databases", "--json").stdout)]
+
+
+def test_the_commands_of_ycsb_may_say_what_the_command_says() -> None:
+    for words in (["load", "-load"], ["-load"], ["run", "-t"], ["-t"]):
+        done = drive(*words, "-db", "noop", *SMALL)
+        assert done.returncode == 0, done.stderr
+        assert ("[INSERT]" in done.stdout) == ("-load" in words)
+    refused = drive("load", "-t", "-db", "noop", *SMALL)
+    assert refused.returncode == 2
+    assert "-t: contradicts the command load" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        (["--record", "f", "-json", "f"], "--record f: is the file of -json"),
+        (["-json", "f", "-p", "exportfile=./f"], "exportfile ./f: is the file of -json"),
+        (["--record", "link/f", "-p", "exportfile=f"], "exportfile f: is the file of --record"),
+    ],
+)
+def test_two_outputs_into_one_file_are_refused(tmp_path: Path, outputs: list[str], expected: str) -> None:
+    (tmp_path / "link").symlink_to(".")
+    done = drive("run", "-db", "noop", *SMALL, *outputs, cwd=tmp_path)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_outputs_into_files_of_their_own_and_into_none_are_taken(tmp_path: Path) -> None:
+    for outputs in (["--record", "r", "-json", "j"], ["--record", "/dev/null", "-json", "/dev/null"]):
+        assert drive("run", "-db", "noop", *SMALL, *outputs, "-p", "exportfile=e", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(("given", "taken"), [("010", 10), ("18446744073709551615", 2**64 - 1)])
+def test_a_seed_is_decimal(given: str, taken: int) -> None:
+    done = drive("run", "-db", "noop", "-p", "recordcount=10", "-json", "-", "--seed", given)
+    assert events_of(done.stdout)[0]["seed"] == taken
+
+
+def test_a_hangup_ends_no_run_that_was_started_to_ignore_it(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    limits = ["-p", "operationcount=1000", "-target", "1000"]
+    process = subprocess.Popen(
+        [DRIVER, "run", "-db", "noop", *SMALL, *limits, "-json", str(log)],
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (log.exists() and '"active"' in log.read_text()):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=30) == 0
+    assert events_of(log.read_text())[-1]["event"] == "end"
+
+
+def test_workloads_lists_the_properties_and_the_files_that_come_with_the_driver() -> None:
+    listed = drive("workloads").stdout
+    core, _, files = listed.partition("Property files that -P takes by name:")
+    assert {"requestdistribution", "keytype", "zipfian.theta", "batchsize", "threadcount"} <= set(core.split())
+    assert "YCSB's, with YCSB's meanings and defaults:" in core
+    bundled = {path.name for path in (REPOSITORY / "driver" / "workloads").iterdir() if path.suffix != ".md"}
+    assert set(files.split()) == bundled
+
+
+def test_a_property_file_may_begin_with_a_byte_order_mark_and_come_through_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "marked").write_bytes(b"\xef\xbb\xbfrecordcount=7\r\n")
+    done = drive("load", "-db", "noop", "-P", tmp_path / "marked", "--seed", "1")
+    assert "[INSERT], Operations, 7\n" in done.stdout
+    marked = (tmp_path / "marked").read_text()
+    line = [DRIVER, "load", "-db", "noop", "-P", "/dev/stdin", "--seed", "1"]
+    piped = subprocess.run(line, input=marked, capture_output=True, text=True, timeout=60, check=True)
+    assert "[INSERT], Operations, 7\n" in piped.stdout
+
+
+def test_a_property_file_of_more_than_16_mib_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as large:
+        large.truncate((16 << 20) + 1)
+    done = drive("run", "-db", "noop", "-P", tmp_path / "large")
+    assert done.returncode == 2
+    assert "has more than 16 MiB" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["databases"], ["databases", "--json"], ["workloads"], ["--help"], ["--version"]])
+def test_a_listing_that_cannot_be_written_is_no_success(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([DRIVER, *words], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False, text=True)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -168,11 +168,12 @@ def interrupted_after(seconds: float, number: signal.Signals) -> subprocess.Pope
 
 @pytest.mark.root
 @pytest.mark.parametrize("seconds", [0.3, 4.0])
-def test_nothing_is_left_after_ctrl_c(seconds: float) -> None:
-    test = interrupted_after(seconds, signal.SIGINT)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_nothing_is_left_after_ctrl_c_and_the_terminal_s_end(seconds: float, number: signal.Signals) -> None:
+    test = interrupted_after(seconds, number)
     _, errors = test.communicate(timeout=30)
     assert test.returncode == 130, errors
-    assert "interrupted" in errors
+    assert f"interrupted ({number.name})" in errors
     assert wait_until_nothing_is_left() == []
 
 
@@ -209,6 +210,20 @@ def test_without_root_it_says_that_it_needs_root() -> None:
         (["-db", "sqlite", "-p", "sqlite.path=/data/a.db"], "leave it out"),
         (["-db", "sqlite", "-p", "recordcount=10"], "unknown property recordcount"),
         (["-db", "sqlite", "--vary", "sqlite.synchronous"], "expected key=value,value"),
+        (["-db", "sqlite", "--cuts", "5", "--cut", "5"], "--cut 5: expected 0 to 4, as --cuts is 5"),
+        (["-db", "sqlite", "--cuts", "-1"], "--cuts -1: expected a whole number from 1"),
+        (["-db", "sqlite", "--operations", "0x10"], "--operations 0x10: expected a whole number from 1"),
+        (["-db", "sqlite", "--seed", "-1"], "--seed -1: expected a whole number"),
+        (
+            ["-db", "sqlite", "--vary", "sqlite.journal_mode=wal", "--vary", "sqlite.journal_mode=delete"],
+            "expected one --vary sqlite.journal_mode=value,value",
+        ),
+        (["-db", "sqlite", "--vary", "sqlite.journal_mode=wal,delete,wal"], "has wal twice"),
+        (
+            ["-db", "sqlite", "-p", "sqlite.journal_mode=wal", "--vary", "sqlite.journal_mode=wal,delete"],
+            "sqlite.journal_mode is given by -p, too",
+        ),
+        (["-db", "sqlite", "--durability", "power", "--vary", "durability=none"], "is given by --durability, too"),
         (["-db", "sqlite", "--expect", "all"], "expected one of: none, process, power"),
         (["-db", "sqlite", "--file-system", "xfs", "--disk-mib", "10"], "expected at least"),
     ],
