@@ -501,7 +501,7 @@ def test_outputs_into_files_of_their_own_and_into_none_are_taken(tmp_path: Path)
 
 @pytest.mark.parametrize(("given", "taken"), [("010", 10), ("18446744073709551615", 2**64 - 1)])
 def test_a_seed_is_decimal(given: str, taken: int) -> None:
-    done = drive("run", "-db", "noop", "-p", "recordcount=10", "-json", "-", "--seed", given)
+    done = drive("run", "-db", "noop", *SMALL[:-2], "-json", "-", "--seed", given)
     assert events_of(done.stdout)[0]["seed"] == taken
 
 
