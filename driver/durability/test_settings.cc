@@ -45,6 +45,9 @@ std::vector<Variation> parsed(const std::vector<std::string>& texts, const Prope
       throw UsageError(
           fmt::format("--vary {}: {} is varied twice; expected one --vary {}=value,value", text, key, key));
     }
+    if (key == "threadcount") {
+      throw UsageError(fmt::format("--vary {}: all settings are tested by the same threads; expected -threads", text));
+    }
     if (given.has(key)) {
       throw UsageError(fmt::format("--vary {}: {} is given by {}, too; expected --vary {}=value,value alone", text, key,
                                    given.origin(key), key));

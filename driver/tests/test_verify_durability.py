@@ -224,6 +224,7 @@ def test_without_root_it_says_that_it_needs_root() -> None:
             "sqlite.journal_mode is given by -p, too",
         ),
         (["-db", "sqlite", "--durability", "power", "--vary", "durability=none"], "is given by --durability, too"),
+        (["-db", "sqlite", "--vary", "threadcount=1,4"], "expected -threads"),
         (["-db", "sqlite", "--expect", "all"], "expected one of: none, process, power"),
         (["-db", "sqlite", "--file-system", "xfs", "--disk-mib", "10"], "expected at least"),
     ],
