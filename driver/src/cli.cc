@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -265,38 +266,47 @@ bool is_one_file(const std::filesystem::path& a, const std::filesystem::path& b)
          fs::weakly_canonical(fs::absolute(a), absent) == fs::weakly_canonical(fs::absolute(b), absent);
 }
 
-// Two outputs in one file would overwrite each other.
-void check_outputs(const Arguments& arguments, const Properties& properties) {
-  std::vector<std::pair<std::string, std::string>> outputs;
+using NamedFile = std::pair<std::string, std::string>;  // the option or property, and its file
+
+std::vector<NamedFile> outputs_of(const Arguments& arguments, const Properties& properties) {
+  std::vector<NamedFile> outputs;
   if (arguments.json && *arguments.json != "-") outputs.emplace_back("-json", *arguments.json);
   if (arguments.record) outputs.emplace_back("--record", *arguments.record);
   if (const auto file = properties.get("exportfile", ""); !file.empty()) outputs.emplace_back("exportfile", file);
-  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-    for (auto other = outputs.begin(); other != output; ++other) {
-      if (!is_one_file(output->second, other->second)) continue;
-      throw UsageError(
-          fmt::format("{} {}: is the file of {}; expected another file", output->first, output->second, other->first));
-    }
-  }
+  return outputs;
 }
 
-std::optional<std::string> record_of(const Arguments& arguments, const Properties& properties) {
-  std::error_code absent;
-  if (arguments.record && std::filesystem::equivalent(*arguments.record, properties.get("trace", ""), absent)) {
-    throw UsageError(
-        fmt::format("--record {}: is the trace that is replayed; expected another file", *arguments.record));
+std::vector<NamedFile> inputs_of(const Arguments& arguments, const Properties& properties) {
+  constexpr std::string_view rates_in = "file:";
+  std::vector<NamedFile> inputs;
+  for (const auto& file : arguments.files) inputs.emplace_back("-P", file);
+  for (const auto* property : {"trace", "fieldlengthhistogram"}) {
+    if (properties.has(property)) inputs.emplace_back(property, properties.get(property, ""));
   }
-  return arguments.record;
+  const auto rate = properties.get("rate", "");
+  if (rate.starts_with(rates_in)) inputs.emplace_back("--rate", rate.substr(rates_in.size()));
+  return inputs;
+}
+
+// An output must not overwrite an input or another output.
+void check_outputs(const Arguments& arguments, const Properties& properties) {
+  auto taken = inputs_of(arguments, properties);
+  for (const auto& output : outputs_of(arguments, properties)) {
+    for (const auto& other : taken) {
+      if (!is_one_file(output.second, other.second)) continue;
+      throw UsageError(
+          fmt::format("{} {}: is the file of {}; expected another file", output.first, output.second, other.first));
+    }
+    taken.push_back(output);
+  }
 }
 
 std::uint64_t drawn_seed() { return std::random_device{}(); }
 
-Invocation checked(const Arguments& arguments) {
-  auto properties = gathered(arguments);
+Invocation checked(const Arguments& arguments, Properties properties) {
   const auto& adapter = adapter_of(properties);
   const auto& kind = workload_kind(properties);
   check_command(properties, arguments.command);
-  check_outputs(arguments, properties);
   for (const auto& note : check_names(properties, adapter)) {
     if (!arguments.quiet) complain("properties " + note);
   }
@@ -331,7 +341,7 @@ Invocation checked(const Arguments& arguments) {
           std::max<std::uint64_t>(1, properties.get_u64("status.interval", 10)),
           properties.get("label", ""),
           arguments.quiet,
-          record_of(arguments, properties),
+          arguments.record,
           arguments.json};
 }
 
@@ -356,10 +366,19 @@ pid_t parent_of(const std::string& text) {
 }
 
 int drive(const Arguments& arguments) {
+  Properties properties;
+  std::exception_ptr wrong;
+  try {
+    properties = gathered(arguments);
+  } catch (const UsageError&) {
+    wrong = std::current_exception();  // told as an event, too
+  }
+  check_outputs(arguments, properties);  // before the first is opened
   EventLog log(arguments.json);
   try {
+    if (wrong) std::rethrow_exception(wrong);
     if (arguments.parent) die_with_parent(parent_of(*arguments.parent));
-    const auto invocation = checked(arguments);
+    const auto invocation = checked(arguments, std::move(properties));
     if (!arguments.seed && !arguments.quiet) tell("edgejoule-driver: --seed {}\n", invocation.seed);
     catch_interruptions();
     carry_out(invocation, log);

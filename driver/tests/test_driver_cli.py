@@ -494,6 +494,17 @@ def test_two_outputs_into_one_file_are_refused(tmp_path: Path, outputs: list[str
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("output", [["--record", "t"], ["-json", "t"], ["-p", "exportfile=t"]])
+@pytest.mark.parametrize("data", [["-p", "workload=replay", "-p", "trace=t"], ["-P", "t"], ["--rate", "file:t"]])
+def test_no_output_overwrites_an_input(tmp_path: Path, output: list[str], data: list[str]) -> None:
+    file = tmp_path / "t"
+    file.write_text("kept")
+    done = drive("run", "-db", "noop", *data, *output, cwd=tmp_path)
+    assert done.returncode == 2
+    assert file.read_text() == "kept"
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_outputs_into_files_of_their_own_and_into_none_are_taken(tmp_path: Path) -> None:
     for outputs in (["--record", "r", "-json", "j"], ["--record", "/dev/null", "-json", "/dev/null"]):
         assert drive("run", "-db", "noop", *SMALL, *outputs, "-p", "exportfile=e", cwd=tmp_path).returncode == 0
