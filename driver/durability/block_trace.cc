@@ -7,10 +7,10 @@ namespace edgejoule::driver {
 
 BlockTrace::BlockTrace(std::uint64_t entries_max, std::uint64_t data_bytes_max)
     : state_memory_("trace state", sizeof(State)),
-      entry_memory_("trace entries", entries_max * sizeof(TraceEntry)),
-      data_memory_("trace data", data_bytes_max),
+      entry_memory_("trace entries", memory_size(entries_max * sizeof(TraceEntry))),
+      data_memory_("trace data", memory_size(data_bytes_max)),
       state_(new (state_memory_.bytes().data()) State{}),
-      entries_(reinterpret_cast<TraceEntry*>(entry_memory_.bytes().data()), entries_max) {}
+      entries_(reinterpret_cast<TraceEntry*>(entry_memory_.bytes().data()), memory_size(entries_max)) {}
 
 bool BlockTrace::add_write(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t monotonic_ns) {
   return add({TraceEntry::Kind::write, static_cast<std::uint32_t>(data.size()), offset, 0, monotonic_ns}, data);
@@ -23,14 +23,14 @@ bool BlockTrace::add_flush(std::uint64_t monotonic_ns) {
 bool BlockTrace::add(TraceEntry entry, std::span<const std::byte> data) {
   const auto index = state_->size.load();
   const auto data_at = state_->data_bytes.load();
-  const auto room = data_memory_.bytes().subspan(data_at);
+  const auto room = data_memory_.bytes().subspan(memory_size(data_at));
   if (state_->full || index == entries_.size() || data.size() > room.size()) {
     state_->full = true;
     return false;
   }
   std::ranges::copy(data, room.begin());
   entry.data_at = data_at;
-  entries_[index] = entry;
+  entries_[memory_size(index)] = entry;
   state_->data_bytes = data_at + data.size();
   state_->size = index + 1;
   return true;
@@ -43,11 +43,11 @@ std::uint64_t BlockTrace::data_bytes() const { return state_->data_bytes; }
 bool BlockTrace::full() const { return state_->full; }
 
 std::span<const std::byte> BlockTrace::data(const TraceEntry& entry) const {
-  return data_memory_.bytes().subspan(entry.data_at, entry.bytes);
+  return data_memory_.bytes().subspan(memory_size(entry.data_at), entry.bytes);
 }
 
 std::uint64_t BlockTrace::position_at(std::uint64_t monotonic_ns) const {
-  const auto done = entries_.first(size());
+  const auto done = entries_.first(memory_size(size()));
   const auto found = std::ranges::lower_bound(done, monotonic_ns, {}, &TraceEntry::monotonic_ns);
   return static_cast<std::uint64_t>(found - done.begin());
 }

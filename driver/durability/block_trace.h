@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "../src/memory_size.h"
 #include "shared_memory.h"
 
 namespace edgejoule::driver {
@@ -31,7 +32,7 @@ class BlockTrace {
   [[nodiscard]] bool add_flush(std::uint64_t monotonic_ns);
 
   [[nodiscard]] std::uint64_t size() const;
-  [[nodiscard]] const TraceEntry& entry(std::uint64_t index) const { return entries_[index]; }
+  [[nodiscard]] const TraceEntry& entry(std::uint64_t index) const { return entries_[memory_size(index)]; }
   [[nodiscard]] std::span<const std::byte> data(const TraceEntry& entry) const;
   [[nodiscard]] std::uint64_t data_bytes() const;
   [[nodiscard]] bool full() const;

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "../src/memory_size.h"
 #include "../src/random.h"
 
 namespace edgejoule::driver {
@@ -64,7 +65,7 @@ std::uint64_t signature_of(const BlockTrace& trace, const Cut& cut, Flushes flus
 
 template <typename Values>
 const auto& any_of(const Values& values, Random& random) {
-  return values[random.below(values.size())];
+  return values[memory_size(random.below(values.size()))];
 }
 
 std::uint64_t within(const Positions& positions, Random& random) {
@@ -106,8 +107,8 @@ Survival chosen_survival(Flushes flushes, Random& random) {
 
 void write(const BlockTrace& trace, const TraceEntry& entry, std::uint64_t begin, std::uint64_t end,
            std::span<std::byte> image) {
-  const auto data = trace.data(entry).subspan(begin, end - begin);
-  std::ranges::copy(data, image.subspan(entry.offset + begin).begin());
+  const auto data = trace.data(entry).subspan(memory_size(begin), memory_size(end - begin));
+  std::ranges::copy(data, image.subspan(memory_size(entry.offset + begin)).begin());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "../src/memory_size.h"
 #include "../src/random.h"
 
 namespace edgejoule::driver {
@@ -23,7 +24,7 @@ class KeySpace {
     constexpr double removes_from = 0.85;
     const double draw = random_.uniform();
     if (live_.empty() || draw < updates_from) return insert();
-    const auto place = random_.below(live_.size());
+    const auto place = memory_size(random_.below(live_.size()));
     const auto key = live_[place];
     if (draw < removes_from) return {Kind::update, key, bump(key)};
     live_[place] = live_.back();
@@ -72,8 +73,9 @@ std::vector<WriteOperation> operation_stream(std::uint64_t operations, unsigned 
   std::vector<KeySpace> spaces;
   for (unsigned thread = 0; thread < threads; ++thread) spaces.emplace_back(thread, threads, splitmix64(seed));
   std::vector<WriteOperation> stream;
-  stream.reserve(operations);
-  for (std::uint64_t number = 0; number < operations; ++number) stream.push_back(spaces[number % threads].next());
+  stream.reserve(memory_size(operations));
+  for (std::uint64_t number = 0; number < operations; ++number)
+    stream.push_back(spaces[memory_size(number % threads)].next());
   return stream;
 }
 

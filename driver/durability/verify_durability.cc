@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "../src/interruption.h"
+#include "../src/memory_size.h"
 #include "../src/number_option.h"
 #include "../src/run_failure.h"
 #include "../src/standard_error.h"
@@ -102,7 +103,7 @@ class Tester {
         progress_(test.quiet) {}
 
   SettingReport test(const NamedSetting& named) {
-    progress_.show(named.name, 0, options_.cuts);
+    progress_.show(named.name, 0, memory_size(options_.cuts));
     const auto recording = record(named.setting, disk_, stream_, workplace_);
     SettingReport report{named.name, named.setting.durability, named.setting.promise, recording.version,
                          recording.durability_how};
