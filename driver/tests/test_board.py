@@ -3,6 +3,8 @@
 import json
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +20,16 @@ BEYOND_32_BITS = 5_000_000_000
 
 pytestmark = pytest.mark.board
 on_every_board = pytest.mark.parametrize("arch", list(EMULATORS))
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """In memory: ext4 gives qemu-user, which is a 64-bit process, places in directories that 32-bit programs refuse.
+
+    A 32-bit board's own kernel gives shorter ones.
+    """
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="edgejoule-board-") as folder:
+        yield Path(folder)
 
 
 @cache
