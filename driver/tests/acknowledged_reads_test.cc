@@ -11,6 +11,7 @@
 
 #include "core_client.h"
 #include "crew.h"
+#include "empty_database.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -92,20 +93,11 @@ class EarlySession final : public SlowSession {
 };
 
 template <typename ItsSession>
-class ShelfDatabase final : public Database {
+class ShelfDatabase final : public EmptyDatabase {
  public:
   explicit ShelfDatabase(Shelf& shelf) : shelf_(shelf) {}
 
-  void open(const Properties&, Durability, bool, EventSink) override {}
-  [[nodiscard]] std::string close() override { return {}; }
   [[nodiscard]] std::unique_ptr<Session> session() override { return std::make_unique<ItsSession>(shelf_); }
-  Status flush() override { return Status::ok; }
-  Settled settle(std::uint64_t) override { return {true, {}}; }
-  [[nodiscard]] std::string version() const override { return {}; }
-  [[nodiscard]] std::map<std::string, std::string> options() const override { return {}; }
-  [[nodiscard]] std::string durability_how() const override { return {}; }
-  [[nodiscard]] std::map<std::string, std::string> stats() const override { return {}; }
-  [[nodiscard]] std::string path() const override { return {}; }
 
  private:
   Shelf& shelf_;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "core_client.h"
+#include "empty_database.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -37,20 +38,11 @@ class Doing : public Session {
   const std::function<void()>& deed_;
 };
 
-class DoingDatabase : public Database {
+class DoingDatabase : public EmptyDatabase {
  public:
   explicit DoingDatabase(std::function<void()> deed) : deed_(std::move(deed)) {}
 
-  void open(const Properties&, Durability, bool, EventSink) override {}
-  [[nodiscard]] std::string close() override { return {}; }
   [[nodiscard]] std::unique_ptr<Session> session() override { return std::make_unique<Doing>(deed_); }
-  Status flush() override { return Status::ok; }
-  Settled settle(std::uint64_t) override { return {true, {}}; }
-  [[nodiscard]] std::string version() const override { return {}; }
-  [[nodiscard]] std::map<std::string, std::string> options() const override { return {}; }
-  [[nodiscard]] std::string durability_how() const override { return {}; }
-  [[nodiscard]] std::map<std::string, std::string> stats() const override { return {}; }
-  [[nodiscard]] std::string path() const override { return {}; }
 
  private:
   std::function<void()> deed_;

@@ -1,0 +1,24 @@
+// A database that keeps nothing and says nothing: tests derive from it and give their own sessions.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "../adapters/adapter.h"
+
+namespace edgejoule::driver {
+
+class EmptyDatabase : public Database {
+ public:
+  void open(const Properties&, Durability, bool, EventSink) override {}
+  [[nodiscard]] std::string close() override { return {}; }
+  Status flush() override { return Status::ok; }
+  Settled settle(std::uint64_t) override { return {true, {}}; }
+  [[nodiscard]] std::string version() const override { return {}; }
+  [[nodiscard]] std::map<std::string, std::string> options() const override { return {}; }
+  [[nodiscard]] std::string durability_how() const override { return {}; }
+  [[nodiscard]] std::map<std::string, std::string> stats() const override { return {}; }
+  [[nodiscard]] std::string path() const override { return {}; }
+};
+
+}  // namespace edgejoule::driver
