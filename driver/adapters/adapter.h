@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "../src/cache_lines.h"
+
 namespace edgejoule::driver {
 
 class Properties;
@@ -64,7 +66,8 @@ class DatabaseError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-class Session {
+// Used by one thread at a time, and on cache lines of its own.
+class alignas(cache_line_bytes) Session {
  public:
   virtual ~Session() = default;
   Session() = default;

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "../src/cache_lines.h"
+
 namespace edgejoule::driver {
 
 class KeyLocks {
@@ -18,7 +20,7 @@ class KeyLocks {
  private:
   static constexpr std::size_t stripe_count = 1024;
 
-  struct alignas(64) Stripe {  // a cache line each: neighbours do not slow each other down
+  struct alignas(cache_line_bytes) Stripe {  // a cache line each: neighbours do not slow each other down
     std::mutex mutex;
   };
 

@@ -7,6 +7,7 @@ processes lose to each other is the machine's doing (cores that share a cache or
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from contestants import Edgejoule
@@ -16,7 +17,7 @@ from process import Running
 from work import WORKLOADS, Work
 
 BAR_PERCENT = 5
-PAIRS = 3  # a round
+PAIRS = 5  # a round
 
 
 @dataclass
@@ -48,13 +49,15 @@ class SecondThread:
         """Measures the pairs of a round."""
         if number >= self._rounds:
             return
-        for case in self.cases * PAIRS:
+        orders = [[(1, 1), (2, 1), (1, 2)], [(1, 2), (2, 1), (1, 1)]]  # threads, processes; else a drift would count
+        for pair, case in product(range(PAIRS), self.cases):
             self._note(f"edgejoule-driver {case.workload}, one and two threads")
-            ours = self._pair[0]
-            operations = ours.operations[case.workload] // 2 // self._shrink
-            one = self._per_op_ns(case.workload, operations, 1, 1)
-            threads = self._per_op_ns(case.workload, 2 * operations, 2, 1)
-            processes = self._per_op_ns(case.workload, operations, 1, 2)
+            operations = self._pair[0].operations[case.workload] // self._shrink
+            costs = {
+                (threads, processes): self._per_op_ns(case.workload, threads * operations, threads, processes)
+                for threads, processes in orders[pair % 2]
+            }
+            one, threads, processes = (costs[which] for which in orders[0])
             case.one_ns.add(one)
             if one is not None:
                 case.threads_percent.add(None if threads is None else (threads / one - 1) * 100)

@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "cache_lines.h"
+
 namespace edgejoule::driver {
 
 // Thread safe. At most `window` numbers may be outstanding beyond the first unacknowledged one.
@@ -32,8 +34,8 @@ class AcknowledgedCounter {
   };
 
   std::unique_ptr<std::atomic<bool>[], Free> done_;  // by number modulo window
-  alignas(64) std::atomic<std::uint64_t> next_;
-  alignas(64) std::atomic<std::uint64_t> acknowledged_;
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> next_;
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> acknowledged_;
   std::mutex advancing_;
 };
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "../adapters/adapter.h"
+#include "cache_lines.h"
 #include "measurements.h"
 #include "rate_schedule.h"
 #include "work.h"
@@ -91,7 +92,7 @@ class Client {
   std::atomic<Measurements*> handed_ = nullptr;
   std::atomic<Measurements*> spare_ = &buffers_[1];
 
-  alignas(64) std::atomic<std::uint64_t> done_ = 0;
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> done_ = 0;
 };
 
 // Bytes of the values.

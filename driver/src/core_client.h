@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "acknowledged_counter.h"
+#include "cache_lines.h"
 #include "client.h"
 #include "core_workload.h"
 #include "key_chooser.h"
@@ -76,9 +77,9 @@ class CoreClient final : public Client {
 
   std::vector<std::string_view> field_names_;
   std::vector<std::string> deterministic_;  // by field and record of a batch
-  std::vector<Field> values_;               // by field and record of a batch
-  std::vector<KeyName> batch_keys_;
-  std::vector<Record> batch_;
+  CacheLineVector<Field> values_;           // by field and record of a batch
+  CacheLineVector<KeyName> batch_keys_;
+  CacheLineVector<Record> batch_;
   std::string expected_;
   std::string mismatch_;
   Row row_;

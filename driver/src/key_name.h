@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
 
+#include "cache_lines.h"
 #include "decimal.h"
 #include "hash.h"
 #include "memory_size.h"
@@ -38,7 +38,7 @@ class KeyName {
   bool hashed_;
   std::size_t left_out_;
   std::size_t padding_;
-  std::string buffer_;  // digits at the end; the prefix goes where they begin
+  CacheLineVector<char> buffer_;  // digits at the end; the prefix goes where they begin
 };
 
 }  // namespace edgejoule::driver

@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "../adapters/adapter.h"
+#include "cache_lines.h"
 
 namespace edgejoule::driver {
 
@@ -37,9 +37,9 @@ class RecordBatch {
   [[nodiscard]] std::span<const Record> records() const { return std::span(records_).first(size_); }
 
  private:
-  std::vector<std::string> keys_;
-  std::vector<Field> fields_;
-  std::vector<Record> records_;
+  CacheLineVector<std::string> keys_;
+  CacheLineVector<Field> fields_;
+  CacheLineVector<Record> records_;
   std::size_t size_ = 0;
   std::uint64_t payload_bytes_ = 0;
 };

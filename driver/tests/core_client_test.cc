@@ -103,6 +103,36 @@ TEST(CoreClient, load_inserts_every_record_once_whatever_the_batch) {
   }
 }
 
+// Counts values that do not begin a cache line.
+class LineWitness final : public Witness {
+ public:
+  Status update(std::string_view, Fields fields) override {
+    if (reinterpret_cast<std::uintptr_t>(fields.data()) % cache_line_bytes != 0) ++misplaced;
+    return Status::ok;
+  }
+
+  std::uint64_t misplaced = 0;
+};
+
+// Else threads slow each other down, by up to a factor of two.
+TEST(CoreClient, what_a_client_writes_for_every_operation_lies_on_lines_of_its_own) {
+  const auto updates = workload({{"readproportion", "0"}, {"updateproportion", "1"}, {"fieldcount", "1"}});
+  constexpr unsigned clients = 64;
+  CoreWork shared(updates, 1, clients, false);
+  LineWitness witness;
+  std::vector<std::unique_ptr<CoreClient>> all;
+  for (unsigned i = 0; i < clients; ++i) all.push_back(std::make_unique<CoreClient>(shared, witness, i));
+  for (const auto& client : all) client->work(1, unpaced);
+  EXPECT_EQ(witness.misplaced, 0U);
+}
+
+TEST(CoreClient, keys_of_several_clients_never_meet_on_a_line) {
+  std::vector<KeyName> names(64, KeyName(true, 0));
+  std::set<std::uintptr_t> lines;
+  for (auto& name : names) lines.insert(reinterpret_cast<std::uintptr_t>(name.of(1).data()) / cache_line_bytes);
+  EXPECT_EQ(lines.size(), names.size());
+}
+
 TEST(CoreClient, an_error_of_the_database_stops_the_run_with_its_words) {
   const auto reads = workload({{"readproportion", "1"}, {"updateproportion", "0"}});
   CoreWork shared(reads, 1, 1, false);

@@ -3,6 +3,7 @@
 #include <deque>
 #include <string>
 
+#include "../../src/cache_lines.h"
 #include "fold.h"
 
 namespace edgejoule::driver {
@@ -11,7 +12,7 @@ namespace {
 enum class Operation : std::uint8_t { read, scan, update, insert, remove };
 
 // Sum over operations, so that the order in which threads work leaves no trace. On a cache line of its own.
-struct alignas(64) Checksum {
+struct alignas(cache_line_bytes) Checksum {
   std::uint64_t sum = 0;
 };
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "../cache_lines.h"
 #include "db_bench_client.h"
 
 namespace edgejoule::driver::db_bench {
@@ -18,9 +18,9 @@ class FillClient : public DbBenchClient {
   virtual void begin_batch() = 0;
   virtual std::uint64_t next_number() = 0;
 
-  std::vector<NumberKey> keys_;
-  std::vector<Field> values_;
-  std::vector<Record> batch_;
+  CacheLineVector<NumberKey> keys_;
+  CacheLineVector<Field> values_;
+  CacheLineVector<Record> batch_;
 };
 
 // Each key once, in order; of several clients each takes every threads-th.

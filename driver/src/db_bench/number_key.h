@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
+#include "../cache_lines.h"
 #include "../memory_size.h"
 
 namespace edgejoule::driver::db_bench {
@@ -21,11 +21,11 @@ class NumberKey {
     for (auto place = std::min(buffer_.size(), sizeof number); place-- > 0; number >>= 8U) {
       buffer_[place] = static_cast<char>(number & 0xFFU);
     }
-    return buffer_;
+    return {buffer_.data(), buffer_.size()};
   }
 
  private:
-  std::string buffer_;
+  CacheLineVector<char> buffer_;
 };
 
 }  // namespace edgejoule::driver::db_bench

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "../cache_lines.h"
 #include "../client.h"
 #include "key_set.h"
 #include "own_lines.h"
@@ -32,8 +32,8 @@ class ReplayLoadClient final : public Client {
   OwnLines lines_;
   KeySet seen_;
   Random random_;
-  std::vector<Made> made_;
-  std::vector<Record> records_;
+  CacheLineVector<Made> made_;
+  CacheLineVector<Record> records_;
 };
 
 }  // namespace edgejoule::driver

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../cache_lines.h"
 #include "../random.h"
 #include "replay_workload.h"
 
@@ -34,7 +35,7 @@ class RowValues {
  private:
   const ValuePool& pool_;
   std::vector<std::string_view> names_;
-  std::vector<Field> fields_;
+  CacheLineVector<Field> fields_;
 };
 
 }  // namespace edgejoule::driver

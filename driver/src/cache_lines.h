@@ -1,0 +1,39 @@
+// Memory on cache lines of its own: what one thread writes with every operation must not lie beside what another one
+// uses, or both wait for each other's core.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace edgejoule::driver {
+
+inline constexpr std::size_t cache_line_bytes = 64;
+
+// Whole lines, for standard containers.
+template <typename T>
+struct CacheLineAllocator {
+  using value_type = T;
+
+  CacheLineAllocator() = default;
+  template <typename U>
+  CacheLineAllocator(const CacheLineAllocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor): as the standard's
+
+  [[nodiscard]] T* allocate(std::size_t count) {
+    if (count > (~std::size_t{0} - cache_line_bytes) / sizeof(T)) throw std::bad_array_new_length();
+    const auto lines = (count * sizeof(T) + cache_line_bytes - 1) / cache_line_bytes;
+    return static_cast<T*>(::operator new(lines * cache_line_bytes, alignment));
+  }
+  void deallocate(T* lines, std::size_t) noexcept { ::operator delete(lines, alignment); }
+
+  friend bool operator==(const CacheLineAllocator&, const CacheLineAllocator&) = default;
+
+ private:
+  static_assert(alignof(T) <= cache_line_bytes);
+  static constexpr std::align_val_t alignment{cache_line_bytes};
+};
+
+template <typename T>
+using CacheLineVector = std::vector<T, CacheLineAllocator<T>>;
+
+}  // namespace edgejoule::driver
