@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from edgejoule.errors import DataError
 from edgejoule.meters.base import Domain, Method, ValueKind
+from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
 
 GAP_SHARE_MAX = 0.05
@@ -121,12 +122,36 @@ class _Overlap:
 
 
 def energy(trace: Trace, t0_ns: int, t1_ns: int) -> Energy:
-    """Energy of one channel from t0_ns to t1_ns, both on the channel's clock.
+    """Energy of one channel from t0_ns to t1_ns, both on the host's CLOCK_MONOTONIC.
 
     Raises DataError when the interval is empty or reversed. Too little data is no error but an Energy without a value.
     """
     if t1_ns <= t0_ns:
         raise DataError(f"energy of an interval that ends ({t1_ns} ns) before it starts ({t0_ns} ns)")
+    try:
+        trace, relation = trace.on_host_clock()
+    except DataError as error:
+        return _refused(trace, t0_ns, t1_ns, str(error))
+    found = _energy(trace, t0_ns, t1_ns)
+    return found if relation is None or found.energy_j is None else _with_timing(found, trace, relation)
+
+
+def _with_timing(found: Energy, trace: Trace, relation: ClockRelation) -> Energy:
+    """Adds what the uncertainty of the device's clock means: how the energy changes when the interval is shifted by it,
+    or lasts as much longer as the drift is unknown.
+    """
+    assert found.energy_j is not None
+    shift_ns = round(max(relation.uncertainty_s(t) for t in (found.start_ns, found.end_ns)) * 1e9)
+    moved = [_energy(trace, found.start_ns + sign * shift_ns, found.end_ns + sign * shift_ns) for sign in (-1, 1)]
+    changes_j = [abs(other.energy_j - found.energy_j) for other in moved if other.energy_j is not None]
+    if not changes_j:
+        return replace(found, energy_j=None, uncertainty_k2_j=None, missing_reason="its clock is not known well enough")
+    timing = BudgetLine("timing", math.hypot(max(changes_j), relation.drift_u * abs(found.energy_j)))
+    lines = (*found.budget, *([timing] if timing.value_j > 0 else []))
+    return replace(found, budget=lines, uncertainty_k2_j=_k2(lines))
+
+
+def _energy(trace: Trace, t0_ns: int, t1_ns: int) -> Energy:
     good = ~np.isnan(trace.value)
     if np.count_nonzero(good) < 2:
         return _refused(trace, t0_ns, t1_ns, f"{np.count_nonzero(good)} good samples, expected at least 2")

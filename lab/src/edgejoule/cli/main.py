@@ -7,6 +7,7 @@ import click
 from edgejoule import __version__
 from edgejoule.cli.analyse import analyse
 from edgejoule.cli.common import Commands
+from edgejoule.cli.conformance import conformance
 from edgejoule.cli.databases import databases
 from edgejoule.cli.export import export
 from edgejoule.cli.meters import meters
@@ -23,6 +24,7 @@ Examples:
   edgejoule export first-look --csv > runs.csv
   edgejoule analyse runs.csv --response throughput_ops_s --factors database,workload
   edgejoule meters                                what can be measured here
+  edgejoule conformance --all                     whether the meters tell the truth, on emulated instruments
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""
 
@@ -33,5 +35,5 @@ def main() -> None:
     """Measure, choose and run databases by the energy they cost."""
 
 
-for command in (run, list_, show, report, export, analyse, meters, databases):
+for command in (run, list_, show, report, export, analyse, meters, conformance, databases):
     main.add_command(command)

@@ -8,9 +8,12 @@ says otherwise. Values are W or J. A failed reading is a Sample with value None 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class Method(StrEnum):
@@ -60,6 +63,9 @@ class Channel:
     power_w_max: no true value can exceed it, in W; tells a wrap from a reset and bounds the time between polls. None:
     no bound known.
     model_rel: a modelled channel's prediction error (k=1), relative; 0 for a meter.
+    interval_s: intended time between readings where the device sets it (a stream), None where each poll is a reading.
+    delay_s_max: a channel on the device's clock: the longest that even the fastest arrival can take from the reading to
+    the host (buffers of device and bus); an uncertainty of the time that no number of arrivals makes smaller.
     """
 
     meter: str
@@ -74,6 +80,8 @@ class Channel:
     clock: Clock = Clock.HOST_MONOTONIC
     power_w_max: float | None = None
     model_rel: float = 0.0
+    interval_s: float | None = None
+    delay_s_max: float = 0.0
 
     @property
     def unit(self) -> str:
@@ -89,6 +97,22 @@ class Sample:
     t_ns: int
     value: float | None
     missing_reason: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Readings of one channel that a device has gathered, the oldest first.
+
+    t_ns: (n,) on the channel's clock, increasing, also from block to block. value: (n,), NaN where a reading failed;
+    reasons: index of a failed one -> why. arrived_ns: CLOCK_MONOTONIC of the host when the newest of them had arrived;
+    it ties the device's clock to the host's. A channel on the device's clock gives blocks only.
+    """
+
+    channel: str
+    t_ns: NDArray[np.int64]
+    value: NDArray[np.float64]
+    arrived_ns: int
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
 
 def sample_record(channel: Channel, sample: Sample) -> dict[str, str | int | float | None]:
@@ -123,7 +147,8 @@ class Meter(Protocol):
     name: as in `edgejoule meters`. method: the method of all its channels.
     domain: the primary domain: `energy_j` is the sum over the meter's channels of this domain (two sockets: two
     package channels, one `energy_j`). Channels of other domains are shown beside it and never added to it.
-    poll_interval_s: how often poll() wants to be called (a counter: below half its wrap time).
+    poll_interval_s: how often poll() wants to be called (a counter: below half its wrap time; a device that streams:
+    before its buffer is full).
     """
 
     name: str
@@ -151,8 +176,10 @@ class Meter(Protocol):
         """Acquire the transport. Raises MeterError, with the fix, when it cannot."""
         ...
 
-    def poll(self) -> Sequence[Sample]:
-        """One reading of every channel (more where the device buffers). Never raises for a failed reading."""
+    def poll(self) -> Sequence[Sample | Block]:
+        """One reading of every channel, or what a device that streams has gathered since. Returns at once, within
+        poll_interval_s also where the device is silent. Never raises for a failed reading.
+        """
         ...
 
     def close(self) -> None:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
-from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-
 from edgejoule.errors import MeterError
-from edgejoule.meters.base import Channel, Meter, Sample, ValueKind
+from edgejoule.meters.base import Meter
+from edgejoule.meters.collector import Collector
 from edgejoule.meters.trace import Trace
 
 LISTENER_INTERVAL_S = 0.1
@@ -47,21 +45,6 @@ class SamplerCost:
         return self.cpu_s / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
 
-@dataclass
-class _Series:
-    t_ns: array[int] = field(default_factory=lambda: array("q"))
-    value: array[float] = field(default_factory=lambda: array("d"))
-    reasons: dict[int, str] = field(default_factory=dict)
-
-    def append(self, sample: Sample) -> None:
-        if self.t_ns and sample.t_ns <= self.t_ns[-1]:
-            return  # the device repeated a sample it had already given
-        if sample.value is None:
-            self.reasons[len(self.t_ns)] = sample.missing_reason or "the reading failed"
-        self.t_ns.append(sample.t_ns)
-        self.value.append(float("nan") if sample.value is None else sample.value)
-
-
 class Sampler:
     """Samples an opened meter between start() and stop(); usable as a context manager.
 
@@ -77,8 +60,7 @@ class Sampler:
             raise MeterError(f"{meter.name}: the time between polls must be above 0 s, not {self.interval_s}")
         self._meter = meter
         self._listener = listener
-        self._channels: tuple[Channel, ...] = ()
-        self._series: dict[str, _Series] = {}
+        self._collector = Collector((), self.interval_s)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -89,8 +71,7 @@ class Sampler:
     def start(self) -> None:
         """Begin to sample. The first sample is taken before this returns."""
         assert self._thread is None, "a sampler is started once"
-        self._channels = tuple(self._meter.channels())
-        self._series = {channel.name: _Series() for channel in self._channels}
+        self._collector = Collector(self._meter.channels(), self.interval_s)
         self._poll_once()
         self._thread = threading.Thread(target=self._run, name=f"sampler-{self._meter.name}", daemon=True)
         self._thread.start()
@@ -112,7 +93,7 @@ class Sampler:
     def traces(self) -> list[Trace]:
         """A copy of what has been sampled so far, one trace per channel, those of the primary domain first."""
         with self._lock:
-            return [self._trace(channel) for channel in self._channels]
+            return self._collector.traces()
 
     def cost(self) -> SamplerCost:
         """What sampling has cost; complete after stop()."""
@@ -128,16 +109,6 @@ class Sampler:
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
-
-    def _trace(self, channel: Channel) -> Trace:
-        series = self._series[channel.name]
-        return Trace(
-            channel,
-            np.array(series.t_ns, dtype=np.int64),
-            np.array(series.value, dtype=np.float64),
-            self.interval_s,
-            dict(series.reasons),
-        )
 
     def _run(self) -> None:
         started_ns, cpu_started_s = time.monotonic_ns(), time.thread_time()
@@ -174,30 +145,14 @@ class Sampler:
     def _poll_once(self) -> None:
         samples = self._meter.poll()
         with self._lock:
-            for sample in samples:
-                self._series[sample.channel].append(sample)
+            self._collector.add(samples)
         self._polls += 1
 
     def _live_power(self, since_ns: int) -> LivePower:
         powers = [
-            _latest_power_w(channel, self._series[channel.name], since_ns)
-            for channel in self._channels
+            self._collector.latest_power_w(channel, since_ns)
+            for channel in self._collector.channels
             if channel.domain is self._meter.domain
         ]
         known = [power for power in powers if power is not None]
         return LivePower(time.monotonic_ns(), sum(known) if known and len(known) == len(powers) else None)
-
-
-def _latest_power_w(channel: Channel, series: _Series, since_ns: int) -> float | None:
-    if not series.t_ns or np.isnan(series.value[-1]):
-        return None
-    if channel.kind is not ValueKind.ACCUMULATOR:
-        return series.value[-1]
-    first = len(series.t_ns) - 1
-    while first > 0 and series.t_ns[first] > since_ns:
-        first -= 1
-    step_s = (series.t_ns[-1] - series.t_ns[first]) / 1e9
-    step_j = series.value[-1] - series.value[first]
-    if step_s <= 0 or np.isnan(step_j):
-        return None
-    return (step_j % channel.wrap_j if channel.wrap_j is not None else step_j) / step_s

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.meters.base import Channel, Sample
+from edgejoule.meters.base import Channel, Clock, Sample
+from edgejoule.meters.clocks import Arrivals, ClockRelation, clock_relation
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Trace:
 
     t_ns: strictly increasing, on the channel's clock. value: W or J, NaN where the reading failed.
     interval_s: the intended time between samples; three times as long without one is a gap.
-    reasons: index of a missing sample -> why.
+    reasons: index of a missing sample -> why. arrivals: of a channel on the device's clock, what ties it to the host's.
     """
 
     channel: Channel
@@ -25,6 +26,7 @@ class Trace:
     value: NDArray[np.float64]
     interval_s: float
     reasons: Mapping[int, str] = field(default_factory=dict)
+    arrivals: Arrivals | None = None
 
     def __post_init__(self) -> None:
         assert self.t_ns.shape == self.value.shape, "one value per time"
@@ -32,6 +34,18 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.t_ns)
+
+    def on_host_clock(self) -> tuple[Trace, ClockRelation | None]:
+        """The trace with times of the host's CLOCK_MONOTONIC, and how they came about (None: they were that already).
+
+        Raises DataError when the device's clock cannot be tied to the host's.
+        """
+        if self.channel.clock is Clock.HOST_MONOTONIC:
+            return self, None
+        assert self.arrivals is not None, "a channel on the device's clock has arrivals"
+        relation = clock_relation(self.arrivals, self.channel.delay_s_max)
+        channel = replace(self.channel, clock=Clock.HOST_MONOTONIC)
+        return replace(self, channel=channel, t_ns=relation.to_host_ns(self.t_ns), arrivals=None), relation
 
     def samples(self) -> Iterator[Sample]:
         """The samples as the meter gave them."""

@@ -1,0 +1,138 @@
+"""`edgejoule conformance`: does a meter tell the joules that were drawn, and how sure it says it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+from rich.progress import Progress
+from rich.table import Table
+
+from edgejoule.cli.common import console, echo_json, fail, json_option, messages
+from edgejoule.conformance.examine import Conformance, Outcome, examine, run_once
+from edgejoule.conformance.instrument import Instrument
+from edgejoule.conformance.registry import instruments
+from edgejoule.errors import UsageError
+
+SEEDS = 200
+
+
+@click.command()
+@click.argument("meter", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="All meters that have an emulated instrument.")
+@click.option("--seeds", type=click.IntRange(1), default=SEEDS, show_default=True, help="Runs without a fault.")
+@click.option(
+    "--fault-seeds", type=click.IntRange(0), default=20, show_default=True, help="Runs of every kind of fault."
+)
+@click.option("--seed", "first", type=click.IntRange(0), default=1, show_default=True, help="The first of the seeds.")
+@json_option
+def conformance(
+    meter: Sequence[str], everything: bool, seeds: int, fault_seeds: int, first: int, as_json: bool
+) -> None:
+    """Compare what METER tells with known joules, on an instrument emulated down to its protocol.
+
+    Every run draws the instrument's own errors from the accuracy that the meter declares. The k=2 interval must hold
+    the known joules in 93 to 98 of 100 runs and be at most three times as wide as the errors are; with faults injected
+    no figure may be wrong without a flag.
+
+    \b
+    Examples:
+      edgejoule conformance rapl
+      edgejoule conformance --all
+      edgejoule conformance monsoon --seeds 20 --fault-seeds 5 --seed 1000
+    """
+    known = instruments()
+    names = sorted(known) if everything else list(meter)
+    if not names:
+        raise UsageError(f"name a meter, or --all; there are: {', '.join(sorted(known))}")
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"no emulated instrument for {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    results = []
+    with Progress(console=messages(), transient=True) as progress:
+        for name in names:
+            results.append((known[name], list(_examined(known[name], seeds, fault_seeds, first, progress))))
+    ideal = {name: run_once(known[name], first, ideal=True) for name in names}
+    failings = [f"{each.meter}: {words}" for _, found in results for each in found for words in each.failings]
+    if as_json:
+        echo_json([_as_json(instrument, found, ideal[instrument.name]) for instrument, found in results])
+    else:
+        _print(results, ideal, seeds, fault_seeds, first)
+    if failings:
+        fail("; ".join(failings), 1)
+
+
+def _examined(
+    instrument: Instrument, seeds: int, fault_seeds: int, first: int, progress: Progress
+) -> Iterator[Conformance]:
+    task = progress.add_task(instrument.name, total=seeds + fault_seeds * len(instrument.faults))
+
+    def told(_: Outcome) -> None:
+        progress.advance(task)
+
+    yield examine(instrument, range(first, first + seeds), told=told)
+    if fault_seeds:
+        for fault in sorted(instrument.faults):
+            yield examine(instrument, range(first, first + fault_seeds), fault, told)
+
+
+def _print(
+    results: Sequence[tuple[Instrument, list[Conformance]]],
+    ideal: dict[str, Outcome],
+    seeds: int,
+    fault_seeds: int,
+    first: int,
+) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    columns = (
+        "meter",
+        "known J",
+        "RMS error",
+        "stated U (k=2)",
+        "coverage",
+        "U / RMS",
+        "ideal",
+        "injected: flagged of runs",
+    )
+    for column in columns:
+        table.add_column(column, justify="left" if column in (columns[0], columns[-1]) else "right", overflow="fold")
+    for instrument, (clean, *faulty) in results:
+        low, high = (f(outcome.known_j for outcome in clean.outcomes) for f in (min, max))
+        perfect = ideal[instrument.name]
+        table.add_row(
+            instrument.name,
+            f"{low:.4g}-{high:.4g}",
+            f"{clean.rms_error_rel:.3%}",
+            f"{clean.uncertainty_rel:.3%}",
+            f"{clean.coverage:.1%}",
+            f"{clean.width:.2f}",
+            f"{abs(perfect.error_j) / perfect.known_j:.4%}",
+            ", ".join(f"{each.fault}: {each.flagged}" for each in faulty)
+            + (f"; wrong without a flag: {sum(each.wrong_unflagged for each in faulty)}" if faulty else ""),
+        )
+    out = console()
+    out.print(table)
+    out.print(f"\n{seeds} runs without and {fault_seeds} with each fault, seeds from {first}. Outside evidence:")
+    for instrument, _ in results:
+        out.print(f"  {instrument.name}: {instrument.evidence.sentence}", markup=False)
+
+
+def _as_json(instrument: Instrument, found: Sequence[Conformance], ideal: Outcome) -> dict[str, object]:
+    return {
+        "meter": instrument.name,
+        "evidence": list(instrument.evidence.sources),
+        "ideal_error_rel": abs(ideal.error_j) / ideal.known_j,
+        "conditions": [
+            {
+                "injected": str(each.fault) if each.fault else None,
+                "runs": len(each.outcomes),
+                "refused": len(each.outcomes) - len(each.told),
+                "flagged": each.flagged,
+                "wrong_without_flag": each.wrong_unflagged,
+                "coverage": each.coverage if each.told else None,
+                "rms_error_rel": each.rms_error_rel if each.told else None,
+                "uncertainty_k2_rel": each.uncertainty_rel if each.told else None,
+                "failings": each.failings,
+            }
+            for each in found
+        ],
+    }

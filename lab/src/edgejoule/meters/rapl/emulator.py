@@ -1,0 +1,82 @@
+"""An emulated powercap tree: the files that Linux shows for the processor's counters, with known joules.
+
+Files and their meaning: Linux, Documentation/power/powercap/powercap.rst, "Power Zone Attributes"; the counter's step
+of 2^-14 J and its 32 bits: Intel SDM volume 3B, "Package RAPL Domain" (MSR_PKG_ENERGY_STATUS, MSR_RAPL_POWER_UNIT).
+"""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.meters.files import read_text
+from edgejoule.meters.rapl.meter import GAIN_REL, Rapl
+
+_STEP_J = 61.035e-6  # 2^-14 J in the kernel's whole nJ
+RANGE_UJ = 262_143_328_850  # what Intel's client processors report: 2^32 - 1 steps
+_COUNTER_STEPS = 2**32
+_UPDATE_NS = 1_000_000
+
+
+class RaplInstrument:
+    """One package of 5 to 60 W."""
+
+    name = "rapl"
+    faults = frozenset({Fault.DROPOUT, Fault.WRAP, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
+    duration_s = 20.0
+    idle_w, busy_w = 5.0, 60.0
+    change_s = 0.5
+    evidence = Evidence(("Linux powercap.rst, Power Zone Attributes", "Intel SDM 3B, Package RAPL Domain"))
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        """A tree in a folder of its own; the counter's files are answered from the circuit."""
+        folder = tempfile.TemporaryDirectory()
+        zone = Path(folder.name) / "intel-rapl:0"
+        zone.mkdir()
+        for name, text in (("name", "package-0"), ("max_energy_range_uj", str(RANGE_UJ)), ("energy_uj", "")):
+            (zone / name).write_text(f"{text}\n")
+        counter = _Counter(circuit, folder)
+        return Rig(Rapl(zone.parent, Path("/nonexistent"), counter.read, clock_ns), counter.advance)
+
+
+class _Counter:
+    """energy_uj: updated every ms, a random start value; with WRAP it starts shortly before the end and is fast."""
+
+    def __init__(self, circuit: Circuit, folder: tempfile.TemporaryDirectory[str]) -> None:
+        self._circuit = circuit
+        self._folder = folder  # lives as long as the counter
+        self._now_ns = 0
+        wrap_j = _STEP_J * _COUNTER_STEPS
+        total_j = float(circuit.load.energy_j(circuit.duration_s))
+        near_end = Fault.WRAP in circuit.faults
+        self._start_j = (
+            wrap_j - total_j * circuit.rng.uniform(0.2, 0.8) if near_end else circuit.rng.uniform(0, wrap_j / 2)
+        )
+        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
+        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
+
+    def advance(self, to_ns: int) -> None:
+        self._now_ns = to_ns
+
+    def read(self, path: Path) -> str:
+        """The file's text as the kernel would give it."""
+        if path.name != "energy_uj":
+            return read_text(path)
+        if Fault.GARBAGE in self._circuit.faults and self._circuit.rng.random() < 0.05:
+            return self._circuit.rng.choice(["", "garbage\n", "-5\n", "1e6\n", f"{RANGE_UJ * 4}\n"])
+        self._fail()
+        updated_s = self._now_ns // _UPDATE_NS * _UPDATE_NS / 1e9
+        drawn_j = float(self._circuit.load.energy_j(updated_s)) * (1 + self._circuit.gain_z * GAIN_REL)
+        steps = int((self._start_j + drawn_j) / _STEP_J) % _COUNTER_STEPS
+        return f"{int(steps * _STEP_J * 1e6)}\n"
+
+    def _fail(self) -> None:
+        circuit = self._circuit
+        if Fault.DROPOUT in circuit.faults and circuit.rng.random() < 0.05:
+            raise OSError(errno.EIO, "Input/output error")
+        begin_s, end_s = self._gone_s
+        if Fault.DISCONNECT in circuit.faults and begin_s <= self._now_ns / 1e9 < end_s:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
