@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgejoule import energy
 from edgejoule.databases import Driver, Event, Snapshots, driver_arguments
-from edgejoule.errors import DatabaseError, DataError
+from edgejoule.errors import DatabaseError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower, Sampler
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import PlannedRun
-from edgejoule.responses import OPERATIONS, RESPONSES
+from edgejoule.responses import OPERATIONS
+from edgejoule.run_energy import Window, energies, response
 from edgejoule.spec import Timing
 from edgejoule.store import Intervals, Latency, ResponseValue, Run, RunData
-
-TIMED = "timed"  # the method of a response with no energy in it
 
 
 @dataclass(frozen=True)
@@ -33,16 +30,6 @@ class Bench:
     timing: Timing
     on_event: Callable[[Event], None]
     on_power: Callable[[LivePower], None]
-
-
-@dataclass(frozen=True)
-class _Window:
-    """The driver's part of the sampled time, ns."""
-
-    sampling_start_ns: int
-    driver_start_ns: int
-    driver_end_ns: int
-    sampling_end_ns: int
 
 
 def measure(planned: PlannedRun, bench: Bench) -> tuple[Run, RunData]:
@@ -62,7 +49,7 @@ def measure(planned: PlannedRun, bench: Bench) -> tuple[Run, RunData]:
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         traces = sampler.stop()
-    window = _Window(start_ns, driver_start_ns, driver_end_ns, time.monotonic_ns())
+    window = Window(start_ns, driver_start_ns, driver_end_ns, time.monotonic_ns())
     return _collect(planned, events, traces, window, bench.meter, started_realtime_ns)
 
 
@@ -70,7 +57,7 @@ def _collect(
     planned: PlannedRun,
     events: Sequence[Event],
     traces: Sequence[Trace],
-    window: _Window,
+    window: Window,
     meter: Meter,
     started_realtime_ns: int,
 ) -> tuple[Run, RunData]:
@@ -80,7 +67,7 @@ def _collect(
     intervals = Intervals(
         active_end["active_start_ns"], active_end["monotonic_ns"], settled["monotonic_ns"], settled["complete"]
     )
-    energies, flags = _energies(traces, intervals, window, int(end["operations"]))
+    joules, flags = energies(traces, intervals, window, int(end["operations"]))
     run = Run(
         run_index=planned.index,
         block=planned.block,
@@ -88,7 +75,7 @@ def _collect(
         status="finished",
         flags=(*flags, *_flags(settled, end)),
         started_realtime_ns=started_realtime_ns,
-        responses=(*energies, *_timed(intervals, active_end, settled, end)),
+        responses=(*joules, *_timed(intervals, active_end, settled, end)),
         intervals=intervals,
         database=start["database"],
         durability=start["durability"],
@@ -121,57 +108,6 @@ def _flags(settled: Event, end: Event) -> list[str]:
     return flags
 
 
-def _energies(
-    traces: Sequence[Trace], intervals: Intervals, window: _Window, operations: int
-) -> tuple[list[ResponseValue], list[str]]:
-    """All responses with energy in them, and what is doubtful about them."""
-    settled = energy.domain_energy(traces, intervals.active_start_ns, intervals.settled_end_ns)
-    active = energy.domain_energy(traces, intervals.active_start_ns, intervals.active_end_ns)
-    flags = list(dict.fromkeys((*settled.notes, *active.notes)))
-    values = [
-        _joules("energy_j", settled),
-        _joules("energy_active_j", active),
-        _joules("energy_per_op_uj", settled, 1e6 / operations),
-        _joules("power_mean_w", settled, 1 / settled.duration_s),
-    ]
-    if intervals.settled_end_ns > intervals.active_end_ns:
-        debt = energy.domain_energy(traces, intervals.active_end_ns, intervals.settled_end_ns)
-        values.append(_joules("energy_debt_j", debt))
-    else:
-        values.append(_response("energy_debt_j", 0.0, str(settled.method)))
-    net, why = _net(traces, settled, window)
-    values.append(_joules("energy_net_j", net) if net else _response("energy_net_j", None, str(settled.method), why))
-    return values, flags
-
-
-def _net(traces: Sequence[Trace], settled: energy.Energy, window: _Window) -> tuple[energy.Energy | None, str | None]:
-    """Energy above the idle baseline: the mean power of the quiet windows before and after the driver."""
-    quiet = []
-    for t0, t1 in (
-        (window.sampling_start_ns, window.driver_start_ns),
-        (window.driver_end_ns, window.sampling_end_ns),
-    ):
-        if t1 - t0 < 2e8:
-            return None, "no quiet window around the run: timing.idle_s is below 0.2 s"
-        try:
-            quiet.append(energy.baseline(traces, t0, t1))
-        except DataError as error:
-            return None, str(error)
-    return energy.net_energy(settled, energy.interpolated_baseline(*quiet)), None
-
-
-def _joules(name: str, source: energy.Energy, factor: float = 1.0) -> ResponseValue:
-    if source.energy_j is None or source.uncertainty_k2_j is None:
-        return _response(name, None, str(source.method), source.missing_reason)
-    half_width = source.uncertainty_k2_j * factor
-    return dataclasses.replace(_response(name, source.energy_j * factor, str(source.method)), uncertainty_k2=half_width)
-
-
-def _response(name: str, value: float | None, method: str = TIMED, missing: str | None = None) -> ResponseValue:
-    reason = None if value is not None else missing or "could not be read"
-    return ResponseValue(name, value, RESPONSES[name].unit, method, None, reason)
-
-
 def _timed(intervals: Intervals, active_end: Event, settled: Event, end: Event) -> list[ResponseValue]:
     """All responses without energy. A figure the driver could not read is missing."""
     active_s = (intervals.active_end_ns - intervals.active_start_ns) / 1e9
@@ -201,7 +137,7 @@ def _timed(intervals: Intervals, active_end: Event, settled: Event, end: Event) 
         if histogram["measure"] == "service" and histogram["operation"] in OPERATIONS and histogram["count"]:
             prefix = OPERATIONS[histogram["operation"]]
             values |= {f"{prefix}_latency_us_{s}": histogram[f"{s}_ns"] / 1e3 for s in ("mean", "p50", "p99")}
-    return [_response(name, value) for name, value in values.items()]
+    return [response(name, value) for name, value in values.items()]
 
 
 def _sum(usage: Mapping[str, Any], *names: str) -> float | None:
