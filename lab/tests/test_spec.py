@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from edgejoule.errors import SpecError, UsageError
+from edgejoule.plan import make_plan
 from edgejoule.spec import json_schema, key_lines, load_spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -98,6 +99,65 @@ def test_what_is_wrong_is_named_with_file_line_and_key(
     assert "\n" not in message
 
 
+WHEN = """
+[[when]]
+database = "sqlite"
+workload = ["mixed"]
+set = { threads = 1 }
+
+[[when]]
+database = ["leveldb"]
+[when.set]
+threads = 2
+"leveldb.bloom_bits" = 10
+"""
+
+
+def test_settings_may_depend_on_levels(tmp_path: Path) -> None:
+    spec = load_spec(written(tmp_path, GOOD + WHEN), ["fixed.threads=4"])
+    assert [(p.database, p.threads, dict(p.options)) for p in make_plan(spec)[:2]] in (
+        [("sqlite", 1, {}), ("leveldb", 2, {"compression": "none", "bloom_bits": 10})],
+        [("leveldb", 2, {"compression": "none", "bloom_bits": 10}), ("sqlite", 1, {})],
+    )
+    assert spec.when[0].words() == "database sqlite, workload mixed: threads = 1"
+    jsonschema.Draft202012Validator(json_schema()).validate(tomllib.loads(GOOD + WHEN))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "phrase"),
+    [
+        ('database = "sqlite"', 'databse = "sqlite"', 25, "when.databse", "did you mean 'database'"),
+        ('database = "sqlite"', 'database = "sqlit"', 25, "when.database", "did you mean 'sqlite'"),
+        ('database = "sqlite"', "database = []", 25, "when.database", "never holds"),
+        ('database = ["leveldb"]', 'database = ["leveldb", "lvldb"]', 30, "when.database", "did you mean 'leveldb'"),
+        ("set = { threads = 1 }", "set = { thread = 1 }", 27, "when.set.thread", "did you mean 'threads'"),
+        ("set = { threads = 1 }", 'set = { threads = "one" }', 27, "when.set.threads", "whole number"),
+        ("set = { threads = 1 }", 'set = { workload = "mixed" }', 27, "when.set.workload", "make it a factor"),
+        ("set = { threads = 1 }", "set = {}", 27, "when.set", "at least 1 item"),
+        ("set = { threads = 1 }", "", 24, "when.set", "is missing"),
+        ("threads = 2", "threads = 0", 32, "when.set.threads", "at least 1"),
+        ('database = ["leveldb"]', 'workload = "mixed"', 32, "when.set.threads", "rule 1 gives 1, both hold for database sql"),
+        ('database = ["leveldb"]', "", 29, "when", "has no condition"),
+        ("threads = 2", 'threads = 2\nrate = "10"\ntarget = 5', 33, "when.set.rate", "not both"),
+        ("threads = 2", 'warmup_s = 2\ncache = "cold"', 33, "when.set.cache", "exclude each other"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_condition_is_named_with_file_line_and_key(
+    tmp_path: Path, old: str, new: str, line: int | None, key: str, phrase: str
+) -> None:
+    assert WHEN.count(old) == 1
+    path = written(tmp_path, GOOD + WHEN.replace(old, new))
+    with pytest.raises(SpecError) as caught:
+        load_spec(path)
+    assert (caught.value.line, caught.value.key) == (line, key), str(caught.value)
+    assert phrase in str(caught.value)
+
+
+def test_rules_that_agree_or_never_meet_are_no_conflict(tmp_path: Path) -> None:
+    agreeing = WHEN.replace("threads = 2", "threads = 1").replace('database = ["leveldb"]', 'workload = "mixed"')
+    assert len(load_spec(written(tmp_path, GOOD + agreeing)).when) == 2
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"none\.toml: cannot be read: No such file"):
         load_spec(tmp_path / "none.toml")
@@ -124,7 +184,18 @@ def test_lines_of_keys_are_found_whatever_their_form() -> None:
     text = 'a = 1\nb."c.d" = 2\n[t]\ntext = """\nfake = 1\n[u]\n"""\nk = [\n  1,\n]\n[t.sub]\nz = 1\n[[when]]\nq = 2\n'
     tomllib.loads(text)
     lines = key_lines(text)
-    expected = {"a": 1, "b.c.d": 2, "t": 3, "t.text": 4, "t.k": 8, "t.sub": 11, "t.sub.z": 12, "when": 13, "when.q": 14}
+    expected = {
+        "a": 1,
+        "b.c.d": 2,
+        "t": 3,
+        "t.text": 4,
+        "t.k": 8,
+        "t.sub": 11,
+        "t.sub.z": 12,
+        "when": 13,
+        "when.0": 13,
+        "when.0.q": 14,
+    }
     assert lines == expected
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
 from edgejoule.plan import PlannedRun
-from edgejoule.properties import LOAD_PROPERTIES, PROPERTIES
+from edgejoule.properties import ALL_PROPERTIES, CORE, LOAD_PROPERTIES, RUN_PROPERTIES
 from edgejoule.responses import nearest
 from edgejoule.spec import Spec
 
@@ -114,6 +114,12 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             if option not in adapter.options:
                 found = nearest(option, adapter.options)
                 raise UsageError(f"database {run.database!r}: unknown option {option!r}; {found}")
+        if run.cold and run.adapter == "noop":
+            raise UsageError(
+                f"{run.label()}: noop keeps no files whose cache could be cold; leave it out, or cache warm"
+            )
+        if run.kind != CORE:  # the driver knows a default for all it needs
+            continue
         if not run.properties.get("recordcount"):
             raise UsageError("recordcount is missing: how many records are in the database? Give it under [fixed]")
         if not run.properties.get("operationcount") and not run.properties.get("maxexecutiontime"):
@@ -121,7 +127,7 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
                 f"{run.label()}: the run would never end: give operationcount, or maxexecutiontime in seconds"
             )
     used = {run.adapter for run in plan}
-    for name in (n for n in (*spec.fixed, *spec.factors) if "." in n and n not in PROPERTIES):
+    for name in (n for n in (*spec.fixed, *spec.factors) if "." in n and n not in ALL_PROPERTIES):
         prefix = name.split(".", 1)[0]
         if prefix not in used:
             raise UsageError(f"setting {name!r}: no run uses a database {prefix!r}; {nearest(prefix, used)}")
@@ -218,12 +224,14 @@ def _failure(events: Sequence[Event], code: int, words: str) -> str:
 def driver_arguments(command: str, run: PlannedRun, data: Path) -> list[str]:
     """The driver's words for a planned run on a data directory. command: load or run."""
     seed = LOAD_SEED if command == "load" else run.seed
-    words = [command, "-db", run.adapter, "--seed", str(seed), "--durability", run.durability, "--quiet"]
+    words = [command, "-db", run.adapter, "--seed", str(seed), "--quiet"]
+    words += ["--durability", run.durability] if run.durability else []
+    words += ["-p", f"workload={run.kind}"] if run.kind != CORE else []
     options = {f"{run.adapter}.{name}": value for name, value in run.options.items()}
     if run.adapter != "noop":
         options[f"{run.adapter}.path"] = str(data)
-    if command == "load":
-        options["batchsize"] = BATCH_RECORDS
+    if command == "load" and (batch := _BATCH.get(run.kind, "batchsize")):
+        options[batch] = BATCH_RECORDS
     for name, value in (options | dict(run.properties)).items():
         words += ["-p", f"{name}={_property(value)}"]
     if command == "run":
@@ -231,11 +239,25 @@ def driver_arguments(command: str, run: PlannedRun, data: Path) -> list[str]:
         words += ["-target", str(run.target_ops_s)] if run.target_ops_s else []
         words += ["--rate", run.rate] if run.rate else []
         words += ["--warmup", f"{run.warmup_s:g}"] if run.warmup_s else []
+        words += ["--drop-caches"] if run.cold else []
     return words
+
+
+#: What the kinds call the records of one batch, where it is not batchsize; None: they choose it themselves.
+_BATCH: dict[str, str | None] = {
+    "fillrandom": "batch_size", "mixgraph": "batch_size", "readwhilewriting": "batch_size", "sqlite-bench": None,
+}  # fmt: skip
 
 
 def _property(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _load_properties(run: PlannedRun) -> dict[str, object]:
+    """What of a run's properties decides the loaded content."""
+    if run.kind == CORE:
+        return {k: run.properties[k] for k in LOAD_PROPERTIES if k in run.properties}
+    return {"kind": run.kind, **{k: v for k, v in run.properties.items() if k not in RUN_PROPERTIES}}
 
 
 class Snapshots:
@@ -252,7 +274,7 @@ class Snapshots:
             "version": adapters()[run.adapter].version,
             "options": dict(run.options),
             "durability": run.durability,
-            "properties": {k: run.properties[k] for k in LOAD_PROPERTIES if k in run.properties},
+            "properties": _load_properties(run),
             "seed": LOAD_SEED,
         }
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from edgejoule.properties import PROPERTIES
-from edgejoule.spec import CORE_WORKLOADS, Level, Spec
+from edgejoule.conditional import cells_of, settings_of
+from edgejoule.properties import ALL_PROPERTIES, CORE
+from edgejoule.spec import Level, Spec
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class PlannedRun:
 
     properties: YCSB properties in force. options: adapter options without prefix. seed: the driver's, the same for
     every cell of a block, so that all databases of a block see the same operation stream. rate: a schedule in the
-    driver's words (steps:, sine:, file:), instead of a target.
+    driver's words (steps:, sine:, file:), instead of a target. kind: of the workload. durability: None leaves it to
+    the kind. cold: with an empty page cache. memory_limit_bytes: of database, driver and the page cache they fill.
     """
 
     index: int
@@ -27,12 +28,15 @@ class PlannedRun:
     database: str
     options: Mapping[str, Level]
     properties: Mapping[str, Level]
-    durability: str
+    durability: str | None
     threads: int
     target_ops_s: int | None
     rate: str | None
     warmup_s: float
     seed: int
+    kind: str = CORE
+    cold: bool = False
+    memory_limit_bytes: int | None = None
 
     def label(self) -> str:
         """The cell in words: its levels in the factors' order."""
@@ -46,8 +50,7 @@ def cell_label(levels: Mapping[str, Level]) -> str:
 
 def cells(spec: Spec) -> list[dict[str, Level]]:
     """Every combination of the factors' levels, in the order written (the last factor varies fastest)."""
-    names = list(spec.factors)
-    return [dict(zip(names, combo, strict=True)) for combo in itertools.product(*spec.factors.values())]
+    return list(cells_of(spec.factors))
 
 
 def make_plan(spec: Spec) -> list[PlannedRun]:
@@ -67,14 +70,15 @@ def make_plan(spec: Spec) -> list[PlannedRun]:
 
 
 def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, seed: int) -> PlannedRun:
-    settings = dict(spec.fixed) | dict(levels)
+    settings = dict(spec.fixed) | dict(levels) | settings_of(spec.when, levels)
     database, workload = str(settings.pop("database")), str(settings.pop("workload"))
     adapter, options = spec.database_options(database)
     options |= {name.split(".", 1)[1]: v for name, v in settings.items() if name.startswith(f"{adapter}.")}
-    told = ("durability", "threads", "target", "rate", "warmup_s")
+    told = ("durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb")
     own = {name: settings.pop(name) for name in told if name in settings}
-    properties = dict(CORE_WORKLOADS.get(workload, {})) | dict(spec.workloads.get(workload, {}))
-    properties |= {name: v for name, v in settings.items() if "." not in name or name in PROPERTIES}
+    properties = dict(spec.known_workloads()[workload])
+    kind = str(properties.pop("kind", CORE))
+    properties |= {name: v for name, v in settings.items() if "." not in name or name in ALL_PROPERTIES}
     target = int(own.get("target", 0))
     return PlannedRun(
         index=index,
@@ -84,10 +88,13 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         database=database,
         options=options,
         properties=properties,
-        durability=str(own.get("durability", "process")),
+        durability=str(own["durability"]) if "durability" in own else "process" if kind == CORE else None,
         threads=int(own.get("threads", 1)),
         target_ops_s=target or None,
         rate=str(own["rate"]) if "rate" in own else None,
         warmup_s=float(own.get("warmup_s", 0)),
         seed=seed,
+        kind=kind,
+        cold=own.get("cache") == "cold",
+        memory_limit_bytes=int(own["memory_limit_mb"]) * 2**20 if "memory_limit_mb" in own else None,
     )

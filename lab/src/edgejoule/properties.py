@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-Kind = Literal["count", "number", "share", "flag", "word"]
+Kind = Literal["count", "number", "real", "share", "flag", "word"]
+Level = str | int | float | bool
 
 #: YCSB core properties (YCSB 0.17.0) and the driver's own (batchsize, keytype, zipfian.*) that a run takes; share
 #: is a number from 0 to 1.
@@ -54,7 +55,47 @@ SETTINGS: dict[str, Kind] = {
     "target": "count",
     "rate": "word",
     "warmup_s": "number",
+    "cache": "word",
+    "memory_limit_mb": "count",
 }
+
+#: What every kind of workload takes.
+_COMMON: dict[str, Kind] = {"maxexecutiontime": "count", "operationcount": "count", "recordcount": "count"}
+_DB_BENCH: dict[str, Kind] = {
+    "num": "count", "key_size": "count", "value_size": "count", "compression_ratio": "number", "batch_size": "count",
+}  # fmt: skip
+
+CORE = "core"
+
+#: Kind of workload -> the properties it knows (`edgejoule-driver workloads`). A run of a kind takes no others.
+KINDS: dict[str, dict[str, Kind]] = {
+    CORE: PROPERTIES,
+    "fillrandom": _COMMON | _DB_BENCH | {"writes": "count"},
+    "mixgraph": _COMMON | _DB_BENCH | {
+        "reads": "count", "key_dist_a": "number", "key_dist_b": "number", "keyrange_num": "count",
+        "keyrange_dist_a": "real", "keyrange_dist_b": "real", "keyrange_dist_c": "real", "keyrange_dist_d": "real",
+        "mix_get_ratio": "share", "mix_put_ratio": "share", "mix_seek_ratio": "share", "value_theta": "real",
+        "value_k": "real", "value_sigma": "real", "mix_max_value_size": "count", "iter_theta": "real",
+        "iter_k": "real", "iter_sigma": "real", "mix_max_scan_len": "count", "sine_mix_rate": "flag",
+        "sine_a": "real", "sine_b": "real", "sine_c": "real", "sine_d": "real",
+    },
+    "mobibench": _COMMON | {
+        "mobibench.operation": "word", "mobibench.order": "word", "mobibench.value_bytes": "count",
+        "batchsize": "count",
+    },
+    "readwhilewriting": _COMMON | _DB_BENCH | {"reads": "count", "benchmark_write_rate_limit": "count"},
+    "replay": _COMMON | {
+        "trace": "word", "replay.speed": "word", "replay.value_bytes": "count", "fieldcount": "count",
+        "writeallfields": "flag", "keytype": "word", "batchsize": "count",
+    },
+    "sqlite-bench": _COMMON | {
+        "sqlite-bench.benchmark": "word", "sqlite-bench.value_bytes": "count", "sqlite-bench.readseq": "word",
+        "sqlite-bench.scan_records": "count",
+    },
+}  # fmt: skip
+
+#: Every property of every kind; a name means the same in all of them.
+ALL_PROPERTIES: dict[str, Kind] = {name: kind for known in KINDS.values() for name, kind in known.items()}
 
 #: Properties that decide what a loaded database holds: runs that agree in them share a snapshot.
 LOAD_PROPERTIES = (
@@ -74,13 +115,39 @@ LOAD_PROPERTIES = (
     "zeropadding",
 )
 
+#: Workloads that every experiment may name without describing them (YCSB core, Cooper et al. 2010, Table 2).
+CORE_WORKLOADS: dict[str, dict[str, Level]] = {
+    "workloada": {"readproportion": 0.5, "updateproportion": 0.5, "requestdistribution": "zipfian"},
+    "workloadb": {"readproportion": 0.95, "updateproportion": 0.05, "requestdistribution": "zipfian"},
+    "workloadc": {"readproportion": 1.0, "updateproportion": 0.0, "requestdistribution": "zipfian"},
+    "workloadd": {
+        "readproportion": 0.95, "updateproportion": 0.0, "insertproportion": 0.05, "requestdistribution": "latest",
+    },
+    "workloade": {
+        "readproportion": 0.0, "updateproportion": 0.0, "scanproportion": 0.95, "insertproportion": 0.05,
+        "requestdistribution": "zipfian", "maxscanlength": 100, "scanlengthdistribution": "uniform",
+    },
+    "workloadf": {
+        "readproportion": 0.5, "updateproportion": 0.0, "readmodifywriteproportion": 0.5,
+        "requestdistribution": "zipfian",
+    },
+}  # fmt: skip
+
+#: Properties of the other kinds that a load does not look at.
+RUN_PROPERTIES = ("maxexecutiontime", "operationcount", "reads", "writes", "benchmark_write_rate_limit", "replay.speed")
+
 COUNT_MAX = 2**53  # larger counts lose digits in JSON readers
 THREADS_MAX = 4096
+MEMORY_LIMIT_MB_MIN = 32
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "durability": ("none", "process", "power"),
     "insertorder": ("hashed", "ordered"),
-    "keytype": ("text", "integer"),
+    "cache": ("warm", "cold"),
+    "keytype": ("text", "integer", "blob"),
+    "mobibench.operation": ("insert", "update", "delete"),
+    "mobibench.order": ("sequential", "random"),
+    "sqlite-bench.readseq": ("scan", "point"),
     "requestdistribution": ("uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"),
     "fieldlengthdistribution": ("constant", "uniform", "zipfian", "histogram"),
     "scanlengthdistribution": ("uniform", "zipfian"),
@@ -90,12 +157,14 @@ _WORDS: dict[str, tuple[str, ...]] = {
 
 def complaint(name: str, value: object) -> str | None:
     """What is wrong with this value of a known property or setting, or None. Units are in the names."""
-    kind = (PROPERTIES | SETTINGS).get(name)
+    kind = (ALL_PROPERTIES | SETTINGS).get(name)
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if kind == "count" and not (number and isinstance(value, int) and 0 <= value <= COUNT_MAX):
         return f"expected a whole number from 0 to {COUNT_MAX}, got {value!r}"
     if kind == "number" and not (number and float(value) >= 0):  # type: ignore[arg-type]
         return f"expected a number of at least 0, got {value!r}"
+    if kind == "real" and not number:
+        return f"expected a number, got {value!r}"
     if kind == "share" and not (number and 0 <= float(value) <= 1):  # type: ignore[arg-type]
         return f"expected a number from 0 to 1, got {value!r}"
     if kind == "flag" and not isinstance(value, bool):
@@ -110,4 +179,6 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected a finite number, got {value!r}"
     if name in ("threads", "recordcount", "fieldcount", "fieldlength") and value == 0:
         return "expected at least 1, got 0"
+    if name == "memory_limit_mb" and value < MEMORY_LIMIT_MB_MIN:  # type: ignore[operator]
+        return f"expected at least {MEMORY_LIMIT_MB_MIN} (the driver alone takes 15), got {value!r}"
     return None

@@ -12,11 +12,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from edgejoule.complaints import complaints
+from edgejoule.conditional import When
 from edgejoule.errors import SpecError, UsageError
-from edgejoule.properties import PROPERTIES, SETTINGS, complaint
-from edgejoule.responses import RESPONSES, nearest
+from edgejoule.properties import CORE, CORE_WORKLOADS
+from edgejoule.properties import Level as Level
+from edgejoule.responses import nearest
+from edgejoule.workload_files import find_workload_file, read_workload_file
 
-Level = str | int | float | bool
 Levels = Annotated[list[Level], Field(min_length=1)]
 
 
@@ -78,7 +81,11 @@ class Spec(_Strict):
     question: str = Field(min_length=1)
     factors: dict[str, Levels] = Field(min_length=1, description="factor -> its levels")
     fixed: dict[str, Level] = Field(default_factory=dict, description="settings that every run takes")
-    workloads: dict[str, dict[str, Level]] = Field(default_factory=dict, description="name -> YCSB properties")
+    when: list[When] = Field(default_factory=list, description="settings conditional on levels")
+    workloads: dict[str, dict[str, Level]] = Field(
+        default_factory=dict,
+        description='name -> its kind (default: core) and properties; file = "..." reads a YCSB property file',
+    )
     databases: dict[str, DatabaseVariant] = Field(default_factory=dict, description="name -> adapter and options")
     design: Design = Field(default_factory=Design)
     timing: Timing = Field(default_factory=Timing)
@@ -89,6 +96,15 @@ class Spec(_Strict):
         """Identity of what is measured: SHA-256 over the model without the analysis section, hex."""
         measured = self.model_dump(mode="json", exclude={"analysis", "question"})
         return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
+
+    def known_workloads(self) -> dict[str, dict[str, Level]]:
+        """Every workload a level may name: YCSB's core ones and those described."""
+        own = {name: CORE_WORKLOADS.get(name, {}) | properties for name, properties in self.workloads.items()}
+        return CORE_WORKLOADS | own
+
+    def kind_of(self, workload: str) -> str:
+        """The kind of a workload: core, mobibench, ..."""
+        return str(self.known_workloads().get(workload, {}).get("kind", CORE))
 
     def database_options(self, name: str) -> tuple[str, dict[str, Level]]:
         """Adapter of a database level and its options, option names without the adapter's prefix."""
@@ -117,9 +133,16 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
     lines = key_lines(text)
 
     def fail(key: str, message: str) -> SpecError:
+        shown = re.sub(r"\.\d+(?=\.|$)", "", key)  # a line tells which of several tables, where people count none
         if any(key == o or key.startswith(o + ".") for o in overridden):
-            return SpecError("--set", None, key, message)
-        return SpecError(path, _line_of(lines, key), key, message)
+            return SpecError("--set", None, shown, message)
+        return SpecError(path, _line_of(lines, key), shown, message)
+
+    for name, workload in _tables(data.get("workloads")):
+        try:
+            data["workloads"][name] = _with_file(workload, path.parent)
+        except UsageError as error:
+            raise fail(f"workloads.{name}.file", str(error)) from None
 
     try:
         spec = Spec.model_validate(data)
@@ -127,84 +150,26 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
         first = min(error.errors(), key=_rank)
         key = _dotted(first["loc"])
         raise fail(key, _words(first, data)) from None
-    for key, message in _complaints(spec):
+    for key, message in complaints(spec):
         raise fail(key, message)
     return spec
 
 
-def _complaints(spec: Spec) -> list[tuple[str, str]]:
-    """What pydantic cannot know: names of settings, levels and responses. (dotted key, message) pairs."""
-    found: list[tuple[str, str]] = []
-    for table, entries in (("factors", spec.factors), ("fixed", {k: [v] for k, v in spec.fixed.items()})):
-        for name, levels in entries.items():
-            if name not in PROPERTIES and name not in SETTINGS and "." not in name:
-                known = [*PROPERTIES, *SETTINGS]
-                found.append((f"{table}.{name}", f"unknown {table.rstrip('s')} setting; {nearest(name, known)}"))
-            found += [(f"{table}.{name}", c) for level in levels if (c := complaint(name, level))]
-            if len({json.dumps(level) for level in levels}) < len(levels):
-                found.append((f"{table}.{name}", "the same level twice"))
-    found += [
-        (f"fixed.{n}", "is a factor already; a setting is either varied or fixed")
-        for n in spec.fixed
-        if n in spec.factors
-    ]
-    for workload, properties in spec.workloads.items():
-        for name, value in properties.items():
-            key = f"workloads.{workload}.{name}"
-            if name not in PROPERTIES:
-                found.append((key, f"unknown property; {nearest(name, PROPERTIES)}"))
-            elif c := complaint(name, value):
-                found.append((key, c))
-    settings = [*spec.factors, *spec.fixed]
-    if "rate" in settings and "target" in settings:
-        found.append(
-            (("fixed" if "rate" in spec.fixed else "factors") + ".rate", "either a rate or a target, not both")
-        )
-    found += _missing(spec)
-    found += [
-        ("analysis.responses", f"unknown response {name!r}; {nearest(name, RESPONSES)}")
-        for name in spec.analysis.responses
-        if name not in RESPONSES
-    ]
-    if spec.analysis.by is not None and spec.analysis.by not in spec.factors:
-        found.append(("analysis.by", f"{spec.analysis.by!r} is no factor; {nearest(spec.analysis.by, spec.factors)}"))
-    return found
+def _tables(value: object) -> list[tuple[str, dict[str, Any]]]:
+    """The tables of a table, before anything is known to be right."""
+    return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []
 
 
-def _missing(spec: Spec) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for setting in ("database", "workload"):
-        if setting not in spec.factors and setting not in spec.fixed:
-            found.append(("factors", f"no {setting}: give {setting} as a factor, or fixed"))
-    workloads = spec.factors.get("workload", [spec.fixed.get("workload", "")])
-    found += [
-        (
-            "factors.workload",
-            f"workload {w!r} is described nowhere; add [workloads.{w}] or use {', '.join(CORE_WORKLOADS)}",
-        )
-        for w in workloads
-        if w not in spec.workloads and w not in CORE_WORKLOADS
-    ]
-    return found
-
-
-#: Workloads that every experiment may name without describing them (YCSB core, Cooper et al. 2010, Table 2).
-CORE_WORKLOADS: dict[str, dict[str, Level]] = {
-    "workloada": {"readproportion": 0.5, "updateproportion": 0.5, "requestdistribution": "zipfian"},
-    "workloadb": {"readproportion": 0.95, "updateproportion": 0.05, "requestdistribution": "zipfian"},
-    "workloadc": {"readproportion": 1.0, "updateproportion": 0.0, "requestdistribution": "zipfian"},
-    "workloadd": {
-        "readproportion": 0.95, "updateproportion": 0.0, "insertproportion": 0.05, "requestdistribution": "latest",
-    },
-    "workloade": {
-        "readproportion": 0.0, "updateproportion": 0.0, "scanproportion": 0.95, "insertproportion": 0.05,
-        "requestdistribution": "zipfian", "maxscanlength": 100, "scanlengthdistribution": "uniform",
-    },
-    "workloadf": {
-        "readproportion": 0.5, "updateproportion": 0.0, "readmodifywriteproportion": 0.5,
-        "requestdistribution": "zipfian",
-    },
-}  # fmt: skip
+def _with_file(workload: dict[str, Any], beside: Path) -> dict[str, Any]:
+    """The workload with the properties of its file, where it names one; what stands beside `file` wins."""
+    own = dict(workload)
+    if isinstance(file := own.pop("file", None), str):
+        own = read_workload_file(find_workload_file(file, beside)) | own
+    elif file is not None:
+        raise UsageError(f"expected the name or path of a property file, got {file!r}")
+    if own.get("kind") == "replay" and isinstance(trace := own.get("trace"), str):
+        own["trace"] = str((beside / trace).absolute())
+    return own
 
 
 def _apply_override(data: dict[str, Any], word: str) -> str:
@@ -232,8 +197,12 @@ def _apply_override(data: dict[str, Any], word: str) -> str:
 
 
 def key_lines(text: str) -> dict[str, int]:
-    """Where every key and table of a TOML text stands: dotted key -> line (1-based)."""
+    """Where every key and table of a TOML text stands: dotted key -> line (1-based).
+
+    The entries of an array of tables are counted from 0: `when.0.set`.
+    """
     lines: dict[str, int] = {}
+    entries: dict[str, int] = {}  # array of tables -> its last entry
     prefix: list[str] = []
     quote: str | None = None  # inside a multi-line string
     for number, line in enumerate(text.splitlines(), 1):
@@ -241,9 +210,14 @@ def key_lines(text: str) -> dict[str, int]:
             quote = None if line.count(quote) % 2 else quote
             continue
         stripped = line.strip()
-        if header := re.match(r"^\[\[?\s*([^\]]+?)\s*\]\]?", stripped):
-            prefix = _split_key(header[1])
+        if header := re.match(r"^(\[\[?)\s*([^\]]+?)\s*\]\]?", stripped):
+            prefix = _split_key(header[2])
             lines.setdefault(".".join(prefix), number)
+            if header[1] == "[[":
+                entries[prefix[0]] = entries.get(prefix[0], -1) + 1
+            if prefix[0] in entries:
+                prefix.insert(1, str(entries[prefix[0]]))
+                lines.setdefault(".".join(prefix), number)
         elif pair := re.match(
             r'^((?:"[^"]*"|\'[^\']*\'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|\'[^\']*\'|[A-Za-z0-9_-]+))*)\s*=', stripped
         ):
@@ -262,8 +236,9 @@ def _line_of(lines: Mapping[str, int], key: str) -> int | None:
 
 
 def _dotted(loc: Sequence[str | int]) -> str:
-    unions = {"str", "int", "float", "bool"}  # pydantic names the branch of a union; people do not
-    return ".".join(str(part) for part in loc if part not in unions and not isinstance(part, int))
+    unions = {"str", "int", "float", "bool", "list[union[str,int,float,bool]]"}  # pydantic names a union's branch
+    in_array = loc[:1] == ("when",)
+    return ".".join(str(part) for part in loc if part not in unions and (in_array or not isinstance(part, int)))
 
 
 def _rank(error: Any) -> tuple[bool, bool]:

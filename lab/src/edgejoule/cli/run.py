@@ -22,6 +22,7 @@ from edgejoule.cli.common import (
 )
 from edgejoule.cli.progress import StudyProgress, clock
 from edgejoule.cli.report import print_verdict, write_report
+from edgejoule.conditional import settings_of
 from edgejoule.databases import check_plan
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, StoreError
@@ -161,17 +162,30 @@ def _finish(store: Path, experiment: Experiment, say: Console, output: Path | No
 
 
 def _plan_json(spec: Spec, plan: Sequence[PlannedRun], energy_words: str) -> dict[str, object]:
-    runs = [{"run": p.index + 1, "block": p.block + 1, "levels": dict(p.levels)} for p in plan]
+    runs = [
+        {
+            "run": p.index + 1,
+            "block": p.block + 1,
+            "levels": dict(p.levels),
+            "conditional": settings_of(spec.when, p.levels),
+        }
+        for p in plan
+    ]
     return {"experiment": spec.name, "energy": energy_words, "seed": spec.design.seed, "runs": runs}
 
 
 def _print_plan(out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Path) -> None:
     table = Table(box=None, pad_edge=False)
-    for column in ("run", "block", *spec.factors):
+    conditional = list(dict.fromkeys(name for rule in spec.when for name in rule.set))
+    for column in ("run", "block", *spec.factors, *conditional):
         table.add_column(column, justify="right" if column in ("run", "block") else "left")
     for p in plan:
-        table.add_row(str(p.index + 1), str(p.block + 1), *(str(level) for level in p.levels.values()))
+        in_force = dict(spec.fixed) | settings_of(spec.when, p.levels)
+        own = (str(in_force.get(name, "default")) for name in conditional)
+        table.add_row(str(p.index + 1), str(p.block + 1), *(str(level) for level in p.levels.values()), *own)
     out.print(table)
+    for rule in spec.when:
+        out.print(f"when {rule.words()}", markup=False)
     out.print(f"{len(plan)} runs, order {spec.design.order}, seed {spec.design.seed}; {_estimate(spec, plan, store)}")
 
 

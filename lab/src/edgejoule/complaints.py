@@ -1,0 +1,121 @@
+"""What pydantic cannot know of an experiment: names of settings, levels and responses, and what excludes what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from edgejoule.conditional import Complaint, cells_of, condition_complaints, settings_of
+from edgejoule.properties import ALL_PROPERTIES, CORE, CORE_WORKLOADS, KINDS, SETTINGS, Level, complaint
+from edgejoule.responses import RESPONSES, nearest
+
+if TYPE_CHECKING:
+    from edgejoule.spec import Spec
+
+
+def complaints(spec: Spec) -> list[Complaint]:
+    """(dotted key, message) pairs, the more telling first; empty for a good experiment."""
+    found = [*_settings(spec), *_workloads(spec), *_missing(spec)]
+    found = found or condition_complaints(spec.when, spec.factors)
+    found = found or [*_foreign_properties(spec), *_excluded(spec)]
+    return [*found, *_analysis(spec)]
+
+
+def _settings(spec: Spec) -> Iterator[Complaint]:
+    """Factors, fixed settings and those of [[when]]: known names, sensible values, each level once."""
+    tables: list[tuple[str, str, Mapping[str, list[Level]]]] = [
+        ("factors", "factor setting", spec.factors),
+        ("fixed", "fixed setting", {k: [v] for k, v in spec.fixed.items()}),
+    ]
+    tables += [(f"when.{i}.set", "setting", {k: [v] for k, v in r.set.items()}) for i, r in enumerate(spec.when)]
+    for table, what, entries in tables:
+        for name, levels in entries.items():
+            if name not in ALL_PROPERTIES and name not in SETTINGS and "." not in name:
+                yield f"{table}.{name}", f"unknown {what}; {nearest(name, [*ALL_PROPERTIES, *SETTINGS])}"
+            yield from ((f"{table}.{name}", c) for level in levels if (c := complaint(name, level)))
+            if len({json.dumps(level) for level in levels}) < len(levels):
+                yield f"{table}.{name}", "the same level twice"
+    for name in spec.fixed:
+        if name in spec.factors:
+            yield f"fixed.{name}", "is a factor already; a setting is either varied or fixed"
+    for i, rule in enumerate(spec.when):
+        for name in {"database", "workload"} & set(rule.set):
+            yield f"when.{i}.set.{name}", f"the {name} is what a run is about: make it a factor, or fixed"
+
+
+def _workloads(spec: Spec) -> Iterator[Complaint]:
+    for workload, properties in spec.workloads.items():
+        kind = str(properties.get("kind", CORE))
+        if kind not in KINDS:
+            yield f"workloads.{workload}.kind", f"unknown kind of workload {kind!r}; {nearest(kind, KINDS)}"
+            continue
+        for name, value in properties.items():
+            key = f"workloads.{workload}.{name}"
+            if name == "kind":
+                continue
+            if name not in KINDS[kind]:
+                yield key, f"unknown property{_of_kind(kind)}; {nearest(name, KINDS[kind])}"
+            elif c := complaint(name, value):
+                yield key, c
+
+
+def _of_kind(kind: str) -> str:
+    return "" if kind == CORE else f" of kind {kind}"
+
+
+def _missing(spec: Spec) -> Iterator[Complaint]:
+    for setting in ("database", "workload"):
+        if setting not in spec.factors and setting not in spec.fixed:
+            yield "factors", f"no {setting}: give {setting} as a factor, or fixed"
+    table = "factors" if "workload" in spec.factors else "fixed"
+    for w in spec.factors.get("workload", [spec.fixed.get("workload", "")]):
+        if w not in spec.known_workloads():
+            yield (
+                f"{table}.workload",
+                f"workload {w!r} is described nowhere; add [workloads.{w}] or use {', '.join(CORE_WORKLOADS)}",
+            )
+
+
+def _foreign_properties(spec: Spec) -> Iterator[Complaint]:
+    """A property that the kind of a workload it would reach does not know."""
+    for workload in spec.factors.get("workload", [spec.fixed.get("workload", "")]):
+        kind = spec.kind_of(str(workload))
+        reached: list[tuple[str, list[str]]] = [("factors", list(spec.factors)), ("fixed", list(spec.fixed))]
+        reached += [
+            (f"when.{i}.set", list(rule.set))
+            for i, rule in enumerate(spec.when)
+            if workload in rule.conditions().get("workload", [workload])
+        ]
+        for table, names in reached:
+            for name in names:
+                if name in ALL_PROPERTIES and name not in KINDS[kind]:
+                    yield (
+                        f"{table}.{name}",
+                        f"workload {workload!r} is of kind {kind}, which has no such property; give it under "
+                        "[workloads.NAME] or by [[when]] to those that have it",
+                    )
+
+
+def _excluded(spec: Spec) -> Iterator[Complaint]:
+    """Settings that exclude each other in a cell."""
+    for cell in cells_of(spec.factors):
+        in_force = {**spec.fixed, **cell, **settings_of(spec.when, cell)}
+        if "rate" in in_force and in_force.get("target"):
+            yield _key(spec, "rate", cell), "either a rate or a target, not both"
+        if in_force.get("cache") == "cold" and in_force.get("warmup_s"):
+            yield _key(spec, "cache", cell), "a cold cache and a warm-up exclude each other: the warm-up would fill it"
+
+
+def _key(spec: Spec, name: str, cell: Mapping[str, Level]) -> str:
+    """Where a setting of a cell was given."""
+    rule = next((i for i, r in enumerate(spec.when) if name in r.set and r.holds(cell)), None)
+    return f"when.{rule}.set.{name}" if rule is not None else f"{'fixed' if name in spec.fixed else 'factors'}.{name}"
+
+
+def _analysis(spec: Spec) -> Iterator[Complaint]:
+    for name in spec.analysis.responses:
+        if name not in RESPONSES:
+            yield "analysis.responses", f"unknown response {name!r}; {nearest(name, RESPONSES)}"
+    if spec.analysis.by is not None and spec.analysis.by not in spec.factors:
+        yield "analysis.by", f"{spec.analysis.by!r} is no factor; {nearest(spec.analysis.by, spec.factors)}"
