@@ -66,7 +66,7 @@ class _Counter:
         if path.name != "energy_uj":
             return read_text(path)
         if Fault.GARBAGE in self._circuit.faults and self._circuit.rng.random() < 0.05:
-            return self._circuit.rng.choice(["", "garbage\n", "-5\n", "1e6\n", f"{RANGE_UJ * 4}\n"])
+            return str(self._circuit.rng.choice(["", "garbage\n", "-5\n", "1e6\n", f"{RANGE_UJ * 4}\n"]))
         self._fail()
         updated_s = self._now_ns // _UPDATE_NS * _UPDATE_NS / 1e9
         drawn_j = float(self._circuit.load.energy_j(updated_s)) * (1 + self._circuit.gain_z * GAIN_REL)

@@ -1,0 +1,151 @@
+"""Conformance: known joules against told ones; what must fail does fail."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from edgejoule import energy
+from edgejoule.cli.main import main
+from edgejoule.conformance import examine as examining
+from edgejoule.conformance.examine import IDEAL_MAX_REL, examine, run_once
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Instrument, Rig
+from edgejoule.conformance.load import Load, random_load
+from edgejoule.conformance.registry import instruments
+from edgejoule.meters.rapl.emulator import RaplInstrument
+
+SEEDS = range(1, 201)
+FAULT_SEEDS = range(1, 21)
+
+
+def test_a_loads_energy_is_the_integral_of_its_power() -> None:
+    for seed in range(20):
+        load = random_load(np.random.default_rng(seed), 10, 1, 50, 0.7)
+        time_s = np.linspace(0, 10, 2_000_001)
+        power_w = load.power_w(time_s)
+        by_sums = np.concatenate([[0], np.cumsum((power_w[1:] + power_w[:-1]) / 2 * np.diff(time_s))])
+        assert np.max(np.abs(load.energy_j(time_s) - by_sums)) < 0.005
+    assert float(Load(np.array([1.0, 3.0]), np.array([2.0, 4.0])).energy_j(5.0)) == pytest.approx(2 + 6 + 8)
+
+
+def test_rapl_keeps_what_it_states() -> None:
+    found = examine(RaplInstrument(), SEEDS)
+    assert found.failings == []
+    perfect = run_once(RaplInstrument(), 1, ideal=True)
+    assert abs(perfect.error_j) / perfect.known_j <= IDEAL_MAX_REL
+
+
+@pytest.mark.parametrize("fault", sorted(RaplInstrument.faults))
+def test_no_fault_makes_a_wrong_figure_without_a_flag(fault: Fault) -> None:
+    found = examine(RaplInstrument(), FAULT_SEEDS, fault)
+    assert found.wrong_unflagged == 0
+    if fault in (Fault.DROPOUT, Fault.GARBAGE, Fault.DISCONNECT):
+        assert found.flagged == len(FAULT_SEEDS)
+
+
+# Mutants: a meter or an integral with a known defect must not pass.
+
+
+@dataclass
+class _Channelled:
+    """A meter whose channels are changed."""
+
+    meter: object
+    changes: dict[str, object]
+
+    def __getattr__(self, name: str):
+        return getattr(self.meter, name)
+
+    def channels(self):
+        return [replace(channel, **self.changes) for channel in self.meter.channels()]
+
+
+class _Mutant(RaplInstrument):
+    """RAPL that declares something else than it has."""
+
+    def __init__(self, **changes: object) -> None:
+        self._changes = changes
+
+    def connect(self, circuit: Circuit, clock_ns) -> Rig:
+        rig = super().connect(circuit, clock_ns)
+        return Rig(_Channelled(rig.meter, self._changes), rig.advance)
+
+
+def test_an_understated_gain_error_fails_the_coverage() -> None:
+    assert any("coverage" in words for words in examine(_Mutant(gain_rel=0.025), SEEDS).failings)
+
+
+def test_an_overstated_gain_error_fails_the_width() -> None:
+    assert any("RMS error" in words for words in examine(_Mutant(gain_rel=0.1), SEEDS).failings)
+
+
+def test_a_wrap_that_is_not_undone_is_no_figure_and_one_that_is_taken_for_energy_is_wrong(monkeypatch) -> None:
+    assert not examine(_Mutant(wrap_j=None), FAULT_SEEDS, Fault.WRAP).told  # refused
+    monkeypatch.setattr(energy, "_counter_steps_j", lambda trace, value: np.abs(np.diff(value)))
+    monkeypatch.setattr(energy, "_ambiguous_step", lambda *_: None)
+    assert examine(RaplInstrument(), FAULT_SEEDS, Fault.WRAP).wrong_unflagged == len(FAULT_SEEDS)
+
+
+def test_a_failed_read_taken_for_zero_is_wrong(monkeypatch) -> None:
+    class Zeroed(_Channelled):
+        def poll(self):
+            return [replace(s, value=0.0, missing_reason=None) if s.value is None else s for s in self.meter.poll()]
+
+    class Careless(RaplInstrument):
+        def connect(self, circuit: Circuit, clock_ns) -> Rig:
+            rig = super().connect(circuit, clock_ns)
+            return Rig(Zeroed(rig.meter, {"wrap_j": None}), rig.advance)
+
+    monkeypatch.setattr(energy, "_ambiguous_step", lambda *_: None)
+    monkeypatch.setattr(energy, "_counter_steps_j", lambda trace, value: np.maximum(np.diff(value), 0))
+    assert examine(Careless(), FAULT_SEEDS, Fault.DROPOUT).wrong_unflagged == len(FAULT_SEEDS)
+
+
+def test_an_instrument_without_outside_evidence_says_so() -> None:
+    assert Evidence().sentence == "self-consistent only"
+    assert Evidence(("a", "b")).sentence == "a; b"
+
+
+def test_every_instrument_has_a_meter_of_its_name_and_all_are_examined_here() -> None:
+    known = instruments()
+    assert "rapl" in known
+    for name, instrument in known.items():
+        assert instrument.name == name
+        one = run_once(instrument, 1, ideal=True)
+        assert one.told_j is not None, f"{name}: {one.reason}"
+        assert abs(one.error_j) <= IDEAL_MAX_REL * one.known_j, f"{name}: {one.error_j / one.known_j:.3%}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(instruments()))
+def test_every_meter_conforms(name: str) -> None:
+    instrument: Instrument = instruments()[name]
+    assert examine(instrument, SEEDS).failings == []
+    for fault in sorted(instrument.faults):
+        assert examine(instrument, FAULT_SEEDS, fault).failings == []
+
+
+def test_the_command_prints_a_line_per_meter_and_json() -> None:
+    table = CliRunner().invoke(main, ["conformance", "rapl", "--seeds", "100", "--fault-seeds", "2"])
+    assert table.exit_code == 0, table.output
+    assert "Linux powercap.rst" in table.output
+    listed = CliRunner().invoke(main, ["conformance", "rapl", "--seeds", "100", "--fault-seeds", "2", "--json"])
+    (entry,) = json.loads(listed.stdout)
+    assert [x["injected"] for x in entry["conditions"]] == [None, *sorted(map(str, RaplInstrument.faults))]
+    assert entry["conditions"][0]["runs"] == 100
+
+
+def test_the_command_fails_when_a_meter_does_not_conform(monkeypatch) -> None:
+    monkeypatch.setattr(examining, "COVERAGE_MIN", 0.999)
+    refused = CliRunner().invoke(main, ["conformance", "rapl", "--seeds", "50", "--fault-seeds", "0"])
+    assert refused.exit_code == 1
+
+
+def test_an_unknown_meter_is_a_usage_error_that_names_the_known_ones() -> None:
+    refused = CliRunner().invoke(main, ["conformance", "voltcraft"])
+    assert refused.exit_code == 2
+    assert "rapl" in refused.output
