@@ -17,12 +17,13 @@ struct CacheLineAllocator {
 
   CacheLineAllocator() = default;
   template <typename U>
-  CacheLineAllocator(const CacheLineAllocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor): as the standard's
+  CacheLineAllocator(const CacheLineAllocator<U>&) noexcept {}
 
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > (~std::size_t{0} - cache_line_bytes) / sizeof(T)) throw std::bad_array_new_length();
     const auto lines = (count * sizeof(T) + cache_line_bytes - 1) / cache_line_bytes;
-    return static_cast<T*>(::operator new(lines * cache_line_bytes, alignment));
+    const auto bytes = lines * cache_line_bytes;
+    return static_cast<T*>(::operator new(bytes, alignment));
   }
   void deallocate(T* lines, std::size_t) noexcept { ::operator delete(lines, alignment); }
 
