@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 import click
+from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option
 from edgejoule.energy import comparison_min_ratio
-from edgejoule.errors import MeterError
+from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Channel, Method
-from edgejoule.meters.discovery import Candidate, Choice, choose_from, discover
+from edgejoule.meters.discovery import GROUP, Candidate, Choice, choose_from, discover
+from edgejoule.meters.setting_up import setting_up
 
 
 @click.command()
 @click.option("--profile", help="Board profile for the modelled meter: a name or a .toml file.")
+@click.option("--setup", "setup_of", metavar="NAME", help="How to connect this meter: wiring, udev rule, permission.")
 @json_option
-def meters(profile: str | None, as_json: bool) -> None:
+def meters(profile: str | None, setup_of: str | None, as_json: bool) -> None:
     """List the meters in the order in which a study would take them.
 
     \b
     Examples:
       edgejoule meters
       edgejoule meters --profile raspberry-pi-4b
+      edgejoule meters --setup rapl
     """
+    if setup_of is not None:
+        _show_setup(setup_of, as_json)
+        return
     candidates = discover(options={"board-profile": {"profile": profile}} if profile else None)
     choice = _choice(candidates)
     if as_json:
@@ -42,6 +51,29 @@ def meters(profile: str | None, as_json: bool) -> None:
         out.print(
             f"Modelled joules of two runs differ by more than the model's error only from a factor of {ratio:.2f}."
         )
+
+
+def _show_setup(name: str, as_json: bool) -> None:
+    """How one meter is connected, and what it says here and now."""
+    plugins = {plugin.name: plugin for plugin in entry_points(group=GROUP)}
+    if name not in plugins:
+        raise UsageError(f"no meter is called {name!r}; known: {', '.join(sorted(plugins)) or 'none'}")
+    words = setting_up(plugins[name])
+    (candidate,) = discover(plugins=[plugins[name]])
+    here = candidate.availability
+    if as_json:
+        facts = {"available": here.available, "reason": here.reason, "fix": here.fix}
+        echo_json({"name": name, "setting_up": words, **facts})
+        return
+    out = console()
+    out.print(f"{name}: {'can be used here' if here.available else 'not usable here'}, {here.reason}", markup=False)
+    if here.fix:
+        out.print(f"to do: {here.fix}", markup=False)
+    out.print()
+    if words is None:
+        out.print("Its package says nothing on setting up (a section `## Setting up` of its README.md).", markup=False)
+    else:
+        out.print(Markdown(words) if out.is_terminal else words, markup=False)
 
 
 def _choice(candidates: list[Candidate]) -> Choice | None:

@@ -20,7 +20,7 @@ POWER_W_MAX = 1000.0  # above what one socket can draw; tells a wrap from a rese
 
 _PERMISSION_FIX = (
     "run as root, or allow reading until the next boot: sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj "
-    "/sys/class/powercap/intel-rapl:*:*/energy_uj (lasting: the udev rule in the meter's README)"
+    "/sys/class/powercap/intel-rapl:*:*/energy_uj (lasting: `edgejoule meters --setup rapl`)"
 )
 
 
