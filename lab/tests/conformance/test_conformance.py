@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from edgejoule import energy
 from edgejoule.cli.main import main
 from edgejoule.conformance import examine as examining
 from edgejoule.conformance.examine import IDEAL_MAX_REL, examine, run_once
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Instrument, Rig
 from edgejoule.conformance.load import Load, random_load
 from edgejoule.conformance.registry import instruments
+from edgejoule.energy import segments
 from edgejoule.meters.rapl.emulator import RaplInstrument
 
 SEEDS = range(1, 201)
@@ -85,8 +85,8 @@ def test_an_overstated_gain_error_fails_the_width() -> None:
 
 def test_a_wrap_that_is_not_undone_is_no_figure_and_one_that_is_taken_for_energy_is_wrong(monkeypatch) -> None:
     assert not examine(_Mutant(wrap_j=None), FAULT_SEEDS, Fault.WRAP).told  # refused
-    monkeypatch.setattr(energy, "_counter_steps_j", lambda trace, value: np.abs(np.diff(value)))
-    monkeypatch.setattr(energy, "_ambiguous_step", lambda *_: None)
+    monkeypatch.setattr(segments, "_counter_steps_j", lambda trace, value: np.abs(np.diff(value)))
+    monkeypatch.setattr(segments, "_ambiguous_steps", lambda trace, steps_j, steps_s: np.zeros(len(steps_j), np.int8))
     assert examine(RaplInstrument(), FAULT_SEEDS, Fault.WRAP).wrong_unflagged == len(FAULT_SEEDS)
 
 
@@ -100,8 +100,8 @@ def test_a_failed_read_taken_for_zero_is_wrong(monkeypatch) -> None:
             rig = super().connect(circuit, clock_ns)
             return Rig(Zeroed(rig.meter, {"wrap_j": None}), rig.advance)
 
-    monkeypatch.setattr(energy, "_ambiguous_step", lambda *_: None)
-    monkeypatch.setattr(energy, "_counter_steps_j", lambda trace, value: np.maximum(np.diff(value), 0))
+    monkeypatch.setattr(segments, "_ambiguous_steps", lambda trace, steps_j, steps_s: np.zeros(len(steps_j), np.int8))
+    monkeypatch.setattr(segments, "_counter_steps_j", lambda trace, value: np.maximum(np.diff(value), 0))
     assert examine(Careless(), FAULT_SEEDS, Fault.DROPOUT).wrong_unflagged == len(FAULT_SEEDS)
 
 

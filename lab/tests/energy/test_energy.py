@@ -10,7 +10,6 @@ import random
 import numpy as np
 import pytest
 
-from edgejoule import energy as energy_module
 from edgejoule.energy import (
     GAP_SHARE_MAX,
     Baseline,
@@ -21,6 +20,7 @@ from edgejoule.energy import (
     energy,
     interpolated_baseline,
     net_energy,
+    segments,
 )
 from edgejoule.errors import DataError
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
@@ -102,7 +102,7 @@ def test_mutant_without_interpolation_at_the_ends_fails_that_bar(kind: ValueKind
 
 
 def test_mutant_without_wraps_fails_that_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(energy_module, "_counter_steps_j", lambda trace, value: np.diff(value))
+    monkeypatch.setattr(segments, "_counter_steps_j", lambda trace, value: np.diff(value))
     assert worst_error(ValueKind.ACCUMULATOR, energy, runs=5) > 1e-4
 
 

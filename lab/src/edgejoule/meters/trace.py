@@ -47,6 +47,15 @@ class Trace:
         channel = replace(self.channel, clock=Clock.HOST_MONOTONIC)
         return replace(self, channel=channel, t_ns=relation.to_host_ns(self.t_ns), arrivals=None), relation
 
+    def pieces(self, t0_ns: int, t1_ns: int) -> tuple[Trace, ...]:
+        """What covers the interval: all of it, where there is a reading at all."""
+        return (self,) if len(self) else ()
+
+    def counts(self, t0_ns: int, t1_ns: int) -> tuple[int, int]:
+        """Readings in the interval, both ends included: how many, and how many of them failed."""
+        first, last = np.searchsorted(self.t_ns, t0_ns, "left"), np.searchsorted(self.t_ns, t1_ns, "right")
+        return int(last - first), int(np.count_nonzero(np.isnan(self.value[first:last])))
+
     def samples(self) -> Iterator[Sample]:
         """The samples as the meter gave them."""
         for index, (t_ns, value) in enumerate(zip(self.t_ns.tolist(), self.value.tolist(), strict=True)):
