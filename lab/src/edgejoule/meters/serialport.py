@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 from edgejoule.errors import MeterError
 
@@ -84,7 +84,7 @@ def _permission_fix(name: str) -> str:
     return f"sudo usermod -aG dialout $USER, then log in again (ls -l {name} shows the group)"
 
 
-def _pyserial():  # type: ignore[no-untyped-def]  # an optional library's module
+def _pyserial() -> Any:
     try:
         return importlib.import_module("serial")
     except ImportError:

@@ -1,0 +1,120 @@
+"""An emulated board that streams frames of instantaneous voltage and current of an alternating supply.
+
+It sends what the profile evm430-f6736 describes. The frame is this project's assumption (see the profile), so there is
+no outside evidence for it; the answers of the PZEM-004T are checked in the tests against its manual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.errors import MeterError
+from edgejoule.meters.serial.framing import checksum
+from edgejoule.meters.serial.meter import SerialMeter
+from edgejoule.meters.serialport import Port, PortSettings
+
+PROFILE = "evm430-f6736"
+_MAINS_HZ, _MAINS_V = 50.0, 230.0
+
+
+class Board:
+    """The board in virtual time, on a clock that drifts. read() gives the bytes since the last call."""
+
+    def __init__(self, circuit: Circuit, rate_hz: float, gain_rel: float, offset_w: float) -> None:
+        self._circuit, self._rate_hz = circuit, rate_hz
+        self._gain, self._offset_w = 1 + circuit.gain_z * gain_rel, circuit.offset_z * offset_w
+        skew = 5.0 if Fault.SKEW in circuit.faults else 1.0
+        self._drift = 1 + skew * circuit.drift_ppm * 1e-6
+        self._sent = 0
+        self._first = int(circuit.rng.integers(0, 1 << 16))
+        self.now_s = 0.0
+
+    def advance(self, to_ns: int) -> None:
+        """Live on to that time."""
+        self.now_s = to_ns / 1e9
+
+    def read(self) -> bytes:
+        """The frames that were complete since."""
+        late_s = self._circuit.rng.uniform(0, 0.004)
+        end = max(self._sent, int((self.now_s - 0.001 - late_s) * self._drift * self._rate_hz) + 1)
+        number = np.arange(self._sent, end)
+        self._sent = end
+        return self._broken(self._frames(number))
+
+    def _frames(self, number: NDArray[np.int64]) -> NDArray[np.uint8]:
+        time_s = number / self._rate_hz / self._drift
+        shown_w = self._circuit.load.power_w(time_s) * self._gain + self._offset_w
+        phase = 2 * np.pi * _MAINS_HZ * time_s
+        volt = _MAINS_V * np.sqrt(2) * np.sin(phase)
+        ampere = shown_w / _MAINS_V * np.sqrt(2) * np.sin(phase)
+        frames = np.zeros((len(number), 14), np.uint8)
+        frames[:, :2] = 0xA5, 0x5A
+        frames[:, 2:4] = ((number + self._first) % (1 << 16)).astype("<u2")[:, None].view(np.uint8)
+        frames[:, 4:8] = np.rint(volt * 1e3).astype("<i4")[:, None].view(np.uint8)
+        frames[:, 8:12] = np.rint(ampere * 1e6).astype("<i4")[:, None].view(np.uint8)
+        frames[:, 12:] = checksum(frames[:, :12], "crc16-modbus").astype("<u2")[:, None].view(np.uint8)
+        return frames
+
+    def _broken(self, frames: NDArray[np.uint8]) -> bytes:
+        faults, rng = self._circuit.faults, self._circuit.rng
+        if Fault.DROPOUT in faults:
+            frames = frames[rng.random(len(frames)) > 0.0002]
+        data = frames.tobytes()
+        if Fault.GARBAGE in faults and rng.random() < 0.02 and data:
+            at = int(rng.integers(0, len(data)))
+            data = data[:at] + rng.bytes(int(rng.integers(1, 40))) + data[at + int(rng.integers(0, 20)) :]
+        return data
+
+
+class _Cable:
+    """The port between: gone for a while with DISCONNECT."""
+
+    def __init__(self, board: Board, circuit: Circuit) -> None:
+        self._board = board
+        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
+        end_s = begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
+        self._gone_s = (begin_s, end_s) if Fault.DISCONNECT in circuit.faults else (np.inf, np.inf)
+
+    def open(self, _name: str, _settings: PortSettings) -> Port:
+        if self._gone:
+            raise MeterError("no such port")
+        self._board.read()
+        return self
+
+    @property
+    def _gone(self) -> bool:
+        return self._gone_s[0] <= self._board.now_s < self._gone_s[1]
+
+    def read(self, _size: int = 1, /) -> bytes:
+        if self._gone:
+            raise OSError("device disconnected")
+        return self._board.read()
+
+    def write(self, data: bytes, /) -> int:
+        return len(data)
+
+    def close(self) -> None: ...
+
+
+class SerialInstrument:
+    """Board of EMeter: 2 to 12 W from the mains."""
+
+    name = "serial"
+    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
+    duration_s = 60.0
+    idle_w, busy_w = 2.0, 12.0
+    change_s = 2.0
+    evidence = Evidence()
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        """A board on a cable of its own."""
+        meter = SerialMeter("emulated", PROFILE, clock_ns=clock_ns, open_port=lambda *x: cable.open(*x))
+        channel = meter.channels()[0]
+        assert meter.profile.rate_hz is not None
+        board = Board(circuit, meter.profile.rate_hz, channel.gain_rel, channel.offset_w)
+        cable = _Cable(board, circuit)
+        return Rig(meter, board.advance)
