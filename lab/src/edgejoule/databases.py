@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from edgejoule import memory_group
 from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import ALL_PROPERTIES, CORE, LOAD_PROPERTIES, RUN_PROPERTIES
@@ -114,6 +115,10 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             if option not in adapter.options:
                 found = nearest(option, adapter.options)
                 raise UsageError(f"database {run.database!r}: unknown option {option!r}; {found}")
+        if run.memory_limit_bytes and run.adapter == "noop":
+            raise UsageError(
+                f"{run.label()}: noop has no data that memory could be short for; leave memory_limit_mb out"
+            )
         if run.cold and run.adapter == "noop":
             raise UsageError(
                 f"{run.label()}: noop keeps no files whose cache could be cold; leave it out, or cache warm"
@@ -138,13 +143,37 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             )
 
 
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+
+
+def not_here(plan: Sequence[PlannedRun]) -> list[str]:
+    """What these runs ask of the machine that this user cannot have here, each with the way out."""
+    found = []
+    if any(run.cold for run in plan) and not os.access(DROP_CACHES, os.W_OK):
+        found.append(
+            f'cache = "cold" needs root, and a machine (not a container) that lets {DROP_CACHES} be written: run with '
+            "sudo, or --set fixed.cache=warm"
+        )
+    if any(run.memory_limit_bytes for run in plan) and (reason := memory_group.why_not()):
+        found.append(reason)
+    return found
+
+
 class Driver:
-    """Runs the driver once and collects its events. stop() may be called from a signal handler."""
+    """Runs the driver once and collects its events. stop() may be called from a signal handler.
+
+    prefix: words before the command, of a program that replaces itself by it.
+    """
 
     def __init__(
-        self, arguments: Sequence[str], timeout_s: float, on_event: Callable[[Event], None] | None = None
+        self,
+        arguments: Sequence[str],
+        timeout_s: float,
+        on_event: Callable[[Event], None] | None = None,
+        prefix: Sequence[str] = (),
     ) -> None:
-        self._command = [str(driver_path()), *arguments, f"--die-with-parent={os.getpid()}", "-json", "-"]
+        driver = [str(driver_path()), *arguments, f"--die-with-parent={os.getpid()}", "-json", "-"]
+        self._command = [*prefix, *driver]
         self._timeout_s = timeout_s
         self._on_event = on_event or (lambda event: None)
         self._process: subprocess.Popen[str] | None = None
@@ -295,12 +324,21 @@ class Snapshots:
         part = final.with_name(final.name + ".part")
         with _told(f"{final}: the loaded database cannot be kept"):
             shutil.rmtree(part, ignore_errors=True)
-            (part / "data").mkdir(parents=True)
-            _check_loaded(Driver(driver_arguments("load", run, part / "data"), timeout_s, on_event).run())
+            self.load_at(run, part / "data", timeout_s, on_event)
             (part / "files.json").write_text(json.dumps(_files(part / "data")))
             _sync_tree(part)
             shutil.rmtree(final, ignore_errors=True)
             part.rename(final)
+
+    def load_at(
+        self, run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None = None
+    ) -> None:
+        """Load the database of this run at `data`, synced. Raises DatabaseError, or StoreError when it cannot."""
+        with _told(f"{data}: the database cannot be loaded there"):
+            shutil.rmtree(data, ignore_errors=True)
+            data.mkdir(parents=True)
+            _check_loaded(Driver(driver_arguments("load", run, data), timeout_s, on_event).run())
+            _sync_tree(data)
 
     def restore(self, run: PlannedRun, data: Path) -> None:
         """Put a fresh copy of the loaded database at `data`, synced, so that its write-back is not the run's.
@@ -312,6 +350,11 @@ class Snapshots:
             data.parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(self._folder / self.key(run) / "data", data)
             _sync_tree(data)
+
+
+def data_bytes(folder: Path) -> int:
+    """Size of all files below a folder."""
+    return sum(_files(folder).values())
 
 
 def _files(folder: Path) -> dict[str, int]:

@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,54 @@ def capture(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
         "edgejoule": __version__,
         "python": platform.python_version(),
     }
+
+
+THROTTLED_NOW = {0: "under-voltage", 1: "frequency capped", 2: "throttled", 3: "soft temperature limit"}
+
+
+def state(root: Path = Path("/")) -> dict[str, Any]:
+    """What changes from run to run and costs little to read: frequency, temperature, throttling. null: unreadable."""
+    temperatures = _temperatures(root)
+    return {
+        "khz_now": _frequency(root)["khz_now"],
+        "temperature_c": max(temperatures.values()) if temperatures else None,
+        "throttled_bits": throttled_bits(root),
+        "throttle_count": _throttle_count(root),
+    }
+
+
+def throttling(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What held the processor back during a run, as flags in words. Only what was read is told.
+
+    Raspberry Pi: bits 0 to 3 of get_throttled hold now, bits 16 to 19 since the start of the machine. x86: the kernel's
+    count of thermal events. Source: Raspberry Pi documentation, "vcgencmd: get_throttled"; Linux admin guide, thermal.
+    """
+    found = []
+    bits = [s["throttled_bits"] for s in (before, after)]
+    if bits[0] is not None and bits[1] is not None:
+        new = bits[1] & ~bits[0]
+        for bit, words in THROTTLED_NOW.items():
+            if (bits[0] | bits[1]) & (1 << bit) or new & (1 << (bit + 16)):
+                found.append(f"the board was held back: {words}")
+    counts = [s["throttle_count"] for s in (before, after)]
+    if counts[0] is not None and counts[1] is not None and counts[1] > counts[0]:
+        found.append(f"the processor was held back {counts[1] - counts[0]} times by its temperature")
+    return found
+
+
+def throttled_bits(root: Path = Path("/")) -> int | None:
+    """The firmware's bits of a Raspberry Pi (hexadecimal in sysfs)."""
+    text = _text(root / "sys/devices/platform/soc/soc:firmware/get_throttled")
+    try:
+        return int(text, 16) if text else None
+    except ValueError:
+        return None
+
+
+def _throttle_count(root: Path) -> int | None:
+    files = (root / "sys/devices/system/cpu").glob("cpu*/thermal_throttle/core_throttle_count")
+    counts = [int(text) for f in files if (text := _text(f)) and text.isdigit()]
+    return sum(counts) if counts else None
 
 
 def _text(path: Path) -> str | None:

@@ -19,6 +19,8 @@ class PlannedRun:
     every cell of a block, so that all databases of a block see the same operation stream. rate: a schedule in the
     driver's words (steps:, sine:, file:), instead of a target. kind: of the workload. durability: None leaves it to
     the kind. cold: with an empty page cache. memory_limit_bytes: of database, driver and the page cache they fill.
+    load_unit: runs of one unit that want the same content share a load; None: a load of its own. load_percent: of the
+    rate that the cell reaches; 0 is idle.
     """
 
     index: int
@@ -37,6 +39,8 @@ class PlannedRun:
     kind: str = CORE
     cold: bool = False
     memory_limit_bytes: int | None = None
+    load_unit: str | None = None
+    load_percent: float | None = None
 
     def label(self) -> str:
         """The cell in words: its levels in the factors' order."""
@@ -74,7 +78,7 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
     database, workload = str(settings.pop("database")), str(settings.pop("workload"))
     adapter, options = spec.database_options(database)
     options |= {name.split(".", 1)[1]: v for name, v in settings.items() if name.startswith(f"{adapter}.")}
-    told = ("durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb")
+    told = ("durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent")
     own = {name: settings.pop(name) for name in told if name in settings}
     properties = dict(spec.known_workloads()[workload])
     kind = str(properties.pop("kind", CORE))
@@ -96,5 +100,17 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         seed=seed,
         kind=kind,
         cold=own.get("cache") == "cold",
+        load_unit=_load_unit(spec, levels, block),
+        load_percent=float(own["load_percent"]) if "load_percent" in own else None,
         memory_limit_bytes=int(own["memory_limit_mb"]) * 2**20 if "memory_limit_mb" in own else None,
     )
+
+
+def _load_unit(spec: Spec, levels: Mapping[str, Level], block: int) -> str | None:
+    """Who shares a load: the runs of a block, or of a cell (over design.loads loads), with the same content."""
+    if spec.design.load == "run":
+        return None
+    if spec.design.load == "block":
+        return f"block-{block + 1}"
+    share = block * spec.design.loads // spec.design.replications
+    return f"cell-{cells(spec).index(dict(levels)) + 1}-load-{share + 1}"

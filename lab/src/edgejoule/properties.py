@@ -57,6 +57,7 @@ SETTINGS: dict[str, Kind] = {
     "warmup_s": "number",
     "cache": "word",
     "memory_limit_mb": "count",
+    "load_percent": "number",
 }
 
 #: What every kind of workload takes.
@@ -179,6 +180,8 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected a finite number, got {value!r}"
     if name in ("threads", "recordcount", "fieldcount", "fieldlength") and value == 0:
         return "expected at least 1, got 0"
+    if name == "load_percent" and value > 100:  # type: ignore[operator]
+        return f"expected a percentage from 0 to 100, got {value!r}"
     if name == "memory_limit_mb" and value < MEMORY_LIMIT_MB_MIN:  # type: ignore[operator]
         return f"expected at least {MEMORY_LIMIT_MB_MIN} (the driver alone takes 15), got {value!r}"
     return None

@@ -1,91 +1,229 @@
-"""One run: restore the database, sample the meter, let the driver work, collect what came of it."""
+"""One run: prepare the database, sample the meter, let the driver work, collect what came of it."""
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from edgejoule.databases import Driver, Event, Snapshots, driver_arguments
+from edgejoule import environment
+from edgejoule.databases import Driver, Event, data_bytes, driver_arguments
 from edgejoule.errors import DatabaseError
+from edgejoule.executions import Execution, Totals, intervals_of, totals_of, worked_share
+from edgejoule.loads import Load, Loads, forget_pages
+from edgejoule.memory_group import MemoryGroup, limited
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower, Sampler
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import PlannedRun
+from edgejoule.properties import CORE
 from edgejoule.responses import OPERATIONS
 from edgejoule.run_energy import Window, energies, response
+from edgejoule.run_length import executions_needed, lengthened
 from edgejoule.spec import Timing
-from edgejoule.store import Intervals, Latency, ResponseValue, Run, RunData
+from edgejoule.store import Intervals, ResponseValue, Run, RunData
+
+_WORKED_SHARE_MIN = 0.9
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What all runs of a study share. The meter is open; data is where the database of a run lives."""
+    """What all runs of a study share. The meter is open.
+
+    least_s: a shorter run is lengthened or executed several times (edgejoule.run_length). executions: cell -> how many
+    form a replication of it, as the cell's first run found. reached_ops_s: cell without its load_percent -> its rate at
+    full load.
+    """
 
     meter: Meter
-    snapshots: Snapshots
-    data: Path
+    loads: Loads
     timing: Timing
     on_event: Callable[[Event], None]
     on_power: Callable[[LivePower], None]
+    least_s: float
+    executions: dict[str, int] = field(default_factory=dict)
+    reached_ops_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """What the driver and the meter said, and when."""
+
+    executions: list[Execution]
+    events: list[dict[str, Any]]
+    traces: Sequence[Trace]
+    window: Window
+    started_realtime_ns: int
 
 
 def measure(planned: PlannedRun, bench: Bench) -> tuple[Run, RunData]:
     """Do one run. Raises DatabaseError when the database or the driver failed or returned wrong data."""
-    bench.snapshots.restore(planned, bench.data)
-    started_realtime_ns = time.time_ns()
+    before = environment.state()
+    if planned.load_percent == 0:
+        return _measure_idle(planned, bench, before)
+    told = lengthened(_at_level(planned, bench), bench.least_s)
+    load = bench.loads.prepare(planned)
+    restored_bytes = data_bytes(load.path)
+    with limited(planned.memory_limit_bytes) as group:
+        sampled = _sample_enough(told, load, bench, group)
+        peak_bytes = group.peak_bytes() if group else None
+    run, data = _collect(planned, sampled, bench.meter)
+    facts: dict[str, Any] = {
+        "load": {"name": load.name, "runs_before": load.runs_before},
+        "cache": _cache(sampled.executions[0]),
+        "environment": {"before": before, "after": environment.state()},
+    }
+    if planned.memory_limit_bytes is not None:
+        facts["memory"] = _memory(planned.memory_limit_bytes, peak_bytes, restored_bytes)
+    if len(sampled.executions) > 1:
+        facts |= {"executions": len(sampled.executions), "worked_share": round(worked_share(sampled.executions), 4)}
+    if planned.load_percent is not None:
+        facts["load_percent"] = {
+            "percent": planned.load_percent,
+            "reached_ops_s": bench.reached_ops_s[at_full(planned)],
+        }
+    flags = (*run.flags, *environment.throttling(before, facts["environment"]["after"]))
+    return dataclasses.replace(run, facts=facts, flags=flags), data
+
+
+def calibrate(planned: PlannedRun, bench: Bench) -> float:
+    """The rate in ops/s that a cell of a load curve reaches when nothing holds it back."""
     timing = bench.timing
-    words = driver_arguments("run", planned, bench.data)
-    words += ["--driver-share", "--settle-timeout-s", f"{timing.settle_timeout_s:g}"]
-    words += ["--interval-ms", str(timing.interval_ms)]
-    sampler = Sampler(bench.meter, listener=bench.on_power)
-    with sampler:
+    free = _for_seconds(dataclasses.replace(planned, load_percent=None, target_ops_s=None), timing.calibration_s)
+    load = bench.loads.prepare(planned)
+    events = Driver(_words(free, load.path, timing), timing.run_timeout_s, bench.on_event).run()
+    return float(Execution.of(events).end["throughput_ops_s"])
+
+
+def at_full(planned: PlannedRun) -> str:
+    """The cell without its level of the load curve, in words."""
+    return " · ".join(str(v) for name, v in planned.levels.items() if name != "load_percent") or "all"
+
+
+def _at_level(planned: PlannedRun, bench: Bench) -> PlannedRun:
+    """The run at its share of the reached rate, for the time of a level."""
+    if planned.load_percent is None:
+        return planned
+    rate = bench.reached_ops_s[at_full(planned)] * planned.load_percent / 100
+    return _for_seconds(dataclasses.replace(planned, target_ops_s=max(1, round(rate))), bench.timing.level_s)
+
+
+def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
+    return dataclasses.replace(
+        planned, properties={**planned.properties, "maxexecutiontime": seconds, "operationcount": 0}
+    )
+
+
+def _sample_enough(planned: PlannedRun, load: Load, bench: Bench, group: MemoryGroup | None) -> _Sampled:
+    """One execution; or where that is too short for the meter, as many as are needed, the first one then only told."""
+    known = bench.executions.get(planned.label(), 1)
+    if known == 1:
+        sampled = _sample(planned, [load.path], bench, group)
+        known = executions_needed(planned, sampled.executions[0].settled_s, bench.least_s)
+        if known == 1:
+            return sampled
+        bench.executions[planned.label()] = known
+    return _sample(planned, bench.loads.copies(planned, known), bench, group)
+
+
+def _sample(planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None) -> _Sampled:
+    timing, started_realtime_ns = bench.timing, time.time_ns()
+    for path in paths if group else ():
+        forget_pages(path)
+    with Sampler(bench.meter, listener=bench.on_power) as sampler:
         start_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
-        events = Driver(words, timing.run_timeout_s, bench.on_event).run()
+        streams = []
+        for path in paths:
+            words = _words(planned, path, timing) + (["--driver-share"] if path is paths[-1] else [])
+            prefix = group.command() if group else []
+            streams.append(Driver(words, timing.run_timeout_s, bench.on_event, prefix).run())
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         traces = sampler.stop()
-    window = Window(start_ns, driver_start_ns, driver_end_ns, time.monotonic_ns())
-    return _collect(planned, events, traces, window, bench.meter, started_realtime_ns)
-
-
-def _collect(
-    planned: PlannedRun,
-    events: Sequence[Event],
-    traces: Sequence[Trace],
-    window: Window,
-    meter: Meter,
-    started_realtime_ns: int,
-) -> tuple[Run, RunData]:
-    by_kind = {e["event"]: e for e in events}
-    start, active_end, settled, end = (by_kind[k] for k in ("start", "active_end", "settled", "end"))
-    _check_data(end)
-    intervals = Intervals(
-        active_end["active_start_ns"], active_end["monotonic_ns"], settled["monotonic_ns"], settled["complete"]
+    return _Sampled(
+        executions=[Execution.of(events) for events in streams],
+        events=[event for events in streams for event in events],
+        traces=traces,
+        window=Window(start_ns, driver_start_ns, driver_end_ns, time.monotonic_ns()),
+        started_realtime_ns=started_realtime_ns,
     )
-    joules, flags = energies(traces, intervals, window, int(end["operations"]))
+
+
+def _words(planned: PlannedRun, data: Path, timing: Timing) -> list[str]:
+    words = driver_arguments("run", planned, data)
+    words += ["--settle-timeout-s", f"{timing.settle_timeout_s:g}"]
+    return [*words, "--interval-ms", str(timing.interval_ms)]
+
+
+def _collect(planned: PlannedRun, sampled: _Sampled, meter: Meter) -> tuple[Run, RunData]:
+    for execution in sampled.executions:
+        _check_data(execution.end, planned.kind)
+    intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
+    joules, flags = energies(sampled.traces, intervals, sampled.window, totals.operations)
+    if len(sampled.executions) > 1:
+        joules = [_only_whole(j) for j in joules]
+    start = sampled.executions[0].start
     run = Run(
         run_index=planned.index,
         block=planned.block,
         levels=planned.levels,
         status="finished",
-        flags=(*flags, *_flags(settled, end)),
-        started_realtime_ns=started_realtime_ns,
-        responses=(*joules, *_timed(intervals, active_end, settled, end)),
+        flags=(*flags, *_flags(sampled.executions)),
+        started_realtime_ns=sampled.started_realtime_ns,
+        responses=(*joules, *_timed(totals)),
         intervals=intervals,
         database=start["database"],
         durability=start["durability"],
-        meters=({"name": meter.name, "method": str(meter.method), "describe": meter.describe(), **meter.facts()},),
+        meters=(meter_facts(meter),),
     )
-    return run, RunData(events, traces, [Latency(x["operation"], x["measure"], x["hdr"]) for x in end["latencies"]])
+    return run, RunData(sampled.events, sampled.traces, totals.latencies)
 
 
-def _check_data(end: Event) -> None:
-    if end["not_found"]:
+def meter_facts(meter: Meter) -> dict[str, Any]:
+    """What a run keeps of its meter."""
+    return {"name": meter.name, "method": str(meter.method), "describe": meter.describe(), **meter.facts()}
+
+
+def _only_whole(joules: ResponseValue) -> ResponseValue:
+    """Of several executions back to back only the whole is measured: active and debt are not told apart."""
+    if joules.name not in ("energy_active_j", "energy_debt_j"):
+        return joules
+    reason = "several executions back to back form the run, and the meter is too slow to tell their parts"
+    return dataclasses.replace(joules, value=None, uncertainty_k2=None, missing_reason=reason)
+
+
+def _measure_idle(planned: PlannedRun, bench: Bench, before: Mapping[str, Any]) -> tuple[Run, RunData]:
+    """Level 0 of a load curve: the machine as it is when nobody asks; no database is open."""
+    started_realtime_ns = time.time_ns()
+    with Sampler(bench.meter, listener=bench.on_power) as sampler:
+        time.sleep(bench.timing.idle_s)
+        start_ns = time.monotonic_ns()
+        time.sleep(bench.timing.level_s)
+        end_ns = time.monotonic_ns()
+        time.sleep(bench.timing.idle_s)
+        traces = sampler.stop()
+    intervals = Intervals(start_ns, end_ns, end_ns, True)
+    joules, flags = energies(traces, intervals, Window(start_ns, start_ns, end_ns, end_ns), 1)
+    kept = [j for j in joules if j.name in ("energy_j", "power_mean_w")]
+    after = environment.state()
+    run = Run(
+        planned.index, planned.block, planned.levels, "finished",
+        flags=(*flags, *environment.throttling(before, after)),
+        started_realtime_ns=started_realtime_ns,
+        responses=(*kept, response("settled_s", (end_ns - start_ns) / 1e9)),
+        intervals=intervals, meters=(meter_facts(bench.meter),),
+        facts={"environment": {"before": before, "after": after}},
+    )  # fmt: skip
+    return run, RunData((), traces, ())
+
+
+def _check_data(end: Event, kind: str) -> None:
+    if end["not_found"] and kind == CORE:  # other kinds ask for keys that nobody wrote, as their originals do
         raise DatabaseError(
             f"wrong data: {end['not_found']} of {end['operations']} operations did not find a loaded row"
         )
@@ -95,51 +233,58 @@ def _check_data(end: Event) -> None:
         raise DatabaseError("the run did no operation")
 
 
-def _flags(settled: Event, end: Event) -> list[str]:
+def _flags(executions: Sequence[Execution]) -> list[str]:
     """What makes a finished run doubtful."""
     flags = []
-    if not settled["complete"]:
+    if not all(e.settled["complete"] for e in executions):
         flags.append("not settled within the time limit: settled figures are a lower bound")
-    if end["failures"]:
-        flags.append(f"{end['failures']} operations failed (busy)")
-    share = end["driver_share"]
+    if failures := sum(e.end["failures"] for e in executions):
+        flags.append(f"{failures} operations failed (busy)")
+    share = executions[-1].end["driver_share"]
     if share and share["exceeded"]:
         flags.append(f"the driver itself took {share['share']:.0%} of the CPU time, bound {share['bound']:.0%}")
+    if len(executions) > 1 and (worked := worked_share(executions)) < _WORKED_SHARE_MIN:
+        flags.append(
+            f"the energy of {len(executions)} executions holds opening and closing the database too: only {worked:.0%} "
+            "of the time they worked or settled"
+        )
     return flags
 
 
-def _timed(intervals: Intervals, active_end: Event, settled: Event, end: Event) -> list[ResponseValue]:
+def _cache(execution: Execution) -> dict[str, Any]:
+    caches = execution.start["caches"]
+    if caches is None:
+        return {"state": "warm", "resident_bytes_before": None, "resident_bytes_after": None}
+    return {"state": "cold", **{k: caches[k] for k in ("resident_bytes_before", "resident_bytes_after")}}
+
+
+def _memory(limit_bytes: int, peak_bytes: int | None, restored_bytes: int) -> dict[str, Any]:
+    ratio = round(restored_bytes / limit_bytes, 3)
+    return {"limit_bytes": limit_bytes, "peak_bytes": peak_bytes, "data_bytes_per_limit": ratio}
+
+
+def _timed(t: Totals) -> list[ResponseValue]:
     """All responses without energy. A figure the driver could not read is missing."""
-    active_s = (intervals.active_end_ns - intervals.active_start_ns) / 1e9
-    operations, usage = int(end["operations"]), settled["usage"]
-    payload_bytes = end["payload_read_bytes"] + end["payload_write_bytes"]
-    cpu_ns = _sum(usage, "cpu_user_ns", "cpu_system_ns")
-    written = usage["process_write_bytes"]
-    share = end["driver_share"]
+    cpu = (t.usage["cpu_user_ns"], t.usage["cpu_system_ns"])
+    written = t.usage["process_write_bytes"]
     values: dict[str, float | None] = {
-        "throughput_ops_s": end["throughput_ops_s"],
-        "active_s": active_s,
-        "settled_s": (intervals.settled_end_ns - intervals.active_start_ns) / 1e9,
-        "cpu_us_per_op": None if cpu_ns is None else cpu_ns / 1e3 / operations,
-        "driver_share": share["share"] if share else None,
-        "bandwidth_mb_s": payload_bytes / 1e6 / active_s,
-        "rss_peak_mb": end["rss_peak_bytes"] / 1e6,
-        "process_read_bytes": usage["process_read_bytes"],
+        "throughput_ops_s": t.operations / t.active_s,
+        "active_s": t.active_s,
+        "settled_s": t.settled_s,
+        "cpu_us_per_op": None if cpu[0] is None or cpu[1] is None else (cpu[0] + cpu[1]) / 1e3 / t.operations,
+        "driver_share": t.driver_share["share"] if t.driver_share else None,
+        "bandwidth_mb_s": (t.payload_read_bytes + t.payload_write_bytes) / 1e6 / t.active_s,
+        "rss_peak_mb": t.rss_peak_bytes / 1e6,
+        "process_read_bytes": t.usage["process_read_bytes"],
         "process_write_bytes": written,
-        "device_read_bytes": usage["device_read_bytes"],
-        "device_write_bytes": usage["device_write_bytes"],
-        "data_bytes": end["data_bytes"],
-        "reads_before_write_per_op": end["read_before_write"] / operations,
+        "device_read_bytes": t.usage["device_read_bytes"],
+        "device_write_bytes": t.usage["device_write_bytes"],
+        "data_bytes": t.data_bytes,
+        "reads_before_write_per_op": t.read_before_write / t.operations,
     }
-    if end["payload_write_bytes"] and written is not None:
-        values["write_amplification"] = written / end["payload_write_bytes"]
-    for histogram in end["latencies"]:
-        if histogram["measure"] == "service" and histogram["operation"] in OPERATIONS and histogram["count"]:
-            prefix = OPERATIONS[histogram["operation"]]
-            values |= {f"{prefix}_latency_us_{s}": histogram[f"{s}_ns"] / 1e3 for s in ("mean", "p50", "p99")}
+    if t.payload_write_bytes and written is not None:
+        values["write_amplification"] = written / t.payload_write_bytes
+    for (operation, statistic), value in t.latency_us.items():
+        if operation in OPERATIONS:
+            values[f"{OPERATIONS[operation]}_latency_us_{statistic}"] = value
     return [response(name, value) for name, value in values.items()]
-
-
-def _sum(usage: Mapping[str, Any], *names: str) -> float | None:
-    parts = [usage[name] for name in names]
-    return None if None in parts else float(sum(parts))

@@ -35,8 +35,13 @@ class Design(_Strict):
     seed: int = Field(
         default=1, ge=0, lt=2**63, description="shuffles the blocks and seeds the driver; printed with the plan"
     )
-    load: Literal["run"] = Field(
-        default="run", description="run: every run starts from a restored snapshot of a loaded database"
+    load: Literal["run", "block", "cell"] = Field(
+        default="run",
+        description="run: every run starts from a restored snapshot of a loaded database; block, cell: the runs of a "
+        "block or of a cell share a load made for them, which is then the unit of error",
+    )
+    loads: int = Field(
+        default=1, ge=1, le=10_000, description="loads of a cell, over which its replications are spread"
     )
 
 
@@ -46,6 +51,8 @@ class Timing(_Strict):
     idle_s: float = Field(default=0.5, ge=0, le=600, description="quiet window before and after a run: the baseline")
     settle_timeout_s: float = Field(default=60, gt=0, le=36_000)
     run_timeout_s: float = Field(default=3600, gt=0, le=1e7, description="a run that takes longer has failed")
+    calibration_s: int = Field(default=10, ge=1, le=36_000, description="load curve: full load, to learn the rate")
+    level_s: int = Field(default=10, ge=1, le=36_000, description="load curve: time at each level")
     interval_ms: int = Field(default=500, ge=50, le=60_000, description="length of the driver's interval events")
 
 
@@ -54,6 +61,9 @@ class MeterChoice(_Strict):
 
     prefer: list[str] = Field(default_factory=list)
     profile: str | None = Field(default=None, description="board profile by name or path, for the modelled meter")
+    run_s_min: float | None = Field(
+        default=None, ge=0, le=36_000, description="shortest run in s that is measured; default: what the meter needs"
+    )
 
 
 class Analysis(_Strict):

@@ -31,7 +31,7 @@ from edgejoule.meters.trace import Trace
 from edgejoule.plan import PlannedRun
 from edgejoule.spec import Level, Spec
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
 
 _SCHEMA = """
@@ -44,7 +44,7 @@ CREATE TABLE runs (
   block INTEGER NOT NULL, status TEXT NOT NULL CHECK (status IN ('planned', 'finished', 'failed')), cause TEXT,
   flags_json TEXT NOT NULL, started_realtime_ns INTEGER, settings_json TEXT NOT NULL,
   active_start_ns INTEGER, active_end_ns INTEGER, settled_end_ns INTEGER, settled_complete INTEGER,
-  database_json TEXT, durability_json TEXT, meters_json TEXT NOT NULL,
+  database_json TEXT, durability_json TEXT, meters_json TEXT NOT NULL, facts_json TEXT,
   UNIQUE (experiment_id, run_index));
 CREATE TABLE levels (
   run_id INTEGER NOT NULL REFERENCES runs(id), position INTEGER NOT NULL, factor TEXT NOT NULL,
@@ -66,6 +66,9 @@ CREATE TABLE latencies (
   run_id INTEGER NOT NULL REFERENCES runs(id), operation TEXT NOT NULL, measure TEXT NOT NULL, hdr TEXT NOT NULL,
   PRIMARY KEY (run_id, operation, measure)) WITHOUT ROWID;
 """
+
+#: What makes a store of the format before it out of an older one.
+_UPGRADES = {1: "ALTER TABLE runs ADD COLUMN facts_json TEXT"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,11 @@ class Latency:
 
 @dataclass(frozen=True)
 class Run:
-    """One run as stored. levels keep the order of the experiment's factors."""
+    """One run as stored. levels keep the order of the experiment's factors.
+
+    facts: the circumstances of this run by heading (load, cache, memory, executions, environment), see
+    schemas/run-record.schema.json.
+    """
 
     run_index: int
     block: int
@@ -116,6 +123,7 @@ class Run:
     database: Mapping[str, Any] | None = None
     durability: Mapping[str, Any] | None = None
     meters: tuple[Mapping[str, Any], ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
     id: int | None = None
 
     def value(self, name: str) -> float | None:
@@ -139,6 +147,7 @@ class Run:
             "database": self.database,
             "durability": self.durability,
             "meters": list(self.meters),
+            "facts": dict(self.facts),
         }
 
 
@@ -217,6 +226,8 @@ class Store:
             connection.executescript(f"BEGIN; {_SCHEMA} {pragmas} COMMIT;")
         elif application != APPLICATION_ID:
             raise StoreError(f"{path}: is an SQLite file of another program, not a store of edgejoule")
+        elif version in _UPGRADES:
+            connection.executescript(f"BEGIN; {_UPGRADES[version]}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
         elif version != SCHEMA_VERSION:
             raise StoreError(f"{path}: store format {version}, this edgejoule reads {SCHEMA_VERSION}")
 
@@ -299,12 +310,13 @@ class Store:
             self._db.execute(
                 "UPDATE runs SET status=?, cause=?, flags_json=?, started_realtime_ns=?, active_start_ns=?,"
                 " active_end_ns=?, settled_end_ns=?, settled_complete=?, database_json=?, durability_json=?,"
-                " meters_json=? WHERE id=?",
+                " meters_json=?, facts_json=? WHERE id=?",
                 (
                     run.status, run.cause, json.dumps(run.flags), run.started_realtime_ns,
                     i and i.active_start_ns, i and i.active_end_ns, i and i.settled_end_ns, i and i.settled_complete,
                     json.dumps(run.database) if run.database else None,
-                    json.dumps(run.durability) if run.durability else None, json.dumps(run.meters), run_id,
+                    json.dumps(run.durability) if run.durability else None, json.dumps(run.meters),
+                    json.dumps(run.facts), run_id,
                 ),
             )  # fmt: skip
             self._db.executemany(
@@ -323,6 +335,22 @@ class Store:
             )
             for trace in data.traces:
                 self._insert_trace(run_id, trace)
+
+    def note(self, experiment_id: int, heading: str, value: object) -> None:
+        """Add to an experiment's environment what came up while it ran, under a heading of its own."""
+        with self._transaction():
+            row = self._db.execute("SELECT environment_json FROM experiments WHERE id = ?", (experiment_id,)).fetchone()
+            noted = {**json.loads(row["environment_json"]), heading: value}
+            self._db.execute(
+                "UPDATE experiments SET environment_json = ? WHERE id = ?", (json.dumps(noted), experiment_id)
+            )
+
+    def forgo(self, experiment_id: int) -> None:
+        """Take out the runs that are planned: the design stopped before them."""
+        with self._transaction():
+            planned = "SELECT id FROM runs WHERE experiment_id = ? AND status = 'planned'"
+            self._db.execute(f"DELETE FROM levels WHERE run_id IN ({planned})", (experiment_id,))
+            self._db.execute("DELETE FROM runs WHERE experiment_id = ? AND status = 'planned'", (experiment_id,))
 
     def _insert_trace(self, run_id: int, trace: Trace) -> None:
         seconds = trace.t_ns // 1_000_000_000
@@ -416,6 +444,7 @@ class Store:
             database=json.loads(row["database_json"]) if row["database_json"] else None,
             durability=json.loads(row["durability_json"]) if row["durability_json"] else None,
             meters=tuple(json.loads(row["meters_json"])),
+            facts=json.loads(row["facts_json"] or "{}"),
         )
 
     def data(self, run: Run) -> RunData:

@@ -6,9 +6,9 @@ Nothing is stored before every database is loaded, so a study that cannot start 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,12 @@ from typing import Any, Protocol
 from edgejoule import environment
 from edgejoule.databases import Event, Snapshots, driver_digest
 from edgejoule.errors import DatabaseError, StoreError, StudyInterruptedError, UsageError
+from edgejoule.loads import Loads
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
-from edgejoule.plan import PlannedRun, make_plan
-from edgejoule.run import Bench, measure
+from edgejoule.plan import PlannedRun, cell_label, make_plan
+from edgejoule.run import Bench, at_full, calibrate, measure
+from edgejoule.run_length import shortest_s
 from edgejoule.spec import Spec
 from edgejoule.store import Experiment, Run, RunData, Store
 
@@ -36,6 +38,10 @@ class Watcher(Protocol):
 
     def loading(self, key: str, share: float) -> None:
         """A database is being loaded; share of its records so far, 0..1."""
+        ...
+
+    def calibrating(self, cell: str) -> None:
+        """The rate of a cell at full load is being learnt, for a load curve."""
         ...
 
     def running(self, planned: PlannedRun) -> None:
@@ -104,36 +110,67 @@ def conduct(
     places = study.places
     with _alone(places.data), _alone(places.snapshots):
         experiment = _to_resume(store, study) if resume else None
-        done = {r.run_index for r in store.runs(experiment.id) if r.status == "finished"} if experiment else set()
+        finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
+        done = {r.run_index for r in finished}
         todo = [p for p in make_plan(study.spec) if p.index not in done]
         surroundings = environment.capture(places.data)
         watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
         snapshots = Snapshots(places.snapshots)
+        bench = _bench(study, snapshots, todo, finished, watcher)
         try:
             _load_missing(snapshots, todo, study.spec, watcher)
-            experiment = experiment or _create(store, study, surroundings)
-            _run_all(store, experiment, study, todo, snapshots, watcher, keep_going)
+            if experiment is None:
+                reached = _reached(bench, todo, watcher)
+                experiment = _create(store, study, {**surroundings, **({"reached_ops_s": reached} if reached else {})})
+            bench = dataclasses.replace(bench, reached_ops_s=experiment.environment.get("reached_ops_s", {}))
+            _run_all(store, experiment, bench, todo, watcher, keep_going)
         except KeyboardInterrupt as error:
             raise StudyInterruptedError(_how_far(store, experiment)) from error
         finally:
-            shutil.rmtree(places.data / "run", ignore_errors=True)
+            bench.loads.close()
     return experiment, store.runs(experiment.id)
+
+
+def _bench(
+    study: Study, snapshots: Snapshots, todo: Sequence[PlannedRun], finished: Sequence[Run], watcher: Watcher
+) -> Bench:
+    """What the runs share; on a resumed study as the finished runs had it."""
+
+    def loading(key: str, event: Event) -> None:
+        _load_listener(watcher, key)(event)
+
+    timing = study.spec.timing
+    used = [r.facts["load"]["name"] for r in finished if "load" in r.facts]
+    loads = Loads(snapshots, study.places.data, todo, used, timing.run_timeout_s, loading)
+    executions = {cell_label(r.levels): r.facts["executions"] for r in finished if "executions" in r.facts}
+    asked_s = study.spec.meter.run_s_min
+    least_s = shortest_s(study.meter) if asked_s is None else asked_s
+    return Bench(study.meter, loads, timing, watcher.event, watcher.power, least_s, executions)
+
+
+def _reached(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> dict[str, float]:
+    """The rate of every cell of a load curve at full load."""
+    found: dict[str, float] = {}
+    for planned in todo:
+        if planned.load_percent is not None and at_full(planned) not in found:
+            watcher.calibrating(at_full(planned))
+            found[at_full(planned)] = calibrate(planned, bench)
+            bench.loads.done(planned, failed=False)
+    return found
 
 
 def _run_all(
     store: Store,
     experiment: Experiment,
-    study: Study,
+    bench: Bench,
     todo: Sequence[PlannedRun],
-    snapshots: Snapshots,
     watcher: Watcher,
     keep_going: bool,
 ) -> None:
-    data = study.places.data / "run"
-    bench = Bench(study.meter, snapshots, data, study.spec.timing, watcher.event, watcher.power)
     for planned in todo:
         watcher.running(planned)
         run, kept = _measure(planned, bench)
+        bench.loads.done(planned, failed=run.status == "failed")
         store.record(experiment.id, run, kept)
         watcher.ran(run)
         if run.status == "failed" and not keep_going:
@@ -188,7 +225,7 @@ def _measure(planned: PlannedRun, bench: Bench) -> tuple[Run, RunData]:
 
 def _load_missing(snapshots: Snapshots, todo: Sequence[PlannedRun], spec: Spec, watcher: Watcher) -> None:
     for planned in todo:
-        if snapshots.has(planned):
+        if planned.load_unit is not None or snapshots.has(planned):
             continue
         key = snapshots.key(planned)
         watcher.loading(key, 0.0)

@@ -74,6 +74,10 @@ class StudyProgress:
         if share == 1.0 and not self._console.is_terminal:
             self._console.print(f"loaded {key}", markup=False)
 
+    def calibrating(self, cell: str) -> None:
+        """Say which cell's full load is being learnt."""
+        self._bars.update(self._now, total=1.0, completed=0.0, description=f"full load of {cell}", words="")
+
     def running(self, planned: PlannedRun) -> None:
         """A run begins: an empty second bar."""
         self._began_s = time.monotonic()
@@ -127,6 +131,8 @@ class StudyProgress:
             return f"FAILED: {run.cause}"
         names = self._spec.analysis.responses[:2] if self._spec else []
         parts = [_words(response) for name in names for response in run.responses if response.name == name]
+        if "executions" in run.facts:
+            parts.append(f"k = {run.facts['executions']} executions")
         return "".join(f"{part:<26}" for part in parts).rstrip() + (
             f"  flagged: {'; '.join(run.flags)}" if run.flags else ""
         )

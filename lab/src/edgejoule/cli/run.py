@@ -23,9 +23,9 @@ from edgejoule.cli.common import (
 from edgejoule.cli.progress import StudyProgress, clock
 from edgejoule.cli.report import print_verdict, write_report
 from edgejoule.conditional import settings_of
-from edgejoule.databases import check_plan
+from edgejoule.databases import check_plan, not_here
 from edgejoule.energy import comparison_min_ratio
-from edgejoule.errors import MeterError, StoreError
+from edgejoule.errors import MeterError, StoreError, UsageError
 from edgejoule.findings import find
 from edgejoule.meters.base import Meter
 from edgejoule.meters.discovery import Choice, choose
@@ -92,6 +92,8 @@ def run(
         else:
             _print_plan(say, loaded, plan, store)
         return
+    if refused := not_here(plan):
+        raise UsageError("; ".join(refused))
     if output is not None:
         _check_writable(output)
     options = [word for o in overrides for word in ("--set", o)]
@@ -186,6 +188,8 @@ def _print_plan(out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Pat
     out.print(table)
     for rule in spec.when:
         out.print(f"when {rule.words()}", markup=False)
+    for words in not_here(plan):
+        out.print(f"not here: {words}", markup=False)
     out.print(f"{len(plan)} runs, order {spec.design.order}, seed {spec.design.seed}; {_estimate(spec, plan, store)}")
 
 

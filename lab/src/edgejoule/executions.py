@@ -1,0 +1,132 @@
+"""What one execution of the driver, or several back to back, gave: totals, merged latencies, the two intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from edgejoule.databases import Event
+from edgejoule.store import Intervals, Latency
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The four events of a finished execution that carry its figures."""
+
+    start: Event
+    active_end: Event
+    settled: Event
+    end: Event
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> Execution:
+        """From the driver's events, which are complete (databases.Driver.run)."""
+        by_kind = {e["event"]: e for e in events}
+        return cls(*(by_kind[k] for k in ("start", "active_end", "settled", "end")))
+
+    @property
+    def active_s(self) -> float:
+        """First measured operation to last acknowledgement."""
+        return float(self.active_end["monotonic_ns"] - self.active_end["active_start_ns"]) / 1e9
+
+    @property
+    def settled_s(self) -> float:
+        """First measured operation to settled."""
+        return float(self.settled["monotonic_ns"] - self.active_end["active_start_ns"]) / 1e9
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Over all executions of a run: sums, where a sum has sense; None where a part could not be read.
+
+    latency: (operation, statistic) of service latencies in µs, for mean, p50, p99.
+    """
+
+    operations: int
+    active_s: float
+    settled_s: float
+    usage: Mapping[str, float | None]
+    payload_read_bytes: int
+    payload_write_bytes: int
+    read_before_write: int
+    rss_peak_bytes: int
+    data_bytes: int | None
+    driver_share: Mapping[str, Any] | None
+    latency_us: Mapping[tuple[str, str], float]
+    latencies: Sequence[Latency]
+
+
+_USAGE = (
+    "cpu_user_ns", "cpu_system_ns", "process_read_bytes", "process_write_bytes", "device_read_bytes",
+    "device_write_bytes",
+)  # fmt: skip
+
+
+def intervals_of(executions: Sequence[Execution]) -> Intervals:
+    """From the first one's first operation to the last one's end; of several, complete when all are."""
+    first, last = executions[0], executions[-1]
+    return Intervals(
+        first.active_end["active_start_ns"],
+        last.active_end["monotonic_ns"],
+        last.settled["monotonic_ns"],
+        all(e.settled["complete"] for e in executions),
+    )
+
+
+def worked_share(executions: Sequence[Execution]) -> float:
+    """Of the time from the first operation to the end of the last execution: what the settled intervals fill."""
+    i = intervals_of(executions)
+    return sum(e.settled_s for e in executions) * 1e9 / (i.settled_end_ns - i.active_start_ns)
+
+
+def totals_of(executions: Sequence[Execution]) -> Totals:
+    """Of one execution its own figures; of several sums, the greatest peak, merged histograms, the last one's data."""
+    ends = [e.end for e in executions]
+    latencies, latency_us = _latencies(ends)
+    return Totals(
+        operations=sum(int(e["operations"]) for e in ends),
+        active_s=sum(e.active_s for e in executions),
+        settled_s=sum(e.settled_s for e in executions),
+        usage={name: _sum([e.settled["usage"][name] for e in executions]) for name in _USAGE},
+        payload_read_bytes=sum(e["payload_read_bytes"] for e in ends),
+        payload_write_bytes=sum(e["payload_write_bytes"] for e in ends),
+        read_before_write=sum(e["read_before_write"] for e in ends),
+        rss_peak_bytes=max(e["rss_peak_bytes"] for e in ends),
+        data_bytes=ends[-1]["data_bytes"],
+        driver_share=ends[-1]["driver_share"],
+        latency_us=latency_us,
+        latencies=latencies,
+    )
+
+
+def _sum(parts: Sequence[float | None]) -> float | None:
+    known = [p for p in parts if p is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _latencies(ends: Sequence[Event]) -> tuple[list[Latency], dict[tuple[str, str], float]]:
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for end in ends:
+        for x in end["latencies"]:
+            found.setdefault((x["operation"], x["measure"]), []).append(x)
+    latencies: list[Latency] = []
+    figures: dict[tuple[str, str], float] = {}
+    for (operation, measure), parts in found.items():
+        hdr, told = (parts[0]["hdr"], parts[0]) if len(parts) == 1 else _merged(parts)
+        latencies.append(Latency(operation, measure, hdr))
+        if measure == "service" and told["count"]:
+            figures |= {(operation, s): told[f"{s}_ns"] / 1e3 for s in ("mean", "p50", "p99")}
+    return latencies, figures
+
+
+def _merged(parts: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, float]]:
+    whole = HdrHistogram(1, 3_600_000_000_000, 3)
+    for part in parts:
+        whole.add(HdrHistogram.decode(part["hdr"].encode()))
+    count = sum(part["count"] for part in parts)
+    mean = sum(part["mean_ns"] * part["count"] for part in parts) / count if count else 0.0
+    p50, p99 = (whole.get_value_at_percentile(p) for p in (50, 99))
+    return whole.encode().decode(), {"count": count, "mean_ns": mean, "p50_ns": p50, "p99_ns": p99}

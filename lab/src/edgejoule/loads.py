@@ -1,0 +1,116 @@
+"""Which loaded database a run works on: its own restored copy, or a load it shares with others.
+
+`load = "run"`: a copy of the snapshot for every run. `load = "block"` or `"cell"`: the driver loads anew for a block
+(of runs that want the same content) or for a cell, and the runs work on it one after another, each on what those before
+it left. A load has a name, kept with every run, for runs of one load are not independent.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgejoule.databases import Event, Snapshots
+from edgejoule.plan import PlannedRun
+
+
+@dataclass(frozen=True)
+class Load:
+    """A database ready for a run: where it lies, the load's name, and how many runs worked on it before."""
+
+    path: Path
+    name: str
+    runs_before: int
+
+
+@dataclass
+class _Shared:
+    name: str
+    path: Path
+    runs: int = 0
+
+
+class Loads:
+    """The databases of a study's runs below `folder`. used: names of loads that stored runs are from.
+
+    timeout_s: the longest a load may take. on_event: hears the driver while it loads, with the snapshot's key.
+    """
+
+    def __init__(
+        self,
+        snapshots: Snapshots,
+        folder: Path,
+        todo: Sequence[PlannedRun],
+        used: Collection[str] = (),
+        timeout_s: float = 3600,
+        on_event: Callable[[str, Event], None] = lambda key, event: None,
+    ) -> None:
+        self._snapshots, self._folder, self._timeout_s, self._on_event = snapshots, folder, timeout_s, on_event
+        self._used = set(used)
+        self._left = Counter(self._unit(run) for run in todo if run.load_unit)
+        self._shared: dict[str, _Shared] = {}
+
+    def _unit(self, run: PlannedRun) -> str:
+        return f"{run.load_unit}-{self._snapshots.key(run)}"
+
+    def prepare(self, run: PlannedRun) -> Load:
+        """The database of a run. Raises DatabaseError (a load failed) or StoreError."""
+        if run.load_unit is None:
+            path = self._folder / "run"
+            self._snapshots.restore(run, path)
+            return Load(path, f"run-{run.index + 1}", 0)
+        unit = self._unit(run)
+        shared = self._shared.get(unit) or self._load(run, unit)
+        return Load(shared.path, shared.name, shared.runs)
+
+    def copies(self, run: PlannedRun, count: int) -> list[Path]:
+        """That many databases of their own for a run that is executed several times."""
+        paths = [self._folder / f"run-{i + 1}" for i in range(count)]
+        for path in paths:
+            self._snapshots.restore(run, path)
+        return paths
+
+    def done(self, run: PlannedRun, *, failed: bool) -> None:
+        """A run has ended. A shared database goes with its last run, and with one that failed: it may be harmed."""
+        if run.load_unit is None:
+            for path in self._folder.glob("run*"):
+                shutil.rmtree(path, ignore_errors=True)
+            return
+        unit = self._unit(run)
+        self._left[unit] -= 1
+        if shared := self._shared.get(unit):
+            shared.runs += 1
+            if failed or self._left[unit] <= 0:
+                shutil.rmtree(shared.path, ignore_errors=True)
+                del self._shared[unit]
+
+    def _load(self, run: PlannedRun, unit: str) -> _Shared:
+        name = next(n for n in (unit, *(f"{unit}-again-{i}" for i in range(1, 10_000))) if n not in self._used)
+        path = self._folder / "loads" / name
+        key = self._snapshots.key(run)
+        self._snapshots.load_at(run, path, self._timeout_s, lambda event: self._on_event(key, event))
+        self._used.add(name)
+        self._shared[unit] = _Shared(name, path)
+        return self._shared[unit]
+
+    def close(self) -> None:
+        """Remove what is left."""
+        for name in ("run", "loads"):
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+        for path in self._folder.glob("run-*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def forget_pages(folder: Path) -> None:
+    """Ask the kernel to drop the page cache of clean files below a folder, so that who reads them next pays for it."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(handle)

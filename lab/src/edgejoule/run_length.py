@@ -1,0 +1,55 @@
+"""How long a run must be for the meter that reads it, and what makes it so long.
+
+A phase that ends by time is lengthened. A fixed number of operations that is over too soon is executed k times back to
+back, each execution on a freshly restored database, and the k form one replication. What allows neither is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from edgejoule.errors import DatabaseError
+from edgejoule.meters.base import Meter
+from edgejoule.plan import PlannedRun
+
+EXECUTIONS_MAX = 500
+_POLLS_MIN = 10  # of a meter that does not say itself how long a run must be
+
+
+def shortest_s(meter: Meter) -> float:
+    """The shortest run whose energy this meter can tell, in s: as the meter says, else ten of its polls."""
+    said: float | None = getattr(meter, "run_s_min", None)
+    return said if said is not None else _POLLS_MIN * meter.poll_interval_s
+
+
+def lengthened(run: PlannedRun, least_s: float) -> PlannedRun:
+    """The run with its time limit raised to least_s, where it ends by time; else unchanged."""
+    limit_s = run.properties.get("maxexecutiontime")
+    if not limit_s or run.properties.get("operationcount") or float(limit_s) >= least_s:
+        return run
+    return dataclasses.replace(run, properties={**run.properties, "maxexecutiontime": math.ceil(least_s)})
+
+
+def executions_needed(run: PlannedRun, settled_s: float, least_s: float) -> int:
+    """How many executions as long as this one form a replication. Raises DatabaseError where several may not be."""
+    if settled_s >= least_s:
+        return 1
+    count = math.ceil(least_s / settled_s) if settled_s > 0 else EXECUTIONS_MAX + 1
+    why = _why_not_several(run, count)
+    if why:
+        raise DatabaseError(
+            f"the run was over in {settled_s:.3g} s, and this meter needs {least_s:.3g} s; {why}: raise "
+            "operationcount, or give maxexecutiontime in seconds instead"
+        )
+    return count
+
+
+def _why_not_several(run: PlannedRun, count: int) -> str | None:
+    if run.load_unit is not None:
+        return "runs that share a load cannot be executed several times"
+    if run.cold:
+        return "dropping caches between executions would be measured too"
+    if count > EXECUTIONS_MAX:
+        return f"{count:,} executions would form one replication, more than {EXECUTIONS_MAX}"
+    return None
