@@ -123,12 +123,13 @@ def _pair_table(analysis: Analysis) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("differ?")
     for pair in analysis.pairs:
-        low, high = pair.ratio_ci if pair.ratio_ci else pair.ci
+        ci = pair.ratio_ci or pair.ci
+        low, high = ci or (None, None)
         table.add_row(
             escape(", ".join(pair.a.values())),
             escape(", ".join(pair.b.values())),
             figure(pair.ratio if log else pair.difference),
-            f"{figure(low)} – {figure(high)}" if log else f"{figure(low)} to {figure(high)}",
+            "" if ci is None else f"{figure(low)} – {figure(high)}" if log else f"{figure(low)} to {figure(high)}",
             p_value(pair.p_adj),
             _differ(pair, analysis),
             style="bold" if pair.significant else None,

@@ -236,7 +236,8 @@ def _pair_row(p: Pair, unit: Unit, log: bool) -> tuple[str | Markup, ...]:
     if log and p.ratio is not None and p.ratio_ci is not None:
         figures = (f"{ratio(p.ratio)}", f"{ratio(p.ratio_ci[0])} to {ratio(p.ratio_ci[1])}")
     else:
-        figures = (unit.number(p.difference), f"{unit.number(p.ci[0])} to {unit.number(p.ci[1])}")
+        limits = f"{unit.number(p.ci[0])} to {unit.number(p.ci[1])}" if p.ci else ""
+        figures = (f"{ratio(p.ratio)}" if log and p.ratio is not None else unit.number(p.difference), limits)
     verdict = "differ" if p.significant else Markup('<span class="soft">{}</span>').format(p.why_not or "")
     return (*names, *figures, p_words(p.p_adj), verdict)
 

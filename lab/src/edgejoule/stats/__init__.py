@@ -1,12 +1,17 @@
 """Statistics of an experiment: `analyse` a table, `read_table` a CSV, say the `verdict`."""
 
-from edgejoule.stats.analyse import Analysis, AnalysisBy, Group, Pair, analyse, label_of
+from edgejoule.stats.analyse import analyse
 from edgejoule.stats.anova import Anova, AnovaRow, SsType, anova
+from edgejoule.stats.audit import Audit, audit, printed_table, read_printed
+from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.describe import Summary, describe
 from edgejoule.stats.letters import compact_letters, split_letters
+from edgejoule.stats.model import Analysis, AnalysisBy, Best, Group, Pair, Precision, Sequential, label_of
+from edgejoule.stats.precision import RunsNeeded, Stein, runs_needed, stein, stein_pooled
+from edgejoule.stats.regression import Line, LineTest, Regression, regression
 from edgejoule.stats.scale import Scale
+from edgejoule.stats.spending import Looks, Spending, looks
 from edgejoule.stats.table import Table, read_table
-from edgejoule.stats.tukey import TukeyPair, tukey
 from edgejoule.stats.verdict import verdict
 
 __all__ = [
@@ -14,20 +19,38 @@ __all__ = [
     "AnalysisBy",
     "Anova",
     "AnovaRow",
+    "Audit",
+    "Best",
+    "DeclaredTest",
     "Group",
+    "Line",
+    "LineTest",
+    "Looks",
     "Pair",
+    "Precision",
+    "Regression",
+    "RunsNeeded",
     "Scale",
+    "Sequential",
+    "Spending",
     "SsType",
+    "Stein",
     "Summary",
     "Table",
-    "TukeyPair",
     "analyse",
     "anova",
+    "audit",
     "compact_letters",
     "describe",
     "label_of",
+    "looks",
+    "printed_table",
+    "read_printed",
     "read_table",
+    "regression",
+    "runs_needed",
     "split_letters",
-    "tukey",
+    "stein",
+    "stein_pooled",
     "verdict",
 ]

@@ -1,284 +1,80 @@
-"""From a table of runs to the answer: ANOVA, means with intervals, Tukey pairs, letters, checks and notes."""
+"""From a table of runs to the answer: ANOVA, means with intervals, pairs, letters, checks and notes."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar, overload
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Unpack, overload
 
 import numpy as np
 
 from edgejoule.errors import DataError, UsageError
-from edgejoule.responses import RESPONSES, Better, nearest
-from edgejoule.stats.anova import Anova, AnovaRow, SsType, anova
-from edgejoule.stats.cells import CellMeans, cell_means, marginal_means
-from edgejoule.stats.describe import interval
-from edgejoule.stats.diagnostics import Check, Diagnostics, diagnose
-from edgejoule.stats.factor import Factor
-from edgejoule.stats.letters import compact_letters
-from edgejoule.stats.scale import FloatArray, Scale, from_scale, to_scale
-from edgejoule.stats.tukey import TukeyPair, tukey
+from edgejoule.stats.aa import same_against_same
+from edgejoule.stats.anova import Anova, anova, is_balanced
+from edgejoule.stats.cells import CellMeans, Margin, cell_means, margin_of
+from edgejoule.stats.compare import Compared, compare, notes_on_models, of_loads, one_error, own_errors
+from edgejoule.stats.declared import DeclaredTest
+from edgejoule.stats.diagnostics import Diagnostics, diagnose
+from edgejoule.stats.factor import Factor, cells_of
+from edgejoule.stats.model import Analysis, AnalysisBy, Best, Group, Pair, Precision, Sequential, finite, label_of
+from edgejoule.stats.observations import Columns, as_numbers, complete_rows, missing
+from edgejoule.stats.options import MODELLED, AnalyseOptions, Options, options_of
+from edgejoule.stats.precision import half_width_of, runs_needed, stein_pooled
+from edgejoule.stats.scale import FloatArray, from_scale, to_scale
+from edgejoule.stats.serial import lag1
+from edgejoule.stats.split_plot import Loads, average_repetitions, split_plot
 
-Json = dict[str, object]
-Columns = Mapping[str, Sequence[object]]
-Limits = tuple[float, float]
-MODELLED = "modelled"
-_Choice = TypeVar("_Choice", Scale, Better, SsType)
-
-
-@dataclass(frozen=True)
-class Group:
-    """A cell of the compared factors.
-
-    mean: geometric on the log scale, arithmetic on the raw one, adjusted for blocks. ci95: 95 % interval of the mean
-    from the model's error. letters: None where nothing is judged, see Analysis.judged. sd, median, min, max,
-    mean_arithmetic: of the values as they are. sd is None for one value.
-    """
-
-    levels: dict[str, str]
-    n: int
-    mean: float
-    ci95: Limits
-    letters: str | None
-    mean_arithmetic: float
-    sd: float | None
-    median: float
-    min: float
-    max: float
-
-    @property
-    def label(self) -> str:
-        """The levels in words: "wool A, tension L"."""
-        return label_of(self.levels)
-
-    def to_json(self) -> Json:
-        """One entry of "groups"."""
-        return {
-            "levels": dict(self.levels),
-            "n": self.n,
-            "mean": finite(self.mean),
-            "ci95": [finite(self.ci95[0]), finite(self.ci95[1])],
-            "letters": self.letters,
-            "mean_arithmetic": finite(self.mean_arithmetic),
-            "sd": finite(self.sd),
-            "median": self.median,
-            "min": self.min,
-            "max": self.max,
-        }
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Group a against group b, which is placed better.
-
-    difference, ci: mean(a) - mean(b) on the scale of analysis (of logarithms on the log scale) and its simultaneous
-    interval at 1 - alpha. ratio: mean(a) / mean(b), None unless both are positive; ratio_ci on the log scale only.
-    p_adj: Tukey's, untouched by min_ratio. significant: the groups are called different, which takes p_adj < alpha, a
-    ratio beyond min_ratio, and for modelled values that there is a min_ratio; why_not says what failed, None when
-    significant.
-    """
-
-    a: dict[str, str]
-    b: dict[str, str]
-    difference: float
-    ci: Limits
-    ratio: float | None
-    ratio_ci: Limits | None
-    p_adj: float
-    significant: bool
-    why_not: str | None
-
-    def to_json(self) -> Json:
-        """One entry of "pairs"."""
-        return {
-            "a": dict(self.a),
-            "b": dict(self.b),
-            "difference": finite(self.difference),
-            "ci": [finite(self.ci[0]), finite(self.ci[1])],
-            "ratio": finite(self.ratio),
-            "ratio_ci": [finite(self.ratio_ci[0]), finite(self.ratio_ci[1])] if self.ratio_ci else None,
-            "p_adj": finite(self.p_adj),
-            "significant": self.significant,
-            "why_not": self.why_not,
-        }
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """The analysis of one response. Groups are ordered from best to worst; the first letter marks the best.
-
-    n: observations used. modelled, min_ratio: see `analyse`. notes: what a reader must know, in sentences without full
-    stop.
-    """
-
-    response: str
-    factors: tuple[str, ...]
-    block: str | None
-    scale: Scale
-    alpha: float
-    better: Better
-    modelled: bool
-    min_ratio: float | None
-    n: int
-    anova: Anova
-    groups: tuple[Group, ...]
-    pairs: tuple[Pair, ...]
-    diagnostics: Diagnostics
-    notes: tuple[str, ...]
-
-    @property
-    def judged(self) -> bool:
-        """Whether groups can be called different: modelled values need the least ratio that their model resolves."""
-        return not self.modelled or self.min_ratio is not None
-
-    def to_json(self) -> Json:
-        """The form of `edgejoule analyse --json`; a figure that does not exist is null."""
-        return {
-            "response": self.response,
-            "factors": list(self.factors),
-            "block": self.block,
-            "scale": str(self.scale),
-            "alpha": self.alpha,
-            "better": str(self.better),
-            "modelled": self.modelled,
-            "min_ratio": self.min_ratio,
-            "n": self.n,
-            "ss_type": str(self.anova.ss_type),
-            "test": "tukey-kramer",
-            "anova": [_row_json(row) for row in self.anova.table],
-            "error": {"df": self.anova.error_df, "ms": self.anova.error_ms},
-            "groups": [group.to_json() for group in self.groups],
-            "pairs": [pair.to_json() for pair in self.pairs],
-            "diagnostics": {
-                "shapiro_wilk": _check_json(self.diagnostics.shapiro_wilk),
-                "brown_forsythe": _check_json(self.diagnostics.brown_forsythe),
-            },
-            "notes": list(self.notes),
-        }
-
-
-@dataclass(frozen=True)
-class AnalysisBy:
-    """One analysis per level of the factor `by`, in the order of the levels."""
-
-    by: str
-    analyses: dict[str, Analysis]
-
-    def to_json(self) -> Json:
-        """{"by", "analyses": [{"level", ...an Analysis}]}."""
-        return {
-            "by": self.by,
-            "analyses": [{"level": level, **analysis.to_json()} for level, analysis in self.analyses.items()],
-        }
-
-
-@dataclass(frozen=True)
-class _Options:
-    response: str
-    factors: tuple[str, ...]
-    compare: tuple[str, ...]
-    block: str | None
-    scale: Scale
-    alpha: float
-    better: Better
-    modelled: bool
-    min_ratio: float | None
-    ss_type: SsType
-
-    @property
-    def judged(self) -> bool:
-        return not self.modelled or self.min_ratio is not None
+__all__ = ["MODELLED", "Analysis", "AnalysisBy", "Best", "Group", "Pair", "analyse", "finite", "label_of"]
 
 
 @overload
 def analyse(
-    table: Columns,
-    response: str,
-    factors: Sequence[str],
-    *,
-    block: str | None = ...,
-    scale: Scale | str = ...,
-    alpha: float = ...,
-    by: None = ...,
-    compare: Sequence[str] | None = ...,
-    modelled: bool | None = ...,
-    min_ratio: float | None = ...,
-    better: Better | str | None = ...,
-    ss_type: SsType | str = ...,
+    table: Columns, response: str, factors: Sequence[str], *, by: None = ..., **given: Unpack[AnalyseOptions]
 ) -> Analysis: ...
 
 
 @overload
 def analyse(
-    table: Columns,
-    response: str,
-    factors: Sequence[str],
-    *,
-    block: str | None = ...,
-    scale: Scale | str = ...,
-    alpha: float = ...,
-    by: str,
-    compare: Sequence[str] | None = ...,
-    modelled: bool | None = ...,
-    min_ratio: float | None = ...,
-    better: Better | str | None = ...,
-    ss_type: SsType | str = ...,
+    table: Columns, response: str, factors: Sequence[str], *, by: str, **given: Unpack[AnalyseOptions]
 ) -> AnalysisBy: ...
 
 
 def analyse(
-    table: Columns,
-    response: str,
-    factors: Sequence[str],
-    *,
-    block: str | None = None,
-    scale: Scale | str = Scale.LOG,
-    alpha: float = 0.05,
-    by: str | None = None,
-    compare: Sequence[str] | None = None,
-    modelled: bool | None = None,
-    min_ratio: float | None = None,
-    better: Better | str | None = None,
-    ss_type: SsType | str = SsType.II,
+    table: Columns, response: str, factors: Sequence[str], *, by: str | None = None, **given: Unpack[AnalyseOptions]
 ) -> Analysis | AnalysisBy:
     """Analyse column `response` of the table by the columns `factors`.
 
     table: column name -> one value per row; None or NaN is missing, and rows with a missing value are dropped and
-    counted in the notes. block: an additive factor without interactions (experiments run in randomised blocks).
-    by: one analysis per level of this column, which is then no factor. compare: the factors whose cells are compared
-    (default: all). modelled: the response comes from a model (default: its name ends in ".modelled", as export has it).
-    min_ratio: means closer than this factor are never called different, whatever their p; modelled values are never
-    called different without it, for p knows nothing of their model's error. better: which mean comes first and gets
-    letter a (default: as the dictionary of responses says, else the lowest). A factor with one level is left out, with
-    a note.
+    counted in the notes. by: one analysis per level of this column, which is then no factor. Keywords:
 
-    UsageError for an unknown column or a contradictory option; DataError for data that cannot be analysed.
+    - test: declared before the data and never changed by them: tukey (default), games-howell, kruskal-dunn-holm.
+    - block: an additive factor without interactions (experiments run in randomised blocks).
+    - unit: the column that names the load a run worked on, where runs share loads: the load is then the error unit,
+      and repetitions of a cell on a load are averaged. A name means the same load wherever it stands.
+    - scale: log (default) or raw. alpha: level of significance, 0.05. ss_type: I, II (default) or III.
+    - compare: the factors whose cells are compared (default: all).
+    - modelled: the response comes from a model (default: its name ends in ".modelled", as export has it). min_ratio:
+      means closer than this factor are never called different, whatever their p; modelled values are never called
+      different without it, for p knows nothing of their model's error.
+    - better: which mean comes first and gets letter a (default: as the dictionary of responses says, else the lowest).
+    - order: a column of numbers, the order of the runs: adds the lag-1 autocorrelation.
+    - margin: two groups are the same when they differ by less: a ratio on the log scale, a difference on the raw one.
+    - precision: how many runs it takes to know each mean this well (a ratio on the log scale, a half width on the raw).
+    - looks, look: the declared looks (`spending.looks`) and which this is, from 1; its level replaces alpha.
+    - distributions: add each group's. same_against_same: add an A/A comparison, with random halves from `seed`.
+
+    A factor with one level is left out, with a note. UsageError for an unknown column or a contradictory option;
+    DataError for data that cannot be analysed.
     """
-    options = _checked(
-        table,
-        _Options(
-            response=response,
-            factors=tuple(name for name in factors if name != by),
-            compare=tuple(name for name in (factors if compare is None else compare) if name != by),
-            block=block,
-            scale=_one_of(Scale, scale, "scale"),
-            alpha=alpha,
-            better=_default_better(response) if better is None else _one_of(Better, better, "better"),
-            modelled=response.endswith(f".{MODELLED}") if modelled is None else modelled,
-            min_ratio=min_ratio,
-            ss_type=_one_of(SsType, ss_type, "ss_type"),
-        ),
-        by,
-    )
+    options = options_of(table, response, factors, by, given)
     if by is None:
         return _analyse_one(table, options)
-    levels = list(dict.fromkeys(str(value) for value in table[by] if not _missing(value)))
+    levels = list(dict.fromkeys(str(value) for value in table[by] if not missing(value)))
     if not levels:
         raise DataError(f"column {by!r} has no values")
     analyses = {}
     for level in levels:
-        rows = [row for row, value in enumerate(table[by]) if not _missing(value) and str(value) == level]
+        rows = [row for row, value in enumerate(table[by]) if not missing(value) and str(value) == level]
         part = {name: [column[row] for row in rows] for name, column in table.items()}
         try:
             analyses[level] = _analyse_one(part, options)
@@ -287,75 +83,9 @@ def analyse(
     return AnalysisBy(by, analyses)
 
 
-def finite(value: float | None) -> float | None:
-    """The value, None if it is not finite: JSON has no nan."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def label_of(levels: Mapping[str, str]) -> str:
-    """Levels in words: "wool A, tension L"."""
-    return ", ".join(f"{name} {level}" for name, level in levels.items())
-
-
-def _one_of(kind: type[_Choice], value: str, option: str) -> _Choice:
-    try:
-        return kind(value)
-    except ValueError as error:
-        known = ", ".join(member.value for member in kind)
-        raise UsageError(f"{option}: expected one of {known}, got {value!r}") from error
-
-
-def _default_better(response: str) -> Better:
-    known = RESPONSES.get(response) or RESPONSES.get(response.rpartition(".")[0])
-    return known.better if known and known.better is not Better.NEITHER else Better.LOWER
-
-
-def _checked(table: Columns, options: _Options, by: str | None) -> _Options:
-    named = [options.response, *options.factors, *([options.block] if options.block else []), *([by] if by else [])]
-    for name in named:
-        if name not in table:
-            raise UsageError(f"no column {name!r}; {nearest(name, table)}")
-        if named.count(name) > 1:
-            raise UsageError(f"column {name!r} is named twice among response, factors, block and by")
-    if not options.factors:
-        raise UsageError("no factor to analyse by: name at least one column")
-    for name in options.compare:
-        if name not in options.factors or options.compare.count(name) > 1:
-            raise UsageError(f"compare: {name!r} must be one of the factors, once; {nearest(name, options.factors)}")
-    if not options.compare:
-        raise UsageError("compare: name at least one factor")
-    if not 0 < options.alpha < 1:
-        raise UsageError(f"alpha: expected a level between 0 and 1, got {options.alpha}")
-    if options.min_ratio is not None and not 1 <= options.min_ratio < math.inf:
-        raise UsageError(f"min_ratio: expected a factor of 1 or more, got {options.min_ratio}")
-    if len({len(table[name]) for name in named}) > 1:
-        raise DataError("the columns differ in length")
-    return options
-
-
-def _missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _number(value: object, response: str, row: int) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise DataError(f"{response}: row {row + 1}: expected a number, got {value!r}")
-    if not math.isfinite(value):
-        raise DataError(f"{response}: row {row + 1}: expected a finite number, got {value!r}")
-    return float(value)
-
-
-def _analyse_one(table: Columns, options: _Options) -> Analysis:
-    needed = [options.response, *options.factors, *([options.block] if options.block else [])]
-    total = len(table[options.response])
-    rows = [row for row in range(total) if not any(_missing(table[name][row]) for name in needed)]
-    if len(rows) < 2:
-        raise DataError(f"{options.response}: {len(rows)} complete rows of {total}; at least two groups are needed")
-    notes = []
-    if len(rows) < total:
-        notes.append(f"{total - len(rows)} of {total} rows dropped: a value is missing")
-
-    raw = np.array([_number(table[options.response][row], options.response, row) for row in rows])
+def _analyse_one(table: Columns, options: Options) -> Analysis:
+    rows, notes = complete_rows(table, options.columns)
+    raw = as_numbers(table[options.response], rows, options.response)
     y = to_scale(raw, options.scale, options.response)
     factors = [Factor.of(name, [table[name][row] for row in rows]) for name in options.factors]
     block = Factor.of(options.block, [table[options.block][row] for row in rows]) if options.block else None
@@ -366,148 +96,143 @@ def _analyse_one(table: Columns, options: _Options) -> Analysis:
     block = block if block and len(block.levels) > 1 else None
     if not factors:
         raise DataError(f"{options.response}: a single group; no factor has two levels, so there is nothing to compare")
-
     kept = {factor.name for factor in factors}
-    compare = tuple(name for name in options.compare if name in kept)
-    if not compare:
+    chosen = tuple(name for name in options.compare if name in kept)
+    if not chosen:
         raise DataError(f"{', '.join(options.compare)} has one level only: nothing to compare")
-    options = replace(options, factors=tuple(factor.name for factor in factors), compare=compare)
-    table_of_variance = anova(y, factors, block=block, ss_type=options.ss_type)
-    full = cell_means(y, factors, block=block)
-    means = marginal_means(full, factors, options.compare)
-    groups, pairs = _compared(raw, means, table_of_variance, options)
+    options = replace(options, factors=tuple(factor.name for factor in factors), compare=chosen)
+    order = as_numbers(table[options.order], rows, options.order) if options.order else None
+    if options.unit is None:
+        return _plain(raw, y, factors, block, order, options, notes)
+    unit = Factor.of(options.unit, [table[options.unit][row] for row in rows])
+    return _with_loads(average_repetitions(y, factors, block, unit), options, notes)
+
+
+def _plain(
+    raw: FloatArray,
+    y: FloatArray,
+    factors: Sequence[Factor],
+    block: Factor | None,
+    order: FloatArray | None,
+    options: Options,
+    notes: Sequence[str],
+) -> Analysis:
+    """Every value is a replication."""
+    table = anova(y, factors, block=block, ss_type=options.ss_type)
+    tukey = options.test is DeclaredTest.TUKEY
+    full = cell_means(y, factors, block=block if tukey else None)
+    margin = margin_of(full, factors, options.compare)
+    _refuse_uneven_ranks(margin, full, factors, options)
+    material = (
+        one_error(raw, y, full, margin, table.error_ms, table.error_df)
+        if tukey
+        else own_errors(raw, y, full, margin, options.test)
+    )
+    found = compare(material, options)
+    analysis = _analysis(found, options, block, y.size, table, diagnose(full.residuals, full.member))
+    serial = lag1(full.residuals, order, block.codes if block and tukey else None) if order is not None else None
+    same = None
+    if options.same_against_same:
+        runs = order if order is not None else np.arange(y.size, dtype=np.float64)
+        same = same_against_same(y, found.member, runs, options.test, alpha=options.alpha, seed=options.seed)
+    no_block = [f"{options.test} takes no block: what differs between blocks stays in the groups' own variation"]
+    return replace(
+        analysis,
+        serial=serial,
+        same=same,
+        precision=_precision(table, found, options),
+        notes=(*notes, *(no_block if block and not tukey else []), *analysis.notes),
+    )
+
+
+def _refuse_uneven_ranks(margin: Margin, full: CellMeans, factors: Sequence[Factor], options: Options) -> None:
+    partly = margin.names != full.names
+    if options.test is DeclaredTest.KRUSKAL_DUNN_HOLM and partly and not is_balanced(factors, None):
+        raise DataError(
+            f"ranks of {', '.join(margin.names)} are taken over all runs of a level, and the other factors are not "
+            "evenly spread over them: compare all cells, or analyse by the other factor"
+        )
+
+
+def _with_loads(loads: Loads, options: Options, notes: Sequence[str]) -> Analysis:
+    """The load is the replication. With all factors between loads, that is one value per load."""
+    raw = np.array([from_scale(float(value), options.scale) for value in loads.y])
+    if not loads.within:
+        _refuse_single_loads(loads)
+        analysis = _plain(raw, loads.y, loads.factors, loads.block, None, options, [*notes, *loads.notes])
+        return replace(analysis, unit=options.unit)
+    if options.test is not DeclaredTest.TUKEY:
+        raise UsageError(
+            f"{options.test} knows one kind of error, and {loads.within[0].name} changes on a load: declare tukey, or "
+            f"analyse by {loads.within[0].name}, which leaves one value per load"
+        )
+    plot = split_plot(loads, ss_type=options.ss_type)
+    margin = margin_of(plot.means, loads.factors, options.compare)
+    found = compare(of_loads(raw, loads.y, plot, margin, loads.unit.codes), options)
+    checks = diagnose(plot.means.residuals, plot.means.member)
+    analysis = _analysis(found, options, loads.block, loads.y.size, plot.anova, checks)
+    return replace(analysis, notes=(*notes, *loads.notes, *analysis.notes))
+
+
+def _refuse_single_loads(loads: Loads) -> None:
+    cells, _ = cells_of(loads.factors)
+    if len(loads.y) <= len(cells):
+        raise DataError(
+            f"{len(loads.y)} loads in {len(cells)} cells: repetitions on one load are not replications, so nothing "
+            "estimates the error; load each cell at least twice"
+        )
+
+
+def _precision(table: Anova, found: Compared, options: Options) -> Precision | None:
+    if options.precision is None or options.modelled:
+        return None
+    have = min(group.n for group in found.groups)
+    half_width = half_width_of(options.precision, options.scale)
+    return Precision(
+        declared=options.precision,
+        have=have,
+        needed=runs_needed(table.error_ms, table.error_df, half_width),
+        stein=stein_pooled(table.error_ms, table.error_df, have, options.precision, scale=options.scale),
+    )
+
+
+def _sequential(found: Compared, options: Options) -> Sequential | None:
+    if options.looks is None or options.look is None:
+        return None
+    planned, most = options.looks.runs[options.look - 1], max(group.n for group in found.groups)
+    if most > planned:
+        raise DataError(
+            f"look {options.look} was declared after {planned} replications, and a group has {most}: a look at "
+            "another time than declared keeps no promise"
+        )
+    decided = sum(pair.p_adj < options.alpha for pair in found.pairs)
+    return Sequential(options.looks, options.look, decided, len(found.pairs))
+
+
+def _analysis(
+    found: Compared, options: Options, block: Factor | None, n: int, table: Anova, checks: Diagnostics
+) -> Analysis:
+    ranked = options.test is DeclaredTest.KRUSKAL_DUNN_HOLM
     return Analysis(
         response=options.response,
         factors=options.factors,
         block=block.name if block else None,
+        unit=options.unit,
         scale=options.scale,
         alpha=options.alpha,
         better=options.better,
         modelled=options.modelled,
         min_ratio=options.min_ratio,
-        n=int(y.size),
-        anova=table_of_variance,
-        groups=groups,
-        pairs=pairs,
-        diagnostics=diagnose(full.residuals, full.member),
-        notes=(*notes, *table_of_variance.notes, *_model_notes(options)),
+        n=n,
+        anova=table,
+        groups=found.groups,
+        pairs=found.pairs,
+        diagnostics=checks,
+        notes=(*table.notes, *notes_on_models(options)),
+        test=options.test,
+        omnibus=found.omnibus,
+        effect_name="cliffs_delta" if ranked else "hedges_g",
+        to_best=found.to_best,
+        margin=options.margin,
+        sequential=_sequential(found, options),
     )
-
-
-def _compared(
-    raw: FloatArray, means: CellMeans, model: Anova, options: _Options
-) -> tuple[tuple[Group, ...], tuple[Pair, ...]]:
-    """Groups and pairs in display order, letters from the pairs' verdicts."""
-    sign = -1 if options.better is Better.HIGHER else 1
-    order = sorted(range(len(means.cells)), key=lambda cell: sign * means.mean[cell])
-    pairs_by_cell = tukey(
-        means.mean, means.covariance, model.error_ms, model.error_df, alpha=options.alpha, order=order
-    )
-    levels = [dict(zip(means.names, cell, strict=True)) for cell in means.cells]
-    differ = np.zeros((len(order), len(order)), dtype=bool)
-    pairs = []
-    for found in pairs_by_cell:
-        pair = _pair(found, levels, means, options)
-        differ[found.first, found.second] = differ[found.second, found.first] = pair.significant
-        pairs.append(pair)
-    letters = compact_letters(differ, order) if options.judged else [None] * len(order)
-    groups = tuple(
-        _group(raw[means.member == cell], levels[cell], means, cell, model, options.scale, letters[cell])
-        for cell in order
-    )
-    return groups, tuple(pairs)
-
-
-def _group(
-    values: FloatArray,
-    levels: dict[str, str],
-    means: CellMeans,
-    cell: int,
-    model: Anova,
-    scale: Scale,
-    letters: str | None,
-) -> Group:
-    mean = float(means.mean[cell])
-    low, high = interval(mean, float(means.covariance[cell, cell]), model.error_ms, model.error_df)
-    return Group(
-        levels=levels,
-        n=int(values.size),
-        mean=from_scale(mean, scale),
-        ci95=(from_scale(low, scale), from_scale(high, scale)),
-        letters=letters,
-        mean_arithmetic=float(values.mean()),
-        sd=float(values.std(ddof=1)) if values.size > 1 else None,
-        median=float(np.median(values)),
-        min=float(values.min()),
-        max=float(values.max()),
-    )
-
-
-def _pair(found: TukeyPair, levels: list[dict[str, str]], means: CellMeans, options: _Options) -> Pair:
-    ratio = _ratio(found, means, options.scale)
-    why_not = _why_not(found.p_adj, ratio, options)
-    log = options.scale is Scale.LOG
-    return Pair(
-        a=levels[found.first],
-        b=levels[found.second],
-        difference=found.difference,
-        ci=(found.low, found.high),
-        ratio=ratio,
-        ratio_ci=(from_scale(found.low, Scale.LOG), from_scale(found.high, Scale.LOG)) if log else None,
-        p_adj=found.p_adj,
-        significant=why_not is None,
-        why_not=why_not,
-    )
-
-
-def _ratio(found: TukeyPair, means: CellMeans, scale: Scale) -> float | None:
-    if scale is Scale.LOG:
-        return from_scale(found.difference, Scale.LOG)
-    a, b = float(means.mean[found.first]), float(means.mean[found.second])
-    return a / b if a > 0 and b > 0 else None
-
-
-def _model_notes(options: _Options) -> list[str]:
-    if not options.modelled:
-        return []
-    notes = [
-        f"{options.response} is modelled, not measured: F, p and the intervals tell how the model's inputs vary "
-        "between runs, and know nothing of the model's own error"
-    ]
-    if not options.judged:
-        notes.append(
-            "so there are no letters, and no groups are called different: give the least ratio of means that the model "
-            "resolves, --min-ratio R (a report states its model's under Method, `edgejoule meters` this machine's)"
-        )
-    return notes
-
-
-def _why_not(p_adj: float, ratio: float | None, options: _Options) -> str | None:
-    if not options.judged:
-        return "modelled values, and no min_ratio says which ratio of means the model resolves"
-    if not p_adj < options.alpha:
-        return f"p_adj is not below {options.alpha:g}"
-    if options.min_ratio is None:
-        return None
-    if ratio is None:
-        return "no ratio of means that are not positive, so the least ratio cannot be checked"
-    if 1 / options.min_ratio <= ratio <= options.min_ratio:
-        return f"the ratio of means lies within a factor of {options.min_ratio:g}, which is too close to tell apart"
-    return None
-
-
-def _row_json(row: AnovaRow) -> Json:
-    return {
-        "source": row.source,
-        "df": row.df,
-        "ss": finite(row.ss),
-        "ms": finite(row.ms),
-        "F": finite(row.f),
-        "p": finite(row.p),
-        "eta2": finite(row.eta2),
-        "omega2": finite(row.omega2),
-    }
-
-
-def _check_json(check: Check) -> Json:
-    return {"statistic": finite(check.statistic), "p": finite(check.p)}

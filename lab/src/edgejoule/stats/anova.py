@@ -46,7 +46,7 @@ class AnovaRow:
 
     eta2: share of the total variation, ss / ss_total. omega2: the same without its bias, (ss - df ms_error) /
     (ss_total + ms_error); not clamped, so a source without effect scatters around 0. None: not defined for the row,
-    or not estimable (df 0).
+    or not estimable (df 0). error: the source of the error term that tests the row, where there is more than one.
     """
 
     source: str
@@ -57,11 +57,15 @@ class AnovaRow:
     p: float | None
     eta2: float | None
     omega2: float | None
+    error: str | None = None
 
 
 @dataclass(frozen=True)
 class Anova:
-    """rows: block (if any), main effects, interactions. The error term is the residual of the full model."""
+    """rows: block (if any), main effects, interactions. The error term is the residual of the full model.
+
+    between: the error between loads that tests the rows which name it, in a split plot; None elsewhere.
+    """
 
     rows: tuple[AnovaRow, ...]
     residual: AnovaRow
@@ -70,15 +74,22 @@ class Anova:
     error_df: int
     ss_type: SsType
     notes: tuple[str, ...]
+    between: AnovaRow | None = None
 
     @property
     def table(self) -> tuple[AnovaRow, ...]:
-        """All rows, the residual and the total last."""
-        return (*self.rows, self.residual, self.total)
+        """All rows, each error after what it tests, the total last."""
+        if self.between is None:
+            return (*self.rows, self.residual, self.total)
+        above = [row for row in self.rows if row.error == self.between.source]
+        below = [row for row in self.rows if row.error != self.between.source]
+        return (*above, self.between, *below, self.residual, self.total)
 
 
 @dataclass(frozen=True)
-class _Term:
+class Term:
+    """A source of variation and its contrast columns, one row an observation."""
+
     source: str
     names: frozenset[str]
     columns: FloatArray
@@ -105,14 +116,14 @@ def anova(
     """
     _refuse_thin_data(y, factors, block)
     summary = _summarise(y, factors, block)
-    terms = _terms(summary)
+    terms = terms_of(summary.factors, summary.block)
     root_weight = np.sqrt(summary.weight)
     ss_total = float(((y - y.mean()) ** 2).sum())
     response = root_weight * (summary.mean - y.mean())
     intercept = root_weight[:, None]
-    weighted = [_Term(t.source, t.names, t.columns * intercept) for t in terms]
+    weighted = [Term(t.source, t.names, t.columns * intercept) for t in terms]
 
-    full = _basis([intercept, *(t.columns for t in weighted)])
+    full = basis([intercept, *(t.columns for t in weighted)])
     rest = response - full @ (full.T @ response)
     ss_error = summary.ss_within + float(rest @ rest)
     error_df = y.size - full.shape[1]
@@ -128,11 +139,11 @@ def anova(
     rows: list[AnovaRow] = []
     reduced: list[str] = []
     for index, term in enumerate(weighted):
-        others = _adjusted_for(index, weighted, ss_type)
-        ss, df = _added(_basis([intercept, *(t.columns for t in others)]), term.columns, response)
+        others = adjusted_for(index, weighted, ss_type)
+        ss, df = added(basis([intercept, *(t.columns for t in others)]), term.columns, response)
         if df < term.columns.shape[1]:
             reduced.append(f"{term.source} has {df} of {term.columns.shape[1]}")
-        rows.append(_row(term.source, ss, df, ss_total, error_ms, error_df))
+        rows.append(row_of(term.source, ss, df, ss_total, error_ms, error_df))
     return Anova(
         rows=tuple(rows),
         residual=AnovaRow(RESIDUAL, error_df, ss_error, error_ms, None, None, ss_error / ss_total, None),
@@ -188,18 +199,20 @@ def _summarise(y: FloatArray, factors: Sequence[Factor], block: Factor | None) -
     )
 
 
-def _terms(summary: _Summary) -> list[_Term]:
+def terms_of(factors: Sequence[Factor], block: Factor | None = None) -> list[Term]:
+    """The block, then all main effects and interactions of the factors."""
     terms = []
-    if summary.block:
-        terms.append(_Term(summary.block.name, frozenset([summary.block.name]), summary.block.contrasts()))
-    for order in range(1, len(summary.factors) + 1):
-        for chosen in combinations(summary.factors, order):
+    if block:
+        terms.append(Term(block.name, frozenset([block.name]), block.contrasts()))
+    for order in range(1, len(factors) + 1):
+        for chosen in combinations(factors, order):
             names = [factor.name for factor in chosen]
-            terms.append(_Term(":".join(names), frozenset(names), interaction_columns(chosen)))
+            terms.append(Term(":".join(names), frozenset(names), interaction_columns(chosen)))
     return terms
 
 
-def _adjusted_for(index: int, terms: Sequence[_Term], ss_type: SsType) -> list[_Term]:
+def adjusted_for(index: int, terms: Sequence[Term], ss_type: SsType) -> list[Term]:
+    """The terms for which terms[index] is adjusted, by the type of its sum of squares."""
     if ss_type is SsType.I:
         return list(terms[:index])
     others = [term for position, term in enumerate(terms) if position != index]
@@ -208,14 +221,14 @@ def _adjusted_for(index: int, terms: Sequence[_Term], ss_type: SsType) -> list[_
     return others
 
 
-def _basis(blocks: Sequence[FloatArray]) -> FloatArray:
+def basis(blocks: Sequence[FloatArray]) -> FloatArray:
     """Orthonormal columns that span all columns of `blocks`."""
     columns = np.hstack(blocks)
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(left[:, singular > _RANK_TOLERANCE * singular[0]], dtype=np.float64)
 
 
-def _added(base: FloatArray, columns: FloatArray, response: FloatArray) -> tuple[float, int]:
+def added(base: FloatArray, columns: FloatArray, response: FloatArray) -> tuple[float, int]:
     """Sum of squares and degrees of freedom that `columns` add to the span of the orthonormal `base`."""
     rest = columns - base @ (base.T @ columns)
     rest -= base @ (base.T @ rest)  # once is not enough where columns lie almost in the base
@@ -224,13 +237,16 @@ def _added(base: FloatArray, columns: FloatArray, response: FloatArray) -> tuple
     return float(((directions.T @ response) ** 2).sum()), int(directions.shape[1])
 
 
-def _row(source: str, ss: float, df: int, ss_total: float, error_ms: float, error_df: int) -> AnovaRow:
+def row_of(
+    source: str, ss: float, df: int, ss_total: float, error_ms: float, error_df: int, error: str | None = None
+) -> AnovaRow:
+    """A source's row from its sum of squares and the error that tests it."""
     if df == 0:
-        return AnovaRow(source, 0, None, None, None, None, None, None)
+        return AnovaRow(source, 0, None, None, None, None, None, None, error)
     ms = ss / df
     f = ms / error_ms
     omega2 = (ss - df * error_ms) / (ss_total + error_ms)
-    return AnovaRow(source, df, ss, ms, f, float(special.fdtrc(df, error_df, f)), ss / ss_total, omega2)
+    return AnovaRow(source, df, ss, ms, f, float(special.fdtrc(df, error_df, f)), ss / ss_total, omega2, error)
 
 
 def _empty_cells(factors: Sequence[Factor]) -> str:

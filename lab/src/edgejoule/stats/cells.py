@@ -66,13 +66,23 @@ def _adjusted(
     return estimate[:cell_count], covariance, y - columns @ estimate
 
 
-def marginal_means(full: CellMeans, factors: Sequence[Factor], chosen: Sequence[str]) -> CellMeans:
-    """Means over the cells of the factors `chosen`: the unweighted average over the levels of the others.
+@dataclass(frozen=True)
+class Margin:
+    """Groups of cells: weights (groups x cells) average the cells' means; member[i] is the group of observation i."""
+
+    names: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    member: IntArray
+    weights: FloatArray
+
+
+def margin_of(full: CellMeans, factors: Sequence[Factor], chosen: Sequence[str]) -> Margin:
+    """The cells of the factors `chosen`, each the unweighted average over the levels of the other factors.
 
     DataError if a cell has no data, for then an average over it does not exist.
     """
     if tuple(chosen) == full.names:
-        return full
+        return Margin(full.names, full.cells, full.member, np.eye(len(full.cells)))
     possible = math.prod(len(factor.levels) for factor in factors)
     if len(full.cells) < possible:
         raise DataError(
@@ -86,12 +96,17 @@ def marginal_means(full: CellMeans, factors: Sequence[Factor], chosen: Sequence[
     for column, cell in enumerate(full.cells):
         weights[cells.index(tuple(cell[k] for k in position)), column] = 1.0
     weights /= weights.sum(axis=1, keepdims=True)
+    return Margin(tuple(chosen), tuple(cells), member, weights)
+
+
+def marginal_means(full: CellMeans, margin: Margin) -> CellMeans:
+    """The means of the groups of a margin."""
     return CellMeans(
-        names=tuple(chosen),
-        cells=tuple(cells),
-        member=member,
-        n=np.bincount(member).astype(np.int64),
-        mean=weights @ full.mean,
-        covariance=weights @ full.covariance @ weights.T,
+        names=margin.names,
+        cells=margin.cells,
+        member=margin.member,
+        n=np.bincount(margin.member).astype(np.int64),
+        mean=margin.weights @ full.mean,
+        covariance=margin.weights @ full.covariance @ margin.weights.T,
         residuals=full.residuals,
     )

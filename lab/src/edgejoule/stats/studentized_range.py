@@ -12,20 +12,22 @@ import math
 from functools import cache, lru_cache
 
 import numpy as np
+from numpy.polynomial.chebyshev import Chebyshev
 from scipy import special
 
 from edgejoule.stats.scale import FloatArray
 
 _TAIL = 1e-24
 _CHUNK = 256
+_DIRECT_MAX = 24
 
 
-def upper_tail(q: FloatArray, groups: int, df: int) -> FloatArray:
+def upper_tail(q: FloatArray, groups: int, df: float) -> FloatArray:
     """P(Q > q) for q >= 0, groups >= 2, df >= 1; relative error below 1e-8 down to about 1e-15."""
     if groups < 2 or df < 1:
         raise ValueError(f"studentized range needs groups >= 2 and df >= 1, got {groups} and {df}")
     flat = np.asarray(q, dtype=np.float64).reshape(-1)
-    sd, sd_weight = _sd_rule(df)
+    sd, sd_weight = chi_rule(df)
     parts = [
         _range_upper_tail(np.multiply.outer(flat[at : at + _CHUNK], sd), groups) @ sd_weight
         for at in range(0, flat.size, _CHUNK)
@@ -34,7 +36,7 @@ def upper_tail(q: FloatArray, groups: int, df: int) -> FloatArray:
     return np.asarray(np.clip(tail, 0.0, 1.0).reshape(np.shape(q)), dtype=np.float64)
 
 
-def critical_value(alpha: float, groups: int, df: int) -> float:
+def critical_value(alpha: float, groups: int, df: float) -> float:
     """The q with P(Q > q) = alpha, 0 < alpha < 1."""
 
     goal = math.log(alpha)
@@ -61,19 +63,43 @@ def critical_value(alpha: float, groups: int, df: int) -> float:
     return q
 
 
+def upper_tails(q: FloatArray, groups: int, df: FloatArray) -> FloatArray:
+    """P(Q > q[i]) with df[i] degrees of freedom."""
+    tail = np.empty(len(q))
+    for one in np.unique(df):
+        chosen = df == one
+        tail[chosen] = upper_tail(q[chosen], groups, float(one))
+    return tail
+
+
+def critical_values(alpha: float, groups: int, df: FloatArray) -> FloatArray:
+    """critical_value for each df; beyond 24 different df interpolated on 1/df, to about 1e-9 relative."""
+    unique, inverse = np.unique(df, return_inverse=True)
+    if unique.size <= _DIRECT_MAX:
+        quantile = np.array([critical_value(alpha, groups, float(one)) for one in unique])
+        return np.asarray(quantile[inverse.reshape(-1)], dtype=np.float64)
+
+    def logarithms(reciprocal: FloatArray) -> FloatArray:
+        return np.log([critical_value(alpha, groups, float(1 / one)) for one in reciprocal])
+
+    curve = Chebyshev.interpolate(logarithms, _DIRECT_MAX - 1, domain=[1 / unique[-1], 1 / unique[0]])
+    return np.asarray(np.exp(curve(1 / np.asarray(df))), dtype=np.float64)
+
+
 @cache
-def _gauss_legendre(count: int) -> tuple[FloatArray, FloatArray]:
+def gauss_legendre(count: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights on [-1, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return nodes, weights
 
 
 @lru_cache(maxsize=64)
-def _sd_rule(df: int) -> tuple[FloatArray, FloatArray]:
+def chi_rule(df: float) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights to integrate over s, s^2 ~ chi2(df) / df; on log s, where the density is smooth for any df."""
     half = df / 2
     low = 0.5 * np.log(special.gammaincinv(half, _TAIL) / half)
     high = 0.5 * np.log(special.gammainccinv(half, _TAIL) / half)
-    nodes, weights = _gauss_legendre(64 if df >= 12 else 256)
+    nodes, weights = gauss_legendre(64 if df >= 12 else 256)
     x = low + (high - low) * (nodes + 1) / 2
     log_density = np.log(2) + half * np.log(half) - special.gammaln(half) + 2 * half * x - half * np.exp(2 * x)
     weight = weights * (high - low) / 2 * np.exp(log_density)
@@ -84,7 +110,7 @@ def _sd_rule(df: int) -> tuple[FloatArray, FloatArray]:
 def _range_upper_tail(w: FloatArray, groups: int) -> FloatArray:
     """P(range of `groups` standard normals > w): the largest lies at z, not all others within w below it."""
     low = max(-9.0, float(special.ndtri(_TAIL ** (1 / (groups - 1)))))
-    nodes, weights = _gauss_legendre(96)
+    nodes, weights = gauss_legendre(96)
     z = low + (12.0 - low) * (nodes + 1) / 2
     below = special.ndtr(z)
     density = groups * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * below ** (groups - 1)

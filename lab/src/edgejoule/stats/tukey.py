@@ -1,8 +1,9 @@
-"""Tukey's honestly significant difference for unequal group sizes (Tukey-Kramer), from a model's own error term.
+"""All pairs by the studentized range: Tukey-Kramer where means share one error, Games-Howell where each has its own.
 
-Source: D. C. Montgomery, Design and Analysis of Experiments, 8th ed., eq. 3.35-3.36; C. Y. Kramer, Biometrics 12
-(1956). With a covariance that is not diagonal (means adjusted for blocks) the standard error of each difference is
-the model's: Hochberg and Tamhane, Multiple Comparison Procedures (1987), ch. 3.3.
+Sources: D. C. Montgomery, Design and Analysis of Experiments, 8th ed., eq. 3.35-3.36; C. Y. Kramer, Biometrics 12
+(1956), for unequal sizes; Hochberg and Tamhane, Multiple Comparison Procedures (1987), ch. 3.3, for means adjusted for
+blocks; P. A. Games and J. F. Howell, Journal of Educational Statistics 1 (1976), for unequal variances, with the
+degrees of freedom of each pair (B. L. Welch, Biometrika 29, 1938; F. E. Satterthwaite, Biometrics Bulletin 2, 1946).
 """
 
 from __future__ import annotations
@@ -12,45 +13,46 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgejoule.stats.scale import FloatArray
-from edgejoule.stats.studentized_range import critical_value, upper_tail
+from edgejoule.stats.estimates import Estimates
+from edgejoule.stats.factor import IntArray
+from edgejoule.stats.studentized_range import critical_values, upper_tails
 
 
 @dataclass(frozen=True)
-class TukeyPair:
-    """mean[first] - mean[second] with its simultaneous 1 - alpha interval and family-wise adjusted p."""
+class PairTest:
+    """mean[first] - mean[second] and what a test makes of it.
+
+    low, high: simultaneous 1 - alpha interval; None where the test gives none. p_adj: adjusted for the family of all
+    pairs. statistic: Student's t, or z of mean ranks; df: its degrees of freedom, None for z.
+    """
 
     first: int
     second: int
     difference: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     p_adj: float
+    statistic: float
+    df: float | None
 
 
-def tukey(
-    mean: FloatArray,
-    covariance: FloatArray,
-    error_ms: float,
-    error_df: int,
-    *,
-    alpha: float = 0.05,
-    order: Sequence[int] | None = None,
-) -> tuple[TukeyPair, ...]:
-    """All pairs of groups, `first` after `second` in `order` (default: as given).
-
-    covariance: of the means, in units of error_ms; diag(1/n) in a model without blocks. error_ms and error_df are
-    those of the model in which the means were estimated. Needs two groups or more.
-    """
-    order = list(range(len(mean))) if order is None else list(order)
-    second, first = (np.asarray(order)[index] for index in np.triu_indices(len(order), k=1))
-    difference = mean[first] - mean[second]
-    variance = np.diagonal(covariance)
-    pair_variance = variance[first] + variance[second] - 2 * covariance[first, second]
-    scale = np.sqrt(error_ms * pair_variance / 2)
-    p_adj = upper_tail(np.abs(difference) / scale, len(order), error_df)
-    reach = critical_value(alpha, len(order), error_df) * scale
+def tukey(estimates: Estimates, *, alpha: float = 0.05, order: Sequence[int] | None = None) -> tuple[PairTest, ...]:
+    """All pairs of groups, `first` after `second` in `order` (default: as given). Needs two groups or more."""
+    second, first = ordered_pairs(len(estimates.mean), order)
+    groups = len(estimates.mean)
+    difference = estimates.mean[first] - estimates.mean[second]
+    error = np.sqrt(estimates.pair_variance[first, second])
+    df = estimates.pair_df[first, second]
+    p_adj = upper_tails(np.sqrt(2) * np.abs(difference) / error, groups, df)
+    reach = critical_values(alpha, groups, df) / np.sqrt(2) * error
     return tuple(
-        TukeyPair(int(i), int(j), float(d), float(d - r), float(d + r), float(p))
-        for i, j, d, r, p in zip(first, second, difference, reach, p_adj, strict=True)
+        PairTest(int(i), int(j), float(d), float(d - r), float(d + r), float(p), float(d / e), float(v))
+        for i, j, d, r, p, e, v in zip(first, second, difference, reach, p_adj, error, df, strict=True)
     )
+
+
+def ordered_pairs(count: int, order: Sequence[int] | None) -> tuple[IntArray, IntArray]:
+    """Indices (earlier, later) of all pairs in `order`."""
+    place = np.arange(count) if order is None else np.asarray(order)
+    upper, lower = np.triu_indices(count, k=1)
+    return place[upper], place[lower]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgejoule.responses import Better
-from edgejoule.stats.analyse import Analysis
 from edgejoule.stats.anova import AnovaRow
-from edgejoule.stats.figures import figure
+from edgejoule.stats.figures import figure, p_value
+from edgejoule.stats.model import Analysis
+from edgejoule.stats.omnibus import Omnibus
 
 
 def verdict(analysis: Analysis) -> str:
     """What the response depends on, which group is best, and from which others it can be told apart."""
+    if analysis.omnibus:
+        return _by_omnibus(analysis, analysis.omnibus)
     found = [row for row in analysis.anova.rows if row.source != analysis.block and _significant(row, analysis.alpha)]
     if not found:
         factors = _listed(analysis.factors, "or")
@@ -26,6 +29,19 @@ def verdict(analysis: Analysis) -> str:
         [f"{source_label(row.source)} ({share})" for row, share in zip(found, shares, strict=True)], "and"
     )
     return f"{response_words(analysis)} depends on {sources}, at α = {analysis.alpha:g}; {_best(analysis)}."
+
+
+def _by_omnibus(analysis: Analysis, omnibus: Omnibus) -> str:
+    df = f"{omnibus.df1:g}" + (f", {omnibus.df2:.1f}" if omnibus.df2 is not None else "")
+    p = p_value(omnibus.p)
+    test = f"{omnibus.name}({df}) = {figure(omnibus.statistic)}, p {p if p.startswith('<') else f'= {p}'}"
+    groups = _listed(list(analysis.groups[0].levels), "and")
+    if omnibus.p >= analysis.alpha:
+        return (
+            f"No difference of {response_words(analysis)} between groups of {groups} shows at α = {analysis.alpha:g} "
+            f"({test}; n = {analysis.n}), which does not prove that there is none."
+        )
+    return f"{response_words(analysis)} differs between groups of {groups} ({test}); {_best(analysis)}."
 
 
 def source_label(source: str) -> str:
@@ -56,6 +72,8 @@ def _best(analysis: Analysis) -> str:
     text += _told_apart(told_apart, len(against), "above" if highest else "below")
     if analysis.modelled:
         text += f", as far as a model that resolves {analysis.min_ratio:g}× can tell"
+    if any(best.is_best for best in analysis.to_best[:1]) and told_apart < len(against):
+        text += ", yet the best by Hsu's comparison"
     too_close = sum(not pair.significant and pair.p_adj < analysis.alpha for pair in against)
     if too_close:
         text += f" ({too_close} more by too little: within a factor of {analysis.min_ratio:g})"

@@ -1,0 +1,255 @@
+"""The comparison of groups by the declared test: means, intervals, pairs, letters, and the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgejoule.responses import Better
+from edgejoule.stats.cells import CellMeans, Margin, marginal_means
+from edgejoule.stats.declared import DeclaredTest
+from edgejoule.stats.distribution import distribution
+from edgejoule.stats.effect_size import cliffs_delta, hedges_g
+from edgejoule.stats.equivalence import equivalence
+from edgejoule.stats.estimates import Estimates, from_model
+from edgejoule.stats.factor import IntArray
+from edgejoule.stats.hsu import ToBest, to_best
+from edgejoule.stats.letters import compact_letters
+from edgejoule.stats.model import Best, Group, Limits, Pair
+from edgejoule.stats.omnibus import Omnibus
+from edgejoule.stats.options import Options
+from edgejoule.stats.ranks import dunn_holm, kruskal_wallis, mean_ranks
+from edgejoule.stats.scale import FloatArray, Scale, from_scale
+from edgejoule.stats.split_plot import SplitPlot
+from edgejoule.stats.tukey import PairTest, tukey
+from edgejoule.stats.welch import cell_variances, own_variances, refuse_without_variance, welch
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a comparison works on.
+
+    raw: the values in the response's unit, y: on the scale of analysis. member[i]: the group of value i. n: of each
+    group. sd, sd_df: of each pair of groups (k x k), for effect sizes.
+    """
+
+    raw: FloatArray
+    y: FloatArray
+    margin: Margin
+    n: IntArray
+    estimates: Estimates
+    sd: FloatArray
+    sd_df: FloatArray
+
+    @property
+    def member(self) -> IntArray:
+        """The group of each value."""
+        return self.margin.member
+
+    @property
+    def levels(self) -> list[dict[str, str]]:
+        """Of each group."""
+        return [dict(zip(self.margin.names, cell, strict=True)) for cell in self.margin.cells]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Groups and pairs in display order; member[i] is the place in `groups` of value i."""
+
+    groups: tuple[Group, ...]
+    pairs: tuple[Pair, ...]
+    to_best: tuple[Best, ...]
+    omnibus: Omnibus | None
+    member: IntArray
+
+
+def one_error(
+    raw: FloatArray, y: FloatArray, full: CellMeans, margin: Margin, error_ms: float, error_df: int
+) -> Material:
+    """For Tukey: every mean's error is the model's."""
+    means = marginal_means(full, margin)
+    estimates = from_model(means, error_ms, error_df)
+    sd = np.full(estimates.covariance.shape, np.sqrt(error_ms))
+    return Material(raw, y, margin, means.n, estimates, sd, estimates.pair_df)
+
+
+def own_errors(raw: FloatArray, y: FloatArray, full: CellMeans, margin: Margin, test: DeclaredTest) -> Material:
+    """For Games-Howell and for ranks: every group has its own variance, which Games-Howell cannot do without."""
+    if test is DeclaredTest.GAMES_HOWELL:
+        refuse_without_variance(y, full)
+    estimates = own_variances(y, full, margin)
+    used = margin.weights > 0
+    variance = (used * np.nan_to_num(cell_variances(y, full))).sum(axis=1) / used.sum(axis=1)
+    sd = np.sqrt((variance[:, None] + variance) / 2)
+    n = np.bincount(margin.member).astype(np.int64)
+    return Material(raw, y, margin, n, estimates, sd, estimates.pair_df)
+
+
+def of_loads(raw: FloatArray, y: FloatArray, plot: SplitPlot, margin: Margin, load: IntArray) -> Material:
+    """For a split plot: errors made of the variation between and within loads. n counts loads."""
+    count = len(margin.cells)
+    n = np.array([len(np.unique(load[margin.member == group])) for group in range(count)], dtype=np.int64)
+    sd = np.full((count, count), np.sqrt(plot.variance_of_a_value))
+    return Material(raw, y, margin, n, plot.estimates(margin), sd, np.full((count, count), float(plot.df_between)))
+
+
+def compare(material: Material, options: Options) -> Compared:
+    """Groups from best to worst, by mean, or by mean rank where ranks are compared."""
+    ranked = options.test is DeclaredTest.KRUSKAL_DUNN_HOLM
+    ranks = mean_ranks(material.y, material.member) if ranked else None
+    centre = material.estimates.mean if ranks is None else ranks
+    sign = -1 if options.better is Better.HIGHER else 1
+    order = sorted(range(len(centre)), key=lambda group: sign * centre[group])
+    found = (
+        dunn_holm(material.y, material.member, order, material.estimates.mean)
+        if ranked
+        else tukey(material.estimates, alpha=options.alpha, order=order)
+    )
+    pairs = _pairs(found, material, options)
+    letters = _letters(found, pairs, order) if options.judged else [None] * len(order)
+    intervals = material.estimates.intervals()
+    groups = tuple(_group(material, group, intervals[group], letters[group], ranks, options) for group in order)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Compared(
+        groups, pairs, _to_best(found, material, order, options), _omnibus(material, options), place[material.member]
+    )
+
+
+def _omnibus(material: Material, options: Options) -> Omnibus | None:
+    if options.test is DeclaredTest.GAMES_HOWELL:
+        return welch(material.estimates, int(material.y.size))
+    if options.test is DeclaredTest.KRUSKAL_DUNN_HOLM:
+        return kruskal_wallis(material.y, material.member)
+    return None
+
+
+def _letters(found: Sequence[PairTest], pairs: Sequence[Pair], order: Sequence[int]) -> list[str]:
+    differ = np.zeros((len(order), len(order)), dtype=bool)
+    for test, pair in zip(found, pairs, strict=True):
+        differ[test.first, test.second] = differ[test.second, test.first] = pair.significant
+    return compact_letters(differ, order)
+
+
+def _group(
+    material: Material, group: int, ci: Limits, letters: str | None, ranks: FloatArray | None, options: Options
+) -> Group:
+    values = material.raw[material.member == group]
+    return Group(
+        levels=material.levels[group],
+        n=int(material.n[group]),
+        mean=from_scale(float(material.estimates.mean[group]), options.scale),
+        ci95=(from_scale(ci[0], options.scale), from_scale(ci[1], options.scale)),
+        letters=letters,
+        mean_arithmetic=float(values.mean()),
+        sd=float(values.std(ddof=1)) if values.size > 1 else None,
+        median=float(np.median(values)),
+        min=float(values.min()),
+        max=float(values.max()),
+        mean_rank=None if ranks is None else float(ranks[group]),
+        distribution=distribution(values) if options.distributions else None,
+    )
+
+
+def _pairs(found: Sequence[PairTest], material: Material, options: Options) -> tuple[Pair, ...]:
+    same: Sequence[float | None] = [None] * len(found)
+    if options.margin is not None and not options.modelled:
+        margin = np.log(options.margin) if options.scale is Scale.LOG else options.margin
+        same = list(equivalence(material.estimates, [t.first for t in found], [t.second for t in found], float(margin)))
+    return tuple(_pair(test, material, options, p) for test, p in zip(found, same, strict=True))
+
+
+def _pair(found: PairTest, material: Material, options: Options, p_equivalent: float | None) -> Pair:
+    ratio = _ratio(found, material.estimates, options.scale)
+    why_not = _why_not(found.p_adj, ratio, options)
+    ci = None if found.low is None or found.high is None else (found.low, found.high)
+    levels = material.levels
+    return Pair(
+        a=levels[found.first],
+        b=levels[found.second],
+        difference=found.difference,
+        ci=ci,
+        ratio=ratio,
+        ratio_ci=_as_ratios(ci) if options.scale is Scale.LOG else None,
+        p_adj=found.p_adj,
+        significant=why_not is None,
+        why_not=why_not,
+        statistic=found.statistic,
+        df=found.df,
+        effect=_effect(found, material, options),
+        p_equivalent=None if p_equivalent is None else float(p_equivalent),
+        equivalent=None if p_equivalent is None else bool(p_equivalent < options.alpha),
+    )
+
+
+def _as_ratios(ci: Limits | None) -> Limits | None:
+    return None if ci is None else (from_scale(ci[0], Scale.LOG), from_scale(ci[1], Scale.LOG))
+
+
+def _effect(found: PairTest, material: Material, options: Options) -> float | None:
+    i, j = found.first, found.second
+    if options.test is DeclaredTest.KRUSKAL_DUNN_HOLM:
+        return cliffs_delta(material.y[material.member == i], material.y[material.member == j])
+    return hedges_g(found.difference, float(material.sd[i, j]), float(material.sd_df[i, j]))
+
+
+def _ratio(found: PairTest, estimates: Estimates, scale: Scale) -> float | None:
+    if scale is Scale.LOG:
+        return from_scale(found.difference, Scale.LOG)
+    a, b = float(estimates.mean[found.first]), float(estimates.mean[found.second])
+    return a / b if a > 0 and b > 0 else None
+
+
+def _to_best(found: Sequence[PairTest], material: Material, order: Sequence[int], options: Options) -> tuple[Best, ...]:
+    """Hsu's intervals; none for ranks, and none for modelled values, whose model's error they do not know."""
+    if options.test is DeclaredTest.KRUSKAL_DUNN_HOLM or options.modelled:
+        return ()
+    entries = to_best(material.estimates, found, alpha=options.alpha, higher_is_better=options.better is Better.HIGHER)
+    return tuple(_best(entries[group], material.levels[group], options.scale) for group in order)
+
+
+def _best(entry: ToBest, levels: dict[str, str], scale: Scale) -> Best:
+    log = scale is Scale.LOG
+    return Best(
+        levels=levels,
+        difference=entry.difference,
+        ci=(entry.low, entry.high),
+        ratio=from_scale(entry.difference, Scale.LOG) if log else None,
+        ratio_ci=_as_ratios((entry.low, entry.high)) if log else None,
+        can_be_best=entry.can_be_best,
+        is_best=entry.is_best,
+    )
+
+
+def notes_on_models(options: Options) -> list[str]:
+    """What modelled values do not allow."""
+    if not options.modelled:
+        return []
+    notes = [
+        f"{options.response} is modelled, not measured: F, p and the intervals tell how the model's inputs vary "
+        "between runs, and know nothing of the model's own error"
+    ]
+    if not options.judged:
+        notes.append(
+            "so there are no letters, and no groups are called different: give the least ratio of means that the model "
+            "resolves, --min-ratio R (a report states its model's under Method, `edgejoule meters` this machine's)"
+        )
+    if options.margin is not None:
+        notes.append("no groups are called the same within the margin: the model's error may be larger than it")
+    return notes
+
+
+def _why_not(p_adj: float, ratio: float | None, options: Options) -> str | None:
+    if not options.judged:
+        return "modelled values, and no min_ratio says which ratio of means the model resolves"
+    if not p_adj < options.alpha:
+        return f"p_adj is not below {options.alpha:g}"
+    if options.min_ratio is None:
+        return None
+    if ratio is None:
+        return "no ratio of means that are not positive, so the least ratio cannot be checked"
+    if 1 / options.min_ratio <= ratio <= options.min_ratio:
+        return f"the ratio of means lies within a factor of {options.min_ratio:g}, which is too close to tell apart"
+    return None

@@ -1,0 +1,133 @@
+"""Comparison with the best: how far each group may lie from the best of the others (Hsu's constrained intervals).
+
+An interval that ends at 0 on the worse side says: this group is the best; one that ends at 0 on the better side says:
+it is not. Simultaneous at 1 - alpha, and narrower than all pairs, for fewer things are claimed.
+
+Sources: J. C. Hsu, Annals of Statistics 12 (1984), and Multiple Comparisons: Theory and Methods (1996), ch. 4.2;
+C. W. Dunnett, Journal of the American Statistical Association 50 (1955), for the one-sided critical value. Where the
+correlation of differences is no product of two factors (means adjusted for blocks), the least correlation is taken for
+all, which is conservative by D. Slepian's inequality (1962). Where the groups have errors of their own (Games-Howell,
+split plots), the intervals follow from those of all pairs, which is conservative too (Hsu 1996, ch. 4.2.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, special
+
+from edgejoule.stats.estimates import Estimates
+from edgejoule.stats.scale import FloatArray
+from edgejoule.stats.studentized_range import chi_rule, gauss_legendre
+from edgejoule.stats.tukey import PairTest
+
+
+@dataclass(frozen=True)
+class ToBest:
+    """Group `index` minus the best of the others, on the scale of analysis: estimate and constrained interval.
+
+    can_be_best: the interval leaves room on the better side of 0. is_best: nothing is left on the worse side.
+    """
+
+    index: int
+    difference: float
+    low: float
+    high: float
+    can_be_best: bool
+    is_best: bool
+
+
+def to_best(
+    estimates: Estimates, pairs: Sequence[PairTest], *, alpha: float, higher_is_better: bool
+) -> tuple[ToBest, ...]:
+    """One entry a group, in the groups' own order. pairs: all pairs with intervals; read where errors differ."""
+    sign = 1.0 if higher_is_better else -1.0
+    mean = sign * estimates.mean
+    low, high = (
+        _limits_from_pairs(pairs, len(mean), sign)
+        if estimates.common_df is None
+        else _limits_from_dunnett(estimates, mean, alpha)
+    )
+    others = ~np.eye(len(mean), dtype=bool)
+    upper = np.maximum(np.where(others, high, np.inf).min(axis=1), 0.0)
+    lower = np.array([_lower(i, upper, low) for i in range(len(mean))])
+    nearest = np.where(others, mean[:, None] - mean, np.inf).min(axis=1)
+    found = []
+    for i in range(len(mean)):
+        limits = sorted((float(sign * lower[i]), float(sign * upper[i])))
+        found.append(
+            ToBest(
+                i, float(sign * nearest[i]), limits[0] + 0.0, limits[1] + 0.0, bool(upper[i] > 0), bool(lower[i] == 0)
+            )
+        )
+    return tuple(found)
+
+
+def _lower(i: int, upper: FloatArray, low: FloatArray) -> float:
+    """Hsu 1996, eq. 4.7: only groups that can be the best pull the lower limit down."""
+    rivals = [j for j in range(len(upper)) if j != i and upper[j] > 0]
+    return min(0.0, min(low[i, j] for j in rivals)) if rivals else 0.0
+
+
+def _limits_from_pairs(pairs: Sequence[PairTest], count: int, sign: float) -> tuple[FloatArray, FloatArray]:
+    low, high = np.zeros((count, count)), np.zeros((count, count))
+    for pair in pairs:
+        assert pair.low is not None
+        assert pair.high is not None
+        a, b = sorted((sign * pair.low, sign * pair.high))
+        low[pair.first, pair.second], high[pair.first, pair.second] = a, b
+        low[pair.second, pair.first], high[pair.second, pair.first] = -b, -a
+    return low, high
+
+
+def _limits_from_dunnett(estimates: Estimates, mean: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
+    """high[i, j] takes i as the control, low[i, j] takes j (unequal sizes: each control has its own critical value)."""
+    error = np.sqrt(estimates.pair_variance)
+    critical = np.array([_critical(estimates, i, alpha) for i in range(len(mean))])
+    difference = mean[:, None] - mean
+    return difference - critical[None, :] * error, difference + critical[:, None] * error
+
+
+def _critical(estimates: Estimates, control: int, alpha: float) -> float:
+    assert estimates.common_df is not None
+    return one_sided_dunnett(_loadings(estimates.covariance, control), estimates.common_df, alpha)
+
+
+def _loadings(covariance: FloatArray, control: int) -> FloatArray:
+    """Loadings l with correlation l_i l_j of the differences from the control; at most the true correlations."""
+    others = [i for i in range(len(covariance)) if i != control]
+    if len(others) == 1:
+        return np.zeros(1)
+    variance = np.diagonal(covariance)
+    if np.allclose(covariance, np.diag(variance), rtol=0, atol=1e-12 * variance.max()):
+        return np.asarray(np.sqrt(variance[control] / (variance[control] + variance[others])), dtype=np.float64)
+    contrast = np.eye(len(covariance))[others]
+    contrast[:, control] = -1
+    spread = contrast @ covariance @ contrast.T
+    root = np.sqrt(np.diagonal(spread))
+    correlation = (spread / root[:, None] / root)[~np.eye(len(others), dtype=bool)]
+    return np.full(len(others), np.sqrt(max(0.0, float(correlation.min()) - 1e-12)))
+
+
+def one_sided_dunnett(loadings: FloatArray, df: int, alpha: float) -> float:
+    """The d with P(all T_i <= d) = 1 - alpha, T multivariate t with df and correlations loadings[i] x loadings[j].
+
+    Dunnett (1955), eq. 8-10, by Gauss-Legendre over the common normal and over the estimate of the sd. To 1e-9.
+    """
+    sd, sd_weight = chi_rule(df)
+    nodes, weights = gauss_legendre(128)
+    z = 9.0 * nodes
+    weight = 9.0 * weights * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    root = np.sqrt(1 - loadings**2)
+
+    def excess(d: float) -> float:
+        inside = np.ones((sd.size, z.size))
+        for loading, rest in zip(loadings, root, strict=True):
+            inside *= special.ndtr((d * sd[:, None] + loading * z) / rest)
+        return float(sd_weight @ inside @ weight) - (1 - alpha)
+
+    high = float(special.stdtrit(df, 1 - alpha / len(loadings))) + 1e-9  # Bonferroni is never too small
+    low = min(float(special.stdtrit(df, 1 - alpha)), high) - 1e-9
+    return float(optimize.brentq(excess, low - 1e-6, high + 1e-6, xtol=1e-12))

@@ -1,0 +1,365 @@
+"""What an analysis says: groups, pairs and the tables they rest on, ready for JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from edgejoule.responses import Better
+from edgejoule.stats.aa import SameAgainstSame
+from edgejoule.stats.anova import Anova, AnovaRow
+from edgejoule.stats.declared import DeclaredTest
+from edgejoule.stats.diagnostics import Check, Diagnostics
+from edgejoule.stats.distribution import Distribution
+from edgejoule.stats.omnibus import Omnibus
+from edgejoule.stats.precision import RunsNeeded, Stein
+from edgejoule.stats.scale import Scale
+from edgejoule.stats.serial import Serial
+from edgejoule.stats.spending import Looks
+
+Json = dict[str, object]
+Limits = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A cell of the compared factors.
+
+    n: values, or loads where runs share them. mean: geometric on the log scale, arithmetic on the raw one, adjusted for
+    blocks. ci95: 95 % interval of the mean from the errors that the declared test uses; nan where nothing tells them.
+    letters: None where nothing is judged, see Analysis.judged. sd, median, min, max, mean_arithmetic: of the values as
+    they are. sd is None for one value. mean_rank: where ranks are compared. distribution: where asked for.
+    """
+
+    levels: dict[str, str]
+    n: int
+    mean: float
+    ci95: Limits
+    letters: str | None
+    mean_arithmetic: float
+    sd: float | None
+    median: float
+    min: float
+    max: float
+    mean_rank: float | None = None
+    distribution: Distribution | None = None
+
+    @property
+    def label(self) -> str:
+        """The levels in words: "wool A, tension L"."""
+        return label_of(self.levels)
+
+    def to_json(self) -> Json:
+        """One entry of "groups"."""
+        return {
+            "levels": dict(self.levels),
+            "n": self.n,
+            "mean": finite(self.mean),
+            "ci95": limits_json(self.ci95),
+            "letters": self.letters,
+            "mean_arithmetic": finite(self.mean_arithmetic),
+            "sd": finite(self.sd),
+            "median": self.median,
+            "min": self.min,
+            "max": self.max,
+            "mean_rank": self.mean_rank,
+            **({"distribution": self.distribution.to_json()} if self.distribution else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Group a against group b, which is placed better.
+
+    difference, ci: mean(a) - mean(b) on the scale of analysis (of logarithms on the log scale) and its simultaneous
+    interval at 1 - alpha; ci is None where the test gives none (Dunn's). ratio: mean(a) / mean(b), None unless both are
+    positive; ratio_ci on the log scale only. p_adj: the declared test's, untouched by min_ratio. significant: they
+    are called different, which takes p_adj < alpha, a ratio beyond min_ratio, and for modelled values that there is a
+    min_ratio; why_not says what failed, None when significant. statistic, df: t with its df, or z of mean ranks.
+    effect: see Analysis.effect_name. p_equivalent: that they differ by the margin or more; None without a margin.
+    """
+
+    a: dict[str, str]
+    b: dict[str, str]
+    difference: float
+    ci: Limits | None
+    ratio: float | None
+    ratio_ci: Limits | None
+    p_adj: float
+    significant: bool
+    why_not: str | None
+    statistic: float | None = None
+    df: float | None = None
+    effect: float | None = None
+    p_equivalent: float | None = None
+    equivalent: bool | None = None
+
+    def to_json(self) -> Json:
+        """One entry of "pairs"."""
+        return {
+            "a": dict(self.a),
+            "b": dict(self.b),
+            "difference": finite(self.difference),
+            "ci": limits_json(self.ci),
+            "ratio": finite(self.ratio),
+            "ratio_ci": limits_json(self.ratio_ci),
+            "statistic": finite(self.statistic),
+            "df": finite(self.df),
+            "p_adj": finite(self.p_adj),
+            "significant": self.significant,
+            "why_not": self.why_not,
+            "effect": finite(self.effect),
+            "p_equivalent": finite(self.p_equivalent),
+            "equivalent": self.equivalent,
+        }
+
+
+@dataclass(frozen=True)
+class Best:
+    """A group against the best of the others: Hsu's constrained interval on the scale of analysis.
+
+    ratio, ratio_ci: on the log scale only. is_best: the interval excludes that another is better. can_be_best: it does
+    not exclude that the group itself is the best.
+    """
+
+    levels: dict[str, str]
+    difference: float
+    ci: Limits
+    ratio: float | None
+    ratio_ci: Limits | None
+    can_be_best: bool
+    is_best: bool
+
+    def to_json(self) -> Json:
+        """One entry of "to_best"."""
+        return {
+            "levels": dict(self.levels),
+            "difference": finite(self.difference),
+            "ci": limits_json(self.ci),
+            "ratio": finite(self.ratio),
+            "ratio_ci": limits_json(self.ratio_ci),
+            "can_be_best": self.can_be_best,
+            "is_best": self.is_best,
+        }
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A declared precision of each mean: how many runs it takes, and what Stein's second stage would promise."""
+
+    declared: float
+    have: int
+    needed: RunsNeeded
+    stein: Stein
+
+    def to_json(self) -> Json:
+        """Runs of each group: in all, and more."""
+        more = self.needed.more(self.have)
+        return {
+            "declared": self.declared,
+            "have": self.have,
+            "needed": {"estimate": self.needed.estimate, "low": self.needed.low, "high": self.needed.high},
+            "more": {"estimate": more.estimate, "low": more.low, "high": more.high},
+            "stein": {"total": self.stein.total, "half_width": self.stein.half_width, "level": self.stein.level},
+        }
+
+
+@dataclass(frozen=True)
+class Sequential:
+    """Which declared look this is (from 1); decided: pairs whose p is below this look's level."""
+
+    looks: Looks
+    look: int
+    decided: int
+    pairs: int
+
+    @property
+    def last(self) -> bool:
+        """Whether no look is left."""
+        return self.look == len(self.looks.runs)
+
+    @property
+    def stop(self) -> bool:
+        """Nothing is left to decide, or nothing left to look at."""
+        return self.last or self.decided == self.pairs
+
+    def to_json(self) -> Json:
+        """The plan, the look and the decision."""
+        return {
+            "looks": self.looks.to_json(),
+            "look": self.look,
+            "level": self.looks.level[self.look - 1],
+            "decided": self.decided,
+            "pairs": self.pairs,
+            "stop": self.stop,
+        }
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The analysis of one response. Groups are ordered from best to worst; the first letter marks the best.
+
+    n: observations used, loads x cells where runs share loads. modelled, min_ratio: see `analyse`. omnibus: of the
+    declared test where it is not the table of variance. effect_name: hedges_g or cliffs_delta. to_best: empty where
+    nothing is judged, and for ranks. notes: what a reader must know, in sentences without full stop.
+    """
+
+    response: str
+    factors: tuple[str, ...]
+    block: str | None
+    scale: Scale
+    alpha: float
+    better: Better
+    modelled: bool
+    min_ratio: float | None
+    n: int
+    anova: Anova
+    groups: tuple[Group, ...]
+    pairs: tuple[Pair, ...]
+    diagnostics: Diagnostics
+    notes: tuple[str, ...]
+    test: DeclaredTest = DeclaredTest.TUKEY
+    unit: str | None = None
+    omnibus: Omnibus | None = None
+    effect_name: str = "hedges_g"
+    to_best: tuple[Best, ...] = ()
+    margin: float | None = None
+    serial: Serial | None = None
+    same: SameAgainstSame | None = None
+    precision: Precision | None = None
+    sequential: Sequential | None = None
+
+    @property
+    def judged(self) -> bool:
+        """Whether groups can be called different: modelled values need the least ratio that their model resolves."""
+        return not self.modelled or self.min_ratio is not None
+
+    def to_json(self) -> Json:
+        """The form of `edgejoule analyse --json`; a figure that does not exist is null."""
+        return {
+            "response": self.response,
+            "factors": list(self.factors),
+            "block": self.block,
+            "unit": self.unit,
+            "scale": str(self.scale),
+            "alpha": self.alpha,
+            "better": str(self.better),
+            "modelled": self.modelled,
+            "min_ratio": self.min_ratio,
+            "n": self.n,
+            "ss_type": str(self.anova.ss_type),
+            "test": str(self.test),
+            "omnibus": self.omnibus.to_json() if self.omnibus else None,
+            "anova": [_row_json(row) for row in self.anova.table],
+            "error": {"df": self.anova.error_df, "ms": self.anova.error_ms},
+            "groups": [group.to_json() for group in self.groups],
+            "effect_name": self.effect_name,
+            "margin": self.margin,
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "to_best": [best.to_json() for best in self.to_best],
+            "diagnostics": {
+                "shapiro_wilk": _check_json(self.diagnostics.shapiro_wilk),
+                "brown_forsythe": _check_json(self.diagnostics.brown_forsythe),
+                "autocorrelation": _serial_json(self.serial),
+            },
+            "same_against_same": _same_json(self.same, self.groups),
+            "precision": self.precision.to_json() if self.precision else None,
+            "sequential": self.sequential.to_json() if self.sequential else None,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """The groups with the lowest and the highest median under one level of a factor."""
+
+    level: str
+    lowest: Group
+    highest: Group
+
+
+@dataclass(frozen=True)
+class AnalysisBy:
+    """One analysis per level of the factor `by`, in the order of the levels."""
+
+    by: str
+    analyses: dict[str, Analysis]
+
+    @property
+    def extremes(self) -> tuple[Extremes, ...]:
+        """The lowest and the highest median of each level: paper 001, table 2."""
+        return tuple(extremes_of(level, analysis) for level, analysis in self.analyses.items())
+
+    def to_json(self) -> Json:
+        """{"by", "analyses": [{"level", ...an Analysis}], "extremes": [{"level", "lowest", "highest"}]}."""
+        return {
+            "by": self.by,
+            "analyses": [{"level": level, **analysis.to_json()} for level, analysis in self.analyses.items()],
+            "extremes": [
+                {
+                    "level": extreme.level,
+                    "lowest": {"levels": extreme.lowest.levels, "median": extreme.lowest.median},
+                    "highest": {"levels": extreme.highest.levels, "median": extreme.highest.median},
+                }
+                for extreme in self.extremes
+            ],
+        }
+
+
+def extremes_of(level: str, analysis: Analysis) -> Extremes:
+    """The analysis's groups with the lowest and the highest median."""
+    ordered = sorted(analysis.groups, key=lambda group: group.median)
+    return Extremes(level, ordered[0], ordered[-1])
+
+
+def finite(value: float | None) -> float | None:
+    """The value, None if it is not finite: JSON has no nan."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def limits_json(limits: Limits | None) -> list[float | None] | None:
+    """An interval as a list; None where there is none."""
+    return None if limits is None else [finite(limits[0]), finite(limits[1])]
+
+
+def label_of(levels: Mapping[str, str]) -> str:
+    """Levels in words: "wool A, tension L"."""
+    return ", ".join(f"{name} {level}" for name, level in levels.items())
+
+
+def _row_json(row: AnovaRow) -> Json:
+    return {
+        "source": row.source,
+        "df": row.df,
+        "ss": finite(row.ss),
+        "ms": finite(row.ms),
+        "F": finite(row.f),
+        "p": finite(row.p),
+        "eta2": finite(row.eta2),
+        "omega2": finite(row.omega2),
+        **({"error": row.error} if row.error else {}),
+    }
+
+
+def _check_json(check: Check) -> Json:
+    return {"statistic": finite(check.statistic), "p": finite(check.p)}
+
+
+def _serial_json(serial: Serial | None) -> Json | None:
+    return None if serial is None else {"lag1": serial.lag1, "expected": serial.expected, "p": serial.p, "n": serial.n}
+
+
+def _same_json(same: SameAgainstSame | None, groups: tuple[Group, ...]) -> Json | None:
+    if same is None:
+        return None
+    return {
+        "splits": same.splits,
+        "false_alarms": same.false_alarms,
+        "ci95": list(same.ci95),
+        "alpha": same.alpha,
+        "drift": [
+            {"levels": dict(groups[drift.group].levels), "difference": drift.difference, "p": drift.p}
+            for drift in same.drifts
+        ],
+    }
