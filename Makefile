@@ -10,6 +10,7 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q -c lab/pyproject.toml lab/tests driver/tests
 CPP := $(shell git ls-files '*.cc' '*.h' 2>/dev/null)
 LABELS := slow|root|server
+PROGRAMS := edgejoule-driver edgejoule-sampler
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
@@ -18,7 +19,7 @@ setup: .venv/.runtime ## install what is missing: system packages, the virtual e
 	@tools/packages build
 
 build: setup build/build.ninja ## build the native programs into build/bin
-	@ninja -C build -n edgejoule-driver | grep -q 'no work to do' || cmake --build --preset release -j $(JOBS) --target edgejoule-driver
+	@ninja -C build -n $(PROGRAMS) | grep -q 'no work to do' || cmake --build --preset release -j $(JOBS) --target $(PROGRAMS)
 
 demo: build ## measure real databases on this machine and explain the result (about four minutes)
 	@.venv/bin/edgejoule run experiments/first-look || [ $$? -eq 3 ]

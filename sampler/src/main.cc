@@ -1,0 +1,52 @@
+// edgejoule-sampler INTERVAL_NS FILE...: see usage below and reading.h.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "sampling.h"
+#include "whole_number.h"
+
+namespace {
+
+constexpr std::int64_t interval_ns_min = 50'000;  // a read of such a file takes a few µs, a late wake-up 50
+
+constexpr const char* usage =
+    "Usage: edgejoule-sampler INTERVAL_NS FILE...\n"
+    "\n"
+    "Reads small files that hold one whole number each every INTERVAL_NS nanoseconds (50000 or more) at absolute\n"
+    "deadlines, and keeps the readings. Every byte on standard input asks for those since the last time; they are\n"
+    "written to standard output in binary (format: sampler/README.md). Ends with standard input.\n"
+    "\n"
+    "Example: edgejoule-sampler 1000000 /sys/class/powercap/intel-rapl:0/energy_uj\n"
+    "\n"
+    "  --help     this text\n"
+    "  --version  the version\n";
+
+int refused(const char* words, const char* found) {
+  std::fprintf(stderr, "edgejoule-sampler: %s%s%s; see --help\n", words, *found == '\0' ? "" : ", found ", found);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "--help" || first == "--version") {
+    std::fputs(first == "--help" ? usage : "edgejoule-sampler " EDGEJOULE_VERSION "\n", stdout);
+    return 0;
+  }
+  const auto interval_ns = edgejoule::sampler::whole_number(first);
+  if (!interval_ns || *interval_ns < interval_ns_min) {
+    return refused("expected an interval of 50000 ns or more", argc > 1 ? argv[1] : "");
+  }
+  if (argc < 3) return refused("expected at least one file", "");
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of the write
+  ::signal(SIGINT, SIG_IGN);   // Ctrl-C is for the reader, who asks once more and then closes standard input
+  const int failure = edgejoule::sampler::sample({*interval_ns, {argv + 2, argv + argc}}, STDIN_FILENO, STDOUT_FILENO);
+  if (failure == 0) return 0;
+  std::fprintf(stderr, "edgejoule-sampler: the readings cannot be written: %s\n", std::strerror(failure));
+  return 1;
+}
