@@ -1,0 +1,116 @@
+"""An emulated PZEM-004T v3.0 that answers Modbus RTU frames, and the wire to pymodbus's client.
+
+Frames: Modbus over serial line V1.02, section 2.5.1 (RTU) and the meter's User Manual, section 2.3. pymodbus itself
+frames the questions and checks the answers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, cast
+
+
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.errors import MeterError
+from edgejoule.meters.modbus.link import TIMEOUT_S, Client, pymodbus_clients
+from edgejoule.meters.modbus.meter import ModbusMeter
+from edgejoule.meters.modbus.profile import ModbusProfile
+
+_VOLTS = 230.0
+
+
+def with_crc(data: bytes) -> bytes:
+    """data with Modbus's CRC-16 behind."""
+    crc = 0xFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0xA001 if crc & 1 else 0)
+    return data + struct.pack("<H", crc)
+
+
+class Pzem:
+    """The instrument in virtual time: a question's bytes in, an answer's bytes out (empty: silence)."""
+
+    def __init__(self, circuit: Circuit, profile: ModbusProfile) -> None:
+        self._circuit = circuit
+        self._gain = 1 + circuit.gain_z * profile.accuracy.gain_rel
+        self._offset_w = circuit.offset_z * profile.accuracy.offset_w
+        self._now_s = 0.0
+        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
+        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
+
+    def advance(self, to_ns: int) -> None:
+        """Live on to that time."""
+        self._now_s = to_ns / 1e9
+
+    def answer(self, question: bytes) -> bytes:
+        """What comes back for a question."""
+        faults, rng = self._circuit.faults, self._circuit.rng
+        if Fault.DISCONNECT in faults and self._gone_s[0] <= self._now_s < self._gone_s[1]:
+            return b""
+        if len(question) != 8 or with_crc(question[:6]) != question:
+            return b""
+        address, function, first, count = struct.unpack(">BBHH", question[:6])
+        if function != 4 or first + count > 10:
+            return with_crc(bytes([address, function | 0x80, 2]))
+        words = self._registers()[first : first + count]
+        data = with_crc(bytes([address, function, 2 * count]) + struct.pack(f">{count}H", *words))
+        if Fault.DROPOUT in faults and rng.random() < 0.02:
+            return b""
+        if Fault.GARBAGE in faults and rng.random() < 0.05:
+            at = int(rng.integers(0, len(data)))
+            return data[:at] + rng.bytes(int(rng.integers(1, 4))) + data[at + 1 : int(rng.integers(at + 1, 30))]
+        return data
+
+    def _registers(self) -> list[int]:
+        power_w = float(self._circuit.load.power_w(self._now_s)) * self._gain + self._offset_w
+        raw = round(power_w / 0.1), round(power_w / _VOLTS / 0.001)
+        return [round(_VOLTS / 0.1), raw[1] & 0xFFFF, raw[1] >> 16, raw[0] & 0xFFFF, raw[0] >> 16, 0, 0, 500, 100, 0]
+
+
+def wired_client(pzem: Pzem, profile: ModbusProfile) -> Client:
+    """pymodbus's RTU client with its wire to the emulated instrument. Raises MeterError without pymodbus."""
+    modbus: Any = pymodbus_clients()
+    if modbus is None:
+        raise MeterError("pymodbus is missing: pip install edgejoule[modbus]")
+    wire: list[bytes] = []
+
+    class Wired(modbus.ModbusSerialClient):  # type: ignore[misc]  # an optional library's class
+        socket: Any = None
+
+        def connect(self) -> bool:
+            self.socket = self
+            return True
+
+        def close(self) -> None:
+            self.socket = None
+
+        def send(self, request: bytes, addr: Any = None) -> int:
+            wire[:] = [pzem.answer(request)]
+            return len(request)
+
+        def recv(self, size: int | None) -> bytes:
+            return wire.pop(0) if wire else b""
+
+    return cast(Client, Wired("emulated", baudrate=profile.baud, timeout=TIMEOUT_S, retries=0))
+
+
+class ModbusInstrument:
+    """A machine of 20 to 180 W behind a PZEM-004T."""
+
+    name = "modbus"
+    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
+    duration_s = 600.0
+    idle_w, busy_w = 20.0, 180.0
+    change_s = 20.0
+    evidence = Evidence(("PZEM-004T V3.0 User Manual, section 2.3", "pymodbus's client and server"))
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        """A PZEM on a serial line of its own."""
+        meter = ModbusMeter(
+            "pzem-004t-v3", port="emulated", clock_ns=clock_ns, make_client=lambda *_: wired_client(pzem, meter.profile)
+        )
+        pzem = Pzem(circuit, meter.profile)
+        return Rig(meter, pzem.advance)
