@@ -207,10 +207,16 @@ def _to_best(found: Sequence[PairTest], material: Material, order: Sequence[int]
     if options.test is DeclaredTest.KRUSKAL_DUNN_HOLM or options.modelled:
         return ()
     entries = to_best(material.estimates, found, alpha=options.alpha, higher_is_better=options.better is Better.HIGHER)
-    return tuple(_best(entries[group], material.levels[group], options.scale) for group in order)
+    close = {
+        group
+        for test in found
+        for group in (test.first, test.second)
+        if _too_close(_ratio(test, material.estimates, options.scale), options)
+    }
+    return tuple(_best(entries[group], material.levels[group], options.scale, group in close) for group in order)
 
 
-def _best(entry: ToBest, levels: dict[str, str], scale: Scale) -> Best:
+def _best(entry: ToBest, levels: dict[str, str], scale: Scale, close: bool) -> Best:
     log = scale is Scale.LOG
     return Best(
         levels=levels,
@@ -218,8 +224,8 @@ def _best(entry: ToBest, levels: dict[str, str], scale: Scale) -> Best:
         ci=(entry.low, entry.high),
         ratio=from_scale(entry.difference, Scale.LOG) if log else None,
         ratio_ci=_as_ratios((entry.low, entry.high)) if log else None,
-        can_be_best=entry.can_be_best,
-        is_best=entry.is_best,
+        can_be_best=entry.can_be_best or close,
+        is_best=entry.is_best and not close,
     )
 
 
@@ -246,10 +252,15 @@ def _why_not(p_adj: float, ratio: float | None, options: Options) -> str | None:
         return "modelled values, and no min_ratio says which ratio of means the model resolves"
     if not p_adj < options.alpha:
         return f"p_adj is not below {options.alpha:g}"
-    if options.min_ratio is None:
-        return None
-    if ratio is None:
+    if options.min_ratio is not None and ratio is None:
         return "no ratio of means that are not positive, so the least ratio cannot be checked"
-    if 1 / options.min_ratio <= ratio <= options.min_ratio:
+    if _too_close(ratio, options):
         return f"the ratio of means lies within a factor of {options.min_ratio:g}, which is too close to tell apart"
     return None
+
+
+def _too_close(ratio: float | None, options: Options) -> bool:
+    """Whether a least ratio is asked for, and this one does not reach it, or cannot be told."""
+    if options.min_ratio is None:
+        return False
+    return ratio is None or 1 / options.min_ratio <= ratio <= options.min_ratio

@@ -120,7 +120,7 @@ class Best:
     """A group against the best of the others: Hsu's constrained interval on the scale of analysis.
 
     ratio, ratio_ci: on the log scale only. is_best: the interval excludes that another is better. can_be_best: it does
-    not exclude that the group itself is the best.
+    not exclude that the group itself is the best. Neither is claimed of groups that lie closer than min_ratio.
     """
 
     levels: dict[str, str]

@@ -72,7 +72,7 @@ def _best(analysis: Analysis) -> str:
     text += _told_apart(told_apart, len(against), "above" if highest else "below")
     if analysis.modelled:
         text += f", as far as a model that resolves {analysis.min_ratio:g}× can tell"
-    if any(best.is_best for best in analysis.to_best[:1]) and told_apart < len(against):
+    if analysis.to_best and analysis.to_best[0].is_best and told_apart < len(against):
         text += ", yet the best by Hsu's comparison"
     too_close = sum(not pair.significant and pair.p_adj < analysis.alpha for pair in against)
     if too_close:
