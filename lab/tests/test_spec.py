@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from edgejoule.databases import check_plan
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.plan import make_plan
 from edgejoule.spec import json_schema, key_lines, load_spec
@@ -158,6 +159,13 @@ def test_rules_that_agree_or_never_meet_are_no_conflict(tmp_path: Path) -> None:
     assert len(load_spec(written(tmp_path, GOOD + agreeing)).when) == 2
 
 
+def test_an_option_by_condition_must_reach_its_database(tmp_path: Path) -> None:
+    spec = load_spec(written(tmp_path, GOOD + WHEN.replace('database = ["leveldb"]', 'workload = "mixed"')),
+                     ["fixed.operationcount=9", "when=[{workload = 'mixed', set = {'leveldb.bloom_bits' = 3}}]"])  # fmt: skip
+    with pytest.raises(UsageError, match=r"leveldb\.bloom_bits changes nothing for sqlite"):
+        check_plan(spec, make_plan(spec))
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"none\.toml: cannot be read: No such file"):
         load_spec(tmp_path / "none.toml")
@@ -205,10 +213,10 @@ def test_the_committed_schema_is_the_models_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted((REPOSITORY / "experiments").glob("*/experiment.toml")), ids=lambda p: p.parent.name
+    "path", sorted((REPOSITORY / "experiments").glob("*/*.toml")), ids=lambda p: f"{p.parent.name}/{p.name}"
 )
 def test_every_experiment_of_the_house_is_valid(path: Path) -> None:
-    assert load_spec(path).name == path.parent.name
+    assert load_spec(path).name == path.parent.name + ("-small" if path.name == "small.toml" else "")
     jsonschema.Draft202012Validator(json_schema()).validate(tomllib.loads(path.read_text()))
 
 

@@ -380,6 +380,8 @@ def test_a_run_too_short_for_the_meter_is_executed_several_times_and_says_so(ben
     ends = [e for e in events if e["event"] == "active_end"]
     active_s = sum(e["monotonic_ns"] - e["active_start_ns"] for e in ends) / 1e9
     assert values["throughput_ops_s"].value == pytest.approx(5000 * k / active_s)
+    assert values["active_s"].value == pytest.approx(active_s / k), "amounts are those of one execution"
+    assert values["energy_per_op_uj"].value == pytest.approx(values["energy_j"].value / 5000 * 1e6)
     assert run.intervals is not None
     assert (run.intervals.settled_end_ns - run.intervals.active_start_ns) / 1e9 > active_s
 

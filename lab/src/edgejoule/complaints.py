@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from edgejoule.conditional import Complaint, cells_of, condition_complaints, settings_of
-from edgejoule.properties import ALL_PROPERTIES, CORE, CORE_WORKLOADS, KINDS, SETTINGS, Level, complaint
+from edgejoule.properties import ALL_PROPERTIES, CORE, CORE_WORKLOADS, KINDS, SETTINGS, Level, complaint, is_option
 from edgejoule.responses import RESPONSES, nearest
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _settings(spec: Spec) -> Iterator[Complaint]:
     tables += [(f"when.{i}.set", "setting", {k: [v] for k, v in r.set.items()}) for i, r in enumerate(spec.when)]
     for table, what, entries in tables:
         for name, levels in entries.items():
-            if name not in ALL_PROPERTIES and name not in SETTINGS and "." not in name:
+            if name not in ALL_PROPERTIES and name not in SETTINGS and not is_option(name):
                 yield f"{table}.{name}", f"unknown {what}; {nearest(name, [*ALL_PROPERTIES, *SETTINGS])}"
             yield from ((f"{table}.{name}", c) for level in levels if (c := complaint(name, level)))
             if len({json.dumps(level) for level in levels}) < len(levels):
@@ -54,7 +54,7 @@ def _workloads(spec: Spec) -> Iterator[Complaint]:
             key = f"workloads.{workload}.{name}"
             if name == "kind":
                 continue
-            if name not in KINDS[kind]:
+            if name not in KINDS[kind] and not is_option(name):
                 yield key, f"unknown property{_of_kind(kind)}; {nearest(name, KINDS[kind])}"
             elif c := complaint(name, value):
                 yield key, c

@@ -23,7 +23,7 @@ from typing import Any
 from edgejoule import memory_group
 from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
 from edgejoule.plan import PlannedRun
-from edgejoule.properties import ALL_PROPERTIES, CORE, LOAD_PROPERTIES, RUN_PROPERTIES
+from edgejoule.properties import CORE, LOAD_PROPERTIES, RUN_PROPERTIES, is_option
 from edgejoule.responses import nearest
 from edgejoule.spec import Spec
 
@@ -131,8 +131,16 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             raise UsageError(
                 f"{run.label()}: the run would never end: give operationcount, or maxexecutiontime in seconds"
             )
+    for workload, properties in spec.workloads.items():
+        for prefix in {name.split(".", 1)[0] for name in properties if is_option(name)} - set(known):
+            raise UsageError(f"workload {workload!r}: no database {prefix!r}; {nearest(prefix, known)}")
+    for rule in spec.when:
+        reached = {run.adapter for run in plan if rule.holds(run.levels)}
+        for name in (n for n in rule.set if is_option(n)):
+            if idle := reached - {name.split(".", 1)[0]}:
+                raise UsageError(f"when {rule.words()}: {name} changes nothing for {', '.join(sorted(idle))}")
     used = {run.adapter for run in plan}
-    for name in (n for n in (*spec.fixed, *spec.factors) if "." in n and n not in ALL_PROPERTIES):
+    for name in (n for n in (*spec.fixed, *spec.factors) if is_option(n)):
         prefix = name.split(".", 1)[0]
         if prefix not in used:
             raise UsageError(f"setting {name!r}: no run uses a database {prefix!r}; {nearest(prefix, used)}")

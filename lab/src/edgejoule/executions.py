@@ -45,6 +45,7 @@ class Totals:
     latency: (operation, statistic) of service latencies in µs, for mean, p50, p99.
     """
 
+    executions: int
     operations: int
     active_s: float
     settled_s: float
@@ -87,6 +88,7 @@ def totals_of(executions: Sequence[Execution]) -> Totals:
     ends = [e.end for e in executions]
     latencies, latency_us = _latencies(ends)
     return Totals(
+        executions=len(executions),
         operations=sum(int(e["operations"]) for e in ends),
         active_s=sum(e.active_s for e in executions),
         settled_s=sum(e.settled_s for e in executions),

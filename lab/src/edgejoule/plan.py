@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from edgejoule.conditional import cells_of, settings_of
-from edgejoule.properties import ALL_PROPERTIES, CORE
+from edgejoule.properties import CORE, is_option
 from edgejoule.spec import Level, Spec
 
 
@@ -76,13 +76,13 @@ def make_plan(spec: Spec) -> list[PlannedRun]:
 def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, seed: int) -> PlannedRun:
     settings = dict(spec.fixed) | dict(levels) | settings_of(spec.when, levels)
     database, workload = str(settings.pop("database")), str(settings.pop("workload"))
-    adapter, options = spec.database_options(database)
-    options |= {name.split(".", 1)[1]: v for name, v in settings.items() if name.startswith(f"{adapter}.")}
-    told = ("durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent")
-    own = {name: settings.pop(name) for name in told if name in settings}
     properties = dict(spec.known_workloads()[workload])
     kind = str(properties.pop("kind", CORE))
-    properties |= {name: v for name, v in settings.items() if "." not in name or name in ALL_PROPERTIES}
+    adapter, own_options = spec.database_options(database)
+    options = _options(adapter, properties) | own_options | _options(adapter, settings)
+    told = ("durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent")
+    own = {name: settings.pop(name) for name in told if name in settings}
+    properties = {name: v for name, v in (properties | settings).items() if not is_option(name)}
     target = int(own.get("target", 0))
     return PlannedRun(
         index=index,
@@ -104,6 +104,15 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         load_percent=float(own["load_percent"]) if "load_percent" in own else None,
         memory_limit_bytes=int(own["memory_limit_mb"]) * 2**20 if "memory_limit_mb" in own else None,
     )
+
+
+def _options(adapter: str, settings: Mapping[str, Level]) -> dict[str, Level]:
+    """The options of a database among settings, names without its prefix."""
+    return {
+        name.removeprefix(f"{adapter}."): v
+        for name, v in settings.items()
+        if is_option(name) and name.startswith(f"{adapter}.")
+    }
 
 
 def _load_unit(spec: Spec, levels: Mapping[str, Level], block: int) -> str | None:

@@ -95,6 +95,14 @@ KINDS: dict[str, dict[str, Kind]] = {
     },
 }  # fmt: skip
 
+_PREFIXES = {name.split(".", 1)[0] for known in KINDS.values() for name in known if "." in name}
+
+
+def is_option(name: str) -> bool:
+    """Is this the name of a database's option (sqlite.cache_bytes), not of a property that has a dot itself?"""
+    return "." in name and name.split(".", 1)[0] not in _PREFIXES
+
+
 #: Every property of every kind; a name means the same in all of them.
 ALL_PROPERTIES: dict[str, Kind] = {name: kind for known in KINDS.values() for name, kind in known.items()}
 

@@ -27,6 +27,7 @@ from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
 
 _WORKED_SHARE_MIN = 0.9
+_TRIES = 3  # to find how many executions fill the time a meter needs: the first one is often slower than the others
 
 
 @dataclass(frozen=True)
@@ -118,15 +119,23 @@ def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
 
 
 def _sample_enough(planned: PlannedRun, load: Load, bench: Bench, group: MemoryGroup | None) -> _Sampled:
-    """One execution; or where that is too short for the meter, as many as are needed, the first one then only told."""
-    known = bench.executions.get(planned.label(), 1)
-    if known == 1:
-        sampled = _sample(planned, [load.path], bench, group)
-        known = executions_needed(planned, sampled.executions[0].settled_s, bench.least_s)
-        if known == 1:
-            return sampled
-        bench.executions[planned.label()] = known
-    return _sample(planned, bench.loads.copies(planned, known), bench, group)
+    """One execution; or where that is too short for the meter, as many as fill the time it needs.
+
+    The first run of a cell decides how many, and leaves nothing of its tries but the last one.
+    """
+    if known := bench.executions.get(planned.label()):
+        return _sample(planned, bench.loads.copies(planned, known), bench, group)
+    sampled, count = _sample(planned, [load.path], bench, group), 1
+    for _ in range(_TRIES):
+        each_s = sum(e.settled_s for e in sampled.executions) / count
+        needed = executions_needed(planned, each_s, bench.least_s)
+        if needed <= count:
+            break
+        count = needed
+        sampled = _sample(planned, bench.loads.copies(planned, count), bench, group)
+    if count > 1:
+        bench.executions[planned.label()] = count
+    return sampled
 
 
 def _sample(planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None) -> _Sampled:
@@ -166,7 +175,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, meter: Meter) -> tuple[Run,
     intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
     joules, flags = energies(sampled.traces, intervals, sampled.window, totals.operations)
     if len(sampled.executions) > 1:
-        joules = [_only_whole(j) for j in joules]
+        joules = [_only_whole(j, len(sampled.executions)) for j in joules]
     start = sampled.executions[0].start
     run = Run(
         run_index=planned.index,
@@ -189,8 +198,11 @@ def meter_facts(meter: Meter) -> dict[str, Any]:
     return {"name": meter.name, "method": str(meter.method), "describe": meter.describe(), **meter.facts()}
 
 
-def _only_whole(joules: ResponseValue) -> ResponseValue:
-    """Of several executions back to back only the whole is measured: active and debt are not told apart."""
+def _only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
+    """Of several executions back to back only the whole is measured, told per execution; not active and debt apart."""
+    if joules.name in ("energy_j", "energy_net_j") and joules.value is not None:
+        spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 / executions
+        return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
     if joules.name not in ("energy_active_j", "energy_debt_j"):
         return joules
     reason = "several executions back to back form the run, and the meter is too slow to tell their parts"
@@ -244,10 +256,7 @@ def _flags(executions: Sequence[Execution]) -> list[str]:
     if share and share["exceeded"]:
         flags.append(f"the driver itself took {share['share']:.0%} of the CPU time, bound {share['bound']:.0%}")
     if len(executions) > 1 and (worked := worked_share(executions)) < _WORKED_SHARE_MIN:
-        flags.append(
-            f"the energy of {len(executions)} executions holds opening and closing the database too: only {worked:.0%} "
-            "of the time they worked or settled"
-        )
+        flags.append(f"only {worked:.0%} of the measured time is work: the rest opens and closes the database")
     return flags
 
 
@@ -263,22 +272,22 @@ def _memory(limit_bytes: int, peak_bytes: int | None, restored_bytes: int) -> di
     return {"limit_bytes": limit_bytes, "peak_bytes": peak_bytes, "data_bytes_per_limit": ratio}
 
 
+_BYTES = ("process_read_bytes", "process_write_bytes", "device_read_bytes", "device_write_bytes")
+
+
 def _timed(t: Totals) -> list[ResponseValue]:
-    """All responses without energy. A figure the driver could not read is missing."""
+    """All responses without energy, amounts per execution. A figure the driver could not read is missing."""
     cpu = (t.usage["cpu_user_ns"], t.usage["cpu_system_ns"])
     written = t.usage["process_write_bytes"]
     values: dict[str, float | None] = {
         "throughput_ops_s": t.operations / t.active_s,
-        "active_s": t.active_s,
-        "settled_s": t.settled_s,
+        "active_s": t.active_s / t.executions,
+        "settled_s": t.settled_s / t.executions,
         "cpu_us_per_op": None if cpu[0] is None or cpu[1] is None else (cpu[0] + cpu[1]) / 1e3 / t.operations,
         "driver_share": t.driver_share["share"] if t.driver_share else None,
         "bandwidth_mb_s": (t.payload_read_bytes + t.payload_write_bytes) / 1e6 / t.active_s,
         "rss_peak_mb": t.rss_peak_bytes / 1e6,
-        "process_read_bytes": t.usage["process_read_bytes"],
-        "process_write_bytes": written,
-        "device_read_bytes": t.usage["device_read_bytes"],
-        "device_write_bytes": t.usage["device_write_bytes"],
+        **{name: None if (v := t.usage[name]) is None else v / t.executions for name in _BYTES},
         "data_bytes": t.data_bytes,
         "reads_before_write_per_op": t.read_before_write / t.operations,
     }

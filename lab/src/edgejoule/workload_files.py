@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from edgejoule.errors import UsageError
-from edgejoule.properties import CORE, KINDS, Kind, Level
+from edgejoule.properties import CORE, KINDS, Kind, Level, is_option
 from edgejoule.responses import nearest
 
 
@@ -52,6 +52,9 @@ def read_workload_file(path: Path) -> dict[str, Level]:
         raise UsageError(f"{path}: workload={kind}: unknown kind of workload; {nearest(kind, KINDS)}")
     properties: dict[str, Level] = {} if kind == CORE else {"kind": kind}
     for name, (number, value) in words.items():
+        if is_option(name):
+            properties[name] = _option(value)
+            continue
         if name not in KINDS[kind]:
             raise UsageError(f"{path}:{number}: {name}: unknown property; {nearest(name, KINDS[kind])}")
         try:
@@ -59,6 +62,13 @@ def read_workload_file(path: Path) -> dict[str, Level]:
         except ValueError as error:
             raise UsageError(f"{path}:{number}: {name}: {error}") from error
     return properties
+
+
+def _option(value: str) -> Level:
+    """A database's option: the driver knows its type, so only what is written alike needs telling apart."""
+    if value in ("true", "false"):
+        return value == "true"
+    return int(value) if value.lstrip("-").isdigit() else value
 
 
 def _typed(value: str, kind: Kind) -> Level:

@@ -98,6 +98,8 @@ def _parts(
     """One analysis, or one per level of analysis.by. What cannot be analysed carries the reason."""
     if method == MIXED:
         return [Part({}, None, "the runs' energy came about by different methods")]
+    if design.shares_loads:
+        return [Part({}, None, "runs share loads, so they are no replications of each other")]
     by = declared.by if declared.by in design.factors and len(design.factors) > 1 else None
     wheres: list[Levels] = [{}] if by is None else [{by: level} for level in design.levels[by]]
     factors = [f for f in design.factors if f != by]

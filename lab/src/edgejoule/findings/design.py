@@ -21,6 +21,7 @@ class Design:
     others: tuple[str, ...]
     conditions: tuple[Levels, ...]
     blocked: bool
+    shares_loads: bool = False
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -48,6 +49,7 @@ def design_of(spec: Spec) -> Design:
         subjects=tuple(spec.factors[subject]),
         others=others,
         conditions=tuple(dict(zip(others, combo, strict=True)) for combo in combos),
+        shares_loads=spec.design.load != "run",
         blocked=spec.design.order == "randomised-blocks" and spec.design.replications > 1,
     )
 
