@@ -1,13 +1,18 @@
-"""`edgejoule analyse`: ANOVA, Tukey and letters for anyone's CSV."""
+"""`edgejoule analyse`: analysis of variance, the declared comparison and letters for anyone's CSV."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
 
 from edgejoule.cli.common import console, echo_json, json_option
+from edgejoule.errors import UsageError
+
+if TYPE_CHECKING:
+    from edgejoule.stats import Table
 
 
 def _names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -19,13 +24,36 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     return names
 
 
+def _counts(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    try:
+        return tuple(int(part) for part in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter("expected whole numbers separated by commas, such as 5,10,20") from error
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--response", required=True, metavar="Y", help="Column with the numbers to explain.")
 @click.option("--factors", required=True, metavar="A,B", callback=_names, help="Columns that may explain them.")
 @click.option("--block", metavar="B", help="Column of blocks: added to the model without interactions.")
+@click.option(
+    "--unit",
+    metavar="L",
+    help="Column that names the load a run worked on, where runs share loads: the load is then the replication, and "
+    "repetitions on it are averaged (split plot).",
+)
 @click.option("--by", metavar="F", help="One analysis for each level of this column.")
 @click.option("--compare", metavar="A", callback=_names, help="Factors whose means are compared.  [default: all]")
+@click.option(
+    "--test",
+    type=click.Choice(["tukey", "games-howell", "kruskal-dunn-holm"]),
+    default="tukey",
+    show_default=True,
+    help="The comparison, declared before the data: one variance for all; each group its own (with Welch's F); ranks. "
+    "The checks are shown and never change it.",
+)
 @click.option(
     "--scale",
     type=click.Choice(["raw", "log"]),
@@ -59,61 +87,109 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     help="Means closer than this factor are never called different. Modelled responses (Y.modelled) need it, or get no "
     "letters: it is what the model resolves, as the report and `edgejoule meters` state it.",
 )
+@click.option(
+    "--margin",
+    type=float,
+    metavar="M",
+    help="Test whether pairs are the same: differ by less than this ratio (--scale log) or difference (raw).",
+)
+@click.option(
+    "--precision",
+    type=float,
+    metavar="P",
+    help="How many more runs it takes to know each mean within this ratio (--scale log) or half width (raw).",
+)
+@click.option("--order", metavar="RUN", help="Column with the order of the runs: shows the lag-1 autocorrelation.")
+@click.option("--line-on", metavar="X", help="Also a line Y = a + b X per group: slope, intercept, R², equal slopes?")
+@click.option("--cdf", is_flag=True, help="Also each group's distribution: quantiles here, all steps with --json.")
+@click.option("--aa", is_flag=True, help="Also A/A: each group against itself, which must show no difference.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the random halves of --aa.")
+@click.option(
+    "--looks",
+    metavar="N,N,..",
+    callback=_counts,
+    help="Declared looks at a growing experiment: replications of each group at each. Needs --look.",
+)
+@click.option("--look", type=int, metavar="K", help="Which of the looks this is, from 1; its level replaces --alpha.")
+@click.option(
+    "--spending",
+    type=click.Choice(["obrien-fleming", "pocock"]),
+    default="obrien-fleming",
+    show_default=True,
+    help="How alpha is spent over the looks.",
+)
 @json_option
 def analyse(
     file: Path,
     response: str,
     factors: tuple[str, ...],
-    block: str | None,
+    line_on: str | None,
     by: str | None,
-    compare: tuple[str, ...] | None,
-    scale: str,
+    looks: tuple[int, ...] | None,
+    spending: str,
     alpha: float,
-    ss_type: str,
-    better: str | None,
-    min_ratio: float | None,
+    cdf: bool,
+    aa: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Which factors explain Y, and which groups really differ.
 
     FILE is a CSV: UTF-8, a header, one observation a line; empty cells and NA are missing. Analysis of variance with
-    all interactions, means with 95 % intervals, and Tukey's comparison of all pairs from the model's error; groups
-    that share a letter do not differ.
+    all interactions, means with 95 % intervals, and the declared comparison of all pairs; groups that share a letter
+    do not differ. Then each group against the best of the others.
 
     \b
     Examples:
       edgejoule analyse runs.csv --response throughput_ops_s --factors database,workload --block block --scale log
       edgejoule analyse runs.csv --response energy_j.modelled --factors database --scale log --min-ratio 1.77
+      edgejoule analyse runs.csv --response energy_j.counted --factors database,workload --unit load
+      edgejoule analyse runs.csv --response energy_j.measured --factors database --line-on settled_s
+      edgejoule analyse runs.csv --response active_s --factors database --test games-howell --scale log --margin 1.05
+      edgejoule analyse runs.csv --response energy_j.counted --factors database --looks 5,10,20 --look 1
     """
     # numpy and scipy take most of a second to import; --help does without them.
+    from edgejoule.cli.analysis_extras import print_extremes, print_regression
     from edgejoule.cli.analysis_tables import print_analysis
-    from edgejoule.stats import AnalysisBy, read_table
+    from edgejoule.stats import AnalysisBy, read_table, regression
     from edgejoule.stats import analyse as analyse_table
+    from edgejoule.stats import looks as declared_looks
 
     table = read_table(file)
-    columns: dict[str, list[float | None] | list[str | None]] = {response: table.numbers(response)}
-    grouping = [*factors, *([block] if block else []), *([by] if by else [])]
-    columns |= {name: table.levels(name) for name in grouping if name != response}
+    numbers = [name for name in (response, options["order"], line_on) if name]
+    levels = [*factors, *(name for name in (options["block"], options["unit"], by) if name)]
+    columns = _columns(table, numbers, levels)
+    if looks is None and options["look"] is not None:
+        raise UsageError("--look needs --looks, the declared numbers of replications")
+    plan = declared_looks(looks, alpha=alpha, spending=spending) if looks else None
+    # A line through modelled values is refused before anything is shown.
+    lines = regression(columns, response, line_on, options["compare"] or factors) if line_on else None
     result = analyse_table(
         columns,
         response,
         factors,
-        block=block,
         by=by,
-        compare=compare,
-        scale=scale,
         alpha=alpha,
-        ss_type=ss_type,
-        better=better,
-        min_ratio=min_ratio,
+        looks=plan,
+        distributions=cdf,
+        same_against_same=aa,
+        **options,
     )
     if as_json:
-        echo_json(result.to_json())
+        echo_json(result.to_json() | ({"regression": lines.to_json()} if lines else {}))
         return
     out = console()
     if isinstance(result, AnalysisBy):
         for level, part in result.analyses.items():
             out.rule(f"[bold]{escape(result.by)} {escape(level)}", align="left")
             print_analysis(out, part)
+        print_extremes(out, result)
     else:
         print_analysis(out, result)
+    if lines:
+        print_regression(out, lines)
+
+
+def _columns(table: Table, numbers: list[str], levels: list[str]) -> dict[str, list[float | None] | list[str | None]]:
+    columns: dict[str, list[float | None] | list[str | None]] = {name: table.levels(name) for name in levels}
+    return columns | {name: table.numbers(name) for name in numbers}

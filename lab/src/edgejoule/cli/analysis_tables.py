@@ -10,8 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from edgejoule.stats.analyse import Analysis, Pair
+from edgejoule.cli.analysis_extras import print_extras
+from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.figures import figure, p_value
+from edgejoule.stats.model import Analysis, Pair
 from edgejoule.stats.verdict import response_words, source_label, verdict
 
 _BAR_WIDTH = 16
@@ -32,6 +34,7 @@ def print_analysis(out: Console, analysis: Analysis) -> None:
     else:
         out.print(Text(f" {len(analysis.pairs)} pairs: shown with --json", style="dim"))
     out.print()
+    print_extras(out, analysis)
     remarks = Table.grid(padding=(0, 1))
     for line in (_checks(analysis), *analysis.notes):
         remarks.add_row("·", escape(line), style="dim")
@@ -73,7 +76,7 @@ def _group_table(analysis: Analysis, plot_width: int) -> Table:
     table = _table(f"{kind} with 95 % interval{_of_replications(analysis)}; {_letters_words(analysis)}")
     for name in analysis.groups[0].levels:
         table.add_column(escape(name))
-    for heading in ("n", "mean", "95 % interval"):
+    for heading in ("loads" if analysis.unit else "n", "mean", "95 % interval"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     if analysis.judged:
@@ -104,37 +107,69 @@ def _letters_words(analysis: Analysis) -> str:
     if not analysis.judged:
         return "modelled: no letters without --min-ratio"
     if analysis.min_ratio is None:
-        return f"groups sharing a letter do not differ (α = {analysis.alpha:g})"
+        return f"groups sharing a letter do not differ (α = {analysis.alpha:.4g})"
     by = "the model resolves" if analysis.modelled else "is asked for"
     return (
-        f"groups sharing a letter do not differ (α = {analysis.alpha:g}), or by less than {by}: "
+        f"groups sharing a letter do not differ (α = {analysis.alpha:.4g}), or by less than {by}: "
         f"{analysis.min_ratio:.4g}×"
     )
 
 
 def _pair_table(analysis: Analysis) -> Table:
     log = analysis.scale == "log"
-    level = f"{100 * (1 - analysis.alpha):g} %"
+    level = f"{100 * (1 - analysis.alpha):.4g} %"
     alone = f"; interval and p{_of_replications(analysis)}" if analysis.modelled else ""
-    table = _table(f"All pairs{_method(analysis)}: Tukey-Kramer, {analysis.anova.error_df} df{alone}")
+    table = _table(f"All pairs{_method(analysis)}: {analysis.test.words}{_df_words(analysis)}{alone}")
     table.add_column("group")
     table.add_column("against")
-    for heading in ("ratio" if log else "difference", f"{level} interval", "p"):
+    ranked = analysis.test is DeclaredTest.KRUSKAL_DUNN_HOLM
+    limits = [] if ranked else [f"{level} interval"]
+    effect = "Cliff's δ" if ranked else "Hedges' g"
+    same = [] if analysis.margin is None else [f"same within {_margin_words(analysis)}"]
+    for heading in ("ratio" if log else "difference", *limits, effect, "p"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("differ?")
+    for heading in same:
+        table.add_column(heading)
     for pair in analysis.pairs:
-        ci = pair.ratio_ci or pair.ci
-        low, high = ci or (None, None)
         table.add_row(
             escape(", ".join(pair.a.values())),
             escape(", ".join(pair.b.values())),
             figure(pair.ratio if log else pair.difference),
-            "" if ci is None else f"{figure(low)} – {figure(high)}" if log else f"{figure(low)} to {figure(high)}",
+            *([] if ranked else [_limits(pair, log)]),
+            "" if pair.effect is None else f"{pair.effect:.2f}",
             p_value(pair.p_adj),
             _differ(pair, analysis),
+            *(_same(pair) for _ in same),
             style="bold" if pair.significant else None,
         )
     return table
+
+
+def _limits(pair: Pair, log: bool) -> str:
+    ci = pair.ratio_ci if log else pair.ci
+    if ci is None:
+        return ""
+    return f"{figure(ci[0])} – {figure(ci[1])}" if log else f"{figure(ci[0])} to {figure(ci[1])}"
+
+
+def _df_words(analysis: Analysis) -> str:
+    """The degrees of freedom where all pairs have the same."""
+    found = {pair.df for pair in analysis.pairs}
+    if found == {None}:
+        return ""
+    one = found.pop()
+    return f", {one:.4g} df" if not found and one is not None else ", each pair its own df"
+
+
+def _margin_words(analysis: Analysis) -> str:
+    return f"{analysis.margin:g}×" if analysis.scale == "log" else f"± {analysis.margin:g}"
+
+
+def _same(pair: Pair) -> str:
+    if pair.p_equivalent is None:
+        return "not judged"
+    return f"{'yes, ' if pair.equivalent else ''}p {p_value(pair.p_equivalent)}"
 
 
 def _differ(pair: Pair, analysis: Analysis) -> str:

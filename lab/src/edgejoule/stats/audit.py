@@ -187,15 +187,17 @@ def _replications(
     runs: tuple[float, float], low: int, high: int, cells: int, stated: int | None, expected: int | None
 ) -> str:
     whole = range(math.ceil(runs[0] - 1e-9), math.floor(runs[1] + 1e-9) + 1)
-    count = f"{whole[0]}" if len(whole) == 1 else f"{whole[0]} to {whole[-1]}" if whole else "no whole number of"
-    text = f"a balanced design of {cells} cells then has {count} replications"
-    if not whole:
-        text += f" ({runs[0]:.2f} to {runs[1]:.2f}): the analysed data were not balanced"
-    if expected is None or stated is None:
+    total = f"{low + cells}" if low == high else f"{low + cells} to {high + cells}"
+    text = f"with {cells} cells these are {total} runs"
+    if whole:
+        text += f", {whole[0]} of each cell" if len(whole) == 1 else f", {whole[0]} to {whole[-1]} of each cell"
+    else:
+        text += f", {runs[0]:.2f} to {runs[1]:.2f} a cell: the analysed data were not balanced"
+    if expected is None:
         return text
     if low <= expected <= high:
-        return f"{text}, as the {stated} that are stated"
-    return f"{text}, not the {stated} that are stated, which leave {expected} error degrees of freedom"
+        return f"{text}, as stated"
+    return f"{text}; the {stated} that are stated leave {expected} error degrees of freedom: {expected + cells} runs"
 
 
 def read_printed(path: Path, levels: Sequence[int] | None = None) -> tuple[PrintedTable, ...]:

@@ -251,7 +251,7 @@ def _why_not(p_adj: float, ratio: float | None, options: Options) -> str | None:
     if not options.judged:
         return "modelled values, and no min_ratio says which ratio of means the model resolves"
     if not p_adj < options.alpha:
-        return f"p_adj is not below {options.alpha:g}"
+        return f"p_adj is not below {options.alpha:.4g}"
     if options.min_ratio is not None and ratio is None:
         return "no ratio of means that are not positive, so the least ratio cannot be checked"
     if _too_close(ratio, options):

@@ -19,8 +19,8 @@ def verdict(analysis: Analysis) -> str:
     if not found:
         factors = _listed(analysis.factors, "or")
         return (
-            f"No effect of {factors} on {response_words(analysis)} shows at α = {analysis.alpha:g} (n = {analysis.n}), "
-            "which does not prove that there is none."
+            f"No effect of {factors} on {response_words(analysis)} shows at α = {analysis.alpha:.4g} "
+            f"(n = {analysis.n}), which does not prove that there is none."
         )
     found.sort(key=lambda row: row.eta2 or 0.0, reverse=True)
     shares = [f"{100 * (row.eta2 or 0):.1f} %" for row in found]
@@ -28,7 +28,7 @@ def verdict(analysis: Analysis) -> str:
     sources = _listed(
         [f"{source_label(row.source)} ({share})" for row, share in zip(found, shares, strict=True)], "and"
     )
-    return f"{response_words(analysis)} depends on {sources}, at α = {analysis.alpha:g}; {_best(analysis)}."
+    return f"{response_words(analysis)} depends on {sources}, at α = {analysis.alpha:.4g}; {_best(analysis)}."
 
 
 def _by_omnibus(analysis: Analysis, omnibus: Omnibus) -> str:
@@ -38,7 +38,7 @@ def _by_omnibus(analysis: Analysis, omnibus: Omnibus) -> str:
     groups = _listed(list(analysis.groups[0].levels), "and")
     if omnibus.p >= analysis.alpha:
         return (
-            f"No difference of {response_words(analysis)} between groups of {groups} shows at α = {analysis.alpha:g} "
+            f"No difference of {response_words(analysis)} between groups of {groups} shows at α = {analysis.alpha:.4g} "
             f"({test}; n = {analysis.n}), which does not prove that there is none."
         )
     return f"{response_words(analysis)} differs between groups of {groups} ({test}); {_best(analysis)}."
