@@ -160,8 +160,8 @@ def test_rules_that_agree_or_never_meet_are_no_conflict(tmp_path: Path) -> None:
 
 
 def test_an_option_by_condition_must_reach_its_database(tmp_path: Path) -> None:
-    spec = load_spec(written(tmp_path, GOOD + WHEN.replace('database = ["leveldb"]', 'workload = "mixed"')),
-                     ["fixed.operationcount=9", "when=[{workload = 'mixed', set = {'leveldb.bloom_bits' = 3}}]"])  # fmt: skip
+    rule = "when=[{workload = 'mixed', set = {'leveldb.bloom_bits' = 3}}]"
+    spec = load_spec(written(tmp_path, GOOD), ["fixed.operationcount=9", rule])
     with pytest.raises(UsageError, match=r"leveldb\.bloom_bits changes nothing for sqlite"):
         check_plan(spec, make_plan(spec))
 

@@ -24,7 +24,10 @@ from edgejoule.plan import PlannedRun, cell_label, make_plan
 from edgejoule.run import Bench, at_full, calibrate, measure
 from edgejoule.run_length import shortest_s
 from edgejoule.spec import Spec
+from edgejoule.storage_speed import measure_speed
 from edgejoule.store import Experiment, Run, RunData, Store
+
+SPEED_S = 0.2  # for each kind of request when an experiment begins
 
 
 class Watcher(Protocol):
@@ -114,6 +117,7 @@ def conduct(
         done = {r.run_index for r in finished}
         todo = [p for p in make_plan(study.spec) if p.index not in done]
         surroundings = environment.capture(places.data)
+        surroundings["storage"] |= _speed(places.data)
         watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
         snapshots = Snapshots(places.snapshots)
         bench = _bench(study, snapshots, todo, finished, watcher)
@@ -146,6 +150,15 @@ def _bench(
     asked_s = study.spec.meter.run_s_min
     least_s = shortest_s(study.meter) if asked_s is None else asked_s
     return Bench(study.meter, loads, timing, watcher.event, watcher.power, least_s, executions)
+
+
+def _speed(folder: Path) -> dict[str, float | None]:
+    """What the data path does at 4 KB, as `edgejoule doctor` tells it at leisure."""
+    speed = measure_speed(folder, SPEED_S)
+    return {
+        "sync_writes_4kb_per_s": speed.sync_writes.per_s and round(speed.sync_writes.per_s),
+        "random_reads_4kb_per_s": speed.random_reads.per_s and round(speed.random_reads.per_s),
+    }
 
 
 def _reached(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> dict[str, float]:

@@ -10,6 +10,7 @@ from edgejoule.cli.audit import audit
 from edgejoule.cli.common import Commands
 from edgejoule.cli.conformance import conformance
 from edgejoule.cli.databases import databases
+from edgejoule.cli.doctor import doctor
 from edgejoule.cli.export import export
 from edgejoule.cli.meters import meters
 from edgejoule.cli.report import report
@@ -25,6 +26,7 @@ Examples:
   edgejoule export first-look --csv > runs.csv
   edgejoule analyse runs.csv --response throughput_ops_s --factors database,workload
   edgejoule meters                                what can be measured here
+  edgejoule doctor                                what a study must know of this machine
   edgejoule conformance --all                     whether the meters tell the truth, on emulated instruments
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""
@@ -36,5 +38,5 @@ def main() -> None:
     """Measure, choose and run databases by the energy they cost."""
 
 
-for command in (run, list_, show, report, export, analyse, audit, meters, conformance, databases):
+for command in (run, list_, show, report, export, analyse, audit, meters, conformance, databases, doctor):
     main.add_command(command)

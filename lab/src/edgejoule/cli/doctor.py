@@ -1,0 +1,68 @@
+"""`edgejoule doctor`: what a study must know of this machine."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from edgejoule.cli.common import console, echo_json, json_option
+from edgejoule.doctor import Examination, examine
+
+
+@click.command()
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=Path(),
+    help="Where databases would run; default: here.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 60),
+    default=2.0,
+    show_default=True,
+    help="Time for each kind of request to the storage; 0 leaves the storage alone.",
+)
+@json_option
+def doctor(data: Path, seconds: float, as_json: bool) -> None:
+    """Look at this machine and its storage: what a study must know, and what to change first.
+
+    Writes a scratch file of at most 64 MiB and removes it. Changes nothing else.
+
+    \b
+    Examples:
+      edgejoule doctor
+      edgejoule doctor --data /media/sd --seconds 5
+      edgejoule doctor --seconds 0 --json
+    """
+    found = examine(data, seconds)
+    if as_json:
+        echo_json(found.to_json())
+        return
+    out = console()
+    out.print(_table(found))
+    for advice in found.advice:
+        out.print(Text(f"! {advice}", style="yellow"))
+    if not found.advice:
+        out.print("Nothing stands in the way of a study here.")
+
+
+def _name(name: str) -> str:
+    for unit in ("_bytes", "_c", "_per_s", "_bits"):
+        name = name.removesuffix(unit)
+    return name.replace("khz_", "frequency_").replace("_", " ").replace("4kb", "4 KB")
+
+
+def _table(found: Examination) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    for _ in range(3):
+        table.add_column(overflow="fold")
+    for group, facts in groupby(found.facts, lambda f: f.group):
+        for i, fact in enumerate(facts):
+            told = Text(fact.words) if fact.why is None else Text(f"not known: {fact.why}", style="dim")
+            table.add_row(Text(group if i == 0 else "", style="bold"), _name(fact.name), told)
+    return table

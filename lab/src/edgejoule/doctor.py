@@ -1,0 +1,217 @@
+"""What a study must know of this machine: read, measured, and what to change before it is trusted.
+
+A thing that cannot be read says why. Nothing is changed on the machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from edgejoule import environment
+from edgejoule.errors import EdgejouleError
+from edgejoule.meters.discovery import choose
+from edgejoule.storage_speed import PathSpeed, Speed, measure_speed
+
+_BUSY_SHARE_MAX = 0.1
+_FREE_BYTES_MIN = 5 << 30
+_GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing about the machine. value: None exactly when `why` says why it could not be read. words: for people."""
+
+    group: str
+    name: str
+    value: Any
+    words: str
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Examination:
+    """All facts in the order to be read, and advice: what makes figures of this machine doubtful, with the way out."""
+
+    facts: tuple[Fact, ...]
+    advice: tuple[str, ...]
+
+    def value(self, name: str) -> Any:
+        """The value of a fact by its name; None when it is missing."""
+        return next((f.value for f in self.facts if f.name == name), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """{"facts": [...], "advice": [...]}."""
+        return {"facts": [asdict(f) for f in self.facts], "advice": list(self.advice)}
+
+
+def examine(folder: Path, seconds: float, root: Path = Path("/")) -> Examination:
+    """Look at the machine and measure the data path `folder` for about three times `seconds` (0: not at all).
+
+    root: where /proc and /sys are looked for (tests emulate a board).
+    """
+    found = environment.capture(folder, root)
+    facts = [
+        *_machine(found),
+        *_processor(found, root),
+        *_peripherals(root),
+        *_storage(found, seconds),
+        *_meter(),
+    ]
+    whole = Examination(tuple(facts), ())
+    return Examination(whole.facts, tuple(_advice(whole)))
+
+
+def _fact(group: str, name: str, value: Any, why: str, words: str | None = None) -> Fact:
+    if value is None:
+        return Fact(group, name, None, "", why)
+    return Fact(group, name, value, str(value) if words is None else words)
+
+
+def _machine(found: Mapping[str, Any]) -> Iterator[Fact]:
+    machine, system = found["machine"], found["system"]
+    nowhere = "neither a device tree nor DMI names it"
+    yield _fact("machine", "board", machine["board"], nowhere)
+    yield _fact("machine", "processor", machine["processor"], "/proc/cpuinfo does not name it")
+    yield _fact("machine", "cores", machine["cores"], "the system does not say")
+    memory = machine["memory_bytes"]
+    yield _fact("machine", "memory_bytes", memory, "/proc/meminfo has no MemTotal", _bytes(memory))
+    virtual = "yes: its host hides counters and shares the processor" if machine["virtual_machine"] else "no"
+    yield _fact("machine", "virtual_machine", machine["virtual_machine"], "", virtual)
+    yield _fact("system", "operating_system", system["operating_system"], "/etc/os-release has no PRETTY_NAME")
+    yield _fact("system", "kernel", system["kernel"], "the system does not say")
+    busy = system["cpu_busy_share_before"]
+    yield _fact("system", "busy_share", busy, "/proc/stat cannot be read", _percent(busy))
+
+
+def _processor(found: Mapping[str, Any], root: Path) -> Iterator[Fact]:
+    clock = _read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
+    yield _fact("processor", "clock_source", clock, "no clocksource in /sys")
+    frequency = found["frequency"]
+    hidden = "/sys has no cpufreq: the kernel, or the host of a virtual machine, hides it"
+    yield _fact("processor", "governor", frequency["governor"], hidden)
+    for name in ("khz_now", "khz_max"):
+        khz = _number(frequency[name])
+        yield _fact("processor", name, khz, hidden, f"{(khz or 0) / 1000:,.0f} MHz")
+    temperatures = found["temperature_c"]
+    words = ", ".join(f"{zone} {degrees:g} °C" for zone, degrees in (temperatures or {}).items())
+    yield _fact("processor", "temperature_c", temperatures, "/sys has no thermal zone with a reading", words)
+    bits = environment.throttled_bits(root)
+    no_bits = "only the firmware of a Raspberry Pi tells under-voltage and throttling, and there is none here"
+    yield _fact("processor", "throttled_bits", bits, no_bits, _throttled_words(bits or 0))
+
+
+def _throttled_words(bits: int) -> str:
+    now = [words for bit, words in environment.THROTTLED_NOW.items() if bits & (1 << bit)]
+    since = [words for bit, words in environment.THROTTLED_NOW.items() if bits & (1 << (bit + 16))]
+    told = [f"now: {', '.join(now)}"] * bool(now) + [f"since the start: {', '.join(since)}"] * bool(since)
+    return f"{bits:#x}: {'; '.join(told) or 'nothing held it back'}"
+
+
+def _peripherals(root: Path) -> Iterator[Fact]:
+    radios = _radios(root)
+    for kind, name in (("wlan", "wifi"), ("bluetooth", "bluetooth")):
+        states = [on for type_, on in radios if type_ == kind]
+        state = None if not states else "on" if any(states) else "off"
+        yield _fact("peripherals", name, state, "/sys/class/rfkill names no such radio")
+    connectors = {
+        d.name.split("-", 1)[1]: status
+        for d in sorted((root / "sys/class/drm").glob("card*-*"))
+        if (status := _read(d / "status"))
+    }
+    hdmi = {name: status for name, status in connectors.items() if name.startswith("HDMI")} or None
+    words = ", ".join(f"{name} {status}" for name, status in (hdmi or {}).items())
+    yield _fact("peripherals", "hdmi", hdmi, "/sys/class/drm names no HDMI connector", words)
+    bus = root / "sys/bus/usb/devices"
+    devices = [_read(d / "product") or d.name for d in sorted(bus.glob("[0-9]*-[0-9]*")) if ":" not in d.name]
+    yield _fact(
+        "peripherals", "usb_devices", devices if bus.is_dir() else None, "/sys has no USB bus",
+        ", ".join(devices) or "none",
+    )  # fmt: skip
+
+
+def _radios(root: Path) -> list[tuple[str, bool]]:
+    """(type, on) of every radio the kernel knows."""
+    found = []
+    for radio in sorted((root / "sys/class/rfkill").glob("rfkill*")):
+        kind, soft, hard = (_read(radio / name) for name in ("type", "soft", "hard"))
+        if kind:
+            found.append((kind, soft != "1" and hard != "1"))
+    return found
+
+
+def _storage(found: Mapping[str, Any], seconds: float) -> Iterator[Fact]:
+    storage = found["storage"]
+    unmounted = "/proc/mounts does not name it"
+    yield _fact("storage", "path", storage["path"], "")
+    yield _fact("storage", "device", storage["device"], unmounted)
+    yield _fact("storage", "device_model", storage["model"], "the block device does not name its model")
+    yield _fact("storage", "file_system", storage["file_system"], unmounted)
+    yield _fact("storage", "mount_options", storage["mount_options"], unmounted)
+    yield _fact("storage", "free_bytes", storage["free_bytes"], "", _bytes(storage["free_bytes"]))
+    skipped = Speed.missing("not asked for (--seconds 0)")
+    speed = measure_speed(Path(storage["path"]), seconds) if seconds > 0 else PathSpeed(skipped, skipped, 0)
+    yield _speed("sync_writes_4kb_per_s", speed.sync_writes, "")
+    yield _speed("random_reads_4kb_per_s", speed.random_reads, f", over {_bytes(speed.file_bytes)}")
+
+
+def _speed(name: str, speed: Speed, over: str) -> Fact:
+    if speed.per_s is None:
+        return Fact("storage", name, None, "", speed.why)
+    words = f"{speed.per_s:,.0f} a second{over}; median {speed.median_us:,.0f} µs, 99 % within {speed.p99_us:,.0f} µs"
+    return Fact("storage", name, round(speed.per_s, 1), words)
+
+
+def _meter() -> Iterator[Fact]:
+    try:
+        choice = choose()
+    except EdgejouleError as error:
+        yield Fact("meter", "meter", None, "", str(error))
+        return
+    yield Fact("meter", "meter", choice.meter.name, choice.sentence)
+
+
+def _advice(e: Examination) -> Iterator[str]:
+    if e.value("virtual_machine"):
+        yield "a virtual machine's figures depend on what its host does besides: measure on the machine itself"
+    if (busy := e.value("busy_share")) is not None and busy > _BUSY_SHARE_MAX:
+        yield f"other programs use {busy:.0%} of the processor: stop them, for their energy is measured too"
+    governor = e.value("governor")
+    if governor not in (None, "performance", "powersave"):
+        yield f"the governor {governor} changes the frequency with the load: cpupower frequency-set -g performance"
+    if (bits := e.value("throttled_bits")) and bits & 0xF:
+        yield f"the board is held back ({_throttled_words(bits)}): a better supply or cooling first"
+    for radio in ("wifi", "bluetooth"):
+        if e.value(radio) == "on":
+            yield f"{radio} is on and draws power: rfkill block {'wifi' if radio == 'wifi' else 'bluetooth'}"
+    if any(status == "connected" for status in (e.value("hdmi") or {}).values()):
+        yield "a display is connected and draws power: unplug it"
+    if (free := e.value("free_bytes")) is not None and free < _FREE_BYTES_MIN:
+        yield f"only {_bytes(free)} are free where databases would run: --data PATH names another place"
+    clock = e.value("clock_source")
+    if clock is not None and clock not in _GOOD_CLOCKS:
+        yield f"the clock source {clock} is slow to read: latencies below some µs are dearer than they look"
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and re.fullmatch(r"\d+", text) else None
+
+
+def _bytes(count: int | None) -> str:
+    if count is None:
+        return ""
+    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.0%} of all processors, by others"
