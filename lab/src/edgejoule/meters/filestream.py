@@ -1,0 +1,166 @@
+"""Small files read at a kilohertz by the native sampler: a program that keeps the readings until it is asked.
+
+One question a poll; the answer reaches up to the question. The format of the answers: sampler/README.md. Without the
+program a meter polls from Python, at most POLL_HZ_MAX times a second.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgejoule.errors import MeterError, UsageError
+
+PROGRAM = "edgejoule-sampler"
+POLL_INTERVAL_S = 0.1  # between questions
+POLL_HZ_MAX = 100  # of polling from Python where the program is not built
+INTERVAL_S_MIN, INTERVAL_S_MAX = 1e-4, 1.0
+_ANSWER_TIMEOUT_S = 1.0
+_MAGIC = 0x31534A45
+_HEADER = np.dtype([("magic", "=u4"), ("rows", "=u4"), ("files", "=u4"), ("full", "=u4")])
+_READING = np.dtype([("t_ns", "=i8"), ("value", "=i8"), ("error", "=i4"), ("skipped", "=u4")])
+_NOT_A_NUMBER = -1
+
+
+def sampler_path() -> Path | None:
+    """The program: $EDGEJOULE_SAMPLER, else build/bin of the source tree this package lies in, else PATH; else None."""
+    if named := os.environ.get("EDGEJOULE_SAMPLER"):
+        return Path(named)
+    built = [parent / "build/bin" / PROGRAM for parent in Path(__file__).resolve().parents]
+    on_path = shutil.which(PROGRAM)
+    candidates = [*built, *([Path(on_path)] if on_path else [])]
+    return next((path for path in candidates if path.is_file() and os.access(path, os.X_OK)), None)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often a meter that reads files is read, and by whom. program: the native sampler, None: polled from Python.
+
+    poll_interval_s: between polls from Python. interval_s: between readings.
+    """
+
+    interval_s: float
+    poll_interval_s: float
+    program: Path | None
+    sentence: str
+
+
+def pace(interval_s: float | None, default_s: float) -> Pace:
+    """For a meter's option `interval_s` (None: default_s). Raises UsageError for one that cannot be kept."""
+    asked_s = default_s if interval_s is None else interval_s
+    if not INTERVAL_S_MIN <= asked_s <= INTERVAL_S_MAX:
+        raise UsageError(f"interval_s: expected {INTERVAL_S_MIN:g} to {INTERVAL_S_MAX:g} s, found {asked_s:g}")
+    if asked_s * POLL_HZ_MAX >= 1:
+        return Pace(asked_s, asked_s, None, f"every {asked_s * 1e3:g} ms")
+    if program := sampler_path():
+        return Pace(asked_s, POLL_INTERVAL_S, program, f"every {asked_s * 1e3:g} ms by {PROGRAM}")
+    kept_s = 1 / POLL_HZ_MAX
+    words = f"every {kept_s * 1e3:g} ms instead of {asked_s * 1e3:g}: {PROGRAM} is not built (make build)"
+    return Pace(kept_s, kept_s, None, words)
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What the files held. t_ns, value, error: (rows, files). value is NaN where error is not 0."""
+
+    t_ns: NDArray[np.int64]
+    value: NDArray[np.float64]
+    error: NDArray[np.int32]
+    arrived_ns: int
+
+    def reasons(self, file: int) -> dict[int, str]:
+        """Row -> why that file has no value there."""
+        return {int(row): reason_of(int(self.error[row, file])) for row in np.flatnonzero(self.error[:, file])}
+
+
+def reason_of(error: int) -> str:
+    """A reading's error in words."""
+    return "expected a whole number" if error == _NOT_A_NUMBER else os.strerror(error)
+
+
+class FileStream:
+    """The program at work on these files, from start() or the first question on. Not for several threads.
+
+    interval_s: time between readings of one file.
+    """
+
+    def __init__(self, program: Path, files: Sequence[Path], interval_s: float) -> None:
+        self._command = [str(program), str(round(interval_s * 1e9)), *map(str, files)]
+        self._files = len(files)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The program's process id, None before the start."""
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        """Raises MeterError when the program cannot be started."""
+        try:
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        except OSError as error:
+            raise MeterError(f"{self._command[0]} cannot be started: {error}") from error
+
+    def ask(self) -> Readings:
+        """All readings since the last question, and one taken just now.
+
+        Raises OSError or MeterError when the program is gone; the next question starts it anew.
+        """
+        if self._process is None:
+            self.start()
+        try:
+            return self._answer()
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the program; may be called twice."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            process.wait(_ANSWER_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _answer(self) -> Readings:
+        assert self._process is not None, "started"
+        assert self._process.stdin is not None, "started with pipes"
+        self._process.stdin.write(b"?")
+        header = np.frombuffer(self._read(_HEADER.itemsize), _HEADER)[0]
+        if header["magic"] != _MAGIC or header["files"] != self._files:
+            raise OSError(f"the answer of {PROGRAM} begins with {header.tobytes().hex()}")
+        rows = int(header["rows"])
+        found = np.frombuffer(self._read(rows * self._files * _READING.itemsize), _READING)
+        found = found.reshape(rows, self._files)
+        value = np.where(found["error"] == 0, found["value"].astype(np.float64), np.nan)
+        return Readings(found["t_ns"], value, found["error"], time.monotonic_ns())
+
+    def _read(self, count: int) -> bytes:
+        assert self._process is not None, "started"
+        assert self._process.stdout is not None, "started with pipes"
+        descriptor = self._process.stdout.fileno()
+        parts = []
+        while count > 0:
+            if not select.select([descriptor], [], [], _ANSWER_TIMEOUT_S)[0]:
+                raise OSError(f"{PROGRAM} has not answered for {_ANSWER_TIMEOUT_S:g} s")
+            part = os.read(descriptor, count)
+            if not part:
+                raise OSError(f"{PROGRAM} has ended")
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)

@@ -1,0 +1,90 @@
+"""An emulated INA226 or INA3221 in a hwmon tree, with known joules.
+
+Files and units: Linux, Documentation/hwmon/ina2xx.rst, ina3221.rst and sysfs-interface.rst. Registers: INA226 data sheet
+SBOS547, "Basic ADC Functions" (mean over the averaging time, updated when it ends) and table 5 (power step 25 current
+steps); INA3221 data sheet SBOS576, 8.6.2.2 and 8.6.2.3 (steps of 40 µV and 8 mV).
+"""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.meters.files import read_text
+from edgejoule.meters.hwmon.chips import CHIPS
+from edgejoule.meters.hwmon.meter import SHUNT_TOLERANCE_REL, Hwmon
+
+SUPPLY_V = 5.0
+
+
+class HwmonInstrument:
+    """An INA226 with a shunt of 20 mΩ in a board's supply line. The middle of its range is a whole number of steps."""
+
+    name = "hwmon"
+    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
+    duration_s = 40.0
+    idle_w, busy_w = 2.5, 10.0
+    change_s = 2.0
+    evidence = Evidence(("Linux ina2xx.rst, General sysfs entries", "TI SBOS547, Electrical Characteristics"))
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        """A tree in a folder of its own; the values are answered from the circuit."""
+        folder = tempfile.TemporaryDirectory()
+        make_ina226(Path(folder.name) / "hwmon0")
+        chip = Ina226(circuit, folder)
+        return Rig(Hwmon(Path(folder.name), read=chip.read, clock_ns=clock_ns), chip.advance)
+
+
+SHUNT_OHM = 0.02
+POWER_STEP_W = 2.5e-6 / SHUNT_OHM * 25
+UPDATE_S = 0.0352  # 16 averages of 1.1 ms for each voltage: the driver's own setting
+
+
+def make_ina226(folder: Path) -> None:
+    """The files of the chip, as they are at rest."""
+    folder.mkdir(parents=True)
+    texts = {"name": "ina226", "shunt_resistor": f"{round(SHUNT_OHM * 1e6)}", "update_interval": "35"}
+    for name, text in {**texts, "in0_input": "10", "in1_input": "5000", "curr1_input": "500"}.items():
+        (folder / name).write_text(f"{text}\n")
+    (folder / "power1_input").write_text("2500000\n")
+
+
+class Ina226:
+    """power1_input: the mean over the last whole update interval, in steps of the register."""
+
+    def __init__(self, circuit: Circuit, folder: tempfile.TemporaryDirectory[str]) -> None:
+        self._circuit = circuit
+        self._folder = folder  # lives as long as the chip
+        self._now_s = 0.0
+        self._phase_s = circuit.rng.uniform(0, UPDATE_S)
+        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
+        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
+        self._accuracy = CHIPS["ina226"].accuracy(SUPPLY_V, SHUNT_OHM, SHUNT_TOLERANCE_REL)
+
+    def advance(self, to_ns: int) -> None:
+        """The chip lives on."""
+        self._now_s = to_ns / 1e9
+
+    def read(self, path: Path) -> str:
+        """The file's text as the kernel would give it."""
+        if path.name != "power1_input":
+            return read_text(path)
+        faults, rng = self._circuit.faults, self._circuit.rng
+        if Fault.GARBAGE in faults and rng.random() < 0.05:
+            return str(rng.choice(["", "garbage\n", "1e6\n", "--1\n"]))
+        begin_s, end_s = self._gone_s
+        if Fault.DISCONNECT in faults and begin_s <= self._now_s < end_s:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+        if Fault.DROPOUT in faults and rng.random() < 0.05:
+            raise OSError(errno.EREMOTEIO, "Remote I/O error")
+        return f"{round(self._steps() * POWER_STEP_W * 1e6)}\n"
+
+    def _steps(self) -> int:
+        ended_s = (self._now_s - self._phase_s) // UPDATE_S * UPDATE_S + self._phase_s
+        load = self._circuit.load
+        mean_w = float(load.energy_j(ended_s) - load.energy_j(ended_s - UPDATE_S)) / UPDATE_S
+        gain = 1 + self._circuit.gain_z * self._accuracy.gain_rel
+        return round((mean_w * gain + self._circuit.offset_z * self._accuracy.offset_w) / POWER_STEP_W)

@@ -1,0 +1,152 @@
+"""Meters that read files by the native sampler: the same values as polled, in blocks; without it, slower and told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgejoule.energy import domain_energy
+from edgejoule.errors import MeterError, UsageError
+from edgejoule.meters.base import Block, Sample
+from edgejoule.meters.filestream import FileStream, pace, sampler_path
+from edgejoule.meters.hwmon import Hwmon
+from edgejoule.meters.rapl import Rapl
+from edgejoule.meters.sampler import Sampler
+
+from .emulation import RANGE_UJ
+from .hwmon_tree import JETSON, make
+
+PROGRAM = sampler_path()
+built = pytest.mark.skipif(PROGRAM is None, reason="edgejoule-sampler is not built: make build")
+
+
+def powercap(root: Path, energy_uj: str = "5000000\n") -> Path:
+    zone = root / "intel-rapl:0"
+    zone.mkdir(parents=True)
+    for name, text in (("name", "package-0\n"), ("max_energy_range_uj", f"{RANGE_UJ}\n"), ("energy_uj", energy_uj)):
+        (zone / name).write_text(text)
+    return zone / "energy_uj"
+
+
+def overwrite(path: Path, text: str) -> None:
+    """In one write, as a counter changes: no reader sees an empty file."""
+    descriptor = os.open(path, os.O_WRONLY)
+    os.pwrite(descriptor, text.encode(), 0)
+    os.close(descriptor)
+
+
+def blocks(meter: Rapl | Hwmon) -> list[Block]:
+    found = meter.poll()
+    assert all(isinstance(reading, Block) for reading in found), found
+    return [reading for reading in found if isinstance(reading, Block)]
+
+
+@built
+def test_an_answer_reaches_up_to_the_question(tmp_path: Path) -> None:
+    assert PROGRAM is not None
+    stream = FileStream(PROGRAM, [powercap(tmp_path)], 1e-3)
+    try:
+        stream.ask()
+        asked_ns = time.monotonic_ns()
+        assert stream.ask().t_ns[-1, 0] >= asked_ns
+    finally:
+        stream.close()
+
+
+@built
+def test_the_counters_energy_is_that_of_the_file(tmp_path: Path) -> None:
+    counter = powercap(tmp_path)
+    meter = Rapl(tmp_path, interval_s=1e-3)
+    meter.open()
+    sampler = Sampler(meter)
+    sampler.start()
+    begin_ns = time.monotonic_ns()
+    overwrite(counter, "5500000\n")
+    time.sleep(0.1)
+    overwrite(counter, "7500000\n")
+    time.sleep(0.02)
+    traces = sampler.stop()
+    meter.close()
+    found = domain_energy(traces, begin_ns, int(traces[0].t_ns[-1]))
+    assert found.energy_j == pytest.approx(2.5, abs=1e-6)
+    assert not found.gaps
+    assert traces[0].interval_s == 1e-3
+
+
+@built
+def test_a_product_of_two_files_is_the_power(tmp_path: Path) -> None:
+    make(tmp_path, 0, JETSON)
+    meter = Hwmon(tmp_path, rails=["VDD_SOC", "VDD_IN"], interval_s=1e-3)
+    meter.open()
+    time.sleep(0.02)
+    first, second = blocks(meter)
+    meter.close()
+    assert (first.channel, second.channel) == ("VDD_IN", "VDD_SOC")
+    assert first.value == pytest.approx(5.072 * 1.120)
+    assert second.value == pytest.approx(5.064 * 0.352)
+    assert np.all(np.diff(first.t_ns) > 0)
+
+
+@built
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("garbage\n", "energy_uj: expected a whole number"), (f"{RANGE_UJ + 1}\n", "range"), ("-5\n", "below 0")],
+)
+def test_what_is_no_count_is_missing_with_its_reason(tmp_path: Path, text: str, words: str) -> None:
+    counter = powercap(tmp_path)
+    meter = Rapl(tmp_path, interval_s=1e-3)
+    meter.open()
+    counter.write_text(text)
+    meter.poll()
+    time.sleep(0.01)
+    (block,) = blocks(meter)
+    meter.close()
+    assert np.isnan(block.value[-1])
+    assert words in block.reasons[len(block.value) - 1]
+
+
+@built
+def test_a_sampler_that_dies_is_a_missing_sample_and_is_started_anew(tmp_path: Path) -> None:
+    powercap(tmp_path)
+    meter = Rapl(tmp_path, interval_s=1e-3)
+    meter.open()
+    stream = meter._stream
+    assert stream is not None
+    assert stream.pid is not None
+    os.kill(stream.pid, signal.SIGKILL)
+    (sample,) = meter.poll()
+    assert isinstance(sample, Sample)
+    assert sample.value is None
+    assert sample.missing_reason
+    assert blocks(meter)[0].value[-1] == 5.0
+    meter.close()
+    meter.close()
+
+
+def test_without_the_program_python_polls_at_most_at_100_hz_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: None)
+    chosen = pace(1e-3, 0.05)
+    assert chosen.program is None
+    assert chosen.poll_interval_s == 0.01
+    assert "make build" in chosen.sentence
+
+
+def test_slow_intervals_need_no_program() -> None:
+    assert pace(None, 0.05).program is None
+    assert pace(0.01, 0.05).poll_interval_s == 0.01
+
+
+@pytest.mark.parametrize("interval_s", [0.0, -1.0, 1e-6, 2.0, float("nan")])
+def test_an_interval_that_cannot_be_kept_is_refused(interval_s: float) -> None:
+    with pytest.raises(UsageError, match="interval_s"):
+        pace(interval_s, 0.05)
+
+
+def test_a_program_that_cannot_be_started_is_an_error_in_words(tmp_path: Path) -> None:
+    with pytest.raises(MeterError, match="cannot be started"):
+        FileStream(tmp_path / "none", [tmp_path / "x"], 1e-3).start()
