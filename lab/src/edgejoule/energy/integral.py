@@ -165,7 +165,9 @@ def _notes(
     if failed:
         notes.append(f"{channel.name}: {failed} of {count} readings failed")
     if channel.wrap_j is not None and channel.power_w_max is not None:
-        steps_s = (overlap.segments.end_s - overlap.segments.start_s)[overlap.duration_s > 0]
+        length_s = (overlap.segments.end_s - overlap.segments.start_s)[overlap.duration_s > 0]
+        # Of several steps summed up none is as long as that.
+        steps_s = length_s[overlap.segments.step_s2[overlap.duration_s > 0] >= length_s**2 * (1 - 1e-9)]
         if np.any(steps_s > channel.wrap_j / channel.power_w_max / 2):
             notes.append(f"{channel.name}: {steps_s.max():.1f} s between readings, over half of what a wrap can take")
     return tuple(notes)

@@ -112,7 +112,7 @@ def summary_of(trace: Trace) -> Summary | None:
     if len(trace) < 2 or np.isnan(trace.value).any():
         return None
     found = segments_of(trace, int(trace.t_ns[0]))
-    if found.late.any() or found.ambiguous.any() or not found.known.all():
+    if found.late.any() or found.ambiguous.any() or not found.known.all() or _may_wrap(trace):
         return None
     energy_j = (found.power_start_w + found.power_end_w) / 2 * (found.end_s - found.start_s)
     return Summary(
@@ -186,6 +186,14 @@ def _of_good(trace: Trace, origin_ns: int) -> Segments:
         time_s[:-1], time_s[1:], value[:-1], value[1:], ~late, late, nothing.astype(np.int8),
         np.maximum(value[:-1], value[1:]), step_s**2, (off_w * step_s) ** 2, off_w * off_next_w * step_s**2, reasons,
     )  # fmt: skip
+
+
+def _may_wrap(trace: Trace) -> bool:
+    """Readings so far apart that over half of what a wrap can take has passed."""
+    channel = trace.channel
+    if channel.wrap_j is None or channel.power_w_max is None:
+        return False
+    return bool(np.diff(trace.t_ns).max() / 1e9 > channel.wrap_j / channel.power_w_max / 2)
 
 
 def _counter_steps_j(trace: Trace, value: _Floats) -> _Floats:

