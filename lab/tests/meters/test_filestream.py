@@ -66,6 +66,7 @@ def test_the_counters_energy_is_that_of_the_file(tmp_path: Path) -> None:
     sampler = Sampler(meter)
     sampler.start()
     begin_ns = time.monotonic_ns()
+    time.sleep(0.02)
     overwrite(counter, "5500000\n")
     time.sleep(0.1)
     overwrite(counter, "7500000\n")

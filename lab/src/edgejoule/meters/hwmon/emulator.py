@@ -1,8 +1,7 @@
-"""An emulated INA226 or INA3221 in a hwmon tree, with known joules.
+"""An emulated INA226 in a hwmon tree, with known joules.
 
-Files and units: Linux, Documentation/hwmon/ina2xx.rst, ina3221.rst and sysfs-interface.rst. Registers: INA226 data sheet
-SBOS547, "Basic ADC Functions" (mean over the averaging time, updated when it ends) and table 5 (power step 25 current
-steps); INA3221 data sheet SBOS576, 8.6.2.2 and 8.6.2.3 (steps of 40 µV and 8 mV).
+Files and units: Linux, Documentation/hwmon/ina2xx.rst and sysfs-interface.rst. Registers: INA226 data sheet SBOS547,
+"Basic ADC Functions" (mean over the averaging time, updated when it ends), table 5 (power step 25 current steps).
 """
 
 from __future__ import annotations
