@@ -7,6 +7,7 @@ import click
 from edgejoule import __version__
 from edgejoule.cli.analyse import analyse
 from edgejoule.cli.audit import audit
+from edgejoule.cli.clock import clock
 from edgejoule.cli.common import Commands
 from edgejoule.cli.conformance import conformance
 from edgejoule.cli.databases import databases
@@ -38,5 +39,5 @@ def main() -> None:
     """Measure, choose and run databases by the energy they cost."""
 
 
-for command in (run, list_, show, report, export, analyse, audit, meters, conformance, databases, doctor):
+for command in (run, list_, show, report, export, analyse, audit, meters, clock, conformance, databases, doctor):
     main.add_command(command)

@@ -1,0 +1,129 @@
+"""`edgejoule clock`: how two hosts' clocks lie, where meter and workload run on different machines."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from edgejoule.cli.common import console, echo_json, json_option, messages, stop_in_order
+from edgejoule.clock_exchange import EXCHANGES, SERVE_S_MAX, Offset, Responder, parse_address, relation
+from edgejoule.clock_exchange import compare as exchange
+from edgejoule.errors import UsageError
+from edgejoule.meters.clocks import ClockRelation
+
+token_option = click.option(
+    "--token", envvar="EDGEJOULE_TOKEN", default="", show_envvar=True, help="A secret both sides know; not on loopback."
+)
+
+
+@click.group()
+def clock() -> None:
+    """Compare the clocks of two hosts by exchanges of four timestamps.
+
+    \b
+    Examples:
+      edgejoule clock serve --bind 127.0.0.1:7123
+      edgejoule clock compare 127.0.0.1:7123 --again-after 60
+    """
+
+
+@clock.command()
+@click.option("--bind", default="127.0.0.1:7123", show_default=True, metavar="HOST:PORT", help="Port 0: any free one.")
+@click.option("--for", "seconds", type=click.FloatRange(0, SERVE_S_MAX), default=3600.0, show_default=True, help="s")
+@token_option
+@json_option
+def serve(bind: str, seconds: float, token: str, as_json: bool) -> None:
+    """Answer `clock compare` of another host for a while. Beyond loopback a token is needed.
+
+    \b
+    Examples:
+      edgejoule clock serve
+      EDGEJOULE_TOKEN=... edgejoule clock serve --bind 0.0.0.0:7123 --for 7200
+    """
+    stop_in_order()
+    host, port = parse_address(bind)
+    with Responder(host, port, token.encode()) as responder:
+        if as_json:
+            click.echo(json.dumps({"address": responder.address, "seconds": seconds}))
+        else:
+            console().print(f"answering on {responder.address} for {seconds:g} s; Ctrl-C ends it", markup=False)
+        responder.serve(seconds)
+        messages().print(f"{responder.answered} requests answered, {responder.refused} refused", markup=False)
+
+
+@clock.command()
+@click.argument("address", metavar="HOST:PORT")
+@click.option("--exchanges", type=click.IntRange(3, 1000), default=EXCHANGES, show_default=True)
+@click.option(
+    "--again-after", type=click.FloatRange(0, min_open=True), metavar="S", help="A second series; gives drift."
+)
+@click.option(
+    "--since", type=click.Path(path_type=Path, dir_okay=False), help="What --json printed before the run; gives drift."
+)
+@token_option
+@json_option
+def compare(
+    address: str, exchanges: int, again_after: float | None, since: Path | None, token: str, as_json: bool
+) -> None:
+    """Offset and drift of the clock at HOST:PORT, where `edgejoule clock serve` runs, against this host's.
+
+    Both are CLOCK_MONOTONIC. Before and after a run: keep what --json prints, give it with --since afterwards.
+
+    \b
+    Examples:
+      edgejoule clock compare board:7123 --json > before.json
+      edgejoule clock compare board:7123 --since before.json
+    """
+    if again_after is not None and since is not None:
+        raise UsageError("--since has the first series already: leave --again-after out")
+    first = exchange(address, exchanges, token.encode()) if since is None else _read(since)
+    second = None
+    if again_after is not None:
+        time.sleep(again_after)
+    if again_after is not None or since is not None:
+        second = exchange(address, exchanges, token.encode())
+    found = relation(first, second)
+    if as_json:
+        echo_json(
+            {"address": address, "offset": asdict(second or first), "since": _or_none(first, second)} | _drift(found)
+        )
+        return
+    _print(address, first, second, found)
+
+
+def _or_none(first: Offset, second: Offset | None) -> dict[str, object] | None:
+    return asdict(first) if second else None
+
+
+def _drift(found: ClockRelation) -> dict[str, float]:
+    """Drift of their clock against ours; a ClockRelation's drift is ours against theirs."""
+    return {"drift_ppm": -found.drift * 1e6, "drift_uncertainty_k2_ppm": 2 * found.drift_u * 1e6}
+
+
+def _read(path: Path) -> Offset:
+    try:
+        return Offset(**json.loads(path.read_text(encoding="utf-8"))["offset"])
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: expected what `edgejoule clock compare --json` printed: {error}") from error
+
+
+def _print(address: str, first: Offset, second: Offset | None, found: ClockRelation) -> None:
+    out = console()
+    for offset in (first, second) if second else (first,):
+        out.print(
+            f"{address} is {offset.offset_ns / 1e9:+.6f} s ± {2 * offset.uncertainty_s * 1e6:.0f} µs (k=2) against "
+            f"this host; {offset.exchanges} exchanges, {offset.lost} lost, shortest round trip "
+            f"{offset.round_trip_s * 1e6:.0f} µs",
+            markup=False,
+        )
+    if second is None:
+        out.print("Drift: not measured, a crystal's is assumed; --again-after S or --since FILE measures it.")
+        return
+    facts = _drift(found)
+    out.print(f"Drift: {facts['drift_ppm']:+.2f} ppm ± {facts['drift_uncertainty_k2_ppm']:.2f} ppm (k=2)", markup=False)
