@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, cast
 
 from edgejoule.errors import MeterError
 
-BYTES_MAX = 1 << 20  # of one read: more than any buffer below holds
+BYTES_MAX = 1 << 16  # of one read: what a kernel keeps of a port
 
 
 class Port(Protocol):
