@@ -601,3 +601,77 @@ def test_the_driver_takes_every_property_a_spec_may_name() -> None:
     )
     assert refused.returncode == 2
     assert "recordcount" in refused.stderr
+
+
+SHARED = """\
+name = "shared"
+question = "Which one, on loads that runs share?"
+[factors]
+database = ["sqlite", "leveldb"]
+workload = ["workloadb", "workloadc"]
+[fixed]
+recordcount = 1000
+operationcount = 3000
+[design]
+replications = 4
+load = "block"
+[timing]
+idle_s = 0.25
+interval_ms = 50
+[meter]
+run_s_min = 0
+[analysis]
+responses = ["throughput_ops_s"]
+"""
+
+
+def loads_of(bench: Bench) -> list[tuple[int, tuple[Any, ...], str, int]]:
+    with Store.open(bench.store) as store:
+        runs = store.runs(store.find().id)
+    return [(r.block, tuple(r.levels.values()), r.facts["load"]["name"], r.facts["load"]["runs_before"]) for r in runs]
+
+
+def test_runs_of_a_block_share_a_load_and_are_analysed_by_it(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, SHARED)
+    done = bench("run", "experiment.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    loads = loads_of(bench)
+    assert len({name for _, _, name, _ in loads}) == 8, "a block has a load for each database"
+    for name in {name for _, _, name, _ in loads}:
+        own = [(block, levels, before) for block, levels, n, before in loads if n == name]
+        assert len({block for block, _, _ in own}) == 1
+        assert len({levels[0] for _, levels, _ in own}) == 1
+        assert [before for _, _, before in own] == [0, 1]
+    assert not list((tmp_path / "results/data").glob("loads/*")), "a load goes with its last run"
+    (analysis,) = json.loads(done.stdout)["responses"][0]["analyses"]
+    assert analysis["analysis"]["unit"] == "load"
+    errors = [row["source"] for row in analysis["analysis"]["anova"]]
+    assert any("load" in source for source in errors), errors
+
+
+def test_runs_of_a_cell_share_its_loads_and_one_load_is_no_replication(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, SHARED.replace('load = "block"', 'load = "cell"'))
+    done = bench("run", "experiment.toml", "--json", "--set", "design.replications=2")
+    assert done.returncode == 0, done.stderr
+    assert sorted(before for _, _, _, before in loads_of(bench)) == [0] * 4 + [1] * 4
+    (response, *_) = json.loads(done.stdout)["responses"]
+    assert "repetitions on one load are not replications" in response["analyses"][0]["reason"]
+    assert {cell["letters"] for cell in response["cells"]} == {None}
+    twice = bench("run", "experiment.toml", "--json", "--set", "design.replications=4", "--set", "design.loads=2")
+    assert twice.returncode == 0, twice.stderr
+    assert len({name for _, _, name, _ in loads_of(bench)}) == 8
+    assert json.loads(twice.stdout)["responses"][0]["analyses"][0]["analysis"]["unit"] == "load"
+
+
+def test_stein_makes_as_many_replications_as_the_first_ones_ask_for(tmp_path: Path) -> None:
+    stein = "[design.sequential]\nkind = 'stein'\nfirst = 2\nprecision = 100.0\n"
+    bench = Bench(tmp_path, SHARED.replace('load = "block"\n', stein))
+    done = bench("run", "experiment.toml")
+    assert done.returncode == 0, done.stderr
+    assert "the spread of the first 2 replications asks for 2" in done.stderr
+    assert bench.counts() == {"finished": 8}
+    assert "asks for 2" in done.stdout
+    one_line_error(bench("run", "experiment.toml", "--resume"), 2, "nothing to resume")
+    modelled = bench("run", "experiment.toml", "--set", "analysis.responses=['energy_j']", "--profile", "generic-x86")
+    if "MODELLED" in modelled.stdout:
+        one_line_error(modelled, 2, "error is the model's")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ def complaints(spec: Spec) -> list[Complaint]:
     """(dotted key, message) pairs, the more telling first; empty for a good experiment."""
     found = [*_settings(spec), *_workloads(spec), *_missing(spec)]
     found = found or condition_complaints(spec.when, spec.factors)
-    found = found or [*_foreign_properties(spec), *_excluded(spec), *_shared_loads(spec)]
+    found = found or [*_foreign_properties(spec), *_excluded(spec), *_shared_loads(spec), *_sequential(spec)]
     return [*found, *_analysis(spec)]
 
 
@@ -130,6 +131,38 @@ def _shared_loads(spec: Spec) -> Iterator[Complaint]:
             )
 
 
+def _sequential(spec: Spec) -> Iterator[Complaint]:
+    declared, key, log = spec.design.sequential, "design.sequential", spec.analysis.scale == "log"
+    if declared is None:
+        return
+    own = {"stein": ("first", "precision"), "alpha-spending": ("looks",)}
+    for kind, names in own.items():
+        for name in names:
+            given = getattr(declared, name) is not None
+            if given != (kind == declared.kind):
+                words = f"belongs to {kind}, and the kind is {declared.kind}" if given else "is missing"
+                yield f"{key}.{name}", words
+    if spec.design.load != "run":
+        yield key, "looks count replications, and runs that share a load are none"
+    replications = spec.design.replications
+    if declared.looks is not None:
+        yield from ((f"{key}.looks", words) for words in _wrong_looks(declared.looks, replications))
+    if declared.first and declared.first > replications:
+        yield f"{key}.first", f"more than the {replications} replications of the design"
+    if declared.precision and log and declared.precision <= 1:
+        yield (
+            f"{key}.precision",
+            f"on the log scale expected a ratio above 1 (1.05: within 5 %), got {declared.precision}",
+        )
+
+
+def _wrong_looks(looks: list[int], replications: int) -> Iterator[str]:
+    if not looks or len(looks) > 20 or looks[0] < 2 or any(b <= a for a, b in itertools.pairwise(looks)):
+        yield "expected 1 to 20 rising numbers of replications, the first at least 2"
+    elif looks[-1] != replications:
+        yield f"the last look is after all {replications} replications, not after {looks[-1]}"
+
+
 def _key(spec: Spec, name: str, cell: Mapping[str, Level]) -> str:
     """Where a setting of a cell was given."""
     rule = next((i for i, r in enumerate(spec.when) if name in r.set and r.holds(cell)), None)
@@ -137,6 +170,11 @@ def _key(spec: Spec, name: str, cell: Mapping[str, Level]) -> str:
 
 
 def _analysis(spec: Spec) -> Iterator[Complaint]:
+    if spec.analysis.margin is not None:
+        if spec.analysis.scale == "log" and spec.analysis.margin <= 1:
+            yield "analysis.margin", f"on the log scale expected a ratio above 1, got {spec.analysis.margin}"
+        if spec.analysis.test == "kruskal-dunn-holm":
+            yield "analysis.margin", "ranks tell no distance; declare tukey or games-howell to call groups the same"
     for name in spec.analysis.responses:
         if name not in RESPONSES:
             yield "analysis.responses", f"unknown response {name!r}; {nearest(name, RESPONSES)}"

@@ -27,6 +27,18 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+class Sequential(_Strict):
+    """Stopping before all replications are made, in a form that keeps its promise. Declared before the data."""
+
+    kind: Literal["stein", "alpha-spending"]
+    first: int | None = Field(default=None, ge=2, le=10_000, description="stein: replications of the first stage")
+    precision: float | None = Field(
+        default=None, gt=0, description="stein: of each mean; on the log scale a ratio (1.05: within 5 %)"
+    )
+    looks: list[int] | None = Field(default=None, description="alpha-spending: replications at each look, all at last")
+    spending: Literal["obrien-fleming", "pocock"] = "obrien-fleming"
+
+
 class Design(_Strict):
     """How the plan is laid out. A block is one replication of every cell."""
 
@@ -43,6 +55,7 @@ class Design(_Strict):
     loads: int = Field(
         default=1, ge=1, le=10_000, description="loads of a cell, over which its replications are spread"
     )
+    sequential: Sequential | None = Field(default=None, description="may stop before all replications are made")
 
 
 class Timing(_Strict):
@@ -70,7 +83,10 @@ class Analysis(_Strict):
     """Declared before the data: responses (the first decides the verdict), test, scale, level."""
 
     responses: list[str] = Field(default_factory=lambda: ["energy_per_op_uj", "throughput_ops_s"], min_length=1)
-    test: Literal["tukey"] = "tukey"
+    test: Literal["tukey", "games-howell", "kruskal-dunn-holm"] = "tukey"
+    margin: float | None = Field(
+        default=None, gt=0, description="groups closer than this are the same; on the log scale a ratio above 1"
+    )
     scale: Literal["log", "raw"] = "log"
     alpha: float = Field(default=0.05, gt=0, lt=0.5)
     by: str | None = Field(default=None, description="one analysis per level of this factor")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from edgejoule import environment
+from edgejoule import environment, sequential
 from edgejoule.databases import Event, Snapshots, driver_digest
 from edgejoule.errors import DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.loads import Loads
@@ -57,6 +57,10 @@ class Watcher(Protocol):
 
     def power(self, power: LivePower) -> None:
         """The meter said something; called from another thread."""
+        ...
+
+    def looked(self, words: str) -> None:
+        """A declared look of a sequential design found this."""
         ...
 
     def ran(self, run: Run) -> None:
@@ -111,6 +115,7 @@ def conduct(
     keep_going goes on. Raises StudyInterruptedError on Ctrl-C: what is finished is stored, the run under way is not.
     """
     places = study.places
+    sequential.check(study.spec, study.meter.method)
     with _alone(places.data), _alone(places.snapshots):
         experiment = _to_resume(store, study) if resume else None
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
@@ -180,7 +185,10 @@ def _run_all(
     watcher: Watcher,
     keep_going: bool,
 ) -> None:
-    for planned in todo:
+    last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
+    for planned, following in zip(todo, [*todo[1:], None], strict=True):
+        if last_block is not None and planned.block >= last_block:
+            break
         watcher.running(planned)
         run, kept = _measure(planned, bench)
         bench.loads.done(planned, failed=run.status == "failed")
@@ -188,6 +196,21 @@ def _run_all(
         watcher.ran(run)
         if run.status == "failed" and not keep_going:
             raise DatabaseError(f"run {planned.index + 1} ({planned.label()}) failed: {run.cause}")
+        if following is None or following.block != planned.block:
+            last_block = _look(store, experiment.id, planned.block + 1, watcher) or last_block
+
+
+def _look(store: Store, experiment_id: int, replications: int, watcher: Watcher) -> int | None:
+    """Look, if a declared look is due; how many replications there will then be. Forgoes those beyond."""
+    experiment = store.find(str(experiment_id))
+    due = sequential.look_due(experiment.spec, replications, len(sequential.looks_of(experiment)))
+    if due is None:
+        return None
+    taken = sequential.take(store, experiment, due)
+    watcher.looked(taken.words)
+    if taken.total < experiment.spec.design.replications:
+        store.forgo(experiment_id, taken.total)
+    return taken.total
 
 
 def _create(store: Store, study: Study, surroundings: Mapping[str, Any]) -> Experiment:

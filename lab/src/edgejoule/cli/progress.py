@@ -99,6 +99,10 @@ class StudyProgress:
         """Remember the newest power for the next event."""
         self._power_w = power.power_w
 
+    def looked(self, words: str) -> None:
+        """Say what a declared look found."""
+        self._console.print(words, markup=False)
+
     def ran(self, run: Run) -> None:
         """Say what a run gave and move the first bar."""
         self._done += 1

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from edgejoule.errors import DataError
+from edgejoule.errors import DataError, UsageError
 from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.findings.model import Cell, Contrast, Levels, Part, Ranking, ResponseFinding
 from edgejoule.responses import RESPONSES, Better
 from edgejoule.spec import Analysis as Declared
-from edgejoule.stats import Group, Pair, Scale, analyse
+from edgejoule.spec import Spec
+from edgejoule.stats import Group, Looks, Pair, Scale, analyse, looks
 from edgejoule.store import ResponseValue, Run
 
 MODELLED = "modelled"
@@ -23,10 +25,12 @@ def respond(
     design: Design,
     declared: Declared,
     min_ratio: float | None,
+    plan: SequentialPlan,
     *,
     analysed: bool = True,
 ) -> ResponseFinding | None:
     """The findings on one response; None if no run has it. analysed: with ANOVA and comparisons."""
+    alpha = plan.level or declared.alpha
     values = {r.run_index: v for r in runs if (v := _value_of(r, name)) is not None}
     if not values:
         return None
@@ -38,18 +42,16 @@ def respond(
     scale = Scale(declared.scale)
     if analysed:
         scale = _scale(values.values(), scale, notes)
-        parts = _parts(name, runs, values, design, declared, scale, resolved, method)
+        parts = _parts(name, runs, values, design, declared, scale, resolved, method, plan)
         notes += _model_notes(method, min_ratio)
     judged = not (method == MODELLED and min_ratio is None) and method != MIXED
     cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged) for levels in design.cells())
     rankings: tuple[Ranking, ...] = ()
     if analysed:
-        rankings = tuple(
-            _ranking(c, cells, parts, design, known.better, judged, declared.alpha) for c in design.conditions
-        )
+        rankings = tuple(_ranking(c, cells, parts, design, known.better, judged, alpha) for c in design.conditions)
     return ResponseFinding(
         name=name, label=known.label, unit=known.unit, better=known.better, is_energy=known.is_energy, method=method,
-        scale=str(scale), alpha=declared.alpha, min_ratio=resolved,
+        scale=str(scale), alpha=alpha, min_ratio=resolved,
         parts=tuple(parts), cells=cells, rankings=rankings,
         notes=tuple(notes),
     )  # fmt: skip
@@ -94,12 +96,13 @@ def _parts(
     scale: Scale,
     min_ratio: float | None,
     method: str,
+    plan: SequentialPlan,
 ) -> list[Part]:
     """One analysis, or one per level of analysis.by. What cannot be analysed carries the reason."""
     if method == MIXED:
         return [Part({}, None, "the runs' energy came about by different methods")]
-    if design.shares_loads:
-        return [Part({}, None, "runs share loads, so they are no replications of each other")]
+    if plan.between_looks:
+        return [Part({}, None, plan.between_looks)]
     by = declared.by if declared.by in design.factors and len(design.factors) > 1 else None
     wheres: list[Levels] = [{}] if by is None else [{by: level} for level in design.levels[by]]
     factors = [f for f in design.factors if f != by]
@@ -109,15 +112,48 @@ def _parts(
         table: dict[str, list[object]] = {f: [r.levels[f] for r in chosen] for f in factors}
         table[name] = [values[r.run_index].value for r in chosen]
         table["block"] = [r.block for r in chosen]
+        table["load"] = [r.facts.get("load", {}).get("name") for r in chosen]
         try:
             analysis = analyse(
-                table, name, factors, block="block" if design.blocked else None, scale=scale, alpha=declared.alpha,
-                modelled=method == MODELLED, min_ratio=min_ratio,
+                table, name, factors, block="block" if design.blocked else None,
+                unit="load" if design.shares_loads else None, scale=scale, alpha=declared.alpha, test=declared.test,
+                margin=declared.margin if scale == declared.scale else None, modelled=method == MODELLED,
+                min_ratio=min_ratio, precision=plan.precision if scale == declared.scale else None, looks=plan.looks,
+                look=plan.look,
             )  # fmt: skip
             parts.append(Part(where, analysis, None))
-        except DataError as error:
+        except (DataError, UsageError) as error:
             parts.append(Part(where, None, str(error)))
     return parts
+
+
+@dataclass(frozen=True)
+class SequentialPlan:
+    """What a sequential design asks of the analysis: the look with its level, or why nothing is judged just now."""
+
+    looks: Looks | None = None
+    look: int | None = None
+    precision: float | None = None
+    between_looks: str | None = None
+
+    @property
+    def level(self) -> float | None:
+        """The look's own level of significance."""
+        return self.looks.level[self.look - 1] if self.looks and self.look else None
+
+    @classmethod
+    def of(cls, spec: Spec, look: int, replications: int) -> SequentialPlan:
+        """look: the last one taken, 0 for none. replications: begun so far."""
+        declared = spec.design.sequential
+        if declared is None:
+            return cls()
+        if declared.kind == "stein":
+            return cls(precision=declared.precision)
+        plan = looks(declared.looks or (), alpha=spec.analysis.alpha, spending=declared.spending)
+        if look == 0 or plan.runs[look - 1] != replications:
+            at = ", ".join(map(str, plan.runs))
+            return cls(between_looks=f"the declared looks come after {at} replications; nothing is judged between them")
+        return cls(plan, look)
 
 
 def _matches(stored: Mapping[str, str], levels: Levels) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgejoule.findings import verdict
-from edgejoule.findings.compare import respond
+from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import design_of
 from edgejoule.findings.facts import database_facts, meters_of, progress_of, run_facts
 from edgejoule.findings.model import Findings, ResponseFinding
@@ -13,19 +13,24 @@ from edgejoule.responses import RESPONSES
 from edgejoule.store import Experiment, Run, Store
 
 
-def find(store: Store, experiment: Experiment) -> Findings:
+def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Findings:
     """All findings of an experiment: responses as analysis.responses declares them, the others told beside.
 
+    look: the declared look of a sequential design that is being taken; by default the last one that was.
     Works on what is there: failed, missing and planned runs leave holes that are told, never filled.
     """
     runs = store.runs(experiment.id)
     spec, design = experiment.spec, design_of(experiment.spec)
     declared = spec.analysis
-    responses = _responses(declared.responses, runs, experiment, analysed=True)
+    taken = experiment.environment.get("looks", [])
+    begun = len({r.block for r in runs if r.status == "finished"})
+    plan = SequentialPlan.of(spec, len(taken) if look is None else look, begun)
+    responses = _responses(declared.responses, runs, experiment, plan, analysed=True)
     names = dict.fromkeys(r.name for run in runs for r in run.responses)
-    others = _responses([n for n in RESPONSES if n in names and n not in declared.responses], runs, experiment)
+    others = _responses([n for n in RESPONSES if n in names and n not in declared.responses], runs, experiment, plan)
     first = responses[0] if responses and responses[0].name == declared.responses[0] else None
     progress = progress_of(runs)
+    told = verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
     return Findings(
         experiment=experiment.name,
         experiment_id=experiment.id,
@@ -38,7 +43,7 @@ def find(store: Store, experiment: Experiment) -> Findings:
         energy_min_ratio=experiment.energy_min_ratio,
         headline=verdict.headline(first, design),
         verdict=verdict.statements(responses, design),
-        caveats=verdict.caveats(progress, responses, [*responses, *others], spec.design.replications),
+        caveats=(*[f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken], *told),
         progress=progress,
         responses=tuple(responses),
         others=tuple(others),
@@ -49,10 +54,10 @@ def find(store: Store, experiment: Experiment) -> Findings:
 
 
 def _responses(
-    names: Sequence[str], runs: Sequence[Run], experiment: Experiment, *, analysed: bool = False
+    names: Sequence[str], runs: Sequence[Run], experiment: Experiment, plan: SequentialPlan, *, analysed: bool = False
 ) -> list[ResponseFinding]:
     design, declared = design_of(experiment.spec), experiment.spec.analysis
-    found = (respond(n, runs, design, declared, experiment.energy_min_ratio, analysed=analysed) for n in names)
+    found = (respond(n, runs, design, declared, experiment.energy_min_ratio, plan, analysed=analysed) for n in names)
     return [r for r in found if r is not None]
 
 

@@ -19,6 +19,7 @@ from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
 from edgejoule.report import bars, cdf, tables, traces
 from edgejoule.report.traces import PowerTrace
+from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
 
 _HERE = Path(__file__).resolve().parent
@@ -79,6 +80,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         },
         trace_json=_script_json([_group_json(g) for g in groups]) if groups and uplot else None,
         uplot=uplot,
+        test_words=DeclaredTest(experiment.spec.analysis.test).words,
         trace_script=Markup((assets / "trace.js").read_text(encoding="utf-8")),
         style=Markup((assets / "report.css").read_text(encoding="utf-8")),
         intervals=tables.intervals(findings),
@@ -90,7 +92,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),
         channels=sorted({f"{t.channel} ({t.domain}, {t.method})" for g in groups for t in g.traces}),
         options=_options(experiment),
-        environment=_sections({k: v for k, v in experiment.environment.items() if k != "options"}),
+        environment=_sections({k: v for k, v in experiment.environment.items() if k not in ("options", "looks")}),
         replications=count(experiment.spec.design.replications, "replication"),
     )
 

@@ -55,6 +55,7 @@ CREATE TABLE latencies (
   PRIMARY KEY (run_id, operation, measure)) WITHOUT ROWID;
 """
 
+
 @dataclass(frozen=True)
 class ResponseValue:
     """One answer of one run; see schemas/run-record.schema.json. uncertainty_k2: half width, same unit."""
@@ -346,13 +347,13 @@ class Store:
                 "UPDATE experiments SET environment_json = ? WHERE id = ?", (json.dumps(noted), experiment_id)
             )
 
-    def forgo(self, experiment_id: int) -> None:
-        """Take out the runs that are planned: the design stopped before them."""
+    def forgo(self, experiment_id: int, from_block: int) -> None:
+        """Take out the planned runs of this block and those after it: the design stops before them."""
+        chosen, where = "experiment_id = ? AND status = 'planned' AND block >= ?", (experiment_id, from_block)
         with self._transaction():
-            planned = "SELECT id FROM runs WHERE experiment_id = ? AND status = 'planned'"
             for table in ("levels", "traces", "channels"):
-                self._db.execute(f"DELETE FROM {table} WHERE run_id IN ({planned})", (experiment_id,))
-            self._db.execute("DELETE FROM runs WHERE experiment_id = ? AND status = 'planned'", (experiment_id,))
+                self._db.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT id FROM runs WHERE {chosen})", where)
+            self._db.execute(f"DELETE FROM runs WHERE {chosen}", where)
 
     # Reading
 

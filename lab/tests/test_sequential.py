@@ -1,0 +1,115 @@
+"""A sequential design looks when it declared to, stops where its own level allows it, and keeps every look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgejoule import sequential
+from edgejoule.errors import UsageError
+from edgejoule.findings import find
+from edgejoule.meters.base import Method
+from edgejoule.plan import make_plan
+from edgejoule.spec import Spec
+from edgejoule.stats import looks
+from edgejoule.store import Experiment, ResponseValue, Run, RunData, Store
+
+SEED = 11
+
+
+def spec(**declared: Any) -> Spec:
+    return Spec.model_validate({
+        "name": "s", "question": "?", "factors": {"database": ["sqlite", "leveldb"], "workload": ["workloada"]},
+        "fixed": {"recordcount": 10, "operationcount": 10}, "design": {"replications": 9, "sequential": declared},
+        "analysis": {"responses": ["throughput_ops_s"]},
+    })  # fmt: skip
+
+
+def measured(store: Store, declared: Spec, blocks: int, ratio: float, spread: float = 0.05) -> Experiment:
+    """An experiment with that many finished blocks; leveldb is `ratio` times as fast."""
+    plan = make_plan(declared)
+    kept = store.create_experiment(declared, "", plan, energy_words="", energy_min_ratio=None, environment={})
+    rng = np.random.default_rng(SEED)
+    for run in plan:
+        rate = 1000 * (ratio if run.database == "leveldb" else 1) * np.exp(rng.normal(0, spread))
+        if run.block < blocks:
+            value = ResponseValue("throughput_ops_s", float(rate), "ops/s", "timed")
+            store.record(kept, Run(run.index, run.block, run.levels, "finished", responses=(value,)), RunData())
+    return store.find(str(kept))
+
+
+SPENDING = {"kind": "alpha-spending", "looks": [3, 6, 9]}
+
+
+def test_looks_are_due_when_declared_and_only_once() -> None:
+    declared = spec(**SPENDING)
+    assert [sequential.look_due(declared, n, noted=0) for n in range(1, 10)] == [
+        None,
+        None,
+        1,
+        None,
+        None,
+        2,
+        None,
+        None,
+        3,
+    ]
+    assert sequential.look_due(declared, 3, noted=1) is None
+    assert sequential.look_due(spec(kind="stein", first=4, precision=1.1), 4, noted=0) == 1
+
+
+def test_a_clear_difference_stops_at_its_look_and_the_findings_use_the_looks_level(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        experiment = measured(store, spec(**SPENDING), 6, ratio=2.0)
+        taken = sequential.take(store, experiment, 2)
+        assert (taken.decided, taken.total) == (True, 6)
+        assert taken.level == looks([3, 6, 9]).level[1] < 0.05
+        noted = store.find(str(experiment.id))
+        assert [look["look"] for look in sequential.looks_of(noted)] == [2]
+        found = find(store, noted, look=2)
+        assert found.responses[0].alpha == taken.level
+        assert "the study stops" in " ".join(find(store, noted).caveats)
+
+
+def test_the_same_speed_goes_on_to_the_next_look(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        taken = sequential.take(store, measured(store, spec(**SPENDING), 3, ratio=1.0), 1)
+    assert (taken.decided, taken.total) == (False, 9)
+    assert "goes on to 6" in taken.words
+
+
+def test_between_the_looks_nothing_is_judged(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        found = find(store, measured(store, spec(**SPENDING), 4, ratio=5.0))
+    assert "nothing is judged between them" in str(found.responses[0].parts[0].reason)
+    assert {c.letters for c in found.responses[0].cells} == {None}
+
+
+@pytest.mark.parametrize(("precision", "enough"), [(1.5, True), (1.001, False)])
+def test_steins_first_stage_fixes_the_number_of_replications(tmp_path: Path, precision: float, enough: bool) -> None:
+    declared = spec(kind="stein", first=4, precision=precision)
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        taken = sequential.take(store, measured(store, declared, 4, ratio=2.0), 1)
+    assert taken.decided is enough
+    assert taken.total == (4 if enough else 9)
+    assert ("precision is not promised" in taken.words) is not enough
+
+
+def test_forgoing_keeps_what_was_measured(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        experiment = measured(store, spec(**SPENDING), 3, ratio=2.0)
+        before = [r for r in store.runs(experiment.id) if r.status == "finished"]
+        store.forgo(experiment.id, 6)
+        assert store.find(str(experiment.id)).counts == {"finished": 6, "planned": 6}
+        store.forgo(experiment.id, 3)
+        assert store.runs(experiment.id) == before
+
+
+def test_more_runs_do_not_shrink_a_models_error() -> None:
+    modelled = spec(kind="stein", first=4, precision=1.1).model_dump() | {"analysis": {"responses": ["energy_j"]}}
+    with pytest.raises(UsageError, match="its error is the model's"):
+        sequential.check(Spec.model_validate(modelled), Method.MODELLED)
+    sequential.check(Spec.model_validate(modelled), Method.COUNTED)
