@@ -15,9 +15,9 @@ from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, totals_of, worked_share
 from edgejoule.loads import Load, Loads, forget_pages
 from edgejoule.memory_group import MemoryGroup, limited
+from edgejoule.metering import Metered, Metering, checked
 from edgejoule.meters.base import Meter
-from edgejoule.meters.sampler import LivePower, Sampler
-from edgejoule.meters.trace import Trace
+from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
 from edgejoule.responses import OPERATIONS
@@ -39,7 +39,7 @@ class Bench:
     full load.
     """
 
-    meter: Meter
+    meters: Sequence[Meter]
     loads: Loads
     timing: Timing
     on_event: Callable[[Event], None]
@@ -55,27 +55,28 @@ class _Sampled:
 
     executions: list[Execution]
     events: list[dict[str, Any]]
-    traces: Sequence[Trace]
+    metered: Metered
     window: Window
     started_realtime_ns: int
 
 
-def measure(planned: PlannedRun, bench: Bench) -> tuple[Run, RunData]:
+def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
     """Do one run. Raises DatabaseError when the database or the driver failed or returned wrong data."""
     before = environment.state()
     if planned.load_percent == 0:
-        return _measure_idle(planned, bench, before)
+        return _measure_idle(planned, bench, metering, before)
     told = lengthened(_at_level(planned, bench), bench.least_s)
     load = bench.loads.prepare(planned)
     restored_bytes = data_bytes(load.path)
     with limited(planned.memory_limit_bytes) as group:
-        sampled = _sample_enough(told, load, bench, group)
+        sampled = _sample_enough(told, load, bench, metering, group)
         peak_bytes = group.peak_bytes() if group else None
-    run, data = _collect(planned, sampled, bench.meter)
+    run, data = _collect(planned, sampled, bench.meters)
     facts: dict[str, Any] = {
         "load": {"name": load.name, "runs_before": load.runs_before},
         "cache": _cache(sampled.executions[0]),
         "environment": {"before": before, "after": environment.state()},
+        **run.facts,
     }
     if planned.memory_limit_bytes is not None:
         facts["memory"] = _memory(planned.memory_limit_bytes, peak_bytes, restored_bytes)
@@ -118,31 +119,35 @@ def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
     )
 
 
-def _sample_enough(planned: PlannedRun, load: Load, bench: Bench, group: MemoryGroup | None) -> _Sampled:
+def _sample_enough(
+    planned: PlannedRun, load: Load, bench: Bench, metering: Metering, group: MemoryGroup | None
+) -> _Sampled:
     """One execution; or where that is too short for the meter, as many as fill the time it needs.
 
     The first run of a cell decides how many, and leaves nothing of its tries but the last one.
     """
     if known := bench.executions.get(planned.label()):
-        return _sample(planned, bench.loads.copies(planned, known), bench, group)
-    sampled, count = _sample(planned, [load.path], bench, group), 1
+        return _sample(planned, bench.loads.copies(planned, known), bench, metering, group)
+    sampled, count = _sample(planned, [load.path], bench, metering, group), 1
     for _ in range(_TRIES):
         each_s = sum(e.settled_s for e in sampled.executions) / count
         needed = executions_needed(planned, each_s, bench.least_s)
         if needed <= count:
             break
         count = needed
-        sampled = _sample(planned, bench.loads.copies(planned, count), bench, group)
+        sampled = _sample(planned, bench.loads.copies(planned, count), bench, metering, group)
     if count > 1:
         bench.executions[planned.label()] = count
     return sampled
 
 
-def _sample(planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None) -> _Sampled:
+def _sample(
+    planned: PlannedRun, paths: Sequence[Path], bench: Bench, metering: Metering, group: MemoryGroup | None
+) -> _Sampled:
     timing, started_realtime_ns = bench.timing, time.time_ns()
     for path in paths if group else ():
         forget_pages(path)
-    with Sampler(bench.meter, listener=bench.on_power) as sampler:
+    with metering.during(planned.index) as metered:
         start_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
@@ -153,12 +158,12 @@ def _sample(planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: Mem
             streams.append(Driver(words, timing.run_timeout_s, bench.on_event, prefix).run())
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
-        traces = sampler.stop()
+        end_ns = time.monotonic_ns()
     return _Sampled(
         executions=[Execution.of(events) for events in streams],
         events=[event for events in streams for event in events],
-        traces=traces,
-        window=Window(start_ns, driver_start_ns, driver_end_ns, time.monotonic_ns()),
+        metered=metered,
+        window=Window(start_ns, driver_start_ns, driver_end_ns, end_ns),
         started_realtime_ns=started_realtime_ns,
     )
 
@@ -169,28 +174,30 @@ def _words(planned: PlannedRun, data: Path, timing: Timing) -> list[str]:
     return [*words, "--interval-ms", str(timing.interval_ms)]
 
 
-def _collect(planned: PlannedRun, sampled: _Sampled, meter: Meter) -> tuple[Run, RunData]:
+def _collect(planned: PlannedRun, sampled: _Sampled, meters: Sequence[Meter]) -> tuple[Run, RunData]:
     for execution in sampled.executions:
         _check_data(execution.end, planned.kind)
     intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
-    joules, flags = energies(sampled.traces, intervals, sampled.window, totals.operations)
+    joules, flags = energies(sampled.metered.primary, intervals, sampled.window, totals.operations)
     if len(sampled.executions) > 1:
         joules = [_only_whole(j, len(sampled.executions)) for j in joules]
+    metering, doubts = checked(sampled.metered, intervals)
     start = sampled.executions[0].start
     run = Run(
         run_index=planned.index,
         block=planned.block,
         levels=planned.levels,
         status="finished",
-        flags=(*flags, *_flags(sampled.executions)),
+        flags=(*flags, *doubts, *_flags(sampled.executions)),
         started_realtime_ns=sampled.started_realtime_ns,
         responses=(*joules, *_timed(totals)),
         intervals=intervals,
         database=start["database"],
         durability=start["durability"],
-        meters=(meter_facts(meter),),
+        meters=tuple(map(meter_facts, meters)),
+        facts={"metering": metering},
     )
-    return run, RunData(sampled.events, sampled.traces, totals.latencies)
+    return run, RunData(sampled.events, (), totals.latencies)
 
 
 def meter_facts(meter: Meter) -> dict[str, Any]:
@@ -209,29 +216,31 @@ def _only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
     return dataclasses.replace(joules, value=None, uncertainty_k2=None, missing_reason=reason)
 
 
-def _measure_idle(planned: PlannedRun, bench: Bench, before: Mapping[str, Any]) -> tuple[Run, RunData]:
+def _measure_idle(
+    planned: PlannedRun, bench: Bench, metering: Metering, before: Mapping[str, Any]
+) -> tuple[Run, RunData]:
     """Level 0 of a load curve: the machine as it is when nobody asks; no database is open."""
     started_realtime_ns = time.time_ns()
-    with Sampler(bench.meter, listener=bench.on_power) as sampler:
+    with metering.during(planned.index) as metered:
         time.sleep(bench.timing.idle_s)
         start_ns = time.monotonic_ns()
         time.sleep(bench.timing.level_s)
         end_ns = time.monotonic_ns()
         time.sleep(bench.timing.idle_s)
-        traces = sampler.stop()
     intervals = Intervals(start_ns, end_ns, end_ns, True)
-    joules, flags = energies(traces, intervals, Window(start_ns, start_ns, end_ns, end_ns), 1)
+    joules, flags = energies(metered.primary, intervals, Window(start_ns, start_ns, end_ns, end_ns), 1)
     kept = [j for j in joules if j.name in ("energy_j", "power_mean_w")]
     after = environment.state()
+    metering_facts, doubts = checked(metered, intervals)
     run = Run(
         planned.index, planned.block, planned.levels, "finished",
-        flags=(*flags, *environment.throttling(before, after)),
+        flags=(*flags, *doubts, *environment.throttling(before, after)),
         started_realtime_ns=started_realtime_ns,
         responses=(*kept, response("settled_s", (end_ns - start_ns) / 1e9)),
-        intervals=intervals, meters=(meter_facts(bench.meter),),
-        facts={"environment": {"before": before, "after": after}},
+        intervals=intervals, meters=tuple(map(meter_facts, bench.meters)),
+        facts={"environment": {"before": before, "after": after}, "metering": metering_facts},
     )  # fmt: skip
-    return run, RunData((), traces, ())
+    return run, RunData((), (), ())
 
 
 def _check_data(end: Event, kind: str) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from edgejoule import energy
 from edgejoule.errors import DataError
-from edgejoule.meters.trace import Trace
 from edgejoule.responses import RESPONSES
 from edgejoule.store import Intervals, ResponseValue
 
@@ -26,7 +25,7 @@ class Window:
 
 
 def energies(
-    traces: Sequence[Trace], intervals: Intervals, window: Window, operations: int
+    traces: Sequence[energy.Readings], intervals: Intervals, window: Window, operations: int
 ) -> tuple[list[ResponseValue], list[str]]:
     """All responses with energy in them, and what is doubtful about them."""
     settled = energy.domain_energy(traces, intervals.active_start_ns, intervals.settled_end_ns)
@@ -48,7 +47,9 @@ def energies(
     return values, flags
 
 
-def _net(traces: Sequence[Trace], settled: energy.Energy, window: Window) -> tuple[energy.Energy | None, str | None]:
+def _net(
+    traces: Sequence[energy.Readings], settled: energy.Energy, window: Window
+) -> tuple[energy.Energy | None, str | None]:
     """Energy above the idle baseline: the mean power of the quiet windows before and after the driver."""
     quiet = []
     for t0, t1 in (

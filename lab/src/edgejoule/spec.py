@@ -73,6 +73,12 @@ class MeterChoice(_Strict):
     """Which meter. Empty prefer: the best available (measured, then counted, then modelled)."""
 
     prefer: list[str] = Field(default_factory=list)
+    beside: list[str] = Field(
+        default_factory=list, description="meters that run beside it and check it; their joules are kept, not compared"
+    )
+    options: dict[str, dict[str, Level]] = Field(
+        default_factory=dict, description='meter -> its options, for example serial = { port = "/dev/ttyUSB0" }'
+    )
     profile: str | None = Field(default=None, description="board profile by name or path, for the modelled meter")
     run_s_min: float | None = Field(
         default=None, ge=0, le=36_000, description="shortest run in s that is measured; default: what the meter needs"

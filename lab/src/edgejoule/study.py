@@ -18,6 +18,7 @@ from edgejoule import environment, sequential
 from edgejoule.databases import Event, Snapshots, driver_digest
 from edgejoule.errors import DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.loads import Loads
+from edgejoule.metering import Metering
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label, make_plan
@@ -85,7 +86,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be done, and with what. The meter is open.
+    """What is to be done, and with what. The meters are open; the first one's joules are the runs'.
 
     spec_toml: the text the spec was read from. options: what the command line changed, as words to repeat it with.
     energy_words, min_ratio: see store.Experiment.
@@ -94,15 +95,19 @@ class Study:
     spec: Spec
     spec_toml: str
     options: Sequence[str]
-    meter: Meter
+    meters: Sequence[Meter]
     energy_words: str
     min_ratio: float | None
     places: Places
 
     def identity(self) -> dict[str, Any]:
         """What must not change within an experiment: the meter with all it says of itself, and the driver."""
-        facts = {heading: list(lines) for heading, lines in self.meter.facts().items()}
-        return {"meter": self.meter.name, "reads": self.meter.describe(), **facts, "driver_sha256": driver_digest()}
+        meter, *others = self.meters
+        facts = {heading: list(lines) for heading, lines in meter.facts().items()}
+        beside = {"meters beside": [f"{other.name}: {other.describe()}" for other in others]} if others else {}
+        return {
+            "meter": meter.name, "reads": meter.describe(), **facts, **beside, "driver_sha256": driver_digest()
+        }  # fmt: skip
 
 
 def conduct(
@@ -153,8 +158,8 @@ def _bench(
     loads = Loads(snapshots, study.places.data, todo, used, timing.run_timeout_s, loading)
     executions = {cell_label(r.levels): r.facts["executions"] for r in finished if "executions" in r.facts}
     asked_s = study.spec.meter.run_s_min
-    least_s = shortest_s(study.meter) if asked_s is None else asked_s
-    return Bench(study.meter, loads, timing, watcher.event, watcher.power, least_s, executions)
+    least_s = max(map(shortest_s, study.meters)) if asked_s is None else asked_s
+    return Bench(study.meters, loads, timing, watcher.event, watcher.power, least_s, executions)
 
 
 def _speed(folder: Path) -> dict[str, float | None]:
@@ -185,12 +190,13 @@ def _run_all(
     watcher: Watcher,
     keep_going: bool,
 ) -> None:
+    metering = Metering(store, experiment.id, bench.meters, bench.on_power)
     last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
     for planned, following in zip(todo, [*todo[1:], None], strict=True):
         if last_block is not None and planned.block >= last_block:
             break
         watcher.running(planned)
-        run, kept = _measure(planned, bench)
+        run, kept = _measure(planned, bench, metering)
         bench.loads.done(planned, failed=run.status == "failed")
         store.record(experiment.id, run, kept)
         watcher.ran(run)
@@ -252,9 +258,9 @@ def _how_far(store: Store, experiment: Experiment | None) -> str:
     )
 
 
-def _measure(planned: PlannedRun, bench: Bench) -> tuple[Run, RunData]:
+def _measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
     try:
-        return measure(planned, bench)
+        return measure(planned, bench, metering)
     except DatabaseError as error:
         return Run(planned.index, planned.block, planned.levels, "failed", cause=str(error)), RunData()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,10 +28,10 @@ from edgejoule.databases import check_plan, not_here
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, StoreError, UsageError
 from edgejoule.findings import find
-from edgejoule.meters.base import Meter
-from edgejoule.meters.discovery import Choice, choose
+from edgejoule.meters.base import Availability, Meter
+from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.plan import PlannedRun, cell_label, make_plan
-from edgejoule.spec import Spec, load_spec
+from edgejoule.spec import Level, Spec, load_spec
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study import Places, Study, conduct
 
@@ -84,6 +85,7 @@ def run(
     plan = make_plan(loaded)
     check_plan(loaded, plan)
     choice = _choice(loaded, meter, profile)
+    beside = _beside(loaded, choice, profile)
     say = messages() if as_json else console()
     say.print(choice.sentence, markup=False)
     if dry_run:
@@ -99,7 +101,7 @@ def run(
     options = [word for o in overrides for word in ("--set", o)]
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
     text = path.read_text(encoding="utf-8")
-    experiment, runs = _measure(loaded, text, options, Places.beside(store, data), choice, resume, keep_going)
+    experiment, runs = _measure(loaded, text, options, Places.beside(store, data), choice, beside, resume, keep_going)
     _finish(store, experiment, say, output, as_json)
     flagged = [r for r in runs if r.flags]
     failed = [r for r in runs if r.status == "failed"]
@@ -118,31 +120,58 @@ def _check_writable(output: Path) -> None:
 
 
 def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:
-    profile = profile or spec.meter.profile
-    choice = choose(meter or spec.meter.prefer, {"board-profile": {"profile": profile}} if profile else None)
+    choice = choose(meter or spec.meter.prefer, _meter_options(spec, profile))
     if meter and choice.meter.name != meter:
-        refused = next(c.availability for c in choice.refused if c.name == meter)
-        raise MeterError(
-            f"meter {meter} cannot be used here: {refused.reason}" + (f"; {refused.fix}" if refused.fix else "")
-        )
+        raise _cannot_be_used(meter, next(c.availability for c in choice.refused if c.name == meter))
     return choice
 
 
+def _meter_options(spec: Spec, profile: str | None) -> dict[str, dict[str, Level]]:
+    profile = profile or spec.meter.profile
+    return {**spec.meter.options, **({"board-profile": {"profile": profile}} if profile else {})}
+
+
+def _beside(spec: Spec, choice: Choice, profile: str | None) -> list[Meter]:
+    """The further meters that the spec asks for."""
+    wanted = [name for name in spec.meter.beside if name != choice.meter.name]
+    candidates = {c.name: c for c in discover(wanted, _meter_options(spec, profile))}
+    found = []
+    for name in wanted:
+        candidate = candidates[name]
+        if candidate.meter is None or not candidate.availability.available:
+            raise _cannot_be_used(name, candidate.availability)
+        found.append(candidate.meter)
+    return found
+
+
+def _cannot_be_used(name: str, refused: Availability) -> MeterError:
+    return MeterError(
+        f"meter {name} cannot be used here: {refused.reason}" + (f"; {refused.fix}" if refused.fix else "")
+    )
+
+
 def _measure(
-    spec: Spec, text: str, options: Sequence[str], places: Places, choice: Choice, resume: bool, keep_going: bool
+    spec: Spec,
+    text: str,
+    options: Sequence[str],
+    places: Places,
+    choice: Choice,
+    beside: Sequence[Meter],
+    resume: bool,
+    keep_going: bool,
 ) -> tuple[Experiment, list[Run]]:
     stop_in_order()
-    meter = choice.meter
-    meter.open()
-    try:
-        study = Study(spec, text, options, meter, choice.sentence, _min_ratio(meter), places)
+    meters = [choice.meter, *beside]
+    with contextlib.ExitStack() as opened:
+        for meter in meters:
+            meter.open()
+            opened.callback(meter.close)
+        study = Study(spec, text, options, meters, choice.sentence, _min_ratio(choice.meter), places)
         with (
             Store.open(places.store, create=True) as store,
-            StudyProgress(messages(), str(meter.method)) as progress,
+            StudyProgress(messages(), str(choice.meter.method)) as progress,
         ):
             return conduct(store, study, progress, resume=resume, keep_going=keep_going)
-    finally:
-        meter.close()
 
 
 def _min_ratio(meter: Meter) -> float | None:

@@ -435,12 +435,10 @@ class Store:
             facts=json.loads(row["facts_json"] or "{}"),
         )
 
-    def readings(self, run: Run) -> list[StoredTrace]:
-        """What the meters said in a stored run, channel by channel, not read yet; what a cut-off run left, too."""
-        if run.id is None:
-            return []
+    def readings(self, run_id: int) -> list[StoredTrace]:
+        """What the meters said in a run, channel by channel, not read yet; what a cut-off run left, too."""
         try:
-            return RunTraces(self._db, run.id).stored()
+            return RunTraces(self._db, run_id).stored()
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: cannot be read: {error}") from error
 
@@ -450,7 +448,7 @@ class Store:
         latencies = self._query("SELECT operation, measure, hdr FROM latencies WHERE run_id = ?", run.id)
         return RunData(
             events=[json.loads(e[0]) for e in events],
-            traces=[] if run.id is None else [stored.whole() for stored in self.readings(run)],
+            traces=[] if run.id is None else [stored.whole() for stored in self.readings(run.id)],
             latencies=[Latency(*row) for row in latencies],
         )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,17 +18,18 @@ WRITE_INTERVAL_S = 0.5  # what a cut-off run loses at most
 
 
 class TraceRecorder:
-    """Takes the readings of a started sampler until the block ends; the sampler no longer holds them.
+    """Takes the readings of samplers until the block ends; the samplers no longer hold them.
 
     run_id: of `Store.begin`. Has a connection of its own. Leaving the block writes the rest; StoreError when a write
     failed, the readings since then are lost.
     """
 
-    def __init__(self, store: Path, run_id: int, sampler: Sampler) -> None:
+    def __init__(self, store: Path, run_id: int, samplers: Sequence[Sampler]) -> None:
         self._store = store
         self._run_id = run_id
-        self._sampler = sampler
-        self._rows: list[ChannelRows] = []
+        self._samplers = samplers
+        self._rows: dict[tuple[str, str], ChannelRows] = {}
+        self.cpu_s = 0.0  # of the thread, complete when the block has ended
         self._stopping = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="trace-recorder", daemon=True)
@@ -57,11 +60,13 @@ class TraceRecorder:
             self._failure = error
 
     def _write(self, connection: sqlite3.Connection) -> None:
-        taken = self._sampler.take()
+        taken = [trace for sampler in self._samplers for trace in sampler.take()]
         connection.execute("BEGIN IMMEDIATE")
-        if not self._rows:
-            self._rows = [ChannelRows(connection, self._run_id, trace.channel, trace.interval_s) for trace in taken]
-        for rows, trace in zip(self._rows, taken, strict=True):
-            rows.append(trace)
-            rows.flush()
+        for trace in taken:
+            key = trace.channel.meter, trace.channel.name
+            if key not in self._rows:
+                self._rows[key] = ChannelRows(connection, self._run_id, trace.channel, trace.interval_s)
+            self._rows[key].append(trace)
+            self._rows[key].flush()
         connection.execute("COMMIT")
+        self.cpu_s = time.thread_time()

@@ -10,7 +10,6 @@ import struct
 from collections.abc import Callable
 from typing import Any, cast
 
-
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.errors import MeterError
 from edgejoule.meters.modbus.link import TIMEOUT_S, Client, pymodbus_clients

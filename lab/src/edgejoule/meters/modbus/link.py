@@ -80,7 +80,7 @@ def read_registers(client: Client, profile: ModbusProfile, device: int) -> list[
         answer = read(first, count=count, device_id=device)
     except OSError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a foreign library raises on garbage is a failed reading
+    except Exception as error:
         client.close()
         raise OSError(_words(error)) from error
     if answer.isError():
