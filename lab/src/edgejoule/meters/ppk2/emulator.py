@@ -1,7 +1,7 @@
 """An emulated Power Profiler Kit II: commands in, metadata and 100,000 words a second out, in virtual time.
 
-Words and commands as in protocol.py, from the vendor's application. The metadata's form and the figures of GS and GI are
-a real kit's (Nordic DevZone, "PPK2 reports implausible values & modifiers"), the other figures are made up near the
+Words and commands as in protocol.py, from the vendor's application. The metadata's form and the figures of GS and GI
+are a real kit's (Nordic DevZone, "PPK2 reports implausible values & modifiers"), the other figures are made up near the
 nominal ones.
 """
 

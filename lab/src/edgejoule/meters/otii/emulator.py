@@ -1,0 +1,171 @@
+"""An emulated Otii server with one Arc: JSON lines in and out, in virtual time. It also serves a real socket in tests,
+where the vendor's own client talks to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.errors import MeterError
+from edgejoule.meters.lines import Stream
+from edgejoule.meters.otii.meter import GAIN_REL, OFFSET_W, Otii
+
+VOLTS = 3.8
+RATES_HZ = {"mc": 4000, "mv": 1000}
+DEVICE = {"device_id": "20E0E3A9", "name": "Arc", "type": "Arc"}
+_STEP_A = 82e-6 / 4  # Elektor, "Qoitech Otii Arc": 82 uA below 2.7 A; an ADC's noise makes means finer
+_GREETING = {
+    "type": "information",
+    "info": "connected",
+    "data": {"otii_version": "3.5.5", "protocol_version": "0.1", "server": "otii-server"},
+}
+
+
+class Server:
+    """The server in virtual time: bytes of requests in, bytes of answers out."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self._circuit = circuit
+        self._gain, self._offset_w = 1 + circuit.gain_z * GAIN_REL, circuit.offset_z * OFFSET_W
+        skew = 5.0 if Fault.SKEW in circuit.faults else 1.0
+        self._drift = 1 + skew * circuit.drift_ppm * 1e-6
+        self.now_s = 0.0
+        self._rest = b""
+        self._recording = 0
+        self._begin_s: float | None = None
+        self._late_s = 0.0
+        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
+        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
+
+    def advance(self, to_ns: int) -> None:
+        """Live on to that time."""
+        self.now_s = to_ns / 1e9
+
+    @property
+    def gone(self) -> bool:
+        """The application is not running at the moment."""
+        return Fault.DISCONNECT in self._circuit.faults and self._gone_s[0] <= self.now_s < self._gone_s[1]
+
+    def greeting(self) -> bytes:
+        """What is sent to one who connects."""
+        self._rest = b""
+        return _line(_GREETING)
+
+    def feed(self, data: bytes) -> bytes:
+        """The answers to what is complete with data."""
+        *lines, self._rest = (self._rest + data).split(b"\r\n")
+        self._late_s = float(self._circuit.rng.uniform(0.0, 0.05))
+        return b"".join(self._answered(json.loads(line)) for line in lines)
+
+    def _answered(self, request: dict[str, Any]) -> bytes:
+        faults, rng = self._circuit.faults, self._circuit.rng
+        if Fault.DROPOUT in faults and rng.random() < 0.01:
+            return b""
+        head = {"cmd": request["cmd"], "trans_id": request["trans_id"]}
+        handler: Callable[..., dict[str, Any]] | None = getattr(self, f"_on_{request['cmd']}", None)
+        if handler is None:
+            return _line({"type": "error", "errorcode": "Unknown command", "data": {}} | head)
+        answer = _line({"type": "response", "data": handler(**request.get("data", {}))} | head)
+        if Fault.GARBAGE in faults and rng.random() < 0.01:
+            return rng.bytes(int(rng.integers(1, 60))).replace(b"\n", b" ") + b"\r\n" + answer
+        return answer
+
+    def _on_otii_get_devices(self, timeout: int = 0) -> dict[str, Any]:
+        return {"devices": [{"device_id": "COM3", "name": "UART", "type": "Uart"}, DEVICE]}
+
+    def _on_otii_get_active_project(self) -> dict[str, Any]:
+        return {"project_id": 7}
+
+    def _on_otii_is_logged_in(self) -> dict[str, Any]:
+        return {"logged_in": True}
+
+    def _on_arc_add_to_project(self, device_id: str) -> dict[str, Any]:
+        return {}
+
+    def _on_arc_enable_channel(self, device_id: str, channel: str, enable: bool) -> dict[str, Any]:
+        return {}
+
+    def _on_project_start_recording(self, project_id: int) -> dict[str, Any]:
+        self._recording += 1
+        self._begin_s = self.now_s
+        return {}
+
+    def _on_project_stop_recording(self, project_id: int) -> dict[str, Any]:
+        return {}
+
+    def _on_project_get_last_recording(self, project_id: int) -> dict[str, Any]:
+        return {"recording_id": self._recording or -1, "name": f"Recording {self._recording}"}
+
+    def _on_recording_get_channel_data_count(self, recording_id: int, device_id: str, channel: str) -> dict[str, Any]:
+        assert self._begin_s is not None
+        return {"count": int(max(0.0, self.now_s - self._begin_s - self._late_s) * self._drift * RATES_HZ[channel])}
+
+    def _on_recording_get_channel_data(
+        self, recording_id: int, device_id: str, channel: str, index: int, count: int
+    ) -> dict[str, Any]:
+        number = np.arange(index, index + count)
+        values = self._current(number) if channel == "mc" else np.full(count, VOLTS)
+        rate = RATES_HZ[channel]
+        return {"data_type": "analog", "timestamp": index / rate, "interval": 1 / rate, "values": values.tolist()}
+
+    def _current(self, number: NDArray[np.int64]) -> NDArray[np.float64]:
+        assert self._begin_s is not None
+        time_s = self._begin_s + number / RATES_HZ["mc"] / self._drift
+        current = (self._circuit.load.power_w(time_s) * self._gain + self._offset_w) / VOLTS
+        return np.asarray(np.rint(current / _STEP_A + self._circuit.rng.normal(0, 0.5, len(number))) * _STEP_A)
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\r\n"
+
+
+class _Wire:
+    """A connection to the server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._come = server.greeting()
+
+    def write(self, data: bytes, /) -> None:
+        if self._server.gone:
+            raise ConnectionResetError(104, "Connection reset by peer")
+        self._come += self._server.feed(data)
+
+    def read(self, _timeout_s: float, /) -> bytes:
+        data, self._come = self._come, b""
+        return data
+
+    def close(self) -> None: ...
+
+
+def connector(server: Server) -> Callable[[str, int, float], Stream]:
+    """How a client gets to the emulated server."""
+
+    def connect(host: str, port: int, _timeout_s: float) -> Stream:
+        if server.gone:
+            raise MeterError(f"{host}:{port} cannot be reached: Connection refused")
+        return _Wire(server)
+
+    return connect
+
+
+class OtiiInstrument:
+    """A board of 0.5 to 4 W on an Arc."""
+
+    name = "otii"
+    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
+    duration_s = 12.0
+    idle_w, busy_w = 0.5, 4.0
+    change_s = 0.3
+    evidence = Evidence(("Qoitech's otii_tcp_client 1.0.13 has talked to the emulated server",))
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        """A server of its own."""
+        server = Server(circuit)
+        return Rig(Otii(connect=connector(server), clock_ns=clock_ns), server.advance)
