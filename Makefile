@@ -78,12 +78,12 @@ fuzz: setup ## fuzz what the driver reads from outside, FUZZ_S seconds each (def
 	  -artifact_prefix=$$corpus- $$corpus driver/fuzz/seeds/$${fuzzer##*/fuzz-} 2>&1 | grep -E 'ERROR|does not hold|SUMMARY|cov:.*DONE|stat::number' ; done
 
 fmt: setup-dev ## format all sources
-	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver
+	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver sampler && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver sampler
 	@.venv/bin/clang-format -i $(CPP)
 
 lint: setup-dev ## formats, ruff, mypy
-	$(PYTHON) -m ruff format --check --config lab/pyproject.toml lab driver
-	$(PYTHON) -m ruff check --config lab/pyproject.toml lab driver
+	$(PYTHON) -m ruff format --check --config lab/pyproject.toml lab driver sampler
+	$(PYTHON) -m ruff check --config lab/pyproject.toml lab driver sampler
 	$(PYTHON) -m mypy --config-file lab/pyproject.toml
 	@.venv/bin/clang-format --dry-run -Werror $(CPP)
 

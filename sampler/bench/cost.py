@@ -1,7 +1,7 @@
 """What sampling costs: CPU time of the native sampler and of the thread that asks it, over elapsed time.
 
-Emulated trees in memory (--tree, default /dev/shm); each line is several runs of the whole chain: meter, sampler thread,
-native program. Peers: the same meters polled from Python, and a program that only sleeps. Run on a quiet machine:
+Emulated trees in memory (--tree, default /dev/shm); each line is several runs of the whole chain: meter, sampler
+thread, native program. Peers: the same meters polled from Python, and a program that only sleeps. Run on a quiet machine:
 .venv/bin/python sampler/bench/cost.py
 """
 
@@ -24,6 +24,7 @@ PROCESS_CLOCK = 2  # clock_getcpuclockid(3): the CPU clock of a process is ((~pi
 
 
 def rapl_tree(root: Path, zones: int) -> Path:
+    """A powercap tree."""
     for number in range(zones):
         zone = root / f"intel-rapl:{number}"
         zone.mkdir(parents=True)
@@ -33,6 +34,7 @@ def rapl_tree(root: Path, zones: int) -> Path:
 
 
 def hwmon_tree(root: Path) -> Path:
+    """An INA3221 with three rails."""
     chip = root / "hwmon0"
     chip.mkdir(parents=True)
     (chip / "name").write_text("ina3221\n")
@@ -43,6 +45,7 @@ def hwmon_tree(root: Path) -> Path:
 
 
 def program_cpu_s(stream: FileStream | None) -> float:
+    """CPU time of the native program so far."""
     if stream is None or stream.pid is None:
         return 0.0
     return time.clock_gettime((~stream.pid << 3) | PROCESS_CLOCK)
@@ -63,6 +66,7 @@ def shares(meter: Meter, interval_s: float | None, duration_s: float) -> tuple[f
 
 
 def line(name: str, make: Callable[[], Meter], interval_s: float | None, runs: int, duration_s: float) -> None:
+    """Run and print one line."""
     found = [shares(make(), interval_s, duration_s) for _ in range(runs)]
     totals = " ".join(f"{100 * (native + thread):5.2f}" for native, thread, _ in found)
     median = sorted(found, key=lambda x: x[0] + x[1])[runs // 2]
@@ -87,6 +91,7 @@ def sleeper(duration_s: float) -> float:
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--runs", type=int, default=3)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import struct
 import subprocess
 import time
 from collections.abc import Sequence
@@ -26,7 +27,8 @@ POLL_HZ_MAX = 100  # of polling from Python where the program is not built
 INTERVAL_S_MIN, INTERVAL_S_MAX = 1e-4, 1.0
 _ANSWER_TIMEOUT_S = 1.0
 _MAGIC = 0x31534A45
-_HEADER = np.dtype([("magic", "=u4"), ("rows", "=u4"), ("files", "=u4"), ("full", "=u4")])
+_PART_BYTES = 1 << 16  # what a pipe holds
+_HEADER = struct.Struct("=4I")  # magic, rows, files, rows left out
 _READING = np.dtype([("t_ns", "=i8"), ("value", "=i8"), ("error", "=i4"), ("skipped", "=u4")])
 _NOT_A_NUMBER = -1
 
@@ -79,7 +81,8 @@ class Readings:
 
     def reasons(self, file: int) -> dict[int, str]:
         """Row -> why that file has no value there."""
-        return {int(row): reason_of(int(self.error[row, file])) for row in np.flatnonzero(self.error[:, file])}
+        error = self.error[:, file]
+        return {int(row): reason_of(int(error[row])) for row in np.flatnonzero(error)} if error.any() else {}
 
 
 def reason_of(error: int) -> str:
@@ -141,26 +144,27 @@ class FileStream:
         assert self._process is not None, "started"
         assert self._process.stdin is not None, "started with pipes"
         self._process.stdin.write(b"?")
-        header = np.frombuffer(self._read(_HEADER.itemsize), _HEADER)[0]
-        if header["magic"] != _MAGIC or header["files"] != self._files:
-            raise OSError(f"the answer of {PROGRAM} begins with {header.tobytes().hex()}")
-        rows = int(header["rows"])
-        found = np.frombuffer(self._read(rows * self._files * _READING.itemsize), _READING)
-        found = found.reshape(rows, self._files)
-        value = np.where(found["error"] == 0, found["value"].astype(np.float64), np.nan)
-        return Readings(found["t_ns"], value, found["error"], time.monotonic_ns())
+        body = self._read(b"", _HEADER.size)
+        magic, rows, files, _ = _HEADER.unpack_from(body)
+        if magic != _MAGIC or files != self._files:
+            raise OSError(f"the answer of {PROGRAM} begins with {body[:16].hex()}")
+        body = self._read(body, _HEADER.size + rows * files * _READING.itemsize)
+        found = np.frombuffer(body, _READING, rows * files, _HEADER.size).reshape(rows, files)
+        value, error = found["value"].astype(np.float64), found["error"]
+        if error.any():
+            value[error != 0] = np.nan
+        return Readings(found["t_ns"], value, error, time.monotonic_ns())
 
-    def _read(self, count: int) -> bytes:
+    def _read(self, body: bytes, count: int) -> bytes:
+        """At least so many bytes, those of body first."""
         assert self._process is not None, "started"
         assert self._process.stdout is not None, "started with pipes"
         descriptor = self._process.stdout.fileno()
-        parts = []
-        while count > 0:
+        while len(body) < count:
             if not select.select([descriptor], [], [], _ANSWER_TIMEOUT_S)[0]:
                 raise OSError(f"{PROGRAM} has not answered for {_ANSWER_TIMEOUT_S:g} s")
-            part = os.read(descriptor, count)
+            part = os.read(descriptor, _PART_BYTES)
             if not part:
                 raise OSError(f"{PROGRAM} has ended")
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
+            body += part
+        return body

@@ -3,7 +3,7 @@
     VDD_CORE_A current(7)=0.92871990A
     VDD_CORE_V volt(15)=0.72097620V
 
-A rail is a name with both a current and a voltage. EXT5V_V (the input) and BATT_V (the clock's battery) have no current.
+A rail is a name with both a current and a voltage. EXT5V_V (input) and BATT_V (battery of the clock) have no current.
 """
 
 from __future__ import annotations
