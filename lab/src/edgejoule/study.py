@@ -120,7 +120,7 @@ def conduct(
     keep_going goes on. Raises StudyInterruptedError on Ctrl-C: what is finished is stored, the run under way is not.
     """
     places = study.places
-    sequential.check(study.spec, study.meter.method)
+    sequential.check(study.spec, study.meters[0].method)
     with _alone(places.data), _alone(places.snapshots):
         experiment = _to_resume(store, study) if resume else None
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []

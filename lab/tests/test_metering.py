@@ -1,0 +1,143 @@
+"""Several meters in one run: the first one's joules count, the others check it; everything is stored as it comes."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from edgejoule.energy import Energy
+from edgejoule.errors import MeterError
+from edgejoule.metering import Metering, checked, disagreement
+from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
+from edgejoule.plan import make_plan
+from edgejoule.spec import Spec
+from edgejoule.store import Intervals, Store
+
+
+class Steady:
+    """A meter that says one power all the time."""
+
+    def __init__(self, name: str, domain: Domain, power_w: float, gain_rel: float = 0.01) -> None:
+        self.name, self.domain, self.method, self.poll_interval_s = name, domain, Method.MEASURED, 0.01
+        self.power_w, self.gain_rel = power_w, gain_rel
+        self.breaks = False
+
+    def probe(self) -> Availability:
+        return Availability(True, "emulated")
+
+    def describe(self) -> str:
+        return "emulated"
+
+    def facts(self) -> Mapping[str, Sequence[str]]:
+        return {}
+
+    def channels(self) -> Sequence[Channel]:
+        return [Channel(self.name, "p", self.domain, ValueKind.INSTANT, self.method, self.gain_rel, 0.0, 0.001)]
+
+    def open(self) -> None: ...
+
+    def poll(self) -> Sequence[Sample]:
+        if self.breaks:
+            raise RuntimeError("cable gone")
+        return [Sample("p", time.monotonic_ns(), self.power_w)]
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    spec = Spec.model_validate(
+        tomllib.loads('name = "s"\nquestion = "?"\n[factors]\ndatabase = ["noop"]\n[fixed]\nworkload = "workloada"')
+    )
+    with Store.open(tmp_path / "store.db", create=True) as opened:
+        opened.create_experiment(spec, "", make_plan(spec), energy_words="", energy_min_ratio=None, environment={})
+        yield opened
+
+
+def metered(store: Store, meters: Sequence[Steady], seconds: float = 0.4):
+    heard = []
+    with Metering(store, 1, meters, heard.append).during(0) as found:
+        begin_ns = time.monotonic_ns()
+        time.sleep(seconds)
+        end_ns = time.monotonic_ns()
+        time.sleep(0.05)
+    return found, Intervals(begin_ns, end_ns, end_ns, True), heard
+
+
+def test_each_meters_joules_its_budget_and_its_cost_are_kept_and_the_first_ones_readings_are_the_runs(
+    store: Store,
+) -> None:
+    found, intervals, heard = metered(store, [Steady("a", Domain.BOARD, 5.0), Steady("b", Domain.WALL, 6.0)])
+    facts, flags = checked(found, intervals)
+    assert not [flag for flag in flags if "disagree" in flag]
+    first, second = facts["meters"]
+    seconds = (intervals.settled_end_ns - intervals.active_start_ns) / 1e9
+    assert first["energy"]["settled_j"] == pytest.approx(5.0 * seconds, rel=1e-6)
+    assert second["energy"]["settled_j"] == pytest.approx(6.0 * seconds, rel=1e-6)
+    assert first["energy"]["budget_j"]["gain"] == pytest.approx(0.01 * 5.0 * seconds, rel=1e-6)
+    assert first["sampling"]["polls"] >= 20
+    assert 0 < first["sampling"]["core_share"] < 1
+    assert facts["recording_cpu_s"] > 0
+    assert {each.channel.meter for each in found.primary} == {"a"}
+    assert {each.channel.meter for each in store.readings(1)} == {"a", "b"}
+    assert all(live.power_w == 5.0 for live in heard)
+
+
+def test_two_meters_of_one_domain_that_differ_beyond_their_uncertainties_are_flagged(store: Store) -> None:
+    found, intervals, _ = metered(store, [Steady("a", Domain.BOARD, 5.0), Steady("b", Domain.BOARD, 5.5)])
+    assert any("meters disagree: a says" in flag for flag in checked(found, intervals)[1])
+
+
+def test_a_second_try_of_a_run_leaves_nothing_of_the_first(store: Store) -> None:
+    metered(store, [Steady("a", Domain.BOARD, 5.0), Steady("b", Domain.WALL, 6.0)])
+    metered(store, [Steady("c", Domain.BOARD, 5.0)])
+    assert [each.channel.meter for each in store.readings(1)] == ["c"]
+
+
+def test_a_meter_that_breaks_off_ends_the_run_and_what_it_said_is_kept(store: Store) -> None:
+    meter = Steady("a", Domain.BOARD, 5.0)
+
+    def measure() -> None:
+        with Metering(store, 1, [meter], lambda _: None).during(0):
+            time.sleep(0.2)
+            meter.breaks = True
+            time.sleep(0.1)
+
+    with pytest.raises(MeterError, match="cable gone"):
+        measure()
+    (kept,) = store.readings(1)
+    assert len(kept.whole()) >= 10
+
+
+def energy_of(domain: Domain, joules: float | None, uncertainty_j: float = 0.1) -> Energy:
+    reason = "gone" if joules is None else None
+    kept = None if joules is None else uncertainty_j
+    return Energy(joules, Method.MEASURED, domain, 0, 10**9, kept, 1.0, missing_reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        (energy_of(Domain.BOARD, 5.0), energy_of(Domain.BOARD, 5.1), None),
+        (energy_of(Domain.BOARD, 5.0), energy_of(Domain.BOARD, 5.2), "together uncertain by 0.14 J"),
+        (energy_of(Domain.WALL, 5.0), energy_of(Domain.BOARD, 4.0), None),
+        (energy_of(Domain.WALL, 4.0), energy_of(Domain.BOARD, 5.0), "the board is inside the wall"),
+        (energy_of(Domain.PACKAGE, 9.0), energy_of(Domain.WALL, 5.0), "the package is inside the wall"),
+        (energy_of(Domain.RAIL, 9.0), energy_of(Domain.WALL, 5.0), None),  # which rail is not known
+        (energy_of(Domain.WALL, None), energy_of(Domain.WALL, 5.0), None),
+    ],
+)
+def test_disagreement_is_told_where_both_cannot_be_right(one: Energy, other: Energy, words: str | None) -> None:
+    for pair in ((one, other), (other, one)):
+        found = disagreement("x", pair[0], "y", pair[1])
+        assert (found is None) if words is None else (words in (found or ""))
+
+
+def test_mutant_that_takes_no_uncertainty_into_account_is_noticed() -> None:
+    sure = [replace(energy_of(Domain.BOARD, j), uncertainty_k2_j=0.0) for j in (5.0, 5.1)]
+    assert disagreement("x", sure[0], "y", sure[1]) is not None
