@@ -157,3 +157,125 @@ def test_markup_in_the_data_is_shown_as_it_is(tmp_path: Path) -> None:
     assert "[red]" in result.stdout
     assert "[/b]" in result.stdout
     assert "y[J]" in result.stdout
+
+
+def shared_loads_csv(folder: Path) -> str:
+    lines = ["energy_j.counted,settled_s,database,workload,load,run"]
+    for index in range(48):
+        load, workload, database = index // 4, "xy"[index % 2], "ab"[index // 24]
+        energy = 10 + (load * 7) % 5 + 3 * (database == "b") + 0.5 * (workload == "y") + 0.1 * ((index * 13) % 7)
+        lines.append(f"{energy},{energy / 2 + 0.05 * ((index * 5) % 3)},{database},{workload},L{load},{index + 1}")
+    return written(folder, "\n".join([*lines, ""]))
+
+
+def test_loads_are_shown_as_replications_with_both_errors(tmp_path: Path) -> None:
+    arguments = ["--response", "energy_j.counted", "--factors", "database,workload", "--unit", "load"]
+    result = run(shared_loads_csv(tmp_path), *arguments)
+    assert result.exit_code == 0, result.stderr
+    for text in (
+        "residual between load",
+        "residual within load",
+        "loads",
+        "48 runs on 12 loads",
+        "each pair its own df",
+    ):
+        assert text in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("test", "texts"),
+    [
+        ("games-howell", ["Welch's F(5, 21.8) = 4.556, p = 0.0054", "Games-Howell, each pair its own df", "Hedges' g"]),
+        ("kruskal-dunn-holm", ["Kruskal-Wallis H(5) =", "Dunn, adjusted by Holm", "Cliff's δ"]),
+    ],
+)
+def test_the_declared_test_is_offered_and_named(test: str, texts: list[str]) -> None:
+    result = run(*BREAKS, "--test", test)
+    assert result.exit_code == 0
+    assert all(text in result.stdout for text in texts)
+    document = json.loads(run(*BREAKS, "--test", test, "--json").stdout)
+    assert document["test"] == test
+    assert document["omnibus"]["p"] < 0.05
+
+
+def test_a_line_per_group_stands_beside_the_analysis(tmp_path: Path) -> None:
+    path = shared_loads_csv(tmp_path)
+    arguments = [path, "--response", "energy_j.counted", "--factors", "database", "--line-on", "settled_s"]
+    shown = run(*arguments).stdout
+    assert "energy_j.counted = intercept + slope × settled_s, n = 48" in shown
+    assert "equal slopes" in shown
+    document = json.loads(run(*arguments, "--json").stdout)
+    assert [line["levels"]["database"] for line in document["regression"]["lines"]] == ["a", "b"]
+
+
+def test_a_line_through_modelled_energy_is_refused_before_anything_is_shown(tmp_path: Path) -> None:
+    path = modelled_csv(tmp_path)
+    result = run(path, "--response", "energy_j.modelled", "--factors", "f", "--line-on", "energy_j.modelled")
+    assert result.exit_code == 2
+    assert "near 1 by construction" in result.stderr
+    assert result.stdout == ""
+
+
+def test_margin_precision_looks_distribution_order_and_aa_are_told(tmp_path: Path) -> None:
+    options = [
+        "--margin",
+        "1.1",
+        "--precision",
+        "1.02",
+        "--cdf",
+        "--aa",
+        "--order",
+        "run",
+        "--looks",
+        "24,48",
+        "--look",
+        "1",
+    ]
+    arguments = [
+        shared_loads_csv(tmp_path),
+        "--response",
+        "energy_j.counted",
+        "--factors",
+        "database",
+        "--scale",
+        "log",
+    ]
+    result = run(*arguments, *options)
+    assert result.exit_code == 0, result.stderr
+    for text in (
+        "same within 1.1×",
+        "each mean within a factor of 1.02: about",
+        "declared first stage of Stein's procedure",
+        "Distribution of energy_j.counted",
+        "A/A, random halves of each group",
+        "look 1 of 2",
+        "lag-1 autocorrelation",
+    ):
+        assert text in result.stdout, text
+    document = json.loads(run(*arguments, *options, "--json").stdout)
+    assert document["sequential"]["look"] == 1
+    assert document["pairs"][0]["p_equivalent"] is not None
+
+
+def test_by_ends_with_the_extremes_of_the_medians() -> None:
+    result = run(str(DATA / "warpbreaks.csv"), "--response", "breaks", "--factors", "tension", "--by", "wool")
+    assert "Lowest and highest median by wool" in result.stdout
+    arguments = [str(DATA / "warpbreaks.csv"), "--response", "breaks", "--factors", "tension", "--by", "wool", "--json"]
+    assert json.loads(run(*arguments).stdout)["extremes"][0]["lowest"] == {"levels": {"tension": "M"}, "median": 21.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--look", "1"], "--look needs --looks"),
+        (["--looks", "5,10"], "name both the declared looks and which"),
+        (["--looks", "5,x", "--look", "1"], "whole numbers separated by commas"),
+        (["--looks", "5,10", "--look", "1"], "another time than declared"),
+        (["--test", "t"], "is not one of"),
+        (["--unit", "nobody"], "no column 'nobody'"),
+    ],
+)
+def test_options_that_contradict_are_refused(options: list[str], message: str) -> None:
+    result = run(*BREAKS, *options)
+    assert result.exit_code in (1, 2)
+    assert message in result.stderr

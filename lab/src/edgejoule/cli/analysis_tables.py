@@ -180,9 +180,18 @@ def _differ(pair: Pair, analysis: Analysis) -> str:
 
 def _checks(analysis: Analysis) -> str:
     normal, equal = analysis.diagnostics.shapiro_wilk, analysis.diagnostics.brown_forsythe
+    serial = analysis.serial
+    order = (
+        ""
+        if serial is None
+        else (
+            f"; independent in order, lag-1 autocorrelation {serial.lag1:.2f} (expected {serial.expected:.2f}), "
+            f"p = {p_value(serial.p)}"
+        )
+    )
     return (
         f"checks, shown but never choosing the test: residuals normal, Shapiro-Wilk p = {p_value(normal.p) or 'n/a'}; "
-        f"equal variances, Brown-Forsythe p = {p_value(equal.p) or 'n/a'}"
+        f"equal variances, Brown-Forsythe p = {p_value(equal.p) or 'n/a'}{order}"
     )
 
 

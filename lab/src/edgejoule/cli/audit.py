@@ -75,14 +75,14 @@ def audit(
         raise UsageError("name either a FILE or the rows themselves with --row and --error")
     if rows and error_share is None:
         raise UsageError("--row needs --error, the error's share of variation as printed")
+    cells = math.prod(levels) if levels else None
+    if replications and cells is None:
+        raise UsageError("--replications needs --levels: replications of how many cells?")
     tables = (
         read_printed(file, levels)
         if file is not None
         else (printed_table("the rows given", [_row(text) for text in rows] + [_error(error_share or "")], levels),)
     )
-    cells = math.prod(levels) if levels else None
-    if replications and cells is None:
-        raise UsageError("--replications needs --levels: replications of how many cells?")
     audits = [audit_table(table, cells=cells, replications=replications) for table in tables]
     if as_json:
         echo_json({"tables": [found.to_json() for found in audits]})

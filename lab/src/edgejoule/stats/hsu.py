@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import optimize, special
@@ -116,18 +117,23 @@ def one_sided_dunnett(loadings: FloatArray, df: int, alpha: float) -> float:
 
     Dunnett (1955), eq. 8-10, by Gauss-Legendre over the common normal and over the estimate of the sd. To 1e-9.
     """
+    unique, counts = np.unique(np.round(loadings, 14), return_counts=True)
+    return _one_sided_dunnett(tuple(map(float, unique)), tuple(map(int, counts)), df, alpha)
+
+
+@lru_cache(maxsize=256)
+def _one_sided_dunnett(loadings: tuple[float, ...], counts: tuple[int, ...], df: int, alpha: float) -> float:
     sd, sd_weight = chi_rule(df)
     nodes, weights = gauss_legendre(128)
     z = 9.0 * nodes
     weight = 9.0 * weights * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-    root = np.sqrt(1 - loadings**2)
 
     def excess(d: float) -> float:
         inside = np.ones((sd.size, z.size))
-        for loading, rest in zip(loadings, root, strict=True):
-            inside *= special.ndtr((d * sd[:, None] + loading * z) / rest)
+        for loading, count in zip(loadings, counts, strict=True):
+            inside *= special.ndtr((d * sd[:, None] + loading * z) / np.sqrt(1 - loading**2)) ** count
         return float(sd_weight @ inside @ weight) - (1 - alpha)
 
-    high = float(special.stdtrit(df, 1 - alpha / len(loadings))) + 1e-9  # Bonferroni is never too small
-    low = min(float(special.stdtrit(df, 1 - alpha)), high) - 1e-9
-    return float(optimize.brentq(excess, low - 1e-6, high + 1e-6, xtol=1e-12))
+    high = float(special.stdtrit(df, 1 - alpha / sum(counts))) + 1e-6  # Bonferroni is never too small
+    low = float(special.stdtrit(df, 1 - alpha)) - 1e-6
+    return float(optimize.brentq(excess, low, high, xtol=1e-12))

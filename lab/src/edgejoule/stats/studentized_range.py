@@ -36,6 +36,7 @@ def upper_tail(q: FloatArray, groups: int, df: float) -> FloatArray:
     return np.asarray(np.clip(tail, 0.0, 1.0).reshape(np.shape(q)), dtype=np.float64)
 
 
+@lru_cache(maxsize=256)
 def critical_value(alpha: float, groups: int, df: float) -> float:
     """The q with P(Q > q) = alpha, 0 < alpha < 1."""
 

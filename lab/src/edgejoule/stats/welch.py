@@ -27,7 +27,8 @@ def cell_variances(y: FloatArray, full: CellMeans) -> FloatArray:
 def own_variances(y: FloatArray, full: CellMeans, margin: Margin) -> Estimates:
     """The margin's means, each with the variances of its own cells; df by Satterthwaite; nan where nothing tells."""
     mean = np.bincount(full.member, weights=y) / full.n
-    part = margin.weights**2 * (np.nan_to_num(cell_variances(y, full), nan=np.inf) / full.n)
+    of_cell = np.nan_to_num(cell_variances(y, full), nan=np.inf) / full.n
+    part = np.where(margin.weights > 0, margin.weights, np.nan) ** 2 * of_cell
     part[margin.weights == 0] = 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = part.sum(axis=1)
