@@ -1,7 +1,7 @@
 """What sampling costs: CPU time of the native sampler and of the thread that asks it, over elapsed time.
 
 Emulated trees in memory (--tree, default /dev/shm); each line is several runs of the whole chain: meter, sampler
-thread, native program. Peers: the same meters polled from Python, and a program that only sleeps. Run on a quiet machine:
+thread, native program. Peers: the same meters polled from Python, and a program that only sleeps. On a quiet machine:
 .venv/bin/python sampler/bench/cost.py
 """
 

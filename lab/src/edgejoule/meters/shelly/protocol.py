@@ -1,0 +1,63 @@
+"""Where Shelly's devices tell power and energy.
+
+First generation: Shelly API documentation, "Gen1 Devices", /meter/{index} (power in W, total in watt-minutes, is_valid)
+and /emeter/{index} (total in Wh). Later ones: "Gen2+ Device API", components Switch (apower, aenergy.total in Wh), PM1
+(the same), EM with EMData (total_act_power; total_act in Wh), EM1 with EM1Data (act_power; total_act_energy in Wh).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+_J_PER_WH = 3600.0
+_J_PER_WATT_MINUTE = 60.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value is: path of the URL with {id}, keys of the JSON object, and what to multiply by for W or J."""
+
+    path: str
+    keys: tuple[str, ...]
+    scale: float
+
+
+_RPC = "/rpc/{}.GetStatus?id={{id}}"
+PLACES: dict[str, dict[str, Place]] = {
+    "meter": {
+        "power": Place("/meter/{id}", ("power",), 1.0),
+        "total": Place("/meter/{id}", ("total",), _J_PER_WATT_MINUTE),
+    },
+    "emeter": {
+        "power": Place("/emeter/{id}", ("power",), 1.0),
+        "total": Place("/emeter/{id}", ("total",), _J_PER_WH),
+    },
+    "switch": {
+        "power": Place(_RPC.format("Switch"), ("apower",), 1.0),
+        "total": Place(_RPC.format("Switch"), ("aenergy", "total"), _J_PER_WH),
+    },
+    "pm1": {
+        "power": Place(_RPC.format("PM1"), ("apower",), 1.0),
+        "total": Place(_RPC.format("PM1"), ("aenergy", "total"), _J_PER_WH),
+    },
+    "em": {
+        "power": Place(_RPC.format("EM"), ("total_act_power",), 1.0),
+        "total": Place(_RPC.format("EMData"), ("total_act",), _J_PER_WH),
+    },
+    "em1": {
+        "power": Place(_RPC.format("EM1"), ("act_power",), 1.0),
+        "total": Place(_RPC.format("EM1Data"), ("total_act_energy",), _J_PER_WH),
+    },
+}
+FIRST_GENERATION = ("meter", "emeter")
+LATER_GENERATIONS = ("switch", "pm1", "em", "em1")
+
+
+def components(device: dict[str, Any]) -> tuple[str, ...]:
+    """The kinds of component that the device with this /shelly answer can have. ValueError when it is no Shelly."""
+    if "gen" in device:
+        return LATER_GENERATIONS
+    if "type" in device and "mac" in device:
+        return FIRST_GENERATION
+    raise ValueError("it does not answer /shelly as a Shelly does")
