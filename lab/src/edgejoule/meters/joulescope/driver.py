@@ -1,0 +1,56 @@
+"""The part of pyjoulescope_driver that is used, as a seam."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from edgejoule.errors import MeterError
+
+Message = Mapping[str, Any]
+Hear = Callable[[str, Message], None]
+
+
+class Driver(Protocol):
+    """pyjoulescope_driver.Driver. Every call may raise RuntimeError, TimeoutError or another of the library's errors."""
+
+    def device_paths(self) -> Sequence[str]:
+        """Of the instruments that are plugged in."""
+        ...
+
+    def open(self, device_prefix: str, mode: str | None = None) -> Any:
+        """Open an instrument."""
+        ...
+
+    def close(self, device_prefix: str) -> Any:
+        """Close it."""
+        ...
+
+    def publish(self, topic: str, value: object) -> Any:
+        """Set something."""
+        ...
+
+    def subscribe(self, topic: str, flags: str, fn: Hear) -> Any:
+        """Have fn called, from a thread of the driver, for every message."""
+        ...
+
+    def unsubscribe(self, topic: str, fn: Hear) -> Any:
+        """No more of them."""
+        ...
+
+    def finalize(self) -> Any:
+        """End the driver."""
+        ...
+
+
+def make_driver() -> Driver:
+    """A driver. Raises MeterError where the library is missing or does not start."""
+    try:
+        module = importlib.import_module("pyjoulescope_driver")
+    except ImportError:
+        raise MeterError("pyjoulescope_driver is missing: pip install edgejoule[joulescope]") from None
+    try:
+        return cast(Driver, module.Driver())
+    except Exception as error:
+        raise MeterError(f"pyjoulescope_driver does not start: {error}") from error

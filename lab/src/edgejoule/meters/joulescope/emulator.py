@@ -1,0 +1,141 @@
+"""An emulated JS220 at the seam of pyjoulescope_driver: the messages that its documentation shows, in virtual time.
+
+The USB protocol below is the library's and is not emulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.meters.joulescope.driver import Hear, Message
+from edgejoule.meters.joulescope.meter import GAIN_REL, OFFSET_W, Joulescope
+
+PATH = "u/js220/001234"
+_NATIVE_HZ = 1_000_000
+VOLTS = 5.0
+
+
+class Library:
+    """A driver with one JS220 in virtual time."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self._circuit = circuit
+        self._gain, self._offset_w = 1 + circuit.gain_z * GAIN_REL, circuit.offset_z * OFFSET_W
+        skew = 5.0 if Fault.SKEW in circuit.faults else 1.0
+        self._rate_hz = _NATIVE_HZ * (1 + skew * circuit.drift_ppm * 1e-6)
+        self.now_s = 0.0
+        self._begin_s = 0.0
+        self._hear: Hear | None = None
+        self._block = 500_000
+        self._blocks = 0
+        self.published: list[tuple[str, object]] = []
+        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
+        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
+
+    def advance(self, to_ns: int) -> None:
+        """Live on to that time and tell what there is to tell."""
+        self.now_s = to_ns / 1e9
+        if self._gone:
+            self._hear = None
+            return
+        faults, rng = self._circuit.faults, self._circuit.rng
+        late_s = float(rng.uniform(0.0005, 0.01))
+        ready = int(max(0.0, self.now_s - self._begin_s - late_s) * self._rate_hz / self._block)
+        for number in range(self._blocks + 1, ready + 1):
+            if self._hear is None or (Fault.DROPOUT in faults and rng.random() < 0.05):
+                continue
+            self._hear(f"{PATH}/s/stats/value", self._message(number))
+        self._blocks = max(ready, self._blocks)
+
+    @property
+    def _gone(self) -> bool:
+        return Fault.DISCONNECT in self._circuit.faults and self._gone_s[0] <= self.now_s < self._gone_s[1]
+
+    def device_paths(self) -> Sequence[str]:
+        """The one that is plugged in."""
+        return [] if self._gone else [PATH]
+
+    def open(self, device_prefix: str, mode: str | None = None) -> None:
+        """The sample ids and the total begin at 0."""
+        self._begin_s, self._blocks = self.now_s, 0
+
+    def close(self, device_prefix: str) -> None:
+        """No more messages."""
+        self._hear = None
+
+    def publish(self, topic: str, value: object) -> None:
+        """Take notice."""
+        self.published.append((topic, value))
+        if topic == f"{PATH}/s/stats/scnt":
+            assert isinstance(value, int)
+            self._block = value
+
+    def subscribe(self, topic: str, flags: str, fn: Hear) -> None:
+        """One listener."""
+        self._hear = fn
+
+    def unsubscribe(self, topic: str, fn: Hear) -> None:
+        """None."""
+        self._hear = None
+
+    def finalize(self) -> None:
+        """Nothing is held."""
+
+    def _message(self, number: int) -> Message:
+        if Fault.GARBAGE in self._circuit.faults and self._circuit.rng.random() < 0.05:
+            return {"time": {}, "accumulators": {"energy": {"value": float("nan")}}}
+        first, last = (number - 1) * self._block, number * self._block
+        return statistics(first, last, self._energy_j(first), self._energy_j(last))
+
+    def _energy_j(self, sample: int) -> float:
+        end_s = sample / self._rate_hz
+        load = self._circuit.load
+        drawn_j = float(load.energy_j(self._begin_s + end_s) - load.energy_j(self._begin_s))
+        return drawn_j * self._gain + self._offset_w * end_s
+
+
+def statistics(first: int, last: int, before_j: float, after_j: float) -> dict[str, Any]:
+    """A message of s/stats/value (joulescope_driver, "Streaming and statistics topics", Statistics)."""
+    block_s = (last - first) / _NATIVE_HZ
+    power_w = (after_j - before_j) / block_s
+
+    def leaf(value: object, units: str) -> dict[str, object]:
+        return {"value": value, "units": units}
+
+    def signal(mean: float, units: str) -> dict[str, dict[str, object]]:
+        return {name: leaf(mean, units) for name in ("avg", "min", "max")} | {"std": leaf(0.0, units)}
+
+    return {
+        "time": {
+            "samples": leaf([first, last], "samples"),
+            "sample_freq": leaf(_NATIVE_HZ, "Hz"),
+            "range": leaf([first / _NATIVE_HZ, last / _NATIVE_HZ], "s"),
+            "delta": leaf(block_s, "s"),
+            "accum_samples": leaf([0, last], "samples"),
+        },
+        "signals": {
+            "current": signal(power_w / VOLTS, "A"),
+            "voltage": signal(VOLTS, "V"),
+            "power": signal(power_w, "W"),
+        },
+        "accumulators": {"charge": leaf(after_j / VOLTS, "C"), "energy": leaf(after_j, "J")},
+        "source": "sensor",
+    }
+
+
+class JoulescopeInstrument:
+    """A board of 0.5 to 5 W."""
+
+    name = "joulescope"
+    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
+    duration_s = 10.0
+    idle_w, busy_w = 0.5, 5.0
+    change_s = 0.5
+    evidence = Evidence()
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        """A library of its own."""
+        library = Library(circuit)
+        return Rig(Joulescope(make_driver=lambda: library, clock_ns=clock_ns), library.advance)
