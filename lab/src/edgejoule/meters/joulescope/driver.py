@@ -13,7 +13,7 @@ Hear = Callable[[str, Message], None]
 
 
 class Driver(Protocol):
-    """pyjoulescope_driver.Driver. Every call may raise RuntimeError, TimeoutError or another of the library's errors."""
+    """pyjoulescope_driver.Driver. Every call may raise RuntimeError, TimeoutError or another error of the library."""
 
     def device_paths(self) -> Sequence[str]:
         """Of the instruments that are plugged in."""
