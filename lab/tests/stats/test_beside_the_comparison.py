@@ -87,6 +87,14 @@ def test_lines_that_do_not_exist_are_refused(table: Columns, x: str, message: st
         regression(table, "y", x, [])
 
 
+def test_repetitions_on_a_load_are_one_point_of_a_line() -> None:
+    table: Columns = {"y": [1.0, 3.0, 5.0, 7.0, 9.5], "x": [1.0, 3.0, 4.0, 6.0, 9.0], "load": list("ppqqr")}
+    found = regression(table, "y", "x", [], repeated=["load"])
+    plain = regression({"y": [2.0, 6.0, 9.5], "x": [2.0, 5.0, 9.0]}, "y", "x", [])
+    assert found.lines == plain.lines
+    assert found.notes == ("5 runs averaged to 3 points, one for each load",)
+
+
 def test_two_points_make_a_line_without_an_interval() -> None:
     line = regression({"y": [1.0, 3.0], "x": [1.0, 2.0]}, "y", "x", []).lines[0]
     assert (line.slope, line.intercept, line.r2) == pytest.approx((2.0, -1.0, 1.0))

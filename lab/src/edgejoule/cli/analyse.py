@@ -163,7 +163,9 @@ def analyse(
         raise UsageError("--look needs --looks, the declared numbers of replications")
     plan = declared_looks(looks, alpha=alpha, spending=spending) if looks else None
     # A line through modelled values is refused before anything is shown.
-    lines = regression(columns, response, line_on, options["compare"] or factors) if line_on else None
+    repeated = (options["unit"], *factors) if options["unit"] else ()
+    groups = options["compare"] or factors
+    lines = regression(columns, response, line_on, groups, repeated=repeated) if line_on else None
     result = analyse_table(
         columns,
         response,

@@ -98,10 +98,18 @@ class Regression:
 
 
 def regression(
-    table: Mapping[str, Sequence[object]], y: str, x: str, factors: Sequence[str], *, modelled: bool | None = None
+    table: Mapping[str, Sequence[object]],
+    y: str,
+    x: str,
+    factors: Sequence[str],
+    *,
+    modelled: bool | None = None,
+    repeated: Sequence[str] = (),
 ) -> Regression:
     """Lines of column y on column x, one for each combination of levels of `factors`.
 
+    repeated: columns (the load, and the cell's other factors) whose equal rows repeat one another: they are averaged to
+    one point, for repetitions on one load are no replications.
     UsageError for modelled values (default: a name that ends in ".modelled"): a model computes energy from time, so
     their correlation is 1 by construction and says nothing. DataError where a group has too few points.
     """
@@ -110,21 +118,37 @@ def regression(
             f"no line through modelled values: {y} on {x} would have R² near 1 by construction, for the model computes "
             "energy from time; measure or count the energy"
         )
-    for name in (y, x, *factors):
+    more = [name for name in repeated if name not in factors]
+    for name in (y, x, *factors, *more):
         if name not in table:
             raise UsageError(f"no column {name!r}; {nearest(name, table)}")
     if y == x:
         raise UsageError(f"a line of {y} on itself says nothing; name another column")
-    rows, notes = complete_rows(table, [y, x, *factors])
+    rows, notes = complete_rows(table, [y, x, *factors, *more])
     ys, xs = as_numbers(table[y], rows, y), as_numbers(table[x], rows, x)
     grouping = [Factor.of(name, [table[name][row] for row in rows]) for name in factors]
-    cells, member = cells_of(grouping) if grouping else ([()], np.zeros(len(rows), dtype=np.int64))
+    if more:
+        others = [Factor.of(name, [table[name][row] for row in rows]) for name in more]
+        ys, xs, grouping = _averaged(ys, xs, grouping, others)
+        notes.append(f"{len(rows)} runs averaged to {ys.size} points, one for each {' x '.join(repeated)}")
+    cells, member = cells_of(grouping) if grouping else ([()], np.zeros(ys.size, dtype=np.int64))
     lines = tuple(
         _line(xs[member == at], ys[member == at], dict(zip(factors, cell, strict=True)), x)
         for at, cell in enumerate(cells)
     )
     tests = _tests(xs, ys, np.eye(len(cells))[member]) if len(cells) > 1 else ()
-    return Regression(y, x, tuple(factors), len(rows), lines, tests, tuple(notes))
+    return Regression(y, x, tuple(factors), int(ys.size), lines, tests, tuple(notes))
+
+
+def _averaged(
+    y: FloatArray, x: FloatArray, grouping: Sequence[Factor], others: Sequence[Factor]
+) -> tuple[FloatArray, FloatArray, list[Factor]]:
+    """One point for each combination of all levels: the means of y and x."""
+    _, member = cells_of([*grouping, *others])
+    n = np.bincount(member)
+    first = np.unique(member, return_index=True)[1]
+    short = [Factor(factor.name, factor.levels, factor.codes[first]) for factor in grouping]
+    return np.bincount(member, weights=y) / n, np.bincount(member, weights=x) / n, short
 
 
 def _line(x: FloatArray, y: FloatArray, levels: dict[str, str], name: str) -> Line:
