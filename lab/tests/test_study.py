@@ -675,3 +675,26 @@ def test_stein_makes_as_many_replications_as_the_first_ones_ask_for(tmp_path: Pa
     modelled = bench("run", "experiment.toml", "--set", "analysis.responses=['energy_j']", "--profile", "generic-x86")
     if "MODELLED" in modelled.stdout:
         one_line_error(modelled, 2, "error is the model's")
+
+
+def test_a_load_curve_holds_shares_of_the_rate_that_was_reached(tmp_path: Path) -> None:
+    bench = Bench(
+        tmp_path,
+        SPEC.replace('workload = ["mixed"]', "load_percent = [0, 50]")
+        .replace("operationcount = 5000", 'workload = "mixed"')
+        .replace('"sqlite", "leveldb"', '"leveldb"')
+        .replace("replications = 2", "replications = 1")
+        .replace("idle_s = 0.25", "idle_s = 0.25\ncalibration_s = 1\nlevel_s = 1"),
+    )
+    done = bench("run", "experiment.toml")
+    assert done.returncode in (0, 3), done.stderr
+    with Store.open(bench.store) as store:
+        experiment = store.find()
+        runs = {r.levels["load_percent"]: r for r in store.runs(experiment.id)}
+    reached = experiment.environment["reached_ops_s"]["leveldb"]
+    assert runs[50].facts["load_percent"] == {"percent": 50.0, "reached_ops_s": reached}
+    assert runs[50].settings["load_percent"] == 50
+    assert runs[50].value("throughput_ops_s") == pytest.approx(reached / 2, rel=0.25)
+    assert runs[0].value("power_mean_w") is not None
+    assert runs[0].value("energy_per_op_uj") is None
+    assert runs[0].database is None

@@ -127,7 +127,8 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             continue
         if not run.properties.get("recordcount"):
             raise UsageError("recordcount is missing: how many records are in the database? Give it under [fixed]")
-        if not run.properties.get("operationcount") and not run.properties.get("maxexecutiontime"):
+        ends = run.load_percent is not None or run.properties.get("maxexecutiontime")
+        if not run.properties.get("operationcount") and not ends:
             raise UsageError(
                 f"{run.label()}: the run would never end: give operationcount, or maxexecutiontime in seconds"
             )

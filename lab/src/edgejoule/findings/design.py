@@ -38,10 +38,11 @@ class Design:
 
 
 def design_of(spec: Spec) -> Design:
-    """The database is the subject where it varies; else the first factor that does."""
+    """The database is the subject where it varies, else the first factor that does; analysis.by leads conditions."""
     varied = [name for name, levels in spec.factors.items() if len(levels) > 1]
     subject = "database" if "database" in varied else (varied or list(spec.factors))[0]
-    others = tuple(name for name in spec.factors if name != subject)
+    rest = [name for name in spec.factors if name != subject]
+    others = tuple(sorted(rest, key=lambda name: name != spec.analysis.by))
     combos = itertools.product(*(spec.factors[name] for name in others))
     return Design(
         levels={name: tuple(levels) for name, levels in spec.factors.items()},
@@ -61,4 +62,8 @@ def runs_of(runs: Sequence[Run], levels: Levels) -> list[Run]:
 
 def label(levels: Levels) -> str:
     """Levels in words: a name stands for itself, a number is told with its factor."""
-    return ", ".join(v if isinstance(v, str) else f"{name} {v}" for name, v in levels.items())
+    return ", ".join(v if isinstance(v, str) else f"{name} {_number(v)}" for name, v in levels.items())
+
+
+def _number(level: Level) -> str:
+    return f"{level:,}" if isinstance(level, int) and not isinstance(level, bool) else str(level)

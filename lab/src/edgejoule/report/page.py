@@ -17,7 +17,7 @@ from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding
 from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
-from edgejoule.report import bars, cdf, tables, traces
+from edgejoule.report import bars, cdf, load_curve, tables, traces
 from edgejoule.report.traces import PowerTrace
 from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
@@ -72,8 +72,12 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         version=__version__,
         done=_done(findings),
         glance=tables.glance(findings),
-        bars=[(r, bars.bars(r, design.subject, design.subjects), _reading(r)) for r in findings.responses],
+        bars=[
+            (r, bars.bars(r, design.subject, design.subjects), _reading(r, experiment.spec.analysis.by))
+            for r in findings.responses
+        ],
         panels=_panels(runs, data, design),
+        curves=load_curve.panels(findings, design),
         groups=groups,
         marks={
             k: v for k, v in traces.MARKS.items() if any(m.kind == k for g in groups for t in g.traces for m in t.marks)
@@ -107,10 +111,10 @@ def _done(f: Findings) -> str:
     return f"{p.finished} of {count(p.total, 'run')} finished" + "".join(f", {e}" for e in extra)
 
 
-def _reading(r: ResponseFinding) -> str:
+def _reading(r: ResponseFinding, by: str | None) -> str:
     """How to read the letters of a figure, or why there are none."""
     if any(c.letters for c in r.cells):
-        return "cells that share a letter cannot be told apart"
+        return f"cells{f' of the same {by}' if by else ''} that share a letter cannot be told apart"
     reasons = [p.reason for p in r.parts if p.reason] or list(r.notes)
     return f"no letters: {reasons[0]}" if reasons else "no letters"
 
@@ -126,6 +130,8 @@ def _panels(runs: list[Run], data: Mapping[int, RunData], design: Design) -> lis
 def _trace_groups(
     runs: list[Run], data: Mapping[int, RunData], experiment: Experiment, design: Design
 ) -> list[TraceGroup]:
+    share = traces.STATIC_POINTS_TOTAL // max(1, len(design.cells()))
+    static = min(traces.STATIC_POINTS_MAX, max(traces.STATIC_POINTS_MIN, share))
     points = traces.POINTS_TOTAL // max(1, len(design.cells()))
     groups = []
     for condition in design.conditions:
@@ -136,16 +142,16 @@ def _trace_groups(
             if run and (t := traces.power_trace(run, data[run.run_index], design, points)):
                 found.append(t)
         if found:
-            groups.append(_trace_group(label(condition), found))
+            groups.append(_trace_group(label(condition), found, static))
     return groups
 
 
-def _trace_group(condition: str, found: list[PowerTrace]) -> TraceGroup:
+def _trace_group(condition: str, found: list[PowerTrace], static_points: int) -> TraceGroup:
     end_s = max(t.settled_s for t in found)
     margin_s = 0.04 * end_s
     known = [w for t in found for w in t.power_w if w is not None]
     time_range_s, power_max_w = (-margin_s, end_s + margin_s), 1.08 * max(known, default=1.0)
-    pictures = tuple(traces.picture(t, time_range_s, power_max_w) for t in found)
+    pictures = tuple(traces.picture(t, time_range_s, power_max_w, static_points) for t in found)
     return TraceGroup(condition, tuple(found), pictures, time_range_s, power_max_w)
 
 

@@ -19,7 +19,8 @@ from edgejoule.store import Run, RunData
 
 POINTS_TOTAL = 24_000  # over all traces of a report: about 300 kB
 POINTS_MAX = 2_000
-STATIC_POINTS = 240
+STATIC_POINTS_TOTAL = 4_000  # over all pictures: about 100 kB
+STATIC_POINTS_MIN, STATIC_POINTS_MAX = 60, 240
 WIDTH, HEIGHT, LEFT, RIGHT, STRIP, BOTTOM = 760.0, 150.0, 40.0, 8.0, 14.0, 22.0
 _WHOLE = (Domain.WALL, Domain.BOARD, Domain.PSYS, Domain.PACKAGE)  # the widest domain first
 
@@ -160,7 +161,7 @@ def _marks(events: Sequence[Mapping[str, Any]], zero_ns: int) -> list[Mark]:
 MARKS = {"flush": "▲", "compaction": "■", "checkpoint": "◆", "snapshot": "●", "stall": "✕"}
 
 
-def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: float) -> Markup:
+def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: float, points: int) -> Markup:
     """The static picture: what is seen without scripts, and what uPlot replaces."""
     x = Scale(*time_range_s, LEFT, WIDTH - RIGHT)
     y = Scale(0, power_max_w, HEIGHT - BOTTOM, STRIP)
@@ -168,7 +169,7 @@ def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: f
         _band(x, 0, trace.active_s, "active"),
         _band(x, trace.active_s, trace.settled_s, "settling"),
         _grid(x, y),
-        *_lines(trace, x, y),
+        *_lines(trace, x, y, points),
         *_mark_shapes(trace, x),
     ]
     words = f"{trace.name}, {trace.condition}: power over time, {trace.method}"
@@ -190,9 +191,9 @@ def _grid(x: Scale, y: Scale) -> Markup:
     return svg.tag("g", *parts)
 
 
-def _lines(trace: PowerTrace, x: Scale, y: Scale) -> list[Markup]:
+def _lines(trace: PowerTrace, x: Scale, y: Scale, points: int) -> list[Markup]:
     time_s, power_w = np.array(trace.time_s), np.array([np.nan if w is None else w for w in trace.power_w])
-    time_s, power_w = _thin(time_s, power_w, STATIC_POINTS)
+    time_s, power_w = _thin(time_s, power_w, points)
     pieces: list[list[tuple[float, float]]] = [[]]
     for t, w in zip(time_s, power_w, strict=True):
         if np.isnan(w):
