@@ -7,6 +7,7 @@ import click
 from edgejoule import __version__
 from edgejoule.cli.analyse import analyse
 from edgejoule.cli.audit import audit
+from edgejoule.cli.calibrate import calibrate
 from edgejoule.cli.clock import clock
 from edgejoule.cli.common import Commands
 from edgejoule.cli.conformance import conformance
@@ -28,6 +29,7 @@ Examples:
   edgejoule analyse runs.csv --response throughput_ops_s --factors database,workload
   edgejoule meters                                what can be measured here
   edgejoule doctor                                what a study must know of this machine
+  edgejoule calibrate -o my-board.toml            a power model of this board, with a borrowed meter
   edgejoule conformance --all                     whether the meters tell the truth, on emulated instruments
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""
@@ -39,5 +41,5 @@ def main() -> None:
     """Measure, choose and run databases by the energy they cost."""
 
 
-for command in (run, list_, show, report, export, analyse, audit, meters, clock, conformance, databases, doctor):
+for command in (run, list_, show, report, export, analyse, audit, meters, calibrate, clock, conformance, databases, doctor):
     main.add_command(command)

@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from edgejoule.errors import UsageError
+from edgejoule.meters.base import Domain
 
 BOARDS = Path(__file__).parent / "boards"
 
@@ -57,6 +58,7 @@ class Traffic(_Strict):
 class Profile(_Strict):
     """One board. See README.md for the meaning of each key.
 
+    domain: what the power covers; `board` unless a calibration's meter saw another part.
     scale: `board`, power of the whole board; `per_cpu`, power per logical CPU, multiplied by their number.
     prediction_interval_rel: half width at k=2, relative to the modelled energy.
     """
@@ -65,6 +67,7 @@ class Profile(_Strict):
     board: Text
     device_tree_models: tuple[Text, ...] = ()
     machines: tuple[Text, ...] = ()
+    domain: Domain = Domain.BOARD
     scale: Literal["board", "per_cpu"] = "board"
     valid: Text
     prediction_interval_rel: Annotated[float, Field(gt=0, le=2)]

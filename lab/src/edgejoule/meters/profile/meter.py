@@ -32,7 +32,6 @@ class BoardProfile:
 
     name = "board-profile"
     method = Method.MODELLED
-    domain = Domain.BOARD
     poll_interval_s = 0.05
 
     def __init__(
@@ -51,6 +50,7 @@ class BoardProfile:
         self._machine = platform.machine() if machine is None else machine
         self._model = self._device_tree_model()
         self.profile = named_profile(profile) if profile is not None else detected_profile(self._model, self._machine)
+        self.domain = self.profile.domain if self.profile is not None else Domain.BOARD
         self._usage = UsageReader(
             proc,
             sys,
@@ -96,7 +96,7 @@ class BoardProfile:
         }
 
     def channels(self) -> Sequence[Channel]:
-        """One accumulator for the whole board."""
+        """One accumulator for the whole board, or what else the profile covers."""
         profile = self._opened_profile()
         cpus = self._before[1].cpus if self._before is not None else 1
         step_w = profile.power_w(1.0, cpus) - profile.power_w(0.0, cpus)

@@ -1,0 +1,372 @@
+"""`edgejoule calibrate`: a board profile of your own, from a staged load and a borrowed meter."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
+
+from edgejoule import environment
+from edgejoule.calibrate.drive import Pace, StageRun, drive, from_json, to_json
+from edgejoule.calibrate.fit import Fitted, fit
+from edgejoule.calibrate.machine import FILE_BYTES, ThisMachine
+from edgejoule.calibrate.observe import Observation, observe
+from edgejoule.calibrate.profile_file import Circumstances, fitted_json, profile_name, profile_toml, write_profile
+from edgejoule.calibrate.recording import UNITS_NS, Columns, Recorder, on_this_clock, read_recording
+from edgejoule.calibrate.stages import Stage, make_stages
+from edgejoule.cli.common import console, echo_json, json_option, messages, stop_in_order
+from edgejoule.cli.progress import clock
+from edgejoule.energy import Readings
+from edgejoule.errors import DataError, MeterError, StoreError, UsageError
+from edgejoule.marker import Marker, burst, relation_words
+from edgejoule.meters.base import Domain, Meter, Method
+from edgejoule.meters.discovery import choose_from, discover
+from edgejoule.meters.sampler import Sampler
+
+_MARKER_S = 3.0
+_FORMAT = "stages of edgejoule calibrate"
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be done."""
+
+    stages: Sequence[Stage]
+    pace: Pace
+    cpus: int
+    folder: Path
+    storage: bool
+
+    @property
+    def seconds(self) -> float:
+        return len(self.stages) * self.pace.stage_s
+
+
+@click.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("calibrated.toml"),
+              show_default=True, help="The profile; must end in .toml.")  # fmt: skip
+@click.option("--meter", help="Borrow this meter; default: the best measured or counted one (see `edgejoule meters`).")
+@click.option("--meter-option", "meter_options", multiple=True, metavar="KEY=VALUE", help="An option of the meter.")
+@click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.csv",
+              help="Borrow a recording of another device instead, of 10 samples a second or more.")  # fmt: skip
+@click.option("--stages", "stages_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
+              help="With --trace: the stages of an earlier call; nothing is driven.")  # fmt: skip
+@click.option("--time-column", default="time_s", show_default=True, help="Of --trace.")
+@click.option("--time-unit", type=click.Choice(list(UNITS_NS)), default="s", show_default=True, help="Of --trace.")
+@click.option("--power-column", default="power_w", show_default=True, help="Of --trace, in W.")
+@click.option(
+    "--gain-rel", type=click.FloatRange(0, 1), help="Of --trace: gain's standard uncertainty (k=1), relative."
+)
+@click.option("--offset-w", type=click.FloatRange(0), help="Of --trace: offset's standard uncertainty (k=1), W.")
+@click.option("--domain", type=click.Choice([str(Domain.BOARD), str(Domain.WALL)]), default=str(Domain.BOARD),
+              show_default=True, help="Of --trace: what the recording device was in front of.")  # fmt: skip
+@click.option("--rounds", type=click.IntRange(2, 100), default=3, show_default=True, help="Repetitions of every stage.")
+@click.option(
+    "--observe-s", type=click.FloatRange(0.2), default=8.0, show_default=True, help="Observed time per stage."
+)
+@click.option("--settle-s", type=click.FloatRange(0), default=2.0, show_default=True, help="Before it, unobserved.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the stages' order.")
+@click.option("--storage/--no-storage", default=True, show_default=True, help="Also write and read blocks.")
+@click.option("--network", is_flag=True, help="Also talk over loopback; tests the table, gives no joules per byte.")
+@click.option("--data", type=click.Path(path_type=Path, file_okay=False, exists=True), default=Path(),
+              help="The folder whose storage is driven; default: this one.")  # fmt: skip
+@click.option("--name", help="The profile's name; default: from the output's.")
+@click.option("--force", is_flag=True, help="Replace an existing profile.")
+@click.option("--dry-run", is_flag=True, help="Show the stages and how long they take; load nothing.")
+@json_option
+def calibrate(
+    output: Path,
+    meter: str | None,
+    meter_options: Sequence[str],
+    trace: Path | None,
+    stages_file: Path | None,
+    time_column: str,
+    time_unit: str,
+    power_column: str,
+    gain_rel: float | None,
+    offset_w: float | None,
+    domain: str,
+    rounds: int,
+    observe_s: float,
+    settle_s: float,
+    seed: int,
+    storage: bool,
+    network: bool,
+    data: Path,
+    name: str | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Fit a board profile to this machine, with a meter that is there for a quarter of an hour.
+
+    The CPUs are loaded in stages, blocks are written and read; the profile is a rising table of power over utilisation
+    and joules per byte, with the interval within which it predicts. `edgejoule run SPEC --profile FILE` takes it when
+    the meter is gone again.
+
+    \b
+    Examples:
+      edgejoule calibrate --dry-run
+      edgejoule calibrate -o my-board.toml
+      edgejoule calibrate --meter serial --meter-option port=/dev/ttyUSB0 -o my-board.toml
+      edgejoule calibrate --trace recording.csv --gain-rel 0.005 --offset-w 0.01 -o my-board.toml
+    """
+    if output.suffix != ".toml":
+        raise UsageError(f"{output}: a profile's file ends in .toml")
+    if output.exists() and not force and not dry_run:
+        raise UsageError(f"{output}: exists already; --force replaces it")
+    if stages_file is not None and trace is None:
+        raise UsageError("--stages goes with --trace: the stages of an earlier call, and what was recorded meanwhile")
+    cpus = os.cpu_count() or 1
+    plan = _Plan(
+        make_stages(cpus, rounds, seed, storage=storage, network=network),
+        Pace(settle_s, observe_s),
+        cpus,
+        data,
+        storage,
+    )
+    if trace is not None:
+        if gain_rel is None or offset_w is None:
+            raise UsageError(
+                "--trace needs --gain-rel and --offset-w: the recording device's accuracy enters the interval"
+            )
+        if dry_run:
+            _print_plan(plan, f"a recording in {trace}", as_json)
+            return
+        recorder = Recorder(gain_rel, offset_w, Domain(domain))
+        record = _read_stages(stages_file) if stages_file else _driven_with_markers(plan, output)
+        if not trace.exists():
+            console().print(
+                f"Stages done. Put the recording into {trace} and fit with: --stages {_stages_path(output)}",
+                markup=False,
+            )
+            return
+        runs, readings, words = _recorded(record, trace, Columns(time_column, power_column, time_unit), recorder)
+        meter_words, covered = f"{trace.name} (measured elsewhere): {words}", domain
+    else:
+        borrowed = _borrowed(meter, meter_options)
+        if dry_run:
+            _print_plan(plan, f"{borrowed.name} ({borrowed.method}): {borrowed.describe()}", as_json)
+            return
+        runs, readings = _driven_with_meter(plan, borrowed, as_json)
+        meter_words, covered = f"{borrowed.name} ({borrowed.method}): {borrowed.describe()}", str(borrowed.domain)
+    observations, missing = observe(runs, readings)
+    _finish(output, name, meter_words, covered, observations, missing, data, len(runs), as_json)
+
+
+def _borrowed(name: str | None, options: Sequence[str]) -> Meter:
+    """The meter to borrow. Raises MeterError with the reasons, UsageError for a model."""
+    if options and name is None:
+        raise UsageError("--meter-option needs --meter NAME")
+    candidates = discover(name, {name: _options(options)} if name and options else None)
+    if name is not None:
+        candidates = [x for x in candidates if x.name == name]
+        if candidates[0].meter is not None and candidates[0].meter.method is Method.MODELLED:
+            raise UsageError(f"{name} is a model itself: a calibration borrows a meter that measures or counts")
+    try:
+        return choose_from([x for x in candidates if x.meter is None or x.meter.method is not Method.MODELLED]).meter
+    except MeterError as error:
+        raise MeterError(
+            f"a calibration borrows a meter; {error}. `edgejoule meters --setup NAME` says how to connect one, "
+            "--trace takes a recording of any other"
+        ) from error
+
+
+def _options(words: Sequence[str]) -> dict[str, Any]:
+    """KEY=VALUE, the value as TOML has it, else as text."""
+    found = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key.isidentifier():
+            raise UsageError(f"--meter-option {word!r}: expected KEY=VALUE")
+        try:
+            found[key] = tomllib.loads(f"x = {value}")["x"]
+        except tomllib.TOMLDecodeError:
+            found[key] = value
+    return found
+
+
+class _Bar:
+    """One bar over all stages, with the time left; where there is no terminal a line per stage."""
+
+    def __init__(self, plan: _Plan) -> None:
+        self._plan, self._done = plan, 0
+        self._console = messages()
+        self._bars = Progress(
+            TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(),
+            TextColumn("{task.fields[left]} left"), console=self._console, transient=True,
+            disable=not self._console.is_terminal,
+        )  # fmt: skip
+        self._task = self._bars.add_task("calibrating", total=len(plan.stages), left=clock(plan.seconds))
+
+    def __enter__(self) -> _Bar:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def told(self, stage: Stage) -> None:
+        """A stage begins."""
+        left = clock(self._plan.pace.stage_s * (len(self._plan.stages) - self._done))
+        self._bars.update(self._task, completed=self._done, description=f"{stage.label:<12}", left=left)
+        self._done += 1
+        if not self._console.is_terminal:
+            self._console.print(
+                f"{self._done:>4}/{len(self._plan.stages)}  {stage.label:<12}  {left} left", markup=False
+            )
+
+
+def _driven_with_meter(plan: _Plan, meter: Meter, as_json: bool) -> tuple[list[StageRun], Sequence[Readings]]:
+    stop_in_order()
+    (messages() if as_json else console()).print(
+        f"{meter.name} ({meter.method}): {meter.describe()}; {len(plan.stages)} stages, about {clock(plan.seconds)}",
+        markup=False,
+    )
+    meter.open()
+    try:
+        with (
+            ThisMachine(plan.cpus, plan.folder, storage=plan.storage) as machine,
+            Sampler(meter) as sampler,
+            _Bar(plan) as bar,
+        ):
+            runs = drive(plan.stages, machine, plan.pace, bar.told)
+            return runs, sampler.stop()
+    finally:
+        meter.close()
+
+
+def _driven_with_markers(plan: _Plan, output: Path) -> dict[str, Any]:
+    """Drive between two markers and keep the stages beside the output."""
+    stop_in_order()
+    console().print(
+        f"Recording on the other device? {len(plan.stages)} stages, about {clock(plan.seconds + 2 * _MARKER_S)}"
+    )
+    with ThisMachine(plan.cpus, plan.folder, storage=plan.storage) as machine, _Bar(plan) as bar:
+        first = burst(machine.burners)
+        runs = drive(plan.stages, machine, plan.pace, bar.told)
+        last = burst(machine.burners)
+    record = {"format": _FORMAT, "markers_ns": [x.busy_ns for x in (first, last)], "stages": to_json(runs)}
+    path = _stages_path(output)
+    scratch = path.with_name(f".{path.name}.part")
+    try:
+        scratch.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        scratch.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path}: the stages cannot be written: {error.strerror}") from error
+    return record
+
+
+def _stages_path(output: Path) -> Path:
+    return output.with_suffix(".stages.json")
+
+
+def _read_stages(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: not JSON: {error}") from error
+    if not isinstance(record, dict) or record.get("format") != _FORMAT:
+        raise UsageError(f"{path}: not the {_FORMAT}")
+    return record
+
+
+def _recorded(
+    record: dict[str, Any], path: Path, columns: Columns, recorder: Recorder
+) -> tuple[list[StageRun], Sequence[Readings], str]:
+    try:
+        markers = [Marker(tuple((int(on), int(off)) for on, off in busy)) for busy in record["markers_ns"]]
+        runs = from_json(record["stages"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"not the {_FORMAT}: {error!r}") from error
+    placed, sightings = on_this_clock(read_recording(path, columns, recorder), markers)
+    accuracy = f"gain ±{2 * recorder.gain_rel:.2%}, offset ±{2 * recorder.offset_w:g} W at k=2"
+    return runs, [placed], f"{accuracy}; {relation_words(sightings)}"
+
+
+def _finish(
+    output: Path,
+    name: str | None,
+    meter_words: str,
+    domain: str,
+    observations: Sequence[Observation],
+    missing: Sequence[str],
+    data: Path,
+    stages: int,
+    as_json: bool,
+) -> None:
+    if not observations:
+        raise DataError(f"no stage has a power: {'; '.join(missing[:3]) or 'nothing was driven'}")
+    fitted = fit(observations)
+    about = Circumstances(
+        name=profile_name(name or output.stem),
+        date=datetime.date.today().isoformat(),
+        machine=environment.capture(data)["machine"] | {"architecture": platform.machine()},
+        meter=meter_words,
+        domain=domain,
+        stages=f"{len(observations)} of {stages} stages",
+    )
+    write_profile(profile_toml(fitted, about), output)
+    if as_json:
+        rows = fitted_json(fitted, [x.stage.label for x in observations])
+        echo_json({"profile": str(output), "meter": meter_words, "domain": domain, "missing": list(missing)} | rows)
+        return
+    out = console()
+    _print_fit(out, fitted, observations)
+    for reason in missing:
+        out.print(f"left out: {reason}", markup=False)
+    out.print(f"profile: {output}; use it with: edgejoule run SPEC --profile {output}", markup=False)
+
+
+def _print_fit(out: Console, fitted: Fitted, observations: Sequence[Observation]) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("stage", "utilisation", "by the meter", "by the profile (modelled)", "off without it"):
+        table.add_column(column, justify="left" if column == "stage" else "right", overflow="fold")
+    for one, residual in sorted(
+        zip(observations, fitted.residuals, strict=True), key=lambda x: (x[0].stage.moves_blocks, x[0].utilisation)
+    ):
+        predicted = f"{fitted.predicted_w(one):.4g} W"
+        table.add_row(one.stage.label, f"{one.utilisation:.1%}", f"{one.power_w:.4g} W", predicted, f"{residual:+.1%}")
+    out.print(table)
+    out.print(
+        f"\nThe profile predicts within ±{fitted.interval_rel:.1%} (k=2): ±{fitted.scatter_rel:.1%} scatter of stages, "
+        f"±{fitted.interpolation_rel:.1%} between the table's points, ±{fitted.meter_rel:.1%} the meter.",
+        markup=False,
+    )
+    for kind, value, u in zip(
+        ("read", "written"), (fitted.read_j_per_byte, fitted.write_j_per_byte), fitted.storage_u, strict=True
+    ):
+        if value is not None:
+            out.print(
+                f"Storage: {value * 1e6:.3g} J ± {2 * u * 1e6:.2g} J per MB {kind} (modelled, k=2).", markup=False
+            )
+
+
+def _print_plan(plan: _Plan, meter_words: str, as_json: bool) -> None:
+    rows = [{"stage": x.label, "round": x.round + 1} for x in plan.stages]
+    if as_json:
+        echo_json({"meter": meter_words, "seconds": plan.seconds, "stages": rows})
+        return
+    out = console()
+    out.print(f"meter: {meter_words}", markup=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("", "stage", "round"):
+        table.add_column(column, justify="left" if column == "stage" else "right")
+    for number, row in enumerate(rows):
+        table.add_row(str(number + 1), str(row["stage"]), str(row["round"]))
+    out.print(table)
+    written = f"; writes to a scratch file of at most {FILE_BYTES >> 20} MiB in {plan.folder}" if plan.storage else ""
+    out.print(f"{len(rows)} stages of {plan.pace.stage_s:g} s, about {clock(plan.seconds)}{written}", markup=False)
