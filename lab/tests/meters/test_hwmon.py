@@ -138,3 +138,10 @@ def test_probe_declines_where_there_is_no_tree_and_on_a_dead_rail(tmp_path: Path
 def test_polling_gives_samples_where_no_fast_interval_is_asked_for(tmp_path: Path) -> None:
     make(tmp_path, 0, INA219)
     assert not any(isinstance(reading, Block) for reading in opened(tmp_path, interval_s=0.02).poll())
+
+
+def test_values_are_not_read_faster_than_the_chip_renews_them(tmp_path: Path) -> None:
+    make(tmp_path, 0, {**INA219, "update_interval": "140"})
+    assert opened(tmp_path).poll_interval_s == pytest.approx(0.14)
+    make(tmp_path, 0, {**INA219, "update_interval": "2"})
+    assert opened(tmp_path).poll_interval_s == 0.05

@@ -109,6 +109,7 @@ class Hwmon:
         if not availability.available:
             raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
         self._rails, self._left_out = self._find()
+        self._keep_to_the_chips_pace()
         self._channels = [self._channel(rail) for rail in self._rails]
         if self._pace.program is not None:
             files = [file for rail in self._rails for file in rail.files]
@@ -138,6 +139,17 @@ class Hwmon:
                 raise MeterError(f"no rail is called {', '.join(unknown)}; there are: {', '.join(labels) or 'none'}")
             taken = [rail for rail in found if rail.label in self._wanted]
         return taken, [rail for rail in found if rail not in taken]
+
+    def _keep_to_the_chips_pace(self) -> None:
+        """Values read twice look steadier than the power is. Raises MeterError where a fast interval was asked for."""
+        update_s = max(rail.update_s for rail in self._rails)
+        if self._pace.program is None:
+            self.poll_interval_s = max(self._pace.poll_interval_s, update_s)
+        elif self._pace.interval_s < update_s:
+            raise MeterError(
+                f"{self.name}: the chip renews its values every {update_s * 1e3:g} ms, interval_s is "
+                f"{self._pace.interval_s * 1e3:g} ms: write a smaller number to its update_interval"
+            )
 
     def _none_words(self) -> str:
         known = chip_names(self._root, self._read)
