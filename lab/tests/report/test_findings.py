@@ -8,6 +8,8 @@ import re
 import pytest
 
 from edgejoule.findings import Findings, ResponseFinding, find
+from edgejoule.findings.facts import circumstances
+from edgejoule.store import Run
 
 ENERGY = "energy_per_op_uj"
 
@@ -249,3 +251,25 @@ def test_a_response_that_a_workload_does_not_have_is_no_hole(make_store):
     assert [c.applies for c in latency.cells] == [c.levels["workload"] != "write" for c in latency.cells]
     assert latency.parts[0].analysis is not None
     assert not any("missing" in c for c in findings.caveats)
+
+
+def test_the_circumstances_of_a_run_are_told_in_words() -> None:
+    facts = {
+        "load": {"name": "block-2-sqlite-0123456789ab", "runs_before": 1},
+        "cache": {"state": "cold", "resident_bytes_before": 9_000_000, "resident_bytes_after": 8192},
+        "memory": {"limit_bytes": 64 << 20, "peak_bytes": 60 << 20, "data_bytes_per_limit": 2.25},
+        "executions": 13,
+        "worked_share": 0.56,
+        "load_percent": {"percent": 50.0, "reached_ops_s": 12345.6},
+        "environment": {"before": {}, "after": {"temperature_c": 61.2}},
+    }
+    assert circumstances(Run(0, 0, {}, "finished", facts=facts)) == [
+        "load block-2-sqlite-0123456789ab, after 1 run on it",
+        "cold cache, 8 KiB resident",
+        "memory 64 MiB, 60 reached; data 2.2 times that",
+        "50 % of 12,346 ops/s",
+        "k = 13 executions, 56% of the time at work",
+        "61 °C",
+    ]
+    plain = {"load": {"name": "run-3", "runs_before": 0}, "cache": {"state": "warm"}}
+    assert circumstances(Run(0, 0, {}, "finished", facts=plain)) == []

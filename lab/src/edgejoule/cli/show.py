@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
+from edgejoule.findings.facts import circumstances
 from edgejoule.responses import RESPONSES
 from edgejoule.store import Experiment, ResponseValue, Run, Store
 
@@ -145,6 +146,8 @@ def _print_run(run: Run, events: list[object]) -> None:
         f"run {run.run_index + 1}, block {run.block + 1}: " + ", ".join(f"{k} = {v}" for k, v in run.levels.items())
     )
     out.print(f"status: {run.status}{f', {run.cause}' if run.cause else ''}; {len(events)} database events")
+    for circumstance in circumstances(run):
+        out.print(circumstance, markup=False)
     for flag in run.flags:
         out.print(f"flag: {flag}", markup=False)
     table = Table(box=None, pad_edge=False)

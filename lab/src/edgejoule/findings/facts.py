@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgejoule.findings.model import DatabaseFacts, Progress, RunFacts
+from edgejoule.findings.words import count
 from edgejoule.store import Run
 
 
@@ -60,4 +61,27 @@ def run_facts(run: Run, names: Sequence[str]) -> RunFacts:
     return RunFacts(
         number=run.run_index + 1, block=run.block + 1, levels=run.levels, status=run.status, cause=run.cause,
         flags=run.flags, started_realtime_ns=run.started_realtime_ns, values=values,
+        circumstances="; ".join(circumstances(run)),
     )  # fmt: skip
+
+
+def circumstances(run: Run) -> list[str]:
+    """What of a run's facts a reader must know to judge its figures; the ordinary is not told."""
+    facts, told = run.facts, []
+    if (load := facts.get("load")) and not load["name"].startswith("run-"):
+        place = f"after {count(load['runs_before'], 'run')}" if load["runs_before"] else "the first run"
+        told.append(f"load {load['name']}, {place} on it")
+    if (cache := facts.get("cache")) and cache["state"] == "cold":
+        told.append(f"cold cache, {cache['resident_bytes_after'] / 1024:,.0f} KiB resident")
+    if memory := facts.get("memory"):
+        peak = "" if memory["peak_bytes"] is None else f", {memory['peak_bytes'] / 2**20:,.0f} reached"
+        limit = memory["limit_bytes"] / 2**20
+        told.append(f"memory {limit:,.0f} MiB{peak}; data {memory['data_bytes_per_limit']:.2g} times that")
+    if level := facts.get("load_percent"):
+        told.append(f"{level['percent']:g} % of {level['reached_ops_s']:,.0f} ops/s")
+    if "executions" in facts:
+        told.append(f"k = {facts['executions']} executions, {facts['worked_share']:.0%} of the time at work")
+    after = facts.get("environment", {}).get("after", {})
+    if (degrees := after.get("temperature_c")) is not None:
+        told.append(f"{degrees:.0f} °C")
+    return told

@@ -145,7 +145,7 @@ class DatabaseFacts:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """One run for the table of all runs. values: response -> (value, reason if missing)."""
+    """One run for the table of all runs. values: response -> (value, reason if missing). circumstances: in words."""
 
     number: int
     block: int
@@ -155,6 +155,7 @@ class RunFacts:
     flags: tuple[str, ...]
     started_realtime_ns: int | None
     values: Mapping[str, tuple[float | None, str | None]]
+    circumstances: str = ""
 
 
 @dataclass(frozen=True)

@@ -304,6 +304,8 @@ def runs(f: Findings) -> Table:
     units = {r.name: unit_for_response(r) for r in responses}
     levels = list(f.runs[0].levels) if f.runs else []
     columns = ("run", "block", *levels, *(heading(r, units[r.name]) for r in responses), "status", "started")
+    told = any(run.circumstances for run in f.runs)
+    columns += ("circumstances",) if told else ()
     shown = f.runs[:RUNS_MAX]
     rows = []
     for run in shown:
@@ -313,13 +315,14 @@ def runs(f: Findings) -> Table:
             hole = HOLE.format(missing_words(r, reason) if reason else "–")
             values.append(hole if value is None else units[r.name].number(value))
         words = (str(run.number), str(run.block), *(str(v) for v in run.levels.values()))
-        rows.append((*words, *values, _status(run.status, run.cause, run.flags), _when(run.started_realtime_ns)))
+        ends = (_status(run.status, run.cause, run.flags), _when(run.started_realtime_ns))
+        rows.append((*words, *values, *ends, *([run.circumstances] if told else [])))
     note = (
         None
         if len(shown) == len(f.runs)
         else f"the first {len(shown):,} of {len(f.runs):,} runs; `edgejoule export` has all"
     )
-    numeric = (True, True, *[False] * len(levels), *[True] * len(responses), False, True)
+    numeric = (True, True, *[False] * len(levels), *[True] * len(responses), False, True, *[False] * told)
     return Table("All runs, in the order they were planned", columns, numeric, tuple(rows), note)
 
 
