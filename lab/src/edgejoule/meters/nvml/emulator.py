@@ -1,0 +1,116 @@
+"""An emulated NVML: the functions of the module pynvml that the meter calls, with known joules.
+
+Units and meaning: NVML API reference, nvmlDeviceGetTotalEnergyConsumption (mJ since the driver was loaded, Volta and
+newer) and nvmlDeviceGetPowerUsage (mW). The card renews both every 20 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.meters.nvml.meter import ACCURACY_REL, Nvml
+
+_RENEWED_NS = 20_000_000
+
+
+class EmulatedError(Exception):
+    """What pynvml raises, with its words."""
+
+
+class EmulatedLibrary:
+    """Cards, each with a running total in J and a power in W. counts: whether they have the total; fault: raised."""
+
+    NVMLError = EmulatedError
+
+    def __init__(self, total_j: Callable[[], float], power_w: Callable[[], float], cards: int = 1) -> None:
+        self._total_j, self._power_w, self._cards = total_j, power_w, cards
+        self.counts = True
+        self.fault: str | None = None
+        self.users = 0
+
+    def nvmlInit(self) -> None:  # noqa: N802 - pynvml's names
+        """Every start needs an end."""
+        self.users += 1
+
+    def nvmlShutdown(self) -> None:  # noqa: N802
+        """The end of a start."""
+        if self.users == 0:
+            raise EmulatedError("Uninitialized")
+        self.users -= 1
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        """How many cards there are."""
+        return self._cards
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        """A handle."""
+        if index >= self._cards:
+            raise EmulatedError("Invalid Argument")
+        return index
+
+    def nvmlDeviceGetName(self, handle: int) -> str:  # noqa: N802
+        """The card's name."""
+        return "Emulated"
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle: int) -> int:  # noqa: N802
+        """mJ since the driver was loaded."""
+        self._check()
+        if not self.counts:
+            raise EmulatedError("Not Supported")
+        return int(self._total_j() * 1e3)
+
+    def nvmlDeviceGetPowerUsage(self, handle: int) -> int:  # noqa: N802
+        """mW."""
+        self._check()
+        return int(self._power_w() * 1e3)
+
+    def _check(self) -> None:
+        if self.users == 0:
+            raise EmulatedError("Uninitialized")
+        if self.fault:
+            raise EmulatedError(self.fault)
+
+
+class NvmlInstrument:
+    """One card of 20 to 200 W with a running total."""
+
+    name = "nvml"
+    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.DISCONNECT})
+    duration_s = 60.0
+    idle_w, busy_w = 20.0, 200.0
+    change_s = 2.0
+    evidence = Evidence(("NVML API reference, nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage",))
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        """The library answers from the circuit."""
+        card = _Card(circuit)
+        return Rig(Nvml(0, card.library, clock_ns), card.advance)
+
+
+class _Card:
+    def __init__(self, circuit: Circuit) -> None:
+        self._circuit = circuit
+        self._now_ns = 0
+        self._gain = 1 + circuit.gain_z * ACCURACY_REL / 3**0.5
+        self._start_j = circuit.rng.uniform(0, 1e6)
+        self.library = EmulatedLibrary(self._total_j, self._power_w)
+        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
+        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
+
+    def advance(self, to_ns: int) -> None:
+        self._now_ns = to_ns
+        begin_s, end_s = self._gone_s
+        faults = self._circuit.faults
+        lost = Fault.DISCONNECT in faults and begin_s <= to_ns / 1e9 < end_s
+        missed = Fault.DROPOUT in faults and to_ns > 0 and self._circuit.rng.random() < 0.05
+        self.library.fault = "GPU is lost" if lost else "Unknown Error" if missed else None
+
+    def _renewed_s(self) -> float:
+        return self._now_ns // _RENEWED_NS * _RENEWED_NS / 1e9
+
+    def _total_j(self) -> float:
+        return self._start_j + float(self._circuit.load.energy_j(self._renewed_s())) * self._gain
+
+    def _power_w(self) -> float:
+        return float(self._circuit.load.power_w(self._renewed_s())) * self._gain

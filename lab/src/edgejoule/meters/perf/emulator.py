@@ -1,0 +1,92 @@
+"""Emulated power events: the sysfs tree of a processor and the counters behind the system call, with known joules.
+
+Tree and texts: Linux commit 410136f5dd96 ("tools/perf/stat: Add event unit and scale support"), whose message shows
+them, and Documentation/ABI/testing/sysfs-bus-event_source-devices-events.
+"""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.meters.perf.events import Event
+from edgejoule.meters.perf.meter import GAIN_REL, STEP_J, PerfEnergy
+
+SCALE_TEXT = "2.3283064365386962890625e-10"  # 2^-32 J
+_UPDATE_NS = 1_000_000
+
+
+def make_tree(root: Path, events: dict[str, str], cpumask: str = "0") -> None:
+    """The power unit's files below root/power; below root/cpu the CPUs of the mask, each of a package of its own."""
+    folder = root / "power" / "events"
+    folder.mkdir(parents=True)
+    for name, text in (("type", "14"), ("cpumask", cpumask)):
+        (root / "power" / name).write_text(f"{text}\n")
+    for name, text in events.items():
+        (folder / name).write_text(f"{text}\n")
+        (folder / f"{name}.scale").write_text(f"{SCALE_TEXT}\n")
+        (folder / f"{name}.unit").write_text("Joules\n")
+    for package, cpu in enumerate(cpumask.split(",")):
+        topology = root / "cpu" / f"cpu{cpu}" / "topology"
+        topology.mkdir(parents=True)
+        (topology / "physical_package_id").write_text(f"{package}\n")
+
+
+class PerfInstrument:
+    """One package of 5 to 60 W."""
+
+    name = "perf-energy"
+    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.DISCONNECT})
+    duration_s = 20.0
+    idle_w, busy_w = 5.0, 60.0
+    change_s = 0.5
+    evidence = Evidence(("Linux 410136f5dd96, tree and scale", "Linux itself: perf_event_open with a software event"))
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        """A tree in a folder of its own; the counters are answered from the circuit."""
+        folder = tempfile.TemporaryDirectory()
+        make_tree(Path(folder.name), {"energy-pkg": "event=0x02"})
+        counters = _Counters(circuit, folder)
+        root = Path(folder.name)
+        return Rig(PerfEnergy(root / "power", root / "cpu", events=counters, clock_ns=clock_ns), counters.advance)
+
+
+class _Counters:
+    """Counts from the opening on, in whole steps of the register, renewed every ms."""
+
+    def __init__(self, circuit: Circuit, folder: tempfile.TemporaryDirectory[str]) -> None:
+        self._circuit = circuit
+        self._folder = folder  # lives as long as the counters
+        self._now_ns = 0
+        self._opened: dict[int, int] = {}
+        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
+        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
+
+    def advance(self, to_ns: int) -> None:
+        self._now_ns = to_ns
+
+    def open(self, event: Event) -> int:
+        assert (event.type_number, event.config, event.cpu) == (14, 2, 0), event
+        descriptor = 100 + len(self._opened)
+        self._opened[descriptor] = self._steps()
+        return descriptor
+
+    def count(self, descriptor: int) -> int:
+        faults = self._circuit.faults
+        begin_s, end_s = self._gone_s
+        if Fault.DISCONNECT in faults and begin_s <= self._now_ns / 1e9 < end_s:
+            raise OSError(errno.ENODEV, "No such device")
+        if Fault.DROPOUT in faults and self._circuit.rng.random() < 0.05:
+            raise OSError(errno.EIO, "Input/output error")
+        return (self._steps() - self._opened[descriptor]) * round(STEP_J * 2**32)
+
+    def close(self, descriptor: int) -> None:
+        assert descriptor in self._opened, descriptor
+
+    def _steps(self) -> int:
+        updated_s = self._now_ns // _UPDATE_NS * _UPDATE_NS / 1e9
+        drawn_j = float(self._circuit.load.energy_j(updated_s)) * (1 + self._circuit.gain_z * GAIN_REL)
+        return int(drawn_j / STEP_J)
