@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from edgejoule.bundle import write_bundle
 from edgejoule.cli.common import store_option
 from edgejoule.errors import StoreError, UsageError
 from edgejoule.meters.base import sample_record
@@ -27,8 +28,14 @@ from edgejoule.store import Experiment, Run, Store
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output."
 )
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.zip",
+    help="Everything of the experiment as one file, for `edgejoule import` and `edgejoule report` elsewhere.",
+)
 @store_option
-def export(experiment: str, form: str, output: Path | None, store: Path) -> None:
+def export(experiment: str, form: str, output: Path | None, bundle: Path | None, store: Path) -> None:
     """Write the runs of an EXPERIMENT (id, name or latest).
 
     In CSV an energy column has its method in its name (energy_j.modelled); a missing value is an empty cell.
@@ -37,9 +44,15 @@ def export(experiment: str, form: str, output: Path | None, store: Path) -> None
     Examples:
       edgejoule export --csv > runs.csv
       edgejoule export first-look --samples -o samples.jsonl
+      edgejoule export first-look --bundle first-look.zip
     """
+    if bundle is not None and (output is not None or bundle.suffix != ".zip"):
+        raise UsageError(f"--bundle {bundle}: expected the name of a .zip file, and no -o beside it")
     with Store.open(store) as opened:
         found = opened.find(experiment)
+        if bundle is not None:
+            write_bundle(opened.path, found, bundle)
+            return
         runs = opened.runs(found.id)
         if form == "csv":
             text = runs_csv(found, runs)

@@ -14,6 +14,7 @@ from edgejoule.cli.conformance import conformance
 from edgejoule.cli.databases import databases
 from edgejoule.cli.doctor import doctor
 from edgejoule.cli.export import export
+from edgejoule.cli.import_ import import_
 from edgejoule.cli.meters import meters
 from edgejoule.cli.report import report
 from edgejoule.cli.run import run
@@ -41,5 +42,20 @@ def main() -> None:
     """Measure, choose and run databases by the energy they cost."""
 
 
-for command in (run, list_, show, report, export, analyse, audit, meters, calibrate, clock, conformance, databases, doctor):
+for command in (
+    run,
+    list_,
+    show,
+    report,
+    export,
+    import_,
+    analyse,
+    audit,
+    meters,
+    calibrate,
+    clock,
+    conformance,
+    databases,
+    doctor,
+):
     main.add_command(command)

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from edgejoule.bundle import bundle_store
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.errors import StoreError
 from edgejoule.findings import Findings, find
@@ -22,23 +23,25 @@ from edgejoule.store import Experiment, Store
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The HTML file; default: NAME-ID.html beside the store. With --json: also write it.",
+    help="The HTML file; default: NAME-ID.html beside the store or the bundle. With --json: also write it.",
 )
 @store_option
 @json_option
 def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> None:
-    """Write the report of an EXPERIMENT (id, name or latest): one HTML file that opens offline.
+    """Write the report of an EXPERIMENT (id, name, latest, or a bundle's FILE.zip): one HTML file that opens offline.
 
     \b
     Examples:
       edgejoule report
       edgejoule report first-look -o first-look.html
       edgejoule report 3 --json > findings.json
+      edgejoule report first-look.zip
     """
-    with Store.open(store) as opened:
-        found = opened.find(experiment)
+    bundle = Path(experiment) if experiment.endswith(".zip") else None
+    with bundle_store(bundle) if bundle else Store.open(store) as opened:
+        found = opened.find("latest" if bundle else experiment)
         findings = find(opened, found)
-        target = output or store.parent / f"{found.name}-{found.id}.html"
+        target = output or (bundle or store).parent / f"{found.name}-{found.id}.html"
         if output is not None or not as_json:
             write_report(opened, found, findings, target)
     if as_json:
