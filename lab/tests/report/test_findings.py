@@ -273,3 +273,10 @@ def test_the_circumstances_of_a_run_are_told_in_words() -> None:
     ]
     plain = {"load": {"name": "run-3", "runs_before": 0}, "cache": {"state": "warm"}}
     assert circumstances(Run(0, 0, {}, "finished", facts=plain)) == []
+
+
+def test_conditions_that_share_a_level_are_named_by_it(make_store) -> None:
+    with make_store(threads=(1, 4), method="counted", min_ratio=None) as store:
+        found = find(store, store.find())
+    assert "rocksdb costs the least energy per operation (counted) for read" in found.headline
+    assert "read, threads" not in found.headline

@@ -224,9 +224,20 @@ def _where(own: Sequence[Ranking], told: Sequence[Ranking], design: Design) -> s
         return f"for {label(told[0].condition)}" if design.others else ""
     if len(own) == len(told):
         return f"in all {len(told)} {plain}"
+    if (levels := _levels_of_one_factor(own, told, design)) is not None:
+        return f"for {listed(levels)}"
     if len(told) > _CONDITIONS_MAX:
         return f"in {len(own)} of {len(told)} {plain}"
     return f"for {listed([label(k.condition) for k in own])}"
+
+
+def _levels_of_one_factor(own: Sequence[Ranking], told: Sequence[Ranking], design: Design) -> list[str] | None:
+    """Levels of a factor that name exactly these conditions, whatever the other factors; None where none does."""
+    for factor in design.others if len(design.others) > 1 else ():
+        levels = [v for v in design.levels[factor] if any(k.condition[factor] == v for k in own)]
+        if sum(k.condition[factor] in levels for k in told) == len(own):
+            return [label({factor: v}) for v in levels]
+    return None
 
 
 def _model_bound(r: ResponseFinding) -> bool:
