@@ -1,0 +1,89 @@
+"""An emulated machine whose power its board's profile gets wrong by a known amount.
+
+/proc/stat as Linux, Documentation/filesystems/proc.rst, "Miscellaneous kernel statistics in /proc/stat", has it: ticks
+of 10 ms since boot. The utilisation is what the profile's table needs to say power / (1 + model_z x model_rel): the
+profile's own error is drawn from the interval that it states.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.meters.profile.data import load_profile
+from edgejoule.meters.profile.meter import BoardProfile
+from edgejoule.meters.profile.usage import TICK_S
+
+PROFILE = Path(__file__).parent / "emulated.toml"
+CPUS = 4
+_STEP_S = 0.001  # of the busy time's integral
+
+
+class ProfileInstrument:
+    """A board of 3 to 8 W with four processors."""
+
+    name = "board-profile"
+    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
+    duration_s = 20.0
+    idle_w, busy_w = 3.0, 8.0
+    change_s = 1.0
+    evidence = Evidence(("Linux proc.rst, Miscellaneous kernel statistics in /proc/stat",))
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        """The machine's /proc/stat is answered from the circuit."""
+        machine = _Machine(circuit)
+        meter = BoardProfile(PROFILE, machine="none", read=machine.read, clock_ns=clock_ns)
+        return Rig(meter, machine.advance)
+
+
+class _Machine:
+    """Idle time since a boot some days ago, in whole ticks of each processor."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self._circuit = circuit
+        self._now_s = 0.0
+        self._boot_s = circuit.rng.uniform(1e5, 1e6)
+        profile = load_profile(PROFILE)
+        error = 1 + circuit.model_z * profile.prediction_interval_rel / 2
+        self._times_s = np.arange(0.0, circuit.duration_s + 1, _STEP_S)
+        modelled_w = circuit.load.power_w(self._times_s + _STEP_S / 2) / error
+        table = [(point.power_w, point.utilisation) for point in profile.cpu]
+        busy = np.interp(modelled_w, [power_w for power_w, _ in table], [share for _, share in table])
+        self._busy_s = np.concatenate([[0.0], np.cumsum(busy)[:-1]]) * _STEP_S
+        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
+        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
+
+    def advance(self, to_ns: int) -> None:
+        self._now_s = to_ns / 1e9
+
+    def read(self, path: Path) -> str:
+        if path.name != "stat":
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
+        self._fail()
+        text = self._stat()
+        if Fault.GARBAGE in self._circuit.faults and self._now_s > 0 and self._circuit.rng.random() < 0.05:
+            return ["", text[text.index("\n") + 1 :], text.replace("cpu  ", "cpu ? ", 1)][
+                int(self._circuit.rng.integers(3))
+            ]
+        return text
+
+    def _fail(self) -> None:
+        begin_s, end_s = self._gone_s
+        if Fault.DISCONNECT in self._circuit.faults and begin_s <= self._now_s < end_s:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        if Fault.DROPOUT in self._circuit.faults and self._now_s > 0 and self._circuit.rng.random() < 0.05:
+            raise OSError(errno.EIO, "Input/output error")
+
+    def _stat(self) -> str:
+        busy_s = float(np.interp(self._now_s, self._times_s, self._busy_s))
+        idle_ticks = [int((self._boot_s + self._now_s - busy_s) / TICK_S)] * CPUS
+        busy_ticks = [int(busy_s / TICK_S)] * CPUS
+        rows = [
+            f"cpu{i} {busy} 0 0 {idle} 0 0 0 0 0 0"
+            for i, (busy, idle) in enumerate(zip(busy_ticks, idle_ticks, strict=True))
+        ]
+        return "\n".join([f"cpu  {sum(busy_ticks)} 0 0 {sum(idle_ticks)} 0 0 0 0 0 0", *rows, "intr 0"]) + "\n"
