@@ -7,9 +7,12 @@ false where 5 % are promised; a test simulates it.
 
 Sources: D. C. Montgomery, Design and Analysis of Experiments, 8th ed., ch. 14.4-14.5; W. G. Cochran and G. M. Cox,
 Experimental Designs (1957), ch. 7, for the errors of differences; F. E. Satterthwaite, Biometrics Bulletin 2 (1946),
-for the df of an error made of two mean squares. On complete data as aov with Error(load) in R. Runs missing from some
-loads: tests within loads stay exact; tests between loads take each load's mean adjusted for the missing cells as if all
-were equally exact (F. Yates, 1934, unweighted means), and the variances of differences take it into account.
+for the df of an error made of two mean squares. On complete data as aov with Error(load) in R.
+
+Runs missing from some loads: tests within loads stay exact; tests between loads take each load's mean adjusted for the
+missing cells as if all were equally exact (F. Yates, 1934, unweighted means), and the variances of differences take it
+into account. Intervals of all pairs at once are approximate, for their errors have different df: simulated, 94.1 to
+95.3 % cover where 95 % should.
 """
 
 from __future__ import annotations
