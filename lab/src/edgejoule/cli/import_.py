@@ -1,30 +1,50 @@
-"""`edgejoule import`: an experiment that was measured elsewhere, into a store here."""
+"""`edgejoule import`: what was measured elsewhere: an experiment as a bundle, or a power trace as CSV."""
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import click
 
 from edgejoule.bundle import import_bundle
 from edgejoule.cli.common import console, echo_json, json_option, store_option
+from edgejoule.cli.import_trace import import_trace, trace_options
 from edgejoule.store import Store
 
 
 @click.command("import")
-@click.argument("bundle", metavar="FILE.zip", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", metavar="FILE.zip|FILE.csv", type=click.Path(path_type=Path, dir_okay=False))
+@trace_options
 @store_option
 @json_option
-def import_(bundle: Path, store: Path, as_json: bool) -> None:
-    """Take the experiment of a bundle (`edgejoule export --bundle`) into a store, which is made if absent.
+def import_(file: Path, store: Path, as_json: bool, **options: Any) -> None:
+    """Take the experiment of a bundle into a store, or tell the energy of a power trace.
 
-    It keeps its number where that is free. A damaged or foreign file changes nothing.
+    FILE.zip is a bundle (`edgejoule export --bundle`); the store is made if absent, the experiment keeps its number
+    where that is free, and a damaged or foreign file changes nothing.
+
+    FILE.csv is a trace with a header. Columns and units come from it (Time(ms), power_mw, Main Voltage (V)) or from
+    options; the accuracy of what recorded it must be stated. With --attach the energies of a stored run's intervals are
+    told, and noted with its experiment.
 
     \b
     Examples:
       edgejoule import first-look.zip
       edgejoule import first-look.zip --store results/others.db
+      edgejoule import trace.csv --gain-rel 0.0058 --offset-w 0.003
+      edgejoule import ppk2.csv --voltage-v 5.0 --gain-rel 0.05 --offset-w 0.0001 --from 10 --to 70
+      edgejoule import wt310.csv --time Zeit --time-unit s --power P1:W --mean --gain-rel 0.001 --offset-w 0.05 --json
+      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look --run 3 --starts 12.5
     """
+    if file.suffix == ".zip" or zipfile.is_zipfile(file):
+        _take_bundle(file, store, as_json)
+    else:
+        import_trace(file, store, as_json, **options)
+
+
+def _take_bundle(bundle: Path, store: Path, as_json: bool) -> None:
     number = import_bundle(bundle, store)
     with Store.open(store) as opened:
         found = opened.find(str(number))

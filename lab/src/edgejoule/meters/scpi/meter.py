@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from edgejoule.errors import MeterError, UsageError
-from edgejoule.meters.base import Availability, Channel, Method, Sample, ValueKind
+from edgejoule.meters.base import Availability, Channel, Method, Sample
 from edgejoule.meters.lines import ConnectTcp, PortStream, Stream, connect_tcp, read_line
-from edgejoule.meters.quantities import Role
 from edgejoule.meters.scpi.profile import PROFILES, ScpiProfile
 from edgejoule.meters.serialport import OpenPort, has_pyserial, open_port
 from edgejoule.meters.toml_profile import named_profile
@@ -75,13 +74,12 @@ class ScpiMeter:
 
     def channels(self) -> Sequence[Channel]:
         """One channel."""
-        energy = any(value.role is Role.ENERGY for value in self.profile.values)
         return [
             Channel(
                 meter=self.name,
                 name=CHANNEL,
                 domain=self.domain,
-                kind=ValueKind.ACCUMULATOR if energy else ValueKind.INSTANT,
+                kind=self.profile.kind,
                 method=self.method,
                 gain_rel=self.profile.accuracy.gain_rel,
                 offset_w=self.profile.accuracy.offset_w,

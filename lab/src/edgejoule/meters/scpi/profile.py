@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from edgejoule.meters.base import Domain
+from edgejoule.meters.base import Domain, ValueKind
 from edgejoule.meters.quantities import Role, check_roles, reading
 from edgejoule.meters.serialport import PortSettings
 from edgejoule.meters.toml_profile import Accuracy, NotNegative, Positive, Strict, Text
@@ -49,6 +49,7 @@ class ScpiProfile(Strict):
     setup: tuple[Text, ...] = ()
     query: Text
     separator: Text = ","
+    kind: Literal[ValueKind.INSTANT, ValueKind.INTERVAL_MEAN, ValueKind.ACCUMULATOR] = ValueKind.INSTANT
     interval_s: Positive
     lag_s: NotNegative = 0.0
     resolution: NotNegative
@@ -58,6 +59,8 @@ class ScpiProfile(Strict):
     @model_validator(mode="after")
     def _check(self) -> Self:
         check_roles(value.role for value in self.values)
+        if any(value.role is Role.ENERGY for value in self.values) != (self.kind is ValueKind.ACCUMULATOR):
+            raise ValueError('role energy goes with kind = "accumulator"')
         if all(value.place is None for value in self.values):
             raise ValueError("values: none of them is read from the instrument")
         try:

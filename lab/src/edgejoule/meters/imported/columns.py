@@ -1,0 +1,156 @@
+"""Which column of a file is what, in which unit: as told, else from the header.
+
+A heading is a name and, in brackets or behind an underscore or a space, a unit: `Time(ms)`, `Main Voltage (V)`,
+`Current[uA]`, `power_mw`, `t`. What cannot be told is refused, never assumed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from edgejoule.errors import UsageError
+from edgejoule.meters.quantities import Role
+
+SCALES = {
+    Role.POWER: {"W": 1.0, "mW": 1e-3, "uW": 1e-6, "kW": 1e3},
+    Role.VOLTAGE: {"V": 1.0, "mV": 1e-3},
+    Role.CURRENT: {"A": 1.0, "mA": 1e-3, "uA": 1e-6, "nA": 1e-9},
+    Role.ENERGY: {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "kJ": 1e3, "Wh": 3600.0, "mWh": 3.6, "kWh": 3.6e6},
+}
+TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "iso": 1.0}
+_TIME = "time"
+_NAMES: dict[str, tuple[str, ...]] = {
+    _TIME: ("time", "timestamp", "t", "date", "datetime", "elapsed"),
+    Role.POWER: ("power", "p", "watt", "watts"),
+    Role.VOLTAGE: ("voltage", "volt", "volts", "v", "u"),
+    Role.CURRENT: ("current", "ampere", "amps", "i"),
+    Role.ENERGY: ("energy", "joule", "joules", "e"),
+}
+_RMS = re.compile(r"\brms\b|rms$|^rms", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Column:
+    """name as in the file's header; unit None: not told."""
+
+    name: str
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """The columns that are used: a time, and a power, an energy, or voltage and current. voltage_v: a voltage that is
+    given instead of measured.
+    """
+
+    time: Column | None = None
+    power: Column | None = None
+    voltage: Column | None = None
+    current: Column | None = None
+    energy: Column | None = None
+    voltage_v: float | None = None
+
+    @property
+    def roles(self) -> dict[Role, Column]:
+        """What is read besides the time."""
+        found = {
+            Role.POWER: self.power,
+            Role.ENERGY: self.energy,
+            Role.VOLTAGE: self.voltage,
+            Role.CURRENT: self.current,
+        }
+        return {role: column for role, column in found.items() if column is not None}
+
+    def having(self, role: Role, column: Column) -> Mapping:
+        """The same with this column for a role."""
+        if role is Role.POWER:
+            return replace(self, power=column)
+        if role is Role.ENERGY:
+            return replace(self, energy=column)
+        return replace(self, voltage=column) if role is Role.VOLTAGE else replace(self, current=column)
+
+
+def guess(header: Sequence[str], told: Mapping) -> Mapping:
+    """The mapping as told, its gaps filled from the header. Raises UsageError, in words, where that does not do."""
+    for column in (told.time, *told.roles.values()):
+        if column is not None and column.name not in header:
+            raise UsageError(f"no column is called {column.name!r}; there are: {', '.join(header)}")
+    time = told.time or _named(header, _TIME)
+    if time is None:
+        raise UsageError(f"no column looks like a time; name it (--time). There are: {', '.join(header)}")
+    found = replace(told, time=_with_unit(time, TIME_UNITS))
+    if not told.roles or set(told.roles) in ({Role.VOLTAGE}, {Role.CURRENT}):
+        found = _filled(header, found)
+    _check(found, header)
+    for role, column in found.roles.items():
+        found = found.having(role, _with_unit(column, SCALES[role]))
+    return found
+
+
+def _filled(header: Sequence[str], found: Mapping) -> Mapping:
+    for role in (Role.POWER, Role.ENERGY):
+        column = _named(header, role)
+        if column is not None and not found.roles and found.voltage_v is None:
+            return found.having(role, column)
+    voltage = found.voltage or (_named(header, Role.VOLTAGE) if found.voltage_v is None else None)
+    return replace(found, voltage=voltage, current=found.current or _named(header, Role.CURRENT))
+
+
+def _check(found: Mapping, header: Sequence[str]) -> None:
+    there = f"There are: {', '.join(header)}"
+    roles = set(found.roles)
+    if found.voltage is not None and found.voltage_v is not None:
+        raise UsageError("voltage: either a column or a constant, not both")
+    complete = roles == {Role.VOLTAGE, Role.CURRENT} or (roles == {Role.CURRENT} and found.voltage_v is not None)
+    if complete and any(_RMS.search(column.name) for column in found.roles.values()):
+        raise UsageError(
+            "RMS volts times RMS amperes are apparent power, not active power, and are refused; name a column of "
+            f"active power. {there}"
+        )
+    if complete or roles in ({Role.POWER}, {Role.ENERGY}):
+        return
+    if roles == {Role.CURRENT}:
+        raise UsageError(f"current alone is no power: name the voltage, as a column or in V. {there}")
+    raise UsageError(f"expected one power, one energy, or voltage and current; name the columns. {there}")
+
+
+def _named(header: Sequence[str], what: str) -> Column | None:
+    matching = [name for name in header if _words(name)[0] & set(_NAMES[what])]
+    if not matching and what != _TIME:
+        matching = [name for name in header if _words(name)[1] in SCALES[Role(what)]]
+    if len(matching) > 1:
+        raise UsageError(f"several columns look like a {what}: {', '.join(matching)}; name the one that is meant")
+    return Column(matching[0]) if matching else None
+
+
+def _words(heading: str) -> tuple[set[str], str | None]:
+    """The words of a heading in small letters, and its unit."""
+    bracket = re.search(r"[\[(]\s*([^\])]*?)\s*[\])]", heading)
+    bare = heading if bracket is None else heading[: bracket.start()]
+    parts = [part for part in re.split(r"[\s_./-]+", bare.strip()) if part]
+    unit = bracket.group(1) if bracket else (parts[-1] if len(parts) > 1 else None)
+    return {part.lower() for part in parts}, unit
+
+
+def _with_unit(column: Column, known: dict[str, float]) -> Column:
+    """The column with its unit in the spelling of `known`. Raises UsageError where it has none."""
+    told = column.unit if column.unit is not None else _words(column.name)[1]
+    spelling = _spelling(told, known) if told is not None else None
+    if spelling is None and column.unit is None and _words(column.name)[0] & {"s", "seconds"} and "s" in known:
+        spelling = "s"
+    if spelling is None and column.unit is None and "W" in known and "watts" in _words(column.name)[0]:
+        spelling = "W"
+    if spelling is None:
+        said = f"unit {told!r}" if told else "no unit"
+        raise UsageError(f"column {column.name!r} has {said}; name it, one of {', '.join(known)}")
+    return Column(column.name, spelling)
+
+
+def _spelling(told: str, known: dict[str, float]) -> str | None:
+    plain = told.replace("µ", "u").replace("μ", "u")
+    if plain in known:
+        return plain
+    fits = [unit for unit in known if unit.lower() == plain.lower()]
+    return fits[0] if len(fits) == 1 else None
