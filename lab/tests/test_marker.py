@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from edgejoule import marker as marking
 from edgejoule.burner import Burners, LoadError
+from edgejoule.cli import clock as command
+from edgejoule.cli.main import main
 from edgejoule.errors import DataError
-from edgejoule.marker import Marker, Sighting, burst, pattern_ns, relation_words, sight
-from edgejoule.meters.base import Channel, Domain, Method, ValueKind
+from edgejoule.marker import Marker, Sighting, burst, check, pattern_ns, relation_words, sight
+from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
+from edgejoule.meters.clocks import Arrivals
 from edgejoule.meters.trace import Trace
 
 ORIGIN_NS = 10_000_000_000
@@ -178,6 +183,44 @@ def test_the_clock_relation_is_told_in_words() -> None:
     bad = Sighting(None, None, 0.2, 0.9, 0.0, "the marker is not visible: correlation 0.20 at best, 0.90 is needed")
     assert relation_words([good, bad]) == "1 of 2 markers seen, shifted by +12.0 ms ± 2.0 ms (k=2)"
     assert "could not be checked" in relation_words([bad])
+
+
+def test_a_relation_that_is_wrong_does_not_agree_with_the_marker() -> None:
+    rng = np.random.default_rng(3)
+    right = trace(rng, 100, ValueKind.INSTANT, marked_w(rng), shift_s=0.0, noise_w=0.1)
+    assert check(right, MARKER).agrees
+    late = trace(rng, 100, ValueKind.INSTANT, marked_w(rng), shift_s=0.03, noise_w=0.1)
+    assert check(late, MARKER).agrees is False
+    assert "do NOT agree" in check(late, MARKER).words
+    hidden = trace(rng, 100, ValueKind.INSTANT, marked_w(rng), shift_s=0.0, noise_w=20)
+    assert check(hidden, MARKER).agrees is None
+
+
+def test_a_devices_clock_is_checked_with_what_its_relation_states() -> None:
+    rng = np.random.default_rng(3)
+    seen = trace(rng, 100, ValueKind.INSTANT, marked_w(rng), shift_s=0.0, noise_w=0.1)
+    channel = replace(seen.channel, clock=Clock.DEVICE, delay_s_max=0.04)
+    arrivals = Arrivals(seen.t_ns[::10] - 10**9, seen.t_ns[::10] + 1_000_000)  # a second behind, 1 ms on the way
+    device = replace(seen, channel=channel, t_ns=seen.t_ns - 10**9, arrivals=arrivals)
+    found = check(device, MARKER)
+    assert found.agrees
+    assert found.relation_s == pytest.approx(0.02 / 3**0.5, rel=0.01)
+    assert found.sighting.shift_s == pytest.approx(-0.019, abs=0.005)
+
+
+@pytest.mark.parametrize(("shift_s", "code", "words"), [(0.0, 0, "they agree"), (0.05, 1, "do NOT agree")])
+def test_the_command_says_whether_trace_and_relation_agree(
+    shift_s: float, code: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    power = trace(rng, 100, ValueKind.INSTANT, marked_w(rng), shift_s=shift_s, noise_w=0.1)
+    seen = replace(power, channel=replace(power.channel, method=Method.MODELLED))
+    monkeypatch.setattr(command, "_marked", lambda _: (MARKER, [seen]))
+    result = CliRunner().invoke(main, ["clock", "mark", "--meter", "board-profile"])
+    assert result.exit_code == code
+    assert words in result.output
+    told = json.loads(CliRunner().invoke(main, ["clock", "mark", "--json"]).output.partition("\nedgejoule:")[0])
+    assert told["channels"][0]["agrees"] is (code == 0)
 
 
 def test_a_burst_tells_when_the_cpus_really_were_busy() -> None:

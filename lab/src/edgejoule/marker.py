@@ -275,6 +275,43 @@ def _unseen(reason: str) -> Sighting:
     return Sighting(None, None, 0.0, 1.0, 0.0, f"the marker is not visible: {reason}")
 
 
+@dataclass(frozen=True)
+class ClockCheck:
+    """Whether a trace's times are the host's. relation_s: standard uncertainty (k=1) that the clock relation states.
+
+    agrees: the shift lies within the k=2 of both; None where the marker is not visible.
+    """
+
+    sighting: Sighting
+    relation_s: float
+
+    @property
+    def agrees(self) -> bool | None:
+        """See the class."""
+        if self.sighting.shift_s is None or self.sighting.uncertainty_s is None:
+            return None
+        return abs(self.sighting.shift_s) <= 2 * math.hypot(self.sighting.uncertainty_s, self.relation_s)
+
+    @property
+    def words(self) -> str:
+        """One sentence for people."""
+        seen = relation_words([self.sighting])
+        if self.agrees is None:
+            return seen
+        stated = f"the clock relation states ±{2e3 * self.relation_s:.1f} ms"
+        return f"{seen}; {stated}: {'they agree' if self.agrees else 'they do NOT agree'}"
+
+
+def check(trace: Trace, marker: Marker, search_s: float = 2.0) -> ClockCheck:
+    """Compare where the marker is in a trace with where its clock relation puts it.
+
+    Raises DataError when the trace's clock cannot be tied to the host's at all.
+    """
+    placed, relation = trace.on_host_clock()
+    stated_s = 0.0 if relation is None else relation.uncertainty_s(marker.start_ns)
+    return ClockCheck(sight(placed, marker, search_s), stated_s)
+
+
 def relation_words(sightings: Sequence[Sighting]) -> str:
     """What the sightings of a run say of the clock relation, in one sentence."""
     seen = [s for s in sightings if s.shift_s is not None]

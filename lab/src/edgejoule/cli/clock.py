@@ -9,11 +9,18 @@ from pathlib import Path
 
 import click
 
-from edgejoule.cli.common import console, echo_json, json_option, messages, stop_in_order
+from edgejoule.cli.common import console, echo_json, fail, json_option, messages, stop_in_order
 from edgejoule.clock_exchange import EXCHANGES, SERVE_S_MAX, Offset, Responder, parse_address, relation
 from edgejoule.clock_exchange import compare as exchange
-from edgejoule.errors import UsageError
+from edgejoule.errors import MeterError, UsageError
+from edgejoule.marker import Marker, burst, check
+from edgejoule.meters.base import Meter
 from edgejoule.meters.clocks import ClockRelation
+from edgejoule.meters.discovery import choose
+from edgejoule.meters.sampler import Sampler
+from edgejoule.meters.trace import Trace
+
+_AROUND_S = 2.0  # of quiet trace before and after a marker: what the search needs
 
 token_option = click.option(
     "--token", envvar="EDGEJOULE_TOKEN", default="", show_envvar=True, help="A secret both sides know; not on loopback."
@@ -28,6 +35,7 @@ def clock() -> None:
     Examples:
       edgejoule clock serve --bind 127.0.0.1:7123
       edgejoule clock compare 127.0.0.1:7123 --again-after 60
+      edgejoule clock mark --meter rapl
     """
 
 
@@ -93,6 +101,55 @@ def compare(
         )
         return
     _print(address, first, second, found)
+
+
+@clock.command()
+@click.option("--meter", help="Look for the marker in this meter's trace; default: the one a study would take.")
+@json_option
+def mark(meter: str | None, as_json: bool) -> None:
+    """Make a marker burst (1.6 s of load in a known pattern on all CPUs) and look for it in a meter's trace.
+
+    Tells by how much the trace's times are off this host's, and whether that is within what the meter's clock relation
+    states. Exit code 1 where the two do not agree; a marker that is not visible is told.
+
+    \b
+    Examples:
+      edgejoule clock mark
+      edgejoule clock mark --meter rapl --json
+    """
+    choice = choose(meter)
+    if meter is not None and choice.meter.name != meter:
+        raise MeterError("; ".join(f"{c.name}: {c.availability.reason}" for c in choice.refused if c.name == meter))
+    made, traces = _marked(choice.meter)
+    checks = {t.channel.name: check(t, made) for t in traces if t.channel.domain is choice.meter.domain}
+    if as_json:
+        echo_json(
+            {
+                "meter": choice.meter.name,
+                "marker_start_ns": made.start_ns,
+                "channels": [
+                    {"channel": name, "agrees": x.agrees, "relation_uncertainty_s": x.relation_s, **asdict(x.sighting)}
+                    for name, x in checks.items()
+                ],
+            }
+        )
+    else:
+        for name, found in checks.items():
+            console().print(f"{choice.meter.name} {name}: {found.words}", markup=False)
+    if any(x.agrees is False for x in checks.values()):
+        fail("the marker is not where the clock relation puts it", 1)
+
+
+def _marked(meter: Meter) -> tuple[Marker, list[Trace]]:
+    meter.open()
+    try:
+        with Sampler(meter) as sampler:
+            time.sleep(_AROUND_S)
+            made = burst()
+            time.sleep(_AROUND_S)
+            return made, sampler.stop()
+    finally:
+        meter.close()
 
 
 def _or_none(first: Offset, second: Offset | None) -> dict[str, object] | None:
