@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
+from edgejoule.cli.metering_table import print_metering
 from edgejoule.findings.facts import circumstances
 from edgejoule.responses import RESPONSES
 from edgejoule.store import Experiment, ResponseValue, Run, Store
@@ -159,3 +160,5 @@ def _print_run(run: Run, events: list[object]) -> None:
             r.name, _value(r) if r.value is not None else f"missing: {r.missing_reason}", r.unit, spread, r.method
         )
     out.print(table)
+    if "metering" in run.facts:
+        print_metering(out, run.facts["metering"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,17 @@ _Floats = NDArray[np.float64]
 class _Overlap:
     """The segments' parts inside the interval, and which of them count."""
 
+    channel: Channel
     segments: Segments
     duration_s: _Floats
     energy_j: _Floats
     known: NDArray[np.bool_]
+
+    @property
+    def mean_w(self) -> float:
+        """Mean power of the known time; NaN when nothing is known."""
+        known_s = float(self.duration_s[self.known].sum())
+        return float(self.energy_j[self.known].sum()) / known_s if known_s > 0 else math.nan
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -54,8 +61,7 @@ def energy(readings: Readings, t0_ns: int, t1_ns: int) -> Energy:
         readings, relation = readings.on_host_clock()
     except DataError as error:
         return _refused(readings.channel, t0_ns, t1_ns, str(error))
-    found = _energy(readings, t0_ns, t1_ns)
-    return found if relation is None or found.energy_j is None else _with_timing(found, readings, relation)
+    return _energy(readings, relation, t0_ns, t1_ns)
 
 
 def domain_energy(readings: Sequence[Readings], t0_ns: int, t1_ns: int, domain: Domain | None = None) -> Energy:
@@ -74,22 +80,7 @@ def domain_energy(readings: Sequence[Readings], t0_ns: int, t1_ns: int, domain: 
     return summed(parts) if len(parts) > 1 else parts[0]
 
 
-def _with_timing(found: Energy, readings: Readings, relation: ClockRelation) -> Energy:
-    """Adds what the uncertainty of the device's clock means: how the energy changes when the interval is shifted by it,
-    or lasts as much longer as the drift is unknown.
-    """
-    assert found.energy_j is not None
-    shift_ns = round(max(relation.uncertainty_s(t) for t in (found.start_ns, found.end_ns)) * 1e9)
-    moved = [_energy(readings, found.start_ns + sign * shift_ns, found.end_ns + sign * shift_ns) for sign in (-1, 1)]
-    changes_j = [abs(other.energy_j - found.energy_j) for other in moved if other.energy_j is not None]
-    if not changes_j:
-        return replace(found, energy_j=None, uncertainty_k2_j=None, missing_reason="its clock is not known well enough")
-    timing = BudgetLine("timing", math.hypot(max(changes_j), relation.drift_u * abs(found.energy_j)))
-    lines = (*found.budget, *([timing] if timing.value_j > 0 else []))
-    return replace(found, budget=lines, uncertainty_k2_j=k2(lines))
-
-
-def _energy(readings: Readings, t0_ns: int, t1_ns: int) -> Energy:
+def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_ns: int) -> Energy:
     channel = readings.channel
     pieces = readings.pieces(t0_ns, t1_ns)
     segments = joined([segments_of(piece, t0_ns) for piece in pieces]) if pieces else None
@@ -97,7 +88,7 @@ def _energy(readings: Readings, t0_ns: int, t1_ns: int) -> Energy:
     if segments is None or not len(segments) or (count - failed < 2 and not segments.known.any()):
         return _refused(channel, t0_ns, t1_ns, f"{count - failed} good samples, expected at least 2")
     duration_s = (t1_ns - t0_ns) / 1e9
-    overlap = _overlap(channel, segments, duration_s)
+    overlap = _overlap(channel, segments, 0.0, duration_s)
     ambiguous = overlap.segments.ambiguous[overlap.duration_s > 0]
     if ambiguous.any():
         return _refused(channel, t0_ns, t1_ns, AMBIGUITIES[int(ambiguous[ambiguous > 0][0])])
@@ -106,8 +97,12 @@ def _energy(readings: Readings, t0_ns: int, t1_ns: int) -> Energy:
     if 1 - coverage > GAP_SHARE_MAX:
         reason = f"{1 - coverage:.1%} of the interval has no reading, at most {GAP_SHARE_MAX:.0%} is accepted"
         return _refused(channel, t0_ns, t1_ns, reason, coverage, gaps)
-    energy_j = float(overlap.energy_j[overlap.known].sum()) / coverage
+    energy_j = overlap.mean_w * duration_s
     lines = _budget(channel, overlap, energy_j, duration_s, coverage)
+    if relation is not None:
+        shift_s = max(relation.uncertainty_s(t) for t in (t0_ns, t1_ns))
+        timing_j = _timing_j(overlap, energy_j, duration_s, shift_s, relation.drift_u)
+        lines = (*lines, *([BudgetLine("timing", timing_j)] if timing_j > 0 else []))
     return Energy(
         energy_j=energy_j,
         method=channel.method,
@@ -122,16 +117,17 @@ def _energy(readings: Readings, t0_ns: int, t1_ns: int) -> Energy:
     )
 
 
-def _overlap(channel: Channel, segments: Segments, duration_s: float) -> _Overlap:
-    start_s = np.clip(segments.start_s, 0.0, duration_s)
-    end_s = np.clip(segments.end_s, 0.0, duration_s)
+def _overlap(channel: Channel, segments: Segments, from_s: float, to_s: float) -> _Overlap:
+    """With the interval from from_s to to_s of the segments' time."""
+    start_s = np.clip(segments.start_s, from_s, to_s)
+    end_s = np.clip(segments.end_s, from_s, to_s)
     slope = (segments.power_end_w - segments.power_start_w) / (segments.end_s - segments.start_s)
     middle_s = (start_s + end_s) / 2 - segments.start_s
     energy_j = (segments.power_start_w + slope * middle_s) * (end_s - start_s)
     known = segments.known
     if channel.kind is ValueKind.ACCUMULATOR:
-        known = known & ~(segments.late & (_contains(segments, 0.0) | _contains(segments, duration_s)))
-    return _Overlap(segments, end_s - start_s, energy_j, known)
+        known = known & ~(segments.late & (_contains(segments, from_s) | _contains(segments, to_s)))
+    return _Overlap(channel, segments, end_s - start_s, energy_j, known)
 
 
 def _contains(segments: Segments, at_s: float) -> NDArray[np.bool_]:
@@ -220,6 +216,17 @@ def _sampling_j(overlap: _Overlap) -> float:
     products_j2 = float(overlap.segments.off_next_j2[overlap.inside].sum())
     noise_j2 = min(2 / 3 * squares_j2, max(0.0, -2 * squares_j2 - 4 * products_j2))
     return math.sqrt(squares_j2 / 6 + 0.75 * noise_j2)
+
+
+def _timing_j(overlap: _Overlap, energy_j: float, duration_s: float, shift_s: float, drift_u: float) -> float:
+    """What the uncertainty of the device's clock means: how the energy changes when the interval is shifted by it, or
+    lasts as much longer as the drift is unknown.
+    """
+    moved = (
+        _overlap(overlap.channel, overlap.segments, sign * shift_s, sign * shift_s + duration_s) for sign in (-1, 1)
+    )
+    change_w = np.nanmax([abs(other.mean_w - energy_j / duration_s) for other in moved])
+    return math.hypot(float(change_w) * duration_s, drift_u * abs(energy_j))
 
 
 def _gaps_j(overlap: _Overlap, power_mean_w: float, unknown_s: float) -> float:

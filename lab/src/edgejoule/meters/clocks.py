@@ -18,6 +18,7 @@ from edgejoule.errors import DataError
 
 DRIFT_MAX = 500e-6  # crystals are within 100 ppm, ceramic resonators within 5000: above this the times are wrong
 DRIFT_UNKNOWN = 100e-6  # half width while arrivals are too few or too close together to tell
+_STRETCHES = 1000
 _RECTANGULAR = 1 / math.sqrt(3)
 
 
@@ -72,12 +73,24 @@ def clock_relation(arrivals: Arrivals, delay_s_max: float) -> ClockRelation:
     device_origin, host_origin = int(arrivals.device_ns[middle]), int(arrivals.host_ns[middle])
     device_s = (arrivals.device_ns - device_origin) / 1e9
     late_s = (arrivals.host_ns - host_origin) / 1e9 - device_s
+    if len(device_s) > 2 * _STRETCHES:
+        device_s, late_s = _earliest(device_s, late_s)
     drift, drift_u = _drift(device_s, late_s)
     above_s = late_s - drift * device_s
     shortest_s = float(above_s.min())
     # The shortest delay lies between 0 and delay_s_max: its middle is taken off, its half width is not known.
     host_ns = host_origin + round((shortest_s - delay_s_max / 2) * 1e9)
     return ClockRelation(device_origin, host_ns, drift, delay_s_max / 2 * _RECTANGULAR, drift_u)
+
+
+def _earliest(device_s: NDArray[np.float64], late_s: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Of every stretch of time the arrival that was the least late: the others cannot lie on the line below."""
+    stretch = np.minimum((device_s - device_s[0]) / (device_s[-1] - device_s[0]) * _STRETCHES, _STRETCHES - 1).astype(
+        int
+    )
+    order = np.lexsort((late_s, stretch))
+    first = order[np.flatnonzero(np.diff(stretch[order], prepend=-1))]
+    return device_s[first], late_s[first]
 
 
 def _drift(device_s: NDArray[np.float64], late_s: NDArray[np.float64]) -> tuple[float, float]:

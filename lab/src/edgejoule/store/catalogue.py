@@ -285,7 +285,7 @@ class Store:
         """
         with self._transaction():
             run_id = self._waiting(experiment_id, run_index)
-            self._forget(run_id, ("traces", "channels"))
+            self._forget(run_id, ("channels",))
         return run_id
 
     def _waiting(self, experiment_id: int, run_index: int) -> int:
@@ -351,7 +351,7 @@ class Store:
         """Take out the planned runs of this block and those after it: the design stops before them."""
         chosen, where = "experiment_id = ? AND status = 'planned' AND block >= ?", (experiment_id, from_block)
         with self._transaction():
-            for table in ("levels", "traces", "channels"):
+            for table in ("levels", "channels"):
                 self._db.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT id FROM runs WHERE {chosen})", where)
             self._db.execute(f"DELETE FROM runs WHERE {chosen}", where)
 

@@ -1,8 +1,8 @@
-"""The readings of a run in the store: a row for each channel and second, with what its energy adds up to.
+"""The readings of a run in the store: packed by channel and second, and apart from that what a second adds up to.
 
-A row's summary spans from the last good reading of the row before to its own last one, and is there when those readings
-are clean (see `energy.Summary`). The energy of hours is then a sum over summaries, made by SQLite; only the seconds at
-the interval's ends and those that are not clean are unpacked. Times of rows are on the channel's clock.
+A second's summary spans from the last good reading of the second before to its own last one, and is there when those
+readings are clean (see `energy.Summary`). The energy of hours is then a sum over summaries, made by SQLite; only the
+seconds at the interval's ends and those that are not clean are unpacked. Times are on the channel's clock.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,19 @@ SECOND_NS = 1_000_000_000
 
 TRACE_SCHEMA = """
 CREATE TABLE channels (
-  run_id INTEGER NOT NULL REFERENCES runs(id), meter TEXT NOT NULL, channel TEXT NOT NULL, position INTEGER NOT NULL,
-  channel_json TEXT NOT NULL, interval_s REAL NOT NULL,
-  PRIMARY KEY (run_id, meter, channel)) WITHOUT ROWID;
-CREATE TABLE traces (
-  run_id INTEGER NOT NULL REFERENCES runs(id), meter TEXT NOT NULL, channel TEXT NOT NULL, second INTEGER NOT NULL,
-  samples INTEGER NOT NULL, failed INTEGER NOT NULL, readings BLOB NOT NULL, reasons_json TEXT, arrivals BLOB,
+  id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs(id), channel_json TEXT NOT NULL,
+  interval_s REAL NOT NULL);
+CREATE INDEX channels_by_run ON channels (run_id, id);
+CREATE TABLE seconds (
+  channel_id INTEGER NOT NULL REFERENCES channels(id) ON DELETE CASCADE, second INTEGER NOT NULL,
+  samples INTEGER NOT NULL, failed INTEGER NOT NULL,
   start_ns INTEGER, end_ns INTEGER, energy_j REAL, power_max_w REAL, step_s2 REAL, off_j2 REAL, off_next_j2 REAL,
   value_last REAL,
-  PRIMARY KEY (run_id, meter, channel, second)) WITHOUT ROWID;
+  PRIMARY KEY (channel_id, second)) WITHOUT ROWID;
+CREATE TABLE readings (
+  channel_id INTEGER NOT NULL REFERENCES channels(id) ON DELETE CASCADE, second INTEGER NOT NULL,
+  samples INTEGER NOT NULL, readings BLOB NOT NULL, reasons_json TEXT, arrivals BLOB,
+  PRIMARY KEY (channel_id, second)) WITHOUT ROWID;
 """
 _SUMS = "min(start_ns), max(end_ns), sum(energy_j), max(power_max_w), sum(step_s2), sum(off_j2), sum(off_next_j2)"
 
@@ -57,10 +61,9 @@ class RunTraces:
     def stored(self) -> list[StoredTrace]:
         """The channels, those of a meter's primary domain first."""
         rows = self._db.execute(
-            "SELECT meter, channel, channel_json, interval_s FROM channels WHERE run_id = ? ORDER BY position",
-            (self._run_id,),
+            "SELECT id, channel_json, interval_s FROM channels WHERE run_id = ? ORDER BY id", (self._run_id,)
         ).fetchall()
-        return [StoredTrace(self._db, self._run_id, channel_from_json(json.loads(row[2])), row[3]) for row in rows]
+        return [StoredTrace(self._db, row[0], channel_from_json(json.loads(row[1])), row[2]) for row in rows]
 
 
 class ChannelRows:
@@ -71,14 +74,13 @@ class ChannelRows:
 
     def __init__(self, connection: sqlite3.Connection, run_id: int, channel: Channel, interval_s: float) -> None:
         self._db = connection
-        self._key = (run_id, channel.meter, channel.name)
         self._pending = Trace(channel, np.empty(0, np.int64), np.empty(0), interval_s)
         self._arrivals = np.empty((0, 2), np.int64)
         self._last: tuple[int, float] | None = None  # good reading before the pending ones
-        connection.execute(
-            "INSERT INTO channels SELECT ?, ?, ?, count(*), ?, ? FROM channels WHERE run_id = ?",
-            (*self._key, json.dumps(asdict(channel)), interval_s, run_id),
-        )
+        self._id = connection.execute(
+            "INSERT INTO channels (run_id, channel_json, interval_s) VALUES (?,?,?)",
+            (run_id, json.dumps(asdict(channel)), interval_s),
+        ).lastrowid
 
     def append(self, trace: Trace) -> None:
         """Readings that follow those given before."""
@@ -114,22 +116,24 @@ class ChannelRows:
         good = ~np.isnan(part.value)
         summary = summary_of(_with_reading(part, self._last))
         arrived = self._arrivals[:, 0] <= part.t_ns[-1]
+        failed = int(np.count_nonzero(~good))
         self._db.execute(
-            f"INSERT OR REPLACE INTO traces VALUES ({', '.join('?' * 17)})",
-            (
-                *self._key, second, len(part), int(np.count_nonzero(~good)), blob,
-                json.dumps(dict(part.reasons)) if part.reasons else None,
-                pack_integers(self._arrivals[arrived]) if arrived.any() else None,
-                *(astuple_of(summary) if summary else (None,) * 8),
-            ),
-        )  # fmt: skip
+            f"INSERT OR REPLACE INTO seconds VALUES ({', '.join('?' * 12)})",
+            (self._id, second, len(part), failed, *(_columns(summary) if summary else (None,) * 8)),
+        )
+        reasons = json.dumps(dict(part.reasons)) if part.reasons else None
+        arrivals = pack_integers(self._arrivals[arrived]) if arrived.any() else None
+        self._db.execute(
+            "INSERT OR REPLACE INTO readings VALUES (?,?,?,?,?,?)",
+            (self._id, second, len(part), blob, reasons, arrivals),
+        )
         self._arrivals = self._arrivals[~arrived]
         if good.any():
             last = int(np.flatnonzero(good)[-1])
             self._last = int(part.t_ns[last]), float(part.value[last])
 
 
-def astuple_of(summary: Summary) -> tuple[float, ...]:
+def _columns(summary: Summary) -> tuple[float, ...]:
     """In the order of the table's columns."""
     return (
         summary.start_ns, summary.end_ns, summary.energy_j, summary.power_max_w, summary.step_s2, summary.off_j2,
@@ -142,7 +146,7 @@ class StoredTrace:
     """One channel's readings in the store, see energy.Readings. relation: times are given on the host's clock."""
 
     connection: sqlite3.Connection
-    run_id: int
+    channel_id: int
     channel: Channel
     interval_s: float
     relation: ClockRelation | None = None
@@ -153,8 +157,7 @@ class StoredTrace:
 
     def whole(self) -> Trace:
         """All readings in memory, on the channel's own clock."""
-        rows = self._rows("ORDER BY second")
-        trace = self._unpacked(rows)
+        trace = self._unpacked("")
         if self.channel.clock is not Clock.DEVICE:
             return trace
         return replace(trace, arrivals=self._arrivals())
@@ -163,8 +166,12 @@ class StoredTrace:
         """See energy.Readings."""
         if self.channel.clock is Clock.HOST_MONOTONIC:
             return self, None
-        relation = clock_relation(self._arrivals(), self.channel.delay_s_max)
+        relation = self._clock_relation
         return replace(self, relation=relation), relation
+
+    @cached_property
+    def _clock_relation(self) -> ClockRelation:
+        return clock_relation(self._arrivals(), self.channel.delay_s_max)
 
     def pieces(self, t0_ns: int, t1_ns: int) -> Sequence[Trace | Summary]:
         """See energy.Readings."""
@@ -185,9 +192,9 @@ class StoredTrace:
     def _own_cover(self, t0_ns: int, t1_ns: int) -> _Cover:
         """On the channel's clock: unpacked seconds around both ends and where readings are not clean, sums between."""
         first, last = t0_ns // SECOND_NS, t1_ns // SECOND_NS
-        before = self._second("SELECT max(second)", "AND second < ?", first - 1)
-        after = self._second("SELECT min(second)", "AND second > ?", last + 1)
-        inner = first + 2, last - 2
+        before = self._second("SELECT max(second)", "AND second < ?", first)
+        after = self._second("SELECT min(second)", "AND second > ?", last)
+        inner = first + 1, last - 1
         where = "AND second BETWEEN ? AND ? AND (energy_j IS NULL OR start_ns < ?) ORDER BY second"
         dirty = [row[0] for row in self._rows(where, *inner, t0_ns, what="second")]
         cover = _Cover((), 0, 0)
@@ -195,7 +202,7 @@ class StoredTrace:
             if summed:
                 cover = self._with_sums(cover, begin, end)
             else:
-                trace = self._unpacked(self._rows("AND second BETWEEN ? AND ? ORDER BY second", begin, end))
+                trace = self._unpacked("AND second BETWEEN ? AND ?", begin, end)
                 cover = cover.with_trace(trace, t0_ns, t1_ns)
         return cover
 
@@ -207,7 +214,8 @@ class StoredTrace:
         value_last = self._second("SELECT value_last", "AND second = ?", row[9])
         return cover.with_summary(_summary(row[:7], value_last), row[7], row[8])
 
-    def _unpacked(self, rows: Sequence[Any]) -> Trace:
+    def _unpacked(self, where: str, *values: object) -> Trace:
+        rows = self._rows(f"{where} ORDER BY second", *values, what="*", table="readings")
         parts = [unpack(row["readings"], row["samples"]) for row in rows]
         reasons: dict[int, str] = {}
         place = 0
@@ -219,14 +227,13 @@ class StoredTrace:
         return Trace(self.channel, t_ns, value, self.interval_s, reasons)
 
     def _arrivals(self) -> Arrivals:
-        rows = self._rows("AND arrivals IS NOT NULL ORDER BY second", what="arrivals")
+        rows = self._rows("AND arrivals IS NOT NULL ORDER BY second", what="arrivals", table="readings")
         pairs = np.concatenate([np.empty((0, 2), np.int64), *(unpack_integers(row[0], 2) for row in rows)])
         return Arrivals(pairs[:, 0], pairs[:, 1])
 
-    def _rows(self, where: str, *values: object, what: str = "*") -> list[Any]:
-        key = self.run_id, self.channel.meter, self.channel.name
-        sql = f"SELECT {what} FROM traces WHERE run_id = ? AND meter = ? AND channel = ? {where}"
-        return self.connection.execute(sql, (*key, *values)).fetchall()
+    def _rows(self, where: str, *values: object, what: str, table: str = "seconds") -> list[Any]:
+        sql = f"SELECT {what} FROM {table} WHERE channel_id = ? {where}"
+        return self.connection.execute(sql, (self.channel_id, *values)).fetchall()
 
     def _second(self, select: str, where: str, *values: object) -> Any:
         rows = self._rows(where, *values, what=select.removeprefix("SELECT "))
@@ -269,8 +276,8 @@ def _stretches(
 ) -> list[tuple[int, int, bool]]:
     """Seconds from, to, and whether their summaries will do; in order, none twice."""
     first, last = inner
-    begin = first - 3 if before is None else before
-    end = last + 3 if after is None else after
+    begin = first - 1 if before is None else before
+    end = last + 1 if after is None else after
     if last < first:
         return [(begin, end, False)]
     found = [(begin, first - 1, False)]
