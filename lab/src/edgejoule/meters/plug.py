@@ -65,12 +65,15 @@ class PlugMeter(ABC):
     def identify(self) -> str:
         """What answers at the host, in words. Raises OSError and ValueError."""
 
+    @property
+    def accuracy_k2(self) -> float:
+        """The gain's uncertainty as people read it: relative, k=2."""
+        return 2 * self._accuracy_rel * _RECTANGULAR
+
     def probe(self) -> Availability:
         """Available when a named host answers with the quantity. Nothing is asked where no host is named."""
         if self.host is None:
-            return Availability(
-                False, "no host is named", f"name it: host = ADDRESS (edgejoule meters --setup {self.name})"
-            )
+            return Availability(False, "no host is named", f'name it: {self.name} = {{ host = "192.0.2.7" }}')
         try:
             words = self.identify()
             self.read()

@@ -70,6 +70,8 @@ class Hwmon:
 
     def probe(self) -> Availability:
         """Available when every rail that is to be read gives a number."""
+        if not self._root.exists():
+            return Availability(False, f"{self._root} does not exist: no chip has a driver loaded", _DRIVER_FIX)
         try:
             rails, _ = self._find()
             if not rails:
@@ -157,8 +159,6 @@ class Hwmon:
         return f"no {self._chip or 'known power monitor'} in {self._root}{others}"
 
     def _none_fix(self) -> str:
-        if not self._root.exists():
-            return _DRIVER_FIX
         return f"{_DRIVER_FIX}; for another chip with power*_input: options chip and accuracy_rel"
 
     def _accuracy(self, rail: Rail) -> Accuracy:

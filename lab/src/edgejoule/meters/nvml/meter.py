@@ -64,7 +64,7 @@ class Nvml:
             count = library.nvmlDeviceGetCount()
             if not self._numbers:
                 words = f"{count} cards; a card is not the machine, so none is taken by itself"
-                return Availability(False, words, "name it: gpu = 0")
+                return Availability(False, words, "name it: nvml = { gpu = 0 }")
             cards = [_card(library, number) for number in self._numbers]
         except library.NVMLError as error:
             return Availability(False, f"NVML: {error}", f"gpu: numbers from 0 to {count - 1}" if count else None)
@@ -74,7 +74,8 @@ class Nvml:
 
     def describe(self) -> str:
         """What is measured and how well."""
-        return f"graphics cards' own power meters (NVML, ±{ACCURACY_REL:.0%}; the card alone, not the machine)"
+        accuracy = f"±{2 * ACCURACY_REL * _RECTANGULAR:.1%} assumed"
+        return f"graphics cards' own power meters (NVML, {accuracy}; the card alone, not the machine)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
         """Which cards, and what each gives."""

@@ -43,7 +43,7 @@ class Shelly(PlugMeter):
 
     def describe(self) -> str:
         """What is measured and how well."""
-        return f"active power at the wall by a Shelly (±{self._accuracy_rel:.0%} assumed)"
+        return f"active power at the wall by a Shelly (±{self.accuracy_k2:.1%} assumed)"
 
     def identify(self) -> str:
         """The device's own name, and the component that is read."""

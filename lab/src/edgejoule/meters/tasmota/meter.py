@@ -44,7 +44,7 @@ class Tasmota(PlugMeter):
 
     def describe(self) -> str:
         """What is measured and how well."""
-        return f"active power at the wall by a plug with Tasmota (±{self._accuracy_rel:.0%} assumed)"
+        return f"active power at the wall by a plug with Tasmota (±{self.accuracy_k2:.1%} assumed)"
 
     def identify(self) -> str:
         """Whether the device measures energy."""

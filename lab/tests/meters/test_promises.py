@@ -1,0 +1,103 @@
+"""Meters that read files, commands, plugs and testers keep what they state; one with a defect is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from edgejoule.conformance.examine import IDEAL_MAX_REL, examine, run_once
+from edgejoule.conformance.instrument import Circuit, Fault, Instrument, Rig
+from edgejoule.meters.base import Sample
+from edgejoule.meters.hwmon.emulator import HwmonInstrument
+from edgejoule.meters.nvml.emulator import NvmlInstrument
+from edgejoule.meters.perf.emulator import PerfInstrument
+from edgejoule.meters.pmic.emulator import PmicInstrument
+from edgejoule.meters.profile.emulator import ProfileInstrument
+from edgejoule.meters.shelly.emulator import ShellyInstrument
+from edgejoule.meters.tasmota.emulator import TasmotaInstrument
+from edgejoule.meters.um25c.emulator import Um25cInstrument
+
+INSTRUMENTS: list[Instrument] = [
+    HwmonInstrument(),
+    PmicInstrument(),
+    TasmotaInstrument(),
+    ShellyInstrument(),
+    Um25cInstrument(),
+    PerfInstrument(),
+    NvmlInstrument(),
+    ProfileInstrument(),
+]
+every_instrument = pytest.mark.parametrize("instrument", INSTRUMENTS, ids=lambda instrument: instrument.name)
+FAULTS = [(instrument, fault) for instrument in INSTRUMENTS for fault in sorted(instrument.faults)]
+
+
+class _Changed:
+    """A meter whose samples are changed on their way."""
+
+    def __init__(self, meter, change: Callable[[Sample], Sample]) -> None:
+        self._meter, self._change = meter, change
+
+    def __getattr__(self, name: str):
+        return getattr(self._meter, name)
+
+    def poll(self) -> list[Sample]:
+        return [self._change(sample) for sample in self._meter.poll()]
+
+
+class _Defective:
+    """An instrument whose driver has a defect."""
+
+    def __init__(self, instrument: Instrument, change: Callable[[Sample], Sample]) -> None:
+        self._instrument, self._change = instrument, change
+
+    def __getattr__(self, name: str):
+        return getattr(self._instrument, name)
+
+    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        rig = self._instrument.connect(circuit, clock_ns)
+        return Rig(_Changed(rig.meter, self._change), rig.advance)
+
+
+def scaled(factor: float) -> Callable[[Sample], Sample]:
+    return lambda sample: sample if sample.value is None else replace(sample, value=sample.value * factor)
+
+
+def zero_for_none(sample: Sample) -> Sample:
+    return replace(sample, value=0.0, missing_reason=None) if sample.value is None else sample
+
+
+@every_instrument
+def test_without_errors_of_its_own_it_tells_the_joules_that_were_drawn(instrument: Instrument) -> None:
+    found = run_once(instrument, 1, ideal=True)
+    assert found.reason is None
+    assert not found.flags
+    assert abs(found.error_j) / found.known_j <= IDEAL_MAX_REL
+
+
+@pytest.mark.parametrize(("instrument", "fault"), FAULTS, ids=[f"{x.name}-{fault}" for x, fault in FAULTS])
+def test_no_fault_makes_a_wrong_figure_without_a_flag(instrument: Instrument, fault: Fault) -> None:
+    found = examine(instrument, range(1, 3), fault)
+    assert found.wrong_unflagged == 0
+    if fault in (Fault.GARBAGE, Fault.DISCONNECT):
+        assert found.flagged == 2
+
+
+@every_instrument
+@pytest.mark.parametrize("factor", [1000.0, 3.6, 0.5])
+def test_a_wrong_unit_is_found_out(instrument: Instrument, factor: float) -> None:
+    assert examine(_Defective(instrument, scaled(factor)), range(1, 3)).failings
+
+
+@every_instrument
+def test_zero_for_a_failed_reading_is_found_out(instrument: Instrument) -> None:
+    gone = frozenset({Fault.DISCONNECT})
+    outcomes = (run_once(_Defective(instrument, zero_for_none), seed, gone) for seed in range(1, 31))
+    assert any(outcome.wrong_unflagged or outcome.reason for outcome in outcomes)
+
+
+@pytest.mark.slow
+@every_instrument
+def test_its_interval_covers_as_it_says(instrument: Instrument) -> None:
+    assert examine(instrument, range(1, 201)).failings == []
