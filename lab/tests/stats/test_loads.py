@@ -77,6 +77,18 @@ def test_a_factor_that_changes_on_loads_is_compared_more_exactly_than_one_betwee
     assert found.anova.rows[1].error == "residual within load"
 
 
+def test_with_all_factors_on_loads_a_load_is_a_block() -> None:
+    table = shared(repeats=1, workloads="XYZ")
+    loads = analyse(table, "y", ["workload"], unit="load", precision=1.1)
+    blocks = analyse(table, "y", ["workload"], block="load")
+    ours, theirs = loads.anova.rows[0], blocks.anova.rows[1]
+    assert (ours.source, ours.df) == ("workload", 2)
+    assert ours.f == pytest.approx(theirs.f, rel=1e-9)
+    assert [p.p_adj for p in loads.pairs] == pytest.approx([p.p_adj for p in blocks.pairs], rel=1e-9)
+    assert loads.groups[0].ci95[0] < blocks.groups[0].ci95[0], "the luck of the loads is in a mean's interval"
+    assert any("not estimated" in note for note in loads.notes)
+
+
 def test_blocks_of_loads_leave_the_error_between_loads() -> None:
     found = analyse(shared(), "y", FACTORS, unit="load", block="block")
     assert [(row.source, row.df) for row in found.anova.table][:3] == [

@@ -171,7 +171,9 @@ def _with_loads(loads: Loads, options: Options, notes: Sequence[str]) -> Analysi
     found = compare(of_loads(raw, loads.y, plot, margin, loads.unit.codes), options)
     checks = diagnose(plot.means.residuals, plot.means.member)
     analysis = _analysis(found, options, loads.block, loads.y.size, plot.anova, checks)
-    return replace(analysis, notes=(*notes, *loads.notes, *analysis.notes))
+    no_estimate = ["how many runs a precision takes is not estimated where factors change on loads: by one level it is"]
+    asked = no_estimate if options.precision is not None else []
+    return replace(analysis, notes=(*notes, *loads.notes, *analysis.notes, *asked))
 
 
 def _refuse_single_loads(loads: Loads) -> None:
