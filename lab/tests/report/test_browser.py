@@ -71,6 +71,13 @@ def test_nothing_is_wider_than_the_window(opened, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_nothing_is_cut_off_on_paper(opened):
+    page = opened(794)  # A4 at 96 dots an inch
+    page.emulate_media(media="print")
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 794
+
+
 def test_dragging_zooms_all_traces_and_a_double_click_shows_everything(opened):
     page = opened()
     before = ranges(page)

@@ -198,6 +198,7 @@ def _options(experiment: Experiment) -> list[str]:
 
 
 def _words(key: str) -> str:
+    key = key.replace("_per_s", "_per_second")
     for unit in ("_bytes", "_khz", "_mhz", "_c", "_s"):
         key = key.removesuffix(unit)
     return key.replace("_", " ")
