@@ -28,7 +28,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     Role.CURRENT: ("current", "ampere", "amps", "i"),
     Role.ENERGY: ("energy", "joule", "joules", "e"),
 }
-_RMS = re.compile(r"\brms\b|rms$|^rms", re.IGNORECASE)
+_RMS = re.compile(r"(?<![a-z])rms(?![a-z])|rms$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,9 @@ def _named(header: Sequence[str], what: str) -> Column | None:
     matching = [name for name in header if _words(name)[0] & set(_NAMES[what])]
     if not matching and what != _TIME:
         matching = [name for name in header if _words(name)[1] in SCALES[Role(what)]]
+    if len(matching) > 1:  # T [C] is no time
+        known = TIME_UNITS if what == _TIME else SCALES[Role(what)]
+        matching = [name for name in matching if _spelling(_words(name)[1] or "", known)] or matching
     if len(matching) > 1:
         raise UsageError(f"several columns look like a {what}: {', '.join(matching)}; name the one that is meant")
     return Column(matching[0]) if matching else None

@@ -20,6 +20,7 @@ from edgejoule.meters.quantities import Role, reading
 
 _DELIMITERS = (",", ";", "\t")
 _REASONS_MAX = 1000
+_WALL_CLOCK_NS = (10**18, 4_100_000_000 * 10**9)  # 2001 to 2100: what can only be ns since 1970
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
@@ -45,11 +46,22 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class _Table:
+class Layout:
+    """header: the columns' names. first_line: number of the first line behind the header, counted from 1."""
+
     header: list[str]
     delimiter: str
-    body: str
-    first_line: int  # of the body, counted from 1
+    first_line: int
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """time_ns: as the file has it, in ns. first_time: the first one for people."""
+
+    time_ns: _Ints
+    value: _Floats
+    first_time: str
+    reasons: dict[int, str]
 
 
 def read_csv(path: Path, told: Mapping | None = None) -> Recorded:
@@ -57,12 +69,31 @@ def read_csv(path: Path, told: Mapping | None = None) -> Recorded:
 
     Raises UsageError (file, columns, units) and DataError (times that are none or do not increase), with the line.
     """
-    table = _split(path, _text(path))
-    mapping = guess(table.header, told or Mapping())
+    layout, body = split(path, _text(path))
+    mapping = guess(layout.header, told or Mapping())
+    rows = read_rows(path, layout, mapping, body)
+    if len(rows.time_ns) < 2:
+        raise DataError(f"{path}: {len(rows.time_ns)} lines with readings, a trace has more")
+    back = np.flatnonzero(np.diff(rows.time_ns) <= 0)
+    assert mapping.time is not None
+    if len(back):
+        line = layout.first_line + int(back[0]) + 1
+        raise DataError(
+            f"{path}: line {line}: the time is not after the one before it; is its unit {mapping.time.unit}?"
+        )
+    first_ns = int(rows.time_ns[0])
+    wall_clock = mapping.time.unit == "iso" or _WALL_CLOCK_NS[0] <= first_ns < _WALL_CLOCK_NS[1]
+    return Recorded(
+        mapping, rows.time_ns - first_ns, rows.value, rows.first_time, first_ns if wall_clock else None, rows.reasons
+    )
+
+
+def read_rows(path: Path, layout: Layout, mapping: Mapping, body: str) -> Rows:
+    """The lines of body, whole ones, as far as there are any."""
     assert mapping.time is not None
     wanted = [mapping.time.name, *(column.name for column in mapping.roles.values())]
-    cells = _cells(path, table, [table.header.index(name) for name in wanted], mapping.time.unit == "iso")
-    time_ns, origin, origin_ns = _times(path, table, cells[0], mapping.time.unit or "s")
+    cells = _cells(layout, body, [layout.header.index(name) for name in wanted], mapping.time.unit == "iso")
+    time_ns, first_time = _times(path, layout, cells[0], mapping.time.unit or "s")
     values = {
         role: _numbers(column_cells) * SCALES[role][column.unit or ""]
         for (role, column), column_cells in zip(mapping.roles.items(), cells[1:], strict=True)
@@ -71,8 +102,8 @@ def read_csv(path: Path, told: Mapping | None = None) -> Recorded:
         values[Role.VOLTAGE] = np.full(len(time_ns), mapping.voltage_v)
     value = reading(values)
     missing = np.flatnonzero(np.isnan(value))[:_REASONS_MAX].tolist()
-    reasons = {i: f"line {table.first_line + i}: no number" for i in missing}
-    return Recorded(mapping, time_ns, value, origin, origin_ns, reasons)
+    reasons = {i: f"line {layout.first_line + i}: no number" for i in missing}
+    return Rows(time_ns, value, first_time, reasons)
 
 
 def _text(path: Path) -> str:
@@ -84,8 +115,8 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path}: no text in UTF-8: {error.reason}") from error
 
 
-def _split(path: Path, text: str) -> _Table:
-    """Header and body. Comments (#) and empty lines before the header are passed over."""
+def split(path: Path, text: str) -> tuple[Layout, str]:
+    """Header and body. Comments (#) and empty lines before the header are passed over. Raises UsageError."""
     skipped = 0
     rest = text
     while rest:
@@ -96,27 +127,25 @@ def _split(path: Path, text: str) -> _Table:
             header = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
             if all(_is_number(cell) for cell in header if cell):
                 raise UsageError(f"{path}: the first line has numbers only; a header with the columns' names is needed")
-            return _Table(header, delimiter, after, skipped + 1)
+            return Layout(header, delimiter, skipped + 1), after
         rest = after
     raise UsageError(f"{path}: the file is empty")
 
 
-def _cells(path: Path, table: _Table, places: list[int], text_time: bool) -> list[_Floats | list[str]]:
+def _cells(layout: Layout, body: str, places: list[int], text_time: bool) -> list[_Floats | list[str]]:
     """Column by column: numbers, or text where one of a column's cells is none."""
     if not text_time:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # an empty file warns
                 block = np.loadtxt(
-                    io.StringIO(table.body), delimiter=table.delimiter, usecols=places, ndmin=2, comments=None
+                    io.StringIO(body), delimiter=layout.delimiter, usecols=places, ndmin=2, comments=None
                 )
             return list(block.T)
         except (ValueError, UserWarning):
             pass
-    rows = [row for row in csv.reader(io.StringIO(table.body), delimiter=table.delimiter) if row]
-    if len(rows) < 2:
-        raise DataError(f"{path}: {len(rows)} lines with readings, a trace has more")
-    decimal_comma = table.delimiter != ","
+    rows = [row for row in csv.reader(io.StringIO(body), delimiter=layout.delimiter) if row]
+    decimal_comma = layout.delimiter != ","
     columns: list[_Floats | list[str]] = []
     for place in places:
         cells = [row[place].strip() if place < len(row) else "" for row in rows]
@@ -143,33 +172,19 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _times(path: Path, table: _Table, cells: _Floats | list[str], unit: str) -> tuple[_Ints, str, int | None]:
-    origin_ns: int | None
+def _times(path: Path, layout: Layout, cells: _Floats | list[str], unit: str) -> tuple[_Ints, str]:
+    if not len(cells):
+        return np.empty(0, np.int64), ""
     if unit == "iso":
         assert isinstance(cells, list), "ISO times are text"
-        absolute = np.array([_iso_ns(path, table.first_line + i, cell) for i, cell in enumerate(cells)], np.int64)
-        origin, origin_ns = cells[0], int(absolute[0])
-        time_ns = absolute - absolute[0]
-    else:
-        number = _numbers(cells)
-        bad = np.flatnonzero(np.isnan(number))
-        if len(bad):
-            raise DataError(f"{path}: line {table.first_line + int(bad[0])}: the time is no number")
-        origin, origin_ns = f"{number[0]:.9g} {unit}", _since_1970_ns(float(number[0]), unit)
-        time_ns = np.rint((number - number[0]) * (TIME_UNITS[unit] * 1e9)).astype(np.int64)
-    if len(time_ns) < 2:
-        raise DataError(f"{path}: {len(time_ns)} lines with readings, a trace has more")
-    back = np.flatnonzero(np.diff(time_ns) <= 0)
-    if len(back):
-        line = table.first_line + int(back[0]) + 1
-        raise DataError(f"{path}: line {line}: the time is not after the one before it; is its unit {unit}?")
-    return time_ns, origin, origin_ns
-
-
-def _since_1970_ns(first: float, unit: str) -> int | None:
-    """Of numbers that can only be wall-clock times (2001 to 2100)."""
-    seconds = first * TIME_UNITS[unit]
-    return round(seconds * 1e9) if 1e9 <= seconds < 4.1e9 else None
+        return np.array([_iso_ns(path, layout.first_line + i, cell) for i, cell in enumerate(cells)], np.int64), cells[
+            0
+        ]
+    number = _numbers(cells)
+    bad = np.flatnonzero(np.isnan(number))
+    if len(bad):
+        raise DataError(f"{path}: line {layout.first_line + int(bad[0])}: the time is no number")
+    return np.rint(number * (TIME_UNITS[unit] * 1e9)).astype(np.int64), f"{number[0]:.9g} {unit}"
 
 
 def _iso_ns(path: Path, line: int, text: str) -> int:

@@ -1,0 +1,278 @@
+"""Traces recorded elsewhere: headers, units, times, wrong cells, energies, a stored run, a file that grows."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from edgejoule.cli.main import main
+from edgejoule.conformance.examine import examine, run_once
+from edgejoule.conformance.instrument import Fault
+from edgejoule.errors import DataError, MeterError, UsageError
+from edgejoule.meters.base import Meter, ValueKind
+from edgejoule.meters.imported import Mapping, Recorder, guess, read_csv, trace_of
+from edgejoule.meters.imported.columns import Column
+from edgejoule.meters.imported.emulator import TraceInstrument
+from edgejoule.meters.imported.meter import FollowedTrace
+from edgejoule.plan import make_plan
+from edgejoule.spec import Spec
+from edgejoule.store import Intervals, Run, RunData, Store
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "trace.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("time_s,power_w", {"time": "time_s in s", "power": "power_w in W"}),
+        (
+            "Time(ms),Main(mA),Main Voltage(V)",  # Monsoon's tool
+            {"time": "Time(ms) in ms", "current": "Main(mA) in mA", "voltage": "Main Voltage(V) in V"},
+        ),
+        ("Timestamp [us];P [mW];T [C]", {"time": "Timestamp [us] in us", "power": "P [mW] in mW"}),
+        ("elapsed_ns\tenergy_uj", {"time": "elapsed_ns in ns", "energy": "energy_uj in uJ"}),
+        ("t (s),U (V),I (µA)", {"time": "t (s) in s", "voltage": "U (V) in V", "current": "I (µA) in uA"}),
+    ],
+)
+def test_columns_and_units_are_taken_from_the_header(tmp_path: Path, header: str, columns: dict[str, str]) -> None:
+    places = max(header.count(mark) for mark in ",;\t") + 1
+    mark = next(mark for mark in ",;\t" if header.count(mark) == places - 1)
+    rows = "".join(mark.join([str(i), *["2"] * (places - 1)]) + "\n" for i in range(3))
+    mapping = read_csv(written(tmp_path, f"{header}\n{rows}")).mapping
+    found = {"time": mapping.time, **{str(role): column for role, column in mapping.roles.items()}}
+    assert {name: f"{column.name} in {column.unit}" for name, column in found.items()} == columns
+
+
+@pytest.mark.parametrize(
+    ("header", "told", "words"),
+    [
+        (["a", "power_w"], Mapping(), "looks like a time"),
+        (["time", "power_w"], Mapping(), "'time' has no unit"),
+        (["time_s", "power"], Mapping(), "'power' has no unit"),
+        (["time_s", "power_hp"], Mapping(), "unit 'hp'"),
+        (["time_s", "P1 power_w", "P2 power_w"], Mapping(), "several columns look like a power"),
+        (["time_s", "current_a"], Mapping(), "current alone is no power"),
+        (["time_s", "speed"], Mapping(), "one power, one energy, or voltage and current"),
+        (["time_s", "power_w"], Mapping(power=Column("P")), "no column is called 'P'"),
+        (["time_s", "voltage_rms (V)", "current_rms (A)"], Mapping(), "apparent power, not active power"),
+        (["time_s", "voltage_v", "current_a"], Mapping(voltage=Column("voltage_v"), voltage_v=5.0), "not both"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_in_words(header: list[str], told: Mapping, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        guess(header, told)
+
+
+def test_a_current_with_a_voltage_that_is_given_is_a_power(tmp_path: Path) -> None:
+    path = written(tmp_path, "Timestamp(ms),Current(uA),D0-D7\n0,1000,0\n1,2000,0\n2,3000,0\n")  # nRF Power Profiler
+    found = read_csv(path, Mapping(voltage_v=5.0))
+    np.testing.assert_allclose(found.value, [0.005, 0.010, 0.015])
+    assert found.t_ns.tolist() == [0, 1_000_000, 2_000_000]
+
+
+def test_comments_decimal_commas_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "\ufeff# made by a logger\n\ntime (s);power (W)\n0,5;1,25\n1,5;2,5\n")
+    found = read_csv(path)
+    assert found.value.tolist() == [1.25, 2.5]
+    assert found.t_ns.tolist() == [0, 1_000_000_000]
+
+
+def test_times_in_iso_8601_keep_their_nanoseconds_and_their_zone(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "time [iso],power_w\n2026-01-01T00:00:00.000000001Z,1\n2026-01-01T01:00:01.5+01:00,2\n2026-01-01T00:00:02,3\n",
+    )
+    found = read_csv(path)
+    assert found.t_ns.tolist() == [0, 1_499_999_999, 1_999_999_999]
+    assert found.origin_ns == 1_767_225_600_000_000_001
+
+
+def test_a_cell_that_is_no_number_is_missing_with_its_line(tmp_path: Path) -> None:
+    found = read_csv(written(tmp_path, "time_s,power_w\n0,1\n1,\n2,overload\n3,inf\n4,5\n"))
+    assert np.isnan(found.value).tolist() == [False, True, True, True, False]
+    assert found.reasons == {1: "line 3: no number", 2: "line 4: no number", 3: "line 5: no number"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("time_s,power_w\n0,1\n2,1\n1,1\n", "line 4: the time is not after"),
+        ("time_s,power_w\n0,1\nx,1\n", "line 3: the time is no number"),
+        ("time [iso],power_w\n2026-01-01T00:00:00,1\nnever,1\n", "line 3: 'never' is no time"),
+        ("time_s,power_w\n0,1\n", "1 lines with readings"),
+    ],
+)
+def test_wrong_times_are_refused_with_their_line(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        read_csv(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "is empty"), ("0,1\n1,2\n", "a header")])
+def test_a_file_without_a_header_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        read_csv(written(tmp_path, text))
+
+
+def test_a_running_total_is_an_accumulator(tmp_path: Path) -> None:
+    recorded = read_csv(written(tmp_path, "time_s,energy_wh\n0,1\n1,1.001\n2,1.003\n"))
+    trace = trace_of(recorded, Recorder(0.01, 0.0))
+    assert trace.channel.kind is ValueKind.ACCUMULATOR
+    np.testing.assert_allclose(np.diff(trace.value), [3.6, 7.2])
+
+
+RAMP = "time_s,power_w\n" + "".join(f"{i / 10},{2 + i / 100}\n" for i in range(101))  # 2 W to 3 W in 10 s: 25 J
+
+
+def ran(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(main, [str(argument) for argument in ("import", *arguments)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_the_energy_of_the_whole_and_of_a_part_is_told_with_its_uncertainty(tmp_path: Path) -> None:
+    path = written(tmp_path, RAMP)
+    code, out, _ = ran(path, "--gain-rel", 0.01, "--offset-w", 0.05, "--json")
+    (whole,) = json.loads(out)["intervals"]
+    assert code == 0
+    assert whole["energy_j"] == pytest.approx(25.0)
+    assert whole["uncertainty_k2_j"] == pytest.approx(2 * np.hypot(0.25, 0.5), rel=1e-3)
+    assert whole["method"] == "measured"
+    code, out, _ = ran(path, "--gain-rel", 0.01, "--offset-w", 0, "--from", 2.5, "--to", 7.5, "--json")
+    assert json.loads(out)["intervals"][0]["energy_j"] == pytest.approx(12.5)
+    code, out, _ = ran(path, "--gain-rel", 0.01, "--offset-w", 0)
+    assert (code, "25" in out, "measured" in out) == (0, True, True)
+
+
+def test_a_part_can_be_named_by_wall_clock(tmp_path: Path) -> None:
+    path = written(tmp_path, "time_s,power_w\n" + "".join(f"{1_767_225_600 + i},2\n" for i in range(20)))
+    where = "--from", "2026-01-01T00:00:05", "--to", "2026-01-01T00:00:10Z"
+    code, out, _ = ran(path, "--gain-rel", 0, "--offset-w", 0, *where, "--json")
+    assert code == 0
+    assert json.loads(out)["intervals"][0]["energy_j"] == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "--gain-rel and --offset-w"),
+        (("--gain-rel", 0.01, "--offset-w", 0, "--from", 5, "--to", 2), 2, "before it begins"),
+        (("--gain-rel", 0.01, "--offset-w", 0, "--from", "2026-01-01T00:00:00"), 2, "no wall-clock"),
+        (("--gain-rel", 0.01, "--offset-w", 0, "--to", 60), 1, "has no reading"),
+        (("--gain-rel", 0.01, "--offset-w", 0, "--power", "power_w:hp"), 2, "no unit of power"),
+        (("--gain-rel", 0.01, "--offset-w", 0, "--run", 1), 2, "--attach"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(tmp_path: Path, arguments: tuple, code: int, words: str) -> None:
+    found, _, err = ran(written(tmp_path, RAMP), *arguments)
+    assert found == code
+    assert words in err
+
+
+def test_a_gap_is_told_and_ends_with_the_code_for_flags(tmp_path: Path) -> None:
+    lines = RAMP.splitlines(keepends=True)
+    path = written(tmp_path, "".join(lines[:40] + lines[43:]))
+    code, out, _ = ran(path, "--gain-rel", 0, "--offset-w", 0)
+    assert code == 3
+    assert "gap" in out
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with one finished run of 3 s, settled after 4 s."""
+    spec = Spec.model_validate(
+        tomllib.loads('name = "s"\nquestion = "?"\n[factors]\ndatabase = ["noop"]\n[fixed]\nworkload = "workloada"')
+    )
+    path = tmp_path / "store.db"
+    second = 1_000_000_000
+    with Store.open(path, create=True) as opened:
+        number = opened.create_experiment(
+            spec, "", make_plan(spec), energy_words="", energy_min_ratio=None, environment={}
+        )
+        intervals = Intervals(50 * second, 53 * second, 54 * second, True)
+        levels = opened.runs(number)[0].levels
+        opened.record(number, Run(0, 0, levels, "finished", intervals=intervals), RunData())
+    return path
+
+
+def test_the_energies_of_a_stored_run_are_told_and_noted_with_its_experiment(tmp_path: Path, store: Path) -> None:
+    path = written(tmp_path, RAMP)
+    where = "--attach", "latest", "--run", 0, "--starts", 2, "--store", store
+    code, out, _ = ran(path, "--gain-rel", 0.01, "--offset-w", 0, *where, "--json")
+    active, settled = json.loads(out)["intervals"]
+    assert code == 0
+    assert active["energy_j"] == pytest.approx(3 * 2.35)
+    assert settled["energy_j"] == pytest.approx(4 * 2.4)
+    with Store.open(store) as opened:
+        (noted,) = opened.find("latest").environment["imported traces"]
+    assert noted["run"] == 0
+    assert noted["energies"][0]["energy_j"] == pytest.approx(3 * 2.35)
+
+
+@pytest.mark.parametrize(("run", "starts", "words"), [(0, 8, "is not covered"), (99, 2, "has no run 99")])
+def test_a_run_that_is_not_covered_or_not_there_is_refused_and_nothing_noted(
+    tmp_path: Path, store: Path, run: int, starts: int, words: str
+) -> None:
+    where = "--attach", "latest", "--run", run, "--starts", starts, "--store", store
+    code, _, err = ran(written(tmp_path, RAMP), "--gain-rel", 0.01, "--offset-w", 0, *where)
+    assert code != 0
+    assert words in err
+    with Store.open(store) as opened:
+        assert "imported traces" not in opened.find("latest").environment
+
+
+def test_many_lines_are_read_as_arrays(tmp_path: Path) -> None:
+    time_s = np.arange(100_000) / 5000
+    path = tmp_path / "trace.csv"
+    np.savetxt(path, np.column_stack([time_s, 2 + np.sin(time_s)]), "%.4f", ",", header="time_s,power_w", comments="")
+    assert len(read_csv(path).value) == 100_000
+
+
+def test_the_follower_keeps_the_contract_and_declines_until_everything_is_named(tmp_path: Path) -> None:
+    assert isinstance(FollowedTrace(), Meter)
+    assert not FollowedTrace().probe().available
+    path = written(tmp_path, "")
+    assert "must be stated" in FollowedTrace(str(path)).probe().reason
+    assert "is empty" in FollowedTrace(str(path), 0.01, 0.0, 0.1).probe().reason
+    with pytest.raises(UsageError, match="colour"):
+        FollowedTrace(colour="red")
+    with pytest.raises(MeterError, match="is empty"):
+        FollowedTrace(str(path), 0.01, 0.0, 0.1).open()
+
+
+def test_a_file_that_grows_is_followed_from_its_end_line_by_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "time_s,power_w\n0.0,9\n")
+    meter = FollowedTrace(str(path), 0.01, 0.0, 0.1)
+    meter.open()
+    assert meter.poll() == []
+    with path.open("a") as file:
+        file.write("0.1,1\n0.2,\nstop\n0.3,3\n0.4")
+    (block,) = meter.poll()
+    assert block.t_ns.tolist() == [100_000_000, 200_000_000, 300_000_000]
+    np.testing.assert_array_equal(block.value, [1.0, np.nan, 3.0])
+    with path.open("a") as file:
+        file.write(",4\n0.1,7\n")
+    (block,) = meter.poll()
+    assert block.value.tolist() == [4.0]
+    path.unlink()
+    assert meter.poll() == []
+    meter.close()
+    meter.close()
+
+
+def test_tells_the_joules_of_an_emulated_logger() -> None:
+    ideal = run_once(TraceInstrument(), 1, ideal=True)
+    assert abs(ideal.error_j) / ideal.known_j < 1e-4
+    assert examine(TraceInstrument(), range(1, 4)).wrong_unflagged == 0
+
+
+@pytest.mark.parametrize("fault", sorted(TraceInstrument.faults))
+def test_no_wrong_figure_without_a_flag_when_things_go_wrong(fault: Fault) -> None:
+    assert examine(TraceInstrument(), range(1, 2), fault).wrong_unflagged == 0
