@@ -126,6 +126,14 @@ def test_mutant_with_half_the_interval_fails_that_bar(fits: list[Fitted]) -> Non
     assert covered([replace(x, interval_rel=x.interval_rel / 2) for x in fits]) < 0.93
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("scatter", [0.005, 0.02, 0.05])
+def test_over_200_seeds_the_interval_covers_and_half_of_it_does_not(scatter: float) -> None:
+    found = [calibrated(seed, scatter)[0] for seed in range(200)]
+    assert covered(found, scatter) >= 0.93
+    assert covered([replace(x, interval_rel=x.interval_rel / 2) for x in found], scatter) < 0.93
+
+
 def test_the_interval_is_not_three_times_too_wide(fits: list[Fitted]) -> None:
     errors = [np.interp(u, x.utilisation, x.power_w) / true_w(u) - 1 for x in fits for u in (0.1, 0.4, 0.9)]
     own = np.sqrt(np.mean(np.square(errors)) + 0.02**2)

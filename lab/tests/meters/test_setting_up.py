@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,11 @@ def test_setup_prints_the_section_of_the_meters_readme(name: str, words: str) ->
     assert words in result.output
     assert result.output.startswith(f"{name}: ")
     assert "## " not in result.output
+
+
+@pytest.mark.parametrize("plugin", entry_points(group=GROUP), ids=lambda plugin: plugin.name)
+def test_every_meter_says_how_it_is_set_up(plugin: EntryPoint) -> None:
+    assert setting_up(plugin)
 
 
 def test_setup_as_json_has_the_words_and_the_state_here() -> None:
