@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -11,11 +13,14 @@ from click.testing import CliRunner
 
 from edgejoule.cli.main import main
 from edgejoule.conformance import examine as examining
+from edgejoule.conformance import registry
 from edgejoule.conformance.examine import IDEAL_MAX_REL, examine, run_once
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Instrument, Rig
+from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.conformance.load import Load, random_load
-from edgejoule.conformance.registry import instruments
+from edgejoule.conformance.real import look
 from edgejoule.energy import segments
+from edgejoule.errors import MeterError
+from edgejoule.meters.base import Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.rapl.emulator import RaplInstrument
 
 SEEDS = range(1, 201)
@@ -110,23 +115,29 @@ def test_an_instrument_without_outside_evidence_says_so() -> None:
     assert Evidence(("a", "b")).sentence == "a; b"
 
 
-def test_every_instrument_has_a_meter_of_its_name_and_all_are_examined_here() -> None:
-    known = instruments()
-    assert "rapl" in known
-    for name, instrument in known.items():
-        assert instrument.name == name
-        one = run_once(instrument, 1, ideal=True)
-        assert one.told_j is not None, f"{name}: {one.reason}"
-        assert abs(one.error_j) <= IDEAL_MAX_REL * one.known_j, f"{name}: {one.error_j / one.known_j:.3%}"
+@pytest.mark.parametrize("name", registry.names())
+def test_an_instrument_without_errors_is_told_right(name: str) -> None:
+    instrument = registry.instrument(name)
+    assert instrument.name == name
+    one = run_once(instrument, 1, ideal=True)
+    assert one.told_j is not None, one.reason
+    assert abs(one.error_j) <= IDEAL_MAX_REL * one.known_j
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(instruments()))
+@pytest.mark.parametrize("name", registry.names())
 def test_every_meter_conforms(name: str) -> None:
-    instrument: Instrument = instruments()[name]
+    instrument = registry.instrument(name)
     assert examine(instrument, SEEDS).failings == []
     for fault in sorted(instrument.faults):
         assert examine(instrument, FAULT_SEEDS, fault).failings == []
+
+
+def test_a_plug_in_that_cannot_be_loaded_is_told_only_when_it_is_asked_for() -> None:
+    broken = [EntryPoint("broken", "no.such.module:Thing", "edgejoule.conformance")]
+    assert registry.names(broken) == ["broken"]
+    with pytest.raises(MeterError, match="cannot be loaded: ModuleNotFoundError"):
+        registry.instrument("broken", broken)
 
 
 def test_the_command_prints_a_line_per_meter_and_json() -> None:
@@ -149,3 +160,40 @@ def test_an_unknown_meter_is_a_usage_error_that_names_the_known_ones() -> None:
     refused = CliRunner().invoke(main, ["conformance", "voltcraft"])
     assert refused.exit_code == 2
     assert "rapl" in refused.output
+
+
+class _Resistor:
+    """A steady load on an instrument that reads a little too much."""
+
+    name, method, domain, poll_interval_s = "resistor", Method.MEASURED, Domain.RAIL, 0.02
+
+    def __init__(self, power_w: float) -> None:
+        self.power_w = power_w
+
+    def channels(self):
+        return [Channel("resistor", "p", Domain.RAIL, ValueKind.INSTANT, Method.MEASURED, 0.005, 0.0, 1e-4)]
+
+    def open(self) -> None: ...
+
+    def poll(self):
+        return [Sample("p", time.monotonic_ns(), self.power_w)]
+
+    def close(self) -> None: ...
+
+
+def test_a_real_meter_agrees_with_a_known_load_within_both_uncertainties_or_does_not() -> None:
+    good = look(_Resistor(2.015), known_w=2.0, known_u_w=0.01, seconds=1)
+    assert good.agrees
+    assert good.told_j / good.known_j == pytest.approx(1.0075, rel=1e-3)
+    assert "they agree" in good.sentence
+    bad = look(_Resistor(2.05), known_w=2.0, known_u_w=0.01, seconds=1)
+    assert not bad.agrees
+    assert "do NOT agree" in bad.sentence
+
+
+def test_a_real_meter_that_is_not_there_is_refused_with_its_reason() -> None:
+    refused = CliRunner().invoke(main, ["conformance", "ppk2", "--known-w", "5", "--option", "ppk2.port=/dev/nowhere"])
+    assert refused.exit_code == 1
+    assert "cannot be used here" in refused.output
+    assert CliRunner().invoke(main, ["conformance", "--known-w", "5"]).exit_code == 2
+    assert CliRunner().invoke(main, ["conformance", "rapl", "--known-w", "5", "--option", "rapl"]).exit_code == 2

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
@@ -19,6 +20,8 @@ PIPE_COLUMNS = 400
 EXIT_FLAGGED = 3
 EXIT_INTERRUPTED = 130
 
+Options = dict[str, dict[str, Any]]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 store_option: Callable[[F], F] = click.option(
@@ -31,6 +34,32 @@ store_option: Callable[[F], F] = click.option(
     help="The store: one SQLite file.",
 )
 json_option: Callable[[F], F] = click.option("--json", "as_json", is_flag=True, help="Write JSON to standard output.")
+
+
+meter_option: Callable[[F], F] = click.option(
+    "--option",
+    "meter_options",
+    multiple=True,
+    metavar="METER.KEY=VALUE",
+    callback=lambda _context, _parameter, words: parsed_meter_options(words),
+    help="An option of a meter, for example serial.port=/dev/ttyUSB0; may be repeated.",
+)
+
+
+def parsed_meter_options(words: Sequence[str]) -> Options:
+    """METER.KEY=VALUE words as discovery takes them; values as TOML, else as text. Raises click.BadParameter."""
+    found: Options = {}
+    for word in words:
+        name, dot, rest = word.partition(".")
+        key, equals, value = rest.partition("=")
+        if not (dot and equals and name and key):
+            raise click.BadParameter(f"{word!r}: expected METER.KEY=VALUE, for example serial.port=/dev/ttyUSB0")
+        try:
+            parsed: Any = tomllib.loads(f"v = {value}")["v"]
+        except tomllib.TOMLDecodeError:
+            parsed = value
+        found.setdefault(name, {})[key] = parsed
+    return found
 
 
 def console() -> Console:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import click
 from rich.progress import Progress
 from rich.table import Table
 
-from edgejoule.cli.common import console, echo_json, fail, json_option, messages
+from edgejoule.cli.common import Options, console, echo_json, fail, json_option, messages, meter_option
+from edgejoule.conformance import registry
 from edgejoule.conformance.examine import Conformance, Outcome, examine, run_once
 from edgejoule.conformance.instrument import Instrument
-from edgejoule.conformance.registry import instruments
-from edgejoule.errors import UsageError
+from edgejoule.conformance.real import look
+from edgejoule.errors import MeterError, UsageError
+from edgejoule.meters.discovery import discover
 
 SEEDS = 200
 
@@ -25,9 +28,28 @@ SEEDS = 200
     "--fault-seeds", type=click.IntRange(0), default=20, show_default=True, help="Runs of every kind of fault."
 )
 @click.option("--seed", "first", type=click.IntRange(0), default=1, show_default=True, help="The first of the seeds.")
+@click.option("--known-w", type=click.FloatRange(0, min_open=True), help="Look at the real METER, on this load, in W.")
+@click.option(
+    "--known-u-w",
+    type=click.FloatRange(0),
+    default=0.0,
+    show_default=True,
+    help="Its uncertainty (k=2), in W.",
+)
+@click.option("--seconds", type=click.FloatRange(1), default=60.0, show_default=True, help="With --known-w: how long.")
+@meter_option
 @json_option
 def conformance(
-    meter: Sequence[str], everything: bool, seeds: int, fault_seeds: int, first: int, as_json: bool
+    meter: Sequence[str],
+    everything: bool,
+    seeds: int,
+    fault_seeds: int,
+    first: int,
+    known_w: float | None,
+    known_u_w: float,
+    seconds: float,
+    meter_options: Options,
+    as_json: bool,
 ) -> None:
     """Compare what METER tells with known joules, on an instrument emulated down to its protocol.
 
@@ -35,23 +57,30 @@ def conformance(
     the known joules in 93 to 98 of 100 runs and be at most three times as wide as the errors are; with faults injected
     no figure may be wrong without a flag.
 
+    With --known-w the real instrument is looked at instead: connect a load of known power, such as a resistor at a
+    voltage you have measured (P = U x U / R). Both uncertainties decide whether they agree.
+
     \b
     Examples:
       edgejoule conformance rapl
+      edgejoule conformance ppk2 --known-w 0.1089 --known-u-w 0.0004 --option ppk2.port=/dev/ttyACM0
       edgejoule conformance --all
       edgejoule conformance monsoon --seeds 20 --fault-seeds 5 --seed 1000
     """
-    known = instruments()
-    names = sorted(known) if everything else list(meter)
-    if not names:
-        raise UsageError(f"name a meter, or --all; there are: {', '.join(sorted(known))}")
-    if unknown := [name for name in names if name not in known]:
-        raise UsageError(f"no emulated instrument for {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    if known_w is not None:
+        if len(meter) != 1:
+            raise UsageError("--known-w looks at one real meter: name it")
+        _look_at_real(meter[0], meter_options, known_w, known_u_w, seconds, as_json)
+        return
+    wanted = registry.names() if everything else list(dict.fromkeys(meter))
+    if not wanted:
+        raise UsageError(f"name a meter, or --all; there are: {', '.join(registry.names())}")
+    known = {name: registry.instrument(name) for name in wanted}
     results = []
     with Progress(console=messages(), transient=True) as progress:
-        for name in names:
+        for name in wanted:
             results.append((known[name], list(_examined(known[name], seeds, fault_seeds, first, progress))))
-    ideal = {name: run_once(known[name], first, ideal=True) for name in names}
+    ideal = {name: run_once(known[name], first, ideal=True) for name in wanted}
     failings = [f"{each.meter}: {words}" for _, found in results for each in found for words in each.failings]
     if as_json:
         echo_json([_as_json(instrument, found, ideal[instrument.name]) for instrument, found in results])
@@ -59,6 +88,25 @@ def conformance(
         _print(results, ideal, seeds, fault_seeds, first)
     if failings:
         fail("; ".join(failings), 1)
+
+
+def _look_at_real(name: str, options: Options, known_w: float, known_u_w: float, seconds: float, as_json: bool) -> None:
+    found = next((c for c in discover(name, options) if c.name == name), None)
+    assert found is not None, "discover refuses unknown names"
+    here = found.availability
+    if found.meter is None or not here.available:
+        raise MeterError(f"meter {name} cannot be used here: {here.reason}" + (f"; {here.fix}" if here.fix else ""))
+    with Progress(console=messages(), transient=True) as progress:
+        task = progress.add_task(name, total=seconds)
+        seen = look(
+            found.meter, known_w, known_u_w, seconds, lambda passed_s: progress.update(task, completed=passed_s)
+        )
+    if as_json:
+        echo_json(asdict(seen))
+    else:
+        console().print(seen.sentence, markup=False)
+    if not seen.agrees:
+        fail(f"{name} and the known load do not agree", 1)
 
 
 def _examined(

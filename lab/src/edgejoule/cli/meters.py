@@ -9,7 +9,7 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
-from edgejoule.cli.common import console, echo_json, json_option
+from edgejoule.cli.common import Options, console, echo_json, json_option, meter_option
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Channel, Method
@@ -20,20 +20,23 @@ from edgejoule.meters.setting_up import setting_up
 @click.command()
 @click.option("--profile", help="Board profile for the modelled meter: a name or a .toml file.")
 @click.option("--setup", "setup_of", metavar="NAME", help="How to connect this meter: wiring, udev rule, permission.")
+@meter_option
 @json_option
-def meters(profile: str | None, setup_of: str | None, as_json: bool) -> None:
+def meters(profile: str | None, setup_of: str | None, meter_options: Options, as_json: bool) -> None:
     """List the meters in the order in which a study would take them.
 
     \b
     Examples:
       edgejoule meters
       edgejoule meters --profile raspberry-pi-4b
+      edgejoule meters --option serial.port=/dev/ttyUSB0 --option serial.profile=evm430-f6736
       edgejoule meters --setup rapl
     """
     if setup_of is not None:
         _show_setup(setup_of, as_json)
         return
-    candidates = discover(options={"board-profile": {"profile": profile}} if profile else None)
+    options = meter_options | ({"board-profile": {"profile": profile}} if profile else {})
+    candidates = discover(options=options)
     choice = _choice(candidates)
     if as_json:
         echo_json(_as_json(candidates, choice))

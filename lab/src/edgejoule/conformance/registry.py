@@ -6,9 +6,27 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 
 from edgejoule.conformance.instrument import GROUP, Instrument
+from edgejoule.errors import MeterError, UsageError
 
 
-def instruments(plugins: Iterable[EntryPoint] | None = None) -> dict[str, Instrument]:
-    """By name of the meter. plugins: instead of the installed ones."""
-    found = entry_points(group=GROUP) if plugins is None else plugins
-    return {plugin.name: plugin.load()() for plugin in found}
+def names(plugins: Iterable[EntryPoint] | None = None) -> list[str]:
+    """Meters with an emulated instrument. plugins: instead of the installed ones."""
+    return sorted(plugin.name for plugin in _found(plugins))
+
+
+def instrument(name: str, plugins: Iterable[EntryPoint] | None = None) -> Instrument:
+    """The meter's. Raises UsageError for an unknown one, MeterError when its plug-in cannot be loaded."""
+    found = {plugin.name: plugin for plugin in _found(plugins)}
+    if name not in found:
+        raise UsageError(f"no emulated instrument for {name}; there are: {', '.join(sorted(found))}")
+    try:
+        loaded: Instrument = found[name].load()()
+    except Exception as error:  # foreign code
+        raise MeterError(
+            f"the emulated instrument of {name} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    return loaded
+
+
+def _found(plugins: Iterable[EntryPoint] | None) -> list[EntryPoint]:
+    return list(entry_points(group=GROUP) if plugins is None else plugins)
