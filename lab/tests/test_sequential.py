@@ -113,3 +113,12 @@ def test_more_runs_do_not_shrink_a_models_error() -> None:
     with pytest.raises(UsageError, match="its error is the model's"):
         sequential.check(Spec.model_validate(modelled), Method.MODELLED)
     sequential.check(Spec.model_validate(modelled), Method.COUNTED)
+
+
+def test_with_every_replication_there_the_last_level_holds_even_if_the_study_was_cut_off_before_its_look(
+    tmp_path: Path,
+) -> None:
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        found = find(store, measured(store, spec(**SPENDING), 9, ratio=2.0))
+    assert found.responses[0].alpha == looks([3, 6, 9]).level[2]
+    assert found.responses[0].rankings[0].decided

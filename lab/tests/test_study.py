@@ -698,3 +698,18 @@ def test_a_load_curve_holds_shares_of_the_rate_that_was_reached(tmp_path: Path) 
     assert runs[0].value("power_mean_w") is not None
     assert runs[0].value("energy_per_op_uj") is None
     assert runs[0].database is None
+
+
+def test_only_some_cells_are_done_now_and_the_others_later(bench: Bench) -> None:
+    first = bench("run", "experiment.toml", "--only", "database=leveldb")
+    assert first.returncode == 0, first.stderr
+    assert "2 of 4 runs are not done yet" in first.stdout
+    before = bench.finished()
+    assert len(before) == 2
+    assert bench("run", "experiment.toml", "--resume").returncode == 0
+    assert bench.counts() == {"finished": 4}
+    assert {index: run for index, run in bench.finished().items() if index in before} == before
+    one_line_error(bench("run", "experiment.toml", "--only", "database=levldb"), 2, "did you mean 'leveldb'")
+    one_line_error(bench("run", "experiment.toml", "--only", "databse=leveldb"), 2, "did you mean 'database'")
+    planned = bench("run", "experiment.toml", "--only", "database=leveldb", "--dry-run").stdout
+    assert "sqlite" not in planned.split("No rapl")[-1]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule import environment
+from edgejoule.cool_down import CoolDown, doubts
 from edgejoule.databases import Driver, Event, data_bytes, driver_arguments
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, totals_of, worked_share
@@ -36,7 +37,7 @@ class Bench:
 
     least_s: a shorter run is lengthened or executed several times (edgejoule.run_length). executions: cell -> how many
     form a replication of it, as the cell's first run found. reached_ops_s: cell without its load_percent -> its rate at
-    full load.
+    full load. cool_down: what is waited for before a run.
     """
 
     meters: Sequence[Meter]
@@ -47,6 +48,7 @@ class Bench:
     least_s: float
     executions: dict[str, int] = field(default_factory=dict)
     reached_ops_s: Mapping[str, float] = field(default_factory=dict)
+    cool_down: CoolDown | None = None
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,16 @@ class _Sampled:
 
 def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
     """Do one run. Raises DatabaseError when the database or the driver failed or returned wrong data."""
+    cooled = bench.cool_down.wait() if bench.cool_down else None
     before = environment.state()
-    if planned.load_percent == 0:
-        return _measure_idle(planned, bench, metering, before)
+    do = _measure_idle if planned.load_percent == 0 else _measure
+    run, data = do(planned, bench, metering, before)
+    facts = {**run.facts, **({"cool_down": cooled} if cooled else {})}
+    return dataclasses.replace(run, facts=facts, flags=(*run.flags, *doubts(cooled))), data
+
+
+def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapping[str, Any]) -> tuple[Run, RunData]:
+    """One run of the driver, or several executions that form one."""
     told = lengthened(_at_level(planned, bench), bench.least_s)
     load = bench.loads.prepare(planned)
     restored_bytes = data_bytes(load.path)

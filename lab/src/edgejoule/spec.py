@@ -64,6 +64,12 @@ class Timing(_Strict):
     idle_s: float = Field(default=0.5, ge=0, le=600, description="quiet window before and after a run: the baseline")
     settle_timeout_s: float = Field(default=60, gt=0, le=36_000)
     run_timeout_s: float = Field(default=3600, gt=0, le=1e7, description="a run that takes longer has failed")
+    cool_down_s_max: float = Field(
+        default=0, ge=0, le=36_000, description="longest wait before a run until the processor has cooled down; 0: none"
+    )
+    cool_down_c: float = Field(
+        default=2, gt=0, le=50, description="how much warmer than when the study began a run may begin"
+    )
     calibration_s: int = Field(default=10, ge=1, le=36_000, description="load curve: full load, to learn the rate")
     level_s: int = Field(default=10, ge=1, le=36_000, description="load curve: time at each level")
     interval_ms: int = Field(default=500, ge=50, le=60_000, description="length of the driver's interval events")

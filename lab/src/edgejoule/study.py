@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from edgejoule import environment, sequential
+from edgejoule.cool_down import CoolDown
 from edgejoule.databases import Event, Snapshots, driver_digest
 from edgejoule.errors import DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.loads import Loads
@@ -24,10 +25,11 @@ from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label, make_plan
 from edgejoule.run import Bench, at_full, calibrate, measure
 from edgejoule.run_length import shortest_s
-from edgejoule.spec import Spec
+from edgejoule.spec import Spec, Timing
 from edgejoule.storage_speed import measure_speed
 from edgejoule.store import Experiment, Run, RunData, Store
 
+_REACHED = "reached_ops_s"  # what an experiment keeps of the rates behind its load curve
 SPEED_S = 0.2  # for each kind of request when an experiment begins
 
 
@@ -111,13 +113,20 @@ class Study:
 
 
 def conduct(
-    store: Store, study: Study, watcher: Watcher, *, resume: bool = False, keep_going: bool = False
+    store: Store,
+    study: Study,
+    watcher: Watcher,
+    *,
+    resume: bool = False,
+    keep_going: bool = False,
+    only: Callable[[PlannedRun], bool] = lambda run: True,
 ) -> tuple[Experiment, list[Run]]:
     """Do every run of the study that is not finished; returns the experiment and all its runs.
 
     resume: go on with the latest unfinished experiment of the same spec, meter and driver (UsageError if there is
     none). A run that fails is stored as failed with its cause; then the study stops with DatabaseError, or with
-    keep_going goes on. Raises StudyInterruptedError on Ctrl-C: what is finished is stored, the run under way is not.
+    keep_going goes on. only: which runs to do now; the others stay planned. Raises StudyInterruptedError on Ctrl-C:
+    what is finished is stored, the run under way is not.
     """
     places = study.places
     sequential.check(study.spec, study.meters[0].method)
@@ -125,7 +134,7 @@ def conduct(
         experiment = _to_resume(store, study) if resume else None
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
         done = {r.run_index for r in finished}
-        todo = [p for p in make_plan(study.spec) if p.index not in done]
+        todo = [p for p in make_plan(study.spec) if p.index not in done and only(p)]
         surroundings = environment.capture(places.data)
         surroundings["storage"] |= _speed(places.data)
         watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
@@ -133,10 +142,14 @@ def conduct(
         bench = _bench(study, snapshots, todo, finished, watcher)
         try:
             _load_missing(snapshots, todo, study.spec, watcher)
+            reached = dict(experiment.environment.get(_REACHED, {})) if experiment else {}
+            learnt = _reached(bench, [p for p in todo if at_full(p) not in reached], watcher)
+            reached |= learnt
             if experiment is None:
-                reached = _reached(bench, todo, watcher)
-                experiment = _create(store, study, {**surroundings, **({"reached_ops_s": reached} if reached else {})})
-            bench = dataclasses.replace(bench, reached_ops_s=experiment.environment.get("reached_ops_s", {}))
+                experiment = _create(store, study, {**surroundings, **({_REACHED: reached} if reached else {})})
+            elif learnt:
+                store.note(experiment.id, _REACHED, reached)
+            bench = dataclasses.replace(bench, reached_ops_s=reached)
             _run_all(store, experiment, bench, todo, watcher, keep_going)
         except KeyboardInterrupt as error:
             raise StudyInterruptedError(_how_far(store, experiment)) from error
@@ -159,7 +172,22 @@ def _bench(
     executions = {cell_label(r.levels): r.facts["executions"] for r in finished if "executions" in r.facts}
     asked_s = study.spec.meter.run_s_min
     least_s = max(map(shortest_s, study.meters)) if asked_s is None else asked_s
-    return Bench(study.meters, loads, timing, watcher.event, watcher.power, least_s, executions)
+    return Bench(
+        study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=_cool_down(timing)
+    )
+
+
+def _cool_down(timing: Timing) -> CoolDown | None:
+    """The temperature of now, before anything has run, is what each run waits for. Raises UsageError without one."""
+    if not timing.cool_down_s_max:
+        return None
+    now_c = environment.state()["temperature_c"]
+    if now_c is None:
+        raise UsageError(
+            "timing.cool_down_s_max: no temperature can be read here (/sys/class/thermal), so nothing tells when the "
+            "processor has cooled down; set it to 0"
+        )
+    return CoolDown(now_c, timing.cool_down_c, timing.cool_down_s_max)
 
 
 def _speed(folder: Path) -> dict[str, float | None]:
@@ -192,6 +220,8 @@ def _run_all(
 ) -> None:
     metering = Metering(store, experiment.id, bench.meters, bench.on_power)
     last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
+    if todo and todo[0].block > 0:  # a study cut off between a block and its look
+        last_block = _look(store, experiment.id, todo[0].block, watcher) or last_block
     for planned, following in zip(todo, [*todo[1:], None], strict=True):
         if last_block is not None and planned.block >= last_block:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -31,6 +31,7 @@ from edgejoule.findings import find
 from edgejoule.meters.base import Availability, Meter
 from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.plan import PlannedRun, cell_label, make_plan
+from edgejoule.responses import nearest
 from edgejoule.spec import Level, Spec, load_spec
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study import Places, Study, conduct
@@ -45,6 +46,12 @@ from edgejoule.study import Places, Study, conduct
 )
 @click.option("--meter", help="Use this meter, whatever the spec prefers (see `edgejoule meters`).")
 @click.option("--profile", help="Board profile for the modelled meter, by name or path.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="FACTOR=LEVEL,...",
+    help="Do only the runs with one of these levels now; may be repeated. The others stay planned: --resume.",
+)
 @click.option("--keep-going", is_flag=True, help="Go on after a run that failed.")
 @click.option(
     "--data",
@@ -63,6 +70,7 @@ def run(
     overrides: Sequence[str],
     meter: str | None,
     profile: str | None,
+    only: Sequence[str],
     keep_going: bool,
     data: Path | None,
     output: Path | None,
@@ -78,21 +86,23 @@ def run(
       edgejoule run experiments/first-look
       edgejoule run my.toml --dry-run
       edgejoule run my.toml --set design.replications=10 --set 'factors.threads=[1, 4]'
+      edgejoule run my.toml --only database=sqlite,leveldb --only workload=read
       edgejoule run my.toml --resume
     """
     path = spec / "experiment.toml" if spec.is_dir() else spec
     loaded = load_spec(path, overrides)
     plan = make_plan(loaded)
     check_plan(loaded, plan)
+    chosen = _chosen(loaded, only)
     choice = _choice(loaded, meter, profile)
     beside = _beside(loaded, choice, profile)
     say = messages() if as_json else console()
     say.print(choice.sentence, markup=False)
     if dry_run:
         if as_json:
-            echo_json(_plan_json(loaded, plan, choice.sentence))
+            echo_json(_plan_json(loaded, [p for p in plan if chosen(p)], choice.sentence))
         else:
-            _print_plan(say, loaded, plan, store)
+            _print_plan(say, loaded, [p for p in plan if chosen(p)], store)
         return
     if refused := not_here(plan):
         raise UsageError("; ".join(refused))
@@ -101,7 +111,9 @@ def run(
     options = [word for o in overrides for word in ("--set", o)]
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
     text = path.read_text(encoding="utf-8")
-    experiment, runs = _measure(loaded, text, options, Places.beside(store, data), choice, beside, resume, keep_going)
+    experiment, runs = _measure(
+        loaded, text, options, Places.beside(store, data), choice, beside, resume, keep_going, chosen
+    )
     _finish(store, experiment, say, output, as_json)
     flagged = [r for r in runs if r.flags]
     failed = [r for r in runs if r.status == "failed"]
@@ -109,6 +121,23 @@ def run(
         fail(f"{len(failed)} of {len(runs)} runs failed; `edgejoule show` says why, --resume tries them again", 1)
     if flagged:
         fail(f"{len(flagged)} of {len(runs)} runs are flagged; `edgejoule show` says why", EXIT_FLAGGED)
+
+
+def _chosen(spec: Spec, only: Sequence[str]) -> Callable[[PlannedRun], bool]:
+    """Which runs --only means. Raises UsageError for what is no factor or no level."""
+    wanted: dict[str, list[str]] = {}
+    for word in only:
+        factor, sep, levels = word.partition("=")
+        if not sep or factor not in spec.factors:
+            raise UsageError(f"--only {word}: expected FACTOR=LEVEL,...; {nearest(factor, spec.factors)}")
+        known = [str(level) for level in spec.factors[factor]]
+        for level in levels.split(","):
+            if level not in known:
+                raise UsageError(f"--only {word}: {level!r} is no level of {factor}; {nearest(level, known)}")
+        wanted.setdefault(factor, []).extend(levels.split(","))
+    if wanted and spec.design.sequential:
+        raise UsageError("--only: a sequential design looks at whole blocks; leave it out")
+    return lambda run: all(str(run.levels[factor]) in levels for factor, levels in wanted.items())
 
 
 def _check_writable(output: Path) -> None:
@@ -159,6 +188,7 @@ def _measure(
     beside: Sequence[Meter],
     resume: bool,
     keep_going: bool,
+    chosen: Callable[[PlannedRun], bool],
 ) -> tuple[Experiment, list[Run]]:
     stop_in_order()
     meters = [choice.meter, *beside]
@@ -171,7 +201,7 @@ def _measure(
             Store.open(places.store, create=True) as store,
             StudyProgress(messages(), str(choice.meter.method)) as progress,
         ):
-            return conduct(store, study, progress, resume=resume, keep_going=keep_going)
+            return conduct(store, study, progress, resume=resume, keep_going=keep_going, only=chosen)
 
 
 def _min_ratio(meter: Meter) -> float | None:

@@ -150,6 +150,7 @@ class SequentialPlan:
         if declared.kind == "stein":
             return cls(precision=declared.precision)
         plan = looks(declared.looks or (), alpha=spec.analysis.alpha, spending=declared.spending)
+        look = len(plan.runs) if replications == plan.runs[-1] else look  # all is there: the last level holds
         if look == 0 or plan.runs[look - 1] != replications:
             at = ", ".join(map(str, plan.runs))
             return cls(between_looks=f"the declared looks come after {at} replications; nothing is judged between them")
