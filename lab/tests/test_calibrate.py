@@ -17,7 +17,7 @@ from edgejoule.calibrate.drive import Pace, StageRun, drive, from_json, to_json
 from edgejoule.calibrate.fit import Fitted, fit
 from edgejoule.calibrate.observe import Observation, observe
 from edgejoule.calibrate.profile_file import Circumstances, profile_name, profile_toml, write_profile
-from edgejoule.calibrate.recording import Columns, Recorder, on_this_clock, read_recording
+from edgejoule.calibrate.recording import Columns, Recorder, by_stages, on_this_clock, placed, read_recording
 from edgejoule.calibrate.stages import Kind, Stage, make_stages
 from edgejoule.cli import calibrate as command
 from edgejoule.cli.main import main
@@ -295,6 +295,52 @@ def test_a_recording_without_markers_is_refused(tmp_path: Path) -> None:
     trace = read_recording(tmp_path / "r.csv", Columns("time_s", "power_w"), RECORDER)
     with pytest.raises(DataError, match="shows one marker burst"):
         on_this_clock(trace, MARKERS)
+
+
+def slow_recording(seed: int, interval_s: float = 1.0) -> tuple[Trace, list[StageRun], float]:
+    """What a USB tester logs of the stages: a sample a second, on a clock of its own."""
+    machine = VirtualMachine(seed)
+    runs = drive(make_stages(CPUS, 3, seed, storage=False, network=False), machine, Pace(2.0, 8.0))
+    rng = np.random.default_rng([seed, 5])
+    shift_s = rng.uniform(-1e4, 1e4)
+    begin_s, end_s = machine.times_ns[0] / 1e9, machine.t_ns / 1e9
+    host_s = np.arange(begin_s - rng.uniform(5, 90), end_s + rng.uniform(5, 90), interval_s)
+    power_w = np.interp(host_s, np.array(machine.times_ns) / 1e9, machine.powers_w, left=3.0, right=3.0)
+    whole = machine.trace()
+    t_ns = np.rint((host_s + shift_s) * 1e9).astype(np.int64)
+    return Trace(whole.channel, t_ns, power_w + rng.normal(0, 0.05, len(host_s)), interval_s), runs, shift_s
+
+
+def test_a_slow_recording_is_tied_by_the_stages_within_what_they_settle() -> None:
+    for seed in range(20):
+        trace, runs, shift_s = slow_recording(seed)
+        moved_s = (trace.t_ns[0] - by_stages(trace, runs).trace.t_ns[0]) / 1e9
+        assert abs(moved_s - shift_s) < 2.0, f"seed {seed}"
+        observations, missing = observe(runs, [by_stages(trace, runs).trace])
+        assert not missing
+        assert fit(observations).interval_rel < 0.2
+
+
+def test_a_recording_of_something_else_is_tied_nowhere() -> None:
+    for seed in range(20):
+        trace, runs, _ = slow_recording(seed)
+        other = replace(trace, value=np.random.default_rng([seed, 6]).permutation(trace.value))
+        with pytest.raises(DataError, match="follows the stages nowhere"):
+            by_stages(other, runs)
+        _, others, _ = slow_recording(seed + 100)
+        with pytest.raises(DataError, match="follows the stages nowhere"):
+            by_stages(trace, others)
+
+
+def test_a_recording_too_slow_or_too_short_says_so() -> None:
+    trace, runs, _ = slow_recording(1, interval_s=5.0)
+    with pytest.raises(DataError, match="too slow"):
+        by_stages(trace, runs)
+    trace, runs, _ = slow_recording(1)
+    with pytest.raises(DataError, match="shorter than the stages"):
+        by_stages(replace(trace, t_ns=trace.t_ns[:50], value=trace.value[:50]), runs)
+    with pytest.raises(DataError, match=r"not visible.*shorter than the stages"):
+        placed(replace(trace, t_ns=trace.t_ns[:50], value=trace.value[:50]), MARKERS, runs)
 
 
 @pytest.mark.parametrize(

@@ -262,11 +262,12 @@ def _judged(fits: _Fits, search_s: float) -> Sighting:
 
 
 def correlation_min(search_s: float, samples: int) -> float:
-    """The correlation that chance reaches in fewer than FALSE_ALARM of searches: Student's t of a correlation, with
-    four tries per chip of the search.
-    """
-    freedom = min(samples, len(CHIPS)) - 2
-    tries = max(1.0, 8 * search_s / CHIP_S)
+    """The correlation that a visible marker has, with four tries per chip of the search."""
+    return correlation_of_chance(max(1.0, 8 * search_s / CHIP_S), min(samples, len(CHIPS)) - 2)
+
+
+def correlation_of_chance(tries: float, freedom: int) -> float:
+    """What chance reaches in fewer than FALSE_ALARM of so many tries: Student's t of a correlation coefficient."""
     t = float(stats.t.isf(FALSE_ALARM / tries, freedom))
     return t / math.sqrt(freedom + t * t)
 

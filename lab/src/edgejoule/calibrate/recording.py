@@ -1,4 +1,9 @@
-"""A power recording made elsewhere while the stages ran: a CSV file, tied to this host's clock by two marker bursts."""
+"""A power recording made elsewhere while the stages ran: a CSV file, tied to this host's clock.
+
+Two marker bursts around the stages tie it within milliseconds where it has ten samples a second. A slower one, as USB
+testers log, is tied by the stages themselves: in their shuffled order only one shift makes power rise with utilisation.
+That is good to a part of the time that each stage settles unobserved, which is all that it needs to be.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +17,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from edgejoule.calibrate.drive import StageRun
 from edgejoule.errors import DataError, UsageError
-from edgejoule.marker import Marker, Sighting, sight
+from edgejoule.marker import Marker, Sighting, correlation_of_chance, relation_words, sight
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.clocks import DRIFT_MAX
 from edgejoule.meters.trace import Trace
+
+STAGE_SHARE_MAX = 0.25  # of a stage, between two samples
+_Floats = NDArray[np.float64]
 
 UNITS_NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
 
@@ -79,6 +88,67 @@ def on_this_clock(recording: Trace, markers: Sequence[Marker]) -> tuple[Trace, l
             moved = first.start_ns + np.rint(since_ns / (1 + drift)).astype(np.int64)
             return replace(recording, t_ns=moved), [begin, end]
     raise DataError("the recording shows one marker burst; it must last from before the first stage to after the last")
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A recording with this host's times, and how it came by them."""
+
+    trace: Trace
+    words: str
+
+
+def placed(recording: Trace, markers: Sequence[Marker], runs: Sequence[StageRun]) -> Placed:
+    """By the markers, else by the stages. Raises DataError when neither will do."""
+    try:
+        trace, sightings = on_this_clock(recording, markers)
+        return Placed(trace, relation_words(sightings))
+    except DataError as error:
+        try:
+            return by_stages(recording, runs)
+        except DataError as other:
+            raise DataError(f"{error}; {other}") from other
+
+
+def by_stages(recording: Trace, runs: Sequence[StageRun]) -> Placed:
+    """Shift the recording to where its power follows the stages' utilisation best; the middle of all such places.
+
+    Raises DataError when the recording is too short or too slow for the stages, and when no shift stands out from what
+    chance gives (Student's t of a correlation, with a degree of freedom per stage).
+    """
+    origin_ns = runs[0].start_ns
+    good = ~np.isnan(recording.value)
+    time_s, power_w = (recording.t_ns[good] - origin_ns) / 1e9, recording.value[good]
+    begin_s = np.array([(x.start_ns - origin_ns) / 1e9 for x in runs])
+    end_s = np.array([(x.end_ns - origin_ns) / 1e9 for x in runs])
+    if recording.interval_s > STAGE_SHARE_MAX * float(np.min(end_s - begin_s)):
+        raise DataError(
+            f"{recording.interval_s:g} s between samples is too slow for these stages: let them last longer"
+        )
+    shifts = np.arange(time_s[0] - begin_s[0], time_s[-1] - end_s[-1], recording.interval_s / 4)
+    if not len(shifts):
+        raise DataError("the recording is shorter than the stages")
+    use = np.array([x.utilisation for x in runs])
+    fit = np.array([_follows(time_s - shift_s, power_w, begin_s, end_s, use) for shift_s in shifts])
+    best = float(fit.max())
+    needed = correlation_of_chance(len(shifts), len(runs) - 2)
+    if best < needed:
+        raise DataError(f"its power follows the stages nowhere: correlation {best:.2f} at best, {needed:.2f} is needed")
+    near = np.abs(shifts - shifts[int(fit.argmax())]) < float(np.min(end_s - begin_s))
+    alike = shifts[near & (fit >= best - (1 - best) * 0.1 - 1e-6)]
+    shift_s = float(alike[0] + alike[-1]) / 2
+    moved = recording.t_ns - round(shift_s * 1e9)
+    return Placed(replace(recording, t_ns=moved), f"tied to the stages by their own powers, correlation {best:.3f}")
+
+
+def _follows(time_s: _Floats, power_w: _Floats, begin_s: _Floats, end_s: _Floats, use: _Floats) -> float:
+    """Correlation of power with utilisation over the samples inside stages; 0 where it has no meaning."""
+    stage = np.searchsorted(begin_s, time_s, side="right") - 1
+    inside = (stage >= 0) & (time_s < end_s[np.maximum(stage, 0)])
+    x, y = use[stage[inside]], power_w[inside]
+    if len(x) < len(use) or not (np.ptp(x) > 0 and np.ptp(y) > 0):
+        return 0.0
+    return float(np.corrcoef(x, y)[0, 1])
 
 
 def _rows(path: Path, columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[int, str]]:

@@ -23,13 +23,13 @@ from edgejoule.calibrate.fit import Fitted, fit
 from edgejoule.calibrate.machine import FILE_BYTES, ThisMachine
 from edgejoule.calibrate.observe import Observation, observe
 from edgejoule.calibrate.profile_file import Circumstances, fitted_json, profile_name, profile_toml, write_profile
-from edgejoule.calibrate.recording import UNITS_NS, Columns, Recorder, on_this_clock, read_recording
+from edgejoule.calibrate.recording import UNITS_NS, Columns, Recorder, placed, read_recording
 from edgejoule.calibrate.stages import Stage, make_stages
 from edgejoule.cli.common import console, echo_json, json_option, messages, stop_in_order
 from edgejoule.cli.progress import clock
 from edgejoule.energy import Readings
 from edgejoule.errors import DataError, MeterError, StoreError, UsageError
-from edgejoule.marker import Marker, burst, relation_words
+from edgejoule.marker import Marker, burst
 from edgejoule.meters.base import Domain, Meter, Method
 from edgejoule.meters.discovery import choose_from, discover
 from edgejoule.meters.sampler import Sampler
@@ -59,7 +59,7 @@ class _Plan:
 @click.option("--meter", help="Borrow this meter; default: the best measured or counted one (see `edgejoule meters`).")
 @click.option("--meter-option", "meter_options", multiple=True, metavar="KEY=VALUE", help="An option of the meter.")
 @click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.csv",
-              help="Borrow a recording of another device instead, of 10 samples a second or more.")  # fmt: skip
+              help="Borrow a recording of another device instead, a sample every 2 s or faster.")  # fmt: skip
 @click.option("--stages", "stages_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
               help="With --trace: the stages of an earlier call; nothing is driven.")  # fmt: skip
 @click.option("--time-column", default="time_s", show_default=True, help="Of --trace.")
@@ -292,9 +292,9 @@ def _recorded(
         runs = from_json(record["stages"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"not the {_FORMAT}: {error!r}") from error
-    placed, sightings = on_this_clock(read_recording(path, columns, recorder), markers)
+    found = placed(read_recording(path, columns, recorder), markers, runs)
     accuracy = f"gain ±{2 * recorder.gain_rel:.2%}, offset ±{2 * recorder.offset_w:g} W at k=2"
-    return runs, [placed], f"{accuracy}; {relation_words(sightings)}"
+    return runs, [found.trace], f"{accuracy}; {found.words}"
 
 
 def _finish(
