@@ -13,14 +13,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from edgejoule.meters.base import Meter
-from edgejoule.meters.filestream import FileStream
 from edgejoule.meters.hwmon import Hwmon
 from edgejoule.meters.rapl import Rapl
 from edgejoule.meters.sampler import Sampler
 
 RANGE_UJ = 262_143_328_850
-PROCESS_CLOCK = 2  # clock_getcpuclockid(3): the CPU clock of a process is ((~pid) << 3) | 2
 
 
 def rapl_tree(root: Path, zones: int) -> Path:
@@ -44,28 +41,21 @@ def hwmon_tree(root: Path) -> Path:
     return root
 
 
-def program_cpu_s(stream: FileStream | None) -> float:
-    """CPU time of the native program so far."""
-    if stream is None or stream.pid is None:
-        return 0.0
-    return time.clock_gettime((~stream.pid << 3) | PROCESS_CLOCK)
-
-
-def shares(meter: Meter, interval_s: float | None, duration_s: float) -> tuple[float, float, int]:
+def shares(meter: Rapl | Hwmon, interval_s: float | None, duration_s: float) -> tuple[float, float, int]:
     """Share of a core of the native program and of the sampling thread, and rows read per second."""
     meter.open()
     sampler = Sampler(meter, interval_s)
-    stream = getattr(meter, "_stream", None)
     sampler.start()
-    begin_s, begin_cpu_s = time.monotonic(), program_cpu_s(stream)
+    begin_cpu_s = meter.helper_cpu_s()
     time.sleep(duration_s)
-    native = (program_cpu_s(stream) - begin_cpu_s) / (time.monotonic() - begin_s)
     trace, *_ = sampler.stop()
+    cost = sampler.cost()
+    native = (meter.helper_cpu_s() - begin_cpu_s) / cost.elapsed_s
     meter.close()
-    return native, sampler.cost().core_share, round(len(trace) / sampler.cost().elapsed_s)
+    return native, cost.core_share - native, round(len(trace) / cost.elapsed_s)
 
 
-def line(name: str, make: Callable[[], Meter], interval_s: float | None, runs: int, duration_s: float) -> None:
+def line(name: str, make: Callable[[], Rapl | Hwmon], interval_s: float | None, runs: int, duration_s: float) -> None:
     """Run and print one line."""
     found = [shares(make(), interval_s, duration_s) for _ in range(runs)]
     totals = " ".join(f"{100 * (native + thread):5.2f}" for native, thread, _ in found)
@@ -101,7 +91,7 @@ def main() -> None:
     try:
         one, five = rapl_tree(root / "one", 1), rapl_tree(root / "five", 5)
         chip = hwmon_tree(root / "chip")
-        lines: list[tuple[str, Callable[[], Meter], float | None]] = []
+        lines: list[tuple[str, Callable[[], Rapl | Hwmon], float | None]] = []
         for hz in (1000, 5000):
             lines += [
                 (f"rapl, 1 zone, {hz} Hz", lambda hz=hz: Rapl(one, interval_s=1 / hz), None),

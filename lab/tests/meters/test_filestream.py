@@ -134,6 +134,21 @@ def test_a_sampler_that_dies_is_a_missing_sample_and_is_started_anew(tmp_path: P
     meter.close()
 
 
+@built
+def test_what_the_program_takes_is_part_of_what_sampling_costs(tmp_path: Path) -> None:
+    powercap(tmp_path)
+    meter = Rapl(tmp_path, interval_s=1e-4)
+    meter.open()
+    sampler = Sampler(meter)
+    sampler.start()
+    time.sleep(0.3)
+    sampler.stop()
+    helper_s = meter.helper_cpu_s()
+    assert 0 < helper_s < sampler.cost().cpu_s + 0.01
+    meter.close()
+    assert sampler.cost().cpu_s >= helper_s / 2
+
+
 def test_without_the_program_python_polls_at_most_at_100_hz_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: None)
     chosen = pace(1e-3, 0.05)

@@ -27,6 +27,7 @@ POLL_HZ_MAX = 100  # of polling from Python where the program is not built
 INTERVAL_S_MIN, INTERVAL_S_MAX = 1e-4, 1.0
 _ANSWER_TIMEOUT_S = 1.0
 _MAGIC = 0x31534A45
+_PROCESS_CLOCK = 2  # clock_getcpuclockid(3): the CPU clock of a process is (~pid << 3) | 2
 _PART_BYTES = 1 << 16  # what a pipe holds
 _HEADER = struct.Struct("=4I")  # magic, rows, files, rows left out
 _READING = np.dtype([("t_ns", "=i8"), ("value", "=i8"), ("error", "=i4"), ("skipped", "=u4")])
@@ -100,11 +101,16 @@ class FileStream:
         self._command = [str(program), str(round(interval_s * 1e9)), *map(str, files)]
         self._files = len(files)
         self._process: subprocess.Popen[bytes] | None = None
+        self._ended_cpu_s = 0.0
 
     @property
     def pid(self) -> int | None:
         """The program's process id, None before the start."""
         return None if self._process is None else self._process.pid
+
+    def cpu_s(self) -> float:
+        """CPU time of the program so far, those before it that have ended included."""
+        return self._ended_cpu_s + self._running_cpu_s()
 
     def start(self) -> None:
         """Raises MeterError when the program cannot be started."""
@@ -128,6 +134,7 @@ class FileStream:
 
     def close(self) -> None:
         """End the program; may be called twice."""
+        self._ended_cpu_s += self._running_cpu_s()
         process, self._process = self._process, None
         if process is None:
             return
@@ -139,6 +146,14 @@ class FileStream:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+    def _running_cpu_s(self) -> float:
+        if self._process is None:
+            return 0.0
+        try:
+            return time.clock_gettime(~self._process.pid << 3 | _PROCESS_CLOCK)
+        except OSError:
+            return 0.0  # it has been killed, and what it took with it is not told
 
     def _answer(self) -> Readings:
         assert self._process is not None, "started"

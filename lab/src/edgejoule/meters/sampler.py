@@ -32,7 +32,10 @@ class LivePower:
 
 @dataclass(frozen=True)
 class SamplerCost:
-    """What sampling took: polls made, deadlines missed, and this thread's CPU time over the elapsed time."""
+    """What sampling took: polls made, deadlines missed, CPU time over elapsed time.
+
+    CPU time: of the thread that polls, and of a program that samples for the meter (its `helper_cpu_s()`).
+    """
 
     polls: int
     polls_late: int
@@ -116,14 +119,19 @@ class Sampler:
             self._thread.join()
 
     def _run(self) -> None:
-        started_ns, cpu_started_s = time.monotonic_ns(), time.thread_time()
+        started_ns, cpu_started_s, helper_started_s = time.monotonic_ns(), time.thread_time(), self._helper_cpu_s()
         try:
             self._sample_until_stopped(started_ns)
             self._poll_once()
         except Exception as error:  # noqa: BLE001 - a plug-in's fault is told by stop(), it must not end unseen here
             self._failure = error
-        self._cpu_s = time.thread_time() - cpu_started_s
+        self._cpu_s = time.thread_time() - cpu_started_s + self._helper_cpu_s() - helper_started_s
         self._elapsed_s = (time.monotonic_ns() - started_ns) / 1e9
+
+    def _helper_cpu_s(self) -> float:
+        """CPU time of a program that samples for the meter: what `helper_cpu_s()` says, where it has one."""
+        told = getattr(self._meter, "helper_cpu_s", None)
+        return float(told()) if told is not None else 0.0
 
     def _sample_until_stopped(self, started_ns: int) -> None:
         interval_ns = max(1, round(self.interval_s * 1e9))

@@ -122,6 +122,10 @@ class Hwmon:
         """Every rail now; with the native sampler all readings since the last poll."""
         return [self._sample(rail) for rail in self._rails] if self._stream is None else self._streamed(self._stream)
 
+    def helper_cpu_s(self) -> float:
+        """CPU time of the native sampler so far."""
+        return 0.0 if self._stream is None else self._stream.cpu_s()
+
     def close(self) -> None:
         """End the native sampler; nothing else is held open."""
         if self._stream is not None:

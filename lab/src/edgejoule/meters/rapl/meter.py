@@ -103,6 +103,10 @@ class Rapl:
         """The counters now, each with its own time; with the native sampler all readings since the last poll."""
         return [self._sample(zone) for zone in self._zones] if self._stream is None else self._streamed(self._stream)
 
+    def helper_cpu_s(self) -> float:
+        """CPU time of the native sampler so far."""
+        return 0.0 if self._stream is None else self._stream.cpu_s()
+
     def close(self) -> None:
         """End the native sampler; nothing else is held open."""
         if self._stream is not None:
