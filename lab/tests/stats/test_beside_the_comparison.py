@@ -14,6 +14,7 @@ from edgejoule.stats.aa import same_against_same, share_interval
 from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.distribution import distribution
 from edgejoule.stats.effect_size import cliffs_delta
+from edgejoule.stats.hsu import one_sided_dunnett
 from edgejoule.stats.serial import lag1
 
 Columns = dict[str, list[object]]
@@ -275,6 +276,17 @@ def test_the_best_is_named_where_it_is_sure_and_only_there() -> None:
     assert not close[0].is_best
     held = analyse(study(), "energy_j", ["f"], min_ratio=1.6).to_best
     assert not held[0].is_best
+
+
+@pytest.mark.parametrize("alpha", [0.4, 0.05, 1e-4, 5e-10])
+def test_the_critical_value_of_one_comparison_is_students_at_any_level(alpha: float) -> None:
+    from scipy import stats
+
+    for df in (1, 3, 40):
+        one = one_sided_dunnett(np.array([0.0]), df, alpha)
+        assert one == pytest.approx(float(stats.t.isf(alpha, df)), rel=1e-6)
+        three = one_sided_dunnett(np.sqrt([0.5, 0.5, 0.5]), df, alpha)
+        assert one < three < float(stats.t.isf(alpha / 3, df)) * (1 + 1e-7)
 
 
 def test_higher_is_better_turns_the_best_around() -> None:

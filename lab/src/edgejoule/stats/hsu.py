@@ -12,6 +12,7 @@ split plots), the intervals follow from those of all pairs, which is conservativ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -129,11 +130,12 @@ def _one_sided_dunnett(loadings: tuple[float, ...], counts: tuple[int, ...], df:
     weight = 9.0 * weights * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
 
     def excess(d: float) -> float:
-        inside = np.ones((sd.size, z.size))
+        """Logarithms of the upper tail, which keep their precision for any alpha."""
+        inside = np.zeros((sd.size, z.size))
         for loading, count in zip(loadings, counts, strict=True):
-            inside *= special.ndtr((d * sd[:, None] + loading * z) / np.sqrt(1 - loading**2)) ** count
-        return float(sd_weight @ inside @ weight) - (1 - alpha)
+            inside += count * special.log_ndtr((d * sd[:, None] + loading * z) / np.sqrt(1 - loading**2))
+        return math.log(alpha) - math.log(float(sd_weight @ -np.expm1(inside) @ weight))
 
-    high = float(special.stdtrit(df, 1 - alpha / sum(counts))) + 1e-6  # Bonferroni is never too small
-    low = float(special.stdtrit(df, 1 - alpha)) - 1e-6
-    return float(optimize.brentq(excess, low, high, xtol=1e-12))
+    # One comparison is never too strict, Bonferroni's never too loose; 1e-4 is more than the quadrature errs.
+    low, high = (-float(special.stdtrit(df, tail)) for tail in (alpha, alpha / sum(counts)))
+    return float(optimize.brentq(excess, low - 1e-4 * abs(low), high + 1e-4 * abs(high), xtol=1e-12))
