@@ -138,6 +138,14 @@ def test_frames_are_found_again_after_garbage_wherever_it_is_cut() -> None:
         assert first.skipped + second.skipped + len(second.rest) > 0
 
 
+def test_a_frame_that_lost_bytes_costs_no_frame_but_itself() -> None:
+    frame = Frame(start="A5 5A", length=14, checksum="crc16-modbus")
+    for lost in range(1, 12):
+        data = frames(20)
+        found = find_frames(data[: 5 * 14 + 2] + data[5 * 14 + 2 + lost :], frame)
+        assert len(found.frames) == 19
+
+
 def test_bytes_one_at_a_time_make_the_same_values_as_all_at_once() -> None:
     profile = named_profile("evm430-f6736", PROFILES, SerialProfile)
     data = frames(50)
