@@ -151,21 +151,21 @@ def test_what_the_program_takes_is_part_of_what_sampling_costs(tmp_path: Path) -
 
 def test_without_the_program_python_polls_at_most_at_100_hz_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: None)
-    chosen = pace(1e-3, 0.05)
+    chosen = pace("rapl", 1e-3, 0.05)
     assert chosen.program is None
     assert chosen.poll_interval_s == 0.01
     assert "make build" in chosen.sentence
 
 
 def test_slow_intervals_need_no_program() -> None:
-    assert pace(None, 0.05).program is None
-    assert pace(0.01, 0.05).poll_interval_s == 0.01
+    assert pace("rapl", None, 0.05).program is None
+    assert pace("rapl", 0.01, 0.05).poll_interval_s == 0.01
 
 
-@pytest.mark.parametrize("interval_s", [0.0, -1.0, 1e-6, 2.0, float("nan")])
+@pytest.mark.parametrize("interval_s", [0.0, -1.0, 1e-6, 2.0, float("nan"), "1 ms", True])
 def test_an_interval_that_cannot_be_kept_is_refused(interval_s: float) -> None:
     with pytest.raises(UsageError, match="interval_s"):
-        pace(interval_s, 0.05)
+        pace("rapl", interval_s, 0.05)
 
 
 def test_a_program_that_cannot_be_started_is_an_error_in_words(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_rail_that_feeds_the_others_is_read_alone_and_the_rest_is_named(tmp_pa
 
 def test_rails_can_be_named(tmp_path: Path) -> None:
     make(tmp_path, 0, JETSON)
-    assert sorted(values(opened(tmp_path, rails=["VDD_SOC", "VDD_CPU_GPU_CV"]))) == ["VDD_CPU_GPU_CV", "VDD_SOC"]
+    assert sorted(values(opened(tmp_path, rails="VDD_SOC, VDD_CPU_GPU_CV"))) == ["VDD_CPU_GPU_CV", "VDD_SOC"]
     with pytest.raises(MeterError, match="VDD_SOCK; there are: VDD_IN, VDD_CPU_GPU_CV, VDD_SOC"):
         opened(tmp_path, rails="VDD_SOCK")
 
@@ -90,7 +90,9 @@ def test_a_chip_that_is_not_known_is_read_only_when_named_and_with_an_accuracy(t
     assert meter.channels()[0].gain_rel == pytest.approx(0.05 / 3**0.5)
 
 
-@pytest.mark.parametrize("option", [{"accuracy_rel": 0.0}, {"shunt_tolerance_rel": 2.0}, {"interval_s": 0.0}])
+@pytest.mark.parametrize(
+    "option", [{"accuracy_rel": 0.0}, {"shunt_tolerance_rel": 2.0}, {"interval_s": 0.0}, {"accuracy_rel": "2 %"}]
+)
 def test_options_out_of_range_are_refused(tmp_path: Path, option: dict) -> None:
     with pytest.raises(UsageError, match=next(iter(option))):
         Hwmon(tmp_path, **option)

@@ -16,7 +16,7 @@ def library(cards: int = 2) -> EmulatedLibrary:
     return EmulatedLibrary(lambda: 1234.5678, lambda: 61.25, cards)
 
 
-def opened(found: EmulatedLibrary, gpu: int | list[int] = 0) -> Nvml:
+def opened(found: EmulatedLibrary, gpu: int | str = 0) -> Nvml:
     meter = Nvml(gpu, found, Clock())
     meter.open()
     return meter
@@ -36,7 +36,7 @@ def test_a_card_with_a_running_total_counts_joules() -> None:
 def test_an_older_card_gives_its_power() -> None:
     found = library()
     found.counts = False
-    meter = opened(found, [0, 1])
+    meter = opened(found, "0, 1")
     assert [channel.kind for channel in meter.channels()] == [ValueKind.INSTANT] * 2
     assert [sample.value for sample in meter.poll()] == [61.25, 61.25]
 
@@ -72,7 +72,7 @@ def test_a_card_that_is_not_there_is_told_with_those_that_are() -> None:
         Nvml(5, library()).open()
 
 
-@pytest.mark.parametrize("gpu", [-1, True, [0, "1"]])
+@pytest.mark.parametrize("gpu", [-1, True, "all", "", 0.5])
 def test_what_is_no_number_of_a_card_is_refused(gpu) -> None:
     with pytest.raises(UsageError, match="gpu"):
         Nvml(gpu)

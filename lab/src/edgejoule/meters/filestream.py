@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.errors import MeterError, UsageError
+from edgejoule.errors import MeterError
+from edgejoule.meters.options import checked_number
 
 PROGRAM = "edgejoule-sampler"
 POLL_INTERVAL_S = 0.1  # between questions
@@ -57,11 +58,11 @@ class Pace:
     sentence: str
 
 
-def pace(interval_s: float | None, default_s: float) -> Pace:
-    """For a meter's option `interval_s` (None: default_s). Raises UsageError for one that cannot be kept."""
-    asked_s = default_s if interval_s is None else interval_s
-    if not INTERVAL_S_MIN <= asked_s <= INTERVAL_S_MAX:
-        raise UsageError(f"interval_s: expected {INTERVAL_S_MIN:g} to {INTERVAL_S_MAX:g} s, found {asked_s:g}")
+def pace(meter: str, interval_s: float | None, default_s: float) -> Pace:
+    """For that meter's option `interval_s` (None: default_s). Raises UsageError for one that cannot be kept."""
+    asked_s = default_s
+    if interval_s is not None:
+        asked_s = checked_number(meter, "interval_s", interval_s, INTERVAL_S_MIN, INTERVAL_S_MAX)
     if asked_s * POLL_HZ_MAX >= 1:
         return Pace(asked_s, asked_s, None, f"every {asked_s * 1e3:g} ms")
     if program := sampler_path():

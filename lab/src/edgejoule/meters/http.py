@@ -21,7 +21,7 @@ _HOST = re.compile(r"[A-Za-z0-9_.-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
 
 def checked_host(meter: str, host: str | None) -> str | None:
     """An option `host` (name or address, with a port or without). Raises UsageError for what is none."""
-    if host is None or _HOST.fullmatch(host):
+    if host is None or (isinstance(host, str) and _HOST.fullmatch(host)):
         return host
     raise UsageError(f"{meter}: host: expected a name or address, with :PORT or without, found {host!r}")
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.http import FetchText, checked_host
+from edgejoule.meters.options import checked_number
 
 CHANNEL = "plug"
 QUANTITIES = ("power", "total")
@@ -45,13 +46,11 @@ class PlugMeter(ABC):
     ) -> None:
         if quantity not in QUANTITIES:
             raise UsageError(f"{self.name}: quantity: expected {' or '.join(QUANTITIES)}, found {quantity!r}")
-        if not 0 < accuracy_rel < 1 or not 0 <= offset_limit_w < 100 or not update_s > 0:
-            raise UsageError(f"{self.name}: accuracy_rel, offset_limit_w or update_s is out of range")
         self.host = checked_host(self.name, host)
         self.quantity = quantity
-        self._accuracy_rel = accuracy_rel
-        self._offset_limit_w = offset_limit_w
-        self._update_s = update_s
+        self._accuracy_rel = checked_number(self.name, "accuracy_rel", accuracy_rel, 1e-6, 1)
+        self._offset_limit_w = checked_number(self.name, "offset_limit_w", offset_limit_w, 0, 100)
+        self._update_s = checked_number(self.name, "update_s", update_s, 1, 86400)
         self._fetch = fetch
         self._clock_ns = clock_ns
         self._step = 0.0

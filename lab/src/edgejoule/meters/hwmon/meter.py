@@ -13,14 +13,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from edgejoule.errors import MeterError, UsageError
+from edgejoule.errors import MeterError
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.files import ReadText, read_text
 from edgejoule.meters.filestream import FileStream, Readings, pace
 from edgejoule.meters.hwmon.chips import CHIPS, Accuracy
 from edgejoule.meters.hwmon.rails import Rail, chip_names, fed_by_none, find_rails
+from edgejoule.meters.options import checked_number, words
 
 POLL_INTERVAL_S = 0.05
+_SHARE_MIN = 1e-6
 SHUNT_TOLERANCE_REL = 0.01  # what such boards carry unless told otherwise
 _DRIVER_FIX = (
     "wire an INA219, INA226 or INA3221 into the supply line and load its driver: edgejoule meters --setup hwmon"
@@ -30,10 +32,11 @@ _DRIVER_FIX = (
 class Hwmon:
     """Rails below `root`. `read` and `clock_ns` are the transport.
 
-    chip: read the chips of this name instead of those whose data sheet is known. rails: labels to read and sum (all by
-    default, but only a module's input rail where there is one). accuracy_rel: limit of the error relative to the
-    reading, for a chip that is not known, or a better one from a calibration. shunt_tolerance_rel: of the shunt.
-    interval_s: between readings, 0.05 s by default; below 0.01 s the native sampler reads the files itself.
+    chip: read the chips of this name instead of those whose data sheet is known. rails: labels to read and sum, with
+    commas between them; by default all, or a module's input rail alone where there is one. accuracy_rel: limit of the
+    error relative to the reading, for a chip that is not known, or a better one from a calibration.
+    shunt_tolerance_rel: of the shunt. interval_s: between readings, 0.05 s by default; below 0.01 s the native sampler
+    reads the files itself.
     """
 
     name = "hwmon"
@@ -44,7 +47,7 @@ class Hwmon:
         self,
         root: Path | str = Path("/sys/class/hwmon"),
         chip: str | None = None,
-        rails: Sequence[str] | str | None = None,
+        rails: str | Sequence[str] | None = None,
         accuracy_rel: float | None = None,
         shunt_tolerance_rel: float = SHUNT_TOLERANCE_REL,
         read: ReadText = read_text,
@@ -52,16 +55,16 @@ class Hwmon:
         interval_s: float | None = None,
     ) -> None:
         for key, value in (("accuracy_rel", accuracy_rel), ("shunt_tolerance_rel", shunt_tolerance_rel)):
-            if value is not None and not 0 < value < 1:
-                raise UsageError(f"hwmon: {key}: expected a share between 0 and 1, found {value}")
+            if value is not None:
+                checked_number(self.name, key, value, _SHARE_MIN, 1)
         self._root = Path(root)
         self._chip = chip
-        self._wanted = (rails,) if isinstance(rails, str) else None if rails is None else tuple(rails)
+        self._wanted = words(rails) if isinstance(rails, str) else None if rails is None else tuple(rails)
         self._accuracy_rel = accuracy_rel
         self._shunt_tolerance_rel = shunt_tolerance_rel
         self._read = read
         self._clock_ns = clock_ns
-        self._pace = pace(interval_s, POLL_INTERVAL_S)
+        self._pace = pace(self.name, interval_s, POLL_INTERVAL_S)
         self.poll_interval_s = self._pace.poll_interval_s
         self._rails: list[Rail] = []
         self._left_out: list[Rail] = []

@@ -15,6 +15,7 @@ from typing import Any
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
+from edgejoule.meters.options import words
 
 ACCURACY_REL = 0.05  # NVML API reference, nvmlDeviceGetPowerUsage: "accurate to within +/- 5% of current power draw"
 _STEP_J, _STEP_W = 1e-3, 1e-3
@@ -29,7 +30,10 @@ class _Card:
 
 
 class Nvml:
-    """Cards by their numbers. library: the module pynvml, None to import it; clock_ns: the host's clock."""
+    """gpu: a card's number, or several as a text with commas. library: the module pynvml, None to import it.
+
+    clock_ns: the host's clock.
+    """
 
     name = "nvml"
     method = Method.MEASURED
@@ -38,14 +42,14 @@ class Nvml:
 
     def __init__(
         self,
-        gpu: int | Sequence[int] | None = None,
+        gpu: int | str | None = None,
         library: Any = None,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        numbers = () if gpu is None else (gpu,) if isinstance(gpu, int) else tuple(gpu)
-        if any(isinstance(x, bool) or not isinstance(x, int) or x < 0 for x in numbers):
-            raise UsageError(f"nvml: gpu: expected the number of a card or a list of them, found {gpu!r}")
-        self._numbers = numbers
+        numbers = () if gpu is None else words(str(gpu))
+        if not all(number.isdecimal() for number in numbers) or (gpu is not None and not numbers):
+            raise UsageError(f"nvml: gpu: expected the number of a card, or several with commas, found {gpu!r}")
+        self._numbers = tuple(map(int, numbers))
         self._library = library
         self._clock_ns = clock_ns
         self._cards: list[_Card] = []

@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from edgejoule.errors import MeterError, UsageError
+from edgejoule.errors import MeterError
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.commands import RunText, run_text
+from edgejoule.meters.options import checked_number
 from edgejoule.meters.pmic.protocol import rail_powers_w
 
 COMMAND = ("vcgencmd", "pmic_read_adc")
@@ -37,12 +38,8 @@ class Pmic:
         run: RunText = run_text,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        if not 0.5 <= slope <= 2 or not -5 <= intercept_w <= 5:
-            raise UsageError(
-                f"pmic: expected slope 0.5 to 2 and intercept_w -5 to 5 W, found {slope:g} and {intercept_w:g} W"
-            )
-        self._slope = slope
-        self._intercept_w = intercept_w
+        self._slope = checked_number(self.name, "slope", slope, 0.5, 2)
+        self._intercept_w = checked_number(self.name, "intercept_w", intercept_w, -5, 5)
         self._run = run
         self._clock_ns = clock_ns
         self._rails: tuple[str, ...] = ()

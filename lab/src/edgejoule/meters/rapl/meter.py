@@ -52,7 +52,7 @@ class Rapl:
         self._read = read
         self._clock_ns = clock_ns
         self._zones: list[Zone] = []
-        self._pace = pace(interval_s, POLL_INTERVAL_S)
+        self._pace = pace(self.name, interval_s, POLL_INTERVAL_S)
         self._stream: FileStream | None = None
         self.poll_interval_s = self._pace.poll_interval_s
 

@@ -11,8 +11,8 @@ import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
-from edgejoule.errors import UsageError
 from edgejoule.meters.http import FetchText, fetcher, json_object, number_at
+from edgejoule.meters.options import checked_number
 from edgejoule.meters.plug import PlugMeter
 
 ACCURACY_REL, OFFSET_LIMIT_W = 0.05, 0.5  # assumed: see README.md
@@ -36,11 +36,10 @@ class Tasmota(PlugMeter):
         fetch: FetchText | None = None,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        if not 1 <= channel <= 8:
-            raise UsageError(f"tasmota: channel: expected 1 to 8, found {channel}")
+        checked_number(self.name, "channel", channel, 1, 8)
         super().__init__(host, quantity, accuracy_rel, offset_limit_w, update_s, fetch or fetcher(), clock_ns)
         self._password = password
-        self._channel = channel
+        self._channel = int(channel)
 
     def describe(self) -> str:
         """What is measured and how well."""
