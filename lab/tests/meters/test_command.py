@@ -20,7 +20,7 @@ def test_lists_every_meter_and_says_which_energy_this_is() -> None:
 def test_json_has_the_same_facts() -> None:
     result = CliRunner().invoke(main, ["meters", "--json"])
     facts = json.loads(result.output)
-    assert [meter["name"] for meter in facts["meters"]] == ["rapl", "board-profile"]
+    assert {"rapl", "board-profile"} <= {meter["name"] for meter in facts["meters"]}
     taken = next(meter for meter in facts["meters"] if meter["name"] == facts["taken"])
     assert taken["available"]
     assert taken["method"].upper() in facts["sentence"]

@@ -61,6 +61,18 @@ class Modelled(_Meter):
         self.profile = profile
 
 
+class Away(Unplugged):
+    name = "away"
+
+    def probe(self):
+        return Availability(False, "in the laboratory")
+
+
+class Graphics(Rail):
+    name = "graphics"
+    measures_only = "the graphics cards"
+
+
 class CrashesWhenProbed(Counted):
     name = "crashes"
 
@@ -94,6 +106,21 @@ def test_the_best_usable_meter_is_taken_and_the_refusals_are_told() -> None:
         "Energy here is MODELLED: modelled power. No unplugged: not plugged in. "
         "Shortest way to a measured or counted figure: plug it in."
     )
+
+
+def test_many_meters_that_are_not_there_are_named_in_short_and_the_nearest_better_one_is_the_way() -> None:
+    choice = choose(plugins=plugins(Modelled, Unplugged, Away))
+    assert choice.sentence == (
+        "Energy here is MODELLED: modelled power. Not usable either, `edgejoule meters` says why: away, unplugged. "
+        "Shortest way to a measured or counted figure: plug it in."
+    )
+
+
+def test_a_meter_of_another_part_of_the_machine_is_taken_only_when_it_is_named() -> None:
+    assert choose(plugins=plugins(Modelled, Graphics)).meter.name == "modelled"
+    assert choose("graphics", plugins=plugins(Modelled, Graphics)).meter.name == "graphics"
+    (refused,) = choose(plugins=plugins(Modelled, Graphics)).refused
+    assert "the graphics cards alone" in refused.availability.reason
 
 
 def test_a_measured_figure_needs_no_way_to_a_better_one() -> None:

@@ -88,7 +88,7 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
         return
     out = console()
     out.print(Text(f"{found.name} ({found.id}), {_when(found.created_realtime_ns)}: {found.question}", style="bold"))
-    out.print(found.energy_words)
+    out.print(found.energy_words, markup=False)
     if run_number is not None:
         _print_run(runs[0], [e for e in events if e["event"] == "database"])
         return

@@ -52,14 +52,21 @@ class Choice:
         """The first line of a study: which energy this is, why no better one, and the shortest way to one."""
         meter = self.meter
         text = f"Energy here is {meter.method.value.upper()}: {meter.describe()}."
-        for candidate in self.refused:
+        own = [c for c in self.refused if c.meter is not None and c.meter.method is Method.COUNTED]
+        brought = [c.name for c in self.refused if c not in own]
+        for candidate in own:
             text += f" No {candidate.name}: {candidate.availability.reason}."
+        if len(brought) == 1:
+            text += f" No {brought[0]}: {next(c for c in self.refused if c not in own).availability.reason}."
+        elif brought:
+            text += f" Not usable either, `edgejoule meters` says why: {', '.join(brought)}."
         if meter.method is not Method.MEASURED:
             text += f" Shortest way to a {_better_than(meter.method)} figure: {self._shortest_way()}."
         return text
 
     def _shortest_way(self) -> str:
-        fixes = [candidate.availability.fix for candidate in self.refused if candidate.availability.fix]
+        nearest_first = reversed(self.refused)
+        fixes = [candidate.availability.fix for candidate in nearest_first if candidate.availability.fix]
         return fixes[0] if fixes else f"a power meter in the supply line, with a plug-in of the group {GROUP}"
 
 
@@ -79,7 +86,8 @@ def discover(
     for name in (*wanted, *(options or {})):
         if name not in known:
             raise UsageError(f"no meter is called {name!r}; known: {', '.join(known) or 'none'}")
-    candidates = [_candidate(plugin, (options or {}).get(plugin.name, {})) for plugin in found]
+    named = {*wanted, *(options or {})}
+    candidates = [_candidate(plugin, (options or {}).get(plugin.name, {}), plugin.name in named) for plugin in found]
     places = {name: place for place, name in enumerate(wanted)}
     return sorted(candidates, key=lambda x: (places.get(x.name, len(places)), x.rank, x.name))
 
@@ -110,12 +118,19 @@ def _better_than(method: Method) -> str:
     return "measured or counted" if method is Method.MODELLED else "measured"
 
 
-def _candidate(plugin: EntryPoint, options: Mapping[str, Any]) -> Candidate:
+def _candidate(plugin: EntryPoint, options: Mapping[str, Any], named: bool) -> Candidate:
     try:
         meter = plugin.load()(**options)
         if not isinstance(meter, Meter):
             return Candidate(plugin.name, None, Availability(False, f"{plugin.value} does not follow the contract"))
-        return Candidate(plugin.name, meter, meter.probe())
+        probed = meter.probe()
+        part: str | None = getattr(meter, "measures_only", None)
+        if probed.available and part is not None and not named:
+            reason = f"{probed.reason}, but it measures {part} alone"
+            return Candidate(
+                plugin.name, meter, Availability(False, reason, f"name it if that is wanted: {plugin.name}")
+            )
+        return Candidate(plugin.name, meter, probed)
     except UsageError:
         raise  # the user's own option is wrong, not the plug-in
     except Exception as error:  # noqa: BLE001 - foreign code at import and probe: told in the list, never fatal

@@ -39,6 +39,7 @@ class Nvml:
     method = Method.MEASURED
     domain = Domain.RAIL
     poll_interval_s = 0.1
+    measures_only = "the graphics cards"
 
     def __init__(
         self,
