@@ -61,11 +61,15 @@ class Modelled(_Meter):
         self.profile = profile
 
 
-class Away(Unplugged):
+class Away(Wall):
     name = "away"
 
     def probe(self):
         return Availability(False, "in the laboratory")
+
+
+class Gone(Away):
+    name = "gone"
 
 
 class Graphics(Rail):
@@ -109,9 +113,10 @@ def test_the_best_usable_meter_is_taken_and_the_refusals_are_told() -> None:
 
 
 def test_many_meters_that_are_not_there_are_named_in_short_and_the_nearest_better_one_is_the_way() -> None:
-    choice = choose(plugins=plugins(Modelled, Unplugged, Away))
+    choice = choose(plugins=plugins(Modelled, Gone, Unplugged, Away))
     assert choice.sentence == (
-        "Energy here is MODELLED: modelled power. Not usable either, `edgejoule meters` says why: away, unplugged. "
+        "Energy here is MODELLED: modelled power. No unplugged: not plugged in. "
+        "Not usable either, `edgejoule meters` says why: away, gone. "
         "Shortest way to a measured or counted figure: plug it in."
     )
 
