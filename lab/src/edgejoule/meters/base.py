@@ -149,8 +149,8 @@ class Meter(Protocol):
     package channels, one `energy_j`). Channels of other domains are shown beside it and never added to it.
     poll_interval_s: how often poll() wants to be called (a counter: below half its wrap time; a device that streams:
     before its buffer is full).
-    Optional: measures_only, words for a part of the machine in which databases do not run ("the graphics cards"): such a
-    meter is taken only when it is named. run_s_min: the shortest run whose energy it can tell, in s.
+    Optional: measures_only, words for a part of the machine in which databases do not run ("the graphics cards"): such
+    a meter is taken only when it is named. run_s_min: the shortest run whose energy it can tell, in s.
     """
 
     name: str
