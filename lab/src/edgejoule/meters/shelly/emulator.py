@@ -45,7 +45,12 @@ class ShellyInstrument:
     duration_s = 600.0
     idle_w, busy_w = 4.0, 14.0
     change_s = 20.0
-    evidence = Evidence(("Shelly API documentation: Gen1 Devices, /meter; Gen2+ Device API, Switch, Status",))
+    evidence = Evidence(
+        (
+            "Shelly API documentation: Gen1 Devices, /meter; Gen2+ Device API, Switch, Status",
+            "ShellyPy 0.3.0 has read both generations of the emulator (by hand)",
+        )
+    )
 
     def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
         """The plug answers requests from the circuit."""

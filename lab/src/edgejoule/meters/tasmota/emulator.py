@@ -43,7 +43,11 @@ class TasmotaInstrument:
     idle_w, busy_w = 4.0, 14.0
     change_s = 20.0
     evidence = Evidence(
-        ("Tasmota documentation, JSON Status Responses", "ENERGY of a real plug, LocalBytes, Accessing power usage")
+        (
+            "Tasmota documentation, JSON Status Responses",
+            "ENERGY of a real plug, LocalBytes, Accessing power usage",
+            "tasmota-http 0.1.0 has read the emulator, with the driver's own request (by hand)",
+        )
     )
 
     def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
