@@ -110,6 +110,8 @@ def test_probe_declines_off_a_pi_and_on_an_older_one() -> None:
     assert "Raspberry Pi 5" in (said.fix or "")
     with pytest.raises(MeterError, match="pmic_read_adc"):
         meter("x").open()
+    with pytest.raises(MeterError, match="expected a line"):
+        meter(REAL, "x").open()
 
 
 def test_a_correction_out_of_range_is_refused() -> None:

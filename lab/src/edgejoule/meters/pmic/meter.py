@@ -85,7 +85,10 @@ class Pmic:
         availability = self.probe()
         if not availability.available:
             raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
-        self._rails = tuple(rail_powers_w(self._run(COMMAND)))
+        try:
+            self._rails = tuple(rail_powers_w(self._run(COMMAND)))
+        except (OSError, ValueError) as error:
+            raise MeterError(f"{self.name}: {' '.join(COMMAND)}: {error}. {_FIX}") from error
 
     def poll(self) -> Sequence[Sample]:
         """One reading of all rails."""
