@@ -28,6 +28,7 @@ from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
 
 _WORKED_SHARE_MIN = 0.9
+_TARGET_SHARE_MIN = 0.95
 _TRIES = 3  # to find how many executions fill the time a meter needs: the first one is often slower than the others
 
 
@@ -270,12 +271,22 @@ def _flags(executions: Sequence[Execution]) -> list[str]:
         flags.append("not settled within the time limit: settled figures are a lower bound")
     if failures := sum(e.end["failures"] for e in executions):
         flags.append(f"{failures} operations failed (busy)")
+    flags += _short_of_target(executions)
     share = executions[-1].end["driver_share"]
     if share and share["exceeded"]:
         flags.append(f"the driver itself took {share['share']:.0%} of the CPU time, bound {share['bound']:.0%}")
     if len(executions) > 1 and (worked := worked_share(executions)) < _WORKED_SHARE_MIN:
         flags.append(f"only {worked:.0%} of the measured time is work: the rest opens and closes the database")
     return flags
+
+
+def _short_of_target(executions: Sequence[Execution]) -> list[str]:
+    """A target that was not kept: the load was not the one that was asked for."""
+    asked, rate = executions[0].start["target_ops_s"], executions[0].start["rate"]
+    done = sum(e.end["operations"] for e in executions) / sum(e.active_s for e in executions)
+    if asked is None or not str(rate).replace(".", "", 1).isdigit() or done >= _TARGET_SHARE_MIN * asked:
+        return []
+    return [f"did {done:,.0f} of the {asked:,.0f} ops/s that were asked for"]
 
 
 def _cache(execution: Execution) -> dict[str, Any]:
