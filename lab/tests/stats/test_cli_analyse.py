@@ -185,8 +185,11 @@ def test_loads_are_shown_as_replications_with_both_errors(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("test", "texts"),
     [
-        ("games-howell", ["Welch's F(5, 21.8) = 4.556, p = 0.0054", "Games-Howell, each pair its own df", "Hedges' g"]),
-        ("kruskal-dunn-holm", ["Kruskal-Wallis H(5) =", "Dunn, adjusted by Holm", "Cliff's δ"]),
+        (
+            "games-howell",
+            ["Welch's F(5, 21.8) = 4.556, p = 0.0054", "Games-Howell, each pair its own df", "g: Hedges' effect size"],
+        ),
+        ("kruskal-dunn-holm", ["Kruskal-Wallis H(5) =", "Dunn, adjusted by Holm", "δ: Cliff's effect size"]),
     ],
 )
 def test_the_declared_test_is_offered_and_named(test: str, texts: list[str]) -> None:
@@ -243,7 +246,7 @@ def test_margin_precision_looks_distribution_order_and_aa_are_told(tmp_path: Pat
     result = run(*arguments, *options)
     assert result.exit_code == 0, result.stderr
     for text in (
-        "same within 1.1×",
+        "same: within 1.1×",
         "each mean within a factor of 1.02: about",
         "declared first stage of Stein's procedure",
         "Distribution of energy_j.counted",

@@ -18,6 +18,7 @@ from edgejoule.stats.verdict import response_words, source_label, verdict
 
 _BAR_WIDTH = 16
 _PAIRS_MAX = 45
+_WIDE = 100
 
 
 def print_analysis(out: Console, analysis: Analysis) -> None:
@@ -27,10 +28,10 @@ def print_analysis(out: Console, analysis: Analysis) -> None:
     out.print()
     out.print(_anova_table(analysis))
     out.print()
-    out.print(_group_table(analysis, plot_width=28 if out.width >= 100 else 18))
+    out.print(_group_table(analysis, plot_width=28 if out.width >= _WIDE else 18))
     out.print()
     if len(analysis.pairs) <= _PAIRS_MAX:
-        out.print(_pair_table(analysis))
+        out.print(_pair_table(analysis, with_effect=out.width >= _WIDE))
     else:
         out.print(Text(f" {len(analysis.pairs)} pairs: shown with --json", style="dim"))
     out.print()
@@ -115,32 +116,33 @@ def _letters_words(analysis: Analysis) -> str:
     )
 
 
-def _pair_table(analysis: Analysis) -> Table:
+def _pair_table(analysis: Analysis, *, with_effect: bool) -> Table:
+    """All pairs; the effect size, which --json always has, only where there is room."""
     log = analysis.scale == "log"
     level = f"{100 * (1 - analysis.alpha):.4g} %"
     alone = f"; interval and p{_of_replications(analysis)}" if analysis.modelled else ""
-    table = _table(f"All pairs{_method(analysis)}: {analysis.test.words}{_df_words(analysis)}{alone}")
+    table = _table(
+        f"All pairs{_method(analysis)}: {analysis.test.words}{_df_words(analysis)}{_legend(analysis, with_effect)}{alone}"
+    )
     table.add_column("group")
     table.add_column("against")
     ranked = analysis.test is DeclaredTest.KRUSKAL_DUNN_HOLM
     limits = [] if ranked else [f"{level} interval"]
-    effect = "Cliff's δ" if ranked else "Hedges' g"
-    same = [] if analysis.margin is None else [f"same within {_margin_words(analysis)}"]
-    for heading in ("ratio" if log else "difference", *limits, effect, "p"):
+    effect = ["δ" if ranked else "g"] if with_effect else []
+    same = [] if analysis.margin is None else ["p same"]
+    for heading in ("ratio" if log else "difference", *limits, *effect, "p", *same):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("differ?")
-    for heading in same:
-        table.add_column(heading)
+    table.add_column("differ?", no_wrap=True)
     for pair in analysis.pairs:
         table.add_row(
             escape(", ".join(pair.a.values())),
             escape(", ".join(pair.b.values())),
             figure(pair.ratio if log else pair.difference),
             *([] if ranked else [_limits(pair, log)]),
-            "" if pair.effect is None else f"{pair.effect:.2f}",
+            *("" if pair.effect is None else f"{pair.effect:.2f}" for _ in effect),
             p_value(pair.p_adj),
+            *(p_value(pair.p_equivalent) for _ in same),
             _differ(pair, analysis),
-            *(_same(pair) for _ in same),
             style="bold" if pair.significant else None,
         )
     return table
@@ -162,20 +164,20 @@ def _df_words(analysis: Analysis) -> str:
     return f", {one:.4g} df" if not found and one is not None else ", each pair its own df"
 
 
-def _margin_words(analysis: Analysis) -> str:
-    return f"{analysis.margin:g}×" if analysis.scale == "log" else f"± {analysis.margin:g}"
-
-
-def _same(pair: Pair) -> str:
-    if pair.p_equivalent is None:
-        return "not judged"
-    return f"{'yes, ' if pair.equivalent else ''}p {p_value(pair.p_equivalent)}"
+def _legend(analysis: Analysis, with_effect: bool) -> str:
+    name = "δ: Cliff's" if analysis.test is DeclaredTest.KRUSKAL_DUNN_HOLM else "g: Hedges'"
+    effect = f"; {name} effect size" if with_effect else ""
+    if analysis.margin is None:
+        return effect
+    width = f"{analysis.margin:g}×" if analysis.scale == "log" else f"± {analysis.margin:g}"
+    return f"{effect}; same: within {width}"
 
 
 def _differ(pair: Pair, analysis: Analysis) -> str:
     if not analysis.judged:
         return "not judged"
-    return "yes" if pair.significant else "too close" if pair.p_adj < analysis.alpha else ""
+    words = "yes" if pair.significant else "too close" if pair.p_adj < analysis.alpha else ""
+    return ", ".join(filter(None, [words, "same" if pair.equivalent else ""]))
 
 
 def _checks(analysis: Analysis) -> str:
