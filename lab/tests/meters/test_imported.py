@@ -16,7 +16,7 @@ from edgejoule.conformance.instrument import Fault
 from edgejoule.errors import DataError, MeterError, UsageError
 from edgejoule.meters.base import Meter, ValueKind
 from edgejoule.meters.imported import Mapping, Recorder, guess, read_csv, trace_of
-from edgejoule.meters.imported.columns import Column
+from edgejoule.meters.imported.columns import SCALES, Column
 from edgejoule.meters.imported.emulator import TraceInstrument
 from edgejoule.meters.imported.meter import FollowedTrace
 from edgejoule.plan import make_plan
@@ -127,6 +127,15 @@ def test_a_running_total_is_an_accumulator(tmp_path: Path) -> None:
     trace = trace_of(recorded, Recorder(0.01, 0.0))
     assert trace.channel.kind is ValueKind.ACCUMULATOR
     np.testing.assert_allclose(np.diff(trace.value), [3.6, 7.2])
+
+
+UNITS = "W 1 mW 1e-3 uW 1e-6 kW 1e3 V 1 mV 1e-3 A 1 mA 1e-3 uA 1e-6 nA 1e-9 J 1 mJ 1e-3 uJ 1e-6 kJ 1e3 Wh 3600 mWh 3.6"
+
+
+def test_every_unit_has_its_factor() -> None:
+    words = f"{UNITS} kWh 3.6e6".split()
+    factors = {unit: factor for scales in SCALES.values() for unit, factor in scales.items()}
+    assert factors == {unit: float(factor) for unit, factor in zip(words[::2], words[1::2], strict=True)}
 
 
 RAMP = "time_s,power_w\n" + "".join(f"{i / 10},{2 + i / 100}\n" for i in range(101))  # 2 W to 3 W in 10 s: 25 J

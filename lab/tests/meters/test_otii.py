@@ -152,6 +152,16 @@ def test_an_answer_that_does_not_come_costs_no_sample() -> None:
     assert np.all(np.diff(block.t_ns) == 250_000)
 
 
+def test_an_answer_to_an_earlier_question_is_passed_over() -> None:
+    made = server()
+    meter = meter_on(made)
+    meter.open()
+    feed = made.feed
+    stale = {"type": "response", "cmd": "x", "trans_id": "1", "data": {"count": 0, "values": []}}
+    made.feed = lambda data: json.dumps(stale).encode() + b"\r\n" + feed(data)
+    assert polled(made, meter, 1.2)[0].value.mean() == pytest.approx(1.9, rel=1e-3)
+
+
 def test_null_among_the_values_is_missing() -> None:
     made = server()
     meter = meter_on(made)

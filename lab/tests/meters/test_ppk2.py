@@ -133,7 +133,7 @@ def test_spikes_after_a_change_of_range_do_not_count() -> None:
     device = Kit(Circuit(load, 1.0, 0.0, 0.0, 0.0, 0.0, frozenset(), np.random.default_rng(2)))
     meter = meter_on(device)
     meter.open()
-    assert polled(device, meter, 0.9).mean() == pytest.approx(0.35, rel=0.01)
+    assert polled(device, meter, 0.9).mean() == pytest.approx(0.35, rel=1e-3)
 
 
 def test_lost_samples_make_their_means_missing() -> None:
