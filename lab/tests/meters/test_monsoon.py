@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,19 +17,23 @@ from edgejoule.conformance.load import Load
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Block, Meter
 from edgejoule.meters.monsoon import Monsoon
-from edgejoule.meters.monsoon.emulator import Monitor, MonsoonInstrument, encode
+from edgejoule.meters.monsoon.emulator import STORED, Monitor, MonsoonInstrument, encode
 from edgejoule.meters.monsoon.protocol import (
     HVPM,
     LVPM,
+    PRODUCT,
+    VENDOR,
     Calibration,
     Kind,
     Model,
+    Opcode,
     Output,
     Scales,
     Unpacker,
     lvpm_scales,
     volts,
 )
+from edgejoule.meters.monsoon.usb import find_serials, open_usb
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "monsoon.json").read_text())["cases"]
 
@@ -179,6 +185,63 @@ def test_a_monitor_that_is_unplugged_is_opened_anew_and_its_clock_goes_on() -> N
     after = polled(made, meter, now, 1.0, 2.2, 2.3, 2.4)
     assert before[-1].t_ns[-1] < after[0].t_ns[0]
     assert after[0].t_ns[0] == pytest.approx(2.2e9, abs=0.1e9)
+
+
+class _TimeoutError(OSError): ...
+
+
+class UsbDevice:
+    """What pyusb gives of a monitor: transfers are written down, reads come from a list."""
+
+    idVendor, idProduct, serial_number = VENDOR, PRODUCT, "20017"  # noqa: N815 - pyusb's names
+
+    def __init__(self, *reads: bytes) -> None:
+        self.reads, self.transfers = list(reads), []
+
+    def is_kernel_driver_active(self, _interface: int) -> bool:
+        return False
+
+    def set_configuration(self) -> None: ...
+
+    def ctrl_transfer(self, kind: int, request: int, value: int, index: int, data: int | bytes, _ms: int) -> bytes:
+        self.transfers.append((kind, request, value, index, data))
+        return STORED.get(index, 0).to_bytes(4, "little")
+
+    def read(self, endpoint: int, _size: int, _ms: int) -> bytes:
+        assert endpoint == 0x81
+        if not self.reads:
+            raise OSError(19, "No such device")
+        data = self.reads.pop(0)
+        if not data:
+            raise _TimeoutError("timed out")
+        return data
+
+
+def test_the_usb_side_makes_the_vendors_transfers_and_gathers_packets(monkeypatch: pytest.MonkeyPatch) -> None:
+    # PyMonsoon, pmapi.USB_protocol: getValue C0 01 0 opcode, startSampling 40 02 calTime, stopSampling 40 03
+    device = UsbDevice(packets(2).tobytes(), b"", packets(1).tobytes()[:58])
+    core = SimpleNamespace(find=lambda **_: [device], USBTimeoutError=_TimeoutError)
+    monkeypatch.setitem(sys.modules, "usb", SimpleNamespace(core=core))
+    monkeypatch.setitem(sys.modules, "usb.core", core)
+    monkeypatch.setitem(sys.modules, "usb.util", SimpleNamespace(dispose_resources=lambda _: None))
+    assert find_serials() == [20017]
+    with pytest.raises(MeterError, match="no power monitor 5"):
+        open_usb(5)
+    link = open_usb(20017)
+    assert int.from_bytes(link.value(Opcode.HARDWARE)[:2], "little") == 2
+    link.start(1250)
+    link._thread.join(5)
+    data = link.read()
+    assert len(data) == 3 * 64  # the last transfer was short
+    with pytest.raises(OSError, match="No such device"):
+        link.read()
+    link.stop()
+    link.close()
+    assert device.transfers == [
+        (0xC0, 1, 0, 0x45, 4),
+        (0x40, 2, 1250, 0, b"\xff\xff\xff\xff"),
+        (0x40, 3, 0, 0, b""),
+    ]
 
 
 def test_tells_the_joules_of_an_emulated_monitor() -> None:
