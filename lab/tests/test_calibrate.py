@@ -17,7 +17,7 @@ from edgejoule.calibrate.drive import Pace, StageRun, drive, from_json, to_json
 from edgejoule.calibrate.fit import Fitted, fit
 from edgejoule.calibrate.observe import Observation, observe
 from edgejoule.calibrate.profile_file import Circumstances, profile_name, profile_toml, write_profile
-from edgejoule.calibrate.recording import Columns, Recorder, by_stages, on_this_clock, placed, read_recording
+from edgejoule.calibrate.recording import by_stages, on_this_clock, placed
 from edgejoule.calibrate.stages import Kind, Stage, make_stages
 from edgejoule.cli import calibrate as command
 from edgejoule.cli.main import main
@@ -26,6 +26,7 @@ from edgejoule.marker import Marker, pattern_ns
 from edgejoule.meters import discovery
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.files import read_text
+from edgejoule.meters.imported import Recorder, read_csv, trace_of
 from edgejoule.meters.profile import BoardProfile
 from edgejoule.meters.profile.data import load_profile
 from edgejoule.meters.profile.usage import TICK_S, Usage, parse_cpu
@@ -285,14 +286,14 @@ RECORDER = Recorder(0.01, 0.0, Domain.BOARD)
 
 def test_a_recording_is_tied_to_the_stages_by_its_markers(tmp_path: Path) -> None:
     recording(tmp_path / "r.csv", MARKERS, offset_s=1.7e9, drift=80e-6)
-    trace, _ = on_this_clock(read_recording(tmp_path / "r.csv", Columns("time_s", "power_w"), RECORDER), MARKERS)
+    trace, _ = on_this_clock(trace_of(read_csv(tmp_path / "r.csv"), RECORDER), MARKERS)
     assert trace.t_ns[0] / 1e9 == pytest.approx(997, abs=0.02)
     assert trace.t_ns[-1] / 1e9 == pytest.approx(1065, abs=0.05)
 
 
 def test_a_recording_without_markers_is_refused(tmp_path: Path) -> None:
     recording(tmp_path / "r.csv", MARKERS[:1], offset_s=5.0, drift=0)
-    trace = read_recording(tmp_path / "r.csv", Columns("time_s", "power_w"), RECORDER)
+    trace = trace_of(read_csv(tmp_path / "r.csv"), RECORDER)
     with pytest.raises(DataError, match="shows one marker burst"):
         on_this_clock(trace, MARKERS)
 
@@ -321,6 +322,14 @@ def test_a_slow_recording_is_tied_by_the_stages_within_what_they_settle() -> Non
         assert fit(observations).interval_rel < 0.2
 
 
+def test_a_recording_of_a_running_total_is_tied_as_well() -> None:
+    trace, runs, shift_s = slow_recording(2)
+    channel = replace(trace.channel, kind=ValueKind.ACCUMULATOR)
+    total = replace(trace, channel=channel, value=np.cumsum(trace.value) * trace.interval_s)
+    moved_s = (trace.t_ns[0] - by_stages(total, runs).trace.t_ns[0]) / 1e9
+    assert abs(moved_s - shift_s) < 2.0
+
+
 def test_a_recording_of_something_else_is_tied_nowhere() -> None:
     for seed in range(20):
         trace, runs, _ = slow_recording(seed)
@@ -341,30 +350,6 @@ def test_a_recording_too_slow_or_too_short_says_so() -> None:
         by_stages(replace(trace, t_ns=trace.t_ns[:50], value=trace.value[:50]), runs)
     with pytest.raises(DataError, match=r"not visible.*shorter than the stages"):
         placed(replace(trace, t_ns=trace.t_ns[:50], value=trace.value[:50]), MARKERS, runs)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("t,power_w\n1,2\n", "no column 'time_s'; there are: t, power_w"),
-        ("time_s,power_w\n1,2\nx,2\n", "line 3: expected a number as time, found 'x'"),
-        ("time_s,power_w\n1,2\n1,2\n", "line 3: the time is not after"),
-        ("time_s,power_w\n1,2\n", "1 rows"),
-        ("", "no column"),
-    ],
-)
-def test_a_wrong_recording_is_refused_with_its_line(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "r.csv").write_text(text)
-    with pytest.raises((UsageError, DataError)) as error:
-        read_recording(tmp_path / "r.csv", Columns("time_s", "power_w"), RECORDER)
-    assert words in str(error.value)
-
-
-def test_a_reading_that_is_no_number_is_missing_and_not_zero(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text("time_s,power_w\n1,2\n2,\n3,inf\n4,5\n")
-    trace = read_recording(tmp_path / "r.csv", Columns("time_s", "power_w"), RECORDER)
-    assert np.isnan(trace.value).tolist() == [False, True, True, False]
-    assert trace.reasons[1] == "'' in line 3 is no power"
 
 
 # The command, with a meter that follows the law of this machine's real utilisation.
@@ -396,7 +381,9 @@ class RealLaw:
         return {}
 
     def channels(self) -> list[Channel]:
-        return [Channel("law", "b", Domain.BOARD, ValueKind.ACCUMULATOR, Method.MEASURED, 0.005, 0.0, 0.0)]
+        return [
+            Channel("law", "b", Domain.BOARD, ValueKind.ACCUMULATOR, Method.MEASURED, 0.005, 0.0, 0.0, interval_s=0.3)
+        ]
 
     def open(self) -> None:
         pass
@@ -404,7 +391,7 @@ class RealLaw:
     def poll(self) -> list[Sample]:
         t_ns, (cpus, idle_s) = time.monotonic_ns(), self._stat()
         seconds = (t_ns - self._before[0]) / 1e9
-        if seconds > 0.2:  # ticks of 10 ms: a longer step keeps the law's curvature from being the tick's
+        if seconds > 0.19:  # ticks of 10 ms: a longer step keeps the law's curvature from being the tick's
             share = min(1.0, max(0.0, 1 - (idle_s - self._before[2]) / (cpus * seconds)))
             self._energy_j += true_w(share) * seconds
             self._before = (t_ns, cpus, idle_s)
@@ -510,6 +497,8 @@ def test_a_recording_and_the_stages_of_an_earlier_call_make_a_profile(tmp_path: 
     )
     record = {
         "format": "stages of edgejoule calibrate",
+        "date": "2026-01-02",
+        "machine": {"board": "A board of mine", "cores": 4},
         "markers_ns": [m.busy_ns for m in markers],
         "stages": to_json(runs),
     }
@@ -519,6 +508,7 @@ def test_a_recording_and_the_stages_of_an_earlier_call_make_a_profile(tmp_path: 
     result = CliRunner().invoke(main, ["calibrate", *words, "--offset-w", "0", "-o", str(target)])
     assert result.exit_code == 0, result.output
     assert "2 of 2 markers seen" in target.read_text()
+    assert "this machine: A board of mine, 4 CPUs" in target.read_text()
     profile = load_profile(target)
     for utilisation in (0.05, 0.3, 0.6, 0.95):
         assert profile.power_w(utilisation, 4) == pytest.approx(

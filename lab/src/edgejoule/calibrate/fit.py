@@ -112,8 +112,8 @@ def _check_reach(observations: Sequence[Observation]) -> None:
     places = _places([x for x in observations if not x.stage.moves_blocks])
     if not places:
         raise DataError("no stage of CPU load has a power")
-    low, high = places[0][-1].utilisation, places[-1][0].utilisation
-    if low > IDLE_MAX or high < FULL_MIN or len(places) < PLACES_MIN:
+    low, high = places[0][0].utilisation, places[-1][-1].utilisation
+    if places[0][-1].utilisation > IDLE_MAX or places[-1][0].utilisation < FULL_MIN or len(places) < PLACES_MIN:
         raise DataError(
             f"utilisation only went from {low:.0%} to {high:.0%}, a table needs {IDLE_MAX:.0%} and less to "
             f"{FULL_MIN:.0%} and more, with something in between: end other programs and try again"

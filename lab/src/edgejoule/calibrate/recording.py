@@ -1,4 +1,4 @@
-"""A power recording made elsewhere while the stages ran: a CSV file, tied to this host's clock.
+"""A power trace recorded elsewhere while the stages ran (see `meters/imported`), tied to this host's clock.
 
 Two marker bursts around the stages tie it within milliseconds where it has ten samples a second. A slower one, as USB
 testers log, is tied by the stages themselves: in their shuffled order only one shift makes power rise with utilisation.
@@ -7,65 +7,21 @@ That is good to a part of the time that each stage settles unobserved, which is 
 
 from __future__ import annotations
 
-import csv
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.calibrate.drive import StageRun
-from edgejoule.errors import DataError, UsageError
+from edgejoule.errors import DataError
 from edgejoule.marker import Marker, Sighting, correlation_of_chance, relation_words, sight
-from edgejoule.meters.base import Channel, Domain, Method, ValueKind
+from edgejoule.meters.base import ValueKind
 from edgejoule.meters.clocks import DRIFT_MAX
 from edgejoule.meters.trace import Trace
 
 STAGE_SHARE_MAX = 0.25  # of a stage, between two samples
 _Floats = NDArray[np.float64]
-
-UNITS_NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Where a file has time and power. time_unit: a key of UNITS_NS; power in W."""
-
-    time: str
-    power: str
-    time_unit: str = "s"
-
-
-@dataclass(frozen=True)
-class Recorder:
-    """What recorded: its accuracy (k=1) and what it covered."""
-
-    gain_rel: float
-    offset_w: float
-    domain: Domain
-    kind: ValueKind = ValueKind.INSTANT
-
-
-def read_recording(path: Path, columns: Columns, recorder: Recorder) -> Trace:
-    """The file as a trace on its own clock. An empty or wrong power is a missing reading; a wrong time is refused.
-
-    Raises UsageError for a file that cannot be read or lacks a column, DataError for times that do not increase.
-    """
-    time_ns, power_w, reasons = _rows(path, columns)
-    if len(time_ns) < 2:
-        raise DataError(f"{path}: {len(time_ns)} rows, a recording has more")
-    steps = np.diff(time_ns)
-    if np.any(steps <= 0):
-        row = int(np.flatnonzero(steps <= 0)[0]) + 3
-        raise DataError(f"{path}: line {row}: the time is not after the one before it")
-    channel = Channel(
-        meter=path.name, name=columns.power, domain=recorder.domain, kind=recorder.kind, method=Method.MEASURED,
-        gain_rel=recorder.gain_rel, offset_w=recorder.offset_w, resolution=0.0,
-    )  # fmt: skip
-    return Trace(channel, time_ns, power_w, float(np.median(steps)) / 1e9, reasons)
 
 
 def on_this_clock(recording: Trace, markers: Sequence[Marker]) -> tuple[Trace, list[Sighting]]:
@@ -117,8 +73,8 @@ def by_stages(recording: Trace, runs: Sequence[StageRun]) -> Placed:
     chance gives (Student's t of a correlation, with a degree of freedom per stage).
     """
     origin_ns = runs[0].start_ns
-    good = ~np.isnan(recording.value)
-    time_s, power_w = (recording.t_ns[good] - origin_ns) / 1e9, recording.value[good]
+    t_ns, power_w = _powers(recording)
+    time_s = (t_ns - origin_ns) / 1e9
     begin_s = np.array([(x.start_ns - origin_ns) / 1e9 for x in runs])
     end_s = np.array([(x.end_ns - origin_ns) / 1e9 for x in runs])
     if recording.interval_s > STAGE_SHARE_MAX * float(np.min(end_s - begin_s)):
@@ -151,39 +107,10 @@ def _follows(time_s: _Floats, power_w: _Floats, begin_s: _Floats, end_s: _Floats
     return float(np.corrcoef(x, y)[0, 1])
 
 
-def _rows(path: Path, columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[int, str]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            for wanted in (columns.time, columns.power):
-                if wanted not in (reader.fieldnames or ()):
-                    there = ", ".join(reader.fieldnames or ()) or "none"
-                    raise UsageError(f"{path}: no column {wanted!r}; there are: {there}")
-            rows = [(row[columns.time], row[columns.power]) for row in reader]
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path}: not a CSV file: {error}") from error
-    time_ns, power_w, reasons = [], [], {}
-    for number, (time_text, power_text) in enumerate(rows):
-        time_ns.append(_time_ns(path, number + 2, time_text, UNITS_NS[columns.time_unit]))
-        power_w.append(_power_w(power_text))
-        if math.isnan(power_w[-1]):
-            reasons[number] = f"{power_text!r} in line {number + 2} is no power"
-    return np.array(time_ns, np.int64), np.array(power_w, np.float64), reasons
-
-
-def _time_ns(path: Path, line: int, text: str | None, unit_ns: float) -> int:
-    try:
-        # not float: seconds since 1970 with nine decimals do not fit
-        return round(Decimal((text or "").strip()) * Decimal(unit_ns))
-    except (InvalidOperation, ValueError, OverflowError) as error:
-        raise DataError(f"{path}: line {line}: expected a number as time, found {text!r}") from error
-
-
-def _power_w(text: str | None) -> float:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return math.nan
-    return value if math.isfinite(value) else math.nan
+def _powers(recording: Trace) -> tuple[NDArray[np.int64], _Floats]:
+    """Times and powers of the good readings; of a running total the mean powers between them."""
+    good = ~np.isnan(recording.value)
+    t_ns, value = recording.t_ns[good], recording.value[good]
+    if recording.channel.kind is not ValueKind.ACCUMULATOR:
+        return t_ns, value
+    return t_ns[1:], np.diff(value) / (np.diff(t_ns) / 1e9)

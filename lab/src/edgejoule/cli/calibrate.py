@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import platform
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,15 +22,18 @@ from edgejoule.calibrate.fit import Fitted, fit
 from edgejoule.calibrate.machine import FILE_BYTES, ThisMachine
 from edgejoule.calibrate.observe import Observation, observe
 from edgejoule.calibrate.profile_file import Circumstances, fitted_json, profile_name, profile_toml, write_profile
-from edgejoule.calibrate.recording import UNITS_NS, Columns, Recorder, placed, read_recording
+from edgejoule.calibrate.recording import placed
 from edgejoule.calibrate.stages import Stage, make_stages
 from edgejoule.cli.common import console, echo_json, json_option, messages, stop_in_order
+from edgejoule.cli.import_trace import mapping_of, recording_options
 from edgejoule.cli.progress import clock
 from edgejoule.energy import Readings
 from edgejoule.errors import DataError, MeterError, StoreError, UsageError
 from edgejoule.marker import Marker, burst
 from edgejoule.meters.base import Domain, Meter, Method
 from edgejoule.meters.discovery import choose_from, discover
+from edgejoule.meters.imported import Mapping as Columns
+from edgejoule.meters.imported import Recorder, read_csv, trace_of
 from edgejoule.meters.sampler import Sampler
 
 _MARKER_S = 3.0
@@ -62,15 +64,7 @@ class _Plan:
               help="Borrow a recording of another device instead, a sample every 2 s or faster.")  # fmt: skip
 @click.option("--stages", "stages_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
               help="With --trace: the stages of an earlier call; nothing is driven.")  # fmt: skip
-@click.option("--time-column", default="time_s", show_default=True, help="Of --trace.")
-@click.option("--time-unit", type=click.Choice(list(UNITS_NS)), default="s", show_default=True, help="Of --trace.")
-@click.option("--power-column", default="power_w", show_default=True, help="Of --trace, in W.")
-@click.option(
-    "--gain-rel", type=click.FloatRange(0, 1), help="Of --trace: gain's standard uncertainty (k=1), relative."
-)
-@click.option("--offset-w", type=click.FloatRange(0), help="Of --trace: offset's standard uncertainty (k=1), W.")
-@click.option("--domain", type=click.Choice([str(Domain.BOARD), str(Domain.WALL)]), default=str(Domain.BOARD),
-              show_default=True, help="Of --trace: what the recording device was in front of.")  # fmt: skip
+@recording_options
 @click.option("--rounds", type=click.IntRange(2, 100), default=3, show_default=True, help="Repetitions of every stage.")
 @click.option(
     "--observe-s", type=click.FloatRange(0.2), default=8.0, show_default=True, help="Observed time per stage."
@@ -91,12 +85,17 @@ def calibrate(
     meter_options: Sequence[str],
     trace: Path | None,
     stages_file: Path | None,
-    time_column: str,
-    time_unit: str,
-    power_column: str,
+    time_name: str | None,
+    time_unit: str | None,
+    power: str | None,
+    voltage: str | None,
+    current: str | None,
+    energy_name: str | None,
+    voltage_v: float | None,
+    mean: bool,
+    domain: str,
     gain_rel: float | None,
     offset_w: float | None,
-    domain: str,
     rounds: int,
     observe_s: float,
     settle_s: float,
@@ -141,28 +140,42 @@ def calibrate(
             raise UsageError(
                 "--trace needs --gain-rel and --offset-w: the recording device's accuracy enters the interval"
             )
+        recorder = Recorder(gain_rel, offset_w, Domain(domain), mean)
+        told = mapping_of(time_name, time_unit, power, voltage, current, energy_name, voltage_v)
         if dry_run:
             _print_plan(plan, f"a recording in {trace}", as_json)
             return
-        recorder = Recorder(gain_rel, offset_w, Domain(domain))
         record = _read_stages(stages_file) if stages_file else _driven_with_markers(plan, output)
         if not trace.exists():
-            console().print(
-                f"Stages done. Put the recording into {trace} and fit with: --stages {_stages_path(output)}",
-                markup=False,
-            )
+            words = f"Stages done. Put the recording into {trace} and fit with: --stages {_stages_path(output)}"
+            console().print(words, markup=False)
             return
-        runs, readings, words = _recorded(record, trace, Columns(time_column, power_column, time_unit), recorder)
-        meter_words, covered = f"{trace.name} (measured elsewhere): {words}", domain
+        measured = _recorded(record, trace, told, recorder)
     else:
         borrowed = _borrowed(meter, meter_options)
         if dry_run:
             _print_plan(plan, f"{borrowed.name} ({borrowed.method}): {borrowed.describe()}", as_json)
             return
-        runs, readings = _driven_with_meter(plan, borrowed, as_json)
-        meter_words, covered = f"{borrowed.name} ({borrowed.method}): {borrowed.describe()}", str(borrowed.domain)
-    observations, missing = observe(runs, readings)
-    _finish(output, name, meter_words, covered, observations, missing, data, len(runs), as_json)
+        measured = _metered(plan, borrowed, as_json)
+    _finish(output, profile_name(name or output.stem), measured, as_json)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Stages and what a meter said meanwhile. place: date and machine, see _place."""
+
+    runs: list[StageRun]
+    readings: Sequence[Readings]
+    meter_words: str
+    method: Method
+    domain: str
+    place: Mapping[str, Any]
+
+
+def _place(folder: Path) -> dict[str, Any]:
+    """When and where stages are driven."""
+    machine = environment.capture(folder)["machine"]
+    return {"date": datetime.date.today().isoformat(), "machine": machine}
 
 
 def _borrowed(name: str | None, options: Sequence[str]) -> Meter:
@@ -228,12 +241,13 @@ class _Bar:
             )
 
 
-def _driven_with_meter(plan: _Plan, meter: Meter, as_json: bool) -> tuple[list[StageRun], Sequence[Readings]]:
+def _metered(plan: _Plan, meter: Meter, as_json: bool) -> _Measured:
     stop_in_order()
     (messages() if as_json else console()).print(
         f"{meter.name} ({meter.method}): {meter.describe()}; {len(plan.stages)} stages, about {clock(plan.seconds)}",
         markup=False,
     )
+    place = _place(plan.folder)
     meter.open()
     try:
         with (
@@ -242,7 +256,8 @@ def _driven_with_meter(plan: _Plan, meter: Meter, as_json: bool) -> tuple[list[S
             _Bar(plan) as bar,
         ):
             runs = drive(plan.stages, machine, plan.pace, bar.told)
-            return runs, sampler.stop()
+            words = f"{meter.name} ({meter.method}): {meter.describe()}"
+            return _Measured(runs, sampler.stop(), words, meter.method, str(meter.domain), place)
     finally:
         meter.close()
 
@@ -253,11 +268,13 @@ def _driven_with_markers(plan: _Plan, output: Path) -> dict[str, Any]:
     console().print(
         f"Recording on the other device? {len(plan.stages)} stages, about {clock(plan.seconds + 2 * _MARKER_S)}"
     )
+    place = _place(plan.folder)
     with ThisMachine(plan.cpus, plan.folder, storage=plan.storage) as machine, _Bar(plan) as bar:
         first = burst(machine.burners)
         runs = drive(plan.stages, machine, plan.pace, bar.told)
         last = burst(machine.burners)
-    record = {"format": _FORMAT, "markers_ns": [x.busy_ns for x in (first, last)], "stages": to_json(runs)}
+    markers_ns = [x.busy_ns for x in (first, last)]
+    record = {"format": _FORMAT, **place, "markers_ns": markers_ns, "stages": to_json(runs)}
     path = _stages_path(output)
     scratch = path.with_name(f".{path.name}.part")
     try:
@@ -284,62 +301,53 @@ def _read_stages(path: Path) -> dict[str, Any]:
     return record
 
 
-def _recorded(
-    record: dict[str, Any], path: Path, columns: Columns, recorder: Recorder
-) -> tuple[list[StageRun], Sequence[Readings], str]:
+def _recorded(record: dict[str, Any], path: Path, told: Columns, recorder: Recorder) -> _Measured:
     try:
         markers = [Marker(tuple((int(on), int(off)) for on, off in busy)) for busy in record["markers_ns"]]
-        runs = from_json(record["stages"])
+        runs, place = from_json(record["stages"]), {key: record[key] for key in ("date", "machine")}
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"not the {_FORMAT}: {error!r}") from error
-    found = placed(read_recording(path, columns, recorder), markers, runs)
+    found = placed(trace_of(read_csv(path, told), recorder), markers, runs)
     accuracy = f"gain ±{2 * recorder.gain_rel:.2%}, offset ±{2 * recorder.offset_w:g} W at k=2"
-    return runs, [found.trace], f"{accuracy}; {found.words}"
+    words = f"{path.name} (measured elsewhere): {accuracy}; {found.words}"
+    return _Measured(runs, [found.trace], words, Method.MEASURED, str(recorder.domain), place)
 
 
-def _finish(
-    output: Path,
-    name: str | None,
-    meter_words: str,
-    domain: str,
-    observations: Sequence[Observation],
-    missing: Sequence[str],
-    data: Path,
-    stages: int,
-    as_json: bool,
-) -> None:
+def _finish(output: Path, name: str, measured: _Measured, as_json: bool) -> None:
+    observations, missing = observe(measured.runs, measured.readings)
     if not observations:
         raise DataError(f"no stage has a power: {'; '.join(missing[:3]) or 'nothing was driven'}")
     fitted = fit(observations)
     about = Circumstances(
-        name=profile_name(name or output.stem),
-        date=datetime.date.today().isoformat(),
-        machine=environment.capture(data)["machine"] | {"architecture": platform.machine()},
-        meter=meter_words,
-        domain=domain,
-        stages=f"{len(observations)} of {stages} stages",
+        name=name,
+        date=measured.place["date"],
+        machine=measured.place["machine"],
+        meter=measured.meter_words,
+        domain=measured.domain,
+        stages=f"{len(observations)} of {len(measured.runs)} stages",
     )
     write_profile(profile_toml(fitted, about), output)
     if as_json:
         rows = fitted_json(fitted, [x.stage.label for x in observations])
-        echo_json({"profile": str(output), "meter": meter_words, "domain": domain, "missing": list(missing)} | rows)
+        about_meter = {"meter": measured.meter_words, "method": measured.method, "domain": measured.domain}
+        echo_json({"profile": str(output), **about_meter, "missing": list(missing)} | rows)
         return
     out = console()
-    _print_fit(out, fitted, observations)
+    _print_fit(out, fitted, observations, measured.method)
     for reason in missing:
         out.print(f"left out: {reason}", markup=False)
     out.print(f"profile: {output}; use it with: edgejoule run SPEC --profile {output}", markup=False)
 
 
-def _print_fit(out: Console, fitted: Fitted, observations: Sequence[Observation]) -> None:
+def _print_fit(out: Console, fitted: Fitted, observations: Sequence[Observation], method: Method) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("stage", "utilisation", "by the meter", "by the profile (modelled)", "off without it"):
+    for column in ("stage", "utilisation", f"W ({method})", "W by the profile (modelled)", "off without it"):
         table.add_column(column, justify="left" if column == "stage" else "right", overflow="fold")
     for one, residual in sorted(
         zip(observations, fitted.residuals, strict=True), key=lambda x: (x[0].stage.moves_blocks, x[0].utilisation)
     ):
-        predicted = f"{fitted.predicted_w(one):.4g} W"
-        table.add_row(one.stage.label, f"{one.utilisation:.1%}", f"{one.power_w:.4g} W", predicted, f"{residual:+.1%}")
+        figures = (f"{one.utilisation:.1%}", f"{one.power_w:.4g}", f"{fitted.predicted_w(one):.4g}")
+        table.add_row(one.stage.label, *figures, f"{residual:+.1%}")
     out.print(table)
     out.print(
         f"\nThe profile predicts within ±{fitted.interval_rel:.1%} (k=2): ±{fitted.scatter_rel:.1%} scatter of stages, "

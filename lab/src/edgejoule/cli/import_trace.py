@@ -25,7 +25,7 @@ NOTE = "imported traces"  # heading in the experiment's environment
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS = (
+_RECORDING = (
     click.option("--time", "time_name", metavar="COLUMN", help="Column of the time; default: from the header."),
     click.option(
         "--time-unit", type=click.Choice(list(TIME_UNITS)), help="Unit of the time; default: from the header."
@@ -47,6 +47,8 @@ _OPTIONS = (
         help="The recorder's gain, standard uncertainty (k=1), relative: a limit of 1 % is 0.0058. Needed.",
     ),
     click.option("--offset-w", type=click.FloatRange(0), help="The recorder's offset (k=1) in W. Needed."),
+)
+_INTERVALS = (
     click.option(
         "--from", "begin", metavar="TIME", help="Begin: s since the trace's first line, or a time in ISO 8601."
     ),
@@ -66,8 +68,15 @@ class _Part:
 
 
 def trace_options(command: F) -> F:
-    """The options of a trace."""
-    for option in reversed(_OPTIONS):
+    """The options of a trace, and of the intervals that are asked for."""
+    for option in reversed(_INTERVALS):
+        command = option(command)
+    return recording_options(command)
+
+
+def recording_options(command: F) -> F:
+    """The options that say what a trace's columns are and what recorded it."""
+    for option in reversed(_RECORDING):
         command = option(command)
     return command
 
@@ -96,14 +105,7 @@ def import_trace(
     """Tell the energy of a CSV file's trace. The arguments are the options of the same names."""
     if gain_rel is None or offset_w is None:
         raise UsageError(f"{file}: state the accuracy of what recorded it: --gain-rel and --offset-w (k=1)")
-    told = Mapping(
-        _time_column(time_name, time_unit),
-        _column(power, Role.POWER),
-        _column(voltage, Role.VOLTAGE),
-        _column(current, Role.CURRENT),
-        _column(energy_name, Role.ENERGY),
-        voltage_v,
-    )
+    told = mapping_of(time_name, time_unit, power, voltage, current, energy_name, voltage_v)
     recorded = read_csv(file, told)
     trace = trace_of(recorded, Recorder(gain_rel, offset_w, Domain(domain), mean))
     if attach is None:
@@ -113,6 +115,26 @@ def import_trace(
     else:
         parts = _attached(store, attach, run_index, recorded, trace, starts, file)
     _tell(file, recorded, parts, as_json)
+
+
+def mapping_of(
+    time_name: str | None,
+    time_unit: str | None,
+    power: str | None,
+    voltage: str | None,
+    current: str | None,
+    energy_name: str | None,
+    voltage_v: float | None,
+) -> Mapping:
+    """The columns as the options of recording_options name them. Raises UsageError."""
+    return Mapping(
+        _time_column(time_name, time_unit),
+        _column(power, Role.POWER),
+        _column(voltage, Role.VOLTAGE),
+        _column(current, Role.CURRENT),
+        _column(energy_name, Role.ENERGY),
+        voltage_v,
+    )
 
 
 def _time_column(name: str | None, unit: str | None) -> Column | None:
