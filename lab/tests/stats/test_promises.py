@@ -15,6 +15,7 @@ from scipy import special
 
 from edgejoule.stats import Scale, Spending, analyse, anova, looks, stein
 from edgejoule.stats.cells import cell_means, margin_of
+from edgejoule.stats.equivalence import equivalence
 from edgejoule.stats.estimates import Estimates, from_model
 from edgejoule.stats.factor import Factor
 from edgejoule.stats.hsu import to_best
@@ -343,13 +344,16 @@ def test_intervals_to_the_best_from_all_pairs_cover_and_are_wider() -> None:
 
 def claimed_same(seed: int, true: float, count: int, alpha: float = 0.05) -> float:
     rng, claims = np.random.default_rng(seed), 0
-    for _ in range(count):
-        table: Columns = {
-            "y": [*map(float, rng.normal(true, 1, 20)), *map(float, rng.normal(0, 1, 20))],
-            "f": ["a"] * 20 + ["b"] * 20,
-        }
-        found = analyse(table, "y", ["f"], scale="raw", margin=1.0, alpha=alpha)
-        claims += bool(found.pairs[0].equivalent)
+    factor = Factor.of("f", ["a"] * 20 + ["b"] * 20)
+    for at in range(count):
+        y = np.concatenate([rng.normal(true, 1, 20), rng.normal(0, 1, 20)])
+        model = anova(y, [factor])
+        estimates = from_model(cell_means(y, [factor]), model.error_ms, model.error_df)
+        p = equivalence(estimates, [1], [0], 1.0)[0]
+        if at < 5:
+            table: Columns = {"y": list(map(float, y)), "f": ["a"] * 20 + ["b"] * 20}
+            assert analyse(table, "y", ["f"], scale="raw", margin=1.0).pairs[0].p_equivalent == pytest.approx(p)
+        claims += bool(p < alpha)
     print(f"seed {seed}: {100 * claims / count:.2f} % called the same at a true difference of {true}")
     return claims / count
 

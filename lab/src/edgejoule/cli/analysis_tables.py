@@ -121,9 +121,8 @@ def _pair_table(analysis: Analysis, *, with_effect: bool) -> Table:
     log = analysis.scale == "log"
     level = f"{100 * (1 - analysis.alpha):.4g} %"
     alone = f"; interval and p{_of_replications(analysis)}" if analysis.modelled else ""
-    table = _table(
-        f"All pairs{_method(analysis)}: {analysis.test.words}{_df_words(analysis)}{_legend(analysis, with_effect)}{alone}"
-    )
+    legend = _legend(analysis, with_effect)
+    table = _table(f"All pairs{_method(analysis)}: {analysis.test.words}{_df_words(analysis)}{legend}{alone}")
     table.add_column("group")
     table.add_column("against")
     ranked = analysis.test is DeclaredTest.KRUSKAL_DUNN_HOLM
