@@ -281,7 +281,7 @@ def test_a_path_that_cannot_be_written_is_named(bench: Bench) -> None:
 
 @pytest.mark.parametrize("words", [(), ("--data", "elsewhere")], ids=["same", "other data"])
 def test_two_studies_do_not_measure_in_one_place(bench: Bench, words: tuple[str, ...]) -> None:
-    first = bench.start("run", "experiment.toml")
+    first = bench.start("run", "experiment.toml", "--set", "fixed.operationcount=50000000")
     try:
         wait_until((bench.folder / "results/snapshots/lock").exists, first)
         one_line_error(bench("run", "experiment.toml", *words), 2, "another study is measuring")
