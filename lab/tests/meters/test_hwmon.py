@@ -39,7 +39,7 @@ def test_the_power_register_is_read_in_microwatts(tmp_path: Path) -> None:
     assert (channel.domain, channel.kind, channel.unit) == (Domain.RAIL, ValueKind.INSTANT, "W")
     assert channel.resolution == pytest.approx(0.002)  # SBOS448: 20 current steps, each 10 µV over 0.1 Ω
     assert channel.gain_rel == pytest.approx(0.01, rel=0.01)
-    assert channel.offset_w == pytest.approx(100e-6 / 0.1 * 5.004 / 3**0.5)
+    assert channel.offset_w == pytest.approx(200e-6 / 0.1 * 5.004 / 3**0.5)  # SBOS448, 7.5: PGA = /8
 
 
 def test_a_chip_without_a_power_file_gives_voltage_times_current(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What the data sheets say of the power monitors that the kernel's drivers ina2xx and ina3221 know.
 
 Limits are maxima of the tables of electrical characteristics over the operating temperature: INA219 SBOS448, INA226
-SBOS547, INA230 SBOS601, INA231 SBOS644, INA3221 SBOS576. INA220 is the INA219 with other pins.
+SBOS547, INA230 SBOS601, INA3221 SBOS576. The INA219's offset is that of its widest range, which the kernel's driver sets
+(PGA /8); the INA220 is taken as an INA219, the INA231 as an INA230.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Chip:
         return Accuracy(math.hypot(*limits) * _RECTANGULAR, offset_w * _RECTANGULAR, step_w)
 
 
-_INA219 = Chip(0.01, 0.01, 100e-6, 0.0, 0.0, 10e-6, 4e-3, 20.0)
+_INA219 = Chip(0.01, 0.01, 200e-6, 0.0, 0.0, 10e-6, 4e-3, 20.0)
 _INA230 = Chip(0.005, 0.005, 50e-6, 30e-3, 50e-6, 2.5e-6, 1.25e-3, 25.0)
 CHIPS = {
     "ina219": _INA219,
