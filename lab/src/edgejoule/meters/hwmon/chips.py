@@ -1,8 +1,8 @@
 """What the data sheets say of the power monitors that the kernel's drivers ina2xx and ina3221 know.
 
 Limits are maxima of the tables of electrical characteristics over the operating temperature: INA219 SBOS448, INA226
-SBOS547, INA230 SBOS601, INA3221 SBOS576. The INA219's offset is that of its widest range, which the kernel's driver sets
-(PGA /8); the INA220 is taken as an INA219, the INA231 as an INA230.
+SBOS547, INA230 SBOS601, INA3221 SBOS576. The INA219's offset is that of its widest range, which the kernel's driver
+sets (PGA /8); the INA220 is taken as an INA219, the INA231 as an INA230.
 """
 
 from __future__ import annotations
