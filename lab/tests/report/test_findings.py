@@ -280,3 +280,18 @@ def test_conditions_that_share_a_level_are_named_by_it(make_store) -> None:
         found = find(store, store.find())
     assert "rocksdb costs the least energy per operation (counted) for read" in found.headline
     assert "read, threads" not in found.headline
+
+
+def test_what_is_shown_to_be_the_same_is_called_the_same_and_the_rest_only_not_told_apart(make_store) -> None:
+    base = 'responses = ["throughput_ops_s"]\n'
+    with make_store(databases=("leveldb", "rocksdb"), workloads=("moderate",), blocks=20, analysis=base) as store:
+        plain = find(store, store.find())
+    with make_store(
+        databases=("leveldb", "rocksdb"), workloads=("moderate",), blocks=20, analysis=f"{base}margin = 1.3"
+    ) as store:
+        declared = find(store, store.find())
+    assert plain.responses[0].rankings[0].contrasts[0].equivalent is None
+    assert declared.responses[0].rankings[0].contrasts[0].equivalent is True
+    if not declared.responses[0].rankings[0].contrasts[0].differs:
+        assert "shown to be the same within the declared margin" in " ".join(declared.terminal_lines)
+        assert "no significant difference" in " ".join(plain.terminal_lines)

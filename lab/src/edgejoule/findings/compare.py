@@ -233,6 +233,7 @@ def _contrast(
     return Contrast(
         *names, ratio, ci, pair.difference if ci is None else None, pair.ci if ci is None else None, pair.p_adj,
         pair.significant if judged else None, model_bound=bound and judged,
+        equivalent=pair.equivalent if judged else None,
     )  # fmt: skip
 
 

@@ -54,6 +54,7 @@ class Contrast:
     ratio: how many times better the best is (>= 1 unless values are not positive, then None). ci: its simultaneous
     interval; None without one. difference, difference_ci: the same on the raw scale, other - best. differs: None
     where nothing can be said. model_bound: the ratio is significant, or could be, but below what the model resolves.
+    equivalent: shown to be the same within the declared margin; None without one.
     """
 
     best: Level
@@ -65,6 +66,7 @@ class Contrast:
     p: float | None
     differs: bool | None
     model_bound: bool
+    equivalent: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -162,8 +162,12 @@ def _behind_words(k: Ranking, r: ResponseFinding) -> str:
 
 def _tied_words(k: Ranking, r: ResponseFinding) -> str:
     within = [c for c in k.tied if _within_model(c, r)]
-    same = [c for c in k.tied if c not in within]
+    equal = [c for c in k.tied if c.equivalent and c not in within]
+    same = [c for c in k.tied if c not in within and c not in equal]
     texts = []
+    if equal:
+        figures = listed([f"{_against(c, r)}" for c in equal])
+        texts.append(f"{figures}, shown to be the same within the declared margin")
     if within:
         figures = listed([f"{c.other} {ratio(c.ratio)}×" for c in within if c.ratio is not None])
         texts.append(f"{figures} as much, within the {ratio(r.min_ratio or 1)}× that the model resolves")

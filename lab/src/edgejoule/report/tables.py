@@ -238,7 +238,13 @@ def _pair_row(p: Pair, unit: Unit, log: bool) -> tuple[str | Markup, ...]:
     else:
         limits = f"{unit.number(p.ci[0])} to {unit.number(p.ci[1])}" if p.ci else ""
         figures = (f"{ratio(p.ratio)}" if log and p.ratio is not None else unit.number(p.difference), limits)
-    verdict = "differ" if p.significant else Markup('<span class="soft">{}</span>').format(p.why_not or "")
+    verdict = (
+        "differ"
+        if p.significant
+        else "the same within the margin"
+        if p.equivalent
+        else Markup('<span class="soft">{}</span>').format(p.why_not or "")
+    )
     return (*names, *figures, p_words(p.p_adj), verdict)
 
 

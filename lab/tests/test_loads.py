@@ -1,0 +1,92 @@
+"""Which loaded database a run works on, and what becomes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from edgejoule.loads import Loads
+from edgejoule.plan import PlannedRun, make_plan
+from edgejoule.spec import Spec
+
+
+class Snapshots:
+    """Instead of databases: a file that says what was asked for."""
+
+    def key(self, run: PlannedRun) -> str:
+        return f"{run.adapter}-key"
+
+    def restore(self, run: PlannedRun, data: Path) -> None:
+        data.mkdir(parents=True, exist_ok=True)
+        (data / "restored").touch()
+
+    def load_at(self, run: PlannedRun, data: Path, timeout_s: float, on_event: Any = None) -> None:
+        data.mkdir(parents=True)
+        (data / "loaded").touch()
+
+
+def plan(**design: Any) -> list[PlannedRun]:
+    return make_plan(Spec.model_validate({
+        "name": "p", "question": "?", "fixed": {"recordcount": 10, "operationcount": 5},
+        "factors": {"database": ["sqlite", "leveldb"], "workload": ["workloadb", "workloadc"]},
+        "design": {"replications": 2, **design},
+    }))  # fmt: skip
+
+
+def loads(folder: Path, todo: list[PlannedRun], used: tuple[str, ...] = ()) -> Loads:
+    return Loads(Snapshots(), folder, todo, used)  # type: ignore[arg-type]
+
+
+def test_every_run_has_a_copy_of_its_own_unless_told_otherwise(tmp_path: Path) -> None:
+    todo = plan()
+    own = loads(tmp_path, todo)
+    for run in todo:
+        load = own.prepare(run)
+        assert (load.name, load.runs_before) == (f"run-{run.index + 1}", 0)
+        assert (load.path / "restored").exists()
+        own.done(run, failed=False)
+        assert not load.path.exists()
+
+
+def test_runs_of_a_block_share_a_load_for_each_content_until_the_last_is_done(tmp_path: Path) -> None:
+    todo = plan(load="block")
+    shared = loads(tmp_path, todo)
+    names = []
+    for run in todo:
+        load = shared.prepare(run)
+        names.append((run.block, run.adapter, load.name, load.runs_before))
+        shared.done(run, failed=False)
+    assert len({name for _, _, name, _ in names}) == 4
+    assert sorted(before for *_, before in names) == [0] * 4 + [1] * 4
+    assert not list((tmp_path / "loads").iterdir())
+
+
+def test_a_failed_run_takes_its_load_with_it_and_the_next_one_has_another_name(tmp_path: Path) -> None:
+    todo = [run for run in plan(load="block") if run.block == 0 and run.adapter == "sqlite"]
+    shared = loads(tmp_path, todo)
+    first = shared.prepare(todo[0])
+    shared.done(todo[0], failed=True)
+    assert not first.path.exists()
+    second = shared.prepare(todo[1])
+    assert (second.name, second.runs_before) == (f"{first.name}-again-1", 0)
+
+
+def test_a_resumed_study_does_not_take_a_new_load_for_the_old_one(tmp_path: Path) -> None:
+    todo = plan(load="block")
+    before = loads(tmp_path / "a", todo).prepare(todo[0])
+    after = loads(tmp_path / "b", todo, used=(before.name,)).prepare(todo[0])
+    assert after.name != before.name
+
+
+def test_a_cell_spreads_its_replications_over_its_loads(tmp_path: Path) -> None:
+    units = [run.load_unit for run in plan(load="cell", loads=2, replications=4) if run.levels == plan()[0].levels]
+    assert [str(unit).rsplit("-", 1)[1] for unit in units] == ["1", "1", "2", "2"]
+
+
+def test_closing_leaves_nothing(tmp_path: Path) -> None:
+    todo = plan(load="block")
+    shared = loads(tmp_path, todo)
+    shared.prepare(todo[0])
+    shared.copies(plan()[0], 3)
+    shared.close()
+    assert not list(tmp_path.iterdir())
