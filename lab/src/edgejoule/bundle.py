@@ -1,9 +1,10 @@
 """A result bundle: one experiment as a ZIP file that another store, and another machine, takes as its own.
 
 In it: `experiment.toml`, `environment.json` and `README.txt` to read; `tables/NAME.jsonl`, every row of the store that
-belongs to the experiment (plan, runs, levels, responses, events, channels, traces, latency histograms), one JSON object
-a line with the columns' names; `bundle.json`, what made it, its store format and the SHA-256 of all other members. Row
-ids are left out: `run_id` is the run's index in the plan. Bytes are {"base64": text}.
+belongs to the experiment (plan, runs, levels, responses, events, channels, readings, latency histograms), one JSON
+object a line with the columns' names; `bundle.json`, what made it, its store format and the SHA-256 of all other
+members. Which row belongs to which follows the store's foreign keys; instead of ids a bundle has the place of the row
+that is meant in its own table, from 0. Bytes are {"base64": text}.
 
 Invariants
 - The same experiment gives the same bytes, wherever its rows lie in the store (zlib's release being the same).
@@ -62,21 +63,29 @@ class BundleError(EdgejouleError):
 
 @dataclass(frozen=True)
 class _Table:
-    """A table of the store. order: what gives its rows their order within a run."""
+    """A table of the store. parent: the table that its rows belong to, by which column; None for the experiments.
+
+    order: what gives the rows of one parent their order. is_parent: other tables refer to its id.
+    """
 
     name: str
     columns: tuple[str, ...]
     order: str
-
-    @property
-    def of_runs(self) -> bool:
-        return "run_id" in self.columns
+    parent: str | None
+    reference: str | None
+    is_parent: bool
 
     @property
     def kept(self) -> tuple[str, ...]:
         """The columns a bundle has: without the store's own numbers."""
-        own = {"experiments": {"id"}, "runs": {"id", "experiment_id"}}.get(self.name, {"experiment_id"})
-        return tuple(column for column in self.columns if column not in own)
+        return tuple(column for column in self.columns if column != "id")
+
+    def rows_of(self, db: sqlite3.Connection, parents: Sequence[int]) -> Iterator[sqlite3.Row]:
+        """The rows that belong to these ids of the parent, in their order."""
+        for parent_id in parents:
+            yield from db.execute(
+                f"SELECT * FROM {self.name} WHERE {self.reference} = ? ORDER BY {self.order}", (parent_id,)
+            )
 
 
 def write_bundle(store: Path, experiment: Experiment, target: Path) -> None:
@@ -134,25 +143,35 @@ def _connected(store: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _tables(db: sqlite3.Connection) -> list[_Table]:
-    """All tables, those first that others refer to."""
-    names = [row[0] for row in db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-    first = ["experiments", "runs"]
-    return [
-        _table(db, name) for name in (*first, *(x for x in names if x not in first and not x.startswith("sqlite_")))
-    ]
+    """All tables, each behind the one that it refers to."""
+    names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    references = {name: _references(db, name) for name in names if not name.startswith("sqlite_")}
+    parents = {parent for found in references.values() for parent, _ in found}
+    ordered, found = ["experiments"], [_table(db, "experiments", None, None, True)]
+    while len(ordered) < len(references):
+        next_ones = [n for n, to in references.items() if n not in ordered and {p for p, _ in to} & set(ordered)]
+        assert next_ones, f"{', '.join(set(references) - set(ordered))} belongs to no experiment"
+        for name in next_ones:
+            assert len(references[name]) == 1, f"{name} refers to several tables"
+            found.append(_table(db, name, *references[name][0], name in parents))
+            ordered.append(name)
+    return found
 
 
-def _table(db: sqlite3.Connection, name: str) -> _Table:
+def _references(db: sqlite3.Connection, name: str) -> list[tuple[str, str]]:
+    """The tables that a table refers to, and by which column."""
+    return [(row["table"], row["from"]) for row in db.execute(f"PRAGMA foreign_key_list({name})")]
+
+
+def _table(db: sqlite3.Connection, name: str, parent: str | None, reference: str | None, is_parent: bool) -> _Table:
     columns = list(db.execute(f"PRAGMA table_info({name})"))
     key = [row["name"] for row in sorted((x for x in columns if x["pk"]), key=lambda x: x["pk"])]
     try:
         db.execute(f"SELECT rowid FROM {name} LIMIT 0")
-        order = "t.rowid"
+        order = "rowid"
     except sqlite3.OperationalError:  # WITHOUT ROWID
-        order = ", ".join(f"t.{column}" for column in key if column != "run_id")
-    found = _Table(name, tuple(row["name"] for row in columns), order)
-    assert name == "experiments" or {"run_id", "experiment_id"} & set(found.columns), f"{name} belongs to no experiment"
-    return found
+        order = ", ".join(column for column in key if column != reference)
+    return _Table(name, tuple(row["name"] for row in columns), order, parent, reference, is_parent)
 
 
 # Writing
@@ -168,10 +187,10 @@ def _write(archive: zipfile.ZipFile, db: sqlite3.Connection, experiment: Experim
     for name, text in texts.items():
         hashes[name] = _member(archive, name, [text.encode()])
     db.execute("BEGIN")  # one state of the store, also while a study writes to it
+    ids: dict[str, list[int]] = {}
     for table in _tables(db):
-        hashes[f"tables/{table.name}.jsonl"] = _member(
-            archive, f"tables/{table.name}.jsonl", _lines(db, table, experiment.id)
-        )
+        name = f"tables/{table.name}.jsonl"
+        hashes[name] = _member(archive, name, _lines(db, table, experiment.id, ids))
     head = {
         "format": FORMAT, "version": VERSION, "store_format": SCHEMA_VERSION, "edgejoule": __version__,
         "experiment": {"id": experiment.id, "name": experiment.name},
@@ -192,22 +211,20 @@ def _member(archive: zipfile.ZipFile, name: str, parts: Iterator[bytes] | Sequen
     return digest.hexdigest()
 
 
-def _lines(db: sqlite3.Connection, table: _Table, experiment_id: int) -> Iterator[bytes]:
-    for row in db.execute(_query(table), (experiment_id,)):
-        yield (json.dumps({c: _out(row[c]) for c in table.kept}, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def _query(table: _Table) -> str:
-    if table.name == "experiments":
-        return "SELECT * FROM experiments WHERE id = ?"
-    if not table.of_runs:
-        order = "run_index" if table.name == "runs" else table.order
-        return f"SELECT t.* FROM {table.name} t WHERE experiment_id = ? ORDER BY {order}"
-    columns = ", ".join("r.run_index AS run_id" if c == "run_id" else f"t.{c}" for c in table.columns)
-    return (
-        f"SELECT {columns} FROM {table.name} t JOIN runs r ON r.id = t.run_id WHERE r.experiment_id = ? "
-        f"ORDER BY r.run_index, {table.order}"
-    )
+def _lines(db: sqlite3.Connection, table: _Table, experiment_id: int, ids: dict[str, list[int]]) -> Iterator[bytes]:
+    """The table's rows; their own ids are noted in ids, where others refer to them."""
+    if table.parent is None:
+        rows: Iterator[sqlite3.Row] = db.execute("SELECT * FROM experiments WHERE id = ?", (experiment_id,))
+        places: dict[int, int] = {}
+    else:
+        rows = table.rows_of(db, ids[table.parent])
+        places = {number: place for place, number in enumerate(ids[table.parent])}
+    own = ids.setdefault(table.name, [])
+    for row in rows:
+        if table.is_parent:
+            own.append(row["id"])
+        values = {c: places[row[c]] if c == table.reference else _out(row[c]) for c in table.kept}
+        yield (json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def _out(value: Any) -> Any:
@@ -279,21 +296,24 @@ def _read(archive: zipfile.ZipFile, head: Mapping[str, Any], db: sqlite3.Connect
     _check_new(experiment, db, path)
     experiment_id = _free_id(db, int(head["experiment"]["id"]))
     _insert(db, tables["experiments"], {"id": experiment_id, **experiment})
-    ids: dict[int, int] = {}
-    for name, table in tables.items():
-        if name == "experiments":
+    ids: dict[str, list[int]] = {"experiments": [experiment_id]}
+    for table in tables.values():
+        if table.parent is None:
             continue
+        own = ids.setdefault(table.name, [])
         for row in _each_row(archive, table, path):
-            if table.of_runs:
-                if row["run_id"] not in ids:
-                    raise BundleError(f"{path}: {name} has a row of run {row['run_id']!r}, which is not there")
-                row["run_id"] = ids[row["run_id"]]
-            if "experiment_id" in table.columns:
-                row["experiment_id"] = experiment_id
-            number = _insert(db, table, row)
-            if name == "runs":
-                ids[row["run_index"]] = number
+            number = _insert(db, table, row | {str(table.reference): _meant(row, table, ids[table.parent], path)})
+            if table.is_parent:
+                own.append(number)
     return experiment_id
+
+
+def _meant(row: Row, table: _Table, parents: Sequence[int], path: Path) -> int:
+    """The id of the row that a row belongs to."""
+    place = row[str(table.reference)]
+    if not isinstance(place, int) or not 0 <= place < len(parents):
+        raise BundleError(f"{path}: {table.name} has a row of number {place!r} of {table.parent}, which is not there")
+    return parents[place]
 
 
 def _check_new(experiment: Row, db: sqlite3.Connection, path: Path) -> None:

@@ -162,7 +162,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
     "no JSON": (lambda m: with_hash(m, "tables/events.jsonl", b"hello\n"), "tables/events.jsonl, line 1"),
     "a row of no run": (
         lambda m: with_hash(m, "tables/events.jsonl", b'{"run_id": 77, "monotonic_ns": 1, "json": "{}"}\n'),
-        "has a row of run 77",
+        "has a row of number 77 of runs",
     ),
     "a value the store refuses": (
         lambda m: with_hash(m, "tables/events.jsonl", b'{"run_id": 0, "monotonic_ns": null, "json": "{}"}\n'),
