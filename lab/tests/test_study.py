@@ -194,6 +194,11 @@ def test_a_dry_run_prints_the_plan_and_leaves_nothing(bench: Bench) -> None:
     assert not bench.store.parent.exists()
 
 
+def test_a_plan_that_ends_by_time_says_how_long_it_takes(bench: Bench) -> None:
+    timed = ("--set", "fixed.operationcount=0", "--set", "fixed.maxexecutiontime=60")
+    assert "about 4:06, and the loads before" in bench("run", "experiment.toml", "--dry-run", *timed).stdout
+
+
 @pytest.mark.parametrize(
     ("override", "phrases"),
     [

@@ -262,7 +262,19 @@ def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path) -> str:
         rest_s = sum(known) / len(known)
         total_s = sum(around_s + (rest_s if c is None else c) for c in costs)
         return f"about {clock(total_s)}, from earlier runs in {store}"
-    return f"at least {clock(around_s * len(plan))} and the operations themselves; known after the first block"
+    certain_s = [_certain_s(spec, p) for p in plan]
+    total = clock(around_s * len(plan) + sum(s or 0 for s in certain_s))
+    if all(s is not None for s in certain_s):
+        return f"about {total}, and the loads before"
+    return f"at least {total} and the operations themselves; known after the first block"
+
+
+def _certain_s(spec: Spec, run: PlannedRun) -> float | None:
+    """How long a run's work takes, where it ends by time; else None."""
+    if run.load_percent is not None:
+        return spec.timing.level_s
+    limit_s = run.properties.get("maxexecutiontime")
+    return float(limit_s) if limit_s and not run.properties.get("operationcount") else None
 
 
 def _seen_s(spec: Spec, store: Path) -> dict[str, float]:
