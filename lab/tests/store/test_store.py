@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import tomllib
 from pathlib import Path
 
@@ -168,3 +169,21 @@ def test_the_golden_run_record_and_experiment_follow_their_schemas() -> None:
     ):
         rules = json.loads((SCHEMAS / f"{schema}.schema.json").read_text())
         jsonschema.Draft202012Validator(rules).validate(read((SCHEMAS / "examples" / example).read_text()))
+
+
+def test_a_store_that_several_make_at_once_is_made_once(tmp_path: Path) -> None:
+    for i in range(10):
+        path, troubles = tmp_path / f"{i}.db", []
+
+        def make(path: Path = path, troubles: list[Exception] = troubles) -> None:
+            try:
+                Store.open(path, create=True).close()
+            except StoreError as error:
+                troubles.append(error)
+
+        threads = [threading.Thread(target=make) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert troubles == []

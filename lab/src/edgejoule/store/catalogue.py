@@ -27,6 +27,12 @@ from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 SCHEMA_VERSION = 3
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
 
+#: What a file is, in one statement, so that it cannot change in between.
+_STATE = """
+SELECT v.user_version, a.application_id, (SELECT count(*) FROM sqlite_master)
+FROM pragma_user_version v, pragma_application_id a
+"""
+
 _SCHEMA = """
 CREATE TABLE experiments (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, question TEXT NOT NULL, spec_toml TEXT NOT NULL, spec_json TEXT NOT NULL,
@@ -191,30 +197,52 @@ class Store:
             connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
             connection.row_factory = sqlite3.Row
             cls._check_format(connection, path)
-            connection.executescript(
-                "PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-            )
+            cls._use_wal(connection)
+            connection.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL;")
         except OSError as error:
             raise StoreError(f"{path}: cannot be opened: {error.strerror}") from error
         except sqlite3.Error as error:
             raise StoreError(f"{path}: cannot be opened as a store: {error}") from error
         return cls(connection, path)
 
-    @staticmethod
-    def _check_format(connection: sqlite3.Connection, path: Path) -> None:
-        version, application, tables = (
-            connection.execute(query).fetchone()[0]
-            for query in ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
-        )
+    @classmethod
+    def _check_format(cls, connection: sqlite3.Connection, path: Path) -> None:
+        version, application, tables = connection.execute(_STATE).fetchone()
         if (version, application, tables) == (0, 0, 0):
-            pragmas = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
-            connection.executescript(f"BEGIN; {_SCHEMA} {TRACE_SCHEMA} {pragmas} COMMIT;")
-        elif application != APPLICATION_ID:
+            version, application = cls._make_format(connection)
+        if application != APPLICATION_ID:
             raise StoreError(f"{path}: is an SQLite file of another program, not a store of edgejoule")
-        elif version != SCHEMA_VERSION:
+        if version != SCHEMA_VERSION:
             raise StoreError(
                 f"{path}: store format {version}, this edgejoule reads {SCHEMA_VERSION}; --store PATH names another"
             )
+
+    @staticmethod
+    def _use_wal(connection: sqlite3.Connection) -> None:
+        """The change to a write-ahead log does not wait for others as transactions do (SQLite: busy_timeout)."""
+        for _ in range(100):
+            try:
+                connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                time.sleep(0.05)
+            else:
+                return
+        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+
+    @staticmethod
+    def _make_format(connection: sqlite3.Connection) -> tuple[int, int]:
+        """Make the tables, unless another process did so just now; version and application id then in force."""
+        connection.execute("BEGIN IMMEDIATE")
+        version, application, tables = connection.execute(_STATE).fetchone()
+        if (version, application, tables) == (0, 0, 0):
+            pragmas = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}"
+            for statement in f"{_SCHEMA}{TRACE_SCHEMA}{pragmas}".split(";"):  # executescript would commit first
+                connection.execute(statement)
+            version, application = SCHEMA_VERSION, APPLICATION_ID
+        connection.execute("COMMIT")
+        return int(version), int(application)
 
     def close(self) -> None:
         """May be called twice."""
