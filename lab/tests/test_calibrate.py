@@ -179,6 +179,16 @@ def test_a_busy_machine_is_no_place_for_a_calibration() -> None:
         fit(busy)
 
 
+def test_what_the_table_only_continues_widens_the_interval() -> None:
+    """An idle that was never quiet: the interval must still hold the truth at rest."""
+    _, observations = calibrated(5, scatter=0.002)
+    wide = fit(
+        [replace(x, utilisation=0.12, power_w=true_w(0.12)) if x.utilisation < 0.12 else x for x in observations]
+    )
+    assert wide.interpolation_rel > fit(observations).interpolation_rel
+    assert abs(wide.power_w[0] / true_w(0) - 1) <= wide.interval_rel
+
+
 def test_a_run_with_the_written_profile_covers_the_true_joules(tmp_path: Path) -> None:
     """From stages to TOML to the modelled meter over an emulated /proc, against the law's own integral."""
     fitted, _ = calibrated(6)

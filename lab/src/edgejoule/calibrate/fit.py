@@ -10,7 +10,8 @@ mean square of these residuals, times Student's t for 95.45 % (k=2 of a normal d
 less than there are kinds of stages, for repetitions are no independent evidence. Interpolation: every place within the
 table is predicted without any stage there, which doubles the distance between its neighbours; a linear interpolation's
 error grows with the square of that distance, so a quarter of the largest such residual is what the table itself may be
-off. Scatter, interpolation and the meter's own k=2 add in squares.
+off; beyond the utilisations that were reached, all that the continuation adds. These and the meter's own k=2 add
+in squares.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from edgejoule.calibrate.stages import Kind
 from edgejoule.errors import DataError
 
 MERGE = 0.04  # stages as close in utilisation are one place of the table
-IDLE_MAX, FULL_MIN = 0.25, 0.75  # a table must reach from one to the other
+IDLE_MAX, FULL_MIN = 0.15, 0.85  # a table must reach from one to the other
 PLACES_MIN = 3
 INTERVAL_MIN = 0.005  # no calibration is better than what a board does from one hour to the next
 BYTES_S_MIN = 64 << 10  # fewer are the system's own
@@ -89,7 +90,8 @@ def fit(observations: Sequence[Observation]) -> Fitted:
     kinds = len({x.stage.label for x in observations})
     rms = math.sqrt(sum(x * x for x in residuals) / len(residuals))
     scatter_rel = float(stats.t.ppf((1 + _K2) / 2, kinds - 1)) * rms
-    interpolation_rel = max((abs(_off_place(observations, place)) / 4 for place in model.places[1:-1]), default=0.0)
+    between = max((abs(_off_place(observations, place)) / 4 for place in model.places[1:-1]), default=0.0)
+    interpolation_rel = math.hypot(between, _beyond(model))
     meter_rel = 2 * max(x.meter_rel for x in observations)
     moved = [x for x in observations if x.stage.moves_blocks]
     return Fitted(
@@ -131,6 +133,13 @@ def _off_place(observations: Sequence[Observation], place: tuple[float, float]) 
     there = [x for x in observations if not x.stage.moves_blocks and place[0] <= x.utilisation <= place[1]]
     model = _model([x for x in observations if x not in there])
     return float(np.mean([x.power_w / model.predict(x) - 1 for x in there]))
+
+
+def _beyond(model: _Model) -> float:
+    """What the table adds where it goes on beyond the utilisations that were reached, relative."""
+    low, high = (float(np.interp(edge, model.use, model.power_w)) for edge in (model.places[0][0], model.places[-1][1]))
+    first_w, last_w = float(model.power_w[0]), float(model.power_w[-1])
+    return max((low - first_w) / first_w, (last_w - high) / last_w)
 
 
 def _model(observations: Sequence[Observation]) -> _Model:

@@ -70,7 +70,7 @@ def _head(fitted: Fitted, about: Circumstances) -> str:
     beyond = "" if fitted.low < 0.02 and fitted.high > 0.98 else "; beyond it the table goes on as its last piece does"
     reason = (
         f"k=2 from this calibration: ±{fitted.scatter_rel:.1%} by how far stages lie off a model without them, "
-        f"±{fitted.interpolation_rel:.1%} between the table's points, ±{fitted.meter_rel:.1%} of the meter"
+        f"±{fitted.interpolation_rel:.1%} between and beyond the table's points, ±{fitted.meter_rel:.1%} of the meter"
     )
     return _table(
         None,

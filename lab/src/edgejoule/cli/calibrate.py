@@ -351,7 +351,7 @@ def _print_fit(out: Console, fitted: Fitted, observations: Sequence[Observation]
     out.print(table)
     out.print(
         f"\nThe profile predicts within ±{fitted.interval_rel:.1%} (k=2): ±{fitted.scatter_rel:.1%} scatter of stages, "
-        f"±{fitted.interpolation_rel:.1%} between the table's points, ±{fitted.meter_rel:.1%} the meter.",
+        f"±{fitted.interpolation_rel:.1%} between and beyond the table's points, ±{fitted.meter_rel:.1%} the meter.",
         markup=False,
     )
     for kind, value, u in zip(
