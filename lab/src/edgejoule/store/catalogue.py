@@ -24,7 +24,7 @@ from edgejoule.plan import PlannedRun
 from edgejoule.spec import Level, Spec
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
 
 #: What a file is, in one statement, so that it cannot change in between.
