@@ -95,9 +95,3 @@ def test_zero_for_a_failed_reading_is_found_out(instrument: Instrument) -> None:
     gone = frozenset({Fault.DISCONNECT})
     outcomes = (run_once(_Defective(instrument, zero_for_none), seed, gone) for seed in range(1, 31))
     assert any(outcome.wrong_unflagged or outcome.reason for outcome in outcomes)
-
-
-@pytest.mark.slow
-@every_instrument
-def test_its_interval_covers_as_it_says(instrument: Instrument) -> None:
-    assert examine(instrument, range(1, 201)).failings == []
