@@ -6,8 +6,8 @@ its start: a false start in the data costs frames, but never a wrong value where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,30 +75,33 @@ def checksum(block: _Bytes, kind: str) -> NDArray[np.uint16]:
         return np.asarray(block.sum(axis=1) & 0xFF, np.uint16)
     if kind == "xor8":
         return np.asarray(np.bitwise_xor.reduce(block, axis=1), np.uint16)
-    table, shift = (_MODBUS, 0) if kind == "crc16-modbus" else (_CCITT, 8)
-    value = np.full(len(block), 0xFFFF, np.uint16)
-    for column in block.T:
-        index = ((value >> shift) ^ column) & 0xFF
-        value = table[index] ^ ((value >> 8) if shift == 0 else (value << 8))
-    return value
+    of_zeros, by_place = _by_place(kind, block.shape[1])
+    return np.asarray(of_zeros ^ np.bitwise_xor.reduce(by_place[np.arange(block.shape[1]), block], axis=1), np.uint16)
 
 
-def _table(step: Sequence[int]) -> NDArray[np.uint16]:
-    return np.array(step, np.uint16)
+@lru_cache
+def _by_place(kind: str, length: int) -> tuple[int, NDArray[np.uint16]]:
+    """A CRC is linear: the one of a row of zeros, and (length, 256) what each byte at each place changes of it."""
+    step = _modbus_step if kind == "crc16-modbus" else _ccitt_step
+    shift = 0 if kind == "crc16-modbus" else 8
+    changes = np.array([step(byte << shift) for byte in range(256)], np.uint16)
+    by_place = [changes]
+    for _ in range(length - 1):
+        by_place.insert(0, np.array([step(int(x)) for x in by_place[0]], np.uint16))
+    of_zeros = 0xFFFF
+    for _ in range(length):
+        of_zeros = step(of_zeros)
+    return of_zeros, np.array(by_place)
 
 
-def _modbus_entry(value: int) -> int:
+def _modbus_step(value: int) -> int:
+    """The register after a byte of zeros; a byte that is taken is xored into it before."""
     for _ in range(8):
         value = (value >> 1) ^ (0xA001 if value & 1 else 0)
     return value
 
 
-def _ccitt_entry(value: int) -> int:
-    value <<= 8
+def _ccitt_step(value: int) -> int:
     for _ in range(8):
         value = ((value << 1) ^ (0x1021 if value & 0x8000 else 0)) & 0xFFFF
     return value
-
-
-_MODBUS = _table([_modbus_entry(x) for x in range(256)])
-_CCITT = _table([_ccitt_entry(x) for x in range(256)])
