@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
 from edgejoule import __version__
-from edgejoule.cli.analyse import analyse
-from edgejoule.cli.audit import audit
-from edgejoule.cli.calibrate import calibrate
-from edgejoule.cli.clock import clock
 from edgejoule.cli.common import Commands
-from edgejoule.cli.conformance import conformance
-from edgejoule.cli.databases import databases
-from edgejoule.cli.doctor import doctor
-from edgejoule.cli.export import export
-from edgejoule.cli.import_ import import_
-from edgejoule.cli.meters import meters
-from edgejoule.cli.report import report
-from edgejoule.cli.run import run
-from edgejoule.cli.show import list_, show
+
+_COMMANDS = {  # in the order of use: name -> module and attribute
+    "run": "run:run",
+    "list": "show:list_",
+    "show": "show:show",
+    "report": "report:report",
+    "export": "export:export",
+    "import": "import_:import_",
+    "analyse": "analyse:analyse",
+    "audit": "audit:audit",
+    "meters": "meters:meters",
+    "calibrate": "calibrate:calibrate",
+    "clock": "clock:clock",
+    "conformance": "conformance:conformance",
+    "databases": "databases:databases",
+    "doctor": "doctor:doctor",
+}
 
 _EPILOG = """\b
 Examples:
@@ -36,26 +42,23 @@ Examples:
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""
 
 
-@click.group(cls=Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+class _OnDemand(Commands):
+    """A command's module is imported when the command is called: some take a second to come."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All of them."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import it."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"edgejoule.cli.{module}"), attribute)
+        return command
+
+
+@click.group(cls=_OnDemand, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="edgejoule")
 def main() -> None:
     """Measure, choose and run databases by the energy they cost."""
-
-
-for command in (
-    run,
-    list_,
-    show,
-    report,
-    export,
-    import_,
-    analyse,
-    audit,
-    meters,
-    calibrate,
-    clock,
-    conformance,
-    databases,
-    doctor,
-):
-    main.add_command(command)

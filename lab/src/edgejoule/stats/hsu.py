@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from edgejoule.stats.estimates import Estimates
 from edgejoule.stats.scale import FloatArray
@@ -138,4 +138,6 @@ def _one_sided_dunnett(loadings: tuple[float, ...], counts: tuple[int, ...], df:
 
     # One comparison is never too strict, Bonferroni's never too loose; 1e-4 is more than the quadrature errs.
     low, high = (-float(special.stdtrit(df, tail)) for tail in (alpha, alpha / sum(counts)))
+    from scipy import optimize  # takes a third of a second to import; all else here does without it
+
     return float(optimize.brentq(excess, low - 1e-4 * abs(low), high + 1e-4 * abs(high), xtol=1e-12))

@@ -19,7 +19,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from edgejoule.errors import UsageError
 from edgejoule.stats.scale import FloatArray
@@ -121,6 +121,8 @@ class _Paths:
         def excess(z: float) -> float:
             crossed = float(self.mass @ special.ndtr((self.at - z * root) / step_sd))
             return math.log(max(crossed, 1e-300)) - math.log(spend)
+
+        from scipy import optimize  # takes a third of a second to import; all else here does without it
 
         return float(optimize.brentq(excess, 0.0, _REACH, xtol=1e-12))
 
