@@ -49,6 +49,8 @@ constexpr const char* examples = R"(Examples:
   edgejoule-driver run  -db rocksdb -P readwhilewriting -p rocksdb.path=/data/r -p num=1000000 -threads 2
   edgejoule-driver run  -db sqlite -P workloadb -p sqlite.path=/data/a.db -p operationcount=60000 \
                         --rate sine:mean=1000,amplitude=500,period=20
+  edgejoule-driver run  -db sqlite -P workloada -p sqlite.path=/data/a.db -p operationcount=100000 \
+                        --quiet-before-s 5 --quiet-after-s 5 -json run.jsonl
 Properties and options of YCSB work unchanged. `databases` lists what a database can be told, `workloads` what a workload.)";
 
 void complain(std::string_view message) { tell("edgejoule-driver: {}\n", one_line(message)); }
@@ -68,6 +70,8 @@ struct Arguments {
   std::optional<std::string> json;
   std::optional<std::string> label;
   bool drop_caches = false;
+  double quiet_before_s = 0;
+  double quiet_after_s = 0;
   double warmup_s = 0;
   std::uint64_t interval_ms = 1000;
   double settle_timeout_s = 600;
@@ -129,6 +133,13 @@ void add_options(CLI::App& command, Arguments& arguments) {
       seed_max);
   command.add_flag("--drop-caches", arguments.drop_caches,
                    "empty the system's page cache of the data before the run (root; run only), and fail if it is not");
+  only_real_numbers(*command.add_option("--quiet-before-s", arguments.quiet_before_s,
+                                        "seconds to stand still before the first operation, the database open and "
+                                        "settled: its quiet power (run only)"),
+                    0, 1e6);
+  only_real_numbers(*command.add_option("--quiet-after-s", arguments.quiet_after_s,
+                                        "the same after the database has settled, before it is closed (run only)"),
+                    0, 1e6);
   only_real_numbers(
       *command.add_option("--warmup", arguments.warmup_s, "seconds of operations before the measured ones (run only)"),
       0, 1e6);
@@ -312,6 +323,12 @@ Invocation checked(const Arguments& arguments, Properties properties) {
   }
   if (arguments.drop_caches && arguments.command == Command::load) throw UsageError("--drop-caches: only for run");
   if (arguments.warmup_s > 0 && arguments.command == Command::load) throw UsageError("--warmup: only for run");
+  if (arguments.quiet_before_s > 0 && arguments.command == Command::load) {
+    throw UsageError("--quiet-before-s: only for run");
+  }
+  if (arguments.quiet_after_s > 0 && arguments.command == Command::load) {
+    throw UsageError("--quiet-after-s: only for run");
+  }
   auto workload = kind.make(properties, arguments.command);
   for (const auto& [name, value] : kind.row) properties.set(name, value, "workload");
   for (const auto& [name, value] : workload->defaults) {
@@ -331,6 +348,8 @@ Invocation checked(const Arguments& arguments, Properties properties) {
           rate,
           arguments.seed ? *arguments.seed : drawn_seed(),
           arguments.drop_caches,
+          arguments.quiet_before_s,
+          arguments.quiet_after_s,
           arguments.warmup_s,
           arguments.interval_ms,
           arguments.settle_timeout_s,

@@ -1,15 +1,21 @@
 #include "interruption.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+
+#include "system.h"
 
 namespace edgejoule::driver {
 namespace {
 
 constexpr int interrupted_status = 130;
+constexpr std::uint64_t nap_ns_max =
+    1'000'000'000;  // a signal just before a nap, or in another thread, cuts none short
 constexpr std::array<int, 3> interrupting = {SIGINT, SIGTERM, SIGHUP};
 std::atomic<int> received = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
@@ -47,6 +53,15 @@ void ignore_interruptions() {
 }
 
 int interruption() { return received.load(); }
+
+void sleep_until(std::uint64_t monotonic_ns) {
+  for (auto now_ns = now_monotonic_ns(); now_ns < monotonic_ns && interruption() == 0; now_ns = now_monotonic_ns()) {
+    const auto nap_end_ns = std::min(monotonic_ns, now_ns + nap_ns_max);
+    const timespec nap_end{static_cast<time_t>(nap_end_ns / 1'000'000'000U),
+                           static_cast<long>(nap_end_ns % 1'000'000'000U)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &nap_end, nullptr);
+  }
+}
 
 std::string_view interruption_name() {
   switch (received.load()) {

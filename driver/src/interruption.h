@@ -1,6 +1,7 @@
 // SIGINT, SIGTERM and SIGHUP: the first asks the run to stop in good order, a second ends the process at once.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace edgejoule::driver {
@@ -19,5 +20,9 @@ void ignore_interruptions();
 
 // "SIGTERM"; empty when none came.
 [[nodiscard]] std::string_view interruption_name();
+
+// Sleeps until that time of CLOCK_MONOTONIC; an interruption ends it at once. Costs one waking a second. Only for the
+// first thread, to which the kernel gives a process's signals.
+void sleep_until(std::uint64_t monotonic_ns);
 
 }  // namespace edgejoule::driver

@@ -25,6 +25,8 @@ struct Invocation {
   std::string rate;  // the schedule as it was written; empty: none
   std::uint64_t seed;
   bool drop_caches;
+  double quiet_before_s;  // the database is open and nobody asks
+  double quiet_after_s;
   double warmup_s;
   std::uint64_t interval_ms;
   double settle_timeout_s;

@@ -166,6 +166,7 @@ class Execution {
   void open_database(EventSink sink);
   void drop_caches_of_database();
   void open();
+  void stand_still(std::string_view place, double seconds, bool settled);
   void warm_up();
   void drive();
   void settle();
@@ -200,6 +201,7 @@ class Execution {
 
   Usage usage_begin_;
   Usage settled_usage_;
+  bool settled_ = false;
   std::uint64_t rss_peak_bytes_ = 0;
   std::uint64_t active_begin_ns_ = 0;
   std::uint64_t active_end_ns_ = 0;
@@ -221,9 +223,13 @@ class Execution {
 
 void Execution::carry_out() {
   open();
+  if (invocation_.quiet_before_s > 0) {
+    stand_still("before", invocation_.quiet_before_s, settle_database().complete);
+  }
   warm_up();
   drive();
   settle();
+  if (invocation_.quiet_after_s > 0) stand_still("after", invocation_.quiet_after_s, settled_);
   calibrate();
   close();
   report();
@@ -292,6 +298,22 @@ void Execution::open() {
        {"caches", caches_ ? to_json(*caches_) : Json(nullptr)}});
   phase("open", begin_ns);
   check_interruption();
+}
+
+// The database is open, with a session for each client, and nobody asks it anything; no client's thread is there.
+// settled: it had said that nothing was left to do.
+void Execution::stand_still(std::string_view place, double seconds, bool settled) {
+  progress_.note("standing still");
+  const auto begin_ns = now_monotonic_ns();
+  const auto cpu_begin_ns = process_cpu_ns();
+  phase("quiet", begin_ns);
+  sleep_until(begin_ns + nanoseconds(seconds));
+  check_interruption();
+  const auto end_ns = now_monotonic_ns();
+  const auto cpu_ns = process_cpu_ns() - cpu_begin_ns;
+  write_database_events();
+  log_.write("quiet_end", end_ns,
+             {{"quiet_start_ns", begin_ns}, {"place", place}, {"settled", settled}, {"cpu_ns", cpu_ns}});
 }
 
 void Execution::warm_up() {
@@ -395,6 +417,7 @@ void Execution::settle() {
   phase("settle", active_end_ns_);
   const auto settled = settle_database();
   const auto settled_ns = now_monotonic_ns();
+  settled_ = settled.complete;
   settled_usage_ = usage();
   components_ = components_between(components_begin_, database_->components());
   rss_peak_bytes_ = rss_peak_bytes();  // before the driver's share is measured, which needs memory of its own
