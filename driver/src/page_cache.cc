@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -79,6 +81,17 @@ std::uint64_t resident_bytes_of(const fs::path& path) {
   return bytes;
 }
 
+// A file system in memory has nowhere else to keep its pages.
+void refuse_memory(const fs::path& path) {
+  struct statfs status {};
+  if (::statfs(path.c_str(), &status) != 0) fail(fmt::format("cannot look at the file system of {}", path.string()));
+  if (status.f_type != TMPFS_MAGIC && status.f_type != RAMFS_MAGIC) return;
+  throw RunFailure(RunFailure::Kind::system,
+                   fmt::format("--drop-caches: {} lies on a file system in memory (tmpfs), which is never cold; "
+                               "put the data on a disk",
+                               path.string()));
+}
+
 void drop() {
   ::sync();  // only clean pages are dropped
   const int file = ::open(drop_file, O_WRONLY | O_CLOEXEC);
@@ -115,6 +128,7 @@ std::uint64_t residency_allowed(std::uint64_t bytes) {
 }
 
 DroppedCaches drop_caches(const fs::path& path) {
+  refuse_memory(path);
   DroppedCaches caches{resident_bytes_of(path), 0};
   const auto allowed = residency_allowed(data_bytes(path).value_or(0));
   for (int attempt = 0; attempt < attempts; ++attempt) {

@@ -97,6 +97,15 @@ def test_files_that_stay_in_memory_fail_the_run(data: Path) -> None:
     assert [event["event"] for event in events_of(done.stdout)] == ["error"]
 
 
+@pytest.mark.root
+def test_data_in_memory_are_never_cold() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        load("sqlite", Path(folder))
+        done = ask("run", "sqlite", Path(folder), "--drop-caches")
+    assert done.returncode == 1
+    assert "lies on a file system in memory (tmpfs), which is never cold; put the data on a disk" in done.stderr
+
+
 @pytest.fixture
 def user() -> int | None:
     """Who is not root: None for the one who runs the test."""

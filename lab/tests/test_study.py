@@ -15,9 +15,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -517,8 +518,16 @@ def test_a_cold_cache_and_a_memory_limit_without_the_rights_are_refused_with_the
     assert databases.not_here(make_plan(plain)) == []
 
 
+@pytest.fixture
+def bench_on_disk() -> Iterator[Bench]:
+    """What is in a tmpfs, as /tmp may be, is always in memory and never read from a disk."""
+    with tempfile.TemporaryDirectory(prefix="edgejoule-study-", dir="/var/tmp") as folder:
+        yield Bench(Path(folder))
+
+
 @pytest.mark.root
-def test_a_cold_run_finds_an_empty_page_cache_and_says_so(bench: Bench) -> None:
+def test_a_cold_run_finds_an_empty_page_cache_and_says_so(bench_on_disk: Bench) -> None:
+    bench = bench_on_disk
     cold = bench("run", "experiment.toml", *ONE, *COLD, "--set", "fixed.recordcount=20000")
     finished(cold)
     with Store.open(bench.store) as store:
@@ -531,7 +540,8 @@ def test_a_cold_run_finds_an_empty_page_cache_and_says_so(bench: Bench) -> None:
 
 
 @pytest.mark.root
-def test_a_memory_limit_keeps_the_ratio_of_data_to_memory(bench: Bench) -> None:
+def test_a_memory_limit_keeps_the_ratio_of_data_to_memory(bench_on_disk: Bench) -> None:
+    bench = bench_on_disk
     words = (*ONE, "--set", "fixed.recordcount=80000", "--set", "fixed.operationcount=30000")
     limited = bench("run", "experiment.toml", *words, "--set", "fixed.memory_limit_mb=48")
     finished(limited)
