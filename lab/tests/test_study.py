@@ -24,8 +24,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 
-from edgejoule import databases
+from edgejoule import databases, environment, study
+from edgejoule.cli.main import main
 from edgejoule.databases import Snapshots, driver_path
 from edgejoule.errors import EdgejouleError
 from edgejoule.plan import make_plan
@@ -76,7 +78,20 @@ class Bench:
         store = () if words[0] == "analyse" else ("--store", str(self.store))
         return [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *words, *store]
 
-    def __call__(self, *words: str, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """The command within this process: starting one and importing everything takes longer than most studies."""
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        line = self.command(*words)[3:]
+        try:
+            with contextlib.chdir(self.folder):
+                done = CliRunner().invoke(main, line, catch_exceptions=False, env={"COLUMNS": "200"})
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        return subprocess.CompletedProcess(line, done.exit_code, done.stdout, done.stderr)
+
+    def process(self, *words: str, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+        """The command as a user calls it."""
         return subprocess.run(
             self.command(*words), capture_output=True, text=True, timeout=120, check=False, preexec_fn=before,
             cwd=self.folder, env=os.environ | {"COLUMNS": "200"},
@@ -98,9 +113,40 @@ class Bench:
         return {r.run_index: (r.id, r.started_realtime_ns, r.responses) for r in runs if r.status == "finished"}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _little_is_looked_at_beforehand() -> Iterator[None]:
+    """A study in this process looks at the machine for milliseconds; one in a process of its own as it does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study, "SPEED_S", 0.005)
+        patch.setattr(environment, "BUSY_WINDOW_S", 0.02)
+        yield
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def both_databases(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """A finished study of a run each, to be looked at."""
+    bench = Bench(tmp_path_factory.mktemp("both"))
+    finished(bench("run", "experiment.toml", "--set", "design.replications=1"))
+    return bench
+
+
+@pytest.fixture(scope="session")
+def one_run(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    bench = Bench(tmp_path_factory.mktemp("one"))
+    finished(bench("run", "experiment.toml", *ONE))
+    return bench
+
+
+@pytest.fixture
+def after_one_run(one_run: Bench, bench: Bench) -> Bench:
+    """A copy of a finished study of one run, to be changed."""
+    shutil.copytree(one_run.folder, bench.folder, dirs_exist_ok=True)
+    return bench
 
 
 def one_line_error(done: subprocess.CompletedProcess[str], code: int, *phrases: str) -> None:
@@ -118,7 +164,7 @@ def finished(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def test_a_study_runs_from_the_spec_to_the_report_and_its_exports(bench: Bench) -> None:
-    done = bench("run", "experiment.toml")
+    done = bench.process("run", "experiment.toml")
     finished(done)
     lines = done.stdout.strip().splitlines()
     assert lines[0].startswith("Energy here is "), "the first line says which energy it is"
@@ -151,11 +197,10 @@ def test_a_study_runs_from_the_spec_to_the_report_and_its_exports(bench: Bench) 
     assert {row["source"] for row in json.loads(analysed.stdout)["anova"]} >= {"database"}
 
 
-def test_the_drivers_events_and_the_golden_example_follow_the_schema(bench: Bench) -> None:
-    finished(bench("run", "experiment.toml", "--set", "design.replications=1"))
+def test_the_drivers_events_and_the_golden_example_follow_the_schema(both_databases: Bench) -> None:
     event = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "driver-event.schema.json").read_text()))
     golden = (SCHEMAS / "examples/driver-events.jsonl").read_text().splitlines()
-    with Store.open(bench.store) as store:
+    with Store.open(both_databases.store) as store:
         runs = store.runs(store.find().id)
         streams = [list(store.data(run).events) for run in runs]
     for stream in [[json.loads(line) for line in golden], *streams]:
@@ -165,9 +210,8 @@ def test_the_drivers_events_and_the_golden_example_follow_the_schema(bench: Benc
         assert kinds.index("start") < kinds.index("active_end") < kinds.index("settled") < kinds.index("end")
 
 
-def test_both_intervals_lie_inside_the_trace_and_settled_is_the_longer(bench: Bench) -> None:
-    finished(bench("run", "experiment.toml", "--set", "design.replications=1"))
-    with Store.open(bench.store) as store:
+def test_both_intervals_lie_inside_the_trace_and_settled_is_the_longer(both_databases: Bench) -> None:
+    with Store.open(both_databases.store) as store:
         for run in store.runs(store.find().id):
             assert run.intervals is not None
             i, (trace, *_) = run.intervals, store.data(run).traces
@@ -225,6 +269,19 @@ def test_an_unknown_name_is_refused_before_anything_is_written(
     assert not bench.store.exists()
 
 
+@contextlib.contextmanager
+def asked_anew() -> Iterator[None]:
+    """What is known of the driver is forgotten, before and after."""
+    known = (databases.driver_path, databases.adapters, databases.driver_digest)
+    for each in known:
+        each.cache_clear()
+    try:
+        yield
+    finally:
+        for each in known:
+            each.cache_clear()
+
+
 @pytest.mark.parametrize(
     ("program", "phrase"),
     [
@@ -234,16 +291,16 @@ def test_an_unknown_name_is_refused_before_anything_is_written(
         ("#!/bin/sh\necho '[{}]'\n", "is no edgejoule-driver"),
     ],
 )
-def test_a_driver_that_is_none_is_told(bench: Bench, program: str | None, phrase: str) -> None:
+def test_a_driver_that_is_none_is_told(
+    bench: Bench, program: str | None, phrase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = bench.folder / "driver"
     if program is not None:
         path.write_text(program)
         path.chmod(0o755)
-    done = subprocess.run(
-        bench.command("run", "experiment.toml"), capture_output=True, text=True, cwd=bench.folder, timeout=60,
-        env=os.environ | {"EDGEJOULE_DRIVER": "./driver"},
-    )  # fmt: skip
-    one_line_error(done, 1, phrase)
+    monkeypatch.setenv("EDGEJOULE_DRIVER", "./driver")
+    with asked_anew():
+        one_line_error(bench("run", "experiment.toml"), 1, phrase)
     assert not bench.store.exists()
 
 
@@ -257,8 +314,8 @@ def test_a_report_that_could_not_be_written_is_told_before_measuring(bench: Benc
     assert not bench.store.exists()
 
 
-def test_a_snapshot_with_a_missing_file_is_loaded_again(bench: Bench) -> None:
-    finished(bench("run", "experiment.toml", *ONE))
+def test_a_snapshot_with_a_missing_file_is_loaded_again(after_one_run: Bench) -> None:
+    bench = after_one_run
     (database,) = (bench.folder / "results/snapshots").glob("sqlite-*/data/*.sqlite")
     database.unlink()
     done = bench("run", "experiment.toml", *ONE)
@@ -290,12 +347,12 @@ def test_a_path_that_cannot_be_written_is_named(bench: Bench) -> None:
         assert store.experiments() == [], "a study that cannot start leaves the store as it was"
 
 
-@pytest.mark.parametrize("words", [(), ("--data", "elsewhere")], ids=["same", "other data"])
-def test_two_studies_do_not_measure_in_one_place(bench: Bench, words: tuple[str, ...]) -> None:
+def test_two_studies_do_not_measure_in_one_place(bench: Bench) -> None:
     first = bench.start("run", "experiment.toml", "--set", "fixed.operationcount=50000000")
     try:
         wait_until((bench.folder / "results/snapshots/lock").exists, first)
-        one_line_error(bench("run", "experiment.toml", *words), 2, "another study is measuring")
+        for words in ((), ("--data", "elsewhere")):
+            one_line_error(bench("run", "experiment.toml", *words), 2, "another study is measuring")
     finally:
         first.terminate()
         first.communicate(timeout=60)
@@ -331,8 +388,8 @@ def tamper_with_sqlite_snapshot(bench: Bench, statement: str) -> None:
 ONE = ("--set", 'factors.database=["sqlite"]', "--set", "design.replications=1")
 
 
-def test_lost_rows_end_the_study_and_leave_earlier_results_alone(bench: Bench) -> None:
-    finished(bench("run", "experiment.toml", *ONE))
+def test_lost_rows_end_the_study_and_leave_earlier_results_alone(after_one_run: Bench) -> None:
+    bench = after_one_run
     before = bench.finished()
     tamper_with_sqlite_snapshot(bench, "DELETE FROM usertable WHERE rowid % 2 = 0")
     one_line_error(
@@ -367,7 +424,9 @@ def test_a_database_that_cannot_write_ends_the_study_with_its_own_words(bench: B
     words = ("--set", 'factors.database=["leveldb"]', "--set", "databases.leveldb.write_buffer_bytes=16000000",
              "--set", "workloads.mixed={readproportion = 0.0, updateproportion = 1.0}")  # fmt: skip
     finished(bench("run", "experiment.toml", *words, "--set", "fixed.operationcount=100"))
-    done = bench("run", "experiment.toml", *words, "--set", "fixed.operationcount=20000", before=limit_file_size)
+    done = bench.process(
+        "run", "experiment.toml", *words, "--set", "fixed.operationcount=20000", before=limit_file_size
+    )
     one_line_error(done, 1, "leveldb", "File too large")
     with Store.open(bench.store) as store:
         assert [dict(e.counts) for e in store.experiments()] == [{"finished": 2}, {"failed": 1, "planned": 1}]
@@ -636,7 +695,7 @@ operationcount = 3000
 replications = 4
 load = "block"
 [timing]
-idle_s = 0.25
+idle_s = 0.1
 interval_ms = 50
 [meter]
 run_s_min = 0

@@ -13,6 +13,8 @@ from typing import Any
 
 from edgejoule import __version__
 
+BUSY_WINDOW_S = 0.3  # how long is looked whether something else uses the CPUs
+
 
 def capture(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
     """The environment as nested tables. root: where /proc and /sys are looked for (tests emulate a board)."""
@@ -123,10 +125,10 @@ def _load_average(root: Path) -> float | None:
     return float(text.split()[0]) if text else None
 
 
-def _busy_share(root: Path, window_s: float = 0.3) -> float | None:
+def _busy_share(root: Path) -> float | None:
     """The share of all CPUs that something uses now, while we do nothing."""
     before = _cpu_ticks(root)
-    time.sleep(window_s)
+    time.sleep(BUSY_WINDOW_S)
     after = _cpu_ticks(root)
     if before is None or after is None or after[1] <= before[1]:
         return None

@@ -163,6 +163,8 @@ def _meter_options(spec: Spec, profile: str | None) -> dict[str, dict[str, Level
 def _beside(spec: Spec, choice: Choice, profile: str | None) -> list[Meter]:
     """The further meters that the spec asks for."""
     wanted = [name for name in spec.meter.beside if name != choice.meter.name]
+    if not wanted:
+        return []  # without looking for every meter a second time
     candidates = {c.name: c for c in discover(wanted, _meter_options(spec, profile))}
     found = []
     for name in wanted:
