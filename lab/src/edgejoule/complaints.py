@@ -7,7 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from edgejoule.clock_exchange import parse_address
 from edgejoule.conditional import Complaint, cells_of, condition_complaints, settings_of
+from edgejoule.errors import UsageError
 from edgejoule.properties import ALL_PROPERTIES, CORE, CORE_WORKLOADS, KINDS, SETTINGS, Level, complaint, is_option
 from edgejoule.responses import RESPONSES, nearest
 
@@ -20,7 +22,7 @@ def complaints(spec: Spec) -> list[Complaint]:
     found = [*_settings(spec), *_workloads(spec), *_missing(spec)]
     found = found or condition_complaints(spec.when, spec.factors)
     found = found or [*_foreign_properties(spec), *_excluded(spec), *_shared_loads(spec), *_sequential(spec)]
-    return [*found, *_analysis(spec)]
+    return [*found, *_clocks(spec), *_analysis(spec)]
 
 
 def _settings(spec: Spec) -> Iterator[Complaint]:
@@ -154,6 +156,14 @@ def _sequential(spec: Spec) -> Iterator[Complaint]:
             f"{key}.precision",
             f"on the log scale expected a ratio above 1 (1.05: within 5 %), got {declared.precision}",
         )
+
+
+def _clocks(spec: Spec) -> Iterator[Complaint]:
+    for meter, address in spec.meter.clocks.items():
+        try:
+            parse_address(address)
+        except UsageError as error:
+            yield f"meter.clocks.{meter}", str(error)
 
 
 def _wrong_looks(looks: list[int], replications: int) -> Iterator[str]:

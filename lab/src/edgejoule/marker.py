@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from edgejoule.burner import Burners
+from edgejoule.energy import Readings
 from edgejoule.errors import DataError
 from edgejoule.meters.base import ValueKind
 from edgejoule.meters.trace import Trace
@@ -35,6 +36,8 @@ FALSE_ALARM = 1e-3
 EDGE_S = 0.002  # half width: how long load takes to become power (scheduler, regulator, capacitors of the supply)
 INTERVAL_S_MAX = 0.11  # between samples; slower than a chip shows no pattern
 QUIET_S = QUIET_CHIPS * CHIP_S
+BURST_S = len(CHIPS) * CHIP_S + 2 * QUIET_S  # all that a marker takes
+SEARCH_S = 2.0
 COARSE_S = 0.01
 FINE_S = 0.001
 _BIN_S = CHIP_S / 3
@@ -53,6 +56,11 @@ class Marker:
     def start_ns(self) -> int:
         """The first rise."""
         return self.busy_ns[0][0]
+
+    @property
+    def end_ns(self) -> int:
+        """The last fall."""
+        return self.busy_ns[-1][1]
 
 
 @dataclass(frozen=True)
@@ -303,14 +311,16 @@ class ClockCheck:
         return f"{seen}; {stated}: {'they agree' if self.agrees else 'they do NOT agree'}"
 
 
-def check(trace: Trace, marker: Marker, search_s: float = 2.0) -> ClockCheck:
+def check(readings: Readings, marker: Marker, search_s: float = SEARCH_S) -> ClockCheck:
     """Compare where the marker is in a trace with where its clock relation puts it.
 
     Raises DataError when the trace's clock cannot be tied to the host's at all.
     """
-    placed, relation = trace.on_host_clock()
+    placed, relation = readings.on_host_clock()
     stated_s = 0.0 if relation is None else relation.uncertainty_s(marker.start_ns)
-    return ClockCheck(sight(placed, marker, search_s), stated_s)
+    around_ns = round((search_s + 2 * QUIET_S) * 1e9)
+    near = placed.between(marker.start_ns - around_ns, marker.end_ns + around_ns)
+    return ClockCheck(sight(near, marker, search_s), stated_s)
 
 
 def relation_words(sightings: Sequence[Sighting]) -> str:

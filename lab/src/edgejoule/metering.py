@@ -15,7 +15,8 @@ from typing import Any
 from edgejoule.energy import Energy, Readings, domain_energy
 from edgejoule.meters.base import Domain, Meter
 from edgejoule.meters.sampler import LivePower, Sampler, SamplerCost
-from edgejoule.store import Intervals, Store, TraceRecorder
+from edgejoule.run_clocks import ClockFindings, ClockPlan, RunClocks
+from edgejoule.store import Intervals, Store, StoredTrace, TraceRecorder
 
 COST_MAX = 0.02  # share of a core that sampling may take before it is told
 _AROUND = [Domain.CORE, Domain.PACKAGE, Domain.BOARD, Domain.WALL]  # each is inside the next one
@@ -28,6 +29,7 @@ class Metered:
     readings: list[list[Readings]] = field(default_factory=list)
     costs: list[SamplerCost] = field(default_factory=list)
     recording_cpu_s: float = 0.0
+    clocks: ClockFindings = field(default_factory=lambda: ClockFindings({}))
 
     @property
     def primary(self) -> Sequence[Readings]:
@@ -37,32 +39,45 @@ class Metered:
 
 @dataclass(frozen=True)
 class Metering:
-    """The opened meters, and where their readings go."""
+    """The opened meters, and where their readings go. clocks: how the meters' times are checked."""
 
     store: Store
     experiment_id: int
     meters: Sequence[Meter]
     on_power: Callable[[LivePower], None]
+    clocks: ClockPlan = field(default_factory=ClockPlan)
 
     @contextlib.contextmanager
     def during(self, run_index: int) -> Iterator[Metered]:
-        """Sample from the begin to the end of the block. What an earlier try of the run left is forgotten.
+        """Sample from the begin to the end of the block, and the markers around it. What an earlier try of the run left
+        is forgotten.
 
         Raises MeterError when a meter broke off, StoreError when the readings could not be kept.
         """
         run_id = self.store.begin(self.experiment_id, run_index)
         samplers = [Sampler(meter, listener=None if i else self.on_power) for i, meter in enumerate(self.meters)]
-        metered, recorder = Metered(), TraceRecorder(self.store.path, run_id, samplers)
+        metered, recorder, clocks = Metered(), TraceRecorder(self.store.path, run_id, samplers), RunClocks(self.clocks)
+        clocks.begin()
         with recorder, contextlib.ExitStack() as running:
             for sampler in samplers:
                 running.enter_context(sampler)
+            clocks.mark()
             yield metered
+            clocks.mark()
             for sampler in samplers:
                 sampler.stop()
+        clocks.end()
         metered.costs = [sampler.cost() for sampler in samplers]
         metered.recording_cpu_s = recorder.cpu_s
+        metered.clocks = clocks.findings(
+            self._readings(run_id), lambda meter, clock, known: self.store.relate(run_id, meter, clock, known)
+        )
+        metered.readings = [list(own) for own in self._readings(run_id)]
+
+    def _readings(self, run_id: int) -> list[list[StoredTrace]]:
+        """By meter, in the study's order."""
         stored = self.store.readings(run_id)
-        metered.readings = [[each for each in stored if each.channel.meter == meter.name] for meter in self.meters]
+        return [[each for each in stored if each.channel.meter == meter.name] for meter in self.meters]
 
 
 def checked(metered: Metered, intervals: Intervals) -> tuple[dict[str, Any], list[str]]:
@@ -75,8 +90,10 @@ def checked(metered: Metered, intervals: Intervals) -> tuple[dict[str, Any], lis
             for name, found, cost in zip(names, energies, metered.costs, strict=True)
         ],
         "recording_cpu_s": round(metered.recording_cpu_s, 4),
+        "clocks": metered.clocks.facts,
     }
-    flags = [
+    flags = list(metered.clocks.flags)
+    flags += [
         f"sampling {name} took {cost.core_share:.1%} of a core"
         for name, cost in zip(names, metered.costs, strict=True)
         if cost.core_share > COST_MAX

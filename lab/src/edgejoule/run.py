@@ -22,6 +22,7 @@ from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
 from edgejoule.responses import OPERATIONS
+from edgejoule.run_clocks import ClockPlan
 from edgejoule.run_energy import Window, energies, response
 from edgejoule.run_length import executions_needed, lengthened
 from edgejoule.spec import Timing
@@ -38,7 +39,7 @@ class Bench:
 
     least_s: a shorter run is lengthened or executed several times (edgejoule.run_length). executions: cell -> how many
     form a replication of it, as the cell's first run found. reached_ops_s: cell without its load_percent -> its rate at
-    full load. cool_down: what is waited for before a run.
+    full load. cool_down: what is waited for before a run. clocks: how the meters' times are checked.
     """
 
     meters: Sequence[Meter]
@@ -50,6 +51,7 @@ class Bench:
     executions: dict[str, int] = field(default_factory=dict)
     reached_ops_s: Mapping[str, float] = field(default_factory=dict)
     cool_down: CoolDown | None = None
+    clocks: ClockPlan = field(default_factory=ClockPlan)
 
 
 @dataclass(frozen=True)

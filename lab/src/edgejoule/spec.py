@@ -70,6 +70,11 @@ class Timing(_Strict):
     cool_down_c: float = Field(
         default=2, gt=0, le=50, description="how much warmer than when the study began a run may begin"
     )
+    marker: bool | None = Field(
+        default=None,
+        description="a burst of load in a known pattern before and after each run, to be found in its traces; default: "
+        "where the clock of a meter is not this host's",
+    )
     calibration_s: int = Field(default=10, ge=1, le=36_000, description="load curve: full load, to learn the rate")
     level_s: int = Field(default=10, ge=1, le=36_000, description="load curve: time at each level")
     interval_ms: int = Field(default=500, ge=50, le=60_000, description="length of the driver's interval events")
@@ -84,6 +89,11 @@ class MeterChoice(_Strict):
     )
     options: dict[str, dict[str, Level]] = Field(
         default_factory=dict, description='meter -> its options, for example serial = { port = "/dev/ttyUSB0" }'
+    )
+    clocks: dict[str, str] = Field(
+        default_factory=dict,
+        description="meter -> HOST:PORT where `edgejoule clock serve` answers with the clock that this meter's times "
+        'are on; "trace" also for a recording that is imported afterwards',
     )
     profile: str | None = Field(default=None, description="board profile by name or path, for the modelled meter")
     run_s_min: float | None = Field(

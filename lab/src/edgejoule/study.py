@@ -24,6 +24,7 @@ from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label, make_plan
 from edgejoule.run import Bench, at_full, calibrate, measure
+from edgejoule.run_clocks import clock_plan
 from edgejoule.run_length import shortest_s
 from edgejoule.spec import Spec, Timing
 from edgejoule.storage_speed import measure_speed
@@ -91,7 +92,7 @@ class Study:
     """What is to be done, and with what. The meters are open; the first one's joules are the runs'.
 
     spec_toml: the text the spec was read from. options: what the command line changed, as words to repeat it with.
-    energy_words, min_ratio: see store.Experiment.
+    energy_words, min_ratio: see store.Experiment. clock_token: the secret of the servers in meter.clocks.
     """
 
     spec: Spec
@@ -101,6 +102,7 @@ class Study:
     energy_words: str
     min_ratio: float | None
     places: Places
+    clock_token: bytes = b""
 
     def identity(self) -> dict[str, Any]:
         """What must not change within an experiment: the meter with all it says of itself, and the driver."""
@@ -173,8 +175,9 @@ def _bench(
     asked_s = study.spec.meter.run_s_min
     least_s = max(map(shortest_s, study.meters)) if asked_s is None else asked_s
     return Bench(
-        study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=_cool_down(timing)
-    )
+        study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=_cool_down(timing),
+        clocks=clock_plan(timing.marker, study.spec.meter.clocks, study.meters, study.clock_token),
+    )  # fmt: skip
 
 
 def _cool_down(timing: Timing) -> CoolDown | None:
@@ -218,7 +221,7 @@ def _run_all(
     watcher: Watcher,
     keep_going: bool,
 ) -> None:
-    metering = Metering(store, experiment.id, bench.meters, bench.on_power)
+    metering = Metering(store, experiment.id, bench.meters, bench.on_power, bench.clocks)
     last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
     if todo and todo[0].block > 0:  # a study cut off between a block and its look
         last_block = _look(store, experiment.id, todo[0].block, watcher) or last_block

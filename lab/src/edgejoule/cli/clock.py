@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from edgejoule.cli.common import console, echo_json, fail, json_option, messages, stop_in_order
-from edgejoule.clock_exchange import EXCHANGES, SERVE_S_MAX, Offset, Responder, parse_address, relation
+from edgejoule.clock_exchange import EXCHANGES, SERVE_S_MAX, ClockNs, Offset, Responder, parse_address, relation
 from edgejoule.clock_exchange import compare as exchange
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.marker import Marker, burst, check
@@ -21,6 +21,8 @@ from edgejoule.meters.sampler import Sampler
 from edgejoule.meters.trace import Trace
 
 _AROUND_S = 2.0  # of quiet trace before and after a marker: what the search needs
+
+_CLOCKS: dict[str, ClockNs] = {"monotonic": time.monotonic_ns, "realtime": time.time_ns}
 
 token_option = click.option(
     "--token", envvar="EDGEJOULE_TOKEN", default="", show_envvar=True, help="A secret both sides know; not on loopback."
@@ -42,19 +44,29 @@ def clock() -> None:
 @clock.command()
 @click.option("--bind", default="127.0.0.1:7123", show_default=True, metavar="HOST:PORT", help="Port 0: any free one.")
 @click.option("--for", "seconds", type=click.FloatRange(0, SERVE_S_MAX), default=3600.0, show_default=True, help="s")
+@click.option(
+    "--clock",
+    "which",
+    type=click.Choice(list(_CLOCKS)),
+    default="monotonic",
+    show_default=True,
+    help="The clock that is told: realtime (since 1970) where a recorder's times are those of the wall clock.",
+)
 @token_option
 @json_option
-def serve(bind: str, seconds: float, token: str, as_json: bool) -> None:
-    """Answer `clock compare` of another host for a while. Beyond loopback a token is needed.
+def serve(bind: str, seconds: float, which: str, token: str, as_json: bool) -> None:
+    """Answer `clock compare`, and studies with [meter] clocks, of another host for a while.
+
+    Beyond loopback a token is needed.
 
     \b
     Examples:
       edgejoule clock serve
-      EDGEJOULE_TOKEN=... edgejoule clock serve --bind 0.0.0.0:7123 --for 7200
+      EDGEJOULE_TOKEN=... edgejoule clock serve --bind 0.0.0.0:7123 --clock realtime --for 7200
     """
     stop_in_order()
     host, port = parse_address(bind)
-    with Responder(host, port, token.encode()) as responder:
+    with Responder(host, port, token.encode(), _CLOCKS[which]) as responder:
         if as_json:
             click.echo(json.dumps({"address": responder.address, "seconds": seconds}))
         else:
@@ -79,7 +91,8 @@ def compare(
 ) -> None:
     """Offset and drift of the clock at HOST:PORT, where `edgejoule clock serve` runs, against this host's.
 
-    Both are CLOCK_MONOTONIC. Before and after a run: keep what --json prints, give it with --since afterwards.
+    This host's is CLOCK_MONOTONIC, the other one what is served. Before and after a run: keep what --json prints, give
+    it with --since afterwards.
 
     \b
     Examples:

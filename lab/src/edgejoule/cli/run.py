@@ -32,6 +32,7 @@ from edgejoule.meters.base import Availability, Meter
 from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.plan import PlannedRun, cell_label, make_plan
 from edgejoule.responses import nearest
+from edgejoule.run_clocks import ClockPlan, clock_plan
 from edgejoule.spec import Level, Spec, load_spec
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study import Places, Study, conduct
@@ -59,6 +60,13 @@ from edgejoule.study import Places, Study, conduct
     help="Where the databases run; default: beside the store.",
 )
 @click.option(
+    "--clock-token",
+    envvar="EDGEJOULE_TOKEN",
+    default="",
+    show_envvar=True,
+    help="The secret of the clock servers in meter.clocks.",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The report; default: beside the store."
 )
 @store_option
@@ -73,6 +81,7 @@ def run(
     only: Sequence[str],
     keep_going: bool,
     data: Path | None,
+    clock_token: str,
     output: Path | None,
     store: Path,
     as_json: bool,
@@ -102,7 +111,8 @@ def run(
         if as_json:
             echo_json(_plan_json(loaded, [p for p in plan if chosen(p)], choice.sentence))
         else:
-            _print_plan(say, loaded, [p for p in plan if chosen(p)], store)
+            clocks = clock_plan(loaded.timing.marker, loaded.meter.clocks, [choice.meter, *beside])
+            _print_plan(say, loaded, [p for p in plan if chosen(p)], store, clocks)
         return
     if refused := not_here(plan):
         raise UsageError("; ".join(refused))
@@ -112,8 +122,9 @@ def run(
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
     text = path.read_text(encoding="utf-8")
     experiment, runs = _measure(
-        loaded, text, options, Places.beside(store, data), choice, beside, resume, keep_going, chosen
-    )
+        loaded, text, options, Places.beside(store, data), choice, beside, resume, keep_going, chosen,
+        clock_token.encode(),
+    )  # fmt: skip
     _finish(store, experiment, say, output, as_json)
     flagged = [r for r in runs if r.flags]
     failed = [r for r in runs if r.status == "failed"]
@@ -191,6 +202,7 @@ def _measure(
     resume: bool,
     keep_going: bool,
     chosen: Callable[[PlannedRun], bool],
+    clock_token: bytes,
 ) -> tuple[Experiment, list[Run]]:
     stop_in_order()
     meters = [choice.meter, *beside]
@@ -198,7 +210,7 @@ def _measure(
         for meter in meters:
             meter.open()
             opened.callback(meter.close)
-        study = Study(spec, text, options, meters, choice.sentence, _min_ratio(choice.meter), places)
+        study = Study(spec, text, options, meters, choice.sentence, _min_ratio(choice.meter), places, clock_token)
         with (
             Store.open(places.store, create=True) as store,
             StudyProgress(messages(), str(choice.meter.method)) as progress,
@@ -237,7 +249,7 @@ def _plan_json(spec: Spec, plan: Sequence[PlannedRun], energy_words: str) -> dic
     return {"experiment": spec.name, "energy": energy_words, "seed": spec.design.seed, "runs": runs}
 
 
-def _print_plan(out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Path) -> None:
+def _print_plan(out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Path, clocks: ClockPlan) -> None:
     table = Table(box=None, pad_edge=False)
     conditional = list(dict.fromkeys(name for rule in spec.when for name in rule.set))
     for column in ("run", "block", *spec.factors, *conditional):
@@ -251,13 +263,19 @@ def _print_plan(out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Pat
         out.print(f"when {rule.words()}", markup=False)
     for words in not_here(plan):
         out.print(f"not here: {words}", markup=False)
-    out.print(f"{len(plan)} runs, order {spec.design.order}, seed {spec.design.seed}; {_estimate(spec, plan, store)}")
+    out.print(
+        f"{len(plan)} runs, order {spec.design.order}, seed {spec.design.seed}; {_estimate(spec, plan, store, clocks)}"
+    )
+    if clocks.marker and plan:
+        out.print(f"a marker burst before and after each run takes {clocks.marker_s * len(plan):.0f} s of that")
+    for meter, address in clocks.servers.items():
+        out.print(f"the clock of {meter} is asked for at {address} before and after each run", markup=False)
 
 
-def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path) -> str:
+def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path, clocks: ClockPlan) -> str:
     """How long the plan may take, from runs of the same cells in the store, else what is certain."""
     seen = _seen_s(spec, store)
-    around_s = 2 * spec.timing.idle_s + 1
+    around_s = 2 * spec.timing.idle_s + 1 + clocks.marker_s
     costs = [seen.get(p.label()) for p in plan]
     known = [c for c in costs if c is not None]
     if known:

@@ -26,6 +26,10 @@ class Readings(Protocol):
         """
         ...
 
+    def between(self, t0_ns: int, t1_ns: int) -> Trace:
+        """The readings of this stretch, and maybe some more around it, in memory."""
+        ...
+
     def pieces(self, t0_ns: int, t1_ns: int) -> Sequence[Trace | Summary]:
         """What covers the interval and the next readings on both sides, in order, without a hole between two pieces:
         each trace begins with the last good reading of the piece before. Summaries lie inside the interval.

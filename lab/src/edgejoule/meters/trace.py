@@ -19,6 +19,8 @@ class Trace:
     t_ns: strictly increasing, on the channel's clock. value: W or J, NaN where the reading failed.
     interval_s: the intended time between samples; three times as long without one is a gap.
     reasons: index of a missing sample -> why. arrivals: of a channel on the device's clock, what ties it to the host's.
+    relation: what ties it better than arrivals do, or tells how well the times of a channel on the host's clock are
+    known.
     """
 
     channel: Channel
@@ -27,6 +29,7 @@ class Trace:
     interval_s: float
     reasons: Mapping[int, str] = field(default_factory=dict)
     arrivals: Arrivals | None = None
+    relation: ClockRelation | None = None
 
     def __post_init__(self) -> None:
         assert self.t_ns.shape == self.value.shape, "one value per time"
@@ -40,12 +43,22 @@ class Trace:
 
         Raises DataError when the device's clock cannot be tied to the host's.
         """
-        if self.channel.clock is Clock.HOST_MONOTONIC:
-            return self, None
-        assert self.arrivals is not None, "a channel on the device's clock has arrivals"
-        relation = clock_relation(self.arrivals, self.channel.delay_s_max)
+        relation = self.relation
+        if relation is None:
+            if self.channel.clock is Clock.HOST_MONOTONIC:
+                return self, None
+            assert self.arrivals is not None, "a channel on the device's clock has arrivals"
+            relation = clock_relation(self.arrivals, self.channel.delay_s_max)
         channel = replace(self.channel, clock=Clock.HOST_MONOTONIC)
-        return replace(self, channel=channel, t_ns=relation.to_host_ns(self.t_ns), arrivals=None), relation
+        t_ns = relation.to_host_ns(self.t_ns)
+        return replace(self, channel=channel, t_ns=t_ns, arrivals=None, relation=None), relation
+
+    def between(self, t0_ns: int, t1_ns: int) -> Trace:
+        """The readings from t0_ns to t1_ns, both included; without arrivals."""
+        first, last = np.searchsorted(self.t_ns, t0_ns, "left"), np.searchsorted(self.t_ns, t1_ns, "right")
+        reasons = {i - int(first): why for i, why in self.reasons.items() if first <= i < last}
+        part = slice(int(first), int(last))
+        return replace(self, t_ns=self.t_ns[part], value=self.value[part], reasons=reasons, arrivals=None)
 
     def pieces(self, t0_ns: int, t1_ns: int) -> tuple[Trace, ...]:
         """What covers the interval: all of it, where there is a reading at all."""

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.errors import StoreError, UsageError
+from edgejoule.meters.base import Clock
+from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import PlannedRun
 from edgejoule.spec import Level, Spec
@@ -365,6 +367,11 @@ class Store:
             )
             for trace in data.traces:
                 RunTraces(self._db, run_id).insert(trace)
+
+    def relate(self, run_id: int, meter: str, clock: Clock, relation: ClockRelation) -> None:
+        """Keep how the times of a meter's channels on that clock become the host's. Raises StoreError."""
+        with self._transaction():
+            RunTraces(self._db, run_id).relate(meter, clock, relation)
 
     def note(self, experiment_id: int, heading: str, value: object) -> None:
         """Add to an experiment's environment what came up while it ran, under a heading of its own."""

@@ -25,6 +25,7 @@ from edgejoule.meters.trace import Trace
 from edgejoule.store.codec import pack, pack_integers, unpack, unpack_integers
 
 SECOND_NS = 1_000_000_000
+_RELATION = "relation"  # in channel_json, beside what the channel says of itself
 
 TRACE_SCHEMA = """
 CREATE TABLE channels (
@@ -54,7 +55,7 @@ class RunTraces:
 
     def insert(self, trace: Trace) -> None:
         """Add a whole trace."""
-        rows = ChannelRows(self._db, self._run_id, trace.channel, trace.interval_s)
+        rows = ChannelRows(self._db, self._run_id, trace.channel, trace.interval_s, trace.relation)
         rows.append(trace)
         rows.flush()
 
@@ -63,7 +64,24 @@ class RunTraces:
         rows = self._db.execute(
             "SELECT id, channel_json, interval_s FROM channels WHERE run_id = ? ORDER BY id", (self._run_id,)
         ).fetchall()
-        return [StoredTrace(self._db, row[0], channel_from_json(json.loads(row[1])), row[2]) for row in rows]
+        return [_stored(self._db, row[0], json.loads(row[1]), row[2]) for row in rows]
+
+    def relate(self, meter: str, clock: Clock, relation: ClockRelation) -> None:
+        """Keep how the times of a meter's channels on that clock become the host's."""
+        for number, told in self._channels(meter):
+            if told["clock"] == clock:
+                changed = json.dumps({**told, _RELATION: asdict(relation)})
+                self._db.execute("UPDATE channels SET channel_json = ? WHERE id = ?", (changed, number))
+
+    def remove(self, meter: str) -> None:
+        """Forget the channels of a meter with their readings."""
+        for number, _ in self._channels(meter):
+            self._db.execute("DELETE FROM channels WHERE id = ?", (number,))
+
+    def _channels(self, meter: str) -> list[tuple[int, dict[str, Any]]]:
+        """The channels of a meter as stored, with their numbers."""
+        rows = self._db.execute("SELECT id, channel_json FROM channels WHERE run_id = ?", (self._run_id,)).fetchall()
+        return [(row[0], told) for row in rows for told in [json.loads(row[1])] if told["meter"] == meter]
 
 
 class ChannelRows:
@@ -72,14 +90,22 @@ class ChannelRows:
     The caller commits. Raises sqlite3.Error.
     """
 
-    def __init__(self, connection: sqlite3.Connection, run_id: int, channel: Channel, interval_s: float) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        run_id: int,
+        channel: Channel,
+        interval_s: float,
+        relation: ClockRelation | None = None,
+    ) -> None:
         self._db = connection
         self._pending = Trace(channel, np.empty(0, np.int64), np.empty(0), interval_s)
         self._arrivals = np.empty((0, 2), np.int64)
         self._last: tuple[int, float] | None = None  # good reading before the pending ones
+        told = {**asdict(channel), **({_RELATION: asdict(relation)} if relation else {})}
         self._id = connection.execute(
             "INSERT INTO channels (run_id, channel_json, interval_s) VALUES (?,?,?)",
-            (run_id, json.dumps(asdict(channel)), interval_s),
+            (run_id, json.dumps(told), interval_s),
         ).lastrowid
 
     def append(self, trace: Trace) -> None:
@@ -143,13 +169,17 @@ def _columns(summary: Summary) -> tuple[float, ...]:
 
 @dataclass(frozen=True, eq=False)
 class StoredTrace:
-    """One channel's readings in the store, see energy.Readings. relation: times are given on the host's clock."""
+    """One channel's readings in the store, see energy.Readings. relation: times are given on the host's clock.
+
+    told: how they become that, where it is stored; else the arrivals tell.
+    """
 
     connection: sqlite3.Connection
     channel_id: int
     channel: Channel
     interval_s: float
     relation: ClockRelation | None = None
+    told: ClockRelation | None = None
     _cover: Callable[[int, int], _Cover] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -157,21 +187,32 @@ class StoredTrace:
 
     def whole(self) -> Trace:
         """All readings in memory, on the channel's own clock."""
-        trace = self._unpacked("")
+        trace = replace(self._unpacked(""), relation=self.told)
         if self.channel.clock is not Clock.DEVICE:
             return trace
         return replace(trace, arrivals=self._arrivals())
 
     def on_host_clock(self) -> tuple[StoredTrace, ClockRelation | None]:
         """See energy.Readings."""
-        if self.channel.clock is Clock.HOST_MONOTONIC:
+        if self.told is None and self.channel.clock is Clock.HOST_MONOTONIC:
             return self, None
-        relation = self._clock_relation
+        relation = self.told or self.by_arrivals
         return replace(self, relation=relation), relation
 
     @cached_property
-    def _clock_relation(self) -> ClockRelation:
+    def by_arrivals(self) -> ClockRelation:
+        """What arrivals alone tell of a device's clock. Raises DataError where they tell nothing."""
         return clock_relation(self._arrivals(), self.channel.delay_s_max)
+
+    def between(self, t0_ns: int, t1_ns: int) -> Trace:
+        """The seconds that hold this stretch."""
+        seconds = [self._device_ns(t) // SECOND_NS for t in (t0_ns, t1_ns)]
+        trace = self._unpacked("AND second BETWEEN ? AND ?", *seconds)
+        if self.relation is None:
+            return trace
+        found = _converted(trace, self.relation, self.channel.kind)
+        assert isinstance(found, Trace), "a trace stays one"
+        return found
 
     def pieces(self, t0_ns: int, t1_ns: int) -> Sequence[Trace | Summary]:
         """See energy.Readings."""
@@ -325,6 +366,12 @@ def _converted(piece: Trace | Summary, relation: ClockRelation, kind: ValueKind)
     ends: NDArray[np.int64] = relation.to_host_ns(np.array([piece.start_ns, piece.end_ns]))
     scale = 1.0 if kind is ValueKind.ACCUMULATOR else 1 + relation.drift
     return replace(piece, start_ns=int(ends[0]), end_ns=int(ends[1]), energy_j=piece.energy_j * scale)
+
+
+def _stored(connection: sqlite3.Connection, number: int, told: dict[str, Any], interval_s: float) -> StoredTrace:
+    relation = told.pop(_RELATION, None)
+    known = ClockRelation(**relation) if relation else None
+    return StoredTrace(connection, number, channel_from_json(told), interval_s, told=known)
 
 
 def channel_from_json(data: dict[str, Any]) -> Channel:

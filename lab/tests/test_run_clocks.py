@@ -1,0 +1,391 @@
+"""Clocks around a run: exchanges with a meter's host, marker bursts in its trace, and what both make of its joules."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgejoule import run_clocks
+from edgejoule.clock_exchange import Responder
+from edgejoule.energy import Energy, energy
+from edgejoule.errors import DataError, UsageError
+from edgejoule.marker import BURST_S, Marker, pattern_ns
+from edgejoule.metering import Metering, checked
+from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, ValueKind
+from edgejoule.meters.clocks import Arrivals, ClockRelation
+from edgejoule.meters.trace import Trace
+from edgejoule.plan import make_plan
+from edgejoule.run_clocks import ClockPlan, RunClocks, clock_plan
+from edgejoule.spec import Spec
+from edgejoule.store import Intervals, Run, RunData, Store
+
+SECOND = 10**9
+SPEC = 'name = "s"\nquestion = "?"\n[factors]\ndatabase = ["noop"]\n[fixed]\nworkload = "workloada"'
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    spec = Spec.model_validate(tomllib.loads(SPEC))
+    with Store.open(tmp_path / "store.db", create=True) as opened:
+        opened.create_experiment(spec, "", make_plan(spec), energy_words="", energy_min_ratio=None, environment={})
+        yield opened
+
+
+@dataclass
+class TwoClocks:
+    """This host's clock, which can be moved on, and the meter host's: another origin, another rate."""
+
+    ahead_ns: int = 0
+    origin_ns: int = 7_000 * SECOND
+    drift: float = 80e-6
+
+    def ours_ns(self) -> int:
+        return time.monotonic_ns() + self.ahead_ns
+
+    def theirs_ns(self) -> int:
+        return int(self.as_theirs(self.ours_ns()))
+
+    def as_theirs(self, ours_ns: int | np.ndarray) -> int | np.ndarray:
+        gained = np.rint((np.asarray(ours_ns) - self.base_ns) * self.drift).astype(np.int64)
+        return ours_ns + self.origin_ns + gained
+
+    def __post_init__(self) -> None:
+        self.base_ns = time.monotonic_ns()
+
+
+@contextlib.contextmanager
+def served(clock_ns: Callable[[], int]) -> Iterator[Responder]:
+    """A responder with that clock in a thread."""
+    with Responder(clock_ns=clock_ns) as responder:
+        ending = threading.Event()
+        thread = threading.Thread(target=responder.serve, args=(60.0, ending.is_set))
+        thread.start()
+        try:
+            yield responder
+        finally:
+            ending.set()
+            thread.join()
+
+
+RUN_S, PERIOD_S, BUSY_W, QUIET_W = 600.0, 40.0, 10.0, 2.0
+
+
+def square_w(since_s: np.ndarray) -> np.ndarray:
+    """10 W in the first half of every 40 s, 2 W in the second."""
+    return np.where(since_s % PERIOD_S < PERIOD_S / 2, BUSY_W, QUIET_W)
+
+
+def remote(
+    clocks: TwoClocks, begin_ns: int, marks: Sequence[Marker] = (), *, late_s: float = 0.0, rate_hz: float = 100.0
+) -> Trace:
+    """What a meter on the other host shows, on that host's clock; its lines come 0.05 to 0.25 s later."""
+    rng = np.random.default_rng(4)
+    since_s = np.arange(-10, RUN_S + 10, 1 / rate_hz) + 0.0037  # the load does not step as a sample is taken
+    ours_ns = begin_ns + np.rint(since_s * 1e9).astype(np.int64)
+    power_w = square_w(since_s)
+    for marker in marks:
+        for on_ns, off_ns in marker.busy_ns:
+            power_w[(ours_ns >= on_ns) & (ours_ns < off_ns)] += 5.0
+    t_ns = np.asarray(clocks.as_theirs(ours_ns)) + round(late_s * 1e9)
+    channel = Channel(
+        "trace", "power", Domain.BOARD, ValueKind.INSTANT, Method.MEASURED, 1e-5, 0.0, 0.0, clock=Clock.DEVICE,
+        delay_s_max=1.0,
+    )  # fmt: skip
+    arrived = ours_ns[::25] + rng.integers(50_000_000, 250_000_000, len(ours_ns[::25]))
+    return Trace(channel, t_ns, power_w, 1 / rate_hz, arrivals=Arrivals(t_ns[::25], arrived))
+
+
+def kept(store: Store, trace: Trace, clocks: RunClocks, begin_ns: int) -> tuple[Energy, dict, tuple[str, ...]]:
+    """The energy of an interval whose ends lie in busy time, as the store has it when the clocks are settled."""
+    levels = store.runs(1)[0].levels
+    store.record(1, Run(0, 0, levels, "failed", cause="not over"), RunData(traces=[trace]))
+    found = clocks.findings([store.readings(1)], lambda m, c, r: store.relate(1, m, c, r))
+    (readings,) = store.readings(1)
+    return energy(readings, *interval_ns(begin_ns)), found.facts, found.flags
+
+
+def interval_ns(begin_ns: int) -> tuple[int, int]:
+    """Late in the run, from 0.1 s before a rise to 0.1 s before the fall."""
+    return begin_ns + round(559.9 * SECOND), begin_ns + round(579.9 * SECOND)
+
+
+TRUE_J = 0.1 * QUIET_W + 19.9 * BUSY_W
+
+
+def by_exchange(store: Store, *, drift: float = 80e-6) -> tuple[Energy, dict, tuple[str, ...]]:
+    clocks = TwoClocks(drift=drift)
+    with served(clocks.theirs_ns) as responder:
+        run = RunClocks(ClockPlan(servers={"trace": responder.address}), clocks.ours_ns)
+        run.begin()
+        begin_ns = clocks.ours_ns() + 10 * SECOND
+        clocks.ahead_ns += round((RUN_S + 20) * 1e9)
+        run.end()
+    return kept(store, remote(clocks, begin_ns), run, begin_ns)
+
+
+def within(found: Energy) -> bool:
+    """The truth lies in the k=2 interval, and that is narrow enough to tell an eighth of a second of its step."""
+    assert found.energy_j is not None
+    assert found.uncertainty_k2_j is not None
+    return abs(found.energy_j - TRUE_J) <= found.uncertainty_k2_j < 1
+
+
+@pytest.mark.parametrize("drift", [80e-6, -350e-6])
+def test_the_joules_of_a_square_load_are_found_by_exchanges_with_the_meters_host(store: Store, drift: float) -> None:
+    found, facts, flags = by_exchange(store, drift=drift)
+    assert flags == ()
+    assert within(found)
+    assert "timing" in {line.name for line in found.budget}
+    (told,) = facts["exchanges"]
+    assert told["relation"]["drift"] == pytest.approx(-drift / (1 + drift), abs=3 * told["relation"]["drift_u"] + 1e-9)
+    assert facts["meters"][0]["source"] == "exchanges"
+
+
+Relate = Callable[..., ClockRelation]
+
+
+def mutated(monkeypatch: pytest.MonkeyPatch, change: Callable[[ClockRelation], ClockRelation]) -> None:
+    right = run_clocks.relation
+    monkeypatch.setattr(run_clocks, "relation", lambda *series: change(right(*series)))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("sign of the offset", lambda r: replace(r, host_ns=2 * r.device_ns - r.host_ns)),
+        ("drift ignored", lambda r: replace(r, drift=0.0)),
+        ("sign of the drift", lambda r: replace(r, drift=-r.drift)),
+        ("offset applied twice", lambda r: replace(r, host_ns=2 * r.host_ns - r.device_ns)),
+    ],
+)
+def test_mutants_fail_that_bar(
+    name: str, change: Callable[[ClockRelation], ClockRelation], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutated(monkeypatch, change)
+    found, _, flags = by_exchange(store, drift=400e-6)
+    assert found.energy_j is None or not within(found), name
+    assert flags or "drift" in name, "an offset that is wrong is flagged by when the readings arrive"
+
+
+def test_mutant_that_relates_times_twice_fails_that_bar(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = ClockRelation.to_host_ns
+    monkeypatch.setattr(ClockRelation, "to_host_ns", lambda self, t: right(self, right(self, t)))
+    found, *_ = by_exchange(store)
+    assert found.energy_j is None
+
+
+def test_a_server_that_stops_answering_is_flagged_and_its_drift_no_longer_known(store: Store) -> None:
+    clocks = TwoClocks()
+    with served(clocks.theirs_ns) as responder:
+        run = RunClocks(ClockPlan(servers={"trace": responder.address}), clocks.ours_ns)
+        run.begin()
+        begin_ns = clocks.ours_ns() + 10 * SECOND
+    clocks.ahead_ns += round((RUN_S + 20) * 1e9)
+    run.end()
+    found, facts, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
+    assert any("clock serve" in flag for flag in flags)
+    assert within(found)
+    assert facts["exchanges"][0]["series"][1] is None
+    assert facts["exchanges"][0]["relation"]["drift_u"] > 5e-5
+
+
+def test_a_server_that_never_answers_leaves_the_arrivals_and_a_flag(store: Store) -> None:
+    clocks = TwoClocks()
+    with served(clocks.theirs_ns) as responder:
+        address = responder.address
+    run = RunClocks(ClockPlan(servers={"trace": address}), clocks.ours_ns)
+    run.begin()
+    begin_ns = clocks.ours_ns() + 10 * SECOND
+    run.end()
+    found, facts, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
+    assert len(flags) == 2
+    assert found.energy_j == pytest.approx(TRUE_J, abs=found.uncertainty_k2_j)
+    assert facts["meters"][0]["source"] == "arrivals"
+
+
+def test_a_server_with_another_clock_than_the_meters_is_flagged(store: Store) -> None:
+    clocks = TwoClocks()
+    with served(time.time_ns) as responder:
+        run = RunClocks(ClockPlan(servers={"trace": responder.address}), time.monotonic_ns)
+        run.begin()
+        begin_ns = clocks.ours_ns() + 10 * SECOND
+        run.end()
+    found, _, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
+    assert found.energy_j is None
+    assert any("where their arrival puts them" in flag for flag in flags)
+
+
+def marked(
+    store: Store, *, late_s: float = 0.0, rate_hz: float = 100.0, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Energy, dict, tuple[str, ...]]:
+    """With a marker before and after, and no server; the trace's arrivals leave half a second open."""
+    clocks = TwoClocks()
+    begin_ns = clocks.ours_ns() + 10 * SECOND
+    starts_ns = [begin_ns - 6 * SECOND, begin_ns + round((RUN_S + 3) * 1e9)]
+    markers = [Marker(tuple(pattern_ns(at_ns))) for at_ns in starts_ns]
+    made = iter(markers)
+    monkeypatch.setattr(run_clocks, "burst", lambda: next(made))
+    run = RunClocks(ClockPlan(marker=True), clocks.ours_ns)
+    run.mark()
+    run.mark()
+    return kept(store, remote(clocks, begin_ns, markers, late_s=late_s, rate_hz=rate_hz), run, begin_ns)
+
+
+def test_markers_that_agree_with_the_arrivals_make_the_offset_known_to_milliseconds(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, facts, flags = marked(store, monkeypatch=monkeypatch)
+    assert flags == ()
+    assert within(found)
+    (meter,) = facts["meters"]
+    assert [s["agrees"] for s in meter["sightings"]] == [True, True]
+    assert meter["relation"]["offset_s"] < 0.01
+    assert "2 of 2 markers seen" in meter["words"]
+    budget = {line.name: line.value_j for line in found.budget}
+    steps_j = (BUSY_W - QUIET_W) * meter["relation"]["offset_s"]
+    assert steps_j * 0.5 < budget["timing"] < np.hypot(2 * steps_j, 2 * meter["relation"]["drift_u"] * TRUE_J)
+
+
+def test_mutant_that_leaves_the_markers_unused_is_far_less_sure(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_clocks, "refined", lambda stated, *_: stated)
+    assert not within(marked(store, monkeypatch=monkeypatch)[0])
+
+
+def test_mutant_that_moves_by_the_marker_the_wrong_way_fails(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = run_clocks.refined
+
+    def wrong(stated: ClockRelation, *rest: object) -> ClockRelation:
+        found = right(stated, *rest)
+        at_ns = stated.device_ns
+        moved = int(found.to_host_ns(np.array([at_ns]))[0]) - int(stated.to_host_ns(np.array([at_ns]))[0])
+        return replace(found, host_ns=found.host_ns - 2 * moved)
+
+    monkeypatch.setattr(run_clocks, "refined", wrong)
+    assert not within(marked(store, monkeypatch=monkeypatch)[0])
+
+
+def test_markers_that_disagree_flag_the_run_in_words_and_widen_its_uncertainty(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = run_clocks.StoredTrace.by_arrivals.func
+    late = property(lambda self: replace(right(self), host_ns=right(self).host_ns + 1_300_000_000, offset_s=0.01))
+    monkeypatch.setattr(run_clocks.StoredTrace, "by_arrivals", late)
+    found, facts, flags = marked(store, monkeypatch=monkeypatch)
+    assert any("do NOT agree" in flag and "markers seen, shifted by" in flag for flag in flags)
+    assert facts["meters"][0]["relation"]["offset_s"] > 0.4
+    assert abs((found.energy_j or 0) - TRUE_J) <= (found.uncertainty_k2_j or 0)
+
+
+def test_a_meter_too_slow_for_the_marker_is_told_and_not_flagged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, facts, flags = marked(store, rate_hz=2.0, monkeypatch=monkeypatch)
+    assert flags == ()
+    assert "could not be checked" in facts["meters"][0]["words"]
+    assert [s["agrees"] for s in facts["meters"][0]["sightings"]] == [None, None]
+    assert found.energy_j is not None
+
+
+def test_a_marker_that_others_prevented_is_told_and_not_flagged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hindered() -> Marker:
+        raise DataError("other programs hold the CPUs")
+
+    monkeypatch.setattr(run_clocks, "burst", hindered)
+    run = RunClocks(ClockPlan(marker=True))
+    run.mark()
+    found = run.findings([], lambda *_: None)
+    assert found.flags == ()
+    assert found.facts["notes"] == ["other programs hold the CPUs"]
+
+
+class Remote:
+    """A steady 5 W; whose clock the times are on is an argument."""
+
+    name, domain, method, poll_interval_s = "trace", Domain.BOARD, Method.MEASURED, 0.01
+
+    def __init__(self, clocks: TwoClocks | None, interval_s: float = 0.01) -> None:
+        self.clocks, self.interval_s = clocks, interval_s
+
+    def probe(self) -> Availability:
+        return Availability(True, "emulated")
+
+    def describe(self) -> str:
+        return "emulated"
+
+    def facts(self) -> Mapping[str, Sequence[str]]:
+        return {}
+
+    def channels(self) -> Sequence[Channel]:
+        clock = Clock.DEVICE if self.clocks else Clock.HOST_MONOTONIC
+        return [
+            Channel(
+                self.name, "p", self.domain, ValueKind.INSTANT, self.method, 0.01, 0.0, 0.001,
+                clock=clock, delay_s_max=0.5, interval_s=self.interval_s,
+            )
+        ]  # fmt: skip
+
+    def open(self) -> None: ...
+
+    def poll(self) -> Sequence[Block]:
+        now_ns = time.monotonic_ns()
+        told_ns = self.clocks.theirs_ns() if self.clocks else now_ns
+        return [Block("p", np.array([told_ns]), np.array([5.0]), now_ns)]
+
+    def close(self) -> None: ...
+
+
+def test_a_metered_run_asks_the_meters_host_before_and_after_and_plays_its_markers_outside_what_is_measured(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clocks = TwoClocks()
+    played: list[int] = []
+
+    def burst() -> Marker:
+        played.append(time.monotonic_ns())
+        return Marker(tuple(pattern_ns(played[-1])))
+
+    monkeypatch.setattr(run_clocks, "burst", burst)
+    with served(clocks.theirs_ns) as responder:
+        plan = clock_plan(True, {"trace": responder.address}, [Remote(clocks)])
+        with Metering(store, 1, [Remote(clocks)], lambda _: None, plan).during(0) as metered:
+            begin_ns = time.monotonic_ns()
+            time.sleep(0.3)
+            end_ns = time.monotonic_ns()
+    facts, flags = checked(metered, Intervals(begin_ns, end_ns, end_ns, True))
+    assert not [flag for flag in flags if "clock" in flag]
+    assert played[0] < begin_ns < end_ns < played[1]
+    told = facts["clocks"]
+    assert [len(x["series"]) for x in told["exchanges"]] == [2]
+    assert told["wall"][0]["monotonic_ns"] < played[0] < played[1] < told["wall"][1]["monotonic_ns"]
+    assert "could not be checked" in told["meters"][0]["words"], "a steady power shows no marker"
+    assert facts["meters"][0]["energy"]["settled_j"] == pytest.approx(5.0 * (end_ns - begin_ns) / 1e9, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("asked", "interval_s", "played"),
+    [(None, 0.01, True), (None, 1.0, False), (True, 1.0, True), (False, 0.01, False)],
+)
+def test_markers_are_played_where_a_meter_on_another_clock_can_show_them_or_where_asked(
+    asked: bool | None, interval_s: float, played: bool
+) -> None:
+    plan = clock_plan(asked, {}, [Remote(TwoClocks(), interval_s)])
+    assert plan.marker is played
+    assert plan.marker_s == pytest.approx(2 * BURST_S if played else 0)
+    assert ("too slow" in (plan.why_not or "")) is (asked is None and not played)
+
+
+def test_a_meter_on_this_hosts_clock_needs_no_marker_and_no_server() -> None:
+    own = Remote(None)
+    assert clock_plan(None, {}, [own]) == ClockPlan()
+    with pytest.raises(UsageError, match="are this host's already"):
+        clock_plan(None, {"trace": "h:1"}, [own])
+    own.name = "a"
+    with pytest.raises(UsageError, match="the study has a"):
+        clock_plan(None, {"b": "h:1"}, [own])
+    assert clock_plan(None, {"trace": "h:1"}, [own]).marker, "a recording that comes afterwards is tied by it"
