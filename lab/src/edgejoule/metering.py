@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from edgejoule.energy import Energy, Readings, domain_energy
@@ -133,6 +133,7 @@ def _energy_facts(found: Energy) -> dict[str, Any]:
         "coverage": found.coverage,
         "budget_j": {line.name: line.value_j for line in found.budget},
         "missing_reason": found.missing_reason,
+        "renewal": None if found.renewal is None else asdict(found.renewal),
     }
 
 

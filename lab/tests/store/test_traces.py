@@ -135,7 +135,9 @@ def test_clean_seconds_are_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None
     real = traces.unpack
     monkeypatch.setattr(traces, "unpack", lambda blob, samples: unpacked.append(samples) or real(blob, samples))
     energy(kept, BOOT_NS + 1_500_000_000, BOOT_NS + 18_500_000_000)
-    assert len(unpacked) <= 2 * 2 + 2  # two at each end, and two that are not clean
+    assert (
+        len(unpacked) <= 2 * 2 + 2 + 3
+    )  # two at each end, two that are not clean, three to see how often it is renewed
 
 
 def test_a_slow_meter_whose_rows_are_seconds_apart_is_summed_right() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -247,6 +247,8 @@ def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
         if part.energy.budget:
             lines = ", ".join(f"{line.name} {line.value_j:.2g} J" for line in part.energy.budget)
             out.print(f"\n{part.name}: uncertainty (k=1) of {lines}")
+        if part.energy.renewal:
+            out.print(f"{part.name}: {part.energy.renewal.words}", markup=False)
         for note in part.energy.notes:
             out.print(f"{part.name}: {note}", markup=False)
 
@@ -264,6 +266,7 @@ def _as_json(part: _Part) -> dict[str, object]:
         "domain": found.domain.value,
         "coverage": found.coverage,
         "budget_j": {line.name: line.value_j for line in found.budget},
+        "renewal": None if found.renewal is None else asdict(found.renewal),
         "notes": list(found.notes),
         "missing_reason": found.missing_reason,
     }

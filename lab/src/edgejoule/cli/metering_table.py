@@ -8,6 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from edgejoule.energy import Renewal
+
 
 def print_metering(out: Console, metering: Mapping[str, Any]) -> None:
     """metering: the heading of that name in a run's facts."""
@@ -21,6 +23,9 @@ def print_metering(out: Console, metering: Mapping[str, Any]) -> None:
             table.add_row(*row)
     out.print()
     out.print(table)
+    for meter in metering["meters"]:
+        if renewal := meter["energy"].get("renewal"):
+            out.print(f"{meter['meter']}: {Renewal(**renewal).words}")
     for meter in metering["meters"]:
         cost = meter["sampling"]
         late = f", {cost['polls_late']:,} of them late" if cost["polls_late"] else ""

@@ -1,7 +1,8 @@
 """From readings to joules, with an uncertainty and without silent bridges.
 
 `segments` makes pieces of known power of readings, `integral` sums them over an interval, `baseline` takes the quiet
-power off, `figures` is what comes out, `modelled` what a model's joules can tell apart.
+power off, `renewal` tells how often a device renews its value, `figures` is what comes out, `modelled` what a model's
+joules can tell apart.
 """
 
 from edgejoule.energy.baseline import baseline, interpolated_baseline, net_energy
@@ -9,6 +10,7 @@ from edgejoule.energy.figures import Baseline, BudgetLine, Energy, Gap
 from edgejoule.energy.integral import GAP_SHARE_MAX, domain_energy, energy
 from edgejoule.energy.modelled import comparison_min_ratio
 from edgejoule.energy.readings import Readings
+from edgejoule.energy.renewal import Renewal
 from edgejoule.energy.segments import Summary, summary_of
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "Energy",
     "Gap",
     "Readings",
+    "Renewal",
     "Summary",
     "baseline",
     "comparison_min_ratio",

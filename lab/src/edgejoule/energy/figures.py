@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from edgejoule.energy.renewal import Renewal
 from edgejoule.meters.base import Domain, Method
 
 RECTANGULAR = 1 / math.sqrt(3)  # k=1 of a half width within which nothing is more likely
@@ -38,7 +39,8 @@ class Energy:
     """Energy over one interval. energy_j is None exactly when missing_reason says why.
 
     uncertainty_k2_j: half width of the k=2 interval; None without an energy. coverage: share of the interval's time
-    with known power. notes: what a reader must know, in words.
+    with known power. notes: what a reader must know, in words. renewal: set where the device renews its value slower
+    than it is polled; of several channels the slowest.
     """
 
     energy_j: float | None
@@ -52,6 +54,7 @@ class Energy:
     notes: tuple[str, ...] = ()
     budget: tuple[BudgetLine, ...] = ()
     missing_reason: str | None = None
+    renewal: Renewal | None = None
 
     @property
     def duration_s(self) -> float:
@@ -109,4 +112,5 @@ def summed(parts: Sequence[Energy]) -> Energy:
         notes=tuple(note for part in parts for note in part.notes),
         budget=() if missing else lines,
         missing_reason="; ".join(missing) or None,
+        renewal=max((x.renewal for x in parts if x.renewal), key=lambda renewal: renewal.period_s, default=None),
     )

@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from edgejoule.energy.figures import RECTANGULAR, BudgetLine, Energy, Gap, k2, summed
 from edgejoule.energy.readings import Readings
-from edgejoule.energy.segments import AMBIGUITIES, Segments, joined, segments_of
+from edgejoule.energy.renewal import Renewal, at_renewals, look
+from edgejoule.energy.segments import AMBIGUITIES, LATE_FACTOR, Segments, Summary, joined, segments_of
 from edgejoule.errors import DataError
 from edgejoule.meters.base import Channel, Domain, ValueKind
 from edgejoule.meters.clocks import ClockRelation
+from edgejoule.meters.trace import Trace
 
 GAP_SHARE_MAX = 0.05
 
@@ -82,7 +84,8 @@ def domain_energy(readings: Sequence[Readings], t0_ns: int, t1_ns: int, domain: 
 
 def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_ns: int) -> Energy:
     channel = readings.channel
-    pieces = readings.pieces(t0_ns, t1_ns)
+    renewal = look(readings) if channel.kind is ValueKind.INSTANT else None
+    pieces = _pieces(readings, renewal, t0_ns, t1_ns)
     segments = joined([segments_of(piece, t0_ns) for piece in pieces]) if pieces else None
     count, failed = readings.counts(t0_ns, t1_ns)
     if segments is None or not len(segments) or (count - failed < 2 and not segments.known.any()):
@@ -99,6 +102,9 @@ def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_n
         return _refused(channel, t0_ns, t1_ns, reason, coverage, gaps)
     energy_j = overlap.mean_w * duration_s
     lines = _budget(channel, overlap, energy_j, duration_s, coverage)
+    if renewal is not None:
+        age_j = _shifted_j(overlap, energy_j, duration_s, renewal.period_s / 2) * RECTANGULAR
+        lines = (*lines, *([BudgetLine("renewal", age_j)] if age_j > 0 else []))
     if relation is not None:
         shift_s = max(relation.uncertainty_s(t) for t in (t0_ns, t1_ns))
         timing_j = _timing_j(overlap, energy_j, duration_s, shift_s, relation.drift_u)
@@ -114,7 +120,17 @@ def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_n
         gaps=gaps,
         notes=_notes(readings, overlap, gaps, coverage, t0_ns, t1_ns),
         budget=lines,
+        renewal=renewal,
     )
+
+
+def _pieces(readings: Readings, renewal: Renewal | None, t0_ns: int, t1_ns: int) -> Sequence[Trace | Summary]:
+    """What covers the interval; of a value that is polled faster than it is renewed one reading for each renewal."""
+    if renewal is None:
+        return readings.pieces(t0_ns, t1_ns)
+    around_ns = round((LATE_FACTOR + 1) * renewal.period_s * 1e9)
+    found = at_renewals(readings.between(t0_ns - around_ns, t1_ns + around_ns), renewal)
+    return (found,) if len(found) else ()
 
 
 def _overlap(channel: Channel, segments: Segments, from_s: float, to_s: float) -> _Overlap:
@@ -222,11 +238,15 @@ def _timing_j(overlap: _Overlap, energy_j: float, duration_s: float, shift_s: fl
     """What the uncertainty of the device's clock means: how the energy changes when the interval is shifted by it, or
     lasts as much longer as the drift is unknown.
     """
+    return math.hypot(_shifted_j(overlap, energy_j, duration_s, shift_s), drift_u * abs(energy_j))
+
+
+def _shifted_j(overlap: _Overlap, energy_j: float, duration_s: float, shift_s: float) -> float:
+    """By how much the energy changes when the interval is shifted by so much, to the worse side."""
     moved = (
         _overlap(overlap.channel, overlap.segments, sign * shift_s, sign * shift_s + duration_s) for sign in (-1, 1)
     )
-    change_w = np.nanmax([abs(other.mean_w - energy_j / duration_s) for other in moved])
-    return math.hypot(float(change_w) * duration_s, drift_u * abs(energy_j))
+    return float(np.nanmax([abs(other.mean_w - energy_j / duration_s) for other in moved])) * duration_s
 
 
 def _gaps_j(overlap: _Overlap, power_mean_w: float, unknown_s: float) -> float:

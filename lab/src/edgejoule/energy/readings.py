@@ -36,6 +36,10 @@ class Readings(Protocol):
         """
         ...
 
+    def excerpt(self, readings_max: int) -> Trace:
+        """The first readings, about as many, in memory."""
+        ...
+
     def counts(self, t0_ns: int, t1_ns: int) -> tuple[int, int]:
         """Readings in the interval, both ends included: how many, and how many of them failed."""
         ...

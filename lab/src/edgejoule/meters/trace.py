@@ -64,6 +64,11 @@ class Trace:
         """What covers the interval: all of it, where there is a reading at all."""
         return (self,) if len(self) else ()
 
+    def excerpt(self, readings_max: int) -> Trace:
+        """The first readings."""
+        reasons = {index: reason for index, reason in self.reasons.items() if index < readings_max}
+        return replace(self, t_ns=self.t_ns[:readings_max], value=self.value[:readings_max], reasons=reasons)
+
     def counts(self, t0_ns: int, t1_ns: int) -> tuple[int, int]:
         """Readings in the interval, both ends included: how many, and how many of them failed."""
         first, last = np.searchsorted(self.t_ns, t0_ns, "left"), np.searchsorted(self.t_ns, t1_ns, "right")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -207,16 +208,20 @@ class StoredTrace:
     def between(self, t0_ns: int, t1_ns: int) -> Trace:
         """The seconds that hold this stretch."""
         seconds = [self._device_ns(t) // SECOND_NS for t in (t0_ns, t1_ns)]
-        trace = self._unpacked("AND second BETWEEN ? AND ?", *seconds)
-        if self.relation is None:
-            return trace
-        found = _converted(trace, self.relation, self.channel.kind)
-        assert isinstance(found, Trace), "a trace stays one"
-        return found
+        return self._on_asked_clock(self._unpacked("AND second BETWEEN ? AND ?", *seconds))
 
     def pieces(self, t0_ns: int, t1_ns: int) -> Sequence[Trace | Summary]:
         """See energy.Readings."""
         return self._cover(t0_ns, t1_ns).pieces
+
+    def excerpt(self, readings_max: int) -> Trace:
+        """See energy.Readings."""
+        first = self._second("SELECT min(second)", "") or 0
+        seconds = math.ceil(readings_max * self.interval_s)
+        return self._on_asked_clock(self._unpacked("AND second BETWEEN ? AND ?", first, first + seconds))
+
+    def _on_asked_clock(self, trace: Trace) -> Trace:
+        return trace if self.relation is None else _trace_converted(trace, self.relation)
 
     def counts(self, t0_ns: int, t1_ns: int) -> tuple[int, int]:
         """See energy.Readings."""
@@ -361,8 +366,7 @@ def _with_reading(trace: Trace, reading: tuple[int, float] | None) -> Trace:
 def _converted(piece: Trace | Summary, relation: ClockRelation, kind: ValueKind) -> Trace | Summary:
     """With times of the host. A power lasts as long as the host says; joules that were counted stay."""
     if isinstance(piece, Trace):
-        channel = replace(piece.channel, clock=Clock.HOST_MONOTONIC)
-        return replace(piece, channel=channel, t_ns=relation.to_host_ns(piece.t_ns))
+        return _trace_converted(piece, relation)
     ends: NDArray[np.int64] = relation.to_host_ns(np.array([piece.start_ns, piece.end_ns]))
     scale = 1.0 if kind is ValueKind.ACCUMULATOR else 1 + relation.drift
     return replace(piece, start_ns=int(ends[0]), end_ns=int(ends[1]), energy_j=piece.energy_j * scale)
@@ -372,6 +376,11 @@ def _stored(connection: sqlite3.Connection, number: int, told: dict[str, Any], i
     relation = told.pop(_RELATION, None)
     known = ClockRelation(**relation) if relation else None
     return StoredTrace(connection, number, channel_from_json(told), interval_s, told=known)
+
+
+def _trace_converted(trace: Trace, relation: ClockRelation) -> Trace:
+    channel = replace(trace.channel, clock=Clock.HOST_MONOTONIC)
+    return replace(trace, channel=channel, t_ns=relation.to_host_ns(trace.t_ns))
 
 
 def channel_from_json(data: dict[str, Any]) -> Channel:
