@@ -18,7 +18,7 @@ from edgejoule.conformance.load import Load
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.otii import Otii
-from edgejoule.meters.otii.emulator import DEVICE, VOLTS, OtiiInstrument, Server, connector
+from edgejoule.meters.otii.emulator import DEVICE, VOLTS, OtiiInstrument, Server
 
 
 def server(power_w: float = 1.9, *faults: Fault) -> Server:
@@ -27,7 +27,7 @@ def server(power_w: float = 1.9, *faults: Fault) -> Server:
 
 
 def meter_on(made: Server) -> Otii:
-    return Otii(connect=connector(made), clock_ns=lambda: round(made.now_s * 1e9))
+    return Otii(connect=made.connect, clock_ns=lambda: round(made.now_s * 1e9))
 
 
 def polled(made: Server, meter: Otii, end_s: float) -> list:

@@ -19,7 +19,7 @@ from edgejoule.conformance.load import Load
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.scpi import ScpiMeter
-from edgejoule.meters.scpi.emulator import Analyser, ScpiInstrument, connector
+from edgejoule.meters.scpi.emulator import Analyser, ScpiInstrument
 from edgejoule.meters.scpi.profile import PROFILES, ScpiProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
 
@@ -35,7 +35,7 @@ def analyser(power_w: float = 50.0, *faults: Fault) -> Analyser:
 
 
 def meter_on(made: Analyser) -> ScpiMeter:
-    return ScpiMeter(host="x", connect=connector(made), clock_ns=lambda: round(made.now_s * 1e9))
+    return ScpiMeter(host="x", connect=made.connect, clock_ns=lambda: round(made.now_s * 1e9))
 
 
 def test_follows_the_contract_and_asks_nobody_who_is_not_named() -> None:

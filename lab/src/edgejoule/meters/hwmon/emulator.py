@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.files import read_text
 from edgejoule.meters.hwmon.chips import CHIPS
@@ -51,21 +52,14 @@ def make_ina226(folder: Path) -> None:
     (folder / "power1_input").write_text("2500000\n")
 
 
-class Ina226:
+class Ina226(Device):
     """power1_input: the mean over the last whole update interval, in steps of the register."""
 
     def __init__(self, circuit: Circuit, folder: tempfile.TemporaryDirectory[str]) -> None:
-        self._circuit = circuit
         self._folder = folder  # lives as long as the chip
-        self._now_s = 0.0
         self._phase_s = circuit.rng.uniform(0, UPDATE_S)
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-        self._accuracy = CHIPS["ina226"].accuracy(SUPPLY_V, SHUNT_OHM, SHUNT_TOLERANCE_REL)
-
-    def advance(self, to_ns: int) -> None:
-        """The chip lives on."""
-        self._now_s = to_ns / 1e9
+        accuracy = CHIPS["ina226"].accuracy(SUPPLY_V, SHUNT_OHM, SHUNT_TOLERANCE_REL)
+        super().__init__(circuit, accuracy.gain_rel, accuracy.offset_w)
 
     def read(self, path: Path) -> str:
         """The file's text as the kernel would give it."""
@@ -74,16 +68,14 @@ class Ina226:
         faults, rng = self._circuit.faults, self._circuit.rng
         if Fault.GARBAGE in faults and rng.random() < 0.05:
             return str(rng.choice(["", "garbage\n", "1e6\n", "--1\n"]))
-        begin_s, end_s = self._gone_s
-        if Fault.DISCONNECT in faults and begin_s <= self._now_s < end_s:
+        if self.gone:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory")
         if Fault.DROPOUT in faults and rng.random() < 0.05:
             raise OSError(errno.EREMOTEIO, "Remote I/O error")
         return f"{round(self._steps() * POWER_STEP_W * 1e6)}\n"
 
     def _steps(self) -> int:
-        ended_s = (self._now_s - self._phase_s) // UPDATE_S * UPDATE_S + self._phase_s
+        ended_s = (self.now_s - self._phase_s) // UPDATE_S * UPDATE_S + self._phase_s
         load = self._circuit.load
         mean_w = float(load.energy_j(ended_s) - load.energy_j(ended_s - UPDATE_S)) / UPDATE_S
-        gain = 1 + self._circuit.gain_z * self._accuracy.gain_rel
-        return round((mean_w * gain + self._circuit.offset_z * self._accuracy.offset_w) / POWER_STEP_W)
+        return round(self.shown_w(mean_w) / POWER_STEP_W)

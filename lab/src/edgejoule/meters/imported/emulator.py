@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.imported.meter import FollowedTrace
 
@@ -16,33 +17,26 @@ _INTERVAL_S = 0.1
 _EPOCH_S = 1_700_000_000.0  # the logger's wall clock has nothing to do with the host's CLOCK_MONOTONIC
 
 
-class Logger:
+class Logger(Device):
     """The file in virtual time; lines come in pieces, as a program's buffer is flushed."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._gain, self._offset_w = 1 + circuit.gain_z * GAIN_REL, circuit.offset_z * OFFSET_W
-        skew = 5.0 if Fault.SKEW in circuit.faults else 1.0
-        self._drift = 1 + skew * circuit.drift_ppm * 1e-6
+        super().__init__(circuit, GAIN_REL, OFFSET_W)
         self._file = b"# logger 1.0\ntime_s;voltage_v;current_ma\n"
         self._written = 0
-        self._now_s = 0.0
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
 
     def advance(self, to_ns: int) -> None:
         """Live on to that time and write what was read."""
-        self._now_s = to_ns / 1e9
+        super().advance(to_ns)
         late_s = float(self._circuit.rng.uniform(0.0, 0.3))
-        end = int(max(0.0, self._now_s - late_s) * self._drift / _INTERVAL_S)
+        end = int(max(0.0, self.now_s - late_s) * self.clock_rate / _INTERVAL_S)
         for number in range(self._written, end):
             self._file += self._line(number)
         self._written = max(end, self._written)
 
     def read_from(self, _path: Path, place: int) -> bytes:
         """The file's bytes from there on."""
-        begin_s, end_s = self._gone_s
-        if Fault.DISCONNECT in self._circuit.faults and begin_s <= self._now_s < end_s:
+        if self.gone:
             raise OSError(errno.ESTALE, "Stale file handle")
         return self._file[place:]
 
@@ -53,7 +47,7 @@ class Logger:
         if Fault.GARBAGE in faults and rng.random() < 0.05:
             return bytes(rng.choice([b"\n", b"NaN;;\n", b"restart\n", b"\xff\xfe;1\n"]))
         reading_s = number * _INTERVAL_S
-        shown_w = float(self._circuit.load.power_w(reading_s / self._drift)) * self._gain + self._offset_w
+        shown_w = self.shown_w(float(self._circuit.load.power_w(reading_s / self.clock_rate)))
         volts = 5.0 + 0.05 * np.sin(reading_s)
         text = f"{_EPOCH_S + reading_s:.3f};{volts:.6f};{shown_w / round(volts, 6) * 1000:.6f}\n"
         return text.replace(".", ",").encode()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.joulescope.driver import Hear, Message
 from edgejoule.meters.joulescope.meter import GAIN_REL, OFFSET_W, Joulescope
@@ -17,27 +18,22 @@ _NATIVE_HZ = 1_000_000
 VOLTS = 5.0
 
 
-class Library:
+class Library(Device):
     """A driver with one JS220 in virtual time."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._gain, self._offset_w = 1 + circuit.gain_z * GAIN_REL, circuit.offset_z * OFFSET_W
-        skew = 5.0 if Fault.SKEW in circuit.faults else 1.0
-        self._rate_hz = _NATIVE_HZ * (1 + skew * circuit.drift_ppm * 1e-6)
-        self.now_s = 0.0
+        super().__init__(circuit, GAIN_REL, OFFSET_W)
+        self._rate_hz = _NATIVE_HZ * self.clock_rate
         self._begin_s = 0.0
         self._hear: Hear | None = None
         self._block = 500_000
         self._blocks = 0
         self.published: list[tuple[str, object]] = []
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
 
     def advance(self, to_ns: int) -> None:
         """Live on to that time and tell what there is to tell."""
-        self.now_s = to_ns / 1e9
-        if self._gone:
+        super().advance(to_ns)
+        if self.gone:
             self._hear = None
             return
         faults, rng = self._circuit.faults, self._circuit.rng
@@ -49,13 +45,9 @@ class Library:
             self._hear(f"{PATH}/s/stats/value", self._message(number))
         self._blocks = max(ready, self._blocks)
 
-    @property
-    def _gone(self) -> bool:
-        return Fault.DISCONNECT in self._circuit.faults and self._gone_s[0] <= self.now_s < self._gone_s[1]
-
     def device_paths(self) -> Sequence[str]:
         """The one that is plugged in."""
-        return [] if self._gone else [PATH]
+        return [] if self.gone else [PATH]
 
     def open(self, device_prefix: str, mode: str | None = None) -> None:
         """The sample ids and the total begin at 0."""

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, cast
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.errors import MeterError
 from edgejoule.meters.modbus.link import TIMEOUT_S, Client, pymodbus_clients
@@ -29,25 +30,16 @@ def with_crc(data: bytes) -> bytes:
     return data + struct.pack("<H", crc)
 
 
-class Pzem:
+class Pzem(Device):
     """The instrument in virtual time: a question's bytes in, an answer's bytes out (empty: silence)."""
 
     def __init__(self, circuit: Circuit, profile: ModbusProfile) -> None:
-        self._circuit = circuit
-        self._gain = 1 + circuit.gain_z * profile.accuracy.gain_rel
-        self._offset_w = circuit.offset_z * profile.accuracy.offset_w
-        self._now_s = 0.0
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        """Live on to that time."""
-        self._now_s = to_ns / 1e9
+        super().__init__(circuit, profile.accuracy.gain_rel, profile.accuracy.offset_w)
 
     def answer(self, question: bytes) -> bytes:
         """What comes back for a question."""
         faults, rng = self._circuit.faults, self._circuit.rng
-        if Fault.DISCONNECT in faults and self._gone_s[0] <= self._now_s < self._gone_s[1]:
+        if self.gone:
             return b""
         if len(question) != 8 or with_crc(question[:6]) != question:
             return b""
@@ -64,7 +56,7 @@ class Pzem:
         return data
 
     def _registers(self) -> list[int]:
-        power_w = float(self._circuit.load.power_w(self._now_s)) * self._gain + self._offset_w
+        power_w = self.shown_w(float(self._circuit.load.power_w(self.now_s)))
         raw = round(power_w / 0.1), round(power_w / _VOLTS / 0.001)
         return [round(_VOLTS / 0.1), raw[1] & 0xFFFF, raw[1] >> 16, raw[0] & 0xFFFF, raw[0] >> 16, 0, 0, 500, 100, 0]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.errors import MeterError
 from edgejoule.meters.monsoon.meter import GAIN_REL, OFFSET_W, Monsoon
@@ -39,28 +40,14 @@ _REFERENCE = np.array([31_000.0, 30_500.0])
 _NOISE_STEPS = 1.5
 
 
-class Monitor:
+class Monitor(Device):
     """The monitor in virtual time; it is the link that the driver talks to."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._gain, self._offset_w = 1 + circuit.gain_z * GAIN_REL, circuit.offset_z * OFFSET_W
-        skew = 5.0 if Fault.SKEW in circuit.faults else 1.0
-        self._rate_hz = RATE_HZ * (1 + skew * circuit.drift_ppm * 1e-6)
-        self.now_s = 0.0
+        super().__init__(circuit, GAIN_REL, OFFSET_W)
+        self._rate_hz = RATE_HZ * self.clock_rate
         self._begin_s, self._sent, self._dropped = 0.0, 0, 0
         self._calibration = 1 << 62
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        """Live on to that time."""
-        self.now_s = to_ns / 1e9
-
-    @property
-    def gone(self) -> bool:
-        """Unplugged at the moment."""
-        return Fault.DISCONNECT in self._circuit.faults and self._gone_s[0] <= self.now_s < self._gone_s[1]
 
     def open(self, _serial: int | None) -> Monitor:
         """As the bus gives it."""
@@ -113,7 +100,7 @@ class Monitor:
 
     def _words(self, number: NDArray[np.int64], kind: NDArray[np.uint8]) -> NDArray[np.float64]:
         time_s = self._begin_s + number / self._rate_hz
-        current_ma = (self._circuit.load.power_w(time_s) * self._gain + self._offset_w) / VOLTS * 1000
+        current_ma = self.shown_w(self._circuit.load.power_w(time_s)) / VOLTS * 1000
         words = np.zeros((len(number), 8))
         for column, opcode, unit in ((0, "COARSE", 1.0), (1, "FINE", 1000.0)):
             base = _ZERO[column] + STORED[Opcode[f"MAIN_{opcode}_ZERO"]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.nvml.meter import ACCURACY_REL, Nvml
 
@@ -88,29 +89,19 @@ class NvmlInstrument:
         return Rig(Nvml(0, card.library, clock_ns), card.advance)
 
 
-class _Card:
+class _Card(Device):
     def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._now_ns = 0
-        self._gain = 1 + circuit.gain_z * ACCURACY_REL / 3**0.5
         self._start_j = circuit.rng.uniform(0, 1e6)
+        super().__init__(circuit, ACCURACY_REL / 3**0.5)
         self.library = EmulatedLibrary(self._total_j, self._power_w)
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
 
     def advance(self, to_ns: int) -> None:
-        self._now_ns = to_ns
-        begin_s, end_s = self._gone_s
-        faults = self._circuit.faults
-        lost = Fault.DISCONNECT in faults and begin_s <= to_ns / 1e9 < end_s
-        missed = Fault.DROPOUT in faults and to_ns > 0 and self._circuit.rng.random() < 0.05
-        self.library.fault = "GPU is lost" if lost else "Unknown Error" if missed else None
-
-    def _renewed_s(self) -> float:
-        return self._now_ns // _RENEWED_NS * _RENEWED_NS / 1e9
+        super().advance(to_ns)
+        missed = Fault.DROPOUT in self._circuit.faults and to_ns > 0 and self._circuit.rng.random() < 0.05
+        self.library.fault = "GPU is lost" if self.gone else "Unknown Error" if missed else None
 
     def _total_j(self) -> float:
-        return self._start_j + float(self._circuit.load.energy_j(self._renewed_s())) * self._gain
+        return self._start_j + float(self._circuit.load.energy_j(self.renewed_s(_RENEWED_NS))) * self._gain
 
     def _power_w(self) -> float:
-        return float(self._circuit.load.power_w(self._renewed_s())) * self._gain
+        return float(self._circuit.load.power_w(self.renewed_s(_RENEWED_NS))) * self._gain

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
-from edgejoule.errors import MeterError
-from edgejoule.meters.lines import Stream
+from edgejoule.conformance.tcp_device import TcpDevice
 from edgejoule.meters.otii.meter import GAIN_REL, OFFSET_W, Otii
 
 VOLTS = 3.8
@@ -27,30 +26,15 @@ _GREETING = {
 }
 
 
-class Server:
+class Server(TcpDevice):
     """The server in virtual time: bytes of requests in, bytes of answers out."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._gain, self._offset_w = 1 + circuit.gain_z * GAIN_REL, circuit.offset_z * OFFSET_W
-        skew = 5.0 if Fault.SKEW in circuit.faults else 1.0
-        self._drift = 1 + skew * circuit.drift_ppm * 1e-6
-        self.now_s = 0.0
+        super().__init__(circuit, GAIN_REL, OFFSET_W)
         self._rest = b""
         self._recording = 0
         self._begin_s: float | None = None
         self._late_s = 0.0
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        """Live on to that time."""
-        self.now_s = to_ns / 1e9
-
-    @property
-    def gone(self) -> bool:
-        """The application is not running at the moment."""
-        return Fault.DISCONNECT in self._circuit.faults and self._gone_s[0] <= self.now_s < self._gone_s[1]
 
     def greeting(self) -> bytes:
         """What is sent to one who connects."""
@@ -104,7 +88,7 @@ class Server:
 
     def _on_recording_get_channel_data_count(self, recording_id: int, device_id: str, channel: str) -> dict[str, Any]:
         assert self._begin_s is not None
-        return {"count": int(max(0.0, self.now_s - self._begin_s - self._late_s) * self._drift * RATES_HZ[channel])}
+        return {"count": int(max(0.0, self.now_s - self._begin_s - self._late_s) * self.clock_rate * RATES_HZ[channel])}
 
     def _on_recording_get_channel_data(
         self, recording_id: int, device_id: str, channel: str, index: int, count: int
@@ -116,43 +100,13 @@ class Server:
 
     def _current(self, number: NDArray[np.int64]) -> NDArray[np.float64]:
         assert self._begin_s is not None
-        time_s = self._begin_s + number / RATES_HZ["mc"] / self._drift
-        current = (self._circuit.load.power_w(time_s) * self._gain + self._offset_w) / VOLTS
+        time_s = self._begin_s + number / RATES_HZ["mc"] / self.clock_rate
+        current = self.shown_w(self._circuit.load.power_w(time_s)) / VOLTS
         return np.asarray(np.rint(current / _STEP_A + self._circuit.rng.normal(0, 0.5, len(number))) * _STEP_A)
 
 
 def _line(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\r\n"
-
-
-class _Wire:
-    """A connection to the server."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._come = server.greeting()
-
-    def write(self, data: bytes, /) -> None:
-        if self._server.gone:
-            raise ConnectionResetError(104, "Connection reset by peer")
-        self._come += self._server.feed(data)
-
-    def read(self, _timeout_s: float, /) -> bytes:
-        data, self._come = self._come, b""
-        return data
-
-    def close(self) -> None: ...
-
-
-def connector(server: Server) -> Callable[[str, int, float], Stream]:
-    """How a client gets to the emulated server."""
-
-    def connect(host: str, port: int, _timeout_s: float) -> Stream:
-        if server.gone:
-            raise MeterError(f"{host}:{port} cannot be reached: Connection refused")
-        return _Wire(server)
-
-    return connect
 
 
 class OtiiInstrument:
@@ -168,4 +122,4 @@ class OtiiInstrument:
     def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
         """A server of its own."""
         server = Server(circuit)
-        return Rig(Otii(connect=connector(server), clock_ns=clock_ns), server.advance)
+        return Rig(Otii(connect=server.connect, clock_ns=clock_ns), server.advance)

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.perf.events import Event
 from edgejoule.meters.perf.meter import GAIN_REL, STEP_J, PerfEnergy
@@ -54,19 +55,13 @@ class PerfInstrument:
         return Rig(PerfEnergy(root / "power", root / "cpu", events=counters, clock_ns=clock_ns), counters.advance)
 
 
-class _Counters:
+class _Counters(Device):
     """Counts from the opening on, in whole steps of the register, renewed every ms."""
 
     def __init__(self, circuit: Circuit, folder: tempfile.TemporaryDirectory[str]) -> None:
-        self._circuit = circuit
+        super().__init__(circuit, GAIN_REL)
         self._folder = folder  # lives as long as the counters
-        self._now_ns = 0
         self._opened: dict[int, int] = {}
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        self._now_ns = to_ns
 
     def open(self, event: Event) -> int:
         assert (event.type_number, event.config, event.cpu) == (14, 2, 0), event
@@ -75,11 +70,9 @@ class _Counters:
         return descriptor
 
     def count(self, descriptor: int) -> int:
-        faults = self._circuit.faults
-        begin_s, end_s = self._gone_s
-        if Fault.DISCONNECT in faults and begin_s <= self._now_ns / 1e9 < end_s:
+        if self.gone:
             raise OSError(errno.ENODEV, "No such device")
-        if Fault.DROPOUT in faults and self._circuit.rng.random() < 0.05:
+        if Fault.DROPOUT in self._circuit.faults and self._circuit.rng.random() < 0.05:
             raise OSError(errno.EIO, "Input/output error")
         return (self._steps() - self._opened[descriptor]) * round(STEP_J * 2**32)
 
@@ -87,6 +80,5 @@ class _Counters:
         assert descriptor in self._opened, descriptor
 
     def _steps(self) -> int:
-        updated_s = self._now_ns // _UPDATE_NS * _UPDATE_NS / 1e9
-        drawn_j = float(self._circuit.load.energy_j(updated_s)) * (1 + self._circuit.gain_z * GAIN_REL)
+        drawn_j = float(self._circuit.load.energy_j(self.renewed_s(_UPDATE_NS))) * self._gain
         return int(drawn_j / STEP_J)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.pmic.meter import GAIN_REL, INTERCEPT_W, OFFSET_W, SLOPE, Pmic
 
@@ -46,32 +47,21 @@ class PmicInstrument:
 
     def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
         """The command answers from the circuit."""
-        chip = _Chip(circuit)
+        chip = _Chip(circuit, GAIN_REL, OFFSET_W)
         return Rig(Pmic(run=chip.run, clock_ns=clock_ns), chip.advance)
 
 
-class _Chip:
-    def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._now_s = 0.0
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        self._now_s = to_ns / 1e9
-
+class _Chip(Device):
     def run(self, command: Sequence[str]) -> str:
         assert tuple(command) == ("vcgencmd", "pmic_read_adc"), command
         circuit, rng = self._circuit, self._circuit.rng
-        if self._now_s > 0:
-            begin_s, end_s = self._gone_s
-            if Fault.DISCONNECT in circuit.faults and begin_s <= self._now_s < end_s:
+        if self.now_s > 0:
+            if self.gone:
                 raise FileNotFoundError(2, "No such file or directory")
             if Fault.DROPOUT in circuit.faults and rng.random() < 0.03:
                 raise OSError("vcgencmd has not answered within 0.15 s")
-        total_w = float(circuit.load.power_w(self._now_s)) * (1 + circuit.gain_z * GAIN_REL)
-        text = adc_text((total_w + circuit.offset_z * OFFSET_W - INTERCEPT_W) / SLOPE)
-        if Fault.GARBAGE in circuit.faults and self._now_s > 0 and rng.random() < 0.03:
+        text = adc_text((self.shown_w(float(circuit.load.power_w(self.now_s))) - INTERCEPT_W) / SLOPE)
+        if Fault.GARBAGE in circuit.faults and self.now_s > 0 and rng.random() < 0.03:
             lines = text.splitlines()
             place = int(rng.integers(len(lines) - 2))
             broken = [lines[:place], [*lines[:place], *lines[place + 1 :]], ["error=1 error_msg=..."]]

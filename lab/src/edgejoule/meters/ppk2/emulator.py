@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.errors import MeterError
 from edgejoule.meters.ppk2.meter import GAIN_REL, OFFSET_W, Ppk2
@@ -65,32 +66,18 @@ _RANGE_ABOVE_A = np.array([50e-6, 500e-6, 5e-3, 60e-3])
 _NOISE_STEPS = 1.0
 
 
-class Kit:
+class Kit(Device):
     """The kit in virtual time, and the port to it."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._gain, self._offset_w = 1 + circuit.gain_z * GAIN_REL, circuit.offset_z * OFFSET_W
-        skew = 5.0 if Fault.SKEW in circuit.faults else 1.0
-        self._rate_hz = RATE_HZ * (1 + skew * circuit.drift_ppm * 1e-6)
+        super().__init__(circuit, GAIN_REL, OFFSET_W)
+        self._rate_hz = RATE_HZ * self.clock_rate
         self._modifiers = parse_metadata(METADATA)
-        self.now_s = 0.0
         self._reply = b""
         self._begin_s: float | None = None
         self._sent = self._first = 0
         self._range = 4
         self.told: list[bytes] = []
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        """Live on to that time."""
-        self.now_s = to_ns / 1e9
-
-    @property
-    def gone(self) -> bool:
-        """Unplugged at the moment."""
-        return Fault.DISCONNECT in self._circuit.faults and self._gone_s[0] <= self.now_s < self._gone_s[1]
 
     def open(self, _name: str, _settings: PortSettings) -> Port:
         """As the system gives it."""
@@ -141,7 +128,7 @@ class Kit:
     def _words(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
         assert self._begin_s is not None
         time_s = self._begin_s + (number.astype(np.float64) + 0.5) / self._rate_hz
-        current = (self._circuit.load.power_w(time_s) * self._gain + self._offset_w) / VOLTS
+        current = self.shown_w(self._circuit.load.power_w(time_s)) / VOLTS
         range_ = np.searchsorted(_RANGE_ABOVE_A, current)
         adc = self._adc(current, range_) / 4 + self._circuit.rng.normal(0, _NOISE_STEPS, len(number))
         before = np.concatenate([[self._range], range_[:-1]]) if len(range_) else range_

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.profile.data import load_profile
 from edgejoule.meters.profile.meter import BoardProfile
@@ -40,12 +41,10 @@ class ProfileInstrument:
         return Rig(meter, machine.advance)
 
 
-class _Machine:
+class _Machine(Device):
     """Idle time since a boot some days ago, in whole ticks of each processor."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._now_s = 0.0
         self._boot_s = circuit.rng.uniform(1e5, 1e6)
         profile = load_profile(PROFILE)
         error = 1 + circuit.model_z * profile.prediction_interval_rel / 2
@@ -54,33 +53,28 @@ class _Machine:
         table = [(point.power_w, point.utilisation) for point in profile.cpu]
         busy = np.interp(modelled_w, [power_w for power_w, _ in table], [share for _, share in table])
         self._busy_s = np.concatenate([[0.0], np.cumsum(busy)[:-1]]) * _STEP_S
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        self._now_s = to_ns / 1e9
+        super().__init__(circuit)
 
     def read(self, path: Path) -> str:
         if path.name != "stat":
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
         self._fail()
         text = self._stat()
-        if Fault.GARBAGE in self._circuit.faults and self._now_s > 0 and self._circuit.rng.random() < 0.05:
+        if Fault.GARBAGE in self._circuit.faults and self.now_s > 0 and self._circuit.rng.random() < 0.05:
             return ["", text[text.index("\n") + 1 :], text.replace("cpu  ", "cpu ? ", 1)][
                 int(self._circuit.rng.integers(3))
             ]
         return text
 
     def _fail(self) -> None:
-        begin_s, end_s = self._gone_s
-        if Fault.DISCONNECT in self._circuit.faults and begin_s <= self._now_s < end_s:
+        if self.gone:
             raise PermissionError(errno.EACCES, "Permission denied")
-        if Fault.DROPOUT in self._circuit.faults and self._now_s > 0 and self._circuit.rng.random() < 0.05:
+        if Fault.DROPOUT in self._circuit.faults and self.now_s > 0 and self._circuit.rng.random() < 0.05:
             raise OSError(errno.EIO, "Input/output error")
 
     def _stat(self) -> str:
-        busy_s = float(np.interp(self._now_s, self._times_s, self._busy_s))
-        idle_ticks = [int((self._boot_s + self._now_s - busy_s) / TICK_S)] * CPUS
+        busy_s = float(np.interp(self.now_s, self._times_s, self._busy_s))
+        idle_ticks = [int((self._boot_s + self.now_s - busy_s) / TICK_S)] * CPUS
         busy_ticks = [int(busy_s / TICK_S)] * CPUS
         rows = [
             f"cpu{i} {busy} 0 0 {idle} 0 0 0 0 0 0"

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.files import read_text
 from edgejoule.meters.rapl.meter import GAIN_REL, Rapl
@@ -42,24 +43,18 @@ class RaplInstrument:
         return Rig(Rapl(zone.parent, Path("/nonexistent"), counter.read, clock_ns), counter.advance)
 
 
-class _Counter:
+class _Counter(Device):
     """energy_uj: updated every ms, a random start value; with WRAP it starts shortly before the end and is fast."""
 
     def __init__(self, circuit: Circuit, folder: tempfile.TemporaryDirectory[str]) -> None:
-        self._circuit = circuit
         self._folder = folder  # lives as long as the counter
-        self._now_ns = 0
         wrap_j = _STEP_J * _COUNTER_STEPS
         total_j = float(circuit.load.energy_j(circuit.duration_s))
         near_end = Fault.WRAP in circuit.faults
         self._start_j = (
             wrap_j - total_j * circuit.rng.uniform(0.2, 0.8) if near_end else circuit.rng.uniform(0, wrap_j / 2)
         )
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        self._now_ns = to_ns
+        super().__init__(circuit, GAIN_REL)
 
     def read(self, path: Path) -> str:
         """The file's text as the kernel would give it."""
@@ -68,8 +63,7 @@ class _Counter:
         if Fault.GARBAGE in self._circuit.faults and self._circuit.rng.random() < 0.05:
             return str(self._circuit.rng.choice(["", "garbage\n", "-5\n", "1e6\n", f"{RANGE_UJ * 4}\n"]))
         self._fail()
-        updated_s = self._now_ns // _UPDATE_NS * _UPDATE_NS / 1e9
-        drawn_j = float(self._circuit.load.energy_j(updated_s)) * (1 + self._circuit.gain_z * GAIN_REL)
+        drawn_j = float(self._circuit.load.energy_j(self.renewed_s(_UPDATE_NS))) * self._gain
         steps = int((self._start_j + drawn_j) / _STEP_J) % _COUNTER_STEPS
         return f"{int(steps * _STEP_J * 1e6)}\n"
 
@@ -77,6 +71,5 @@ class _Counter:
         circuit = self._circuit
         if Fault.DROPOUT in circuit.faults and circuit.rng.random() < 0.05:
             raise OSError(errno.EIO, "Input/output error")
-        begin_s, end_s = self._gone_s
-        if Fault.DISCONNECT in circuit.faults and begin_s <= self._now_ns / 1e9 < end_s:
+        if self.gone:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory")

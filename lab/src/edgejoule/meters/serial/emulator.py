@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.errors import MeterError
 from edgejoule.meters.serial.framing import checksum
@@ -21,33 +22,26 @@ PROFILE = "evm430-f6736"
 _MAINS_HZ, _MAINS_V = 50.0, 230.0
 
 
-class Board:
+class Board(Device):
     """The board in virtual time, on a clock that drifts. read() gives the bytes since the last call."""
 
     def __init__(self, circuit: Circuit, rate_hz: float, gain_rel: float, offset_w: float) -> None:
-        self._circuit, self._rate_hz = circuit, rate_hz
-        self._gain, self._offset_w = 1 + circuit.gain_z * gain_rel, circuit.offset_z * offset_w
-        skew = 5.0 if Fault.SKEW in circuit.faults else 1.0
-        self._drift = 1 + skew * circuit.drift_ppm * 1e-6
+        self._rate_hz = rate_hz
         self._sent = 0
         self._first = int(circuit.rng.integers(0, 1 << 16))
-        self.now_s = 0.0
-
-    def advance(self, to_ns: int) -> None:
-        """Live on to that time."""
-        self.now_s = to_ns / 1e9
+        super().__init__(circuit, gain_rel, offset_w)
 
     def read(self) -> bytes:
         """The frames that were complete since."""
         late_s = self._circuit.rng.uniform(0, 0.004)
-        end = max(self._sent, int((self.now_s - 0.001 - late_s) * self._drift * self._rate_hz) + 1)
+        end = max(self._sent, int((self.now_s - 0.001 - late_s) * self.clock_rate * self._rate_hz) + 1)
         number = np.arange(self._sent, end)
         self._sent = end
         return self._broken(self._frames(number))
 
     def _frames(self, number: NDArray[np.int64]) -> NDArray[np.uint8]:
-        time_s = number / self._rate_hz / self._drift
-        shown_w = self._circuit.load.power_w(time_s) * self._gain + self._offset_w
+        time_s = number / self._rate_hz / self.clock_rate
+        shown_w = self.shown_w(self._circuit.load.power_w(time_s))
         phase = 2 * np.pi * _MAINS_HZ * time_s
         volt = _MAINS_V * np.sqrt(2) * np.sin(phase)
         ampere = shown_w / _MAINS_V * np.sqrt(2) * np.sin(phase)
@@ -73,24 +67,17 @@ class Board:
 class _Cable:
     """The port between: gone for a while with DISCONNECT."""
 
-    def __init__(self, board: Board, circuit: Circuit) -> None:
+    def __init__(self, board: Board) -> None:
         self._board = board
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        end_s = begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-        self._gone_s = (begin_s, end_s) if Fault.DISCONNECT in circuit.faults else (np.inf, np.inf)
 
     def open(self, _name: str, _settings: PortSettings) -> Port:
-        if self._gone:
+        if self._board.gone:
             raise MeterError("no such port")
         self._board.read()
         return self
 
-    @property
-    def _gone(self) -> bool:
-        return self._gone_s[0] <= self._board.now_s < self._gone_s[1]
-
     def read(self, _size: int = 1, /) -> bytes:
-        if self._gone:
+        if self._board.gone:
             raise OSError("device disconnected")
         return self._board.read()
 
@@ -116,5 +103,5 @@ class SerialInstrument:
         channel = meter.channels()[0]
         assert meter.profile.rate_hz is not None
         board = Board(circuit, meter.profile.rate_hz, channel.gain_rel, channel.offset_w)
-        cable = _Cable(board, circuit)
+        cable = _Cable(board)
         return Rig(meter, board.advance)

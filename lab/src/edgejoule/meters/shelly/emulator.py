@@ -7,10 +7,10 @@ of "Gen2+ Device API, Switch, Status".
 from __future__ import annotations
 
 import json
-import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.conformance.instrument import Circuit, Evidence, Rig
+from edgejoule.meters.emulated_plug import HOST, EmulatedPlug, PlugInstrument
 from edgejoule.meters.shelly.meter import Shelly
 
 
@@ -37,14 +37,10 @@ def later_generation(path: str, power_w: float, total_j: float) -> str:
     raise OSError("status 404")
 
 
-class ShellyInstrument:
-    """A board's power supply on a Shelly Plus Plug S."""
+class ShellyInstrument(PlugInstrument):
+    """A Shelly Plus Plug S."""
 
     name = "shelly"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 600.0
-    idle_w, busy_w = 4.0, 14.0
-    change_s = 20.0
     evidence = Evidence(
         (
             "Shelly API documentation: Gen1 Devices, /meter; Gen2+ Device API, Switch, Status",
@@ -55,48 +51,17 @@ class ShellyInstrument:
     def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
         """The plug answers requests from the circuit."""
         plug = _Plug(circuit)
-        meter = Shelly("plug.local", fetch=plug.fetch, clock_ns=clock_ns)
-        meter.open()  # the declared accuracy depends on the digits that the plug shows
-        plug.errors = circuit.gain_z * meter.channels()[0].gain_rel, circuit.offset_z * meter.channels()[0].offset_w
-        return Rig(meter, plug.advance)
+        return plug.rig(Shelly(HOST, fetch=plug.fetch, clock_ns=clock_ns))
 
 
-class _Plug:
-    """Tells the power at the begin of every second. errors: gain, relative, and offset in W."""
+class _Plug(EmulatedPlug):
+    """Tells the power at the begin of every second."""
 
-    def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._now_s = 0.0
-        self.errors = 0.0, 0.0
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        self._now_s = to_ns / 1e9
-
-    def fetch(self, url: str) -> str:
-        parts = urllib.parse.urlsplit(url)
-        assert parts.netloc == "plug.local", url
-        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    def answer(self, path: str) -> str:
         load = self._circuit.load
-        gain_rel, offset_w = self.errors
-        shown_w = float(load.power_w(float(int(self._now_s)))) * (1 + gain_rel) + offset_w
-        text = later_generation(path, shown_w, 1e6 + float(load.energy_j(self._now_s)))
-        return text if self._now_s == 0 else self._spoilt(text)
+        shown_w = self.shown_w(float(load.power_w(float(int(self.now_s)))))
+        return later_generation(path, shown_w, 1e6 + float(load.energy_j(self.now_s)))
 
-    def _spoilt(self, text: str) -> str:
-        faults, rng = self._circuit.faults, self._circuit.rng
-        begin_s, end_s = self._gone_s
-        if Fault.DISCONNECT in faults and begin_s <= self._now_s < end_s:
-            raise OSError("No route to host")
-        if Fault.DROPOUT in faults and rng.random() < 0.02:
-            raise OSError("timed out")
-        if Fault.GARBAGE in faults and rng.random() < 0.02:
-            wrong = [
-                text[:-9],
-                "",
-                '{"code":-105,"message":"not found"}',
-                text.replace('"apower":', '"apower":null,"x":'),
-            ]
-            return wrong[int(rng.integers(4))]
-        return text
+    def broken(self, text: str) -> Sequence[str]:
+        nothing = text.replace('"apower":', '"apower":null,"x":')
+        return [text[:-9], "", '{"code":-105,"message":"not found"}', nothing]

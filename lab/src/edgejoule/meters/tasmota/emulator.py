@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.conformance.instrument import Circuit, Evidence, Rig
+from edgejoule.meters.emulated_plug import HOST, EmulatedPlug, PlugInstrument
 from edgejoule.meters.tasmota.meter import Tasmota
 
 COMMAND_PATH = "/cm"
@@ -34,14 +35,10 @@ def status_text(power_w: float, total_kwh: float) -> str:
     return json.dumps({"StatusSNS": {"Time": "2022-01-11T21:57:38", "ENERGY": energy}}, separators=(",", ":"))
 
 
-class TasmotaInstrument:
-    """A board's power supply on a plug."""
+class TasmotaInstrument(PlugInstrument):
+    """A plug with Tasmota."""
 
     name = "tasmota"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 600.0
-    idle_w, busy_w = 4.0, 14.0
-    change_s = 20.0
     evidence = Evidence(
         (
             "Tasmota documentation, JSON Status Responses",
@@ -53,44 +50,19 @@ class TasmotaInstrument:
     def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
         """The plug answers requests from the circuit."""
         plug = _Plug(circuit)
-        meter = Tasmota("plug.local", fetch=plug.fetch, clock_ns=clock_ns)
-        meter.open()  # the declared accuracy depends on the digits that the plug shows
-        plug.errors = circuit.gain_z * meter.channels()[0].gain_rel, circuit.offset_z * meter.channels()[0].offset_w
-        return Rig(meter, plug.advance)
+        return plug.rig(Tasmota(HOST, fetch=plug.fetch, clock_ns=clock_ns))
 
 
-class _Plug:
-    """Measures the mean power of every second. errors: gain, relative, and offset in W."""
+class _Plug(EmulatedPlug):
+    """Measures the mean power of every second."""
 
-    def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._now_s = 0.0
-        self.errors = 0.0, 0.0
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-
-    def advance(self, to_ns: int) -> None:
-        self._now_s = to_ns / 1e9
-
-    def fetch(self, url: str) -> str:
-        parts = urllib.parse.urlsplit(url)
-        assert (parts.netloc, parts.path) == ("plug.local", COMMAND_PATH), url
-        assert urllib.parse.parse_qs(parts.query) == {"cmnd": ["Status 8"]}, url
-        text = self._text()
-        faults, rng = self._circuit.faults, self._circuit.rng
-        begin_s, end_s = self._gone_s
-        if self._now_s == 0:
-            return text
-        if Fault.DISCONNECT in faults and begin_s <= self._now_s < end_s:
-            raise OSError("No route to host")
-        if Fault.DROPOUT in faults and rng.random() < 0.02:
-            raise OSError("timed out")
-        if Fault.GARBAGE in faults and rng.random() < 0.02:
-            return str(rng.choice([text[:-9], "", '{"Command":"Unknown"}', text.replace('"Power":', '"Power":"nan')]))
-        return text
-
-    def _text(self) -> str:
-        load, second = self._circuit.load, int(self._now_s)
+    def answer(self, path: str) -> str:
+        parts = urllib.parse.urlsplit(path)
+        assert parts.path == COMMAND_PATH, path
+        assert urllib.parse.parse_qs(parts.query) == {"cmnd": ["Status 8"]}, path
+        load, second = self._circuit.load, int(self.now_s)
         mean_w = float(load.energy_j(float(second)) - load.energy_j(second - 1.0))
-        gain_rel, offset_w = self.errors
-        return status_text(mean_w * (1 + gain_rel) + offset_w, 3.705 + float(load.energy_j(self._now_s)) / 3.6e6)
+        return status_text(self.shown_w(mean_w), 3.705 + float(load.energy_j(self.now_s)) / 3.6e6)
+
+    def broken(self, text: str) -> Sequence[str]:
+        return [text[:-9], "", '{"Command":"Unknown"}', text.replace('"Power":', '"Power":"nan')]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.serialport import Port, PortSettings
 from edgejoule.meters.um25c.meter import Um25c, accuracy
@@ -81,21 +82,19 @@ class Um25cInstrument:
         return _Bench(circuit, clock_ns).rig()
 
 
-class _Bench:
+class _Bench(Device):
     def __init__(self, circuit: Circuit, clock_ns: Callable[[], int]) -> None:
-        self._circuit = circuit
+        super().__init__(circuit, *accuracy(MODELS[0x09C9], SUPPLY_V))
         self._clock_ns = clock_ns
-        self._now_s = 0.0
         self._extra_s = 0.0  # what the driver has slept while it opened
-        begin_s = circuit.duration_s * circuit.rng.uniform(0.2, 0.6)
-        self._gone_s = begin_s, begin_s + circuit.duration_s * circuit.rng.uniform(0.02, 0.3)
-        self._tester = EmulatedTester(0x09C9, self._shown_w, lambda: self._now_s + self._extra_s, self._spoilt)
+        self._tester = EmulatedTester(0x09C9, self._measured_w, lambda: self.now_s + self._extra_s, self._spoilt)
 
     def rig(self) -> Rig:
-        return Rig(Um25c("tester", self._open, self._driver_ns, self._sleep), self._advance)
+        return Rig(Um25c("tester", self._open, self._driver_ns, self._sleep), self.advance)
 
-    def _advance(self, to_ns: int) -> None:
-        self._now_s, self._extra_s = to_ns / 1e9, 0.0
+    def advance(self, to_ns: int) -> None:
+        super().advance(to_ns)
+        self._extra_s = 0.0
 
     def _driver_ns(self) -> int:
         return self._clock_ns() + round(self._extra_s * 1e9)
@@ -104,25 +103,19 @@ class _Bench:
         self._extra_s += seconds
 
     def _open(self, name: str, settings: PortSettings) -> Port:
-        if self._gone():
+        if self.gone:
             raise OSError(f"{name}: No such file or directory")
-        return _Cable(self._tester, self._gone)
+        return _Cable(self._tester, lambda: self.gone)
 
-    def _gone(self) -> bool:
-        begin_s, end_s = self._gone_s
-        return Fault.DISCONNECT in self._circuit.faults and begin_s <= self._now_s < end_s
-
-    def _shown_w(self) -> float:
-        measured_s = max(0.0, self._now_s) // _MEASURES_S * _MEASURES_S
-        gain_rel, offset_w = accuracy(MODELS[0x09C9], SUPPLY_V)
-        true_w = float(self._circuit.load.power_w(measured_s))
-        return true_w * (1 + self._circuit.gain_z * gain_rel) + self._circuit.offset_z * offset_w
+    def _measured_w(self) -> float:
+        measured_s = max(0.0, self.now_s) // _MEASURES_S * _MEASURES_S
+        return self.shown_w(float(self._circuit.load.power_w(measured_s)))
 
     def _spoilt(self, answer: bytes) -> bytes:
         faults, rng = self._circuit.faults, self._circuit.rng
-        if self._now_s > 0 and Fault.DROPOUT in faults and rng.random() < 0.01:
+        if self.now_s > 0 and Fault.DROPOUT in faults and rng.random() < 0.01:
             return b""
-        if self._now_s > 0 and Fault.GARBAGE in faults and rng.random() < 0.03:
+        if self.now_s > 0 and Fault.GARBAGE in faults and rng.random() < 0.03:
             place = int(rng.integers(10))
             noise = bytes(rng.integers(0, 256, 3, dtype="u1"))
             flipped = answer[:place] + bytes([answer[place] ^ 0xFF]) + answer[place + 1 :]
