@@ -188,6 +188,13 @@ def test_without_an_arc_or_an_ace_it_declines() -> None:
         meter_on(made).open()
 
 
+def test_an_answer_without_what_was_asked_for_is_an_error_in_words() -> None:
+    made = server()
+    made._on_project_get_last_recording = lambda project_id: {"name": "?"}
+    with pytest.raises(MeterError, match="without what was asked for: KeyError"):
+        meter_on(made).open()
+
+
 def test_tells_the_joules_of_an_emulated_arc() -> None:
     ideal = run_once(OtiiInstrument(), 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4

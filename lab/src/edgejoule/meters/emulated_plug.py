@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from edgejoule.conformance.device import Device
 from edgejoule.conformance.instrument import Fault, Rig
-from edgejoule.meters.plug import PlugMeter
+from edgejoule.meters.base import Meter
 
 HOST = "plug.local"
 
@@ -24,7 +24,7 @@ class EmulatedPlug(Device, ABC):
     def broken(self, text: str) -> Sequence[str]:
         """What may come instead of an answer."""
 
-    def rig(self, meter: PlugMeter) -> Rig:
+    def rig(self, meter: Meter) -> Rig:
         """The meter with this plug. It is opened: the declared accuracy depends on the digits that the plug shows."""
         meter.open()
         channel = meter.channels()[0]

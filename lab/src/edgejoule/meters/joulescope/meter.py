@@ -9,35 +9,37 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from edgejoule.errors import MeterError, UsageError
-from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, Sample, ValueKind
+from edgejoule.meters.base import Availability, Block, Channel, Sample, ValueKind
 from edgejoule.meters.joulescope.driver import Driver, Message, make_driver
+from edgejoule.meters.streaming import StreamedChannel
 
 CHANNEL = "energy"
 GAIN_REL = 0.0029
 OFFSET_W = 0.0005
 POWER_W_MAX = 300.0
-_DELAY_S_MAX = 0.02
 _SILENT_S = 2.0
 _STEP_J = 2.0**-52
 _NATIVE_HZ = {"js110": 2_000_000}
 _NATIVE_HZ_OTHER = 1_000_000
 
 
-class Joulescope:
+class Joulescope(StreamedChannel):
     """device: its path or the end of it (serial number), by default the first. rate_hz: totals per second.
 
     make_driver, clock_ns: the transport.
     """
 
     name = "joulescope"
-    method = Method.MEASURED
-    domain = Domain.BOARD
     poll_interval_s = 0.05
+    channel_name, kind = CHANNEL, ValueKind.ACCUMULATOR
+    gain_rel, offset_w = GAIN_REL, OFFSET_W
+    delay_s_max = 0.02
 
     def __init__(
         self,
@@ -49,6 +51,7 @@ class Joulescope:
         if not isinstance(rate_hz, int) or not 1 <= rate_hz <= 1000:
             raise UsageError(f"joulescope: rate_hz is a whole number from 1 to 1000, not {rate_hz!r}")
         self._wanted, self._rate_hz = device, rate_hz
+        self.interval_s = 1 / rate_hz
         self._make_driver, self._clock_ns = make_driver, clock_ns
         self._driver: Driver | None = None
         self._path: str | None = None
@@ -84,22 +87,7 @@ class Joulescope:
 
     def channels(self) -> Sequence[Channel]:
         """One accumulator."""
-        return [
-            Channel(
-                meter=self.name,
-                name=CHANNEL,
-                domain=self.domain,
-                kind=ValueKind.ACCUMULATOR,
-                method=self.method,
-                gain_rel=GAIN_REL,
-                offset_w=OFFSET_W,
-                resolution=_STEP_J,
-                clock=Clock.DEVICE,
-                power_w_max=POWER_W_MAX,
-                interval_s=1 / self._rate_hz,
-                delay_s_max=_DELAY_S_MAX,
-            )
-        ]
+        return [replace(channel, resolution=_STEP_J, power_w_max=POWER_W_MAX) for channel in super().channels()]
 
     def open(self) -> None:
         """Begin to hear totals, ranges automatic. Raises MeterError with the fix."""

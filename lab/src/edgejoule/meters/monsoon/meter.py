@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.errors import MeterError, UsageError
-from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, Sample, ValueKind
+from edgejoule.meters.base import Availability, Block
 from edgejoule.meters.monsoon import protocol
 from edgejoule.meters.monsoon.protocol import (
     CALIBRATION_MS,
@@ -26,30 +26,28 @@ from edgejoule.meters.monsoon.protocol import (
     Unpacker,
 )
 from edgejoule.meters.monsoon.usb import Link, OpenLink, find_serials, open_usb
+from edgejoule.meters.streaming import CHANNEL, StreamingMeter
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 
-CHANNEL = "power"
 GAIN_REL = 0.00577
 OFFSET_W = 0.003
-_DELAY_S_MAX = 0.01  # a transfer holds eight packets of three samples
-_REOPEN_S = 2.0
 _DROPPED = "the monitor dropped samples"
 _STEP_NS = round(1e9 / RATE_HZ)
-_INTERVAL_S = 0.001  # a calibration takes the place of a few samples: only what is missing for longer is a gap
 
 
-class Monsoon:
+class Monsoon(StreamingMeter[Link, bytes]):
     """serial: of the monitor, by default the first. output: the channel that feeds the board.
 
     open_link, find, clock_ns: the transport.
     """
 
     name = "monsoon"
-    method = Method.MEASURED
-    domain = Domain.BOARD
     poll_interval_s = 0.05
+    gain_rel, offset_w = GAIN_REL, OFFSET_W
+    interval_s = 0.001  # a calibration takes the place of a few samples: only what is missing for longer is a gap
+    delay_s_max = 0.01  # a transfer holds eight packets of three samples
 
     def __init__(
         self,
@@ -61,15 +59,13 @@ class Monsoon:
     ) -> None:
         if output not in get_args(Output):
             raise UsageError(f"monsoon: output is one of {', '.join(get_args(Output))}, not {output!r}")
+        super().__init__(clock_ns)
         self._serial, self._output = serial, output
-        self._open_link, self._find, self._clock_ns = open_link, find, clock_ns
-        self._link: Link | None = None
+        self._open_link, self._find = open_link, find
         self._model: Model = HVPM
         self._scales = Scales(1.0, 1.0)
         self._unpacker = Unpacker(HVPM)
         self._calibration = Calibration()
-        self._gone_ns: int | None = None
-        self._heard: tuple[int, int] | None = None  # number of the newest sample and when it came
 
     def probe(self) -> Availability:
         """Available when a monitor is plugged in; none is opened."""
@@ -90,24 +86,6 @@ class Monsoon:
         """Which monitor."""
         return {"monitor": [f"{self._model.name}, output {self._output}"]}
 
-    def channels(self) -> Sequence[Channel]:
-        """One channel."""
-        return [
-            Channel(
-                meter=self.name,
-                name=CHANNEL,
-                domain=self.domain,
-                kind=ValueKind.INSTANT,
-                method=self.method,
-                gain_rel=GAIN_REL,
-                offset_w=OFFSET_W,
-                resolution=0.0,
-                clock=Clock.DEVICE,
-                interval_s=_INTERVAL_S,
-                delay_s_max=_DELAY_S_MAX,
-            )
-        ]
-
     def open(self) -> None:
         """Read the factory's scales and begin to sample. The output voltage is not touched. Raises MeterError."""
         self._link = self._open_link(self._serial)
@@ -118,17 +96,12 @@ class Monsoon:
             self.close()
             raise MeterError(f"{self.name}: the power monitor does not answer: {error}; unplug it and retry") from error
 
-    def poll(self) -> Sequence[Sample | Block]:
-        """The samples that have come since."""
-        try:
-            link = self._reopened()
-            data = link.read() if link is not None else b""
-        except OSError:
-            self._lose()
-            return []
-        now_ns = self._clock_ns()
+    def _receive(self, link: Link) -> bytes:
+        return link.read()
+
+    def _blocks(self, received: bytes, now_ns: int) -> Sequence[Block]:
         expected = self._unpacker.next_number
-        seen = self._unpacker.add(data)
+        seen = self._unpacker.add(received)
         if not len(seen.number):
             return []
         self._heard = int(seen.number[-1]), now_ns
@@ -144,16 +117,9 @@ class Monsoon:
         power_w = current_ma / 1000 * protocol.volts(words, self._output, self._model)
         return [_with_losses(number, power_w, np.concatenate([[expected - 1], seen.number]), now_ns)]
 
-    def close(self) -> None:
-        """End sampling. The output stays on."""
-        link, self._link = self._link, None
-        if link is None:
-            return
-        try:
-            link.stop()
-            link.close()
-        except OSError:
-            return  # it is gone already
+    def _end(self, link: Link) -> None:
+        link.stop()
+        link.close()
 
     def _begin(self, link: Link) -> None:
         hardware = _number(link, Opcode.HARDWARE)
@@ -163,33 +129,11 @@ class Monsoon:
         self._scales = _scales(link, self._model, self._output)
         link.start(CALIBRATION_MS)
 
-    def _lose(self) -> None:
-        self.close()
-        self._gone_ns = self._clock_ns()
-
-    def _reopened(self) -> Link | None:
-        """The link; of a monitor that has gone one try every other second to open it anew."""
-        if self._link is not None or self._gone_ns is None:
-            return self._link
-        now_ns = self._clock_ns()
-        if now_ns - self._gone_ns < _REOPEN_S * 1e9:
-            return None
-        self._gone_ns = now_ns
-        try:
-            self._link = self._open_link(self._serial)
-            self._begin(self._link)
-        except MeterError:
-            return None
-        self._go_on(now_ns)
-        return self._link
-
-    def _go_on(self, now_ns: int) -> None:
-        """Its clock starts anew: go on where the host's says it would be."""
+    def _begin_anew(self) -> None:
+        self._link = self._open_link(self._serial)
+        self._begin(self._link)
         self._calibration = Calibration()
-        self._unpacker.dropped = None
-        if self._heard is not None:
-            number, heard_ns = self._heard
-            self._unpacker.next_number = number + 1 + (now_ns - heard_ns) // _STEP_NS
+        self._unpacker.dropped, self._unpacker.next_number = None, self._number_after_break(_STEP_NS)
 
 
 def _with_losses(number: _Ints, power_w: _Floats, heard: _Ints, now_ns: int) -> Block:

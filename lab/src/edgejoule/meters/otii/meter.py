@@ -13,33 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.errors import MeterError
-from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, Sample, ValueKind
+from edgejoule.meters.base import Availability, Block
 from edgejoule.meters.lines import ConnectTcp, connect_tcp
 from edgejoule.meters.otii.client import DEFAULT_HOST, DEFAULT_PORT, Client
+from edgejoule.meters.streaming import CHANNEL, StreamingMeter
 
-CHANNEL = "power"
 GAIN_REL = 0.00082
 OFFSET_W = 0.0005
-_INTERVAL_S = 0.00025
-_DELAY_S_MAX = 0.2
 _PROBE_S = 0.3
 _OPEN_S = 5.0
 _ASK_S = 0.1
 _COUNT_MAX = 40_000  # of one request, as the vendor's client asks
-_REOPEN_S = 2.0
 _UNANSWERED_MAX = 5  # polls, then the connection is made anew
 _FIX = "start Otii 3 (or otii_server), log in, reserve an Automation licence and switch its TCP server on"
 
 _Floats = NDArray[np.float64]
 
 
-class Otii:
+class Otii(StreamingMeter[Client, bool]):
     """host, port: of the server. device: name or id, by default the first Arc or Ace. connect, clock_ns: transport."""
 
     name = "otii"
-    method = Method.MEASURED
-    domain = Domain.BOARD
     poll_interval_s = 0.5
+    gain_rel, offset_w = GAIN_REL, OFFSET_W
+    interval_s = 0.00025
+    delay_s_max = 0.2
 
     def __init__(
         self,
@@ -49,10 +47,9 @@ class Otii:
         connect: ConnectTcp = connect_tcp,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
+        super().__init__(clock_ns)
         self._host, self._port_number, self._wanted = host, port, device
-        self._connect, self._clock_ns = connect, clock_ns
-        self._client: Client | None = None
-        self._gone_ns: int | None = None
+        self._connect = connect
         self._device: Mapping[str, Any] = {}
         self._project = self._recording = 0
         self._last_ns = -1
@@ -83,24 +80,6 @@ class Otii:
         """Which device."""
         return {"otii": [f"{self._device.get('type', '?')} {self._device.get('name', '?')}"]} if self._device else {}
 
-    def channels(self) -> Sequence[Channel]:
-        """One channel."""
-        return [
-            Channel(
-                meter=self.name,
-                name=CHANNEL,
-                domain=self.domain,
-                kind=ValueKind.INSTANT,
-                method=self.method,
-                gain_rel=GAIN_REL,
-                offset_w=OFFSET_W,
-                resolution=0.0,
-                clock=Clock.DEVICE,
-                interval_s=_INTERVAL_S,
-                delay_s_max=_DELAY_S_MAX,
-            )
-        ]
-
     def open(self) -> None:
         """Begin a recording in the active project. Voltage and main switch are not touched. Raises MeterError."""
         self._last_ns = -1
@@ -110,42 +89,39 @@ class Otii:
             self.close()
             raise MeterError(f"{self.name}: {error}. {_FIX}") from error
 
-    def poll(self) -> Sequence[Sample | Block]:
-        """The samples that have come since."""
+    def _receive(self, link: Client) -> bool:
+        """False: something was not answered this time."""
         try:
-            client = self._reopened()
-            if client is None:
-                return []
             for channel in self._new:
-                self._fetch(client, channel)
-        except (TimeoutError, KeyError, TypeError, ValueError):
+                self._fetch(link, channel)
+        except (TimeoutError, KeyError, TypeError, ValueError) as error:
             self._unanswered += 1  # the recording keeps what was asked for
             if self._unanswered > _UNANSWERED_MAX:
-                self._lose()
-            return []
-        except (OSError, MeterError):
-            self._lose()
-            return []
+                raise ConnectionError("the server does not answer any more") from error
+            return False
         self._unanswered = 0
-        now_ns = self._clock_ns()
-        return self._block(now_ns)
+        return True
 
-    def close(self) -> None:
-        """End the recording; it stays in the project. The supply stays on."""
-        client, self._client = self._client, None
-        if client is None:
-            return
+    def _end(self, link: Client) -> None:
+        """The recording stays in the project. The supply stays on."""
         try:
-            client.ask("project_stop_recording", _ASK_S, project_id=self._project)
-        except OSError:
-            pass  # it is gone already
+            link.ask("project_stop_recording", _ASK_S, project_id=self._project)
         finally:
-            client.close()
+            link.close()
+
+    def _abandon(self, link: Client) -> None:
+        link.close()
 
     def _begin(self) -> None:
         self._forget()
-        client = self._client = Client(self._connect(self._host, self._port_number, _OPEN_S), self._clock_ns)
+        client = self._link = Client(self._connect(self._host, self._port_number, _OPEN_S), self._clock_ns)
         client.greeting(_OPEN_S)
+        try:
+            self._record(client)
+        except (KeyError, TypeError, ValueError) as error:
+            raise OSError(f"the server answered without what was asked for: {error!r}") from error
+
+    def _record(self, client: Client) -> None:
         self._device = self._chosen(client.ask("otii_get_devices", _OPEN_S, timeout=1).get("devices", []))
         device = self._device["device_id"]
         self._project = int(client.ask("otii_get_active_project", _OPEN_S).get("project_id", -1))
@@ -180,9 +156,9 @@ class Otii:
         before = self._new[channel]
         self._new[channel] = np.concatenate([before[0], time_s]), np.concatenate([before[1], values])
 
-    def _block(self, now_ns: int) -> Sequence[Block]:
+    def _blocks(self, received: bool, now_ns: int) -> Sequence[Block]:
         (time_s, ampere), (volt_s, volt) = self._new["mc"], self._new["mv"]
-        if not len(volt_s) or not len(time_s):
+        if not received or not len(volt_s) or not len(time_s):
             return []
         known = int(np.searchsorted(time_s, volt_s[-1], side="right"))  # beyond it the voltage is to come yet
         power_w = ampere[:known] * np.interp(time_s[:known], volt_s, volt)
@@ -201,24 +177,9 @@ class Otii:
         self._new = {name: (np.empty(0), np.empty(0)) for name in ("mc", "mv")}
         self._offset_ns = self._heard_ns = self._unanswered = 0
 
-    def _lose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
-        self._gone_ns = self._clock_ns()
-
-    def _reopened(self) -> Client | None:
-        """The client; of a server that has gone one try every other second. A new recording begins at 0: its times go
-        on where the host's clock says.
-        """
-        if self._client is not None or self._gone_ns is None:
-            return self._client
-        now_ns = self._clock_ns()
-        if now_ns - self._gone_ns < _REOPEN_S * 1e9:
-            return None
-        self._gone_ns = now_ns
+    def _begin_anew(self) -> None:
+        """A new recording begins at 0: its times go on where the host's clock says."""
         heard_ns = self._heard_ns
         self._begin()
         self._heard_ns = heard_ns
         self._offset_ns = self._last_ns + self._clock_ns() - heard_ns
-        return self._client

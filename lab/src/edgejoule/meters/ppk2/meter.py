@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from edgejoule.errors import DataError, MeterError, UsageError
-from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, Sample, ValueKind
+from edgejoule.meters.base import Availability, Block, ValueKind
 from edgejoule.meters.means import Means
 from edgejoule.meters.ppk2 import protocol
 from edgejoule.meters.ppk2.protocol import (
@@ -41,26 +41,26 @@ from edgejoule.meters.serialport import (
     open_port,
     usb_ports,
 )
+from edgejoule.meters.streaming import CHANNEL, StreamingMeter
 
-CHANNEL = "power"
 GAIN_REL = 0.0577
 OFFSET_W = 50e-6
-_DELAY_S_MAX = 0.02
 _SETTINGS = PortSettings(baud=115200)
+_STEP_NS = 1_000_000_000 // RATE_HZ
 _METADATA_S = 2.0
-_REOPEN_S = 2.0
 
 
-class Ppk2:
+class Ppk2(StreamingMeter[Port, bytes]):
     """voltage_v: what the source is set to, or what the supply is where the kit is an ampere meter. rate_hz: of means.
 
     open_port, find, clock_ns, sleep: the transport.
     """
 
     name = "ppk2"
-    method = Method.MEASURED
-    domain = Domain.BOARD
     poll_interval_s = 0.01
+    kind = ValueKind.INTERVAL_MEAN
+    gain_rel, offset_w = GAIN_REL, OFFSET_W
+    delay_s_max = 0.02
 
     def __init__(
         self,
@@ -79,13 +79,12 @@ class Ppk2:
             raise UsageError(f"ppk2: voltage_v is from {VOLTS_MIN} to {VOLTS_MAX} V, not {voltage_v}")
         if not isinstance(rate_hz, int) or rate_hz < 1 or RATE_HZ % rate_hz:
             raise UsageError(f"ppk2: rate_hz divides {RATE_HZ}, {rate_hz!r} does not")
+        super().__init__(clock_ns)
         self._voltage_v, self._mode, self._name = voltage_v, mode, port
         self._length = RATE_HZ // rate_hz
-        self._open_port, self._find, self._clock_ns, self._sleep = open_port, find, clock_ns, sleep
-        self._port: Port | None = None
+        self.interval_s = self._length / RATE_HZ
+        self._open_port, self._find, self._sleep = open_port, find, sleep
         self._modifiers: Modifiers | None = None
-        self._gone_ns: int | None = None
-        self._heard: tuple[int, int] | None = None  # number of the newest sample and when it came
         self._restart()
 
     def probe(self) -> Availability:
@@ -108,24 +107,6 @@ class Ppk2:
         """What the power rests on."""
         return {"ppk2": [f"current x {self._voltage_v or 0:g} V ({self._mode} mode); the voltage is not measured"]}
 
-    def channels(self) -> Sequence[Channel]:
-        """One channel."""
-        return [
-            Channel(
-                meter=self.name,
-                name=CHANNEL,
-                domain=self.domain,
-                kind=ValueKind.INTERVAL_MEAN,
-                method=self.method,
-                gain_rel=GAIN_REL,
-                offset_w=OFFSET_W,
-                resolution=0.0,
-                clock=Clock.DEVICE,
-                interval_s=self._length / RATE_HZ,
-                delay_s_max=_DELAY_S_MAX,
-            )
-        ]
-
     def open(self) -> None:
         """Read the calibration and begin to sample; in source mode switch the output on. Raises MeterError."""
         availability = self.probe()
@@ -133,44 +114,34 @@ class Ppk2:
         if not availability.available or name is None:
             raise MeterError(f"{self.name}: {availability.reason}: {availability.fix}")
         self._restart()
-        self._port = self._open_port(name, _SETTINGS)
+        self._heard = None
+        self._link = self._open_port(name, _SETTINGS)
         try:
-            self._begin(self._port)
+            self._begin(self._link)
         except (OSError, DataError) as error:
             self.close()
             raise MeterError(f"{self.name}: {name}: {error}; unplug it and plug it in again") from error
 
-    def poll(self) -> Sequence[Sample | Block]:
-        """The means that are complete."""
-        try:
-            port = self._reopened()
-            data = port.read(BYTES_MAX) if port is not None else b""
-        except OSError:
-            self._lose()
-            return []
-        now_ns = self._clock_ns()
-        words = self._words.add(data)
+    def _receive(self, link: Port) -> bytes:
+        return link.read(BYTES_MAX)
+
+    def _blocks(self, received: bytes, now_ns: int) -> Sequence[Block]:
+        words = self._words.add(received)
         if not len(words.adc):
             return []
         numbers = self._base + self._counter.numbers(words.counter, now_ns)
         windows, value = self._means.add(numbers, self._powers(words))
         if not len(windows):
             return []
-        t_ns = (windows + 1) * self._length * (1_000_000_000 // RATE_HZ)
+        t_ns = (windows + 1) * self._length * _STEP_NS
         reasons = {int(i): "samples were lost" for i in np.flatnonzero(np.isnan(value))}
         self._heard = int(numbers[-1]), now_ns
         return [Block(CHANNEL, t_ns, value, now_ns, reasons)]
 
-    def close(self) -> None:
-        """End sampling. The output stays as it is: a board under test is not switched off."""
-        port, self._port = self._port, None
-        if port is None:
-            return
-        try:
-            port.write(bytes([Command.AVERAGE_STOP]))
-            port.close()
-        except OSError:
-            return  # it is gone already
+    def _end(self, link: Port) -> None:
+        """The output stays as it is: a board under test is not switched off."""
+        link.write(bytes([Command.AVERAGE_STOP]))
+        link.close()
 
     def _place(self) -> str | None:
         return self._name or next(iter(self._find()), None)
@@ -182,7 +153,6 @@ class Ppk2:
         self._words = WordStream()
         self._range: int | None = None
         self._unsettled = 0
-        self._heard = None
 
     def _begin(self, port: Port) -> None:
         port.write(bytes([Command.AVERAGE_STOP]))
@@ -236,25 +206,8 @@ class Ppk2:
         assert self._modifiers is not None
         return (self._voltage_v or 0.0) if self._mode == "source" else self._modifiers.vdd_v
 
-    def _lose(self) -> None:
-        self.close()
-        self._gone_ns = self._clock_ns()
-
-    def _reopened(self) -> Port | None:
-        """The port; of a kit that has gone one try every other second. Its clock goes on where the host's says."""
-        if self._port is not None or self._gone_ns is None:
-            return self._port
-        now_ns = self._clock_ns()
-        name = self._place()
-        if now_ns - self._gone_ns < _REOPEN_S * 1e9 or name is None:
-            return None
-        heard, self._gone_ns = self._heard, now_ns
-        try:
-            self._port = self._open_port(name, _SETTINGS)
-            self._begin(self._port)
-        except (MeterError, OSError, DataError):
-            self.close()
-            return None
-        if heard is not None:
-            self._restart(heard[0] + 1 + (self._clock_ns() - heard[1]) * RATE_HZ // 1_000_000_000)
-        return self._port
+    def _begin_anew(self) -> None:
+        if (name := self._place()) is not None:
+            self._link = self._open_port(name, _SETTINGS)
+            self._begin(self._link)
+            self._restart(self._number_after_break(_STEP_NS))
