@@ -86,7 +86,7 @@ def checked(metered: Metered, intervals: Intervals) -> tuple[dict[str, Any], lis
     names = [r[0].channel.meter for r in metered.readings]
     facts = {
         "meters": [
-            {"meter": name, "energy": _energy_facts(found), "sampling": _cost_facts(cost)}
+            {"meter": name, "energy": energy_facts(found), "sampling": _cost_facts(cost)}
             for name, found, cost in zip(names, energies, metered.costs, strict=True)
         ],
         "recording_cpu_s": round(metered.recording_cpu_s, 4),
@@ -124,7 +124,8 @@ def disagreement(name: str, one: Energy, other_name: str, other: Energy) -> str 
     return f"meters disagree: {told}, and the {inner.domain} is inside the {outer.domain}"
 
 
-def _energy_facts(found: Energy) -> dict[str, Any]:
+def energy_facts(found: Energy) -> dict[str, Any]:
+    """A meter's energy of the settled interval, as the run's record has it."""
     return {
         "domain": str(found.domain),
         "method": str(found.method),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,6 @@ from edgejoule.meters.imported import Mapping, Recorder, guess, read_csv, trace_
 from edgejoule.meters.imported.columns import SCALES, Column
 from edgejoule.meters.imported.emulator import TraceInstrument
 from edgejoule.meters.imported.meter import FollowedTrace
-from edgejoule.plan import make_plan
-from edgejoule.spec import Spec
-from edgejoule.store import Intervals, Run, RunData, Store
 
 
 def written(folder: Path, text: str) -> Path:
@@ -191,50 +187,6 @@ def test_a_gap_is_told_and_ends_with_the_code_for_flags(tmp_path: Path) -> None:
     code, out, _ = ran(path, "--gain-rel", 0, "--offset-w", 0)
     assert code == 3
     assert "gap" in out
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    """A store with one finished run of 3 s, settled after 4 s."""
-    spec = Spec.model_validate(
-        tomllib.loads('name = "s"\nquestion = "?"\n[factors]\ndatabase = ["noop"]\n[fixed]\nworkload = "workloada"')
-    )
-    path = tmp_path / "store.db"
-    second = 1_000_000_000
-    with Store.open(path, create=True) as opened:
-        number = opened.create_experiment(
-            spec, "", make_plan(spec), energy_words="", energy_min_ratio=None, environment={}
-        )
-        intervals = Intervals(50 * second, 53 * second, 54 * second, True)
-        levels = opened.runs(number)[0].levels
-        opened.record(number, Run(0, 0, levels, "finished", intervals=intervals), RunData())
-    return path
-
-
-def test_the_energies_of_a_stored_run_are_told_and_noted_with_its_experiment(tmp_path: Path, store: Path) -> None:
-    path = written(tmp_path, RAMP)
-    where = "--attach", "latest", "--run", 0, "--starts", 2, "--store", store
-    code, out, _ = ran(path, "--gain-rel", 0.01, "--offset-w", 0, *where, "--json")
-    active, settled = json.loads(out)["intervals"]
-    assert code == 0
-    assert active["energy_j"] == pytest.approx(3 * 2.35)
-    assert settled["energy_j"] == pytest.approx(4 * 2.4)
-    with Store.open(store) as opened:
-        (noted,) = opened.find("latest").environment["imported traces"]
-    assert noted["run"] == 0
-    assert noted["energies"][0]["energy_j"] == pytest.approx(3 * 2.35)
-
-
-@pytest.mark.parametrize(("run", "starts", "words"), [(0, 8, "is not covered"), (99, 2, "has no run 99")])
-def test_a_run_that_is_not_covered_or_not_there_is_refused_and_nothing_noted(
-    tmp_path: Path, store: Path, run: int, starts: int, words: str
-) -> None:
-    where = "--attach", "latest", "--run", run, "--starts", starts, "--store", store
-    code, _, err = ran(written(tmp_path, RAMP), "--gain-rel", 0.01, "--offset-w", 0, *where)
-    assert code != 0
-    assert words in err
-    with Store.open(store) as opened:
-        assert "imported traces" not in opened.find("latest").environment
 
 
 def test_many_lines_are_read_as_arrays(tmp_path: Path) -> None:

@@ -13,37 +13,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from edgejoule.alignment import by_markers
 from edgejoule.calibrate.drive import StageRun
 from edgejoule.errors import DataError
-from edgejoule.marker import Marker, Sighting, correlation_of_chance, relation_words, sight
+from edgejoule.marker import Marker, correlation_of_chance
 from edgejoule.meters.base import ValueKind
-from edgejoule.meters.clocks import DRIFT_MAX
 from edgejoule.meters.trace import Trace
 
 STAGE_SHARE_MAX = 0.25  # of a stage, between two samples
 _Floats = NDArray[np.float64]
 
 
-def on_this_clock(recording: Trace, markers: Sequence[Marker]) -> tuple[Trace, list[Sighting]]:
-    """The recording with this host's times. A marker is looked for all over it; whether it is the first or the last,
-    the other one tells, which is where crystals let it be. Raises DataError when either is not visible.
-    """
-    first, last = markers[0], markers[-1]
-    t_ns = recording.t_ns
-    middle_s = ((int(t_ns[0]) + int(t_ns[-1])) / 2 - first.start_ns) / 1e9
-    any_one = sight(recording, first, float(t_ns[-1] - t_ns[0]) / 2e9 + 1, middle_s)
-    if any_one.shift_s is None:
-        raise DataError(f"the recording cannot be tied to the stages: {any_one.missing_reason}")
-    apart_s = (last.start_ns - first.start_ns) / 1e9
-    search_s = 0.1 + DRIFT_MAX * apart_s
-    for about_s in (any_one.shift_s, any_one.shift_s - apart_s):
-        begin, end = (sight(recording, marker, search_s, about_s) for marker in (first, last))
-        if begin.shift_s is not None and end.shift_s is not None:
-            drift = (end.shift_s - begin.shift_s) / apart_s
-            since_ns = t_ns - first.start_ns - round(begin.shift_s * 1e9)
-            moved = first.start_ns + np.rint(since_ns / (1 + drift)).astype(np.int64)
-            return replace(recording, t_ns=moved), [begin, end]
-    raise DataError("the recording shows one marker burst; it must last from before the first stage to after the last")
+def on_this_clock(recording: Trace, markers: Sequence[Marker]) -> tuple[Trace, str]:
+    """The recording with this host's times, and how it came by them. Raises DataError when a marker is not visible."""
+    try:
+        found = by_markers(recording, markers)
+    except DataError as error:
+        raise DataError(f"the recording cannot be tied to the stages: {error}") from error
+    if any(seen.shift_s is None for seen in found.sightings):
+        raise DataError(
+            "the recording shows one marker burst; it must last from before the first stage to after the last"
+        )
+    return replace(recording, t_ns=found.relation.to_host_ns(recording.t_ns)), found.words
 
 
 @dataclass(frozen=True)
@@ -57,8 +48,7 @@ class Placed:
 def placed(recording: Trace, markers: Sequence[Marker], runs: Sequence[StageRun]) -> Placed:
     """By the markers, else by the stages. Raises DataError when neither will do."""
     try:
-        trace, sightings = on_this_clock(recording, markers)
-        return Placed(trace, relation_words(sightings))
+        return Placed(*on_this_clock(recording, markers))
     except DataError as error:
         try:
             return by_stages(recording, runs)

@@ -26,8 +26,9 @@ def import_(file: Path, store: Path, as_json: bool, **options: Any) -> None:
     where that is free, and a damaged or foreign file changes nothing.
 
     FILE.csv is a trace with a header. Columns and units come from it (Time(ms), power_mw, Main Voltage (V)) or from
-    options; the accuracy of what recorded it must be stated. With --attach the energies of a stored run's intervals are
-    told, and noted with its experiment.
+    options; the accuracy of what recorded it must be stated. With --attach it is stored with the runs of an experiment
+    as a meter beside their own. Where in it a run is, the run's marker bursts tell (timing.marker = true), or exchanges
+    with the recorder's host (meter.clocks), or else its wall clock, within --clock-within.
 
     \b
     Examples:
@@ -36,7 +37,8 @@ def import_(file: Path, store: Path, as_json: bool, **options: Any) -> None:
       edgejoule import trace.csv --gain-rel 0.0058 --offset-w 0.003
       edgejoule import ppk2.csv --voltage-v 5.0 --gain-rel 0.05 --offset-w 0.0001 --from 10 --to 70
       edgejoule import wt310.csv --time Zeit --time-unit s --power P1:W --mean --gain-rel 0.001 --offset-w 0.05 --json
-      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look --run 3 --starts 12.5
+      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look
+      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look --run 3 --clock-within 0.5
     """
     if file.suffix == ".zip" or zipfile.is_zipfile(file):
         _take_bundle(file, store, as_json)

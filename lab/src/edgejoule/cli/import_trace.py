@@ -1,8 +1,8 @@
-"""The energy of a power trace that another program recorded, of a stored run's intervals if asked."""
+"""The energy of a power trace that another program recorded; stored with the runs of an experiment if asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 import click
 from rich.table import Table
 
+from edgejoule.attaching import Attached, Told, attached
 from edgejoule.cli.common import EXIT_FLAGGED, console, echo_json, fail
 from edgejoule.energy import Energy, energy
-from edgejoule.errors import DataError, UsageError
+from edgejoule.errors import UsageError
 from edgejoule.meters.base import Domain
 from edgejoule.meters.imported import Mapping, Recorded, Recorder, read_csv, trace_of
 from edgejoule.meters.imported.columns import SCALES, TIME_UNITS, Column
@@ -20,8 +21,6 @@ from edgejoule.meters.imported.read import moment_ns
 from edgejoule.meters.quantities import Role
 from edgejoule.meters.trace import Trace
 from edgejoule.store import Run, Store
-
-NOTE = "imported traces"  # heading in the experiment's environment
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,18 +52,32 @@ _INTERVALS = (
         "--from", "begin", metavar="TIME", help="Begin: s since the trace's first line, or a time in ISO 8601."
     ),
     click.option("--to", "end", metavar="TIME", help="End, likewise."),
-    click.option("--attach", metavar="EXPERIMENT", help="Energy of a stored run's intervals: id, name or latest."),
-    click.option("--run", "run_index", type=click.IntRange(0), help="Which run of it."),
+    click.option(
+        "--attach", metavar="EXPERIMENT", help="Store the trace with the runs of an experiment: id, name or latest."
+    ),
+    click.option(
+        "--run", "run_number", type=click.IntRange(1), help="Which run, as `show` counts; default: all it covers."
+    ),
+    click.option(
+        "--clock-within",
+        "clock_within_s",
+        type=click.FloatRange(0, min_open=True),
+        metavar="S",
+        help="How far the trace's wall clock, or --starts, may be off this host's, at most; markers tell better.",
+    ),
     click.option("--starts", metavar="TIME", help="Where in the trace the run's active interval begins, as --from."),
+    click.option("--replace", is_flag=True, help="Put it in the place of a trace that was attached before."),
 )
 
 
 @dataclass(frozen=True)
 class _Part:
-    """An interval of the trace and its energy."""
+    """An interval of the trace and its energy; of a run, how the trace is tied to it, and what is doubtful with it."""
 
     name: str
     energy: Energy
+    clock: str | None = None
+    flags: Sequence[str] = ()
 
 
 def trace_options(command: F) -> F:
@@ -99,21 +112,34 @@ def import_trace(
     begin: str | None = None,
     end: str | None = None,
     attach: str | None = None,
-    run_index: int | None = None,
+    run_number: int | None = None,
     starts: str | None = None,
+    clock_within_s: float | None = None,
+    replace: bool = False,
 ) -> None:
-    """Tell the energy of a CSV file's trace. The arguments are the options of the same names."""
+    """Tell the energy of a CSV file's trace, and store it with runs if asked. The arguments are the options' names."""
     if gain_rel is None or offset_w is None:
         raise UsageError(f"{file}: state the accuracy of what recorded it: --gain-rel and --offset-w (k=1)")
     told = mapping_of(time_name, time_unit, power, voltage, current, energy_name, voltage_v)
     recorded = read_csv(file, told)
     trace = trace_of(recorded, Recorder(gain_rel, offset_w, Domain(domain), mean))
     if attach is None:
-        if starts is not None or run_index is not None:
-            raise UsageError("--run and --starts go with --attach EXPERIMENT")
-        parts = [_Part("trace", energy(trace, *_interval(recorded, begin, end)))]
-    else:
-        parts = _attached(store, attach, run_index, recorded, trace, starts, file)
+        if starts is not None or run_number is not None or clock_within_s is not None or replace:
+            raise UsageError("--run, --starts, --clock-within and --replace go with --attach EXPERIMENT")
+        _tell(file, recorded, [_Part("trace", energy(trace, *_interval(recorded, begin, end)))], as_json)
+        return
+    if begin is not None or end is not None:
+        raise UsageError("--from and --to are of a trace by itself; --attach takes the run's intervals")
+    begin_ns = max(0, recorded.begin_ns)
+    starts_ns = None if starts is None else begin_ns + moment_ns(recorded, starts)
+    own_times = trace_of(recorded, Recorder(gain_rel, offset_w, Domain(domain), mean), begin_ns)
+    with Store.open(store) as opened:
+        found = _attach(opened, attach, run_number, recorded, own_times, file, Told(clock_within_s, starts_ns), replace)
+    parts = [
+        _Part(f"run {x.run.run_index + 1} {name}", part, x.words, x.run.facts["imported"]["flags"])
+        for x in found
+        for name, part in (("active", x.active), ("settled", x.settled))
+    ]
     _tell(file, recorded, parts, as_json)
 
 
@@ -164,38 +190,36 @@ def _interval(recorded: Recorded, begin: str | None, end: str | None) -> tuple[i
     return t0_ns, t1_ns
 
 
-def _attached(
-    store: Path, which: str, run_index: int | None, recorded: Recorded, trace: Trace, starts: str | None, file: Path
-) -> list[_Part]:
-    """Energies of the run's intervals, also noted with the experiment."""
-    if run_index is None or starts is None:
-        raise UsageError("--attach needs --run N and --starts TIME (where the run's active interval begins)")
-    with Store.open(store) as opened:
-        experiment = opened.find(which)
-        run = _run(opened.runs(experiment.id), run_index, which)
-        assert run.intervals is not None
-        at_ns, intervals = moment_ns(recorded, starts), run.intervals
-        ends_ns = {"active": intervals.active_end_ns, "settled": intervals.settled_end_ns}
-        parts = [
-            _Part(name, energy(trace, at_ns, at_ns + end_ns - intervals.active_start_ns))
-            for name, end_ns in ends_ns.items()
-        ]
-        refused = next((part.energy.missing_reason for part in parts if part.energy.energy_j is None), None)
-        if refused is not None:
-            raise DataError(f"{file}: run {run_index} of {experiment.name} is not covered: {refused}")
-        before = experiment.environment.get(NOTE, [])
-        noted = {"file": file.name, "run": run_index, "energies": [_as_json(part) for part in parts]}
-        opened.note(experiment.id, NOTE, [*(before if isinstance(before, list) else []), noted])
-    return parts
+def _attach(
+    store: Store,
+    which: str,
+    run_number: int | None,
+    recorded: Recorded,
+    trace: Trace,
+    file: Path,
+    told: Told,
+    replacing: bool,
+) -> list[Attached]:
+    """Store the trace with the run, or with every finished run of the experiment that it covers."""
+    experiment = store.find(which)
+    finished = [run for run in store.runs(experiment.id) if run.intervals is not None]
+    if not finished:
+        raise UsageError(f"{which} has no finished run yet")
+    runs = finished if run_number is None else [_run(store.runs(experiment.id), run_number, which)]
+    if told.starts_ns is not None and len(runs) > 1:
+        raise UsageError("--starts is a moment of one run: say which, --run N")
+    found = attached(store, runs, finished, trace, recorded, file.name, told, replacing=replacing)
+    store.attach([(each.run, each.trace) for each in found])
+    return found
 
 
-def _run(runs: list[Run], run_index: int, which: str) -> Run:
-    for run in runs:
-        if run.run_index == run_index:
-            if run.intervals is None:
-                raise UsageError(f"run {run_index} of {which} is {run.status}: it has no intervals")
-            return run
-    raise UsageError(f"{which} has no run {run_index}; it has {len(runs)} runs, from 0")
+def _run(runs: list[Run], number: int, which: str) -> Run:
+    if number > len(runs):
+        raise UsageError(f"{which} has no run {number}; it has {len(runs)} runs")
+    run = runs[number - 1]
+    if run.intervals is None:
+        raise UsageError(f"run {number} of {which} is {run.status}: it has no intervals")
+    return run
 
 
 def _tell(file: Path, recorded: Recorded, parts: list[_Part], as_json: bool) -> None:
@@ -214,7 +238,7 @@ def _tell(file: Path, recorded: Recorded, parts: list[_Part], as_json: bool) -> 
     for part in parts:
         if part.energy.energy_j is None:
             fail(f"{file}: {part.energy.missing_reason}", 1)
-    if any(part.energy.notes for part in parts):
+    if any(part.energy.notes or part.flags for part in parts):
         raise SystemExit(EXIT_FLAGGED)
 
 
@@ -251,6 +275,10 @@ def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
             out.print(f"{part.name}: {part.energy.renewal.words}", markup=False)
         for note in part.energy.notes:
             out.print(f"{part.name}: {note}", markup=False)
+    for words in dict.fromkeys(f"{part.name.rsplit(' ', 1)[0]}: {part.clock}" for part in parts if part.clock):
+        out.print(f"\n{words}", markup=False)
+    for words in dict.fromkeys(f"flag: {flag}" for part in parts for flag in part.flags):
+        out.print(words, markup=False)
 
 
 def _as_json(part: _Part) -> dict[str, object]:
@@ -269,4 +297,5 @@ def _as_json(part: _Part) -> dict[str, object]:
         "renewal": None if found.renewal is None else asdict(found.renewal),
         "notes": list(found.notes),
         "missing_reason": found.missing_reason,
+        **({"clock": part.clock, "flags": list(part.flags)} if part.clock else {}),
     }

@@ -23,11 +23,17 @@ def print_metering(out: Console, metering: Mapping[str, Any]) -> None:
             table.add_row(*row)
     out.print()
     out.print(table)
+    for clock in metering.get("clocks", {}).get("meters", ()):
+        out.print(f"clock of {clock['meter']}: {clock['words']}", markup=False)
+    for note in metering.get("clocks", {}).get("notes", ()):
+        out.print(f"clocks: {note}", markup=False)
     for meter in metering["meters"]:
         if renewal := meter["energy"].get("renewal"):
             out.print(f"{meter['meter']}: {Renewal(**renewal).words}")
     for meter in metering["meters"]:
         cost = meter["sampling"]
+        if cost is None:
+            continue
         late = f", {cost['polls_late']:,} of them late" if cost["polls_late"] else ""
         out.print(f"sampling {meter['meter']}: {cost['polls']:,} polls{late}, {cost['core_share']:.2%} of a core")
     out.print(f"keeping the readings: {metering['recording_cpu_s']:.3g} s of CPU time")

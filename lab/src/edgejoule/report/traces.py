@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from edgejoule.errors import DataError
 from edgejoule.findings.design import Design, label
-from edgejoule.meters.base import Channel, Domain, ValueKind
+from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
 from edgejoule.report import svg
 from edgejoule.report.svg import COLOURS, Scale
@@ -79,7 +81,7 @@ def representative(runs: Sequence[Run], response: str) -> Run | None:
 
 def power_trace(run: Run, data: RunData, design: Design, points: int) -> PowerTrace | None:
     """The trace of the widest domain; None if the run has none or its intervals are not known."""
-    chosen = _widest(data.traces)
+    chosen = _widest(_on_host_clock(data.traces))
     if chosen is None or run.intervals is None:
         return None
     t_ns, power = _power(chosen)
@@ -102,6 +104,15 @@ def power_trace(run: Run, data: RunData, design: Design, points: int) -> PowerTr
 
 def _name(channel: Channel, channels: int) -> str:
     return f"{channel.meter}, {channel.name if channels == 1 else f'sum of {channels} {channel.domain} channels'}"
+
+
+def _on_host_clock(traces: Sequence[Trace]) -> list[Trace]:
+    """Those whose times can be the host's, the ones that were measured or counted before those that were modelled."""
+    found = []
+    for trace in traces:
+        with contextlib.suppress(DataError):  # a clock that is tied to nothing: its run has no energy by it either
+            found.append(trace.on_host_clock()[0])
+    return sorted(found, key=lambda trace: trace.channel.method is Method.MODELLED)
 
 
 def _widest(traces: Sequence[Trace]) -> list[Trace] | None:

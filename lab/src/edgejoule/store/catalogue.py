@@ -373,6 +373,22 @@ class Store:
         with self._transaction():
             RunTraces(self._db, run_id).relate(meter, clock, relation)
 
+    def attach(self, changed: Sequence[tuple[Run, Trace]]) -> None:
+        """Give finished runs a trace each, with the flags, meters and facts that they have with it; all or nothing.
+
+        Another trace of that meter goes. Raises StoreError.
+        """
+        with self._transaction():
+            for run, trace in changed:
+                assert run.id is not None, "a stored run has a number"
+                self._db.execute(
+                    "UPDATE runs SET flags_json = ?, meters_json = ?, facts_json = ? WHERE id = ?",
+                    (json.dumps(run.flags), json.dumps(run.meters), json.dumps(run.facts), run.id),
+                )
+                traces = RunTraces(self._db, run.id)
+                traces.remove(trace.channel.meter)
+                traces.insert(trace)
+
     def note(self, experiment_id: int, heading: str, value: object) -> None:
         """Add to an experiment's environment what came up while it ran, under a heading of its own."""
         with self._transaction():

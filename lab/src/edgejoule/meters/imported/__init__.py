@@ -2,6 +2,6 @@
 
 from edgejoule.meters.imported.columns import Mapping, guess
 from edgejoule.meters.imported.read import Recorded, read_csv
-from edgejoule.meters.imported.trace import Recorder, trace_of
+from edgejoule.meters.imported.trace import METER, Recorder, trace_of
 
-__all__ = ["Mapping", "Recorded", "Recorder", "guess", "read_csv", "trace_of"]
+__all__ = ["METER", "Mapping", "Recorded", "Recorder", "guess", "read_csv", "trace_of"]

@@ -30,6 +30,7 @@ _Floats = NDArray[np.float64]
 class Recorded:
     """t_ns: (n,) ns since the first reading. value: (n,) W or J, NaN where a reading is missing; reasons: index -> why.
     origin: the first time as the file has it, for people. origin_ns: since 1970, of wall-clock times, else None.
+    begin_ns: the first time as the file has it.
     """
 
     mapping: Mapping
@@ -38,6 +39,7 @@ class Recorded:
     origin: str
     origin_ns: int | None = None
     reasons: dict[int, str] = field(default_factory=dict)
+    begin_ns: int = 0
 
     @property
     def is_energy(self) -> bool:
@@ -83,9 +85,8 @@ def read_csv(path: Path, told: Mapping | None = None) -> Recorded:
         )
     first_ns = int(rows.time_ns[0])
     wall_clock = mapping.time.unit == "iso" or _WALL_CLOCK_NS[0] <= first_ns < _WALL_CLOCK_NS[1]
-    return Recorded(
-        mapping, rows.time_ns - first_ns, rows.value, rows.first_time, first_ns if wall_clock else None, rows.reasons
-    )
+    origin_ns = first_ns if wall_clock else None
+    return Recorded(mapping, rows.time_ns - first_ns, rows.value, rows.first_time, origin_ns, rows.reasons, first_ns)
 
 
 def read_rows(path: Path, layout: Layout, mapping: Mapping, body: str) -> Rows:

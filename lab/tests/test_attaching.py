@@ -1,0 +1,324 @@
+"""A recording becomes part of stored runs: tied by markers, by exchanges or by its wall clock, or refused."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from edgejoule import attaching
+from edgejoule.alignment import Aligned
+from edgejoule.cli.main import main
+from edgejoule.findings.design import design_of
+from edgejoule.marker import pattern_ns
+from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
+from edgejoule.meters.clocks import ClockRelation
+from edgejoule.meters.trace import Trace
+from edgejoule.plan import make_plan
+from edgejoule.report.traces import power_trace
+from edgejoule.spec import Spec
+from edgejoule.store import Intervals, Run, RunData, Store
+
+SCHEMA = Path(__file__).resolve().parents[2] / "schemas/run-record.schema.json"
+SPEC = """\
+name = "s"
+question = "?"
+[factors]
+database = ["noop"]
+[fixed]
+workload = "workloada"
+[design]
+replications = 3
+"""
+BUSY_W, QUIET_W = 10.0, 2.0
+ACTIVE_J = 10 * BUSY_W
+TRUE_J = ACTIVE_J + 1 * QUIET_W  # settled a second after the last operation
+REALTIME_S, DRIFT, LATE_S = 1_795_000_000, 450e-6, 3.5
+RUNS_S = (1000.0, 1043.7, 1090.1)  # when each of them begins
+
+
+def ns(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+def markers_ns(begin_s: float) -> list[list[tuple[int, int]]]:
+    return [pattern_ns(ns(begin_s + 1)), pattern_ns(ns(begin_s + 20))]
+
+
+def clocks(begin_s: float) -> dict[str, Any]:
+    wall = [{"realtime_ns": ns(REALTIME_S + s), "monotonic_ns": ns(s)} for s in (begin_s, begin_s + 23)]
+    return {"wall": wall, "markers_ns": markers_ns(begin_s), "notes": [], "exchanges": [], "meters": []}
+
+
+def own_trace(begin_s: float) -> Trace:
+    """What the run's own, modelled meter said."""
+    t_ns = np.arange(ns(begin_s), ns(begin_s + 23), 50_000_000)
+    channel = Channel("own", "p", Domain.BOARD, ValueKind.INSTANT, Method.MODELLED, 0.0, 0.0, 0.0, model_rel=0.2)
+    return Trace(channel, t_ns, power_w(t_ns / 1e9), 0.05)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with three finished runs of 10 s, settled after 11 s."""
+    return stored(tmp_path / "store.db", clocks)
+
+
+def stored(path: Path, clocks_of: Callable[[float], dict[str, Any]]) -> Path:
+    spec = Spec.model_validate(tomllib.loads(SPEC))
+    with Store.open(path, create=True) as opened:
+        number = opened.create_experiment(
+            spec, SPEC, make_plan(spec), energy_words="", energy_min_ratio=None, environment={}
+        )
+        for i, begin_s in enumerate(RUNS_S):
+            intervals = Intervals(ns(begin_s + 6), ns(begin_s + 16), ns(begin_s + 17), True)
+            facts = {"metering": {"meters": [], "recording_cpu_s": 0.1, "clocks": clocks_of(begin_s)}}
+            meters = ({"name": "own", "method": "modelled", "describe": "a model"},)
+            run = Run(i, i, {"database": "noop"}, "finished", intervals=intervals, facts=facts, meters=meters)
+            opened.record(number, run, RunData(traces=[own_trace(begin_s)]))
+    return path
+
+
+def power_w(host_s: np.ndarray, *, visible: bool = True) -> np.ndarray:
+    watts = np.full(len(host_s), QUIET_W)
+    for begin_s in RUNS_S:
+        watts[(host_s >= begin_s + 6) & (host_s < begin_s + 16)] = BUSY_W
+        for marker in markers_ns(begin_s) if visible else ():
+            for on_ns, off_ns in marker:
+                watts[(host_s >= on_ns / 1e9) & (host_s < off_ns / 1e9)] += 5.0
+    return watts
+
+
+def recorded(
+    folder: Path,
+    *,
+    form: str = "relative",
+    visible: bool = True,
+    late_s: float = LATE_S,
+    span_s: tuple[float, float] = (990.0, 1120.0),
+) -> Path:
+    """What the recorder wrote: 50 lines a second; its clock is late_s ahead of the wall's and drifts."""
+    rng = np.random.default_rng(3)
+    host_s = np.arange(*span_s, 0.02) + 0.0037
+    watts = power_w(host_s, visible=visible) + rng.normal(0, 0.05, len(host_s))
+    told_s = late_s + (host_s - 1000) * (1 + DRIFT)
+    path = folder / "bench.csv"
+    if form == "relative":
+        lines = [f"{t - told_s[0]:.6f},{w:.4f}" for t, w in zip(told_s, watts, strict=True)]
+    elif form == "epoch":
+        lines = [f"{REALTIME_S + 1000 + t:.6f},{w:.4f}" for t, w in zip(told_s, watts, strict=True)]
+    else:
+        times = [datetime.fromtimestamp(REALTIME_S + 1000 + t, UTC).isoformat() for t in told_s]
+        lines = [f"{t},{w:.4f}" for t, w in zip(times, watts, strict=True)]
+    unit = "iso" if form == "iso" else "s"
+    path.write_text("\n".join([f"time_{unit},power_w", *lines]) + "\n")
+    return path
+
+
+def attach(path: Path, store: Path, *words: object) -> Result:
+    fixed = "--gain-rel", 0.0001, "--offset-w", 0, "--attach", "latest", "--store", store
+    return CliRunner().invoke(main, ["import", *map(str, (path, *fixed, *words))])
+
+
+def told(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    found: list[dict[str, Any]] = json.loads(result.stdout)["intervals"]
+    return found
+
+
+def settled(result: Result) -> list[dict[str, Any]]:
+    return [part for part in told(result) if part["interval"].endswith("settled")]
+
+
+def within(part: dict[str, Any]) -> bool:
+    """The truth lies in the k=2 interval, which is narrower than 20 ms of the load's step."""
+    true_j = TRUE_J if part["interval"].endswith("settled") else ACTIVE_J
+    return bool(abs(part["energy_j"] - true_j) <= part["uncertainty_k2_j"] < 0.16)
+
+
+def test_a_recording_with_relative_times_is_tied_by_the_markers_with_offset_and_drift(
+    tmp_path: Path, store: Path
+) -> None:
+    parts = told(attach(recorded(tmp_path), store, "--json"))
+    assert [part["interval"] for part in parts[1::2]] == ["run 1 settled", "run 2 settled", "run 3 settled"]
+    assert all(within(part) for part in parts), parts
+    assert all("timing" in part["budget_j"] for part in parts)
+    assert "6 of 6 markers" in parts[0]["clock"]
+    with Store.open(store) as opened:
+        run = opened.runs(1)[0]
+        relation = run.facts["metering"]["clocks"]["meters"][0]["relation"]
+    assert relation["drift"] == pytest.approx(-DRIFT, abs=2 * relation["drift_u"])
+    assert relation["drift_u"] < 5e-5, "better than a crystal's"
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("sign of the offset", lambda r: replace(r, host_ns=2 * r.device_ns - r.host_ns)),
+        ("drift ignored", lambda r: replace(r, drift=0.0)),
+        ("sign of the drift", lambda r: replace(r, drift=-r.drift)),
+        ("offset applied twice", lambda r: replace(r, host_ns=2 * r.host_ns - r.device_ns)),
+        ("late by a tenth of a second", lambda r: replace(r, host_ns=r.host_ns + ns(0.1))),
+    ],
+)
+def test_mutants_fail_that_bar(
+    name: str,
+    change: Callable[[ClockRelation], ClockRelation],
+    tmp_path: Path,
+    store: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = attaching.by_markers
+
+    def wrong(*given: Any) -> Aligned:
+        found = right(*given)
+        return replace(found, relation=change(found.relation))
+
+    monkeypatch.setattr(attaching, "by_markers", wrong)
+    result = attach(recorded(tmp_path), store, "--json")
+    assert result.exit_code != 0 or not all(within(part) for part in told(result)), name
+
+
+def test_what_is_attached_is_like_any_other_meters(tmp_path: Path, store: Path) -> None:
+    assert attach(recorded(tmp_path), store, "--run", 2).exit_code == 0
+    with Store.open(store) as opened:
+        experiment = opened.find("latest")
+        run = opened.runs(1)[1]
+        jsonschema.validate(run.record("s"), json.loads(SCHEMA.read_text()))
+        (trace,) = [t for t in opened.data(run).traces if t.channel.meter == "trace"]
+        drawn = power_trace(run, opened.data(run), design_of(experiment.spec), 2000)
+        assert [meter["name"] for meter in run.meters] == ["own", "trace"]
+        assert "trace" not in {m["name"] for m in opened.runs(1)[0].meters}
+    assert trace.channel.clock is Clock.DEVICE
+    assert drawn is not None
+    assert (drawn.method, drawn.channel) == ("measured", "trace, power"), "what was measured is drawn, not the model"
+    busy = [w for t, w in zip(drawn.time_s, drawn.power_w, strict=True) if 0.1 < t < 9.9 and w is not None]
+    assert min(busy) > 0.9 * BUSY_W
+    shown = CliRunner().invoke(main, ["show", "--run", "2", "--store", str(store)], env={"COLUMNS": "160"})
+    assert "clock of trace: tied to this host's clock by 6 of 6 markers" in shown.output
+    assert "timing" in shown.output
+    samples = CliRunner().invoke(main, ["export", "--samples", "--store", str(store)]).output
+    assert '"meter": "trace"' in samples
+
+
+def test_a_bundle_has_the_trace_and_comes_back_to_the_same_bytes(tmp_path: Path, store: Path) -> None:
+    assert attach(recorded(tmp_path), store).exit_code == 0
+    first, again, other = tmp_path / "a.zip", tmp_path / "b.zip", tmp_path / "other.db"
+    for words in (
+        ("export", "--bundle", first, "--store", store),
+        ("import", first, "--store", other),
+        ("export", "--bundle", again, "--store", other),
+    ):
+        assert CliRunner().invoke(main, list(map(str, words))).exit_code == 0
+    assert first.read_bytes() == again.read_bytes()
+    with Store.open(store) as one, Store.open(other) as two:
+        assert one.runs(1)[2].facts == two.runs(1)[2].facts
+
+
+def test_a_second_trace_is_refused_or_replaces_the_first_when_asked(tmp_path: Path, store: Path) -> None:
+    path = recorded(tmp_path)
+    assert attach(path, store, "--run", 1).exit_code == 0
+    refused = attach(path, store)
+    assert refused.exit_code == 2
+    assert "run 1 has a trace already, bench.csv; --replace" in refused.output
+    assert attach(path, store, "--replace").exit_code == 0
+    with Store.open(store) as opened:
+        for run in opened.runs(1):
+            assert [m["name"] for m in run.meters] == ["own", "trace"]
+            assert [m["meter"] for m in run.facts["metering"]["meters"]] == ["trace"]
+            assert len([t for t in opened.data(run).traces if t.channel.meter == "trace"]) == 1
+
+
+def test_without_a_visible_marker_relative_times_are_refused_with_the_way_out(tmp_path: Path, store: Path) -> None:
+    path = recorded(tmp_path, visible=False)
+    refused = attach(path, store, "--run", 1)
+    assert refused.exit_code == 1
+    assert "not visible" in refused.output
+    assert "--starts TIME with --clock-within S" in refused.output
+    with Store.open(store) as opened:
+        assert "imported" not in opened.runs(1)[0].facts
+        assert {t.channel.meter for t in opened.data(opened.runs(1)[0]).traces} == {"own"}
+    lost = attach(path, store, "--run", 1, "--starts", 16)
+    assert "--starts goes with --clock-within" in lost.output
+    part = settled(attach(path, store, "--run", 1, "--starts", 16.0, "--clock-within", 0.1, "--json"))[0]
+    assert abs(part["energy_j"] - TRUE_J) <= part["uncertainty_k2_j"]
+    assert part["budget_j"]["timing"] > 0.3
+
+
+@pytest.mark.parametrize("form", ["epoch", "iso"])
+def test_wall_clock_times_are_taken_within_what_is_stated_and_checked_by_markers(
+    form: str, tmp_path: Path, store: Path
+) -> None:
+    path = recorded(tmp_path, form=form, visible=False)
+    refused = attach(path, store, "--run", 1)
+    assert "how far its wall clock may be off" in refused.output
+    part = settled(attach(path, store, "--run", 1, "--clock-within", 4, "--json"))[0]
+    assert abs(part["energy_j"] - TRUE_J) <= part["uncertainty_k2_j"]
+    assert part["uncertainty_k2_j"] > 5
+    sure = attach(recorded(tmp_path, form=form), store, "--clock-within", 4, "--json", "--replace")
+    assert all(within(part) for part in told(sure)), "the markers make it better"
+
+
+def test_a_limit_that_the_markers_contradict_is_flagged(tmp_path: Path, store: Path) -> None:
+    result = attach(recorded(tmp_path, form="epoch", late_s=1.5), store, "--run", 1, "--clock-within", 0.05)
+    assert result.exit_code == 3
+    with Store.open(store) as opened:
+        run = opened.runs(1)[0]
+    assert any("do NOT agree" in flag for flag in run.flags)
+    assert run.flags == tuple(run.facts["imported"]["flags"])
+    assert attach(recorded(tmp_path), store, "--run", 1, "--replace").exit_code == 0
+    with Store.open(store) as opened:
+        assert opened.runs(1)[0].flags == ()
+
+
+def test_exchanges_with_the_recorders_host_tie_it_where_no_marker_is_visible(tmp_path: Path) -> None:
+    def exchanged(begin_s: float) -> dict[str, Any]:
+        device_ns = ns(REALTIME_S + 1000 + LATE_S) + ns((begin_s - 1000) * (1 + DRIFT))
+        known = ClockRelation(device_ns, ns(begin_s), 1 / (1 + DRIFT) - 1, 1e-4, 1e-5)
+        found = {"meter": "trace", "address": "bench:7123", "series": [None, None], "relation": asdict(known)}
+        return {**clocks(begin_s), "exchanges": [found]}
+
+    store = stored(tmp_path / "store.db", exchanged)
+    parts = told(attach(recorded(tmp_path, form="epoch", visible=False), store, "--json"))
+    assert all(within(part) for part in parts), parts
+    assert "exchanges with its host" in parts[0]["clock"]
+    elsewhere = attach(recorded(tmp_path, visible=False), store, "--replace")
+    assert "did `edgejoule clock serve` answer with the clock of its times?" in elsewhere.output
+
+
+@pytest.mark.parametrize("span_s", [(1003.8, 1023.5), (1043, 1068)])
+def test_bursts_that_may_be_any_runs_are_refused(span_s: tuple[float, float], tmp_path: Path, store: Path) -> None:
+    """One burst of many, or both of one run where others lie as far apart."""
+    cut = recorded(tmp_path, span_s=span_s)
+    assert "not which of the 6 it is" in attach(cut, store, "--run", 1).output
+
+
+def test_only_the_runs_that_are_covered_get_the_trace(tmp_path: Path, store: Path) -> None:
+    parts = settled(attach(recorded(tmp_path, span_s=(1041, 1120)), store, "--json"))
+    assert [part["interval"] for part in parts] == ["run 2 settled", "run 3 settled"]
+    one = attach(recorded(tmp_path, span_s=(1041, 1120)), store, "--run", 1)
+    assert one.exit_code == 1
+    assert "run 1 is not covered" in one.output
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--run", 9), "no run 9"),
+        (("--starts", 3, "--clock-within", 1), "say which, --run N"),
+        (("--from", 3), "takes the run's intervals"),
+        (("--run", 1, "--clock-within", 1), "no wall-clock times"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: tuple[object, ...], reason: str, tmp_path: Path, store: Path) -> None:
+    result = attach(recorded(tmp_path), store, *words)
+    assert result.exit_code == 2
+    assert reason in result.output
