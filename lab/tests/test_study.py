@@ -178,7 +178,7 @@ def test_a_study_runs_from_the_spec_to_the_report_and_its_exports(bench: Bench) 
     assert all(float(r["throughput_ops_s"]) > 0 for r in rows)
     energy = [name for name in rows[0] if name.startswith(("energy_", "power_"))]
     assert energy, rows[0]
-    assert all(name.rsplit(".", 1)[1] in ("measured", "counted", "modelled") for name in energy)
+    assert all(name.split(".")[1] in ("measured", "counted", "modelled") for name in energy)
 
     record = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "run-record.schema.json").read_text()))
     for line in bench("export", "--jsonl").stdout.splitlines():

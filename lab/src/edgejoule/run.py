@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule import environment
-from edgejoule.cool_down import CoolDown, doubts
+from edgejoule.cool_down import CoolDown, doubts, look
 from edgejoule.databases import Driver, Event, data_bytes, driver_arguments
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, totals_of, worked_share
@@ -21,9 +21,10 @@ from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
+from edgejoule.quiet import driver_words, open_database, quiet_s
 from edgejoule.responses import OPERATIONS
 from edgejoule.run_clocks import ClockPlan
-from edgejoule.run_energy import Window, energies, response
+from edgejoule.run_energy import Quiet, QuietWindows, energies, response
 from edgejoule.run_length import executions_needed, lengthened
 from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
@@ -61,13 +62,13 @@ class _Sampled:
     executions: list[Execution]
     events: list[dict[str, Any]]
     metered: Metered
-    window: Window
+    idle: QuietWindows
     started_realtime_ns: int
 
 
 def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
     """Do one run. Raises DatabaseError when the database or the driver failed or returned wrong data."""
-    cooled = bench.cool_down.wait() if bench.cool_down else None
+    cooled = bench.cool_down.wait(lambda: look(bench.meters[0]).power_mean_w) if bench.cool_down else None
     before = environment.state()
     do = _measure_idle if planned.load_percent == 0 else _measure
     run, data = do(planned, bench, metering, before)
@@ -83,7 +84,7 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     with limited(planned.memory_limit_bytes) as group:
         sampled = _sample_enough(told, load, bench, metering, group)
         peak_bytes = group.peak_bytes() if group else None
-    run, data = _collect(planned, sampled, bench.meters)
+    run, data = _collect(planned, sampled, bench)
     facts: dict[str, Any] = {
         "load": {"name": load.name, "runs_before": load.runs_before},
         "cache": _cache(sampled.executions[0]),
@@ -157,6 +158,7 @@ def _sample(
     planned: PlannedRun, paths: Sequence[Path], bench: Bench, metering: Metering, group: MemoryGroup | None
 ) -> _Sampled:
     timing, started_realtime_ns = bench.timing, time.time_ns()
+    still_s = quiet_s(timing, bench.meters[0].method)
     for path in paths if group else ():
         forget_pages(path)
     with metering.during(planned.index) as metered:
@@ -166,8 +168,9 @@ def _sample(
         streams = []
         for path in paths:
             words = _words(planned, path, timing) + (["--driver-share"] if path is paths[-1] else [])
+            words += driver_words(still_s, first=path is paths[0], last=path is paths[-1])
             prefix = group.command() if group else []
-            streams.append(Driver(words, timing.run_timeout_s, bench.on_event, prefix).run())
+            streams.append(Driver(words, timing.run_timeout_s + 2 * still_s, bench.on_event, prefix).run())
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
@@ -175,7 +178,7 @@ def _sample(
         executions=[Execution.of(events) for events in streams],
         events=[event for events in streams for event in events],
         metered=metered,
-        window=Window(start_ns, driver_start_ns, driver_end_ns, end_ns),
+        idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
         started_realtime_ns=started_realtime_ns,
     )
 
@@ -186,11 +189,14 @@ def _words(planned: PlannedRun, data: Path, timing: Timing) -> list[str]:
     return [*words, "--interval-ms", str(timing.interval_ms)]
 
 
-def _collect(planned: PlannedRun, sampled: _Sampled, meters: Sequence[Meter]) -> tuple[Run, RunData]:
+def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run, RunData]:
     for execution in sampled.executions:
         _check_data(execution.end, planned.kind)
     intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
-    joules, flags = energies(sampled.metered.primary, intervals, sampled.window, totals.operations)
+    opened = open_database(sampled.events, bench.timing, bench.meters[0].method)
+    found = energies(sampled.metered.primary, intervals, Quiet(sampled.idle, opened.windows), totals.operations)
+    found.baselines["quiet"] |= opened.facts
+    joules = found.responses
     if len(sampled.executions) > 1:
         joules = [_only_whole(j, len(sampled.executions)) for j in joules]
     metering, doubts = checked(sampled.metered, intervals)
@@ -200,14 +206,14 @@ def _collect(planned: PlannedRun, sampled: _Sampled, meters: Sequence[Meter]) ->
         block=planned.block,
         levels=planned.levels,
         status="finished",
-        flags=(*flags, *doubts, *_flags(sampled.executions)),
+        flags=(*found.flags, *doubts, *opened.doubts, *_flags(sampled.executions)),
         started_realtime_ns=sampled.started_realtime_ns,
         responses=(*joules, *_timed(totals)),
         intervals=intervals,
         database=start["database"],
         durability=start["durability"],
-        meters=tuple(map(meter_facts, meters)),
-        facts={"metering": metering},
+        meters=tuple(map(meter_facts, bench.meters)),
+        facts={"metering": metering, "baselines": found.baselines},
     )
     return run, RunData(sampled.events, (), totals.latencies)
 
@@ -219,7 +225,7 @@ def meter_facts(meter: Meter) -> dict[str, Any]:
 
 def _only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
     """Of several executions back to back only the whole is measured, told per execution; not active and debt apart."""
-    if joules.name in ("energy_j", "energy_net_j") and joules.value is not None:
+    if joules.name in ("energy_j", "energy_net_j", "energy_net_quiet_j") and joules.value is not None:
         spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 / executions
         return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
     if joules.name not in ("energy_active_j", "energy_debt_j"):
@@ -240,13 +246,14 @@ def _measure_idle(
         end_ns = time.monotonic_ns()
         time.sleep(bench.timing.idle_s)
     intervals = Intervals(start_ns, end_ns, end_ns, True)
-    joules, flags = energies(metered.primary, intervals, Window(start_ns, start_ns, end_ns, end_ns), 1)
-    kept = [j for j in joules if j.name in ("energy_j", "power_mean_w")]
+    none = QuietWindows(why_none="the run itself is idle")
+    found = energies(metered.primary, intervals, Quiet(none, none), 1)
+    kept = [j for j in found.responses if j.name in ("energy_j", "power_mean_w")]
     after = environment.state()
     metering_facts, doubts = checked(metered, intervals)
     run = Run(
         planned.index, planned.block, planned.levels, "finished",
-        flags=(*flags, *doubts, *environment.throttling(before, after)),
+        flags=(*found.flags, *doubts, *environment.throttling(before, after)),
         started_realtime_ns=started_realtime_ns,
         responses=(*kept, response("settled_s", (end_ns - start_ns) / 1e9)),
         intervals=intervals, meters=tuple(map(meter_facts, bench.meters)),

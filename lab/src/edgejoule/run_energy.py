@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from edgejoule import energy
 from edgejoule.errors import DataError
@@ -12,22 +13,51 @@ from edgejoule.responses import RESPONSES
 from edgejoule.store import Intervals, ResponseValue
 
 TIMED = "timed"  # the method of a response with no energy in it
+POWER = {"idle": "power_idle_w", "quiet": "power_quiet_w"}  # a baseline's responses
+NET = {"idle": "energy_net_j", "quiet": "energy_net_quiet_j"}
+
+
+_WINDOW_NS_MIN = 200_000_000  # a shorter one has no mean power worth the name
 
 
 @dataclass(frozen=True)
-class Window:
-    """The driver's part of the sampled time, ns."""
+class QuietWindows:
+    """Two windows of quiet, one before a run and one after it, ns; or why there are none."""
 
-    sampling_start_ns: int
-    driver_start_ns: int
-    driver_end_ns: int
-    sampling_end_ns: int
+    before: tuple[int, int] = (0, 0)
+    after: tuple[int, int] = (0, 0)
+    why_none: str | None = None
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no baseline comes from them, where that is known without looking at the readings."""
+        if self.why_none is None and min(t1 - t0 for t0, t1 in (self.before, self.after)) < _WINDOW_NS_MIN:
+            return "the quiet windows around the run are shorter than 0.2 s"
+        return self.why_none
 
 
-def energies(
-    traces: Sequence[energy.Readings], intervals: Intervals, window: Window, operations: int
-) -> tuple[list[ResponseValue], list[str]]:
-    """All responses with energy in them, and what is doubtful about them."""
+@dataclass(frozen=True)
+class Quiet:
+    """What a run's energy is compared with: idle, no database is open; open, the database is and nobody asks it.
+
+    Who fills `open` is the one who knows when the database stood still: the driver for those it opens itself.
+    """
+
+    idle: QuietWindows
+    open: QuietWindows
+
+
+@dataclass(frozen=True)
+class RunEnergies:
+    """All responses with energy in them, what is doubtful, and the baselines (facts.baselines of a run record)."""
+
+    responses: list[ResponseValue]
+    flags: list[str]
+    baselines: dict[str, dict[str, Any]]
+
+
+def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Quiet, operations: int) -> RunEnergies:
+    """Gross over both intervals; each baseline, and the settled energy above it, side by side and none clamped."""
     settled = energy.domain_energy(traces, intervals.active_start_ns, intervals.settled_end_ns)
     active = energy.domain_energy(traces, intervals.active_start_ns, intervals.active_end_ns)
     flags = list(dict.fromkeys((*settled.notes, *active.notes)))
@@ -42,27 +72,53 @@ def energies(
         values.append(_joules("energy_debt_j", debt))
     else:
         values.append(response("energy_debt_j", 0.0, str(settled.method)))
-    net, why = _net(traces, settled, window)
-    values.append(_joules("energy_net_j", net) if net else response("energy_net_j", None, str(settled.method), why))
-    return values, flags
+    baselines = {}
+    for name, windows in (("idle", quiet.idle), ("quiet", quiet.open)):
+        found = _above(traces, settled, windows)
+        values += _side_by_side(name, found, settled)
+        baselines[name] = {"method": str(settled.method), **_facts(found)}
+    return RunEnergies(values, flags, baselines)
 
 
-def _net(
-    traces: Sequence[energy.Readings], settled: energy.Energy, window: Window
-) -> tuple[energy.Energy | None, str | None]:
-    """Energy above the idle baseline: the mean power of the quiet windows before and after the driver."""
-    quiet = []
-    for t0, t1 in (
-        (window.sampling_start_ns, window.driver_start_ns),
-        (window.driver_end_ns, window.sampling_end_ns),
-    ):
-        if t1 - t0 < 2e8:
-            return None, "no quiet window around the run: timing.idle_s is below 0.2 s"
-        try:
-            quiet.append(energy.baseline(traces, t0, t1))
-        except DataError as error:
-            return None, str(error)
-    return energy.net_energy(settled, energy.interpolated_baseline(*quiet)), None
+@dataclass(frozen=True)
+class _Above:
+    """A baseline at the run, its two windows, and the settled energy above it; or why there is none."""
+
+    before: energy.Baseline | None = None
+    after: energy.Baseline | None = None
+    at_run: energy.Baseline | None = None
+    net: energy.Energy | None = None
+    why_none: str | None = None
+
+
+def _above(traces: Sequence[energy.Readings], settled: energy.Energy, windows: QuietWindows) -> _Above:
+    if windows.refusal:
+        return _Above(why_none=windows.refusal)
+    try:
+        before, after = (energy.baseline(traces, *window) for window in (windows.before, windows.after))
+        at_run = energy.interpolated_baseline(before, after, settled.start_ns, settled.end_ns)
+    except DataError as error:
+        return _Above(why_none=str(error))
+    return _Above(before, after, at_run, energy.net_energy(settled, at_run))
+
+
+def _side_by_side(name: str, found: _Above, settled: energy.Energy) -> list[ResponseValue]:
+    """The baseline's power and the energy above it."""
+    if found.at_run is None or found.net is None:
+        return [response(n, None, str(settled.method), found.why_none) for n in (POWER[name], NET[name])]
+    source = found.at_run.source
+    return [_joules(POWER[name], source, 1 / source.duration_s), _joules(NET[name], found.net)]
+
+
+def _facts(found: _Above) -> dict[str, Any]:
+    if found.before is None or found.after is None or found.net is None:
+        return {"before_w": None, "after_w": None, "net_budget_j": {}, "missing_reason": found.why_none}
+    return {
+        "before_w": found.before.power_w,
+        "after_w": found.after.power_w,
+        "net_budget_j": {line.name: line.value_j for line in found.net.budget},
+        "missing_reason": found.net.missing_reason,
+    }
 
 
 def _joules(name: str, source: energy.Energy, factor: float = 1.0) -> ResponseValue:

@@ -62,13 +62,27 @@ class Timing(_Strict):
     """Times around a run, in seconds."""
 
     idle_s: float = Field(default=0.5, ge=0, le=600, description="quiet window before and after a run: the baseline")
+    quiet_s: float | None = Field(
+        default=None,
+        ge=0,
+        le=600,
+        description="the same with the database open and settled, before the first operation and after the last; "
+        "default: as long as idle_s with a meter, 0 with modelled joules",
+    )
     settle_timeout_s: float = Field(default=60, gt=0, le=36_000)
     run_timeout_s: float = Field(default=3600, gt=0, le=1e7, description="a run that takes longer has failed")
     cool_down_s_max: float = Field(
-        default=0, ge=0, le=36_000, description="longest wait before a run until the processor has cooled down; 0: none"
+        default=0,
+        ge=0,
+        le=36_000,
+        description="longest wait before a run until temperature and, with a meter, idle power are as when the study "
+        "began; 0: none",
     )
     cool_down_c: float = Field(
         default=2, gt=0, le=50, description="how much warmer than when the study began a run may begin"
+    )
+    cool_down_power_percent: float = Field(
+        default=5, gt=0, le=100, description="how far from idle power when the study began a run may begin"
     )
     marker: bool | None = Field(
         default=None,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from edgejoule import environment, sequential
-from edgejoule.cool_down import CoolDown
+from edgejoule.cool_down import cool_down
 from edgejoule.databases import Event, Snapshots, driver_digest
 from edgejoule.errors import DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.loads import Loads
@@ -26,11 +26,12 @@ from edgejoule.plan import PlannedRun, cell_label, make_plan
 from edgejoule.run import Bench, at_full, calibrate, measure
 from edgejoule.run_clocks import clock_plan
 from edgejoule.run_length import shortest_s
-from edgejoule.spec import Spec, Timing
+from edgejoule.spec import Spec
 from edgejoule.storage_speed import measure_speed
 from edgejoule.store import Experiment, Run, RunData, Store
 
 _REACHED = "reached_ops_s"  # what an experiment keeps of the rates behind its load curve
+IDLE = "idle_power_at_begin"  # and of what its runs wait for
 SPEED_S = 0.2  # for each kind of request when an experiment begins
 
 
@@ -141,7 +142,9 @@ def conduct(
         surroundings["storage"] |= _speed(places.data)
         watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
         snapshots = Snapshots(places.snapshots)
-        bench = _bench(study, snapshots, todo, finished, watcher)
+        bench = _bench(study, snapshots, todo, finished, watcher, experiment)
+        if bench.cool_down and bench.cool_down.idle:
+            surroundings[IDLE] = dataclasses.asdict(bench.cool_down.idle)
         try:
             _load_missing(snapshots, todo, study.spec, watcher)
             reached = dict(experiment.environment.get(_REACHED, {})) if experiment else {}
@@ -161,7 +164,12 @@ def conduct(
 
 
 def _bench(
-    study: Study, snapshots: Snapshots, todo: Sequence[PlannedRun], finished: Sequence[Run], watcher: Watcher
+    study: Study,
+    snapshots: Snapshots,
+    todo: Sequence[PlannedRun],
+    finished: Sequence[Run],
+    watcher: Watcher,
+    experiment: Experiment | None,
 ) -> Bench:
     """What the runs share; on a resumed study as the finished runs had it."""
 
@@ -174,23 +182,11 @@ def _bench(
     executions = {cell_label(r.levels): r.facts["executions"] for r in finished if "executions" in r.facts}
     asked_s = study.spec.meter.run_s_min
     least_s = max(map(shortest_s, study.meters)) if asked_s is None else asked_s
+    cooling = cool_down(timing, study.meters, experiment.environment.get(IDLE) if experiment else None)
     return Bench(
-        study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=_cool_down(timing),
+        study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=cooling,
         clocks=clock_plan(timing.marker, study.spec.meter.clocks, study.meters, study.clock_token),
     )  # fmt: skip
-
-
-def _cool_down(timing: Timing) -> CoolDown | None:
-    """The temperature of now, before anything has run, is what each run waits for. Raises UsageError without one."""
-    if not timing.cool_down_s_max:
-        return None
-    now_c = environment.state()["temperature_c"]
-    if now_c is None:
-        raise UsageError(
-            "timing.cool_down_s_max: no temperature can be read here (/sys/class/thermal), so nothing tells when the "
-            "processor has cooled down; set it to 0"
-        )
-    return CoolDown(now_c, timing.cool_down_c, timing.cool_down_s_max)
 
 
 def _speed(folder: Path) -> dict[str, float | None]:

@@ -265,24 +265,28 @@ def windows(trace: Trace) -> tuple[Baseline, Baseline]:
     return baseline([trace], at(0.5), at(1.0)), baseline([trace], at(4.0), at(5.0))
 
 
-def test_the_interpolated_baseline_lies_halfway_and_covers_the_whole_span() -> None:
+RUN = at(1.2), at(3.2)  # between the windows, and not in the middle between them
+RUN_WEIGHT = (2.2 - 0.75) / (4.5 - 0.75)  # of the window after it
+
+
+def test_the_interpolated_baseline_is_that_of_the_run_on_the_line_between_the_windows() -> None:
     before, after = windows(ideal_trace(ValueKind.INSTANT))
-    found = interpolated_baseline(before, after)
-    assert found.power_w == pytest.approx((before.power_w + after.power_w) / 2)
-    assert (found.source.start_ns, found.source.end_ns) == (at(0.5), at(5.0))
+    found = interpolated_baseline(before, after, *RUN)
+    assert found.power_w == pytest.approx((1 - RUN_WEIGHT) * before.power_w + RUN_WEIGHT * after.power_w)
+    assert (found.source.start_ns, found.source.end_ns) == RUN
     assert found.source.power_mean_w == pytest.approx(found.power_w)
 
 
-def test_both_windows_budgets_enter_net_energy_scaled_to_the_runs_duration() -> None:
+def test_both_windows_budgets_enter_net_energy_by_their_weight_and_the_runs_duration() -> None:
     noisy = channel(ValueKind.INSTANT, gain_rel=0.02, offset_w=0.1, resolution=0.05)
     trace = dataclasses.replace(ideal_trace(ValueKind.INSTANT), channel=noisy)
     before, after = windows(trace)
-    gross = energy(trace, at(1.2), at(3.2))
-    net = net_energy(gross, interpolated_baseline(before, after))
+    gross = energy(trace, *RUN)
+    net = net_energy(gross, interpolated_baseline(before, after, *RUN))
     lines = {line.name: line.value_j for line in net.budget}
     one, two, whole = ({x.name: x.value_j for x in e.budget} for e in (before.source, after.source, gross))
-    halves_j = (one["resolution"] / 0.5 / 2 * 2.0, two["resolution"] / 1.0 / 2 * 2.0)
-    assert lines["resolution"] == pytest.approx(math.hypot(whole["resolution"], *halves_j))
+    parts_j = (one["resolution"] / 0.5 * (1 - RUN_WEIGHT) * 2.0, two["resolution"] / 1.0 * RUN_WEIGHT * 2.0)
+    assert lines["resolution"] == pytest.approx(math.hypot(whole["resolution"], *parts_j))
     assert lines["gain"] == pytest.approx(0.02 * abs(net.energy_j))
     assert lines["offset"] == pytest.approx(0.0, abs=1e-9)
     drift_w = abs(after.power_w - before.power_w)
@@ -292,10 +296,10 @@ def test_both_windows_budgets_enter_net_energy_scaled_to_the_runs_duration() -> 
 
 def test_a_steady_baseline_has_no_drift_and_gaps_of_both_windows_are_kept() -> None:
     trace = dataclasses.replace(ideal_trace(ValueKind.INSTANT), value=np.full(6001, 2.0))
-    found = interpolated_baseline(*windows(trace))
+    found = interpolated_baseline(*windows(trace), *RUN)
     assert found.power_w == pytest.approx(2.0)
     assert "baseline drift" not in {line.name for line in found.source.budget}
-    holes = interpolated_baseline(*windows(spoiled(spoiled(trace, 600, 610), 4500, 4510)))
+    holes = interpolated_baseline(*windows(spoiled(spoiled(trace, 600, 610), 4500, 4510)), *RUN)
     assert len(holes.source.gaps) == 2
     assert holes.source.coverage < 1
 
@@ -304,9 +308,79 @@ def test_baselines_that_do_not_belong_together_are_not_interpolated() -> None:
     before, after = windows(ideal_trace(ValueKind.INSTANT))
     wall = dataclasses.replace(after, source=dataclasses.replace(after.source, domain=Domain.WALL))
     with pytest.raises(DataError, match="no middle"):
-        interpolated_baseline(before, wall)
-    with pytest.raises(DataError, match="begins before"):
-        interpolated_baseline(after, before)
+        interpolated_baseline(before, wall, *RUN)
+    for one, two, run in (
+        (after, before, RUN),
+        (before, after, (at(0.9), at(3.2))),  # the window before has the first operations in it
+        (before, after, (at(1.2), at(4.1))),  # the window after the last work
+    ):
+        with pytest.raises(DataError, match="reaches into the run"):
+            interpolated_baseline(one, two, *run)
+
+
+def net_of_nothing_j(interpolate) -> float:
+    """What is left of a run that did nothing while the machine's power rose steadily. Nothing, if all is right."""
+    trace = ideal_trace(ValueKind.INSTANT)
+    rising = dataclasses.replace(trace, value=2.0 + 0.3 * np.arange(len(trace.value)) * STEP_S)
+    net = net_energy(energy(rising, *RUN), interpolate(*windows(rising), *RUN))
+    return net.energy_j
+
+
+def test_of_a_run_that_did_nothing_on_a_steady_drift_no_net_energy_is_left() -> None:
+    assert net_of_nothing_j(interpolated_baseline) == pytest.approx(0.0, abs=1e-9)
+
+
+def with_power(found: Baseline, power_w: float) -> Baseline:
+    return dataclasses.replace(found, power_w=power_w)
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        lambda b, a, *run: with_power(interpolated_baseline(b, a, *run), (b.power_w + a.power_w) / 2),  # halfway
+        lambda b, a, *run: with_power(  # a sign error
+            interpolated_baseline(b, a, *run), b.power_w - RUN_WEIGHT * (a.power_w - b.power_w)
+        ),
+        lambda b, a, *run: with_power(  # the weights swapped
+            interpolated_baseline(b, a, *run), RUN_WEIGHT * b.power_w + (1 - RUN_WEIGHT) * a.power_w
+        ),
+        lambda b, a, *run: with_power(interpolated_baseline(b, a, *run), b.power_w),  # the one before alone
+        lambda b, a, *run: interpolated_baseline(b, a, run[0], run[0] + 1000),  # at the run's begin
+    ],
+)
+def test_mutants_of_the_interpolation_leave_energy_where_there_is_none(mutant) -> None:
+    assert abs(net_of_nothing_j(mutant)) > 1e-3
+
+
+def covered_share(interpolate) -> float:
+    """Of 200 machines whose idle power jumps once, at an unknown time during the run: how often the interval of the net
+    energy of a run that did nothing holds the nothing.
+    """
+    rng = np.random.default_rng(seed())
+    trace = ideal_trace(ValueKind.INSTANT, step_s=0.01)
+    t_s = np.arange(len(trace.value)) * 0.01
+    covered = 0
+    for _ in range(200):
+        jump_w, when_s = rng.normal(0, 0.3), rng.uniform(1.0, 4.0)
+        jumping = dataclasses.replace(trace, value=np.where(t_s < when_s, 2.0, 2.0 + jump_w))
+        gross = energy(jumping, at(1.0), at(4.0))
+        net = net_energy(gross, interpolate(*windows(jumping), at(1.0), at(4.0)))
+        covered += abs(net.energy_j) <= net.uncertainty_k2_j
+    return covered / 200
+
+
+def without_drift(before: Baseline, after: Baseline, t0_ns: int, t1_ns: int) -> Baseline:
+    found = interpolated_baseline(before, after, t0_ns, t1_ns)
+    lines = tuple(line for line in found.source.budget if line.name != "baseline drift")
+    return dataclasses.replace(found, source=dataclasses.replace(found.source, budget=lines))
+
+
+def test_an_idle_power_that_jumps_during_the_run_stays_inside_the_net_energys_uncertainty() -> None:
+    assert covered_share(interpolated_baseline) >= 0.95
+
+
+def test_the_mutant_without_drift_does_not_cover() -> None:
+    assert covered_share(without_drift) < 0.5
 
 
 def test_no_baseline_comes_from_a_window_without_readings() -> None:

@@ -38,7 +38,8 @@ from edgejoule.store import Experiment, Run, Store
 def export(experiment: str, form: str, output: Path | None, bundle: Path | None, store: Path) -> None:
     """Write the runs of an EXPERIMENT (id, name or latest).
 
-    In CSV an energy column has its method in its name (energy_j.modelled); a missing value is an empty cell.
+    In CSV an energy column has its method in its name (energy_j.modelled), and beside it the half width of its k=2
+    interval (energy_j.modelled.k2); a missing value is an empty cell.
 
     \b
     Examples:
@@ -70,9 +71,16 @@ def export(experiment: str, form: str, output: Path | None, bundle: Path | None,
 
 
 def runs_csv(experiment: Experiment, runs: list[Run]) -> str:
-    """One row per run: run, block, the factors, every response (energies with their method), status, cause, flags."""
+    """One row per run: run, block, the factors, every response (energies with their method and, where they have one,
+    uncertainty), status, cause, flags.
+    """
     columns = {(r.name, r.method): None for run in runs for r in run.responses}
-    heads = {(n, m): f"{n}.{m}" if RESPONSES[n].is_energy else n for n, m in columns}
+    uncertain = {(r.name, r.method) for run in runs for r in run.responses if r.uncertainty_k2 is not None}
+    heads = {}
+    for name, method in columns:
+        heads[name, method, ""] = f"{name}.{method}" if RESPONSES[name].is_energy else name
+        if (name, method) in uncertain:
+            heads[name, method, "k2"] = f"{heads[name, method, '']}.k2"
     clash = set(experiment.spec.factors) & {"run", "block", "status", "cause", "flags", *heads.values()}
     if clash:
         raise UsageError(f"a factor has the name of a column: {', '.join(sorted(clash))}")
@@ -80,7 +88,8 @@ def runs_csv(experiment: Experiment, runs: list[Run]) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["run", "block", *experiment.spec.factors, *heads.values(), "status", "cause", "flags"])
     for run in runs:
-        values = {(r.name, r.method): r.value for r in run.responses}
+        values = {(r.name, r.method, ""): r.value for r in run.responses}
+        values |= {(r.name, r.method, "k2"): r.uncertainty_k2 for r in run.responses}
         cells = ["" if values.get(key) is None else repr(values[key]) for key in heads]
         writer.writerow(
             [

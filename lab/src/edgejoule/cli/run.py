@@ -28,9 +28,10 @@ from edgejoule.databases import check_plan, not_here
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, StoreError, UsageError
 from edgejoule.findings import find
-from edgejoule.meters.base import Availability, Meter
+from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.plan import PlannedRun, cell_label, make_plan
+from edgejoule.quiet import quiet_s
 from edgejoule.responses import nearest
 from edgejoule.run_clocks import ClockPlan, clock_plan
 from edgejoule.spec import Level, Spec, load_spec
@@ -112,7 +113,7 @@ def run(
             echo_json(_plan_json(loaded, [p for p in plan if chosen(p)], choice.sentence))
         else:
             clocks = clock_plan(loaded.timing.marker, loaded.meter.clocks, [choice.meter, *beside])
-            _print_plan(say, loaded, [p for p in plan if chosen(p)], store, clocks)
+            _print_plan(say, loaded, [p for p in plan if chosen(p)], store, clocks, choice.meter)
         return
     if refused := not_here(plan):
         raise UsageError("; ".join(refused))
@@ -249,7 +250,9 @@ def _plan_json(spec: Spec, plan: Sequence[PlannedRun], energy_words: str) -> dic
     return {"experiment": spec.name, "energy": energy_words, "seed": spec.design.seed, "runs": runs}
 
 
-def _print_plan(out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Path, clocks: ClockPlan) -> None:
+def _print_plan(
+    out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Path, clocks: ClockPlan, meter: Meter
+) -> None:
     table = Table(box=None, pad_edge=False)
     conditional = list(dict.fromkeys(name for rule in spec.when for name in rule.set))
     for column in ("run", "block", *spec.factors, *conditional):
@@ -263,19 +266,27 @@ def _print_plan(out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Pat
         out.print(f"when {rule.words()}", markup=False)
     for words in not_here(plan):
         out.print(f"not here: {words}", markup=False)
-    out.print(
-        f"{len(plan)} runs, order {spec.design.order}, seed {spec.design.seed}; {_estimate(spec, plan, store, clocks)}"
+    still_s = quiet_s(spec.timing, meter.method)
+    quiet = (
+        f"then {still_s:g} s with the database open and quiet" if still_s else "none with the database open and quiet"
     )
+    out.print(f"before and after each run {spec.timing.idle_s:g} s idle, {quiet}")
+    if limit_s := spec.timing.cool_down_s_max:
+        power = "temperature alone" if meter.method is Method.MODELLED else "temperature and idle power"
+        out.print(f"before each run up to {limit_s:g} s more to cool down ({power})")
+    estimate = _estimate(spec, plan, store, 2 * (spec.timing.idle_s + still_s) + 1 + clocks.marker_s)
+    out.print(f"{len(plan)} runs, order {spec.design.order}, seed {spec.design.seed}; {estimate}")
     if clocks.marker and plan:
         out.print(f"a marker burst before and after each run takes {clocks.marker_s * len(plan):.0f} s of that")
-    for meter, address in clocks.servers.items():
-        out.print(f"the clock of {meter} is asked for at {address} before and after each run", markup=False)
+    for name, address in clocks.servers.items():
+        out.print(f"the clock of {name} is asked for at {address} before and after each run", markup=False)
 
 
-def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path, clocks: ClockPlan) -> str:
-    """How long the plan may take, from runs of the same cells in the store, else what is certain."""
+def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path, around_s: float) -> str:
+    """How long the plan may take, from runs of the same cells in the store, else what is certain. around_s: of a run,
+    what is not its work.
+    """
     seen = _seen_s(spec, store)
-    around_s = 2 * spec.timing.idle_s + 1 + clocks.marker_s
     costs = [seen.get(p.label()) for p in plan]
     known = [c for c in costs if c is not None]
     if known:

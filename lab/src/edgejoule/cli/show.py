@@ -10,6 +10,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from edgejoule.cli.baselines_table import print_baselines
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.cli.metering_table import print_metering
 from edgejoule.findings.facts import circumstances
@@ -160,5 +161,7 @@ def _print_run(run: Run, events: list[object]) -> None:
             r.name, _value(r) if r.value is not None else f"missing: {r.missing_reason}", r.unit, spread, r.method
         )
     out.print(table)
+    if "baselines" in run.facts:
+        print_baselines(out, run)
     if "metering" in run.facts:
         print_metering(out, run.facts["metering"])

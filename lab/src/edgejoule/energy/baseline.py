@@ -20,33 +20,38 @@ def baseline(traces: Sequence[Readings], t0_ns: int, t1_ns: int, domain: Domain 
     return Baseline(source.power_mean_w, source)
 
 
-def interpolated_baseline(before: Baseline, after: Baseline) -> Baseline:
-    """The baseline halfway between a quiet window before and one after the run.
+def interpolated_baseline(before: Baseline, after: Baseline, t0_ns: int, t1_ns: int) -> Baseline:
+    """The baseline of a run from t0_ns to t1_ns, on the straight line between a quiet window before and one after it.
 
-    Each window's budget counts by half; common lines (gain, offset, model) add up, the others in squares. Half the
-    difference of the two powers is the half width of a line "baseline drift". Raises DataError when the windows overlap
-    or are of different domains or methods.
+    The mean of a straight line over the run is its value in the run's middle; the windows' powers count as those of
+    their middles. Each window's budget counts with the window's weight; common lines (gain, offset, model) add up, the
+    others in squares. Half the difference of the two powers is the half width of a line "baseline drift": nothing says
+    that the line was straight. Raises DataError when a window reaches into the run, or the windows are of different
+    domains or methods.
     """
     first, last = before.source, after.source
     if first.domain is not last.domain or first.method is not last.method:
         raise DataError(
             f"baselines of {first.domain} ({first.method}) and {last.domain} ({last.method}) have no middle"
         )
-    if last.start_ns < first.end_ns:
-        raise DataError("the quiet window after the run begins before the one before it ends")
-    span_s = (last.end_ns - first.start_ns) / 1e9
-    halves = [
-        replace(line, value_j=line.value_j / source.duration_s / 2 * span_s)
-        for source in (first, last)
+    if not first.end_ns <= t0_ns < t1_ns <= last.start_ns:
+        raise DataError("a quiet window reaches into the run: one has to end before it begins, the other begin after")
+    begin_ns, middle_ns, end_ns = _middle_ns(first), (t0_ns + t1_ns) / 2, _middle_ns(last)
+    weight = (middle_ns - begin_ns) / (end_ns - begin_ns)
+    duration_s = (t1_ns - t0_ns) / 1e9
+    parts = [
+        replace(line, value_j=line.value_j / source.duration_s * share * duration_s)
+        for source, share in ((first, 1 - weight), (last, weight))
         for line in source.budget
     ]
-    drift = BudgetLine("baseline drift", abs(after.power_w - before.power_w) / 2 * span_s * RECTANGULAR)
-    lines = merged_lines([*halves, *([drift] if drift.value_j > 0 else [])])
-    power_w = (before.power_w + after.power_w) / 2
+    drift = BudgetLine("baseline drift", abs(after.power_w - before.power_w) / 2 * duration_s * RECTANGULAR)
+    lines = merged_lines([*parts, *([drift] if drift.value_j > 0 else [])])
+    power_w = before.power_w + weight * (after.power_w - before.power_w)
     source = replace(
         first,
-        energy_j=power_w * span_s,
-        end_ns=last.end_ns,
+        energy_j=power_w * duration_s,
+        start_ns=t0_ns,
+        end_ns=t1_ns,
         uncertainty_k2_j=k2(lines),
         coverage=min(first.coverage, last.coverage),
         gaps=(*first.gaps, *last.gaps),
@@ -54,6 +59,10 @@ def interpolated_baseline(before: Baseline, after: Baseline) -> Baseline:
         budget=lines,
     )
     return Baseline(power_w, source)
+
+
+def _middle_ns(source: Energy) -> float:
+    return (source.start_ns + source.end_ns) / 2
 
 
 def net_energy(gross: Energy, quiet: Baseline) -> Energy:

@@ -71,7 +71,7 @@ class Energy:
 class Baseline:
     """Mean power of a quiet window; `source` is the energy it comes from.
 
-    Interpolated between two windows: the mean power halfway, and the energy it makes of the whole span.
+    Interpolated between two windows: the mean power over the run between them, and the energy it makes of that time.
     """
 
     power_w: float

@@ -81,7 +81,19 @@ def circumstances(run: Run) -> list[str]:
         told.append(f"{level['percent']:g} % of {level['reached_ops_s']:,.0f} ops/s")
     if "executions" in facts:
         told.append(f"k = {facts['executions']} executions, {facts['worked_share']:.0%} of the time at work")
+    if cooled := facts.get("cool_down"):
+        told.append(_cooled(cooled))
     after = facts.get("environment", {}).get("after", {})
     if (degrees := after.get("temperature_c")) is not None:
         told.append(f"{degrees:.0f} °C")
     return told
+
+
+def _cooled(cooled: Mapping[str, Any]) -> str:
+    """What was waited for before the run, and what was reached."""
+    begun = [f"{cooled['temperature_c']:.0f} °C"] if cooled["temperature_c"] is not None else []
+    power = cooled["idle_power"]
+    if power.get("reached_w") is not None:
+        begun.append(f"{power['reached_w']:.3g} W {power['method']} at idle ({power['start_w']:.3g} when it all began)")
+    why = f"; not for idle power: {power['why_not']}" if power.get("why_not") else ""
+    return f"waited {cooled['waited_s']:g} s to cool down, to {', '.join(begun) or 'nothing that could be read'}{why}"

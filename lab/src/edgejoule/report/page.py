@@ -17,7 +17,7 @@ from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding
 from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
-from edgejoule.report import bars, cdf, load_curve, tables, traces
+from edgejoule.report import bars, baselines, cdf, load_curve, tables, traces
 from edgejoule.report.traces import PowerTrace
 from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
@@ -88,6 +88,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         trace_script=Markup((assets / "trace.js").read_text(encoding="utf-8")),
         style=Markup((assets / "report.css").read_text(encoding="utf-8")),
         intervals=tables.intervals(findings),
+        baselines=baselines.table(findings),
         cell_tables=[tables.cells(r, findings) for r in findings.responses],
         anova_tables=[(r, [(p, tables.anova(r, p)) for p in r.parts]) for r in findings.responses],
         pair_tables=[t for r in findings.responses for p in r.parts if (t := tables.pairs(r, p, findings))],
@@ -96,7 +97,9 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),
         channels=sorted({f"{t.channel} ({t.domain}, {t.method})" for g in groups for t in g.traces}),
         options=_options(experiment),
-        environment=_sections({k: v for k, v in experiment.environment.items() if k not in ("options", "looks")}),
+        environment=_sections(
+            {k: v for k, v in experiment.environment.items() if k not in ("options", "looks", "idle_power_at_begin")}
+        ),
         replications=count(experiment.spec.design.replications, "replication"),
     )
 

@@ -251,7 +251,7 @@ def _pair_row(p: Pair, unit: Unit, log: bool) -> tuple[str | Markup, ...]:
 def intervals(f: Findings) -> Table | None:
     """Active against settled: times, energies, the debt, and what else describes a cell. Means over the runs."""
     names = (
-        "active_s", "settled_s", "energy_active_j", "energy_j", "energy_debt_j", "energy_net_j", "power_mean_w",
+        "active_s", "settled_s", "energy_active_j", "energy_j", "energy_debt_j", "power_mean_w",
         "write_amplification", "rss_peak_mb",
     )  # fmt: skip
     return _means(f, names, "Active and settled: means over the runs")
@@ -285,13 +285,14 @@ def _common_units(told: Sequence[ResponseFinding]) -> dict[str, Unit]:
 
 def _mean_words(cell: Cell, r: ResponseFinding, unit: Unit) -> str | Markup:
     if cell.mean is None:
-        return _why_none(cell, r)
+        return why_none(cell, r)
     if r.name == "driver_share":
         return f"{100 * cell.mean:.1f} %"
     return unit.number(cell.mean)
 
 
-def _why_none(cell: Cell, r: ResponseFinding) -> Markup:
+def why_none(cell: Cell, r: ResponseFinding) -> Markup:
+    """What stands in a cell without a mean."""
     if cell.failed:
         return HOLE.format("failed")
     if cell.missing:

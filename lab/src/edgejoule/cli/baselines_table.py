@@ -1,0 +1,57 @@
+"""Gross, the two baselines and the energies above them, side by side, each net with the budget of its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from edgejoule.run_energy import NET, POWER
+from edgejoule.store import ResponseValue, Run
+
+_WORDS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
+
+
+def print_baselines(out: Console, run: Run) -> None:
+    """run: one with the heading baselines in its facts."""
+    values = {r.name: r for r in run.responses}
+    table = Table(
+        box=None, pad_edge=False, title_justify="left",
+        title="settled energy gross, and above its baselines; J of a line at k=1, all else at k=2",
+    )  # fmt: skip
+    for column in ("baseline", "method", "before W", "after W", "at the run W", "J", "share"):
+        table.add_column(column, justify="left" if column in ("baseline", "method") else "right")
+    gross = values["energy_j"]
+    table.add_row("gross", gross.method, "", "", _told(values["power_mean_w"]), _told(gross), "")
+    for name, facts in run.facts["baselines"].items():
+        for row in _rows(name, facts, values):
+            table.add_row(*row)
+    out.print()
+    out.print(table)
+    share = run.facts["baselines"]["quiet"].get("core_share")
+    if share is not None:
+        out.print(f"while quiet, driver and database took {share:.3%} of a core")
+    for name, facts in run.facts["baselines"].items():
+        if facts["missing_reason"]:
+            out.print(f"{_WORDS[name]}: missing: {facts['missing_reason']}", markup=False)
+
+
+def _rows(name: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue]) -> Iterator[tuple[str, ...]]:
+    power, net = values[POWER[name]], values[NET[name]]
+    if facts["before_w"] is None:
+        yield (_WORDS[name], power.method, "missing", "missing", "missing", "missing", "")
+        return
+    windows = (f"{facts['before_w']:.4g}", f"{facts['after_w']:.4g}")
+    yield (_WORDS[name], power.method, *windows, _told(power), f"net {_told(net)}", "")
+    lines = sorted(facts["net_budget_j"].items(), key=lambda line: -line[1])
+    variance_j2 = sum(value**2 for _, value in lines) or 1.0
+    for line, value in lines:
+        yield (f"  {line}", "", "", "", "", f"{value:.3g}", f"{value**2 / variance_j2:.1%}")
+
+
+def _told(r: ResponseValue) -> str:
+    if r.value is None or r.uncertainty_k2 is None:
+        return "missing"
+    return f"{r.value:.4g} ± {r.uncertainty_k2:.2g}"

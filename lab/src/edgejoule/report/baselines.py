@@ -1,0 +1,41 @@
+"""Gross, the two baselines and what lies above each, side by side. Means over the runs; ± is one run's, at k=2."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from edgejoule.findings import Cell, Findings, ResponseFinding
+from edgejoule.findings.words import Unit, unit_for
+from edgejoule.report import tables
+from edgejoule.report.tables import Table
+
+_POWERS = ("power_mean_w", "power_idle_w", "power_quiet_w")
+_ENERGIES = ("energy_j", "energy_net_j", "energy_net_quiet_j")
+
+
+def table(f: Findings) -> Table | None:
+    """One row per cell; None where no run has a baseline, or the reason why it has none."""
+    told = [r for n in (*_POWERS, *_ENERGIES) if (r := f.response(n)) is not None]
+    if all(r.name in ("power_mean_w", "energy_j") for r in told):
+        return None
+    units = {r.name: unit_for(r.unit, _means(told, r.unit)) for r in told}
+    levels = list(told[0].cells[0].levels)
+    rows = [
+        (*(str(v) for v in cell.levels.values()), *(_words(r.cells[i], r, units[r.name]) for r in told))
+        for i, cell in enumerate(told[0].cells)
+    ]
+    columns = (*levels, *(tables.heading(r, units[r.name]) for r in told))
+    numeric = (*[False] * len(levels), *[True] * len(told))
+    note = "± is the half width at k=2 of one run, the largest of the cell; the drift between the windows is in it"
+    return Table("Gross, baselines and net: means over the runs", columns, numeric, tuple(rows), note)
+
+
+def _means(told: list[ResponseFinding], unit: str) -> list[float | None]:
+    return [c.mean for r in told if r.unit == unit for c in r.cells]
+
+
+def _words(cell: Cell, r: ResponseFinding, unit: Unit) -> str | Markup:
+    if cell.mean is None:
+        return tables.why_none(cell, r)
+    spread = "" if cell.uncertainty_k2 is None else f" ± {unit.number(cell.uncertainty_k2)}"
+    return f"{unit.number(cell.mean)}{spread}"
