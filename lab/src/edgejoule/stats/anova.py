@@ -23,7 +23,7 @@ import numpy as np
 from scipy import special
 
 from edgejoule.errors import DataError
-from edgejoule.stats.factor import Factor, cells_of, interaction_columns
+from edgejoule.stats.factor import Factor, cells_of, combinations_of, interaction_columns
 from edgejoule.stats.scale import FloatArray
 
 RESIDUAL = "residual"
@@ -184,12 +184,10 @@ def _no_replication(y: FloatArray, factors: Sequence[Factor], block: Factor | No
 
 def _summarise(y: FloatArray, factors: Sequence[Factor], block: Factor | None) -> _Summary:
     every = [*factors, *([block] if block else [])]
-    codes = np.column_stack([factor.codes for factor in every])
-    unique, inverse = np.unique(codes, axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
+    unique, inverse = combinations_of(every)
     weight = np.bincount(inverse).astype(np.float64)
     mean = np.bincount(inverse, weights=y - y.mean()) / weight + y.mean()
-    short = [Factor(f.name, f.levels, unique[:, column].astype(np.int64)) for column, f in enumerate(every)]
+    short = [Factor(f.name, f.levels, unique[:, column]) for column, f in enumerate(every)]
     return _Summary(
         mean=mean,
         weight=weight,

@@ -44,9 +44,18 @@ def interaction_columns(factors: Sequence[Factor]) -> FloatArray:
     )
 
 
+def combinations_of(factors: Sequence[Factor]) -> tuple[IntArray, IntArray]:
+    """The observed combinations of levels as codes, combinations x factors, in the levels' order; and the one of every
+    observation.
+    """
+    sizes = [len(factor.levels) for factor in factors]
+    numbered = np.ravel_multi_index([factor.codes for factor in factors], sizes)
+    unique, inverse = np.unique(numbered, return_inverse=True)
+    codes = np.column_stack(np.unravel_index(unique, sizes))
+    return np.asarray(codes, dtype=np.int64), np.asarray(inverse, dtype=np.int64).reshape(-1)
+
+
 def cells_of(factors: Sequence[Factor]) -> tuple[list[tuple[str, ...]], IntArray]:
     """The observed combinations of levels, ordered by the levels' order, and the cell of every observation."""
-    codes = np.column_stack([factor.codes for factor in factors])
-    unique, inverse = np.unique(codes, axis=0, return_inverse=True)
-    cells = [tuple(factor.levels[code] for factor, code in zip(factors, row, strict=True)) for row in unique]
-    return cells, np.asarray(inverse, dtype=np.int64).reshape(-1)
+    codes, inverse = combinations_of(factors)
+    return [tuple(factor.levels[code] for factor, code in zip(factors, row, strict=True)) for row in codes], inverse

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from edgejoule.errors import DataError
 from edgejoule.stats.anova import TOTAL, Anova, AnovaRow, SsType, added, adjusted_for, anova, basis, row_of, terms_of
 from edgejoule.stats.cells import CellMeans, Margin
 from edgejoule.stats.estimates import Estimates
-from edgejoule.stats.factor import Factor, IntArray, cells_of
+from edgejoule.stats.factor import Factor, IntArray, cells_of, combinations_of
 from edgejoule.stats.scale import FloatArray
 
 
@@ -42,12 +43,12 @@ class Loads:
     runs: int
     notes: tuple[str, ...]
 
-    @property
+    @cached_property
     def between(self) -> tuple[Factor, ...]:
         """Factors that each load has one level of."""
         return tuple(factor for factor in self.factors if _constant(factor, self.unit))
 
-    @property
+    @cached_property
     def within(self) -> tuple[Factor, ...]:
         """Factors that change on a load."""
         return tuple(factor for factor in self.factors if not _constant(factor, self.unit))
@@ -60,19 +61,18 @@ def average_repetitions(y: FloatArray, factors: Sequence[Factor], block: Factor 
         notes.append(f"{block.name} changes on a {unit.name}, so it is averaged over and is no block")
         block = None
     every = [*factors, unit, *([block] if block else [])]
-    codes = np.column_stack([factor.codes for factor in every])
-    unique, inverse = np.unique(codes, axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
+    unique, inverse = combinations_of(every)
     mean = np.bincount(inverse, weights=y - y.mean()) / np.bincount(inverse) + y.mean()
-    short = [Factor(f.name, f.levels, unique[:, at].astype(np.int64)) for at, f in enumerate(every)]
+    short = [Factor(f.name, f.levels, unique[:, at]) for at, f in enumerate(every)]
     count = len(factors)
     loads = Loads(mean, short[count], tuple(short[:count]), short[-1] if block else None, int(y.size), ())
     return replace(loads, notes=(_in_words(loads), *notes))
 
 
 def _constant(factor: Factor, unit: Factor) -> bool:
-    pairs = np.unique(np.column_stack([unit.codes, factor.codes]), axis=0)
-    return len(pairs) == len(np.unique(unit.codes))
+    of_unit = np.zeros(len(unit.levels), dtype=np.int64)
+    of_unit[unit.codes] = factor.codes
+    return bool((of_unit[unit.codes] == factor.codes).all())
 
 
 def _in_words(loads: Loads) -> str:
