@@ -15,7 +15,7 @@ from typing import Any
 from edgejoule.alignment import Aligned, by_markers
 from edgejoule.energy import Energy, Readings, domain_energy
 from edgejoule.errors import DataError, UsageError
-from edgejoule.marker import SEARCH_S, Marker, check
+from edgejoule.marker import SEARCH_S, Marker, Sighting, check, relation_words
 from edgejoule.metering import disagreement, energy_facts
 from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import DRIFT_UNKNOWN, ClockRelation
@@ -127,14 +127,17 @@ def _placements(
         )
         also = _ELSEWHERE if any(_exchanged(run) for run in runs) else ""
         raise DataError(f"the trace cannot be tied to this host's clock: {error}; {way}{also}") from error
-    seen = [{**asdict(s), "agrees": aligned.agrees(s)} for s in aligned.sightings]
-    by_start = {m.start_ns: s for m, s in zip(markers, seen, strict=True)}
+    by_start = {m.start_ns: s for m, s in zip(markers, aligned.sightings, strict=True)}
     return {run.run_index: _by_markers(aligned, [by_start[m.start_ns] for m in _markers(run)]) for run in runs}
 
 
-def _by_markers(found: Aligned, own: Sequence[dict[str, Any]]) -> Placed:
+def _by_markers(found: Aligned, own: Sequence[Sighting]) -> Placed:
     """own: the sightings of the run's markers."""
-    return Placed(found.relation, "markers", tuple(own), found.words, all(s["agrees"] is not False for s in own))
+    agree = [found.agrees(seen) for seen in own]
+    doubt = ": they do NOT agree" if False in agree else ""
+    told = f"; of this run {relation_words(own)}{doubt}" if own else ""
+    sightings = tuple({**asdict(seen), "agrees": right} for seen, right in zip(own, agree, strict=True))
+    return Placed(found.relation, "markers", sightings, found.words + told, not doubt)
 
 
 def _stated(run: Run, trace: Trace, recorded: Recorded, told: Told) -> tuple[ClockRelation, str] | None:

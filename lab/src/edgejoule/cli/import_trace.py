@@ -22,6 +22,8 @@ from edgejoule.meters.quantities import Role
 from edgejoule.meters.trace import Trace
 from edgejoule.store import Run, Store
 
+_BUDGETS_MAX = 2  # parts of a trace whose budgets are printed
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _RECORDING = (
@@ -268,17 +270,20 @@ def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
         table.add_row(part.name, *edges, *figures, f"{found.coverage:.1%}")
     out.print(table)
     for part in parts:
-        if part.energy.budget:
+        if part.energy.budget and len(parts) <= _BUDGETS_MAX:  # of more runs `show --run N` has them
             lines = ", ".join(f"{line.name} {line.value_j:.2g} J" for line in part.energy.budget)
             out.print(f"\n{part.name}: uncertainty (k=1) of {lines}")
         if part.energy.renewal:
             out.print(f"{part.name}: {part.energy.renewal.words}", markup=False)
         for note in part.energy.notes:
             out.print(f"{part.name}: {note}", markup=False)
-    for words in dict.fromkeys(f"{part.name.rsplit(' ', 1)[0]}: {part.clock}" for part in parts if part.clock):
-        out.print(f"\n{words}", markup=False)
-    for words in dict.fromkeys(f"flag: {flag}" for part in parts for flag in part.flags):
-        out.print(words, markup=False)
+    out.print()
+    for part in parts[::2]:
+        run = part.name.rsplit(" ", 1)[0]
+        flags = [f"flag: {flag}" for flag in part.flags]
+        told = part.clock and not any(part.clock in flag for flag in flags)
+        for words in (*([part.clock] if told else []), *flags):
+            out.print(f"{run}: {words}", markup=False)
 
 
 def _as_json(part: _Part) -> dict[str, object]:

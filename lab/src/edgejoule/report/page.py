@@ -79,6 +79,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         panels=_panels(runs, data, design),
         curves=load_curve.panels(findings, design),
         groups=groups,
+        drawn=" and ".join(sorted({t.method for g in groups for t in g.traces})),
         marks={
             k: v for k, v in traces.MARKS.items() if any(m.kind == k for g in groups for t in g.traces for m in t.marks)
         },
