@@ -35,7 +35,8 @@ test-slow: setup-dev build ## tests that take long
 	@tools/packages slow
 	@cmake --build --preset release -j $(JOBS) --target driver-trace
 	ctest --preset release -L slow --no-tests=ignore
-	$(PYTEST) -m 'slow and not root'
+	$(PYTEST) -m 'slow and not root and not alone' -n $(JOBS) --dist loadgroup
+	$(PYTEST) -m alone
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 

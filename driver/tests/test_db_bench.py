@@ -18,7 +18,7 @@ import pytest
 from driving import DRIVER
 from java_ycsb import Counts, compare
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("db_bench")]  # they share what db_bench did
 
 TRACER = DRIVER.with_name("driver-trace")
 

@@ -426,6 +426,7 @@ def with_law(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_real_calibration_finds_the_law_of_real_utilisation(with_law: None, tmp_path: Path) -> None:
     target = tmp_path / "here.toml"
     words = ["calibrate", "-o", str(target), "--rounds", "2", "--observe-s", "1.5", "--settle-s", "0.4"]

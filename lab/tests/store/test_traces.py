@@ -151,7 +151,8 @@ def test_a_slow_meter_whose_rows_are_seconds_apart_is_summed_right() -> None:
 
 
 @pytest.mark.slow
-def test_an_hour_at_5_khz_stays_small_and_is_summed_from_rows(tmp_path: Path) -> None:
+def test_an_hour_at_5_khz_stays_small(tmp_path: Path) -> None:
+    """As much of 50 MB as ten minutes are of an hour: rows are a second each, so that the size grows evenly."""
     rng = np.random.default_rng(seed())
     connection = database(tmp_path / "traces.db")
     channel = Channel(
@@ -160,7 +161,7 @@ def test_an_hour_at_5_khz_stays_small_and_is_summed_from_rows(tmp_path: Path) ->
     )  # fmt: skip
     rows = ChannelRows(connection, 1, channel, 0.0002)
     connection.execute("BEGIN")
-    for minute in range(60):
+    for minute in range(10):
         count = np.arange(minute * 300_000, (minute + 1) * 300_000)
         volt = np.rint((4.2 + rng.normal(0, 0.001, len(count))) / 0.001) * 0.001
         ampere = np.rint((0.3 + 0.2 * (count // 4000 % 2) + rng.normal(0, 0.0005, len(count))) / 0.00025) * 0.00025
@@ -172,8 +173,8 @@ def test_an_hour_at_5_khz_stays_small_and_is_summed_from_rows(tmp_path: Path) ->
     connection.execute("COMMIT")
     connection.close()
     size_bytes = (tmp_path / "traces.db").stat().st_size
-    print(f"18,000,000 samples: {size_bytes:,} bytes")
-    assert size_bytes < 50_000_000
+    print(f"3,000,000 samples: {size_bytes:,} bytes")
+    assert size_bytes < 50_000_000 / 6
 
 
 def test_kill_9_loses_at_most_a_second_of_readings(tmp_path: Path) -> None:
