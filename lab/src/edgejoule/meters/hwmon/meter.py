@@ -15,8 +15,9 @@ from pathlib import Path
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
+from edgejoule.meters.filemeter import FileMeter
 from edgejoule.meters.files import ReadText, read_text
-from edgejoule.meters.filestream import FileStream, Readings, pace
+from edgejoule.meters.filestream import Readings, pace
 from edgejoule.meters.hwmon.chips import CHIPS, Accuracy
 from edgejoule.meters.hwmon.rails import Rail, chip_names, fed_by_none, find_rails
 from edgejoule.meters.options import checked_number, words
@@ -29,7 +30,7 @@ _DRIVER_FIX = (
 )
 
 
-class Hwmon:
+class Hwmon(FileMeter[Rail]):
     """Rails below `root`. `read` and `clock_ns` are the transport.
 
     chip: read the chips of this name instead of those whose data sheet is known. rails: labels to read and sum, with
@@ -63,13 +64,9 @@ class Hwmon:
         self._accuracy_rel = accuracy_rel
         self._shunt_tolerance_rel = shunt_tolerance_rel
         self._read = read
-        self._clock_ns = clock_ns
-        self._pace = pace(self.name, interval_s, POLL_INTERVAL_S)
-        self.poll_interval_s = self._pace.poll_interval_s
-        self._rails: list[Rail] = []
+        super().__init__(pace(self.name, interval_s, POLL_INTERVAL_S), clock_ns)
         self._left_out: list[Rail] = []
         self._channels: list[Channel] = []
-        self._stream: FileStream | None = None
 
     def probe(self) -> Availability:
         """Available when every rail that is to be read gives a number."""
@@ -96,7 +93,7 @@ class Hwmon:
             "rails": [
                 f"{rail.label}: {rail.chip}, shunt "
                 + (f"{rail.shunt_ohm:g} Ω as the kernel believes" if rail.shunt_ohm else "not told by the kernel")
-                for rail in self._rails
+                for rail in self._sources
             ],
             "sampling": [self._pace.sentence],
         }
@@ -113,28 +110,10 @@ class Hwmon:
         availability = self.probe()
         if not availability.available:
             raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
-        self._rails, self._left_out = self._find()
+        self._sources, self._left_out = self._find()
         self._keep_to_the_chips_pace()
-        self._channels = [self._channel(rail) for rail in self._rails]
-        if self._pace.program is not None:
-            files = [file for rail in self._rails for file in rail.files]
-            self._stream = FileStream(self._pace.program, files, self._pace.interval_s)
-            self._stream.start()
-
-    def poll(self) -> Sequence[Sample | Block]:
-        """Every rail now; with the native sampler all readings since the last poll."""
-        return [self._sample(rail) for rail in self._rails] if self._stream is None else self._streamed(self._stream)
-
-    def helper_cpu_s(self) -> float:
-        """CPU time of the native sampler so far."""
-        return 0.0 if self._stream is None else self._stream.cpu_s()
-
-    def close(self) -> None:
-        """End the native sampler; nothing else is held open."""
-        if self._stream is not None:
-            self._stream.close()
-        self._stream = None
-        self._rails = []
+        self._channels = [self._channel(rail) for rail in self._sources]
+        self.begin()
 
     def _find(self) -> tuple[list[Rail], list[Rail]]:
         """The rails to read and those left out. Raises UsageError for a label that is not there."""
@@ -151,7 +130,7 @@ class Hwmon:
 
     def _keep_to_the_chips_pace(self) -> None:
         """Values read twice look steadier than the power is. Raises MeterError where a fast interval was asked for."""
-        update_s = max(rail.update_s for rail in self._rails)
+        update_s = max(rail.update_s for rail in self._sources)
         if self._pace.program is None:
             self.poll_interval_s = max(self._pace.poll_interval_s, update_s)
         elif self._pace.interval_s < update_s:
@@ -195,27 +174,25 @@ class Hwmon:
             gain_rel=accuracy.gain_rel,
             offset_w=accuracy.offset_w,
             resolution=accuracy.resolution_w,
-            interval_s=None if self._pace.program is None else self._pace.interval_s,
+            interval_s=self.interval_s,
         )
 
-    def _sample(self, rail: Rail) -> Sample:
+    def sample(self, source: Rail) -> Sample:
+        """The rail now."""
         before_ns = self._clock_ns()
         try:
-            power_w = _power_w(rail, self._read)
+            power_w = _power_w(source, self._read)
         except (OSError, ValueError) as error:
-            return Sample(rail.label, self._clock_ns(), None, f"{rail.label}: {error}")
-        return Sample(rail.label, (before_ns + self._clock_ns()) // 2, power_w)
+            return Sample(source.channel, self._clock_ns(), None, f"{source.label}: {error}")
+        return Sample(source.channel, (before_ns + self._clock_ns()) // 2, power_w)
 
-    def _streamed(self, stream: FileStream) -> Sequence[Sample | Block]:
-        try:
-            readings = stream.ask()
-        except (OSError, MeterError) as error:
-            return [Sample(rail.label, self._clock_ns(), None, str(error)) for rail in self._rails]
-        blocks, place = [], 0
-        for rail in self._rails:
-            blocks.append(_block(rail, readings, place))
-            place += len(rail.files)
-        return blocks
+    def block(self, source: Rail, readings: Readings, place: int) -> Block:
+        """A rail's readings; one of which a file could not be read is missing."""
+        columns = range(place, place + len(source.files))
+        first_ns, last_ns = readings.t_ns[:, columns[0]], readings.t_ns[:, columns[-1]]
+        power_w = readings.value[:, columns].prod(axis=1) / 1e6  # µW, or mV times mA
+        reasons = {row: f"{source.label}: {why}" for file in columns for row, why in readings.reasons(file).items()}
+        return Block(source.channel, first_ns + (last_ns - first_ns) // 2, power_w, readings.arrived_ns, reasons)
 
 
 def _power_w(rail: Rail, read: ReadText) -> float:
@@ -228,11 +205,3 @@ def _number(text: str) -> int:
     if not digits.removeprefix("-").isdecimal():
         raise ValueError(f"expected a whole number, found {text[:40]!r}")
     return int(digits)
-
-
-def _block(rail: Rail, readings: Readings, place: int) -> Block:
-    columns = range(place, place + len(rail.files))
-    first_ns, last_ns = readings.t_ns[:, columns[0]], readings.t_ns[:, columns[-1]]
-    power_w = readings.value[:, columns].prod(axis=1) / 1e6  # µW, or mV times mA
-    reasons = {row: f"{rail.label}: {why}" for file in columns for row, why in readings.reasons(file).items()}
-    return Block(rail.label, first_ns + (last_ns - first_ns) // 2, power_w, readings.arrived_ns, reasons)

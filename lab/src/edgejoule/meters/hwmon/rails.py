@@ -35,6 +35,11 @@ class Rail:
     update_s: float
 
     @property
+    def channel(self) -> str:
+        """The rail's label."""
+        return self.label
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """What is read for one value."""
         return (self.voltage, self.current) if self.power is None else (self.power,)

@@ -6,29 +6,23 @@ with file and key. `boards/` has those that come with the package; a path names 
 
 from __future__ import annotations
 
-import tomllib
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from edgejoule.errors import UsageError
+from edgejoule.meters import toml_profile
 from edgejoule.meters.base import Domain
+from edgejoule.meters.toml_profile import Positive, Strict, Text
 
 BOARDS = Path(__file__).parent / "boards"
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Text = Annotated[str, Field(min_length=1)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Source(_Strict):
+class Source(Strict):
     """Where a figure was found. nominal: a vendor's figure that nobody here has seen measured."""
 
     title: Text
@@ -37,7 +31,7 @@ class Source(_Strict):
     nominal: bool = False
 
 
-class CpuPoint(_Strict):
+class CpuPoint(Strict):
     """Power at one utilisation. utilisation: busy share of all CPUs. derivation: from the source's words to W."""
 
     utilisation: Share
@@ -46,7 +40,7 @@ class CpuPoint(_Strict):
     derivation: Text
 
 
-class Traffic(_Strict):
+class Traffic(Strict):
     """Energy per byte moved, on top of the CPU table."""
 
     read_j_per_byte: Annotated[float, Field(ge=0)]
@@ -55,7 +49,7 @@ class Traffic(_Strict):
     derivation: Text
 
 
-class Profile(_Strict):
+class Profile(Strict):
     """One board. See README.md for the meaning of each key.
 
     domain: what the power covers; `board` unless a calibration's meter saw another part.
@@ -105,19 +99,7 @@ class Profile(_Strict):
 
 def load_profile(path: Path) -> Profile:
     """Read one profile. Raises UsageError naming file, key and what was expected."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: the profile cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: not valid TOML: {error}") from error
-    try:
-        return Profile.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        expected = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{path}: {f'{key}: ' if key else ''}{expected}") from error
+    return toml_profile.load_profile(path, Profile)
 
 
 def all_profiles() -> list[Profile]:
@@ -127,12 +109,7 @@ def all_profiles() -> list[Profile]:
 
 def named_profile(name_or_path: str | Path) -> Profile:
     """A profile by name or, when it names a file (`.toml`), by path. Raises UsageError."""
-    if str(name_or_path).endswith(".toml"):
-        return load_profile(Path(name_or_path))
-    known = sorted(path.stem for path in BOARDS.glob("*.toml"))
-    if str(name_or_path) not in known:
-        raise UsageError(f"no profile is called {str(name_or_path)!r}; known: {', '.join(known)}, or a .toml file")
-    return load_profile(BOARDS / f"{name_or_path}.toml")
+    return toml_profile.named_profile(str(name_or_path), BOARDS, Profile)
 
 
 def detected_profile(device_tree_model: str | None, machine: str) -> Profile | None:

@@ -15,8 +15,9 @@ import numpy as np
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
+from edgejoule.meters.filemeter import FileMeter
 from edgejoule.meters.files import ReadText, read_text
-from edgejoule.meters.filestream import FileStream, Readings, pace
+from edgejoule.meters.filestream import Readings, pace
 from edgejoule.meters.rapl.zones import Zone, find_zones
 
 GAIN_REL = 0.05  # no vendor states an accuracy: see README.md
@@ -29,7 +30,7 @@ _PERMISSION_FIX = (
 )
 
 
-class Rapl:
+class Rapl(FileMeter[Zone]):
     """RAPL counters below `root`. `read` and `clock_ns` are the transport, `cpuinfo` tells a virtual machine.
 
     interval_s: between readings, 0.05 s by default; below 0.01 s the native sampler reads the files itself.
@@ -50,11 +51,7 @@ class Rapl:
         self._root = root
         self._cpuinfo = cpuinfo
         self._read = read
-        self._clock_ns = clock_ns
-        self._zones: list[Zone] = []
-        self._pace = pace(self.name, interval_s, POLL_INTERVAL_S)
-        self._stream: FileStream | None = None
-        self.poll_interval_s = self._pace.poll_interval_s
+        super().__init__(pace(self.name, interval_s, POLL_INTERVAL_S), clock_ns)
 
     def probe(self) -> Availability:
         """Available when at least one package counter can be read."""
@@ -80,54 +77,40 @@ class Rapl:
     def facts(self) -> Mapping[str, Sequence[str]]:
         """Which counters are read, and how often."""
         return {
-            "counters": [f"{zone.name}: {zone.path}" for zone in self._zones],
+            "counters": [f"{zone.name}: {zone.path}" for zone in self._sources],
             "sampling": [self._pace.sentence],
         }
 
     def channels(self) -> Sequence[Channel]:
         """One accumulator per zone, packages first."""
-        return [self._channel(zone) for zone in self._zones]
+        return [self._channel(zone) for zone in self._sources]
 
     def open(self) -> None:
         """Find the zones. Raises MeterError with the fix when there is none to read."""
         availability = self.probe()
         if not availability.available:
             raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
-        self._zones = find_zones(self._root, self._read)
-        if self._pace.program is not None:
-            files = [zone.energy_path for zone in self._zones]
-            self._stream = FileStream(self._pace.program, files, self._pace.interval_s)
-            self._stream.start()
+        self._sources = find_zones(self._root, self._read)
+        self.begin()
 
-    def poll(self) -> Sequence[Sample | Block]:
-        """The counters now, each with its own time; with the native sampler all readings since the last poll."""
-        return [self._sample(zone) for zone in self._zones] if self._stream is None else self._streamed(self._stream)
-
-    def helper_cpu_s(self) -> float:
-        """CPU time of the native sampler so far."""
-        return 0.0 if self._stream is None else self._stream.cpu_s()
-
-    def close(self) -> None:
-        """End the native sampler; nothing else is held open."""
-        if self._stream is not None:
-            self._stream.close()
-        self._stream = None
-        self._zones = []
-
-    def _streamed(self, stream: FileStream) -> Sequence[Sample | Block]:
-        try:
-            readings = stream.ask()
-        except (OSError, MeterError) as error:
-            return [Sample(zone.name, self._clock_ns(), None, str(error)) for zone in self._zones]
-        return [_block(zone, readings, place) for place, zone in enumerate(self._zones)]
-
-    def _sample(self, zone: Zone) -> Sample:
+    def sample(self, source: Zone) -> Sample:
+        """The counter now, at a time of its own."""
         try:
             before_ns = self._clock_ns()
-            energy_j = _read_uj(zone, self._read) / 1e6
-            return Sample(zone.name, (before_ns + self._clock_ns()) // 2, energy_j)
+            energy_j = _read_uj(source, self._read) / 1e6
+            return Sample(source.channel, (before_ns + self._clock_ns()) // 2, energy_j)
         except (OSError, ValueError) as error:
-            return Sample(zone.name, self._clock_ns(), None, f"{zone.energy_path.name}: {error}")
+            return Sample(source.channel, self._clock_ns(), None, f"{source.energy_path.name}: {error}")
+
+    def block(self, source: Zone, readings: Readings, place: int) -> Block:
+        """The counter's readings; one beyond its range is missing."""
+        value_uj, reasons = readings.value[:, place], readings.reasons(place)
+        wrong = (value_uj < 0) | (value_uj > source.range_uj)
+        words = f"above the counter's range of {source.range_uj} µJ, or below 0"
+        reasons.update({int(row): f"{value_uj[row]:.0f} µJ is {words}" for row in np.flatnonzero(wrong)})
+        named = {row: f"{source.energy_path.name}: {reason}" for row, reason in reasons.items()}
+        energy_j = np.where(wrong, np.nan, value_uj) / 1e6
+        return Block(source.channel, readings.t_ns[:, place], energy_j, readings.arrived_ns, named)
 
     def _channel(self, zone: Zone) -> Channel:
         return Channel(
@@ -141,7 +124,7 @@ class Rapl:
             resolution=zone.unit_j,
             wrap_j=zone.wrap_j,
             power_w_max=POWER_W_MAX,
-            interval_s=None if self._pace.program is None else self._pace.interval_s,
+            interval_s=self.interval_s,
         )
 
     def _declined(self, error: OSError | ValueError) -> Availability:
@@ -182,14 +165,3 @@ def _read_uj(zone: Zone, read: ReadText) -> int:
     if value_uj > zone.range_uj:
         raise ValueError(f"{value_uj} µJ is above the counter's range of {zone.range_uj} µJ")
     return value_uj
-
-
-def _block(zone: Zone, readings: Readings, place: int) -> Block:
-    value_uj, reasons = readings.value[:, place], readings.reasons(place)
-    wrong = (value_uj < 0) | (value_uj > zone.range_uj)
-    words = f"above the counter's range of {zone.range_uj} µJ, or below 0"
-    reasons.update({int(row): f"{value_uj[row]:.0f} µJ is {words}" for row in np.flatnonzero(wrong)})
-    named = {row: f"{zone.energy_path.name}: {reason}" for row, reason in reasons.items()}
-    return Block(
-        zone.name, readings.t_ns[:, place], np.where(wrong, np.nan, value_uj) / 1e6, readings.arrived_ns, named
-    )

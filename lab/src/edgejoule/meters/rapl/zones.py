@@ -29,6 +29,16 @@ class Zone:
     domain: Domain
     range_uj: int
 
+    @property
+    def channel(self) -> str:
+        """The zone's name."""
+        return self.name
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What is read for one value."""
+        return (self.energy_path,)
+
     @cached_property
     def energy_path(self) -> Path:
         """The file with the running total in µJ."""
