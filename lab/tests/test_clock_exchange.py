@@ -228,7 +228,9 @@ def test_a_wrong_since_file_is_a_usage_error(tmp_path: Path) -> None:
     assert "expected what `edgejoule clock compare --json` printed" in result.output
 
 
-def test_serve_ends_when_its_time_is_over() -> None:
-    result = CliRunner().invoke(main, ["clock", "serve", "--bind", "127.0.0.1:0", "--for", "0.05", "--json"])
+@pytest.mark.parametrize("clock", ["monotonic", "realtime"])
+def test_serve_ends_when_its_time_is_over(clock: str) -> None:
+    words = ["--bind", "127.0.0.1:0", "--for", "0.05", "--clock", clock, "--json"]
+    result = CliRunner().invoke(main, ["clock", "serve", *words])
     assert result.exit_code == 0
     assert "127.0.0.1:" in result.output

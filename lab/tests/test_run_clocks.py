@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
 import tomllib
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from edgejoule import run_clocks
+from edgejoule.cli.main import main
 from edgejoule.clock_exchange import Responder
 from edgejoule.energy import Energy, energy
 from edgejoule.errors import DataError, UsageError
@@ -389,3 +392,22 @@ def test_a_meter_on_this_hosts_clock_needs_no_marker_and_no_server() -> None:
     with pytest.raises(UsageError, match="the study has a"):
         clock_plan(None, {"b": "h:1"}, [own])
     assert clock_plan(None, {"trace": "h:1"}, [own]).marker, "a recording that comes afterwards is tied by it"
+
+
+def test_a_dry_run_counts_the_time_of_the_markers(tmp_path: Path) -> None:
+    spec, where = tmp_path / "experiment.toml", ("--store", str(tmp_path / "s.db"))
+    spec.write_text(
+        'name = "s"\nquestion = "?"\n[factors]\ndatabase = ["noop"]\n'
+        '[fixed]\nworkload = "workloada"\nrecordcount = 100\nmaxexecutiontime = 1\noperationcount = 0\n'
+        "[timing]\nmarker = true\nidle_s = 0.3\n[meter]\nrun_s_min = 0\n[design]\nreplications = 1"
+    )
+    told = CliRunner().invoke(main, ["run", str(spec), "--dry-run", *where]).stdout
+    without = CliRunner().invoke(main, ["run", str(spec), "--dry-run", "--set", "timing.marker=false", *where]).stdout
+    assert "a marker burst before and after each run takes 5 s of that" in told
+    assert "marker" not in without
+    assert _seconds(told) - _seconds(without) == pytest.approx(2 * BURST_S, abs=1)
+
+
+def _seconds(told: str) -> int:
+    minutes, seconds = re.search(r"about (\d+):(\d\d)", told).groups()
+    return 60 * int(minutes) + int(seconds)

@@ -60,6 +60,7 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
         ('question = "Which one?"', "", None, "question", "is missing"),
         ("replications = 2", "replication = 2", 19, "design.replication", "did you mean 'replications'"),
         ("replications = 2", "replications = 0", 19, "design.replications", "greater than or equal to 1"),
+        ("replications = 2", '[meter.clocks]\ntrace = "bench"', 20, "meter.clocks.trace", "expected HOST:PORT"),
         ("replications = 2", 'replications = "many"', 19, "design.replications", "got 'many'"),
         ("recordcount = 1000", "recordcont = 1000", 9, "fixed.recordcont", "did you mean 'recordcount'"),
         ("recordcount = 1000", "recordcount = -5", 9, "fixed.recordcount", "from 0 to"),
