@@ -15,6 +15,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from edgejoule.errors import MeterError
+
 
 class Method(StrEnum):
     """Where a joule comes from. A modelled joule is never shown as a measured one."""
@@ -138,6 +140,11 @@ class Availability:
     available: bool
     reason: str
     fix: str | None = None
+
+    def demand(self, meter: str) -> None:
+        """Raises MeterError with the reason and the fix when the meter of that name cannot be used."""
+        if not self.available:
+            raise MeterError(f"{meter}: {self.reason}. {self.fix or ''}".strip())
 
 
 @runtime_checkable

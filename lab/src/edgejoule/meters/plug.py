@@ -105,9 +105,7 @@ class PlugMeter(ABC):
 
     def open(self) -> None:
         """Learn the step of the values. Raises MeterError with the fix when the plug does not answer."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self.probe().demand(self.name)
         try:
             _, self._step = self.read()
         except (OSError, ValueError) as error:

@@ -107,9 +107,7 @@ class Hwmon(FileMeter[Rail]):
 
     def open(self) -> None:
         """Find the rails. Raises MeterError with the fix when there is none to read."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self.probe().demand(self.name)
         self._sources, self._left_out = self._find()
         self._keep_to_the_chips_pace()
         self._channels = [self._channel(rail) for rail in self._sources]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from edgejoule.errors import DataError, MeterError, UsageError
+from edgejoule.errors import DataError, UsageError
 from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, Sample, ValueKind
 from edgejoule.meters.imported.columns import Column, Mapping, guess
 from edgejoule.meters.imported.read import Layout, read_rows, split
@@ -102,9 +102,7 @@ class FollowedTrace:
 
     def open(self) -> None:
         """Read the header and go to the file's end. Raises MeterError with the fix."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}: {availability.fix}")
+        self.probe().demand(self.name)
         self._layout, read = self._head()
         self._mapping = guess(self._layout.header, self._told)
         self._place, self._rest, self._last_ns = read, "", -1

@@ -71,9 +71,7 @@ class ModbusMeter:
 
     def open(self) -> None:
         """Connect and read once. Raises MeterError with the fix."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}: {availability.fix}")
+        self.probe().demand(self.name)
         self._client = self._make_client(self.profile, *self._where)
         try:
             read_registers(self._client, self.profile, self._device)

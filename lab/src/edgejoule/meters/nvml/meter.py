@@ -92,9 +92,7 @@ class Nvml:
 
     def open(self) -> None:
         """Start the library. Raises MeterError with the fix."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self.probe().demand(self.name)
         library = self._imported()
         try:
             library.nvmlInit()

@@ -74,9 +74,7 @@ class PerfEnergy:
 
     def open(self) -> None:
         """Open the events; they count from now on. Raises MeterError with the fix."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self.probe().demand(self.name)
         try:
             for event in self._find():
                 self._open.append((event, self._events.open(event)))

@@ -82,9 +82,7 @@ class Pmic:
 
     def open(self) -> None:
         """Learn the rails. Raises MeterError with the fix when the command does not answer."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self.probe().demand(self.name)
         try:
             self._rails = tuple(rail_powers_w(self._run(COMMAND)))
         except (OSError, ValueError) as error:

@@ -109,10 +109,10 @@ class Ppk2(StreamingMeter[Port, bytes]):
 
     def open(self) -> None:
         """Read the calibration and begin to sample; in source mode switch the output on. Raises MeterError."""
-        availability = self.probe()
+        self.probe().demand(self.name)
         name = self._place()
-        if not availability.available or name is None:
-            raise MeterError(f"{self.name}: {availability.reason}: {availability.fix}")
+        if name is None:
+            raise MeterError(f"{self.name}: it has just been unplugged")
         self._restart()
         self._heard = None
         self._link = self._open_port(name, _SETTINGS)

@@ -116,9 +116,7 @@ class BoardProfile:
 
     def open(self) -> None:
         """Start counting at 0 J. Raises MeterError when the board has no profile or /proc cannot be read."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self.probe().demand(self.name)
         self._before = (self._clock_ns(), self._usage.now())
         self._carried_s = self._energy_j = 0.0
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from edgejoule.errors import MeterError
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.filemeter import FileMeter
 from edgejoule.meters.files import ReadText, read_text
@@ -87,9 +86,7 @@ class Rapl(FileMeter[Zone]):
 
     def open(self) -> None:
         """Find the zones. Raises MeterError with the fix when there is none to read."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self.probe().demand(self.name)
         self._sources = find_zones(self._root, self._read)
         self.begin()
 

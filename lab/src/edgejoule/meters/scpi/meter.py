@@ -89,9 +89,7 @@ class ScpiMeter:
 
     def open(self) -> None:
         """Connect, see that it is the instrument of the profile, set what is answered. Raises MeterError."""
-        availability = self.probe()
-        if not availability.available:
-            raise MeterError(f"{self.name}: {availability.reason}: {availability.fix}")
+        self.probe().demand(self.name)
         try:
             self._begin()
         except OSError as error:

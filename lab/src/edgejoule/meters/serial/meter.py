@@ -97,9 +97,8 @@ class SerialMeter:
 
     def open(self) -> None:
         """Open the port. Raises MeterError with the fix."""
-        availability = self.probe()
-        if not availability.available or self._name is None:
-            raise MeterError(f"{self.name}: {availability.reason}: {availability.fix}")
+        self.probe().demand(self.name)
+        assert self._name is not None, "probed"
         self._port = self._open_port(self._name, self.profile.port)
         self._restart()
 

@@ -85,9 +85,8 @@ class Um25c:
 
     def open(self) -> None:
         """Open the port and wait for a first answer. Raises MeterError with the fix."""
-        availability = self.probe()
-        if not availability.available or self._name is None:
-            raise MeterError(f"{self.name}: {availability.reason}. {availability.fix or ''}".strip())
+        self.probe().demand(self.name)
+        assert self._name is not None, "probed"
         self._port = self._open_port(self._name, SETTINGS)
         self._rest, self._asked_ns, self._first = b"", None, None
         for _ in range(_OPEN_ATTEMPTS):
