@@ -103,6 +103,7 @@ def _parts(
         return [Part({}, None, "the runs' energy came about by different methods")]
     if plan.between_looks:
         return [Part({}, None, plan.between_looks)]
+    decides = name == declared.responses[0]
     by = declared.by if declared.by in design.factors and len(design.factors) > 1 else None
     wheres: list[Levels] = [{}] if by is None else [{by: level} for level in design.levels[by]]
     factors = [f for f in design.factors if f != by]
@@ -112,6 +113,7 @@ def _parts(
         table: dict[str, list[object]] = {f: [r.levels[f] for r in chosen] for f in factors}
         table[name] = [values[r.run_index].value for r in chosen]
         table["block"] = [r.block for r in chosen]
+        table["order"] = [r.started_realtime_ns or r.run_index for r in chosen]
         table["load"] = [r.facts.get("load", {}).get("name") for r in chosen]
         try:
             analysis = analyse(
@@ -119,7 +121,8 @@ def _parts(
                 unit="load" if design.shares_loads else None, scale=scale, alpha=declared.alpha, test=declared.test,
                 margin=declared.margin if scale == declared.scale else None, modelled=method == MODELLED,
                 min_ratio=min_ratio, precision=plan.precision if scale == declared.scale else None, looks=plan.looks,
-                look=plan.look,
+                look=plan.look, order=None if design.shares_loads else "order",
+                same_against_same=decides and not design.shares_loads,
             )  # fmt: skip
             parts.append(Part(where, analysis, None))
         except (DataError, UsageError) as error:

@@ -8,6 +8,7 @@ from edgejoule.findings import verdict
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import design_of
 from edgejoule.findings.facts import database_facts, meters_of, progress_of, run_facts
+from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Findings, ResponseFinding
 from edgejoule.responses import RESPONSES
 from edgejoule.store import Experiment, Run, Store
@@ -50,6 +51,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         databases=database_facts(runs),
         runs=tuple(run_facts(r, [x.name for x in (*responses, *others)]) for r in runs),
         meters=meters_of(runs),
+        lines=energy_lines(runs, design),
     )
 
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from edgejoule.responses import Better
+from edgejoule.responses import RESPONSES, Better
 from edgejoule.spec import Level
 from edgejoule.stats.analyse import Analysis
+from edgejoule.stats.regression import Regression
 
 Levels = Mapping[str, Level]
 
@@ -180,11 +181,29 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class EnergyLines:
+    """found: lines of energy_j on settled_s. None where there are none, reason says why. method: of the energy."""
+
+    found: Regression | None
+    method: str
+    reason: str | None
+
+    def to_json(self) -> dict[str, object]:
+        """As JSON-ready dicts."""
+        return {
+            "method": self.method,
+            "reason": self.reason,
+            "unit": {"slope": "W", "intercept": RESPONSES["energy_j"].unit},
+            "regression": self.found.to_json() if self.found else None,
+        }
+
+
+@dataclass(frozen=True)
 class Findings:
     """The findings of one experiment.
 
     headline: one sentence. verdict: what it rests on. energy_method: None where no run has energy.
-    others: responses that are told but not analysed.
+    others: responses that are told but not analysed. lines: energy against time; None where no run has energy.
     """
 
     experiment: str
@@ -205,6 +224,7 @@ class Findings:
     databases: tuple[DatabaseFacts, ...]
     runs: tuple[RunFacts, ...]
     meters: tuple[Mapping[str, Any], ...] = field(default=())
+    lines: EnergyLines | None = None
 
     @property
     def terminal_lines(self) -> tuple[str, ...]:
@@ -235,6 +255,7 @@ class Findings:
             "others": [_response_json(r) for r in self.others],
             "databases": [asdict(d) for d in self.databases],
             "meters": [dict(m) for m in self.meters],
+            "energy_against_time": self.lines.to_json() if self.lines else None,
         }
 
 

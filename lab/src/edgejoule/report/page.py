@@ -17,7 +17,7 @@ from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding
 from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
-from edgejoule.report import bars, baselines, cdf, load_curve, tables, traces
+from edgejoule.report import bars, baselines, cdf, load_curve, statistics, tables, traces
 from edgejoule.report.traces import PowerTrace
 from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
@@ -93,6 +93,11 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         cell_tables=[tables.cells(r, findings) for r in findings.responses],
         anova_tables=[(r, [(p, tables.anova(r, p)) for p in r.parts]) for r in findings.responses],
         pair_tables=[t for r in findings.responses for p in r.parts if (t := tables.pairs(r, p, findings))],
+        best=[(r, told) for r in findings.responses for p in r.parts if (told := statistics.against_best(r, p))],
+        checks=statistics.checks(findings),
+        same=statistics.same(findings),
+        extremes=statistics.extremes(findings),
+        lines=statistics.energy_lines(findings.lines),
         run_table=tables.runs(findings),
         driver_table=tables.driver_shares(findings),
         covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),

@@ -20,6 +20,7 @@ from edgejoule.stats.verdict import source_label
 PAIRS_MAX = 150
 RUNS_MAX = 2_000
 _TIGHT_MAX = 24
+_EFFECTS = {"hedges_g": "effect (Hedges' g)", "cliffs_delta": "effect (Cliff's δ)"}
 HOLE = Markup('<span class="hole">{}</span>')
 SOFT = Markup('<span class="soft">{}</span>')
 
@@ -217,6 +218,7 @@ def pairs(r: ResponseFinding, part: Part, f: Findings) -> Table | None:
         "other",
         "ratio other / better" if log else "difference",
         f"{100 * (1 - a.alpha):g} % CI{alone(r)}",
+        _EFFECTS[a.effect_name],
         f"p{alone(r)}",
         "verdict",
     )
@@ -224,7 +226,7 @@ def pairs(r: ResponseFinding, part: Part, f: Findings) -> Table | None:
     rows = tuple(_pair_row(p, unit, log) for p in chosen)
     where = "" if not part.where else f", {where_words(part)}"
     caption = heading(r, unit, capital=True) + where
-    return Table(caption, columns, (False, False, True, True, True, False), rows, note)
+    return Table(caption, columns, (False, False, True, True, True, True, False), rows, note)
 
 
 def _same_condition(p: Pair, subject: str) -> bool:
@@ -245,7 +247,8 @@ def _pair_row(p: Pair, unit: Unit, log: bool) -> tuple[str | Markup, ...]:
         if p.equivalent
         else Markup('<span class="soft">{}</span>').format(p.why_not or "")
     )
-    return (*names, *figures, p_words(p.p_adj), verdict)
+    effect = "" if p.effect is None else f"{p.effect:.1f}".replace("-", "−")
+    return (*names, *figures, effect, p_words(p.p_adj), verdict)
 
 
 def intervals(f: Findings) -> Table | None:

@@ -1,0 +1,42 @@
+"""Energy against time, a line for each subject: does more energy mean only more time, or also more power?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from edgejoule.errors import DataError
+from edgejoule.findings.design import Design
+from edgejoule.findings.model import EnergyLines
+from edgejoule.stats.regression import regression
+from edgejoule.store import Run
+
+ENERGY, TIME = "energy_j", "settled_s"
+
+
+def energy_lines(runs: Sequence[Run], design: Design) -> EnergyLines | None:
+    """The lines of all finished runs that have both; None where no run has energy. Modelled joules are refused."""
+    table: dict[str, list[object]] = {ENERGY: [], TIME: [], **{name: [] for name in (*design.factors, "load")}}
+    methods = set()
+    for run in runs:
+        values = {r.name: r for r in run.responses} if run.status == "finished" else {}
+        if not {ENERGY, TIME} <= values.keys():
+            continue
+        methods.add(str(values[ENERGY].method))
+        table["load"].append(run.facts.get("load", {}).get("name"))
+        for name in (ENERGY, TIME):
+            table[name].append(values[name].value)
+        for name in design.factors:
+            table[name].append(run.levels[name])
+    if not methods:
+        return None
+    if len(methods) > 1:
+        return EnergyLines(None, "mixed methods", "the runs' energy came about by different methods")
+    method = methods.pop()
+    repeated = ("load", *design.factors) if design.shares_loads else ()
+    if method == "modelled":
+        return EnergyLines(None, method, "modelled energy follows from time, so the line would fit by construction")
+    try:
+        found = regression(table, ENERGY, TIME, [design.subject], repeated=repeated)
+    except DataError as error:
+        return EnergyLines(None, method, str(error))
+    return EnergyLines(found, method, None)

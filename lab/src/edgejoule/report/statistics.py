@@ -1,0 +1,221 @@
+"""The statistics beside the comparison: each with a sentence that says what it means, and a table to look it up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from edgejoule.findings import Findings, Part, ResponseFinding
+from edgejoule.findings.compare import where_words
+from edgejoule.findings.model import EnergyLines
+from edgejoule.findings.words import number, ratio
+from edgejoule.report.tables import Table, alone, heading, p_words, unit_for_response
+from edgejoule.stats import Analysis
+from edgejoule.stats.diagnostics import Check
+from edgejoule.stats.model import Best, extremes_of
+from edgejoule.stats.regression import Line, Regression
+
+_NAMES_MAX = 4
+
+
+@dataclass(frozen=True)
+class Told:
+    """A sentence, and the table it is read from."""
+
+    words: str
+    table: Table | None = None
+
+
+def against_best(r: ResponseFinding, part: Part) -> Told | None:
+    """Hsu's comparison of each cell with the best of the others; None where nothing is compared."""
+    a = part.analysis
+    if a is None or len(a.groups) < 3 or not a.to_best or not a.judged:
+        return None
+    log = a.scale == "log"
+    level = f"{100 * (1 - a.alpha):g} % interval{alone(r)}"
+    unit = unit_for_response(r)
+    rows = tuple(_best_row(best, unit.number, log=log) for best in sorted(a.to_best, key=lambda b: _place(a, b)))
+    columns = ("cell", "ratio to the best other" if log else "difference from the best other", level, "")
+    return Told(_best_words(r, part, a), Table(_caption(r, part), columns, (False, True, True, False), rows))
+
+
+def _place(a: Analysis, best: Best) -> tuple[int, float]:
+    """The best first."""
+    sign = -1.0 if str(a.better) == "higher" else 1.0
+    return (0 if best.is_best else 1 if best.can_be_best else 2, sign * best.difference)
+
+
+def _best_row(best: Best, shown: object, *, log: bool) -> tuple[str | Markup, ...]:
+    assert callable(shown)
+    low, high = best.ratio_ci or best.ci
+    figure = ratio if log else shown
+    value = best.ratio if log and best.ratio is not None else best.difference
+    standing = "the best" if best.is_best else "may be the best" if best.can_be_best else "not the best"
+    words = Markup("<b>{}</b>" if best.can_be_best else '<span class="soft">{}</span>').format(standing)
+    return (", ".join(best.levels.values()), figure(value), f"{figure(low)} to {figure(high)}", words)
+
+
+def _best_words(r: ResponseFinding, part: Part, a: Analysis) -> str:
+    able = [", ".join(b.levels.values()) for b in a.to_best if b.can_be_best]
+    rest = len(a.to_best) - len(able)
+    if len(able) == 1:
+        sure = f"with {100 * (1 - a.alpha):g} % confidence in all of that together"
+        return f"{_caption(r, part)}: {able[0]} is the best; {_others(rest)} not, {sure}."
+    excluded = f"; {_others(rest)} excluded" if rest else ""
+    return f"{_caption(r, part)}: the best is one of {len(able)} cells ({_names(able)}){excluded}."
+
+
+def _others(several: int) -> str:
+    return "the other one is" if several == 1 else f"the other {several} are"
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES_MAX
+    return "; ".join(names[:_NAMES_MAX]) + (f" and {more} more" if more > 0 else "")
+
+
+def checks(f: Findings) -> Told | None:
+    """The model's assumptions of every analysis, in words."""
+    found = [(r, p, p.analysis) for r in f.responses for p in r.parts if p.analysis is not None]
+    if not found:
+        return None
+    several = any(a.omnibus is not None for _, _, a in found)
+    rows = tuple(
+        (
+            _caption(r, p),
+            _check(a.diagnostics.shapiro_wilk, a.alpha, "look normal", "are not normal"),
+            _check(a.diagnostics.brown_forsythe, a.alpha, "look equal", "differ between cells"),
+            *_serial(a),
+            *([_omnibus(a)] if several else []),
+        )
+        for r, p, a in found
+    )
+    last = ("all cells at once",) if several else ()
+    columns = ("analysis", "residuals", "variances", "order of the runs", "lag-1 autocorrelation", *last)
+    doubtful = sum(_doubtful(a) for _, _, a in found)
+    words = (
+        f"In {doubtful} of {len(found)} analyses something shows that the model does not assume. "
+        if doubtful
+        else "Nothing speaks against what the model assumes. "
+    )
+    return Told(
+        words + "The test was declared before the data; these checks never change it.",
+        Table("Checks of the model's assumptions", columns, (False,) * len(columns), rows),
+    )
+
+
+def _doubtful(a: Analysis) -> bool:
+    p = [a.diagnostics.shapiro_wilk.p, a.diagnostics.brown_forsythe.p, a.serial.p if a.serial else None]
+    return any(one is not None and one < a.alpha for one in p)
+
+
+def _check(check: Check, alpha: float, well: str, ill: str) -> str | Markup:
+    if check.p is None:
+        return Markup('<span class="soft">{}</span>').format("cannot be tested")
+    words = ill if check.p < alpha else well
+    return Markup('{} <span class="soft">(p {})</span>').format(words, p_words(check.p))
+
+
+def _serial(a: Analysis) -> tuple[str | Markup, str | Markup]:
+    if a.serial is None:
+        return Markup('<span class="soft">{}</span>').format("not tested"), ""
+    words = "one run leaves something to the next" if a.serial.p < a.alpha else "leaves nothing"
+    told = Markup('{} <span class="soft">(p {})</span>').format(words, p_words(a.serial.p))
+    chance = Markup('{} <span class="soft">({} by chance)</span>')
+    return told, chance.format(_signed(a.serial.lag1), _signed(a.serial.expected))
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _omnibus(a: Analysis) -> str | Markup:
+    o = a.omnibus
+    if o is None:
+        return ""
+    return f"{o.name}: p {p_words(o.p)}, {o.effect_name} {_signed(o.effect)}"
+
+
+def same(f: Findings) -> list[str]:
+    """A/A: what the declared test makes of each cell against itself, in words."""
+    found = []
+    for r in f.responses:
+        for part in r.parts:
+            a = part.analysis
+            if a is None or a.same is None:
+                continue
+            low, high = (f"{100 * limit:.1f}" for limit in a.same.ci95)
+            drifting = [a.groups[d.group].label for d in a.same.drifts if d.p < a.same.alpha]
+            who = f"these drifted: {_names(drifting)}" if drifting else "no cell drifted"
+            found.append(
+                f"{_caption(r, part)}: random halves of one and the same cell were called different in "
+                f"{100 * a.same.false_alarms:.1f} % of {a.same.splits:,} splits ({low} to {high} %; "
+                f"{100 * a.same.alpha:g} % are allowed). From the first half of its runs to the second {who}."
+            )
+    return found
+
+
+def extremes(f: Findings) -> list[Table]:
+    """Of an analysis by a factor: the lowest and the highest median of each level."""
+    tables = []
+    for r in f.responses:
+        parts = [(p, p.analysis) for p in r.parts if p.where and p.analysis is not None]
+        if not parts:
+            continue
+        unit = unit_for_response(r)
+        rows = []
+        for part, a in parts:
+            found = extremes_of(where_words(part), a)
+            ends = [(g.median, ", ".join(g.levels.values())) for g in (found.lowest, found.highest)]
+            rows.append((found.level, *(words for value, name in ends for words in (unit.number(value), name))))
+        columns = (", ".join(parts[0][0].where), "lowest median", "cell", "highest median", "cell")
+        tables.append(Table(heading(r, unit, capital=True), columns, (False, True, False, True, False), tuple(rows)))
+    return tables
+
+
+def energy_lines(lines: EnergyLines | None) -> Told | None:
+    """Energy against time, and what that says of the power."""
+    if lines is None:
+        return None
+    if lines.found is None:
+        return Told(f"No lines: {lines.reason}.")
+    found = lines.found
+    rows = tuple(_line_row(line) for line in found.lines)
+    slope, start = f"slope (W, {lines.method})", f"at no time (J, {lines.method})"
+    columns = (", ".join(found.factors), "runs", slope, "95 % CI", start, "95 % CI", "R²")
+    tests = "; ".join(f"{t.name}: F({t.df1}, {t.df2}) = {number(t.f)}, p {p_words(t.p)}" for t in found.tests)
+    note = "; ".join([*([tests] if tests else []), *found.notes]) or None
+    caption = f"Energy ({lines.method}) = intercept + slope × settled time"
+    return Told(_lines_words(found, lines.method), Table(caption, columns, (False, *[True] * 6), rows, note))
+
+
+def _line_row(line: Line) -> tuple[str | Markup, ...]:
+    def limits(ci: tuple[float, float] | None) -> str:
+        return "" if ci is None else f"{number(ci[0])} to {number(ci[1])}"
+
+    return (
+        ", ".join(line.levels.values()), str(line.n), number(line.slope), limits(line.slope_ci), number(line.intercept),
+        limits(line.intercept_ci), "" if line.r2 is None else f"{line.r2:.4f}",
+    )  # fmt: skip
+
+
+def _lines_words(found: Regression, method: str) -> str:
+    slopes = next((t for t in found.tests if t.name == "equal slopes"), None)
+    least = min((line.r2 for line in found.lines if line.r2 is not None), default=None)
+    follows = (
+        "" if least is None else f"Time explains {100 * least:.1f} % of the variation of {method} energy, or more. "
+    )
+    if slopes is None:
+        return f"{follows}The slope is the power that a longer run adds."
+    if slopes.p < 0.05:
+        words = "a second costs unequal energy, so time alone does not stand for it"
+        return f"{follows}The slopes differ (p {p_words(slopes.p)}): {words}."
+    words = "no difference shows in what a second costs, so energy is mostly a matter of time"
+    return f"{follows}The slopes do not differ (p {p_words(slopes.p)}): {words}."
+
+
+def _caption(r: ResponseFinding, part: Part) -> str:
+    title = f"{r.title[0].upper()}{r.title[1:]}"
+    return f"{title}, {where_words(part)}" if part.where else title

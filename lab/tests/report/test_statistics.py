@@ -1,0 +1,118 @@
+"""Everything the statistics say is on the page, in words and in a folded table."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from edgejoule.findings import find
+from edgejoule.report import statistics
+from edgejoule.report.page import build
+
+COUNTED = {"method": "counted", "min_ratio": None}
+BY = 'responses = ["energy_per_op_uj", "throughput_ops_s"]\nby = "workload"'
+
+
+def page_of(make_store, **fields) -> str:
+    with make_store(**fields) as store:
+        return build(store, store.find(), find(store, store.find()))
+
+
+def text_of(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)).replace("&#39;", "'")
+
+
+# What lab.md asks of the statistics, and the words by which a reader finds it.
+ASKED = {
+    "Hsu's comparison with the best": "is the best; the other 8 are not",
+    "effect sizes": "effect (Hedges' g)",
+    "lag-1 autocorrelation": "lag-1 autocorrelation",
+    "median, least, most": "median least most",
+    "lines of energy on time": "slope (W, counted)",
+    "equal slopes": "equal slopes: F(2,",
+    "CDFs": "Latency distributions",
+    "shares of variation": "share of variation ω²",
+    "letters": "that share a letter cannot be told apart",
+    "A/A": "random halves of one and the same cell",
+    "diagnostics": "look normal",
+}
+
+
+@pytest.mark.parametrize("item", ASKED)
+def test_the_page_shows_what_the_specification_asks_for(make_store, item: str) -> None:
+    assert ASKED[item] in text_of(page_of(make_store, **COUNTED))
+
+
+@pytest.mark.parametrize(
+    ("left_out", "item"),
+    [
+        ("against_best", "Hsu's comparison with the best"),
+        ("energy_lines", "equal slopes"),
+        ("checks", "lag-1 autocorrelation"),
+    ],
+)
+def test_mutant_that_leaves_a_part_out_is_noticed(make_store, monkeypatch, left_out: str, item: str) -> None:
+    monkeypatch.setattr(statistics, left_out, lambda *of: None)
+    assert ASKED[item] not in text_of(page_of(make_store, **COUNTED))
+
+
+def test_an_analysis_by_a_factor_shows_each_levels_extremes_and_comparisons(make_store) -> None:
+    text = text_of(page_of(make_store, **COUNTED, analysis=BY))
+    assert "Lowest and highest median by workload" in text
+    assert re.search(r"write 1\d\d leveldb 5\d\d sqlite", text)
+    assert text.count("is the best; the other 2 are not") >= 3
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [("games-howell", "Welch"), ("kruskal-dunn-holm", "Kruskal-Wallis"), ("kruskal-dunn-holm", "Cliff's δ")],
+)
+def test_a_test_with_its_own_omnibus_says_it(make_store, test: str, words: str) -> None:
+    analysis = f'responses = ["energy_per_op_uj"]\ntest = "{test}"'
+    assert words in text_of(page_of(make_store, **COUNTED, analysis=analysis))
+
+
+def test_modelled_energy_gets_no_line_and_the_page_says_why(make_store) -> None:
+    text = text_of(page_of(make_store))
+    assert "No lines: modelled energy follows from time" in text
+    assert "slope (W" not in text
+
+
+def test_energy_that_came_about_by_several_methods_gets_no_line(make_store) -> None:
+    with make_store(**COUNTED, methods={2: "measured"}) as store:
+        lines = find(store, store.find()).lines
+    assert lines.found is None
+    assert "different methods" in lines.reason
+
+
+def test_the_line_is_the_truth_the_runs_were_drawn_from(make_store) -> None:
+    """Active power 5.2 W; what settles draws 3.8 W and is not proportional to it."""
+    with make_store(**COUNTED) as store:
+        found = find(store, store.find())
+    sqlite = next(line for line in found.lines.found.lines if line.levels == {"database": "sqlite"})
+    assert sqlite.slope == pytest.approx(5.05, abs=0.1)
+    assert found.to_json()["energy_against_time"]["regression"]["tests"][0]["name"] == "equal slopes"
+
+
+def test_a_run_that_leaves_something_to_the_next_is_told(make_store, monkeypatch) -> None:
+    with make_store(**COUNTED) as store:
+        found = find(store, store.find())
+    quiet = statistics.checks(found)
+    assert "Nothing speaks against" in quiet.words
+    part = found.responses[0].parts[0]
+    object.__setattr__(part.analysis, "serial", type(part.analysis.serial)(0.6, -0.1, 0.001, 45))
+    told = statistics.checks(found)
+    assert "In 1 of 4 analyses" in told.words
+    assert "one run leaves something to the next" in told.table.rows[0][3]
+
+
+def test_270_runs_with_traces_are_a_page_below_a_megabyte(make_store) -> None:
+    with make_store(blocks=30, **COUNTED) as store:
+        found = find(store, store.find())
+        begun = time.monotonic()
+        page = build(store, store.find(), found)
+    print(f"{len(page.encode()):,} bytes, {time.monotonic() - begun:.2f} s")
+    assert len(found.runs) == 270
+    assert len(page.encode()) < 1_000_000
