@@ -72,6 +72,7 @@ struct Arguments {
   bool drop_caches = false;
   double quiet_before_s = 0;
   double quiet_after_s = 0;
+  bool in_step = false;
   double warmup_s = 0;
   std::uint64_t interval_ms = 1000;
   double settle_timeout_s = 600;
@@ -140,6 +141,9 @@ void add_options(CLI::App& command, Arguments& arguments) {
   only_real_numbers(*command.add_option("--quiet-after-s", arguments.quiet_after_s,
                                         "the same after the database has settled, before it is closed (run only)"),
                     0, 1e6);
+  command.add_flag("--in-step", arguments.in_step,
+                   "wait for a line on standard input twice: when the database is open, and before it is closed (run "
+                   "only). So several executions work directly one after another");
   only_real_numbers(
       *command.add_option("--warmup", arguments.warmup_s, "seconds of operations before the measured ones (run only)"),
       0, 1e6);
@@ -329,6 +333,7 @@ Invocation checked(const Arguments& arguments, Properties properties) {
   if (arguments.quiet_after_s > 0 && arguments.command == Command::load) {
     throw UsageError("--quiet-after-s: only for run");
   }
+  if (arguments.in_step && arguments.command == Command::load) throw UsageError("--in-step: only for run");
   auto workload = kind.make(properties, arguments.command);
   for (const auto& [name, value] : kind.row) properties.set(name, value, "workload");
   for (const auto& [name, value] : workload->defaults) {
@@ -350,6 +355,7 @@ Invocation checked(const Arguments& arguments, Properties properties) {
           arguments.drop_caches,
           arguments.quiet_before_s,
           arguments.quiet_after_s,
+          arguments.in_step,
           arguments.warmup_s,
           arguments.interval_ms,
           arguments.settle_timeout_s,

@@ -1,5 +1,6 @@
 #include "interruption.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 
 #include "system.h"
 
@@ -61,6 +63,19 @@ void sleep_until(std::uint64_t monotonic_ns) {
                            static_cast<long>(nap_end_ns % 1'000'000'000U)};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &nap_end, nullptr);
   }
+}
+
+bool wait_for_line() {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (interruption() == 0) {
+    const int ready = poll(&input, 1, static_cast<int>(nap_ns_max / 1'000'000));
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready <= 0) continue;
+    char byte = 0;
+    if (read(STDIN_FILENO, &byte, 1) != 1) return false;
+    if (byte == '\n') return true;
+  }
+  return false;
 }
 
 std::string_view interruption_name() {

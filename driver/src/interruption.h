@@ -25,4 +25,7 @@ void ignore_interruptions();
 // first thread, to which the kernel gives a process's signals.
 void sleep_until(std::uint64_t monotonic_ns);
 
+// Waits for a line on standard input, an interruption, or its end; whether a line came.
+[[nodiscard]] bool wait_for_line();
+
 }  // namespace edgejoule::driver

@@ -27,6 +27,7 @@ struct Invocation {
   bool drop_caches;
   double quiet_before_s;  // the database is open and nobody asks
   double quiet_after_s;
+  bool in_step;  // goes on only when standard input says so
   double warmup_s;
   std::uint64_t interval_ms;
   double settle_timeout_s;

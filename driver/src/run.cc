@@ -167,6 +167,7 @@ class Execution {
   void drop_caches_of_database();
   void open();
   void stand_still(std::string_view place, double seconds, bool settled);
+  void keep_step();
   void warm_up();
   void drive();
   void settle();
@@ -223,6 +224,7 @@ class Execution {
 
 void Execution::carry_out() {
   open();
+  keep_step();
   if (invocation_.quiet_before_s > 0) {
     stand_still("before", invocation_.quiet_before_s, settle_database().complete);
   }
@@ -230,6 +232,7 @@ void Execution::carry_out() {
   drive();
   settle();
   if (invocation_.quiet_after_s > 0) stand_still("after", invocation_.quiet_after_s, settled_);
+  keep_step();
   calibrate();
   close();
   report();
@@ -314,6 +317,14 @@ void Execution::stand_still(std::string_view place, double seconds, bool settled
   write_database_events();
   log_.write("quiet_end", end_ns,
              {{"quiet_start_ns", begin_ns}, {"place", place}, {"settled", settled}, {"cpu_ns", cpu_ns}});
+}
+
+void Execution::keep_step() {
+  if (!invocation_.in_step) return;
+  progress_.note("waiting for a line on standard input");
+  const bool told = wait_for_line();
+  check_interruption();
+  if (!told) throw RunFailure(RunFailure::Kind::io, "--in-step: standard input ended before the run did");
 }
 
 void Execution::warm_up() {

@@ -171,7 +171,8 @@ def not_here(plan: Sequence[PlannedRun]) -> list[str]:
 class Driver:
     """Runs the driver once and collects its events. stop() may be called from a signal handler.
 
-    prefix: words before the command, of a program that replaces itself by it.
+    prefix: words before the command, of a program that replaces itself by it. in_step: it waits for step() twice, when
+    the database is open and before it is closed.
     """
 
     def __init__(
@@ -180,9 +181,14 @@ class Driver:
         timeout_s: float,
         on_event: Callable[[Event], None] | None = None,
         prefix: Sequence[str] = (),
+        *,
+        in_step: bool = False,
     ) -> None:
-        driver = [str(driver_path()), *arguments, f"--die-with-parent={os.getpid()}", "-json", "-"]
+        words = [*arguments, *(["--in-step"] if in_step else [])]
+        driver = [str(driver_path()), *words, f"--die-with-parent={os.getpid()}", "-json", "-"]
         self._command = [*prefix, *driver]
+        self._in_step = in_step
+        self._stopped = False
         self._timeout_s = timeout_s
         self._on_event = on_event or (lambda event: None)
         self._process: subprocess.Popen[str] | None = None
@@ -192,6 +198,7 @@ class Driver:
         events: list[dict[str, Any]] = []
         with subprocess.Popen(
             self._command,
+            stdin=subprocess.PIPE if self._in_step else None,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -199,6 +206,8 @@ class Driver:
             start_new_session=True,  # Ctrl-C reaches us, and we stop the driver in order
         ) as process:
             self._process = process
+            if self._stopped:
+                process.kill()
             words: list[str] = []
             timed_out = threading.Event()
             reader = threading.Thread(target=lambda: words.extend(process.stderr or []), daemon=True)
@@ -228,6 +237,15 @@ class Driver:
             raise DatabaseError(_failure(events, code, "".join(words)))
         return events
 
+    def step(self) -> None:
+        """Let a driver that keeps step go on. One that has ended already is told by run()."""
+        process = self._process
+        if process is None or process.stdin is None:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write("\n")
+            process.stdin.flush()
+
     def _parse(self, line: str) -> dict[str, Any]:
         try:
             event: dict[str, Any] = json.loads(line)
@@ -239,6 +257,7 @@ class Driver:
 
     def stop(self) -> None:
         """End the driver, first politely."""
+        self._stopped = True
         process = self._process
         if process is None or process.poll() is not None:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from edgejoule.cool_down import CoolDown, doubts, look
 from edgejoule.databases import Driver, Event, data_bytes, driver_arguments
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, totals_of, worked_share
+from edgejoule.in_step import run_in_step
 from edgejoule.loads import Load, Loads, forget_pages
 from edgejoule.memory_group import MemoryGroup, limited
 from edgejoule.metering import Metered, Metering, checked
@@ -165,12 +167,7 @@ def _sample(
         start_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
-        streams = []
-        for path in paths:
-            words = _words(planned, path, timing) + (["--driver-share"] if path is paths[-1] else [])
-            words += driver_words(still_s, first=path is paths[0], last=path is paths[-1])
-            prefix = group.command() if group else []
-            streams.append(Driver(words, timing.run_timeout_s + 2 * still_s, bench.on_event, prefix).run())
+        streams = _executed(planned, paths, bench, group, still_s)
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
@@ -181,6 +178,30 @@ def _sample(
         idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
         started_realtime_ns=started_realtime_ns,
     )
+
+
+def _executed(
+    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float
+) -> list[list[dict[str, Any]]]:
+    """The events of one execution on each path; in step, but where they would share the memory they are limited to."""
+    timing, several = bench.timing, len(paths) > 1 and group is None
+    hearing = threading.Lock()
+
+    def driver(number: int, hear: Callable[[Event], None] = lambda event: None) -> Driver:
+        def on_event(event: Event) -> None:
+            hear(event)
+            with hearing:
+                bench.on_event(event)
+
+        last = number == len(paths) - 1
+        words = _words(planned, paths[number], timing) + (["--driver-share"] if last else [])
+        words += driver_words(still_s, first=number == 0, last=last)
+        prefix = group.command() if group else []
+        return Driver(words, timing.run_timeout_s + 2 * still_s, on_event, prefix, in_step=several)
+
+    if several:
+        return run_in_step(driver, len(paths))
+    return [driver(number).run() for number in range(len(paths))]
 
 
 def _words(planned: PlannedRun, data: Path, timing: Timing) -> list[str]:
@@ -285,7 +306,7 @@ def _flags(executions: Sequence[Execution]) -> list[str]:
     if share and share["exceeded"]:
         flags.append(f"the driver itself took {share['share']:.0%} of the CPU time, bound {share['bound']:.0%}")
     if len(executions) > 1 and (worked := worked_share(executions)) < _WORKED_SHARE_MIN:
-        flags.append(f"only {worked:.0%} of the measured time is work: the rest opens and closes the database")
+        flags.append(f"only {worked:.0%} of the measured time is work: the rest lies between the executions")
     return flags
 
 

@@ -1,0 +1,105 @@
+"""Executions in step: nothing but work lies between the first and the last of them."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from edgejoule import in_step
+from edgejoule.databases import Driver, Event
+from edgejoule.errors import DatabaseError
+from edgejoule.executions import Execution, worked_share
+from edgejoule.in_step import run_in_step
+
+NOOP = ["run", "-db", "noop", "--quiet", "-p", "recordcount=500", "-p", "operationcount=20000", "--seed", "1"]
+
+
+def real(number: int, hear: Callable[[Event], None]) -> Driver:
+    return Driver(NOOP, 60, hear, in_step=True)
+
+
+def broken_promises(streams: list[list[dict]]) -> list[str]:
+    """What of keeping step these events do not keep."""
+    found = [Execution.of(events) for events in streams]
+    opened = [e.start["monotonic_ns"] for e in found]
+    begun = [e.active_end["active_start_ns"] for e in found]
+    settled = [e.settled["monotonic_ns"] for e in found]
+    told = {
+        "all opened before the first worked": max(opened) < min(begun),
+        "one after the other": all(a < b for a, b in zip(settled, begun[1:], strict=False)),
+        "closed when all had settled": all(e.end["monotonic_ns"] > max(settled) for e in found),
+    }
+    return [name for name, kept in told.items() if not kept]
+
+
+def test_all_open_then_each_works_then_all_close() -> None:
+    streams = run_in_step(real, 6)
+    assert len(streams) == 6
+    assert broken_promises(streams) == []
+
+
+def test_mutant_that_runs_them_one_by_one_is_noticed() -> None:
+    streams = [Driver(NOOP, 60).run() for _ in range(3)]
+    assert set(broken_promises(streams)) == {"all opened before the first worked", "closed when all had settled"}
+
+
+def test_more_of_the_time_is_work_than_one_by_one() -> None:
+    one_by_one = worked_share([Execution.of(Driver(NOOP, 60).run()) for _ in range(8)])
+    stepped = worked_share([Execution.of(events) for events in run_in_step(real, 8)])
+    print(f"work: {one_by_one:.0%} one by one, {stepped:.0%} in step")
+    assert stepped > one_by_one
+
+
+def test_only_so_many_wait_at_a_time(monkeypatch) -> None:
+    monkeypatch.setattr(in_step, "STANDING_MAX", 2)
+    streams = run_in_step(real, 5)
+    opened = [Execution.of(events).start["monotonic_ns"] for events in streams]
+    settled = [Execution.of(events).settled["monotonic_ns"] for events in streams]
+    assert len(streams) == 5
+    assert all(opened[second] > settled[second - 1] for second in (2, 4))
+
+
+class Failing:
+    """Drivers of which one fails: number -> where. The others wait for a word until they are stopped."""
+
+    def __init__(self, number: int, hear: Callable[[Event], None], fails: int, after: str) -> None:
+        self._hear, self._fails, self._after = hear, fails == number, after
+        self._told = threading.Semaphore(0)
+        self.stopped = False
+
+    def run(self) -> list[dict]:
+        if self._fails and self._after == "nothing":
+            raise DatabaseError("cannot open")
+        self._hear({"event": "start", "monotonic_ns": 0})
+        self._told.acquire()
+        if self.stopped:
+            raise DatabaseError("stopped")
+        if self._fails:
+            raise DatabaseError("cannot work")
+        self._hear({"event": "settled", "monotonic_ns": 1})
+        self._told.acquire()
+        return []
+
+    def step(self) -> None:
+        self._told.release()
+
+    def stop(self) -> None:
+        self.stopped = True
+        self._told.release(3)
+
+
+@pytest.mark.parametrize(("fails", "after"), list(itertools.product((0, 1, 2), ("nothing", "start"))))
+def test_one_that_fails_stops_the_others_and_says_why(fails: int, after: str) -> None:
+    made: list[Failing] = []
+
+    def make(number: int, hear: Callable[[Event], None]) -> Failing:
+        made.append(Failing(number, hear, fails, after))
+        return made[-1]
+
+    words = "cannot open" if after == "nothing" else "cannot work"
+    with pytest.raises(DatabaseError, match=words):
+        run_in_step(make, 3)
+    assert all(driver.stopped for driver in made)
