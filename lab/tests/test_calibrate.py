@@ -48,7 +48,7 @@ class VirtualMachine:
     """A Machine in virtual time, and the trace of a meter with a gain error in front of it."""
 
     def __init__(self, seed: int, scatter: float = 0.02) -> None:
-        self.rng = np.random.default_rng(seed)
+        self.rng, self.noise = np.random.default_rng(seed), np.random.default_rng([seed, 1])
         self.scatter, self.gain = scatter, 1 + self.rng.normal() * GAIN_REL
         self.t_ns = 10**12
         self.idle_s = 0.0
@@ -81,7 +81,8 @@ class VirtualMachine:
     def sleep_until(self, t_ns: int) -> None:
         steps = max(1, round((t_ns - self.t_ns) / 1e9 / 0.1))
         self.times_ns += np.linspace(self.t_ns, t_ns, steps, endpoint=False).astype(np.int64).tolist()
-        self.powers_w += [self.power_w] * steps
+        # Readings that stay the same to the last digit would look like a device that renews its value once a stage.
+        self.powers_w += (self.power_w * (1 + 1e-6 * self.noise.normal(size=steps))).tolist()
         seconds = (t_ns - self.t_ns) / 1e9
         self.idle_s += (1 - self.load[0]) * CPUS * seconds
         self.moved = [self.moved[0] + round(self.load[1] * seconds), self.moved[1] + round(self.load[2] * seconds)]
