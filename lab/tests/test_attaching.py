@@ -25,8 +25,9 @@ from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import make_plan
 from edgejoule.report.traces import power_trace
+from edgejoule.responses import RESPONSES
 from edgejoule.spec import Spec
-from edgejoule.store import Intervals, Run, RunData, Store
+from edgejoule.store import Intervals, ResponseValue, Run, RunData, Store
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schemas/run-record.schema.json"
 SPEC = """\
@@ -42,6 +43,10 @@ replications = 3
 BUSY_W, QUIET_W = 10.0, 2.0
 ACTIVE_J = 10 * BUSY_W
 TRUE_J = ACTIVE_J + 1 * QUIET_W  # settled a second after the last operation
+ENERGIES = (
+    "energy_j", "energy_per_op_uj", "power_mean_w", "power_idle_w", "power_quiet_w", "energy_net_j",
+    "energy_net_quiet_j",
+)  # fmt: skip
 REALTIME_S, DRIFT, LATE_S = 1_795_000_000, 450e-6, 3.5
 RUNS_S = (1000.0, 1043.7, 1090.1)  # when each of them begins
 
@@ -76,14 +81,28 @@ def stored(path: Path, clocks_of: Callable[[float], dict[str, Any]]) -> Path:
     spec = Spec.model_validate(tomllib.loads(SPEC))
     with Store.open(path, create=True) as opened:
         number = opened.create_experiment(
-            spec, SPEC, make_plan(spec), energy_words="", energy_min_ratio=None, environment={}
+            spec, SPEC, make_plan(spec), energy_words="Energy here is MODELLED", energy_min_ratio=1.4, environment={}
         )
         for i, begin_s in enumerate(RUNS_S):
             intervals = Intervals(ns(begin_s + 6), ns(begin_s + 16), ns(begin_s + 17), True)
             facts = {"metering": {"meters": [], "recording_cpu_s": 0.1, "clocks": clocks_of(begin_s)}}
             meters = ({"name": "own", "method": "modelled", "describe": "a model"},)
-            run = Run(i, i, {"database": "noop"}, "finished", intervals=intervals, facts=facts, meters=meters)
-            opened.record(number, run, RunData(traces=[own_trace(begin_s)]))
+            windows = [[ns(begin_s + 4), ns(begin_s + 5)], [ns(begin_s + 18), ns(begin_s + 19)]]
+            idle = {"method": "modelled", "windows_ns": windows, "before_w": 2.0, "after_w": 2.0}
+            none = {**idle, "windows_ns": None, "before_w": None, "after_w": None}
+            facts["baselines"] = {
+                "idle": {**idle, "net_budget_j": {}, "missing_reason": None},
+                "quiet": {**none, "net_budget_j": {}, "missing_reason": "a model says nothing of it"},
+            }
+            run = Run(
+                i, i, {"database": "noop"}, "finished", intervals=intervals, facts=facts, meters=meters,
+                responses=tuple(
+                    ResponseValue(name, 1.0, RESPONSES[name].unit, "modelled" if RESPONSES[name].is_energy else "timed")
+                    for name in (*ENERGIES, "active_s")
+                ),
+            )  # fmt: skip
+            end = {"event": "end", "monotonic_ns": ns(begin_s + 17), "operations": 1000}
+            opened.record(number, run, RunData(events=[end], traces=[own_trace(begin_s)]))
     return path
 
 
@@ -235,6 +254,38 @@ def test_a_second_trace_is_refused_or_replaces_the_first_when_asked(tmp_path: Pa
             assert [m["name"] for m in run.meters] == ["own", "trace"]
             assert [m["meter"] for m in run.facts["metering"]["meters"]] == ["trace"]
             assert len([t for t in opened.data(run).traces if t.channel.meter == "trace"]) == 1
+
+
+def test_as_the_primary_meter_its_joules_become_the_responses_of_all_runs(tmp_path: Path, store: Path) -> None:
+    path = recorded(tmp_path)
+    assert attach(path, store, "--primary").exit_code == 0
+    with Store.open(store) as opened:
+        experiment = opened.find("latest")
+        for run in opened.runs(1):
+            jsonschema.validate(run.record("s"), json.loads(SCHEMA.read_text()))
+            values = {r.name: r for r in run.responses}
+            assert {r.method for name, r in values.items() if name != "active_s"} == {"measured"}
+            assert values["energy_j"].value == pytest.approx(TRUE_J, abs=values["energy_j"].uncertainty_k2)
+            assert values["energy_per_op_uj"].value == pytest.approx(TRUE_J * 1e3, rel=0.01)
+            assert values["energy_net_j"].value == pytest.approx(TRUE_J - 11 * QUIET_W, abs=1.5)
+            assert values["energy_net_quiet_j"].missing_reason == "a model says nothing of it"
+            assert values["active_s"].value == 1.0
+            assert [meter["name"] for meter in run.meters] == ["trace", "own"]
+    assert experiment.energy_words.startswith("Energy here is MEASURED: bench.csv")
+    assert experiment.energy_min_ratio is None
+    again = attach(path, store, "--replace")
+    assert again.exit_code == 2
+    assert "add --primary" in again.output
+    assert attach(path, store, "--replace", "--primary").exit_code == 0
+
+
+def test_joules_of_two_meters_are_never_compared(tmp_path: Path, store: Path) -> None:
+    part = attach(recorded(tmp_path, span_s=(1041, 1120)), store, "--primary")
+    assert part.exit_code == 1
+    assert "covers 2 of 3 runs" in part.output
+    assert "of all runs" in attach(recorded(tmp_path), store, "--primary", "--run", 1).output
+    with Store.open(store) as opened:
+        assert {r.method for run in opened.runs(1) for r in run.responses} == {"modelled", "timed"}
 
 
 def test_without_a_visible_marker_relative_times_are_refused_with_the_way_out(tmp_path: Path, store: Path) -> None:

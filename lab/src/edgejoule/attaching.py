@@ -21,7 +21,9 @@ from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import DRIFT_UNKNOWN, ClockRelation
 from edgejoule.meters.imported import METER, Recorded
 from edgejoule.meters.trace import Trace
+from edgejoule.responses import RESPONSES
 from edgejoule.run_clocks import clock_words, refined
+from edgejoule.run_energy import Quiet, QuietWindows, energies, only_whole
 from edgejoule.store import Intervals, Run, Store
 
 _RECTANGULAR = 1 / math.sqrt(3)
@@ -72,15 +74,17 @@ def attached(
     told: Told,
     *,
     replacing: bool,
+    primary: bool = False,
 ) -> list[Attached]:
     """The runs with their parts of the trace; nothing is stored yet (Store.attach).
 
     everyone: all finished runs of the experiment, whose markers the trace may show. trace: on the recorder's own clock.
     Of several runs those that the trace covers; of a single one it must.
+    primary: the trace's joules become the runs' responses; it must cover them all, and none may be without.
     Raises UsageError for a run that has a trace already, DataError where the trace cannot be tied or covers nothing.
     """
     for run in runs:
-        _check_free(run, replacing)
+        _check_free(run, replacing, primary)
     placements = _placements(runs, everyone, trace, recorded, told)
     found = [
         _attached(store, run, _part(run, trace, placements[run.run_index]), placements[run.run_index], file)
@@ -93,10 +97,54 @@ def attached(
         if each.settled.energy_j is None:
             number = each.run.run_index + 1
             raise DataError(f"{file}: run {number} is not covered: {each.settled.missing_reason}; {each.words}")
-    return found
+    if not primary:
+        return found
+    if len(found) < len(everyone):
+        raise DataError(f"{file}: covers {len(found)} of {len(everyone)} runs; joules of two meters are not compared")
+    return [replace(each, run=_with_its_joules(store, each)) for each in found]
 
 
-def _check_free(run: Run, replacing: bool) -> None:
+def _with_its_joules(store: Store, each: Attached) -> Run:
+    """The run with responses and baselines by the trace: those that its own meter gave."""
+    run, events = each.run, store.data(each.run).events
+    operations = sum(int(event["operations"]) for event in events if event["event"] == "end") or 1
+    baselines = run.facts.get("baselines", {})
+    quiet = Quiet(_windows(baselines.get("idle")), _windows(baselines.get("quiet")))
+    found = energies([each.trace], _intervals(run), quiet, operations)
+    executions = run.facts.get("executions", 1)
+    joules = {r.name: only_whole(r, executions) if executions > 1 else r for r in found.responses}
+    facts = {
+        **run.facts,
+        **(
+            {"baselines": {name: {**old, **found.baselines[name]} for name, old in baselines.items()}}
+            if baselines
+            else {}
+        ),
+        "imported": {**run.facts["imported"], "primary": True},
+    }
+    first = [meter for meter in run.meters if meter["name"] == METER]
+    metering = run.facts["metering"]
+    own = [meter for meter in metering["meters"] if meter["meter"] == METER]
+    facts["metering"] = {**metering, "meters": [*own, *_without(metering["meters"], "meter")]}
+    return replace(
+        run,
+        facts=facts,
+        meters=(*first, *_without(run.meters, "name")),
+        responses=tuple(joules.get(r.name, r) if RESPONSES[r.name].is_energy else r for r in run.responses),
+    )
+
+
+def _windows(baseline: Mapping[str, Any] | None) -> QuietWindows:
+    """The windows that a run's own baseline had."""
+    windows = None if baseline is None else baseline["windows_ns"]
+    if windows is None:
+        return QuietWindows(
+            why_none="the run has no such quiet windows" if baseline is None else baseline["missing_reason"]
+        )
+    return QuietWindows(tuple(windows[0]), tuple(windows[1]))
+
+
+def _check_free(run: Run, replacing: bool, primary: bool) -> None:
     names = [meter["name"] for meter in run.meters]
     if METER not in names:
         return
@@ -105,6 +153,8 @@ def _check_free(run: Run, replacing: bool) -> None:
     if not replacing:
         file = run.facts["imported"]["file"]
         raise UsageError(f"run {run.run_index + 1} has a trace already, {file}; --replace puts this one in its place")
+    if run.facts["imported"]["primary"] and not primary:
+        raise UsageError(f"run {run.run_index + 1} has its joules from {run.facts['imported']['file']}: add --primary")
 
 
 def _placements(
@@ -269,7 +319,7 @@ def _kept(run: Run, part: Trace, settled: Energy, placed: Placed, file: str, fla
             "meters": [*_without(metering["meters"], "meter"), meter],
             "clocks": {**clocks, "meters": [*_without(clocks["meters"], "meter"), clock]},
         },
-        "imported": {"file": file, "flags": list(flags)},
+        "imported": {"file": file, "flags": list(flags), "primary": False},
     }
     channel = part.channel
     words = f"{file}, the {channel.domain}'s supply as another program recorded it"

@@ -26,7 +26,7 @@ from edgejoule.properties import CORE
 from edgejoule.quiet import driver_words, open_database, quiet_s
 from edgejoule.responses import OPERATIONS
 from edgejoule.run_clocks import ClockPlan
-from edgejoule.run_energy import Quiet, QuietWindows, energies, response
+from edgejoule.run_energy import Quiet, QuietWindows, energies, only_whole, response
 from edgejoule.run_length import executions_needed, lengthened
 from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
@@ -219,7 +219,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
     found.baselines["quiet"] |= opened.facts
     joules = found.responses
     if len(sampled.executions) > 1:
-        joules = [_only_whole(j, len(sampled.executions)) for j in joules]
+        joules = [only_whole(j, len(sampled.executions)) for j in joules]
     metering, doubts = checked(sampled.metered, intervals)
     start = sampled.executions[0].start
     run = Run(
@@ -242,17 +242,6 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
 def meter_facts(meter: Meter) -> dict[str, Any]:
     """What a run keeps of its meter."""
     return {"name": meter.name, "method": str(meter.method), "describe": meter.describe(), **meter.facts()}
-
-
-def _only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
-    """Of several executions back to back only the whole is measured, told per execution; not active and debt apart."""
-    if joules.name in ("energy_j", "energy_net_j", "energy_net_quiet_j") and joules.value is not None:
-        spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 / executions
-        return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
-    if joules.name not in ("energy_active_j", "energy_debt_j"):
-        return joules
-    reason = "several executions back to back form the run, and the meter is too slow to tell their parts"
-    return dataclasses.replace(joules, value=None, uncertainty_k2=None, missing_reason=reason)
 
 
 def _measure_idle(

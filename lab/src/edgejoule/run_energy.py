@@ -112,13 +112,27 @@ def _side_by_side(name: str, found: _Above, settled: energy.Energy) -> list[Resp
 
 def _facts(found: _Above) -> dict[str, Any]:
     if found.before is None or found.after is None or found.net is None:
-        return {"before_w": None, "after_w": None, "net_budget_j": {}, "missing_reason": found.why_none}
+        return {
+            "windows_ns": None, "before_w": None, "after_w": None, "net_budget_j": {}, "missing_reason": found.why_none
+        }  # fmt: skip
     return {
+        "windows_ns": [[each.source.start_ns, each.source.end_ns] for each in (found.before, found.after)],
         "before_w": found.before.power_w,
         "after_w": found.after.power_w,
         "net_budget_j": {line.name: line.value_j for line in found.net.budget},
         "missing_reason": found.net.missing_reason,
     }
+
+
+def only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
+    """Of several executions back to back only the whole is measured, told per execution; not active and debt apart."""
+    if joules.name in ("energy_j", "energy_net_j", "energy_net_quiet_j") and joules.value is not None:
+        spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 / executions
+        return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
+    if joules.name not in ("energy_active_j", "energy_debt_j"):
+        return joules
+    reason = "several executions back to back form the run, and the meter is too slow to tell their parts"
+    return dataclasses.replace(joules, value=None, uncertainty_k2=None, missing_reason=reason)
 
 
 def _joules(name: str, source: energy.Energy, factor: float = 1.0) -> ResponseValue:

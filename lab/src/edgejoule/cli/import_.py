@@ -38,6 +38,7 @@ def import_(file: Path, store: Path, as_json: bool, **options: Any) -> None:
       edgejoule import ppk2.csv --voltage-v 5.0 --gain-rel 0.05 --offset-w 0.0001 --from 10 --to 70
       edgejoule import wt310.csv --time Zeit --time-unit s --power P1:W --mean --gain-rel 0.001 --offset-w 0.05 --json
       edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look
+      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look --primary
       edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look --run 3 --clock-within 0.5
     """
     if file.suffix == ".zip" or zipfile.is_zipfile(file):

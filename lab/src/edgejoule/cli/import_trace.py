@@ -68,6 +68,9 @@ _INTERVALS = (
         help="How far the trace's wall clock, or --starts, may be off this host's, at most; markers tell better.",
     ),
     click.option("--starts", metavar="TIME", help="Where in the trace the run's active interval begins, as --from."),
+    click.option(
+        "--primary", is_flag=True, help="Its joules become the runs': what is compared from now on. All runs or none."
+    ),
     click.option("--replace", is_flag=True, help="Put it in the place of a trace that was attached before."),
 )
 
@@ -118,6 +121,7 @@ def import_trace(
     starts: str | None = None,
     clock_within_s: float | None = None,
     replace: bool = False,
+    primary: bool = False,
 ) -> None:
     """Tell the energy of a CSV file's trace, and store it with runs if asked. The arguments are the options' names."""
     if gain_rel is None or offset_w is None:
@@ -126,8 +130,8 @@ def import_trace(
     recorded = read_csv(file, told)
     trace = trace_of(recorded, Recorder(gain_rel, offset_w, Domain(domain), mean))
     if attach is None:
-        if starts is not None or run_number is not None or clock_within_s is not None or replace:
-            raise UsageError("--run, --starts, --clock-within and --replace go with --attach EXPERIMENT")
+        if starts is not None or run_number is not None or clock_within_s is not None or replace or primary:
+            raise UsageError("--run, --starts, --clock-within, --replace and --primary go with --attach EXPERIMENT")
         _tell(file, recorded, [_Part("trace", energy(trace, *_interval(recorded, begin, end)))], as_json)
         return
     if begin is not None or end is not None:
@@ -136,7 +140,9 @@ def import_trace(
     starts_ns = None if starts is None else begin_ns + moment_ns(recorded, starts)
     own_times = trace_of(recorded, Recorder(gain_rel, offset_w, Domain(domain), mean), begin_ns)
     with Store.open(store) as opened:
-        found = _attach(opened, attach, run_number, recorded, own_times, file, Told(clock_within_s, starts_ns), replace)
+        found = _attach(
+            opened, attach, run_number, recorded, own_times, file, Told(clock_within_s, starts_ns), replace, primary
+        )
     parts = [
         _Part(f"run {x.run.run_index + 1} {name}", part, x.words, x.run.facts["imported"]["flags"])
         for x in found
@@ -201,6 +207,7 @@ def _attach(
     file: Path,
     told: Told,
     replacing: bool,
+    primary: bool,
 ) -> list[Attached]:
     """Store the trace with the run, or with every finished run of the experiment that it covers."""
     experiment = store.find(which)
@@ -210,8 +217,13 @@ def _attach(
     runs = finished if run_number is None else [_run(store.runs(experiment.id), run_number, which)]
     if told.starts_ns is not None and len(runs) > 1:
         raise UsageError("--starts is a moment of one run: say which, --run N")
-    found = attached(store, runs, finished, trace, recorded, file.name, told, replacing=replacing)
-    store.attach([(each.run, each.trace) for each in found])
+    if primary and (run_number is not None or len(finished) < sum(experiment.counts.values())):
+        raise UsageError(
+            "--primary: its joules must be those of all runs: leave --run out, and finish the experiment (run --resume)"
+        )
+    found = attached(store, runs, finished, trace, recorded, file.name, told, replacing=replacing, primary=primary)
+    words = f"Energy here is MEASURED: {found[0].run.meters[0]['describe']}; attached afterwards." if primary else None
+    store.attach(experiment.id, [(each.run, each.trace) for each in found], words)
     return found
 
 

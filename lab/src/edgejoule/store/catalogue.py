@@ -351,13 +351,7 @@ class Store:
                     json.dumps(run.facts), run_id,
                 ),
             )  # fmt: skip
-            self._db.executemany(
-                "INSERT INTO responses VALUES (?,?,?,?,?,?,?)",
-                [
-                    (run_id, r.name, r.value, r.unit, r.method, r.uncertainty_k2, r.missing_reason)
-                    for r in run.responses
-                ],
-            )
+            self._insert_responses(run_id, run.responses)
             self._db.executemany(
                 "INSERT INTO events VALUES (?,?,?)", [(run_id, e["monotonic_ns"], json.dumps(e)) for e in data.events]
             )
@@ -368,23 +362,37 @@ class Store:
             for trace in data.traces:
                 RunTraces(self._db, run_id).insert(trace)
 
+    def _insert_responses(self, run_id: int, responses: Sequence[ResponseValue]) -> None:
+        self._db.executemany(
+            "INSERT INTO responses VALUES (?,?,?,?,?,?,?)",
+            [(run_id, r.name, r.value, r.unit, r.method, r.uncertainty_k2, r.missing_reason) for r in responses],
+        )
+
     def relate(self, run_id: int, meter: str, clock: Clock, relation: ClockRelation) -> None:
         """Keep how the times of a meter's channels on that clock become the host's. Raises StoreError."""
         with self._transaction():
             RunTraces(self._db, run_id).relate(meter, clock, relation)
 
-    def attach(self, changed: Sequence[tuple[Run, Trace]]) -> None:
-        """Give finished runs a trace each, with the flags, meters and facts that they have with it; all or nothing.
+    def attach(self, experiment_id: int, changed: Sequence[tuple[Run, Trace]], energy_words: str | None = None) -> None:
+        """Give finished runs a trace each, and the flags, meters, facts and responses they have with it; all or none.
 
-        Another trace of that meter goes. Raises StoreError.
+        Another trace of that meter goes. energy_words: the experiment's from now on, where the traces were measured and
+        give the responses (see Experiment); None leaves them. Raises StoreError.
         """
         with self._transaction():
+            if energy_words is not None:
+                self._db.execute(
+                    "UPDATE experiments SET energy_words = ?, energy_min_ratio = NULL WHERE id = ?",
+                    (energy_words, experiment_id),
+                )
             for run, trace in changed:
                 assert run.id is not None, "a stored run has a number"
                 self._db.execute(
                     "UPDATE runs SET flags_json = ?, meters_json = ?, facts_json = ? WHERE id = ?",
                     (json.dumps(run.flags), json.dumps(run.meters), json.dumps(run.facts), run.id),
                 )
+                self._forget(run.id, ("responses",))
+                self._insert_responses(run.id, run.responses)
                 traces = RunTraces(self._db, run.id)
                 traces.remove(trace.channel.meter)
                 traces.insert(trace)
