@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from edgejoule.burner import Burners
 from edgejoule.energy import Readings
@@ -276,7 +276,7 @@ def correlation_min(search_s: float, samples: int) -> float:
 
 def correlation_of_chance(tries: float, freedom: int) -> float:
     """What chance reaches in fewer than FALSE_ALARM of so many tries: Student's t of a correlation coefficient."""
-    t = float(stats.t.isf(FALSE_ALARM / tries, freedom))
+    t = -float(special.stdtrit(freedom, FALSE_ALARM / tries))
     return t / math.sqrt(freedom + t * t)
 
 

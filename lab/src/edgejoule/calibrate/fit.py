@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from edgejoule.calibrate.observe import Observation
 from edgejoule.calibrate.stages import Kind
@@ -33,7 +33,7 @@ IDLE_MAX, FULL_MIN = 0.15, 0.85  # a table must reach from one to the other
 PLACES_MIN = 3
 INTERVAL_MIN = 0.005  # no calibration is better than what a board does from one hour to the next
 BYTES_S_MIN = 64 << 10  # fewer are the system's own
-_K2 = float(stats.norm.cdf(2) - stats.norm.cdf(-2))
+_K2 = float(special.ndtr(2) - special.ndtr(-2))
 
 _Floats = NDArray[np.float64]
 
@@ -89,7 +89,7 @@ def fit(observations: Sequence[Observation]) -> Fitted:
     residuals = tuple(_residual(observations, i) for i in range(len(observations)))
     kinds = len({x.stage.label for x in observations})
     rms = math.sqrt(sum(x * x for x in residuals) / len(residuals))
-    scatter_rel = float(stats.t.ppf((1 + _K2) / 2, kinds - 1)) * rms
+    scatter_rel = float(special.stdtrit(kinds - 1, (1 + _K2) / 2)) * rms
     between = max((abs(_off_place(observations, place)) / 4 for place in model.places[1:-1]), default=0.0)
     interpolation_rel = math.hypot(between, _beyond(model))
     meter_rel = 2 * max(x.meter_rel for x in observations)
