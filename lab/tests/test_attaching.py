@@ -273,6 +273,7 @@ def test_as_the_primary_meter_its_joules_become_the_responses_of_all_runs(tmp_pa
             assert [meter["name"] for meter in run.meters] == ["trace", "own"]
     assert experiment.energy_words.startswith("Energy here is MEASURED: bench.csv")
     assert experiment.energy_min_ratio is None
+    assert experiment.environment["identity"]["meter"] == "trace", "runs of another meter cannot be added any more"
     again = attach(path, store, "--replace")
     assert again.exit_code == 2
     assert "add --primary" in again.output

@@ -20,7 +20,7 @@ from edgejoule.meters.imported.columns import SCALES, TIME_UNITS, Column
 from edgejoule.meters.imported.read import moment_ns
 from edgejoule.meters.quantities import Role
 from edgejoule.meters.trace import Trace
-from edgejoule.store import Run, Store
+from edgejoule.store import Primary, Run, Store
 
 _BUDGETS_MAX = 2  # parts of a trace whose budgets are printed
 
@@ -222,9 +222,15 @@ def _attach(
             "--primary: its joules must be those of all runs: leave --run out, and finish the experiment (run --resume)"
         )
     found = attached(store, runs, finished, trace, recorded, file.name, told, replacing=replacing, primary=primary)
-    words = f"Energy here is MEASURED: {found[0].run.meters[0]['describe']}; attached afterwards." if primary else None
-    store.attach(experiment.id, [(each.run, each.trace) for each in found], words)
+    store.attach(experiment.id, [(each.run, each.trace) for each in found], _meter(found[0].run) if primary else None)
     return found
+
+
+def _meter(run: Run) -> Primary:
+    """The recorder, which is a run's first meter now."""
+    first = run.meters[0]
+    words = f"Energy here is MEASURED: {first['describe']}; attached afterwards."
+    return Primary(first["name"], first["describe"], words)
 
 
 def _run(runs: list[Run], number: int, which: str) -> Run:

@@ -154,6 +154,15 @@ class RunData:
 
 
 @dataclass(frozen=True)
+class Primary:
+    """The meter whose measured or counted joules are an experiment's. energy_words: see Experiment."""
+
+    name: str
+    describe: str
+    energy_words: str
+
+
+@dataclass(frozen=True)
 class Experiment:
     """An experiment as stored.
 
@@ -373,18 +382,15 @@ class Store:
         with self._transaction():
             RunTraces(self._db, run_id).relate(meter, clock, relation)
 
-    def attach(self, experiment_id: int, changed: Sequence[tuple[Run, Trace]], energy_words: str | None = None) -> None:
+    def attach(self, experiment_id: int, changed: Sequence[tuple[Run, Trace]], meter: Primary | None = None) -> None:
         """Give finished runs a trace each, and the flags, meters, facts and responses they have with it; all or none.
 
-        Another trace of that meter goes. energy_words: the experiment's from now on, where the traces were measured and
-        give the responses (see Experiment); None leaves them. Raises StoreError.
+        Another trace of that meter goes. meter: whose joules are the runs' from now on, where they were not before.
+        Raises StoreError.
         """
         with self._transaction():
-            if energy_words is not None:
-                self._db.execute(
-                    "UPDATE experiments SET energy_words = ?, energy_min_ratio = NULL WHERE id = ?",
-                    (energy_words, experiment_id),
-                )
+            if meter is not None:
+                self._change_meter(experiment_id, meter)
             for run, trace in changed:
                 assert run.id is not None, "a stored run has a number"
                 self._db.execute(
@@ -396,6 +402,15 @@ class Store:
                 traces = RunTraces(self._db, run.id)
                 traces.remove(trace.channel.meter)
                 traces.insert(trace)
+
+    def _change_meter(self, experiment_id: int, meter: Primary) -> None:
+        """Also in what must not change when runs are added: those of another meter are refused then."""
+        environment = self.find(str(experiment_id)).environment
+        identity = {**environment.get("identity", {}), "meter": meter.name, "reads": meter.describe}
+        self._db.execute(
+            "UPDATE experiments SET energy_words = ?, energy_min_ratio = NULL, environment_json = ? WHERE id = ?",
+            (meter.energy_words, json.dumps({**environment, "identity": identity}), experiment_id),
+        )
 
     def note(self, experiment_id: int, heading: str, value: object) -> None:
         """Add to an experiment's environment what came up while it ran, under a heading of its own."""
