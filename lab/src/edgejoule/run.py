@@ -75,6 +75,7 @@ def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run,
     do = _measure_idle if planned.load_percent == 0 else _measure
     run, data = do(planned, bench, metering, before)
     facts = {**run.facts, **({"cool_down": cooled} if cooled else {})}
+    facts["conditions"] = [*run.conditions, *doubts(cooled)]
     return dataclasses.replace(run, facts=facts, flags=(*run.flags, *doubts(cooled))), data
 
 
@@ -102,8 +103,9 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
             "percent": planned.load_percent,
             "reached_ops_s": bench.reached_ops_s[at_full(planned)],
         }
-    flags = (*run.flags, *environment.throttling(before, facts["environment"]["after"]))
-    return dataclasses.replace(run, facts=facts, flags=flags), data
+    held_back = environment.throttling(before, facts["environment"]["after"])
+    facts["conditions"] = [*sampled.metered.clocks.flags, *held_back]
+    return dataclasses.replace(run, facts=facts, flags=(*run.flags, *held_back)), data
 
 
 def calibrate(planned: PlannedRun, bench: Bench) -> float:
@@ -261,13 +263,18 @@ def _measure_idle(
     kept = [j for j in found.responses if j.name in ("energy_j", "power_mean_w")]
     after = environment.state()
     metering_facts, doubts = checked(metered, intervals)
+    held_back = environment.throttling(before, after)
     run = Run(
         planned.index, planned.block, planned.levels, "finished",
-        flags=(*found.flags, *doubts, *environment.throttling(before, after)),
+        flags=(*found.flags, *doubts, *held_back),
         started_realtime_ns=started_realtime_ns,
         responses=(*kept, response("settled_s", (end_ns - start_ns) / 1e9)),
         intervals=intervals, meters=tuple(map(meter_facts, bench.meters)),
-        facts={"environment": {"before": before, "after": after}, "metering": metering_facts},
+        facts={
+            "environment": {"before": before, "after": after},
+            "metering": metering_facts,
+            "conditions": [*metered.clocks.flags, *held_back],
+        },
     )  # fmt: skip
     return run, RunData((), (), ())
 

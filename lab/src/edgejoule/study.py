@@ -121,22 +121,24 @@ def conduct(
     watcher: Watcher,
     *,
     resume: bool = False,
+    rerun_flagged: bool = False,
     keep_going: bool = False,
     only: Callable[[PlannedRun], bool] = lambda run: True,
 ) -> tuple[Experiment, list[Run]]:
     """Do every run of the study that is not finished; returns the experiment and all its runs.
 
     resume: go on with the latest unfinished experiment of the same spec, meter and driver (UsageError if there is
-    none). A run that fails is stored as failed with its cause; then the study stops with DatabaseError, or with
-    keep_going goes on. only: which runs to do now; the others stay planned. Raises StudyInterruptedError on Ctrl-C:
-    what is finished is stored, the run under way is not.
+    none). rerun_flagged: a further attempt at every run of the latest, finished experiment whose conditions were
+    flagged; all attempts stay, and store.RULE says which counts. A run that fails is stored as failed with its cause;
+    then the study stops with DatabaseError, or with keep_going goes on. only: which runs to do now; the others stay
+    planned. Raises StudyInterruptedError on Ctrl-C: what is finished is stored, the run under way is not.
     """
     places = study.places
     sequential.check(study.spec, study.meters[0].method)
     with _alone(places.data), _alone(places.snapshots):
-        experiment = _to_resume(store, study) if resume else None
+        experiment = _to_resume(store, study) if resume else _to_repeat(store, study) if rerun_flagged else None
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
-        done = {r.run_index for r in finished}
+        done = {r.run_index for r in finished if not (rerun_flagged and r.conditions)}
         todo = [p for p in make_plan(study.spec) if p.index not in done and only(p)]
         surroundings = environment.capture(places.data)
         surroundings["storage"] |= _speed(places.data)
@@ -155,7 +157,7 @@ def conduct(
             elif learnt:
                 store.note(experiment.id, _REACHED, reached)
             bench = dataclasses.replace(bench, reached_ops_s=reached)
-            _run_all(store, experiment, bench, todo, watcher, keep_going)
+            _run_all(store, experiment, bench, todo, watcher, keep_going, again=rerun_flagged)
         except KeyboardInterrupt as error:
             raise StudyInterruptedError(_how_far(store, experiment)) from error
         finally:
@@ -216,6 +218,8 @@ def _run_all(
     todo: Sequence[PlannedRun],
     watcher: Watcher,
     keep_going: bool,
+    *,
+    again: bool,
 ) -> None:
     metering = Metering(store, experiment.id, bench.meters, bench.on_power, bench.clocks)
     last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
@@ -225,6 +229,8 @@ def _run_all(
         if last_block is not None and planned.block >= last_block:
             break
         watcher.running(planned)
+        if again:
+            store.again(experiment.id, planned.index)
         run, kept = _measure(planned, bench, metering)
         bench.loads.done(planned, failed=run.status == "failed")
         store.record(experiment.id, run, kept)
@@ -267,6 +273,26 @@ def _to_resume(store: Store, study: Study) -> Experiment:
             f"nothing to resume: {store.path} holds no unfinished experiment of this spec (name {study.spec.name!r}, "
             "same factors, settings and seed); run without --resume"
         )
+    return _same(found, study)
+
+
+def _to_repeat(store: Store, study: Study) -> Experiment:
+    """The latest experiment of the spec, with runs to repeat. Raises UsageError."""
+    if study.spec.design.sequential or study.spec.design.load != "run":
+        raise UsageError(
+            "--rerun-flagged: a sequential design has looked at the runs, and runs that share a load cannot be "
+            "repeated alone; only a design of independent runs can"
+        )
+    found = store.latest_of(study.spec)
+    if found is None or not found.finished:
+        raise UsageError(f"--rerun-flagged: {store.path} holds no finished experiment of this spec; --resume goes on")
+    if not any(run.conditions for run in store.runs(found.id)):
+        raise UsageError(f"--rerun-flagged: no run of experiment {found.id} is flagged for its conditions")
+    return _same(found, study)
+
+
+def _same(found: Experiment, study: Study) -> Experiment:
+    """The experiment, when its runs had this meter and driver. Raises UsageError."""
     before, now = found.environment.get("identity", {}), study.identity()
     changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     if changed:

@@ -34,12 +34,16 @@ from edgejoule.store import Experiment, Run, Store
     metavar="FILE.zip",
     help="Everything of the experiment as one file, for `edgejoule import` and `edgejoule report` elsewhere.",
 )
+@click.option(
+    "--attempts", is_flag=True, help="With --csv also the attempts that do not count (`edgejoule run --rerun-flagged`)."
+)
 @store_option
-def export(experiment: str, form: str, output: Path | None, bundle: Path | None, store: Path) -> None:
+def export(experiment: str, form: str, output: Path | None, bundle: Path | None, attempts: bool, store: Path) -> None:
     """Write the runs of an EXPERIMENT (id, name or latest).
 
     In CSV an energy column has its method in its name (energy_j.modelled), and beside it the half width of its k=2
-    interval (energy_j.modelled.k2); a missing value is an empty cell.
+    interval (energy_j.modelled.k2); a missing value is an empty cell. JSON lines, samples and bundles hold every
+    attempt at a run, CSV those that count.
 
     \b
     Examples:
@@ -54,7 +58,7 @@ def export(experiment: str, form: str, output: Path | None, bundle: Path | None,
         if bundle is not None:
             write_bundle(opened.path, found, bundle)
             return
-        runs = opened.runs(found.id)
+        runs = opened.runs(found.id) if form == "csv" and not attempts else opened.attempts(found.id)
         if form == "csv":
             text = runs_csv(found, runs)
         elif form == "jsonl":
@@ -81,12 +85,13 @@ def runs_csv(experiment: Experiment, runs: list[Run]) -> str:
         heads[name, method, ""] = f"{name}.{method}" if RESPONSES[name].is_energy else name
         if (name, method) in uncertain:
             heads[name, method, "k2"] = f"{heads[name, method, '']}.k2"
-    clash = set(experiment.spec.factors) & {"run", "block", "status", "cause", "flags", *heads.values()}
+    tried = ["attempt", "set_aside"] if any(run.attempt for run in runs) else []
+    clash = set(experiment.spec.factors) & {"run", "block", "status", "cause", "flags", *tried, *heads.values()}
     if clash:
         raise UsageError(f"a factor has the name of a column: {', '.join(sorted(clash))}")
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["run", "block", *experiment.spec.factors, *heads.values(), "status", "cause", "flags"])
+    writer.writerow(["run", "block", *experiment.spec.factors, *heads.values(), "status", "cause", "flags", *tried])
     for run in runs:
         values = {(r.name, r.method, ""): r.value for r in run.responses}
         values |= {(r.name, r.method, "k2"): r.uncertainty_k2 for r in run.responses}
@@ -100,6 +105,7 @@ def runs_csv(experiment: Experiment, runs: list[Run]) -> str:
                 run.status,
                 run.cause or "",
                 "; ".join(run.flags),
+                *([run.attempt + 1, "yes" if run.set_aside else "no"] if tried else []),
             ]
         )
     return buffer.getvalue()

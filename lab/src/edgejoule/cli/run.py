@@ -44,6 +44,12 @@ from edgejoule.study import Places, Study, conduct
 @click.option("--dry-run", is_flag=True, help="Print the plan and how long it may take; measure nothing.")
 @click.option("--resume", is_flag=True, help="Go on with the latest unfinished experiment of this spec.")
 @click.option(
+    "--rerun-flagged",
+    is_flag=True,
+    help="Repeat the runs whose conditions were flagged (throttling, temperature, clocks). Nothing is deleted: of "
+    "several attempts the first with its conditions in order counts, whatever they gave.",
+)
+@click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a key of the spec; may be repeated."
 )
 @click.option("--meter", help="Use this meter, whatever the spec prefers (see `edgejoule meters`).")
@@ -76,6 +82,7 @@ def run(
     spec: Path,
     dry_run: bool,
     resume: bool,
+    rerun_flagged: bool,
     overrides: Sequence[str],
     meter: str | None,
     profile: str | None,
@@ -98,7 +105,10 @@ def run(
       edgejoule run my.toml --set design.replications=10 --set 'factors.threads=[1, 4]'
       edgejoule run my.toml --only database=sqlite,leveldb --only workload=read
       edgejoule run my.toml --resume
+      edgejoule run my.toml --rerun-flagged
     """
+    if resume and rerun_flagged:
+        raise UsageError("--rerun-flagged: repeats runs of an experiment that is finished; --resume finishes one")
     path = spec / "experiment.toml" if spec.is_dir() else spec
     loaded = load_spec(path, overrides)
     plan = make_plan(loaded)
@@ -123,8 +133,8 @@ def run(
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
     text = path.read_text(encoding="utf-8")
     experiment, runs = _measure(
-        loaded, text, options, Places.beside(store, data), choice, beside, resume, keep_going, chosen,
-        clock_token.encode(),
+        loaded, text, options, Places.beside(store, data), choice, beside, resume, rerun_flagged, keep_going,
+        chosen, clock_token.encode(),
     )  # fmt: skip
     _finish(store, experiment, say, output, as_json)
     flagged = [r for r in runs if r.flags]
@@ -201,6 +211,7 @@ def _measure(
     choice: Choice,
     beside: Sequence[Meter],
     resume: bool,
+    rerun_flagged: bool,
     keep_going: bool,
     chosen: Callable[[PlannedRun], bool],
     clock_token: bytes,
@@ -216,7 +227,9 @@ def _measure(
             Store.open(places.store, create=True) as store,
             StudyProgress(messages(), str(choice.meter.method)) as progress,
         ):
-            return conduct(store, study, progress, resume=resume, keep_going=keep_going, only=chosen)
+            return conduct(
+                store, study, progress, resume=resume, rerun_flagged=rerun_flagged, keep_going=keep_going, only=chosen
+            )
 
 
 def _min_ratio(meter: Meter) -> float | None:

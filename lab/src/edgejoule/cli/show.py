@@ -78,12 +78,13 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
     """
     with Store.open(store) as opened:
         found = opened.find(experiment)
-        runs = opened.runs(found.id)
-        if run_number is not None and run_number > len(runs):
-            raise click.BadParameter(f"the experiment has {len(runs)} runs", param_hint="--run")
-        events = opened.data(runs[run_number - 1]).events if run_number else ()
-    if run_number is not None:
-        runs = [runs[run_number - 1]]
+        runs = opened.attempts(found.id)
+        if run_number is not None:
+            count = len(opened.runs(found.id))
+            runs = [run for run in runs if run.run_index == run_number - 1]
+            if not runs:
+                raise click.BadParameter(f"the experiment has {count} runs", param_hint="--run")
+        events = {run.id: opened.data(run).events for run in runs} if run_number else {}
     if as_json:
         echo_json({**_summary(found), "records": [r.record(found.name) for r in runs]})
         return
@@ -91,7 +92,8 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
     out.print(Text(f"{found.name} ({found.id}), {_when(found.created_realtime_ns)}: {found.question}", style="bold"))
     out.print(found.energy_words, markup=False)
     if run_number is not None:
-        _print_run(runs[0], [e for e in events if e["event"] == "database"])
+        for run in runs:
+            _print_run(run, [e for e in events[run.id] if e["event"] == "database"])
         return
     out.print(_runs_table(found, runs))
 
@@ -108,12 +110,13 @@ def _runs_table(found: Experiment, runs: list[Run]) -> Table:
         response = RESPONSES[name]
         unit = f"{response.unit} {method}" if response.is_energy else response.unit
         table.add_column(f"{_broken(name)}\n{unit}", justify="right", overflow="fold")
-    plain = all(run.status == "finished" and not run.flags for run in runs)
+    plain = all(run.status == "finished" and not run.flags and not run.set_aside for run in runs)
     if not plain:
         table.add_column("status", overflow="fold")
     for run in runs:
         values = {r.name: r for r in run.responses}
         status = run.status if run.status != "failed" else f"failed: {run.cause}"
+        status += ", set aside: another attempt counts" if run.set_aside else ""
         table.add_row(
             str(run.run_index + 1),
             str(run.block + 1),

@@ -68,6 +68,8 @@ def run_facts(run: Run, names: Sequence[str]) -> RunFacts:
 def circumstances(run: Run) -> list[str]:
     """What of a run's facts a reader must know to judge its figures; the ordinary is not told."""
     facts, told = run.facts, []
+    if run.attempt or run.set_aside:
+        told.append(f"attempt {run.attempt + 1}{', set aside: another one counts' if run.set_aside else ', counts'}")
     if (load := facts.get("load")) and not load["name"].startswith("run-"):
         place = f"after {count(load['runs_before'], 'run')}" if load["runs_before"] else "the first run"
         told.append(f"load {load['name']}, {place} on it")

@@ -10,8 +10,9 @@ from edgejoule.findings.design import design_of
 from edgejoule.findings.facts import database_facts, meters_of, progress_of, run_facts
 from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Findings, ResponseFinding
+from edgejoule.findings.words import count
 from edgejoule.responses import RESPONSES
-from edgejoule.store import Experiment, Run, Store
+from edgejoule.store import RULE, Experiment, Run, Store
 
 
 def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Findings:
@@ -20,7 +21,8 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     look: the declared look of a sequential design that is being taken; by default the last one that was.
     Works on what is there: failed, missing and planned runs leave holes that are told, never filled.
     """
-    runs = store.runs(experiment.id)
+    attempts = store.attempts(experiment.id)
+    runs = [run for run in attempts if not run.set_aside]
     spec, design = experiment.spec, design_of(experiment.spec)
     declared = spec.analysis
     taken = experiment.environment.get("looks", [])
@@ -44,12 +46,12 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         energy_min_ratio=experiment.energy_min_ratio,
         headline=verdict.headline(first, design),
         verdict=verdict.statements(responses, design),
-        caveats=(*[f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken], *told),
+        caveats=(*[f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken], *_repeated(attempts), *told),
         progress=progress,
         responses=tuple(responses),
         others=tuple(others),
         databases=database_facts(runs),
-        runs=tuple(run_facts(r, [x.name for x in (*responses, *others)]) for r in runs),
+        runs=tuple(run_facts(r, [x.name for x in (*responses, *others)]) for r in attempts),
         meters=meters_of(runs),
         lines=energy_lines(runs, design),
     )
@@ -61,6 +63,18 @@ def _responses(
     design, declared = design_of(experiment.spec), experiment.spec.analysis
     found = (respond(n, runs, design, declared, experiment.energy_min_ratio, plan, analysed=analysed) for n in names)
     return [r for r in found if r is not None]
+
+
+def _repeated(attempts: Sequence[Run]) -> list[str]:
+    """That runs were repeated for their conditions, and by which rule one attempt counts."""
+    tried = len({run.run_index for run in attempts if run.attempt})
+    if not tried:
+        return []
+    aside = sum(run.set_aside for run in attempts)
+    return [
+        f"{count(tried, 'run')} flagged for conditions and repeated; {count(aside, 'attempt')} set aside, in the table "
+        f"of runs: {RULE}."
+    ]
 
 
 def _energy_method(responses: Sequence[ResponseFinding]) -> str | None:

@@ -6,6 +6,7 @@ a second of them is packed, `recorder` writes them while a run is under way.
 
 from edgejoule.store.catalogue import (
     APPLICATION_ID,
+    RULE,
     SCHEMA_VERSION,
     Experiment,
     Intervals,
@@ -21,6 +22,7 @@ from edgejoule.store.traces import StoredTrace
 
 __all__ = [
     "APPLICATION_ID",
+    "RULE",
     "SCHEMA_VERSION",
     "Experiment",
     "Intervals",

@@ -2,7 +2,8 @@
 
 Invariants
 - The outcome of a run is written in one transaction, whole or not at all: kill -9 loses at most the run under way.
-- Nothing stored is changed by a later run; a failed run keeps its cause.
+- Nothing stored is changed by a later run; a failed run keeps its cause. A run that is repeated for its conditions
+  keeps every attempt.
 - A response that is missing has value NULL and a reason.
 - Traces grow second by second while their run is under way: kill -9 loses at most half a second of readings.
 """
@@ -10,6 +11,7 @@ Invariants
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import sqlite3
 import time
@@ -26,7 +28,7 @@ from edgejoule.plan import PlannedRun
 from edgejoule.spec import Level, Spec
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
 
 #: What a file is, in one statement, so that it cannot change in between.
@@ -42,11 +44,12 @@ CREATE TABLE experiments (
   energy_words TEXT NOT NULL, energy_min_ratio REAL, environment_json TEXT NOT NULL);
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments(id), run_index INTEGER NOT NULL,
-  block INTEGER NOT NULL, status TEXT NOT NULL CHECK (status IN ('planned', 'finished', 'failed')), cause TEXT,
+  attempt INTEGER NOT NULL DEFAULT 0, block INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('planned', 'finished', 'failed')), cause TEXT,
   flags_json TEXT NOT NULL, started_realtime_ns INTEGER, settings_json TEXT NOT NULL,
   active_start_ns INTEGER, active_end_ns INTEGER, settled_end_ns INTEGER, settled_complete INTEGER,
   database_json TEXT, durability_json TEXT, meters_json TEXT NOT NULL, facts_json TEXT,
-  UNIQUE (experiment_id, run_index));
+  UNIQUE (experiment_id, run_index, attempt));
 CREATE TABLE levels (
   run_id INTEGER NOT NULL REFERENCES runs(id), position INTEGER NOT NULL, factor TEXT NOT NULL,
   level_json TEXT NOT NULL,
@@ -100,7 +103,7 @@ class Run:
     """One run as stored. levels keep the order of the experiment's factors.
 
     facts: the circumstances of this run by heading (load, cache, memory, executions, environment), see
-    schemas/run-record.schema.json.
+    schemas/run-record.schema.json. attempt: 0 for the first one at this run. set_aside: another attempt counts.
     """
 
     run_index: int
@@ -118,6 +121,13 @@ class Run:
     meters: tuple[Mapping[str, Any], ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     id: int | None = None
+    attempt: int = 0
+    set_aside: bool = False
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The flags that are of the run's conditions and not of what came out: known without a look at a response."""
+        return tuple(self.facts.get("conditions", ()))
 
     def value(self, name: str) -> float | None:
         """The value of a response; None if missing."""
@@ -141,7 +151,25 @@ class Run:
             "durability": self.durability,
             "meters": list(self.meters),
             "facts": dict(self.facts),
+            "attempt": self.attempt,
+            "set_aside": self.set_aside,
         }
+
+
+RULE = (
+    "of several attempts at a run the first whose conditions were in order counts, whatever they gave; where none was, "
+    "the first"
+)
+
+
+def counting(attempts: Sequence[Run]) -> Run:
+    """The attempt that counts, of those at one run in the order they were made, by RULE.
+
+    Conditions (throttling, temperature, idle power, clocks) are noted without a look at a response, and no response is
+    looked at here: an attempt is never chosen for what it gave.
+    """
+    in_order = (run for run in attempts if run.status == "finished" and not run.conditions)
+    return next(in_order, attempts[0])
 
 
 @dataclass(frozen=True)
@@ -327,11 +355,39 @@ class Store:
             self._forget(run_id, ("channels",))
         return run_id
 
+    def again(self, experiment_id: int, run_index: int) -> None:
+        """Plan a further attempt at a finished run, beside those there are; one that was cut off waits already.
+
+        Raises StoreError.
+        """
+        chosen = (experiment_id, run_index)
+        with self._transaction():
+            attempts = self._db.execute(
+                "SELECT id, attempt, status FROM runs WHERE experiment_id = ? AND run_index = ? ORDER BY attempt",
+                chosen,
+            ).fetchall()
+            if not attempts or attempts[0]["status"] != "finished":
+                raise StoreError(f"{self.path}: run {run_index} of experiment {experiment_id} has no first attempt")
+            if attempts[-1]["status"] == "planned":
+                return
+            row = self._db.execute(
+                "INSERT INTO runs (experiment_id, run_index, attempt, block, status, flags_json, settings_json,"
+                " meters_json) SELECT experiment_id, run_index, ?, block, 'planned', '[]', settings_json, '[]'"
+                " FROM runs WHERE id = ?",
+                (attempts[-1]["attempt"] + 1, attempts[0]["id"]),
+            )
+            self._db.execute(
+                "INSERT INTO levels SELECT ?, position, factor, level_json FROM levels WHERE run_id = ?",
+                (row.lastrowid, attempts[0]["id"]),
+            )
+
     def _waiting(self, experiment_id: int, run_index: int) -> int:
         row = self._db.execute(
-            "SELECT id, status FROM runs WHERE experiment_id = ? AND run_index = ?", (experiment_id, run_index)
+            "SELECT id FROM runs WHERE experiment_id = ? AND run_index = ? AND status != 'finished'"
+            " ORDER BY status = 'planned' DESC, attempt DESC",
+            (experiment_id, run_index),
         ).fetchone()
-        if row is None or row["status"] == "finished":
+        if row is None:
             raise StoreError(f"{self.path}: run {run_index} of experiment {experiment_id} is not waiting for a result")
         return int(row["id"])
 
@@ -453,14 +509,20 @@ class Store:
                 raise UsageError(f"{self.path}: no experiment {which!r}; there are: {', '.join(sorted(set(known)))}")
         return found[-1]
 
-    def unfinished(self, spec: Spec) -> Experiment | None:
-        """The latest experiment with this measured spec that has runs left to do."""
+    def latest_of(self, spec: Spec) -> Experiment | None:
+        """The latest experiment with this measured spec."""
         rows = self._query("SELECT * FROM experiments WHERE spec_sha256 = ? ORDER BY id DESC LIMIT 1", spec.digest())
-        found = self._experiment(rows[0]) if rows else None
+        return self._experiment(rows[0]) if rows else None
+
+    def unfinished(self, spec: Spec) -> Experiment | None:
+        """The latest experiment with this measured spec, when it has runs left to do."""
+        found = self.latest_of(spec)
         return found if found and (not found.finished or found.counts.get("failed")) else None
 
     def _experiment(self, row: sqlite3.Row) -> Experiment:
-        counts = self._query("SELECT status, count(*) FROM runs WHERE experiment_id = ? GROUP BY 1", row["id"])
+        counts = self._query(
+            "SELECT status, count(*) FROM runs WHERE experiment_id = ? AND attempt = 0 GROUP BY 1", row["id"]
+        )
         return Experiment(
             id=row["id"],
             name=row["name"],
@@ -476,9 +538,22 @@ class Store:
         )
 
     def runs(self, experiment_id: int) -> list[Run]:
-        """All runs in the plan's order, without traces, events and histograms."""
-        rows = self._query("SELECT * FROM runs WHERE experiment_id = ? ORDER BY run_index", experiment_id)
-        return [self._run(row) for row in rows]
+        """All runs in the plan's order, without traces, events and histograms; of attempts the one that counts."""
+        return [run for run in self.attempts(experiment_id) if not run.set_aside]
+
+    def attempts(self, experiment_id: int) -> list[Run]:
+        """As runs, with all attempts that were made; those that do not count say so."""
+        rows = self._query(
+            "SELECT * FROM runs WHERE experiment_id = ? AND (attempt = 0 OR status != 'planned')"
+            " ORDER BY run_index, attempt",
+            experiment_id,
+        )
+        found = []
+        for _, group in itertools.groupby(map(self._run, rows), key=lambda run: run.run_index):
+            attempts = list(group)
+            counts = counting(attempts)
+            found += [replace(run, set_aside=run is not counts) for run in attempts]
+        return found
 
     def _run(self, row: sqlite3.Row) -> Run:
         levels = self._query("SELECT factor, level_json FROM levels WHERE run_id = ? ORDER BY position", row["id"])
@@ -494,6 +569,7 @@ class Store:
         return Run(
             id=row["id"],
             run_index=row["run_index"],
+            attempt=row["attempt"],
             block=row["block"],
             levels={r["factor"]: json.loads(r["level_json"]) for r in levels},
             status=row["status"],
