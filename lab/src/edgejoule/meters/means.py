@@ -42,7 +42,8 @@ class Means:
     def _closed(self, window: _Ints, values: _Floats) -> tuple[_Ints, _Floats]:
         if not len(window):
             return np.empty(0, np.int64), np.empty(0)
-        found, begin, count = np.unique(window, return_index=True, return_counts=True)
+        begin = np.flatnonzero(np.diff(window, prepend=window[0] - 1))
+        found, count = window[begin], np.diff(begin, append=len(window))
         means = np.where(count == self._length, np.add.reduceat(values, begin) / self._length, np.nan)
         if self._told is None and count[0] < self._length:  # sampling began inside it
             found, means = found[1:], means[1:]
@@ -52,9 +53,10 @@ class Means:
     def _with_holes(self, found: _Ints, means: _Floats) -> tuple[_Ints, _Floats]:
         if not len(found):
             return found, means
-        before = np.concatenate([[found[0] - 1 if self._told is None else self._told], found[:-1]])
-        holes = found[found - before > 1] - 1
+        holes = found[np.diff(found, prepend=found[0] - 1 if self._told is None else self._told) > 1] - 1
         self._told = int(found[-1])
+        if not len(holes):
+            return found, means
         merged = np.concatenate([found, holes])
         order = np.argsort(merged, kind="stable")
         return merged[order], np.concatenate([means, np.full(len(holes), np.nan)])[order]

@@ -184,8 +184,8 @@ class Ppk2(StreamingMeter[Port, bytes]):
         current = self._modifiers.amperes(words.adc, np.minimum(words.range_, RANGES - 1), self._supply_v)
         settled = possible & self._settled(words)
         power_w = np.where(possible, current * self._voltage_v, np.nan)
-        place = np.arange(len(power_w))
-        if settled.any():
+        if settled.any() and not settled.all():
+            place = np.arange(len(power_w))
             power_w[~settled] = np.interp(place[~settled], place[settled], power_w[settled])
         return power_w
 
