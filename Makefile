@@ -10,6 +10,9 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q -c lab/pyproject.toml lab/tests driver/tests
 CPP := $(shell git ls-files '*.cc' '*.h' 2>/dev/null)
 LABELS := slow|root|server
+# Tests start many Pythons, and pytest rewrites 170 files: bytecode is kept, also where the environment says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 PROGRAMS := edgejoule-driver edgejoule-sampler
 
 help: ## what there is
