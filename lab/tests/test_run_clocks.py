@@ -16,17 +16,18 @@ import pytest
 from click.testing import CliRunner
 
 from edgejoule import run_clocks
+from edgejoule.alignment import by_markers
 from edgejoule.cli.main import main
 from edgejoule.clock_exchange import Responder
 from edgejoule.energy import Energy, energy
 from edgejoule.errors import DataError, UsageError
-from edgejoule.marker import BURST_S, Marker, pattern_ns
+from edgejoule.marker import BURST_S, Marker, check, pattern_ns
 from edgejoule.metering import Metering, checked
 from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import Arrivals, ClockRelation
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import make_plan
-from edgejoule.run_clocks import ClockPlan, RunClocks, clock_plan
+from edgejoule.run_clocks import ClockPlan, RunClocks, clock_plan, refined
 from edgejoule.spec import Spec
 from edgejoule.store import Intervals, Run, RunData, Store
 
@@ -411,3 +412,64 @@ def test_a_dry_run_counts_the_time_of_the_markers(tmp_path: Path) -> None:
 def _seconds(told: str) -> int:
     minutes, seconds = re.search(r"about (\d+):(\d\d)", told).groups()
     return 60 * int(minutes) + int(seconds)
+
+
+def seeded(seed: int, rate_hz: float, run_s: float) -> tuple[Trace, list[Marker], Callable[[float], int], float]:
+    """A noisy device at 2 W, 5 W more in its markers, whose readings arrive 0 to half a second late; its time of a time
+    of the host's, and when the run begins.
+    """
+    rng = np.random.default_rng([seed, round(rate_hz)])
+    begin_s, drift, ahead_s = 1000.0, rng.normal(0, 40e-6), rng.uniform(0, 1e5)
+
+    def theirs_ns(host_s: float) -> int:
+        return round((host_s * (1 + drift) + ahead_s) * 1e9)
+
+    markers = [Marker(tuple(pattern_ns(round(at_s * 1e9)))) for at_s in (begin_s - 6, begin_s + run_s + 3)]
+    time_s = np.arange(begin_s - 12 + rng.random() / rate_hz, begin_s + run_s + 12, 1 / rate_hz)
+    power_w = np.full(len(time_s), 2.0)
+    for on_ns, off_ns in (interval for marker in markers for interval in marker.busy_ns):
+        on_s, off_s = (t / 1e9 + rng.uniform(-0.002, 0.002) for t in (on_ns, off_ns))
+        power_w[(time_s >= on_s) & (time_s < off_s)] += 5.0
+    t_ns = np.array([theirs_ns(t) for t in time_s])
+    late_s = rng.uniform(0, 0.45) + rng.exponential(0.01, len(time_s))
+    channel = replace(Remote(TwoClocks()).channels()[0], delay_s_max=0.5)
+    arrivals = Arrivals(t_ns, np.rint((time_s + late_s) * 1e9).astype(np.int64))
+    trace = Trace(channel, t_ns, power_w + rng.normal(0, 0.4, len(time_s)), 1 / rate_hz, arrivals=arrivals)
+    return trace, markers, theirs_ns, begin_s
+
+
+Tie = Callable[[Trace, Sequence[Marker]], tuple[ClockRelation, bool]]
+
+
+def by_arrivals_and_markers(trace: Trace, markers: Sequence[Marker]) -> tuple[ClockRelation, bool]:
+    checks = [check(trace, marker) for marker in markers]
+    found = refined(trace.on_host_clock()[1], markers, checks)
+    assert found is not None
+    return found, all(each.agrees for each in checks)
+
+
+def by_markers_alone(trace: Trace, markers: Sequence[Marker]) -> tuple[ClockRelation, bool]:
+    found = by_markers(trace, markers)
+    return found.relation, all(found.agrees(seen) for seen in found.sightings)
+
+
+@pytest.mark.parametrize("tie", [by_arrivals_and_markers, by_markers_alone])
+@pytest.mark.parametrize(
+    ("rates_hz", "seeds"),
+    [((20,), range(15)), pytest.param((10, 50, 200), range(100, 200), marks=pytest.mark.slow)],
+)
+def test_the_uncertainty_of_a_time_during_the_run_holds_and_no_run_is_flagged_in_vain(
+    rates_hz: Sequence[int], seeds: range, tie: Tie
+) -> None:
+    ratios, agreed = [], []
+    for rate_hz in rates_hz:
+        for seed in seeds:
+            trace, markers, theirs_ns, begin_s = seeded(seed, rate_hz, run_s=30.0)
+            known, agree = tie(trace, markers)
+            at_s = begin_s + np.random.default_rng(seed).uniform(0, 30)
+            told_ns = int(known.to_host_ns(np.array([theirs_ns(at_s)]))[0])
+            ratios.append((told_ns / 1e9 - at_s) / known.uncertainty_s(told_ns))
+            agreed.append(agree)
+    assert np.mean(np.abs(ratios) <= 2) >= 0.93
+    assert np.sqrt(np.mean(np.square(ratios))) > 0.25, "not wider than it need be"
+    assert np.mean(agreed) >= 0.98
