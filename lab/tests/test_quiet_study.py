@@ -8,14 +8,13 @@ import io
 import json
 import os
 import pty
-import subprocess
-import sys
 import threading
 import tty
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import command_line
 import jsonschema
 import pytest
 
@@ -84,16 +83,7 @@ def board() -> Iterator[Board]:
 
 def edgejoule(folder: Path, *words: str, code: tuple[int, ...] = (0,)) -> str:
     """What the command printed. 3 is a finished study with flagged runs: a busy machine makes a meter late."""
-    command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *words, "--store", "store.db"]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=folder,
-        env=os.environ | {"COLUMNS": "200"},
-    )
+    done = command_line.edgejoule(folder, *words, "--store", "store.db")
     assert done.returncode in code, (done.stdout, done.stderr)
     return done.stdout
 

@@ -24,10 +24,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
+from command_line import edgejoule
 
 from edgejoule import databases, environment, study
-from edgejoule.cli.main import main
 from edgejoule.databases import Snapshots, driver_path
 from edgejoule.errors import EdgejouleError
 from edgejoule.plan import make_plan
@@ -75,20 +74,14 @@ class Bench:
         self.spec.write_text(spec)
 
     def command(self, *words: str) -> list[str]:
-        store = () if words[0] == "analyse" else ("--store", str(self.store))
-        return [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *words, *store]
+        return [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *self.words(*words)]
+
+    def words(self, *words: str) -> list[str]:
+        return [*words, *(() if words[0] == "analyse" else ("--store", str(self.store)))]
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """The command within this process: starting one and importing everything takes longer than most studies."""
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-        line = self.command(*words)[3:]
-        try:
-            with contextlib.chdir(self.folder):
-                done = CliRunner().invoke(main, line, catch_exceptions=False, env={"COLUMNS": "200"})
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-        return subprocess.CompletedProcess(line, done.exit_code, done.stdout, done.stderr)
+        """The command within this process."""
+        return edgejoule(self.folder, *self.words(*words))
 
     def process(self, *words: str, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
         """The command as a user calls it."""
