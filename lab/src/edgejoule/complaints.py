@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from edgejoule import file_system
 from edgejoule.clock_exchange import parse_address
 from edgejoule.conditional import Complaint, cells_of, condition_complaints, settings_of
 from edgejoule.errors import UsageError
@@ -108,6 +109,10 @@ def _excluded(spec: Spec) -> Iterator[Complaint]:
             yield _key(spec, "rate", cell), "either a rate or a target, not both"
         if "load_percent" in in_force and ("rate" in in_force or in_force.get("target")):
             yield _key(spec, "load_percent", cell), "a level of the load curve is a target already"
+        if wrong := file_system.complaint(in_force):
+            yield _key(spec, wrong[0], cell), wrong[1]
+        if "filesystem" in in_force and spec.design.load != "run":
+            yield _key(spec, "filesystem", cell), 'a file system is made for each run, which needs load = "run"'
         if in_force.get("cache") == "cold" and in_force.get("warmup_s"):
             yield _key(spec, "cache", cell), "a cold cache and a warm-up exclude each other: the warm-up would fill it"
 

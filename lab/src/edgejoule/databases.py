@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from edgejoule import memory_group
+from edgejoule import file_system, memory_group
 from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE, LOAD_PROPERTIES, RUN_PROPERTIES, is_option
@@ -165,6 +165,12 @@ def not_here(plan: Sequence[PlannedRun]) -> list[str]:
         )
     if any(run.memory_limit_bytes for run in plan) and (reason := memory_group.why_not()):
         found.append(reason)
+    kinds = sorted({run.file_system.kind for run in plan if run.file_system})
+    if kinds and (reason := file_system.why_not(kinds)):
+        found.append(reason)
+    for path in sorted({run.data_path for run in plan if run.data_path}):
+        if not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
+            found.append(f"data_path: {path} is no folder that this user may write to")
     return found
 
 

@@ -36,7 +36,7 @@ def capture(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
         "frequency": _frequency(root),
         "temperature_c": _temperatures(root),
         "under_voltage": _text(root / "sys/devices/platform/soc/soc:firmware/get_throttled"),
-        "storage": _storage(data_path, root),
+        "storage": storage(data_path, root),
         "edgejoule": __version__,
         "python": platform.python_version(),
     }
@@ -161,7 +161,8 @@ def _temperatures(root: Path) -> dict[str, float] | None:
     return found or None
 
 
-def _storage(data_path: Path, root: Path) -> dict[str, Any]:
+def storage(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
+    """Where data lie: the device, its model, the file system with the options that the kernel says are in force."""
     existing = next((p for p in [data_path.absolute(), *data_path.absolute().parents] if p.exists()), Path("/"))
     usage = shutil.disk_usage(existing)
     mount = _mount_of(existing, root)

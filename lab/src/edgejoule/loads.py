@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgejoule.databases import Event, Snapshots
+from edgejoule.file_system import MadeFileSystem
 from edgejoule.plan import PlannedRun
+
+OWN_FOLDER = "edgejoule-data"  # below a run's data_path: what the lab makes and removes
+
+
+def base_of(run: PlannedRun, folder: Path) -> Path:
+    """Below which folder a run's databases lie. folder: the study's own."""
+    return folder if run.data_path is None else Path(run.data_path) / OWN_FOLDER
 
 
 @dataclass(frozen=True)
@@ -51,16 +59,29 @@ class Loads:
     ) -> None:
         self._snapshots, self._folder, self._timeout_s, self._on_event = snapshots, folder, timeout_s, on_event
         self._used = set(used)
+        self._places = {base: MadeFileSystem(base) for base in dict.fromkeys([folder, *map(self._base, todo)])}
         self._left = Counter(self._unit(run) for run in todo if run.load_unit)
         self._shared: dict[str, _Shared] = {}
 
     def _unit(self, run: PlannedRun) -> str:
-        return f"{run.load_unit}-{self._snapshots.key(run)}"
+        place = f"-{list(self._places).index(self._base(run)) + 1}" if len(self._places) > 1 else ""
+        return f"{run.load_unit}-{self._snapshots.key(run)}{place}"
+
+    def _base(self, run: PlannedRun) -> Path:
+        return base_of(run, self._folder)
+
+    def _ready(self, run: PlannedRun, *, new: bool) -> Path:
+        """The folder in which the run's databases lie, on a new file system where it wants one."""
+        base = self._base(run)
+        if run.file_system is None:
+            return base
+        made = self._places[base]
+        return made.make(run.file_system) if new else made.mounted
 
     def prepare(self, run: PlannedRun) -> Load:
         """The database of a run. Raises DatabaseError (a load failed) or StoreError."""
         if run.load_unit is None:
-            path = self._folder / "run"
+            path = self._ready(run, new=True) / "run"
             self._snapshots.restore(run, path)
             return Load(path, f"run-{run.index + 1}", 0)
         unit = self._unit(run)
@@ -69,7 +90,8 @@ class Loads:
 
     def copies(self, run: PlannedRun, count: int) -> list[Path]:
         """That many databases of their own for a run that is executed several times."""
-        paths = [self._folder / f"run-{i + 1}" for i in range(count)]
+        folder = self._ready(run, new=run.file_system is not None)
+        paths = [folder / f"run-{i + 1}" for i in range(count)]
         for path in paths:
             self._snapshots.restore(run, path)
         return paths
@@ -77,7 +99,9 @@ class Loads:
     def done(self, run: PlannedRun, *, failed: bool) -> None:
         """A run has ended. A shared database goes with its last run, and with one that failed: it may be harmed."""
         if run.load_unit is None:
-            for path in self._folder.glob("run*"):
+            if run.file_system is not None:
+                self._places[self._base(run)].remove()
+            for path in self._base(run).glob("run*"):
                 shutil.rmtree(path, ignore_errors=True)
             return
         unit = self._unit(run)
@@ -90,7 +114,7 @@ class Loads:
 
     def _load(self, run: PlannedRun, unit: str) -> _Shared:
         name = next(n for n in (unit, *(f"{unit}-again-{i}" for i in range(1, 10_000))) if n not in self._used)
-        path = self._folder / "loads" / name
+        path = self._base(run) / "loads" / name
         key = self._snapshots.key(run)
         self._snapshots.load_at(run, path, self._timeout_s, lambda event: self._on_event(key, event))
         self._used.add(name)
@@ -98,11 +122,11 @@ class Loads:
         return self._shared[unit]
 
     def close(self) -> None:
-        """Remove what is left."""
-        for name in ("run", "loads"):
-            shutil.rmtree(self._folder / name, ignore_errors=True)
-        for path in self._folder.glob("run-*"):
-            shutil.rmtree(path, ignore_errors=True)
+        """Remove what is left, also what a study that was killed left behind."""
+        for base, made in self._places.items():
+            made.remove()
+            for path in (base / "run", base / "loads", *base.glob("run-*")):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def forget_pages(folder: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from edgejoule.conditional import cells_of, settings_of
+from edgejoule.file_system import FileSystem, of_settings
 from edgejoule.properties import CORE, is_option
 from edgejoule.spec import Level, Spec
 
@@ -20,7 +21,8 @@ class PlannedRun:
     driver's words (steps:, sine:, file:), instead of a target. kind: of the workload. durability: None leaves it to
     the kind. cold: with an empty page cache. memory_limit_bytes: of database, driver and the page cache they fill.
     load_unit: runs of one unit that want the same content share a load; None: a load of its own. load_percent: of the
-    rate that the cell reaches; 0 is idle.
+    rate that the cell reaches; 0 is idle. data_path: below which folder the database lies; None: the study's own.
+    file_system: made for the run, with the database on it.
     """
 
     index: int
@@ -41,6 +43,8 @@ class PlannedRun:
     memory_limit_bytes: int | None = None
     load_unit: str | None = None
     load_percent: float | None = None
+    data_path: str | None = None
+    file_system: FileSystem | None = None
 
     def label(self) -> str:
         """The cell in words: its levels in the factors' order."""
@@ -55,6 +59,13 @@ def cell_label(levels: Mapping[str, Level]) -> str:
 def cells(spec: Spec) -> list[dict[str, Level]]:
     """Every combination of the factors' levels, in the order written (the last factor varies fastest)."""
     return list(cells_of(spec.factors))
+
+
+#: Settings that are no property of YCSB's and no option of a database.
+_TOLD = (
+    "durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent", "data_path",
+    "filesystem", "filesystem_mb", "mount_options",
+)  # fmt: skip
 
 
 def make_plan(spec: Spec) -> list[PlannedRun]:
@@ -80,8 +91,7 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
     kind = str(properties.pop("kind", CORE))
     adapter, own_options = spec.database_options(database)
     options = _options(adapter, properties) | own_options | _options(adapter, settings)
-    told = ("durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent")
-    own = {name: settings.pop(name) for name in told if name in settings}
+    own = {name: settings.pop(name) for name in _TOLD if name in settings}
     properties = {name: v for name, v in (properties | settings).items() if not is_option(name)}
     target = int(own.get("target", 0))
     return PlannedRun(
@@ -102,6 +112,8 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         cold=own.get("cache") == "cold",
         load_unit=_load_unit(spec, levels, block),
         load_percent=float(own["load_percent"]) if "load_percent" in own else None,
+        data_path=str(own["data_path"]) if "data_path" in own else None,
+        file_system=of_settings(own),
         memory_limit_bytes=int(own["memory_limit_mb"]) * 2**20 if "memory_limit_mb" in own else None,
     )
 

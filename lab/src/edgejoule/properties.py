@@ -58,6 +58,10 @@ SETTINGS: dict[str, Kind] = {
     "cache": "word",
     "memory_limit_mb": "count",
     "load_percent": "number",
+    "data_path": "word",
+    "filesystem": "word",
+    "filesystem_mb": "count",
+    "mount_options": "word",
 }
 
 #: What every kind of workload takes.
@@ -148,11 +152,13 @@ RUN_PROPERTIES = ("maxexecutiontime", "operationcount", "reads", "writes", "benc
 COUNT_MAX = 2**53  # larger counts lose digits in JSON readers
 THREADS_MAX = 4096
 MEMORY_LIMIT_MB_MIN = 32
+FILESYSTEM_MB_MIN = 300
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "durability": ("none", "process", "power"),
     "insertorder": ("hashed", "ordered"),
     "cache": ("warm", "cold"),
+    "filesystem": ("ext4", "xfs"),
     "keytype": ("text", "integer", "blob"),
     "mobibench.operation": ("insert", "update", "delete"),
     "mobibench.order": ("sequential", "random"),
@@ -190,6 +196,10 @@ def complaint(name: str, value: object) -> str | None:
         return "expected at least 1, got 0"
     if name == "load_percent" and value > 100:  # type: ignore[operator]
         return f"expected a percentage from 0 to 100, got {value!r}"
+    if name == "filesystem_mb" and value < FILESYSTEM_MB_MIN:  # type: ignore[operator]
+        return f"expected at least {FILESYSTEM_MB_MIN} (the least that xfs takes), got {value!r}"
+    if name == "data_path" and not str(value).startswith("/"):
+        return f"expected a folder's whole path, from / on, got {value!r}"
     if name == "memory_limit_mb" and value < MEMORY_LIMIT_MB_MIN:  # type: ignore[operator]
         return f"expected at least {MEMORY_LIMIT_MB_MIN} (the driver alone takes 15), got {value!r}"
     return None

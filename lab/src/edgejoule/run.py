@@ -83,7 +83,7 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     """One run of the driver, or several executions that form one."""
     told = lengthened(_at_level(planned, bench), bench.least_s)
     load = bench.loads.prepare(planned)
-    restored_bytes = data_bytes(load.path)
+    restored_bytes, storage = data_bytes(load.path), environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
         sampled = _sample_enough(told, load, bench, metering, group)
         peak_bytes = group.peak_bytes() if group else None
@@ -91,6 +91,7 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     facts: dict[str, Any] = {
         "load": {"name": load.name, "runs_before": load.runs_before},
         "cache": _cache(sampled.executions[0]),
+        "storage": storage,
         "environment": {"before": before, "after": environment.state()},
         **run.facts,
     }

@@ -18,7 +18,7 @@ from edgejoule import environment, sequential
 from edgejoule.cool_down import cool_down
 from edgejoule.databases import Event, Snapshots, driver_digest
 from edgejoule.errors import DatabaseError, StoreError, StudyInterruptedError, UsageError
-from edgejoule.loads import Loads
+from edgejoule.loads import Loads, base_of
 from edgejoule.metering import Metering
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
@@ -135,11 +135,14 @@ def conduct(
     """
     places = study.places
     sequential.check(study.spec, study.meters[0].method)
-    with _alone(places.data), _alone(places.snapshots):
+    plan = make_plan(study.spec)
+    with contextlib.ExitStack() as alone:
+        for folder in dict.fromkeys([places.data, places.snapshots, *(base_of(p, places.data) for p in plan)]):
+            alone.enter_context(_alone(folder))
         experiment = _to_resume(store, study) if resume else _to_repeat(store, study) if rerun_flagged else None
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
         done = {r.run_index for r in finished if not (rerun_flagged and r.conditions)}
-        todo = [p for p in make_plan(study.spec) if p.index not in done and only(p)]
+        todo = [p for p in plan if p.index not in done and only(p)]
         surroundings = environment.capture(places.data)
         surroundings["storage"] |= _speed(places.data)
         watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
@@ -148,6 +151,7 @@ def conduct(
         if bench.cool_down and bench.cool_down.idle:
             surroundings[IDLE] = dataclasses.asdict(bench.cool_down.idle)
         try:
+            bench.loads.close()  # what a study that was killed left
             _load_missing(snapshots, todo, study.spec, watcher)
             reached = dict(experiment.environment.get(_REACHED, {})) if experiment else {}
             learnt = _reached(bench, [p for p in todo if at_full(p) not in reached], watcher)

@@ -75,6 +75,9 @@ def circumstances(run: Run) -> list[str]:
         told.append(f"load {load['name']}, {place} on it")
     if (cache := facts.get("cache")) and cache["state"] == "cold":
         told.append(f"cold cache, {cache['resident_bytes_after'] / 1024:,.0f} KiB resident")
+    chosen = run.settings.get("file_system") or run.settings.get("data_path")
+    if chosen and (storage := facts.get("storage")):
+        told.append(f"data on {storage['file_system']} ({storage['mount_options']}), {storage['device']}")
     if memory := facts.get("memory"):
         peak = "" if memory["peak_bytes"] is None else f", {memory['peak_bytes'] / 2**20:,.0f} reached"
         limit = memory["limit_bytes"] / 2**20
