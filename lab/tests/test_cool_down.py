@@ -109,7 +109,8 @@ def test_a_power_below_that_of_the_begin_is_not_waited_for_and_is_flagged() -> N
     assert "other work ran then" in doubts(kept)[0]
 
 
-def test_a_power_that_cannot_be_read_is_not_taken_for_settled() -> None:
+def test_a_power_that_cannot_be_read_is_not_taken_for_settled_but_looked_at_again() -> None:
+    assert World(forever(40.0), lambda s: None if s < 3 else 2.0).wait(idle=IDLE)["settled"] is True
     kept = World(forever(40.0), lambda s: None).wait(idle=IDLE)
     assert kept["settled"] is None
     assert "idle power could not be read" in doubts(kept)[0]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import itertools
 import json
+import math
 import os
 import pty
 import threading
 import tty
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ import command_line
 import jsonschema
 import pytest
 
+import edgejoule.study
+from edgejoule import environment
 from edgejoule.store import Run, RunData, Store
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
@@ -38,14 +43,15 @@ durability = "none"
 replications = 1
 
 [timing]
-idle_s = 0.3
+idle_s = 0.5
 interval_ms = 50
 
 [meter]
 prefer = ["serial"]
 run_s_min = 0
-options = {{ serial = {{ port = "{port}", profile = "text-vi" }} }}
+options = {{ serial = {{ port = "{port}", profile = "slow.toml" }} }}
 """
+RATE_HZ = 10  # slow: a busy machine that does not wake the board for a while makes no gap of it
 NAMES = ("energy_j", "power_idle_w", "energy_net_j", "power_quiet_w", "energy_net_quiet_j")
 
 
@@ -53,7 +59,7 @@ class Board:
     """A board that tells 5 V and its current on a line, all the time."""
 
     def __init__(self) -> None:
-        self.amperes = 0.4
+        self.amperes, self.wobble = 0.4, 0.0
         self._controller, self._line = pty.openpty()
         for end in (self._controller, self._line):
             tty.setraw(end)
@@ -64,9 +70,11 @@ class Board:
         self._thread.start()
 
     def _tell(self) -> None:
-        while not self._ended.wait(0.02):
+        signs = itertools.cycle((1, -1))
+        while not self._ended.wait(1 / RATE_HZ):
+            amperes = self.amperes + next(signs) * self.wobble
             with contextlib.suppress(BlockingIOError):  # nobody reads
-                os.write(self._controller, f"5.000 V {self.amperes:.4f} A\n".encode())
+                os.write(self._controller, f"5.000 V {amperes:.4f} A\n".encode())
 
     def close(self) -> None:
         self._ended.set()
@@ -81,16 +89,29 @@ def board() -> Iterator[Board]:
         yield found
 
 
-def edgejoule(folder: Path, *words: str, code: tuple[int, ...] = (0,)) -> str:
+@pytest.fixture(autouse=True)
+def _little_is_looked_at_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edgejoule.study, "SPEED_S", 0.005)
+    monkeypatch.setattr(environment, "BUSY_WINDOW_S", 0.02)
+
+
+def command(folder: Path, *words: str, code: tuple[int, ...] = (0,)) -> str:
     """What the command printed. 3 is a finished study with flagged runs: a busy machine makes a meter late."""
     done = command_line.edgejoule(folder, *words, "--store", "store.db")
     assert done.returncode in code, (done.stdout, done.stderr)
     return done.stdout
 
 
-def study(folder: Path, board: Board, *words: str) -> tuple[Run, RunData]:
+def describe(folder: Path, board: Board) -> None:
+    """The experiment, and the instrument: text-vi at the board's rate."""
     (folder / "experiment.toml").write_text(SPEC.format(port=board.port))
-    edgejoule(folder, "run", "experiment.toml", *words, code=(0, 3))
+    profile = (resources.files("edgejoule.meters.serial") / "profiles/text-vi.toml").read_text(encoding="utf-8")
+    (folder / "slow.toml").write_text(profile.replace("rate_hz = 50", f"rate_hz = {RATE_HZ}"))
+
+
+def study(folder: Path, board: Board, *words: str) -> tuple[Run, RunData]:
+    describe(folder, board)
+    command(folder, "run", "experiment.toml", *words, code=(0, 3))
     with Store.open(folder / "store.db") as store:
         run = next(r for r in store.runs(store.find().id) if r.status == "finished")
         return run, store.data(run)
@@ -112,12 +133,12 @@ def test_both_baselines_and_both_nets_are_in_the_run_the_terminal_the_exports_an
     assert ends[0]["monotonic_ns"] <= run.intervals.active_start_ns
     assert run.intervals.settled_end_ns <= ends[1]["quiet_start_ns"]
 
-    shown = edgejoule(tmp_path, "show", "--run", "1")
+    shown = command(tmp_path, "show", "--run", "1")
     assert "database open, quiet" in shown
     assert "idle, no database open" in shown
-    record = json.loads(edgejoule(tmp_path, "export", "--jsonl"))
+    record = json.loads(command(tmp_path, "export", "--jsonl"))
     jsonschema.Draft202012Validator(json.loads((SCHEMAS / "run-record.schema.json").read_text())).validate(record)
-    (row,) = csv.DictReader(io.StringIO(edgejoule(tmp_path, "export", "--csv")))
+    (row,) = csv.DictReader(io.StringIO(command(tmp_path, "export", "--csv")))
     for name in NAMES:
         assert float(row[f"{name}.measured"]) == values[name].value
         assert float(row[f"{name}.measured.k2"]) == values[name].uncertainty_k2
@@ -127,6 +148,7 @@ def test_both_baselines_and_both_nets_are_in_the_run_the_terminal_the_exports_an
 
 
 def test_of_several_executions_the_quiet_stands_around_all_of_them(tmp_path: Path, board: Board) -> None:
+    board.wobble = 0.01
     run, data = study(tmp_path, board, "--set", "meter.run_s_min=0.4")
     assert run.facts["executions"] > 1
     kinds = [e["event"] for e in sorted(data.events, key=lambda e: e["monotonic_ns"])]
@@ -134,7 +156,11 @@ def test_of_several_executions_the_quiet_stands_around_all_of_them(tmp_path: Pat
     assert len(quiet) == 2
     assert kinds[: quiet[0]].count("active_end") == 0
     assert kinds[: quiet[1]].count("active_end") == run.facts["executions"]
-    assert run.value("energy_net_quiet_j") is not None
+    (net,) = (r for r in run.responses if r.name == "energy_net_quiet_j")
+    lines = run.facts["baselines"]["quiet"]["net_budget_j"].values()
+    assert net.value is not None
+    assert max(lines) > 0
+    assert net.uncertainty_k2 == pytest.approx(2 * math.hypot(*lines) / run.facts["executions"]), "per execution"
 
 
 def test_a_run_without_quiet_windows_says_why_and_never_zero(tmp_path: Path, board: Board) -> None:
@@ -145,12 +171,12 @@ def test_a_run_without_quiet_windows_says_why_and_never_zero(tmp_path: Path, boa
         assert values[name].value is None
         assert "timing.quiet_s is 0" in (values[name].missing_reason or "")
     assert values["energy_net_j"].value is not None
-    assert "timing.quiet_s is 0" in edgejoule(tmp_path, "show", "--run", "1")
+    assert "timing.quiet_s is 0" in command(tmp_path, "show", "--run", "1")
 
 
 def test_the_time_estimate_has_the_quiet_windows_in_it(tmp_path: Path, board: Board) -> None:
-    (tmp_path / "experiment.toml").write_text(SPEC.format(port=board.port))
-    told = edgejoule(tmp_path, "run", "experiment.toml", "--dry-run", "--set", "timing.quiet_s=60")
+    describe(tmp_path, board)
+    told = command(tmp_path, "run", "experiment.toml", "--dry-run", "--set", "timing.quiet_s=60")
     assert "60 s with the database open and quiet" in told
     assert "at least 2:02" in told
 
@@ -159,7 +185,7 @@ def test_a_resumed_study_waits_for_the_idle_power_that_it_began_with(tmp_path: P
     words = ("--set", "timing.cool_down_s_max=0.5", "--set", 'factors.database=["sqlite", "lmdb"]')
     study(tmp_path, board, *words, "--only", "database=sqlite")
     board.amperes = 0.6
-    edgejoule(tmp_path, "run", "experiment.toml", *words, "--resume", code=(3,))
+    command(tmp_path, "run", "experiment.toml", *words, "--resume", code=(3,))
     with Store.open(tmp_path / "store.db") as store:
         by_database = {run.levels["database"]: run for run in store.runs(store.find().id)}
     first, resumed = (by_database[name].facts["cool_down"]["idle_power"] for name in ("sqlite", "lmdb"))
@@ -172,4 +198,4 @@ def test_a_resumed_study_waits_for_the_idle_power_that_it_began_with(tmp_path: P
     number = str(by_database["lmdb"].run_index + 1)
     (flag,) = (flag for flag in by_database["lmdb"].flags if "idle" in flag)
     assert flag.startswith("began at 3 W idle (measured), 2 W when the study began: not settled after")
-    assert "3 W measured at idle (2 when it all began)" in edgejoule(tmp_path, "show", "--run", number)
+    assert "3 W measured at idle (2 when it all began)" in command(tmp_path, "show", "--run", number)

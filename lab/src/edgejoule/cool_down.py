@@ -19,7 +19,7 @@ from edgejoule.energy import Energy, domain_energy
 from edgejoule.errors import UsageError
 from edgejoule.meters.base import Meter, Method
 from edgejoule.meters.sampler import Sampler
-from edgejoule.run_length import shortest_s
+from edgejoule.run_length import first_reading_s, shortest_s
 from edgejoule.spec import Timing
 
 POLL_S = 0.5
@@ -57,7 +57,8 @@ class CoolDown:
     ) -> dict[str, Any]:
         """Wait; what a run keeps of it (facts.cool_down). read_w: a look at idle power, None where it failed.
 
-        settled: all that is waited for; None where one of it could not be read any more.
+        settled: all that is waited for; None where one of it could not be read at the end. A look at power that failed
+        is made again.
         """
         began_s = clock_s()
         while True:
@@ -65,7 +66,8 @@ class CoolDown:
             now_w = read_w() if self.idle else None
             cool, quiet, waited_s = self._cool(now_c), self._quiet(now_w), clock_s() - began_s
             settled = None if None in (cool, quiet) else bool(cool and quiet)
-            if settled is not False or waited_s >= self.limit_s or (cool and self._below(now_w)):
+            vain = cool is None or (cool and self._below(now_w))
+            if settled or vain or waited_s >= self.limit_s:
                 return {
                     "waited_s": round(waited_s, 1),
                     "settled": settled,
@@ -145,9 +147,11 @@ def cool_down(timing: Timing, meters: Sequence[Meter], kept: dict[str, Any] | No
 def look(meter: Meter, least_s: float = LOOK_S) -> Energy:
     """The energy of a short time without work, of the meter that is open. Raises MeterError when it broke off."""
     with Sampler(meter) as sampler:
+        time.sleep(first_reading_s(meter))
         start_ns = time.monotonic_ns()
         time.sleep(max(least_s, shortest_s(meter)))
         end_ns = time.monotonic_ns()
+        time.sleep(first_reading_s(meter))
         traces = sampler.stop()
     return domain_energy(traces, start_ns, end_ns)
 

@@ -27,7 +27,7 @@ from edgejoule.quiet import driver_words, open_database, quiet_s
 from edgejoule.responses import OPERATIONS
 from edgejoule.run_clocks import ClockPlan
 from edgejoule.run_energy import Quiet, QuietWindows, energies, only_whole, response
-from edgejoule.run_length import executions_needed, lengthened
+from edgejoule.run_length import executions_needed, first_reading_s, lengthened
 from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
 
@@ -163,10 +163,11 @@ def _sample(
     planned: PlannedRun, paths: Sequence[Path], bench: Bench, metering: Metering, group: MemoryGroup | None
 ) -> _Sampled:
     timing, started_realtime_ns = bench.timing, time.time_ns()
-    still_s = quiet_s(timing, bench.meters[0].method)
+    still_s, lead_s = quiet_s(timing, bench.meters[0].method), max(map(first_reading_s, bench.meters))
     for path in paths if group else ():
         forget_pages(path)
     with metering.during(planned.index) as metered:
+        time.sleep(lead_s)
         start_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
@@ -174,6 +175,7 @@ def _sample(
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
+        time.sleep(lead_s)
     return _Sampled(
         executions=[Execution.of(events) for events in streams],
         events=[event for events in streams for event in events],

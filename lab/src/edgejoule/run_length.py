@@ -23,6 +23,13 @@ def shortest_s(meter: Meter) -> float:
     return said if said is not None else _POLLS_MIN * meter.poll_interval_s
 
 
+def first_reading_s(meter: Meter) -> float:
+    """How long an opened device that streams may take to its first reading, and from its last: two of its steps. One
+    that is polled answers when sampling begins and when it ends: 0.
+    """
+    return 2 * max((channel.interval_s or 0.0 for channel in meter.channels()), default=0.0)
+
+
 def lengthened(run: PlannedRun, least_s: float) -> PlannedRun:
     """The run with its time limit raised to least_s, where it ends by time; else unchanged."""
     limit_s = run.properties.get("maxexecutiontime")

@@ -22,6 +22,9 @@ from edgejoule.study import Study
 BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the user is told
 
 
+_STANDING = {"settle": "settling", "quiet": "open and quiet"}  # phases in which no operation is told
+
+
 class _TimeLeft(ProgressColumn):
     def render(self, task: Task) -> Text:
         seconds = task.fields.get("left_s")
@@ -92,8 +95,8 @@ class StudyProgress:
             if self._power_w is not None:
                 words += f", {self._power_w:.2f} W {self._method}"
             self._bars.update(self._now, total=planned, completed=event["operations_total"], words=words)
-        elif event["event"] == "phase" and event["phase"] == "settle":
-            self._bars.update(self._now, words="settling")
+        elif event["event"] == "phase" and event["phase"] in _STANDING:
+            self._bars.update(self._now, words=_STANDING[event["phase"]])
 
     def power(self, power: LivePower) -> None:
         """Remember the newest power for the next event."""
