@@ -13,6 +13,7 @@ from edgejoule.databases import Driver, Event
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, worked_share
 from edgejoule.in_step import run_in_step
+from edgejoule.quiet import driver_words
 
 NOOP = ["run", "-db", "noop", "--quiet", "-p", "recordcount=500", "-p", "operationcount=20000", "--seed", "1"]
 
@@ -44,6 +45,29 @@ def test_all_open_then_each_works_then_all_close() -> None:
 def test_mutant_that_runs_them_one_by_one_is_noticed() -> None:
     streams = [Driver(NOOP, 60).run() for _ in range(3)]
     assert set(broken_promises(streams)) == {"all opened before the first worked", "closed when all had settled"}
+
+
+def disturbed(last_word: str) -> bool:
+    """Whether a database closed while the last of three was to stand still."""
+    count = 3
+
+    def standing_still(number: int, hear: Callable[[Event], None]) -> Driver:
+        words = driver_words(0.3, first=number == 0, last=number == count - 1)
+        return Driver([*NOOP, *words], 60, hear, in_step=True)
+
+    events = [event for stream in run_in_step(standing_still, count, last_word) for event in stream]
+    ends = sorted(event["monotonic_ns"] for event in events if event["event"] == "quiet_end")
+    closed = [event["monotonic_ns"] for event in events if event.get("phase") == "close"]
+    assert (len(ends), len(closed)) == (2, count)
+    return min(closed) < ends[-1]
+
+
+def test_none_closes_while_the_last_stands_still() -> None:
+    assert not disturbed("quiet_end")
+
+
+def test_mutant_that_lets_them_close_when_the_last_has_settled_is_noticed() -> None:
+    assert disturbed("settled")
 
 
 def test_more_of_the_time_is_work_than_one_by_one() -> None:

@@ -19,14 +19,19 @@ STANDING_MAX = 128  # each is a process with a database open: 3 MB of its own fo
 _LOOK_S = 0.2  # how late the end of a driver that failed may be seen
 
 
-def run_in_step(make: Callable[[int, Callable[[Event], None]], Driver], count: int) -> list[list[dict[str, Any]]]:
-    """The events of each execution. make: number and listener -> a driver that keeps step (Driver.step).
+def run_in_step(
+    make: Callable[[int, Callable[[Event], None]], Driver], count: int, last_word: str = "settled"
+) -> list[list[dict[str, Any]]]:
+    """The events of each execution. make: number and listener -> a driver that keeps step (Driver.step). last_word: the
+    event of the very last one after which all may close; quiet_end where it stands still when it has settled.
 
     Raises what a driver's run raises; the others are then stopped.
     """
     found: list[list[dict[str, Any]]] = []
     for begin in range(0, count, STANDING_MAX):
-        found += _group([_Step(make, number) for number in range(begin, min(count, begin + STANDING_MAX))])
+        end = min(count, begin + STANDING_MAX)
+        steps = [_Step(make, number) for number in range(begin, end)]
+        found += _group(steps, last_word if end == count else "settled")
     return found
 
 
@@ -34,7 +39,7 @@ class _Step:
     """One driver, and what it has said so far."""
 
     def __init__(self, make: Callable[[int, Callable[[Event], None]], Driver], number: int) -> None:
-        self._said = {"start": threading.Event(), "settled": threading.Event()}
+        self._said = {name: threading.Event() for name in ("start", "settled", "quiet_end")}
         self.following: Driver | None = None  # goes on as soon as this one has settled
         self.driver = make(number, self._hear)
         self.events: Future[list[dict[str, Any]]] | None = None
@@ -53,7 +58,7 @@ class _Step:
                 self.events.result()
 
 
-def _group(steps: Sequence[_Step]) -> list[list[dict[str, Any]]]:
+def _group(steps: Sequence[_Step], last_word: str) -> list[list[dict[str, Any]]]:
     with ThreadPoolExecutor(len(steps)) as pool:
         for step in steps:
             step.events = pool.submit(step.driver.run)
@@ -65,6 +70,7 @@ def _group(steps: Sequence[_Step]) -> list[list[dict[str, Any]]]:
             steps[0].driver.step()
             for step in steps:
                 step.wait("settled")
+            steps[-1].wait(last_word)
             for step in steps:
                 step.driver.step()
             return [step.events.result() for step in steps if step.events]

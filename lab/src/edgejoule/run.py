@@ -205,7 +205,7 @@ def _executed(
         return Driver(words, timing.run_timeout_s + 2 * still_s, on_event, prefix, in_step=several)
 
     if several:
-        return run_in_step(driver, len(paths))
+        return run_in_step(driver, len(paths), "quiet_end" if still_s else "settled")
     return [driver(number).run() for number in range(len(paths))]
 
 
