@@ -91,6 +91,20 @@ def test_a_run_without_a_window_has_no_such_net_and_says_why_and_never_zero() ->
     assert found.baselines["quiet"]["missing_reason"] == "nobody looked"
 
 
+def test_windows_in_which_this_meter_told_nothing_are_kept_for_another_ones_trace() -> None:
+    deaf = trace()
+    deaf.value[4000:5000] = np.nan
+    deaf = dataclasses.replace(deaf, reasons=dict.fromkeys(range(4000, 5000), "EIO"))
+    quiet = energies([deaf], RUN, GOOD, 1000).baselines["quiet"]
+    assert quiet["before_w"] is None
+    assert quiet["missing_reason"]
+    assert quiet["windows_ns"] == [[at(1), at(2)], [at(4), at(5)]]
+    assert (
+        energies([deaf], RUN, dataclasses.replace(GOOD, open=QuietWindows()), 1).baselines["quiet"]["windows_ns"]
+        is None
+    )
+
+
 def test_a_window_too_short_for_a_mean_is_none() -> None:
     short = QuietWindows((at(1.9), at(2)), (at(4), at(4.1)))
     assert short.refusal

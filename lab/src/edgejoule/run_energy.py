@@ -76,7 +76,7 @@ def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Qui
     for name, windows in (("idle", quiet.idle), ("quiet", quiet.open)):
         found = _above(traces, settled, windows)
         values += _side_by_side(name, found, settled)
-        baselines[name] = {"method": str(settled.method), **_facts(found)}
+        baselines[name] = {"method": str(settled.method), "windows_ns": _spans(windows), **_facts(found)}
     return RunEnergies(values, flags, baselines)
 
 
@@ -110,13 +110,15 @@ def _side_by_side(name: str, found: _Above, settled: energy.Energy) -> list[Resp
     return [_joules(POWER[name], source, 1 / source.duration_s), _joules(NET[name], found.net)]
 
 
+def _spans(windows: QuietWindows) -> list[list[int]] | None:
+    """Also where this meter told no power in them: another one's trace may, later."""
+    return None if windows.refusal else [list(windows.before), list(windows.after)]
+
+
 def _facts(found: _Above) -> dict[str, Any]:
     if found.before is None or found.after is None or found.net is None:
-        return {
-            "windows_ns": None, "before_w": None, "after_w": None, "net_budget_j": {}, "missing_reason": found.why_none
-        }  # fmt: skip
+        return {"before_w": None, "after_w": None, "net_budget_j": {}, "missing_reason": found.why_none}
     return {
-        "windows_ns": [[each.source.start_ns, each.source.end_ns] for each in (found.before, found.after)],
         "before_w": found.before.power_w,
         "after_w": found.after.power_w,
         "net_budget_j": {line.name: line.value_j for line in found.net.budget},
