@@ -92,7 +92,7 @@ class SerialInstrument:
 
     name = "serial"
     faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 60.0
+    duration_s = 30.0
     idle_w, busy_w = 2.0, 12.0
     change_s = 2.0
     evidence = Evidence()
