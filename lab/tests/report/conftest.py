@@ -171,6 +171,8 @@ def _run(
         "energy_per_op_uj": joule(energy_j / OPERATIONS * 1e6), "energy_j": joule(energy_j),
         "energy_active_j": joule(active_j), "energy_debt_j": joule(energy_j - active_j),
         "energy_net_j": joule(energy_j - 2.1 * (active_s + settle_s)), "power_mean_w": joule(watts),
+        "energy_net_quiet_j": joule(energy_j - 2.4 * (active_s + settle_s)),
+        "power_idle_w": joule(2.1), "power_quiet_w": joule(2.4),
         "throughput_ops_s": timed(rate), "active_s": timed(active_s), "settled_s": timed(active_s + settle_s),
         "cpu_us_per_op": timed(cpu_us), "driver_share": timed(0.35 / cpu_us),
         "read_latency_us_p99": timed(2.2e6 / rate * rng.lognormal(0, 0.05)),

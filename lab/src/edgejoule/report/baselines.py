@@ -14,8 +14,9 @@ _ENERGIES = ("energy_j", "energy_net_j", "energy_net_quiet_j")
 
 
 def table(f: Findings) -> Table | None:
-    """One row per cell; None where no run has a baseline, or the reason why it has none."""
-    told = [r for n in (*_POWERS, *_ENERGIES) if (r := f.response(n)) is not None]
+    """One row per cell; None where no run has a baseline. What no run has at all is a note with the reason."""
+    found = [r for n in (*_POWERS, *_ENERGIES) if (r := f.response(n)) is not None]
+    told = [r for r in found if any(c.n or c.open or c.failed for c in r.cells)]
     if all(r.name in ("power_mean_w", "energy_j") for r in told):
         return None
     units = {r.name: unit_for(r.unit, _means(told, r.unit)) for r in told}
@@ -26,8 +27,9 @@ def table(f: Findings) -> Table | None:
     ]
     columns = (*levels, *(tables.heading(r, units[r.name]) for r in told))
     numeric = (*[False] * len(levels), *[True] * len(told))
-    note = "± is the half width at k=2 of one run, the largest of the cell; the drift between the windows is in it"
-    return Table("Gross, baselines and net: means over the runs", columns, numeric, tuple(rows), note)
+    notes = ["± is the half width at k=2 of one run, the largest of the cell; the drift between the windows is in it"]
+    notes += [f"no {r.label}: {r.cells[0].missing[0]}" for r in found if r not in told and r.cells[0].missing]
+    return Table("Gross, baselines and net: means over the runs", columns, numeric, tuple(rows), "; ".join(notes))
 
 
 def _means(told: list[ResponseFinding], unit: str) -> list[float | None]:
