@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from edgejoule.errors import UsageError
 from edgejoule.meters.base import Method
-from edgejoule.quiet import driver_words, open_database, quiet_s
-from edgejoule.spec import Timing
+from edgejoule.quiet import check_responses, driver_words, open_database, quiet_s
+from edgejoule.spec import Spec, Timing
 
 SECOND = 1_000_000_000
 
@@ -48,6 +49,21 @@ def test_it_is_as_long_as_idle_with_a_meter_and_nothing_with_a_model(
     assert quiet_s(timing, method) == seconds
 
 
+def spec(**timing: float) -> Spec:
+    table = {"name": "q", "question": "?", "factors": {"database": ["noop"], "workload": ["workloada"]}}
+    return Spec.model_validate(
+        table | {"timing": timing, "analysis": {"responses": ["throughput_ops_s", "energy_net_quiet_j"]}}
+    )
+
+
+def test_a_declared_response_that_no_run_could_have_is_refused_with_the_way_out() -> None:
+    check_responses(spec(), Method.MEASURED)
+    check_responses(spec(quiet_s=1.0), Method.MODELLED)
+    for declared, method in ((spec(), Method.MODELLED), (spec(quiet_s=0.0), Method.MEASURED)):
+        with pytest.raises(UsageError, match=r"energy_net_quiet_j would be missing in every run.*set timing.quiet_s"):
+            check_responses(declared, method)
+
+
 def test_of_several_executions_the_first_stands_still_before_and_the_last_after() -> None:
     assert driver_words(0.5, first=True, last=True) == ["--quiet-before-s", "0.5", "--quiet-after-s", "0.5"]
     assert driver_words(0.5, first=True, last=False) == ["--quiet-before-s", "0.5"]
@@ -68,7 +84,7 @@ def test_the_windows_are_those_the_driver_told() -> None:
 @pytest.mark.parametrize(
     ("timing", "method", "reason"),
     [
-        (Timing(), Method.MODELLED, "a model says nothing"),
+        (Timing(), Method.MODELLED, "modelled joules have one only where timing.quiet_s asks"),
         (Timing(quiet_s=0), Method.MEASURED, "timing.quiet_s is 0"),
         (Timing(idle_s=0), Method.MEASURED, "timing.idle_s is 0"),
     ],

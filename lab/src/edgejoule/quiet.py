@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from edgejoule.databases import Event
+from edgejoule.errors import UsageError
 from edgejoule.meters.base import Method
-from edgejoule.run_energy import QuietWindows
-from edgejoule.spec import Timing
+from edgejoule.run_energy import NET, POWER, QuietWindows
+from edgejoule.spec import Spec, Timing
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,17 @@ def quiet_s(timing: Timing, method: Method) -> float:
     if timing.quiet_s is not None:
         return timing.quiet_s
     return 0.0 if method is Method.MODELLED else timing.idle_s
+
+
+def check_responses(spec: Spec, method: Method) -> None:
+    """Refuse a declared response that no run of this study could have. Raises UsageError."""
+    if quiet_s(spec.timing, method) > 0:
+        return
+    for name in {POWER["quiet"], NET["quiet"]} & set(spec.analysis.responses):
+        why = _why_none(spec.timing, method)
+        raise UsageError(
+            f"analysis.responses: {name} would be missing in every run, {why}; set timing.quiet_s in seconds"
+        )
 
 
 def driver_words(seconds: float, *, first: bool, last: bool) -> list[str]:
@@ -53,8 +65,8 @@ def open_database(events: Sequence[Event], timing: Timing, method: Method) -> Op
 
 def _why_none(timing: Timing, method: Method) -> str:
     if timing.quiet_s is None and method is Method.MODELLED:
-        return "the database did not stand open and quiet: a model says nothing of it (timing.quiet_s asks for it)"
-    return f"the database did not stand open and quiet: timing.{'idle' if timing.quiet_s is None else 'quiet'}_s is 0"
+        return "no quiet window of the open database: modelled joules have one only where timing.quiet_s asks for it"
+    return f"no quiet window of the open database: timing.{'idle' if timing.quiet_s is None else 'quiet'}_s is 0"
 
 
 def _doubts(events: Sequence[Event], ends: dict[str, Event], windows: QuietWindows) -> list[str]:

@@ -31,7 +31,7 @@ from edgejoule.findings import find
 from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.plan import PlannedRun, cell_label, make_plan
-from edgejoule.quiet import quiet_s
+from edgejoule.quiet import check_responses, quiet_s
 from edgejoule.responses import nearest
 from edgejoule.run_clocks import ClockPlan, clock_plan
 from edgejoule.spec import Level, Spec, load_spec
@@ -115,6 +115,7 @@ def run(
     check_plan(loaded, plan)
     chosen = _chosen(loaded, only)
     choice = _choice(loaded, meter, profile)
+    check_responses(loaded, choice.meter.method)
     beside = _beside(loaded, choice, profile)
     say = messages() if as_json else console()
     say.print(choice.sentence, markup=False)
