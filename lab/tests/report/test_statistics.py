@@ -104,7 +104,7 @@ def test_a_run_that_leaves_something_to_the_next_is_told(make_store, monkeypatch
     part = found.responses[0].parts[0]
     object.__setattr__(part.analysis, "serial", type(part.analysis.serial)(0.6, -0.1, 0.001, 45))
     told = statistics.checks(found)
-    assert "In 1 of 4 analyses" in told.words
+    assert "1 of 12 checks speak against what the model assumes, where about 0.60 would by chance" in told.words
     assert "one run leaves something to the next" in told.table.rows[0][3]
 
 

@@ -94,21 +94,29 @@ def checks(f: Findings) -> Told | None:
     )
     last = ("all cells at once",) if several else ()
     columns = ("analysis", "residuals", "variances", "order of the runs", "lag-1 autocorrelation", *last)
-    doubtful = sum(_doubtful(a) for _, _, a in found)
-    words = (
-        f"In {doubtful} of {len(found)} analyses something shows that the model does not assume. "
-        if doubtful
-        else "Nothing speaks against what the model assumes. "
-    )
+    words = _doubt_words([(p, a.alpha) for _, _, a in found for p in _p_values(a)])
     return Told(
         words + "The test was declared before the data; these checks never change it.",
         Table("Checks of the model's assumptions", columns, (False,) * len(columns), rows),
     )
 
 
-def _doubtful(a: Analysis) -> bool:
+def _p_values(a: Analysis) -> list[float]:
+    """Of the checks that the data allow."""
     p = [a.diagnostics.shapiro_wilk.p, a.diagnostics.brown_forsythe.p, a.serial.p if a.serial else None]
-    return any(one is not None and one < a.alpha for one in p)
+    return [one for one in p if one is not None]
+
+
+def _doubt_words(checked: Sequence[tuple[float, float]]) -> str:
+    """How many of these checks, each p with its alpha, speak against the model, and how many do so by chance."""
+    against = sum(p < alpha for p, alpha in checked)
+    if not against:
+        return "Nothing speaks against what the model assumes. "
+    chance = sum(alpha for _, alpha in checked)
+    return (
+        f"{against} of {len(checked)} checks speak against what the model assumes, where about {number(chance, 2)} would by "
+        "chance alone. "
+    )
 
 
 def _check(check: Check, alpha: float, well: str, ill: str) -> str | Markup:
