@@ -219,6 +219,16 @@ def test_runs_not_done_yet_make_the_verdict_preliminary(make_store):
     assert any(c.startswith("Preliminary") for c in findings.caveats)
 
 
+def test_levels_that_have_not_run_yet_get_no_value_from_the_one_that_has(make_store):
+    with make_store() as store:
+        others = {r.run_index for r in store.runs(1) if r.levels["workload"] != "moderate"}
+    findings = found(make_store, planned_only=frozenset(others))
+    first = findings.responses[0]
+    assert {c.levels["workload"] for c in first.cells if c.mean is not None} == {"moderate"}
+    assert [len(ranking(first, w).cells) for w in ("read", "moderate", "write")] == [0, 3, 0]
+    assert [s.text for s in findings.verdict if s.lead != "moderate"] == ["no run has a value."] * 2
+
+
 def test_an_experiment_without_any_finished_run_has_no_verdict(make_store):
     findings = found(make_store, planned_only=frozenset(range(45)))
     assert findings.responses == ()

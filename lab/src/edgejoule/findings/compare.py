@@ -182,6 +182,7 @@ def _cell(
     stored = [values[r.run_index] for r in own if r.run_index in values]
     figures = [v.value for v in stored if v.value is not None]
     uncertainties = [v.uncertainty_k2 for v in stored if v.uncertainty_k2 is not None]
+    group = group if figures else None  # of a factor with one level so far the groups say nothing
     return Cell(
         levels=levels,
         planned=len(own),
