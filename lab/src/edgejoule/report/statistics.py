@@ -112,11 +112,9 @@ def _doubt_words(checked: Sequence[tuple[float, float]]) -> str:
     against = sum(p < alpha for p, alpha in checked)
     if not against:
         return "Nothing speaks against what the model assumes. "
-    chance = sum(alpha for _, alpha in checked)
-    return (
-        f"{against} of {len(checked)} checks speak against what the model assumes, where about {number(chance, 2)} would by "
-        "chance alone. "
-    )
+    chance = number(sum(alpha for _, alpha in checked), 2)
+    words = "speak against what the model assumes"
+    return f"{against} of {len(checked)} checks {words}, where about {chance} would by chance alone. "
 
 
 def _check(check: Check, alpha: float, well: str, ill: str) -> str | Markup:
