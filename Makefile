@@ -8,7 +8,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q -c lab/pyproject.toml lab/tests driver/tests
-CPP := $(shell git ls-files '*.cc' '*.h' 2>/dev/null)
+CPP := $(shell git ls-files '*.cc' '*.c' '*.h' 2>/dev/null)
 LABELS := slow|root|server
 # Tests start many Pythons, and pytest rewrites 170 files: bytecode is kept, also where the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE

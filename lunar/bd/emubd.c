@@ -1,0 +1,109 @@
+#include "emubd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct emubd* of(const struct lunar_config* config) { return config->context; }
+
+static int fails(struct emubd* bd, int changes) {
+  bd->calls++;
+  if (changes) bd->changes++;
+  if (bd->cut_at && changes && bd->changes >= bd->cut_at) return 1;
+  return bd->fail_at && bd->calls >= bd->fail_at && bd->calls <= (bd->fail_until ? bd->fail_until : bd->fail_at);
+}
+
+static int read_sectors(const struct lunar_config* config, uint32_t sector, void* data, uint32_t count) {
+  struct emubd* bd = of(config);
+  if (fails(bd, 0) || sector + count > bd->sector_count) return -1;
+  bd->reads++, bd->sectors_read += count;
+  memcpy(data, bd->sectors + (size_t)sector * bd->sector_bytes, (size_t)count * bd->sector_bytes);
+  return 0;
+}
+
+static int remember(struct emubd* bd, uint32_t sector) {
+  if (bd->unsynced_count == bd->unsynced_max) {
+    const uint32_t max = bd->unsynced_max ? 2 * bd->unsynced_max : 64;
+    struct emubd_write* more = realloc(bd->unsynced, max * sizeof *more);
+    if (!more) return -1;
+    bd->unsynced = more, bd->unsynced_max = max;
+  }
+  uint8_t* old = malloc(bd->sector_bytes);
+  if (!old) return -1;
+  memcpy(old, bd->sectors + (size_t)sector * bd->sector_bytes, bd->sector_bytes);
+  bd->unsynced[bd->unsynced_count++] = (struct emubd_write){sector, old};
+  return 0;
+}
+
+static int write_sectors(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count) {
+  struct emubd* bd = of(config);
+  if (fails(bd, 1) || sector + count > bd->sector_count) return -1;
+  bd->writes++, bd->sectors_written += count;
+  for (uint32_t i = 0; i < count; i++) {
+    if (remember(bd, sector + i)) return -1;
+    memcpy(bd->sectors + (size_t)(sector + i) * bd->sector_bytes, (const uint8_t*)data + (size_t)i * bd->sector_bytes,
+           bd->sector_bytes);
+  }
+  return 0;
+}
+
+static void forget(struct emubd* bd) {
+  for (uint32_t i = 0; i < bd->unsynced_count; i++) free(bd->unsynced[i].old);
+  bd->unsynced_count = 0;
+}
+
+static int sync_sectors(const struct lunar_config* config) {
+  struct emubd* bd = of(config);
+  if (fails(bd, 1)) return -1;
+  bd->syncs++;
+  if (!bd->ignore_sync) forget(bd);
+  return 0;
+}
+
+int emubd_open(struct emubd* bd, uint32_t sector_bytes, uint32_t sector_count) {
+  *bd = (struct emubd){.sector_bytes = sector_bytes, .sector_count = sector_count};
+  bd->sectors = calloc(sector_count, sector_bytes);
+  return bd->sectors ? 0 : -1;
+}
+
+void emubd_close(struct emubd* bd) {
+  forget(bd);
+  free(bd->unsynced);
+  free(bd->sectors);
+}
+
+void emubd_config(struct emubd* bd, struct lunar_config* config) {
+  config->context = bd;
+  config->read = read_sectors, config->write = write_sectors, config->sync = sync_sectors;
+  config->sector_bytes = bd->sector_bytes, config->sector_count = bd->sector_count;
+}
+
+static uint32_t next(uint64_t* random) {
+  *random ^= *random << 13, *random ^= *random >> 7, *random ^= *random << 17;
+  return (uint32_t)(*random >> 32);
+}
+
+/* A sector that was written more than once since the sync may have any of its versions: the writes are taken back one
+ * after the other from the last, each by chance, and what was written before a version that stays stays with it. */
+void emubd_cut(struct emubd* bd, uint64_t* random, unsigned survive_256, uint32_t torn_bytes) {
+  const uint32_t torn = torn_bytes && bd->unsynced_count ? next(random) % bd->unsynced_count : bd->unsynced_count;
+  for (uint32_t i = bd->unsynced_count; i-- > 0;) {
+    const struct emubd_write* w = &bd->unsynced[i];
+    uint8_t* sector = bd->sectors + (size_t)w->sector * bd->sector_bytes;
+    int stays = next(random) % 256 < survive_256;
+    for (uint32_t k = i + 1; k < bd->unsynced_count && !stays; k++)
+      stays = bd->unsynced[k].sector == w->sector && !bd->unsynced[k].old;
+    if (i == torn) {
+      const uint32_t kept = next(random) % (bd->sector_bytes / torn_bytes) * torn_bytes;
+      memcpy(sector + kept, w->old + kept, bd->sector_bytes - kept);
+    } else if (!stays) {
+      memcpy(sector, w->old, bd->sector_bytes);
+      continue;
+    }
+    free(bd->unsynced[i].old);
+    bd->unsynced[i].old = NULL; /* this version is on the medium: those before it are covered */
+  }
+  forget(bd);
+  emubd_reset(bd);
+}
+
+void emubd_reset(struct emubd* bd) { bd->calls = bd->changes = bd->fail_at = bd->fail_until = bd->cut_at = 0; }

@@ -1,0 +1,49 @@
+/* A simulated device: sectors in RAM, what a power cut would take, and injected failures. For tests and the card model.
+ *
+ * What was written but not synced is kept apart, request by request: a cut keeps any subset of those sectors, the last
+ * of them torn where the device promises no atomic sector.
+ */
+#ifndef LUNAR_EMUBD_H
+#define LUNAR_EMUBD_H
+
+#include "lunar.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct emubd_write { /* a sector that was written and not synced, with what it had before */
+  uint32_t sector;
+  uint8_t* old;
+};
+
+struct emubd {
+  uint32_t sector_bytes, sector_count;
+  uint8_t* sectors;
+  struct emubd_write* unsynced;
+  uint32_t unsynced_count, unsynced_max;
+  /* counters */
+  uint64_t reads, writes, syncs, sectors_read, sectors_written;
+  /* failures: the call with this number (from 1, of all calls since emubd_reset) fails; 0: none */
+  uint64_t calls, fail_at;
+  uint64_t fail_until; /* all calls from fail_at to this one */
+  uint64_t cut_at;     /* writes and syncs from this one on fail: the power is gone */
+  uint64_t changes;    /* writes and syncs so far */
+  uint8_t ignore_sync; /* the device lies */
+};
+
+/* Memory by malloc. 0, or -1 when there is none. */
+int emubd_open(struct emubd* bd, uint32_t sector_bytes, uint32_t sector_count);
+void emubd_close(struct emubd* bd);
+/* Sets sectors, callbacks and context of a configuration. */
+void emubd_config(struct emubd* bd, struct lunar_config* config);
+/* Takes the power away: each unsynced sector keeps its new content with the given chance in 256, else gets back its old
+ * one; torn_bytes not 0: one of the sectors that stay is torn at a multiple of it. Then the power is back. */
+void emubd_cut(struct emubd* bd, uint64_t* random, unsigned survive_256, uint32_t torn_bytes);
+/* A fresh series of numbers for fail_at and cut_at; failures off. */
+void emubd_reset(struct emubd* bd);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

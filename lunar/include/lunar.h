@@ -1,0 +1,244 @@
+/* lunar: tables on a raw block device, without a file system and without malloc.
+ *
+ * A program gives a device (struct lunar_config: read, write, sync) and a piece of RAM, formats the device once, mounts
+ * it and works with tables. Every function that can fail returns 0 or a negative enum lunar_error, and an operation
+ * that fails has changed nothing. One handle is used by one thread at a time, or config.lock and unlock are given: then
+ * every function may be called from any thread. No function allocates memory, and the library has no variables of its
+ * own.
+ *
+ * Source: X. Fan et al., "LUNAR: A Native Table Engine for Embedded Devices", LCTES '23. docs/DESIGN.md says what
+ * differs and why, docs/FORMAT.md what lies where on the device.
+ */
+#ifndef LUNAR_H
+#define LUNAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LUNAR_MUST_CHECK __attribute__((warn_unused_result))
+
+#define LUNAR_NAME_MAX 23    /* bytes of a table's or column's name */
+#define LUNAR_COLUMNS_MAX 16 /* columns of a table */
+#define LUNAR_EXTENTS 4      /* tables that take large rows in turn at no extra write */
+
+enum lunar_error {
+  LUNAR_OK = 0,
+  LUNAR_E_IO = -1,          /* the device failed; what was committed before is on it */
+  LUNAR_E_CORRUPT = -2,     /* what was read cannot have been written by lunar; lunar_check says more */
+  LUNAR_E_FULL = -3,        /* no free block for this operation */
+  LUNAR_E_NOT_FOUND = -4,   /* no row with this key */
+  LUNAR_E_EXISTS = -5,      /* a row with this key, or a table of this name, is there */
+  LUNAR_E_INVALID = -6,     /* an argument, or a field of the configuration, is outside its constraint */
+  LUNAR_E_TOO_LARGE = -7,   /* the row does not fit into a block of the largest class */
+  LUNAR_E_NO_TABLE = -8,    /* no table of this name */
+  LUNAR_E_TABLES = -9,      /* no room for a further table (config.tables_max) */
+  LUNAR_E_TXN = -10,        /* begin within a transaction, commit or rollback without one */
+  LUNAR_E_TXN_FULL = -11,   /* the transaction exceeds half the log; it has been rolled back */
+  LUNAR_E_BUFFER = -12,     /* config.buffer, or the caller's row buffer, is too small */
+  LUNAR_E_DEVICE = -13,     /* the device has too few sectors for zones and one block */
+  LUNAR_E_NO_VOLUME = -14,  /* there is no lunar volume on the device */
+  LUNAR_E_VERSION = -15,    /* the volume was made by another version of the format */
+  LUNAR_E_FAILED = -16,     /* an earlier device error could not be undone; mount again */
+  LUNAR_E_UNSUPPORTED = -17 /* not in this mode, or not in this build */
+};
+
+/* What a power cut may take (the paper's Table 2; docs/FORMAT.md has the table of outcomes). */
+enum lunar_mode {
+  LUNAR_MODE_DEFAULT = 0, /* metadata */
+  LUNAR_MODE_NONE = 1,
+  LUNAR_MODE_DISORDER = 2,
+  LUNAR_MODE_METADATA = 3,
+  LUNAR_MODE_DATA = 4,
+  LUNAR_MODE_FULL = 5
+};
+
+enum lunar_type {
+  LUNAR_NULL = 0, /* of a value only */
+  LUNAR_INT8 = 1,
+  LUNAR_INT16 = 2,
+  LUNAR_INT32 = 3,
+  LUNAR_INT64 = 4,
+  LUNAR_REAL = 5,
+  LUNAR_BOOLEAN = 6,
+  LUNAR_TEXT = 7,
+  LUNAR_BLOB = 8
+};
+
+struct lunar_config;
+
+/* The device and the RAM. It must stay where it is, unchanged, from mount to unmount. */
+struct lunar_config {
+  void* context; /* the device driver's own */
+
+  /* Reads or writes count sectors. Returns 0, or anything else for a failure. */
+  int (*read)(const struct lunar_config* config, uint32_t sector, void* data, uint32_t count);
+  int (*write)(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count);
+  /* Returns when everything written before is on the medium. A device that lies about it loses rows. */
+  int (*sync)(const struct lunar_config* config);
+  /* Optional: the content of these sectors is not needed any more. */
+  int (*trim)(const struct lunar_config* config, uint32_t sector, uint32_t count);
+  /* Optional, both or none. */
+  void (*lock)(const struct lunar_config* config);
+  void (*unlock)(const struct lunar_config* config);
+
+  uint32_t sector_bytes;       /* 512 or 4096 */
+  uint32_t sector_count;       /* of the device; at least 64 KiB in all */
+  uint32_t atomic_write_bytes; /* what the device writes wholly or not at all; 0: not even a sector */
+
+  void* buffer;         /* aligned for uint32_t */
+  size_t buffer_bytes;  /* at least LUNAR_BUFFER_BYTES_MIN(sector_bytes); more makes everything faster */
+  enum lunar_mode mode; /* may differ from mount to mount */
+
+  /* For lunar_format only. 0 takes the default. */
+  uint32_t class_bytes_min; /* smallest block: a power of two, at least a sector (default: a sector) */
+  uint32_t
+      class_bytes_max;   /* largest block: at most 128 times the smallest (default: 64 KiB, less on a small device) */
+  uint32_t class_growth; /* 2 (default), or 1: all blocks have class_bytes_max */
+  uint32_t log_bytes; /* of the LOG zone, at least 64 sectors (default: a 32nd of the device, at least 128 sectors where
+                         that is an eighth, at most 4 MiB) */
+  uint16_t tables_max; /* default 16 */
+  uint32_t seed;       /* tells this volume from what was on the device before: a clock, a noise source, or 0 */
+};
+
+/* RAM of a handle with five frames and a stage of one sector. */
+#define LUNAR_FRAME_BYTES(sector_bytes) ((sector_bytes) + 12u)
+#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (6u * (sector_bytes) + 5u * 12u)
+
+struct lunar_value {
+  uint8_t type;   /* enum lunar_type; integers of any width: LUNAR_INT64 */
+  uint32_t bytes; /* of TEXT and BLOB */
+  union {
+    int64_t integer; /* integers and BOOLEAN */
+    double real;
+    const void* data; /* TEXT (no final zero needed) and BLOB; of a row that was read: inside the caller's row buffer */
+  } as;
+};
+
+enum { LUNAR_NOT_NULL = 1 };
+
+struct lunar_column {
+  char name[LUNAR_NAME_MAX + 1];
+  uint8_t type;  /* enum lunar_type */
+  uint8_t flags; /* LUNAR_NOT_NULL */
+};
+
+enum lunar_index { LUNAR_INDEX_HASH = 0, LUNAR_INDEX_TREE = 1 };
+
+struct lunar_schema {
+  struct lunar_column columns[LUNAR_COLUMNS_MAX];
+  uint8_t column_count;
+  uint8_t key;        /* number of the primary key's column: an integer, TEXT or BLOB; it may not be NULL */
+  uint8_t index;      /* enum lunar_index: of the primary key */
+  uint32_t ring_rows; /* not 0: at most so many rows, the oldest make room */
+};
+
+/* What follows is laid out here so that a program can place it; its fields are the library's own. */
+
+struct lunar_frame;
+
+struct lunar_extent {
+  uint32_t block;  /* block number; 0xffffffff: none */
+  uint32_t sector; /* the next group's */
+  uint16_t table;
+};
+
+/* A position in the series of groups: where the next one is written, or looked for. */
+struct lunar_series {
+  uint32_t epoch, sequence; /* of the last group */
+  uint32_t log_head, log_used;
+  struct lunar_extent extents[LUNAR_EXTENTS];
+};
+
+struct lunar_geometry {
+  uint32_t volume;                                    /* this volume's number: every checksum begins with it */
+  uint32_t root_at, meta_at, map_at, log_at, data_at; /* first sectors of the zones */
+  uint32_t map_sectors, log_sectors, chunk_count;
+  uint16_t unit_sectors; /* of the log */
+  uint16_t class_sectors_min, chunk_sectors;
+  uint16_t tables_max;
+  uint8_t class_growth, class_count;
+};
+
+struct lunar {
+  const struct lunar_config* config;
+  struct lunar_geometry geometry;
+  /* log */
+  struct lunar_series series;
+  uint32_t checkpoint_at, before_last; /* log sectors */
+  uint8_t extent_next;                 /* the extent that makes room */
+  /* stage */
+  uint8_t* stage;
+  uint32_t stage_bytes, stage_used, stage_sector;
+  uint16_t stage_records;
+  /* frames */
+  struct lunar_frame* frames;
+  uint8_t* frame_data;
+  uint16_t frame_count, frames_dirty;
+  uint32_t clock;
+  /* allocator */
+  uint32_t chunks_free, chunk_hint, class_hint[8];
+  uint32_t allocated[8];
+  uint8_t allocated_count, allocated_taken;
+  /* state */
+  uint8_t mode, state, redoing, unsynced, parts;
+  /* counters of lunar_stat */
+  uint32_t checkpoints, spills;
+};
+
+struct lunar_table {
+  struct lunar* db;
+  uint16_t number;
+  uint8_t column_count, key;
+  uint8_t types[LUNAR_COLUMNS_MAX], flags[LUNAR_COLUMNS_MAX];
+};
+
+/* Makes an empty volume: everything on the device is lost. E_INVALID, E_BUFFER, E_DEVICE, E_IO. */
+LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
+/* Makes db ready, after a power cut too: every outcome is one that the mode permits.
+ * E_NO_VOLUME, E_VERSION, E_CORRUPT, E_INVALID, E_BUFFER, E_IO. */
+LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* config);
+/* Makes everything durable and forgets the device. An open transaction is rolled back. E_IO, E_FAILED. */
+LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);
+
+/* E_EXISTS, E_INVALID (schema), E_TABLES, E_FULL, E_IO. */
+LUNAR_MUST_CHECK int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema);
+/* E_NO_TABLE, E_IO, E_CORRUPT. The table stays usable until it is dropped; there is no close. */
+LUNAR_MUST_CHECK int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table);
+LUNAR_MUST_CHECK int lunar_table_drop(struct lunar* db, const char* name);
+/* The name of the first table whose number is at least *number, which becomes its number + 1. E_NO_TABLE at the end. */
+LUNAR_MUST_CHECK int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]);
+LUNAR_MUST_CHECK int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema);
+
+/* values: one per column. E_EXISTS, E_INVALID (type, NULL), E_TOO_LARGE, E_FULL, E_IO. */
+LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_value* values);
+/* Reads a row into row (row_bytes; E_BUFFER when it is too small) and points values (one per column) into it. */
+LUNAR_MUST_CHECK int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
+                               struct lunar_value* values);
+/* Sets one column of one row. The key's column cannot be set (E_INVALID). */
+LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
+                                  const struct lunar_value* value);
+LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_value* key);
+/* Rows of the table. */
+LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);
+
+/* Everything between begin and commit happens wholly or not at all. E_TXN, E_TXN_FULL, E_UNSUPPORTED (mode none). */
+LUNAR_MUST_CHECK int lunar_begin(struct lunar* db);
+LUNAR_MUST_CHECK int lunar_commit(struct lunar* db);
+LUNAR_MUST_CHECK int lunar_rollback(struct lunar* db);
+
+/* Returns when every committed operation is durable. Mode full does so by itself. */
+LUNAR_MUST_CHECK int lunar_sync(struct lunar* db);
+/* Writes everything in place, so that the next mount has nothing to do. */
+LUNAR_MUST_CHECK int lunar_checkpoint(struct lunar* db);
+
+/* The error in words, without a final full stop. */
+const char* lunar_error_text(int error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,183 @@
+/* Blocks of DATA_ZONE. A chunk (as large as the largest class) is free or divided into blocks of one class.
+ *
+ * What is freed is not given out again before the next checkpoint: until then a power cut leads back to a state that
+ * still has it, and rows are written in place at once. The stamp of a chunk says in which interval it lost a block.
+ */
+#include "internal.h"
+
+struct entry {
+  struct lunar_frame* frame;
+  uint8_t* bytes;
+};
+
+uint32_t ln_class_sectors(const struct lunar* db, uint8_t class) {
+  return db->geometry.class_growth == 1 ? db->geometry.chunk_sectors
+                                        : (uint32_t)db->geometry.class_sectors_min << class;
+}
+
+static uint32_t ref_number(uint32_t ref) { return ref & 0x0fffffffu; }
+static uint32_t units_per_chunk(const struct lunar* db) {
+  return db->geometry.chunk_sectors / db->geometry.class_sectors_min;
+}
+
+uint32_t ln_ref_sector(const struct lunar* db, uint32_t ref) {
+  return db->geometry.data_at + ref_number(ref) * db->geometry.class_sectors_min;
+}
+
+static uint32_t ref_of(const struct lunar* db, uint32_t chunk, uint32_t index, uint8_t class) {
+  const uint32_t units = ln_class_sectors(db, class) / db->geometry.class_sectors_min;
+  return (uint32_t) class << 28 | (chunk * units_per_chunk(db) + index * units);
+}
+
+static uint32_t blocks_of(const struct lunar* db, uint8_t class) {
+  return db->geometry.chunk_sectors / ln_class_sectors(db, class);
+}
+
+static int entry_get(struct lunar* db, uint32_t chunk, struct entry* entry) {
+  const uint32_t per_page = (db->config->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY;
+  LN_TRY(ln_page(db, db->geometry.map_at + chunk / per_page, LN_MAP, &entry->frame));
+  entry->bytes = ln_bytes(db, entry->frame) + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
+  return 0;
+}
+
+static int stamped(const struct lunar* db, const uint8_t* entry) {
+  return ln_get16(entry + LN_MAP_STAMP) == ((db->checkpoints + 1) & 0xffff);
+}
+
+static int bit(const uint8_t* entry, uint32_t i) { return entry[LN_MAP_BITS + i / 8] >> i % 8 & 1; }
+
+/* Takes block index of the chunk, which is free or of this class. */
+static int take(struct lunar* db, struct entry* entry, uint32_t index, uint8_t class) {
+  if (entry->bytes[0] == LN_CHUNK_FREE) {
+    entry->bytes[0] = class, entry->bytes[LN_MAP_USED] = 0;
+    memset(entry->bytes + LN_MAP_BITS, 0, LN_CHUNK_BLOCKS_MAX / 8);
+    db->chunks_free--;
+  }
+  if (entry->bytes[0] != class || index >= blocks_of(db, class) || bit(entry->bytes, index)) return LUNAR_E_CORRUPT;
+  entry->bytes[LN_MAP_BITS + index / 8] |= (uint8_t)(1u << index % 8);
+  entry->bytes[LN_MAP_USED]++;
+  ln_dirty(db, entry->frame);
+  return 0;
+}
+
+/* 1: a block of the chunk was taken; 0: there is none for this class. */
+static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t class, int even_free, uint32_t* ref) {
+  struct entry entry;
+  if (chunk >= db->geometry.chunk_count) return 0;
+  LN_TRY(entry_get(db, chunk, &entry));
+  const uint8_t* e = entry.bytes;
+  const uint32_t blocks = blocks_of(db, class);
+  const int usable =
+      !stamped(db, e) && ((even_free && e[0] == LN_CHUNK_FREE) || (e[0] == class && e[LN_MAP_USED] < blocks));
+  int taken = 0;
+  for (uint32_t i = 0; usable && !taken && i < blocks; i++) {
+    const uint32_t index = (first + i) % blocks;
+    if (e[0] == class && bit(e, index)) continue;
+    *ref = ref_of(db, chunk, index, class);
+    taken = take(db, &entry, index, class);
+    taken = taken < 0 ? taken : 1;
+  }
+  ln_put(entry.frame);
+  return taken;
+}
+
+static int taken_before(struct lunar* db, uint32_t* ref) {
+  struct entry entry;
+  if (db->allocated_taken == db->allocated_count) return LUNAR_E_FULL; /* as it was when it was done */
+  *ref = db->allocated[db->allocated_taken++];
+  const uint32_t chunk = ref_number(*ref) / units_per_chunk(db);
+  const uint32_t units = ln_class_sectors(db, ln_ref_class(*ref)) / db->geometry.class_sectors_min;
+  if (chunk >= db->geometry.chunk_count || ln_ref_class(*ref) >= db->geometry.class_count) return LUNAR_E_CORRUPT;
+  LN_TRY(entry_get(db, chunk, &entry));
+  const int error = take(db, &entry, ref_number(*ref) % units_per_chunk(db) / units, ln_ref_class(*ref));
+  ln_put(entry.frame);
+  return error;
+}
+
+static int remember(struct lunar* db, uint32_t chunk, uint32_t ref) {
+  if (db->allocated_count == sizeof db->allocated / sizeof db->allocated[0]) return LUNAR_E_TOO_LARGE;
+  db->allocated[db->allocated_count++] = ref;
+  db->class_hint[ln_ref_class(ref)] = chunk;
+  return 0;
+}
+
+/* A block of the class, behind near where that is free. */
+int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
+  if (db->redoing) return taken_before(db, ref);
+  const uint32_t chunks = db->geometry.chunk_count;
+  uint32_t chunk = db->class_hint[class], first = 0;
+  int taken = 0;
+  if (near != LN_NONE) {
+    const uint32_t after = ref_number(near) + ln_class_sectors(db, ln_ref_class(near)) / db->geometry.class_sectors_min;
+    chunk = after / units_per_chunk(db);
+    first = after % units_per_chunk(db) * db->geometry.class_sectors_min / ln_class_sectors(db, class);
+    taken = try_chunk(db, chunk, first, class, 1, ref);
+    if (!taken) chunk = db->class_hint[class];
+  }
+  if (!taken) taken = try_chunk(db, chunk, 0, class, 0, ref);
+  for (uint32_t i = 0; !taken && db->chunks_free && i < chunks; i++) {
+    chunk = (db->chunk_hint + i) % chunks;
+    taken = try_chunk(db, chunk, 0, class, 1, ref);
+    if (taken) db->chunk_hint = chunk;
+  }
+  for (uint32_t i = 0; !taken && i < chunks; i++) taken = try_chunk(db, chunk = i, 0, class, 1, ref);
+  if (taken <= 0) return taken < 0 ? taken : LUNAR_E_FULL;
+  return remember(db, chunk, *ref);
+}
+
+/* So many free chunks one behind the other, each one block of the largest class; *ref is the first. */
+int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
+  const uint8_t class = (uint8_t)(db->geometry.class_count - 1);
+  uint32_t first = 0, length = 0, chunk = 0;
+  struct entry entry;
+  if (db->redoing) {
+    LN_TRY(taken_before(db, ref));
+    first = ref_number(*ref) / units_per_chunk(db), length = chunks, chunk = first + 1;
+  } else {
+    for (uint32_t i = 0; length < chunks && i < db->geometry.chunk_count; i++) {
+      LN_TRY(entry_get(db, i, &entry));
+      const int is_free = entry.bytes[0] == LN_CHUNK_FREE && !stamped(db, entry.bytes);
+      ln_put(entry.frame);
+      if (!is_free)
+        length = 0;
+      else if (length++ == 0)
+        first = i;
+    }
+    if (length < chunks) return LUNAR_E_FULL;
+    chunk = first, *ref = ref_of(db, first, 0, class);
+    LN_TRY(remember(db, first, *ref));
+  }
+  for (; chunk < first + chunks; chunk++) {
+    LN_TRY(entry_get(db, chunk, &entry));
+    const int error = take(db, &entry, 0, class);
+    ln_put(entry.frame);
+    LN_TRY(error);
+  }
+  return 0;
+}
+
+int ln_free(struct lunar* db, uint32_t ref) {
+  struct entry entry;
+  const uint8_t class = ln_ref_class(ref);
+  const uint32_t chunk = ref_number(ref) / units_per_chunk(db);
+  if (class >= db->geometry.class_count || chunk >= db->geometry.chunk_count) return LUNAR_E_CORRUPT;
+  const uint32_t index =
+      ref_number(ref) % units_per_chunk(db) * db->geometry.class_sectors_min / ln_class_sectors(db, class);
+  LN_TRY(entry_get(db, chunk, &entry));
+  uint8_t* e = entry.bytes;
+  int error = 0;
+  if (e[0] != class || !bit(e, index)) {
+    error = LUNAR_E_CORRUPT;
+  } else {
+    e[LN_MAP_BITS + index / 8] &= (uint8_t) ~(1u << index % 8);
+    ln_put16(e + LN_MAP_STAMP, db->checkpoints + 1);
+    if (--e[LN_MAP_USED] == 0) e[0] = LN_CHUNK_FREE, db->chunks_free++;
+    db->class_hint[class] = chunk;
+    if (chunk < db->chunk_hint) db->chunk_hint = chunk;
+    ln_dirty(db, entry.frame);
+  }
+  ln_put(entry.frame);
+  LN_TRY(error);
+  ln_forget(db, ln_ref_sector(db, ref), ln_class_sectors(db, class));
+  return 0;
+}

@@ -1,0 +1,270 @@
+/* Slotted blocks: a header with the first slots, further slot pages, then rows. Slots and rows never share a sector. */
+#include "internal.h"
+
+static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
+static uint32_t padded(uint32_t bytes) { return (bytes + 3) & ~3u; }
+
+static uint32_t slots_first(const struct lunar* db) { return (sector_bytes(db) - LN_BLOCK_HEADER) / 2; }
+static uint32_t slots_more(const struct lunar* db) { return (sector_bytes(db) - LN_SLOT_PAGE_HEADER) / 2; }
+static uint32_t block_bytes(const struct lunar* db, uint32_t ref) {
+  return ln_class_sectors(db, ln_ref_class(ref)) * sector_bytes(db);
+}
+
+static int sound(struct lunar* db, uint32_t ref, const uint8_t* header) {
+  const uint32_t sectors = ln_class_sectors(db, ln_ref_class(ref)), slot_sectors = header[LN_BLOCK_SLOT_SECTORS];
+  return header[LN_BLOCK_CLASS] == ln_ref_class(ref) && slot_sectors >= 1 && slot_sectors < sectors &&
+         ln_get16(header + LN_BLOCK_SLOTS) <= slots_first(db) + (slot_sectors - 1) * slots_more(db) &&
+         4u * ln_get16(header + LN_BLOCK_TAIL) <= block_bytes(db, ref);
+}
+
+static int header_of(struct lunar* db, uint32_t ref, struct lunar_frame** frame) {
+  if (ref == LN_NONE || ln_ref_class(ref) >= db->geometry.class_count) return LUNAR_E_CORRUPT;
+  LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_BLOCK, frame));
+  if (sound(db, ref, ln_bytes(db, *frame))) return 0;
+  ln_put(*frame);
+  return LUNAR_E_CORRUPT;
+}
+
+/* The page that has the slot, pinned, and the slot's bytes in it. */
+static int slot_page(struct lunar* db, uint32_t ref, uint32_t slot, struct lunar_frame** frame, uint8_t** bytes) {
+  const uint32_t first = slots_first(db), more = slots_more(db);
+  uint32_t sector = ln_ref_sector(db, ref), at = LN_BLOCK_HEADER + 2 * slot;
+  if (slot >= first) sector += 1 + (slot - first) / more, at = LN_SLOT_PAGE_HEADER + 2 * ((slot - first) % more);
+  LN_TRY(ln_page(db, sector, LN_BLOCK, frame));
+  *bytes = ln_bytes(db, *frame) + at;
+  return 0;
+}
+
+static int slot_write(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t position) {
+  struct lunar_frame* frame;
+  uint8_t* bytes;
+  LN_TRY(slot_page(db, ref, slot, &frame, &bytes));
+  ln_put16(bytes, position);
+  ln_dirty(db, frame);
+  ln_put(frame);
+  return 0;
+}
+
+int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position) {
+  struct lunar_frame* frame;
+  uint8_t* bytes;
+  LN_TRY(header_of(db, ref, &frame));
+  const uint32_t slots = ln_get16(ln_bytes(db, frame) + LN_BLOCK_SLOTS),
+                 rows_at = ln_bytes(db, frame)[LN_BLOCK_SLOT_SECTORS] * sector_bytes(db);
+  ln_put(frame);
+  if (slot >= slots) return LUNAR_E_CORRUPT;
+  LN_TRY(slot_page(db, ref, slot, &frame, &bytes));
+  *position = ln_get16(bytes);
+  ln_put(frame);
+  const uint32_t at = 4u * (*position & ~(uint32_t)LN_SLOT_FREE);
+  return at >= rows_at && at + LN_ROW_HEADER <= block_bytes(db, ref) ? 0 : LUNAR_E_CORRUPT;
+}
+
+/* Has the pages of a slot to come in frames. */
+int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot) {
+  struct lunar_frame* frame;
+  uint8_t* bytes;
+  LN_TRY(header_of(db, ref, &frame));
+  ln_put(frame);
+  LN_TRY(slot_page(db, ref, slot, &frame, &bytes));
+  ln_put(frame);
+  return 0;
+}
+
+static uint32_t slot_sectors_for(const struct lunar* db, uint32_t bytes, uint32_t row_bytes) {
+  const uint32_t rows = bytes / (LN_ROW_HEADER + padded(row_bytes) + 12);
+  return rows <= slots_first(db) ? 1 : 1 + (rows - slots_first(db) + slots_more(db) - 1) / slots_more(db);
+}
+
+/* The class of the next block: a quarter of the table, and the row fits. */
+int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class) {
+  const uint32_t group = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * 8 + 8 + LN_ROW_HEADER + padded(row_bytes);
+  const uint32_t wanted = ln_get32(meta + LN_META_SECTORS) / 4;
+  for (uint8_t c = 0; c < db->geometry.class_count; c++) {
+    const uint32_t sectors = ln_class_sectors(db, c), bytes = sectors * sector_bytes(db);
+    const uint32_t slots = slot_sectors_for(db, bytes, row_bytes) * sector_bytes(db);
+    if (slots + group > bytes) continue;
+    *class = c;
+    if (sectors >= wanted) return 0;
+  }
+  const uint8_t last = (uint8_t)(db->geometry.class_count - 1);
+  const uint32_t bytes = ln_class_sectors(db, last) * sector_bytes(db);
+  if (slot_sectors_for(db, bytes, row_bytes) * sector_bytes(db) + group > bytes) return LUNAR_E_TOO_LARGE;
+  *class = last;
+  return 0;
+}
+
+static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint32_t ref, uint32_t row_bytes) {
+  struct lunar_frame* frame;
+  const uint32_t sector = ln_ref_sector(db, ref), slot_sectors = slot_sectors_for(db, block_bytes(db, ref), row_bytes);
+  for (uint32_t i = 1; i < slot_sectors; i++) {
+    LN_TRY(ln_page_fresh(db, sector + i, LN_BLOCK, &frame));
+    ln_put(frame);
+  }
+  LN_TRY(ln_page_fresh(db, sector, LN_BLOCK, &frame));
+  uint8_t* header = ln_bytes(db, frame);
+  header[LN_BLOCK_CLASS] = ln_ref_class(ref), header[LN_BLOCK_SLOT_SECTORS] = (uint8_t)slot_sectors;
+  ln_put16(header + LN_BLOCK_TABLE, table);
+  ln_put16(header + LN_BLOCK_TAIL, slot_sectors * sector_bytes(db) / 4);
+  ln_put32(header + LN_BLOCK_NEXT, LN_NONE), ln_put32(header + LN_BLOCK_REUSE, LN_NONE);
+  ln_put32(header + LN_BLOCK_PREVIOUS, ln_get32(ln_bytes(db, meta) + LN_META_LAST));
+  ln_put(frame);
+  return 0;
+}
+
+static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) {
+  struct lunar_frame* frame;
+  LN_TRY(header_of(db, ref, &frame));
+  ln_put32(ln_bytes(db, frame) + field, to);
+  ln_dirty(db, frame);
+  ln_put(frame);
+  return 0;
+}
+
+/* Gives the table a last block. */
+int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
+                 uint32_t* ref) {
+  uint8_t* m = ln_bytes(db, meta);
+  const uint32_t last = ln_get32(m + LN_META_LAST);
+  LN_TRY(ln_alloc(db, class, last, ref));
+  LN_TRY(fresh_pages(db, meta, table, *ref, row_bytes));
+  if (last != LN_NONE)
+    LN_TRY(link_to(db, last, LN_BLOCK_NEXT, *ref));
+  else
+    ln_put32(m + LN_META_FIRST, *ref);
+  ln_put32(m + LN_META_LAST, *ref);
+  ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) + ln_class_sectors(db, ln_ref_class(*ref)));
+  ln_dirty(db, meta);
+  return 0;
+}
+
+/* The next slot, the end of the rows and the end of the block (both in bytes); E_FULL when no slot is left. */
+int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end) {
+  struct lunar_frame* frame;
+  LN_TRY(header_of(db, ref, &frame));
+  const uint8_t* header = ln_bytes(db, frame);
+  const uint32_t slots = slots_first(db) + (header[LN_BLOCK_SLOT_SECTORS] - 1u) * slots_more(db);
+  *slot = ln_get16(header + LN_BLOCK_SLOTS), *tail = 4u * ln_get16(header + LN_BLOCK_TAIL), *end = block_bytes(db, ref);
+  const int owned = ln_get16(header + LN_BLOCK_TABLE) == table;
+  ln_put(frame);
+  return !owned ? LUNAR_E_CORRUPT : *slot < slots ? 0 : LUNAR_E_FULL;
+}
+
+/* Takes the block out of the chain of blocks with free slots. */
+static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t next) {
+  uint32_t at = ln_get32(ln_bytes(db, meta) + LN_META_REUSE), steps = 0;
+  if (at == ref) {
+    ln_put32(ln_bytes(db, meta) + LN_META_REUSE, next);
+    ln_dirty(db, meta);
+    return 0;
+  }
+  while (at != LN_NONE) {
+    struct lunar_frame* frame;
+    LN_TRY(header_of(db, at, &frame));
+    const uint32_t after = ln_get32(ln_bytes(db, frame) + LN_BLOCK_REUSE);
+    ln_put(frame);
+    if (after == ref) return link_to(db, at, LN_BLOCK_REUSE, next);
+    if (++steps > db->config->sector_count) return LUNAR_E_CORRUPT;
+    at = after;
+  }
+  return LUNAR_E_CORRUPT;
+}
+
+/* The row's slot, the block's counts, the table's. The index is the caller's. */
+int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes) {
+  struct lunar_frame* frame;
+  const uint32_t ref = row->place.ref, slot = row->place.slot;
+  LN_TRY(header_of(db, ref, &frame));
+  uint8_t* header = ln_bytes(db, frame);
+  const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS),
+                 end = row->position + (LN_ROW_HEADER + padded(row_bytes)) / 4;
+  uint32_t free_slots = LN_NONE;
+  const uint32_t reuse = ln_get32(header + LN_BLOCK_REUSE);
+  int error = 0;
+  if (slot > slots || slot >= slots_first(db) + (header[LN_BLOCK_SLOT_SECTORS] - 1u) * slots_more(db) ||
+      4 * end > block_bytes(db, ref))
+    error = LUNAR_E_CORRUPT;
+  if (!error) {
+    ln_put16(header + LN_BLOCK_LIVE, ln_get16(header + LN_BLOCK_LIVE) + 1u);
+    if (slot == slots)
+      ln_put16(header + LN_BLOCK_SLOTS, slots + 1);
+    else
+      ln_put16(header + LN_BLOCK_FREE, free_slots = ln_get16(header + LN_BLOCK_FREE) - 1u);
+    if (end > ln_get16(header + LN_BLOCK_TAIL)) ln_put16(header + LN_BLOCK_TAIL, end);
+    ln_dirty(db, frame);
+  }
+  ln_put(frame);
+  LN_TRY(error);
+  if (free_slots == 0) LN_TRY(leave_reuse(db, meta, ref, reuse));
+  LN_TRY(slot_write(db, ref, slot, row->position));
+  uint8_t* m = ln_bytes(db, meta);
+  ln_put64(m + LN_META_ROWS, ln_get64(m + LN_META_ROWS) + 1);
+  ln_dirty(db, meta);
+  return 0;
+}
+
+/* A slot of the table's first block with free slots whose room the row fits; E_NOT_FOUND when there is none. */
+int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row) {
+  const uint32_t ref = ln_get32(ln_bytes(db, meta) + LN_META_REUSE);
+  struct lunar_frame* frame;
+  if (ref == LN_NONE) return LUNAR_E_NOT_FOUND;
+  LN_TRY(header_of(db, ref, &frame));
+  const uint32_t slots = ln_get16(ln_bytes(db, frame) + LN_BLOCK_SLOTS),
+                 free_slots = ln_get16(ln_bytes(db, frame) + LN_BLOCK_FREE);
+  ln_put(frame);
+  for (uint32_t slot = 0, seen = 0; slot < slots && seen < free_slots && seen < 8; slot++) {
+    uint32_t position;
+    uint8_t room[LN_ROW_HEADER];
+    LN_TRY(ln_slot_read(db, ref, slot, &position));
+    if (!(position & LN_SLOT_FREE)) continue;
+    position &= ~(uint32_t)LN_SLOT_FREE;
+    LN_TRY(ln_read_bytes(db, ln_ref_sector(db, ref), 4 * position, room, sizeof room));
+    if (4u * ln_get16(room + 2) < row_bytes) {
+      seen++;
+      continue;
+    }
+    *row = (struct ln_row){{ref, (uint16_t)slot}, (uint16_t)position, ln_get16(room + 2)};
+    return 0;
+  }
+  return LUNAR_E_NOT_FOUND;
+}
+
+static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  struct lunar_frame* frame;
+  LN_TRY(header_of(db, ref, &frame));
+  const uint8_t* header = ln_bytes(db, frame);
+  const uint32_t next = ln_get32(header + LN_BLOCK_NEXT), previous = ln_get32(header + LN_BLOCK_PREVIOUS);
+  const uint32_t reuse = ln_get32(header + LN_BLOCK_REUSE);
+  ln_put(frame);
+  LN_TRY(leave_reuse(db, meta, ref, reuse));
+  if (previous != LN_NONE)
+    LN_TRY(link_to(db, previous, LN_BLOCK_NEXT, next));
+  else
+    ln_put32(ln_bytes(db, meta) + LN_META_FIRST, next);
+  LN_TRY(link_to(db, next, LN_BLOCK_PREVIOUS, previous)); /* there is one: the last block is never released */
+  uint8_t* m = ln_bytes(db, meta);
+  ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) - ln_class_sectors(db, ln_ref_class(ref)));
+  ln_dirty(db, meta);
+  return ln_free(db, ref);
+}
+
+int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place) {
+  struct lunar_frame* frame;
+  uint32_t position;
+  LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
+  if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
+  LN_TRY(slot_write(db, place.ref, place.slot, position | LN_SLOT_FREE));
+  LN_TRY(header_of(db, place.ref, &frame));
+  uint8_t *header = ln_bytes(db, frame), *m = ln_bytes(db, meta);
+  const uint32_t live = ln_get16(header + LN_BLOCK_LIVE) - 1u, free_slots = ln_get16(header + LN_BLOCK_FREE) + 1u;
+  ln_put16(header + LN_BLOCK_LIVE, live), ln_put16(header + LN_BLOCK_FREE, free_slots);
+  if (free_slots == 1) {
+    ln_put32(header + LN_BLOCK_REUSE, ln_get32(m + LN_META_REUSE));
+    ln_put32(m + LN_META_REUSE, place.ref);
+  }
+  ln_dirty(db, frame);
+  ln_put(frame);
+  ln_put64(m + LN_META_ROWS, ln_get64(m + LN_META_ROWS) - 1);
+  ln_dirty(db, meta);
+  return live == 0 && place.ref != ln_get32(m + LN_META_LAST) ? release(db, meta, place.ref) : 0;
+}

@@ -1,0 +1,27 @@
+/* Errors in words. */
+#include "lunar.h"
+
+const char* lunar_error_text(int error) {
+  static const char* const texts[] = {
+      "no error",
+      "the device failed",
+      "the volume is damaged; lunar_check says where",
+      "the device is full",
+      "no row has this key",
+      "it exists already",
+      "an argument or a field of the configuration is outside its constraint",
+      "the row is too large for a block of the largest class",
+      "no table has this name",
+      "the volume has no room for a further table; format it with a larger tables_max",
+      "a transaction is open, or none is",
+      "the transaction was larger than half the log and has been rolled back",
+      "the buffer is too small",
+      "the device is too small, or smaller than the volume on it",
+      "there is no lunar volume on the device",
+      "the volume was made by another version of lunar",
+      "an earlier failure of the device could not be undone; mount again",
+      "not available in this mode or build",
+  };
+  const unsigned i = error < 0 ? 0u - (unsigned)error : 0u;
+  return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown error";
+}

@@ -1,0 +1,42 @@
+/* The open extents: the blocks whose rows are written in place at once. Each change of them follows from a record, so
+ * that a reader of the records has the extents that their writer had.
+ */
+#include "internal.h"
+
+static void close_of_table(struct lunar_series* series, uint16_t table) {
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
+    if (series->extents[i].table == table) series->extents[i] = (struct lunar_extent){LN_NONE, LN_NONE, 0xffff};
+}
+
+/* A row that was put behind the rows of an extent takes its sectors. */
+static void pass(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record,
+                 uint32_t row_bytes) {
+  const uint32_t end = 4u * record->position + LN_ROW_HEADER + row_bytes;
+  const uint32_t sector =
+      ln_ref_sector(db, record->ref) + (end + db->config->sector_bytes - 1) / db->config->sector_bytes;
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
+    if (series->extents[i].block == record->ref && series->extents[i].sector < sector)
+      series->extents[i].sector = sector;
+}
+
+void ln_extents_follow(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record) {
+  switch (record->type) {
+    case LN_OPEN:
+      close_of_table(series, record->table);
+      series->extents[record->slot % LUNAR_EXTENTS] =
+          (struct lunar_extent){record->ref, ln_ref_sector(db, record->ref) + record->position, record->table};
+      break;
+    case LN_EXTEND:
+    case LN_DROP:
+      close_of_table(series, record->table);
+      break;
+    case LN_PUT:
+      pass(db, series, record, record->bytes - LN_ROW_HEADER);
+      break;
+    case LN_MOVE_PUT:
+      pass(db, series, record, record->bytes - LN_ROW_HEADER - 8);
+      break;
+    default:
+      break;
+  }
+}

@@ -1,0 +1,175 @@
+/* Frames: sectors of the device in RAM. Few of them, searched from the first to the last; the one that was not used for
+ * the longest time makes room. A dirty frame never does: see DESIGN.md, "Between checkpoints nothing in place changes".
+ */
+#include "internal.h"
+
+static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
+
+uint8_t* ln_bytes(struct lunar* db, const struct lunar_frame* frame) {
+  return db->frame_data + (size_t)(frame - db->frames) * sector_bytes(db);
+}
+
+struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
+  for (uint32_t i = 0; i < db->frame_count; i++)
+    if (db->frames[i].sector == sector) return &db->frames[i];
+  return NULL;
+}
+
+static struct lunar_frame* oldest_clean(struct lunar* db) {
+  struct lunar_frame* best = NULL;
+  for (uint32_t i = 0; i < db->frame_count; i++) {
+    struct lunar_frame* f = &db->frames[i];
+    if (f->pins || f->flags & LN_DIRTY) continue;
+    if (f->sector == LN_NONE) return f;
+    if (!best || db->clock - f->used > db->clock - best->used) best = f;
+  }
+  return best;
+}
+
+static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
+  struct lunar_frame* f = oldest_clean(db);
+  if (!f) {
+    LN_TRY(ln_spill(db));
+    f = oldest_clean(db);
+    if (!f) return LUNAR_E_BUFFER;
+  }
+  *f = (struct lunar_frame){.sector = sector, .used = ++db->clock, .pins = 1};
+  *frame = f;
+  return 0;
+}
+
+int ln_ensure_clean(struct lunar* db, uint32_t count) {
+  uint32_t clean = 0;
+  for (uint32_t i = 0; i < db->frame_count; i++) clean += !db->frames[i].pins && !(db->frames[i].flags & LN_DIRTY);
+  return clean >= count ? 0 : ln_spill(db);
+}
+
+static uint32_t page_sum(const struct lunar* db, const struct lunar_frame* f, const uint8_t* bytes) {
+  return ln_checksum(db->geometry.volume ^ f->sector, bytes + 4, sector_bytes(db) - 4);
+}
+
+void ln_seal(struct lunar* db, struct lunar_frame* frame) {
+  uint8_t* bytes = ln_bytes(db, frame);
+  if (frame->kind != LN_DATA) ln_put32(bytes, page_sum(db, frame, bytes));
+}
+
+static int sound(struct lunar* db, const struct lunar_frame* f, enum ln_kind kind) {
+  const uint8_t* bytes = ln_bytes(db, f);
+  return kind == LN_DATA || (bytes[LN_PAGE_KIND] == kind && ln_get32(bytes) == page_sum(db, f, bytes));
+}
+
+/* Rows in the stage are not on the device yet. */
+static const uint8_t* staged(const struct lunar* db, uint32_t sector) {
+  if (!db->stage_used || sector < db->stage_sector) return NULL;
+  const uint32_t at = (sector - db->stage_sector) * sector_bytes(db);
+  return at < db->stage_used ? db->stage + at : NULL;
+}
+
+int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
+  struct lunar_frame* f = ln_cached(db, sector);
+  if (f) {
+    if (f->kind != kind) return LUNAR_E_CORRUPT; /* two structures claim the same sector */
+    if (!(f->flags & LN_DIRTY) && staged(db, sector)) memcpy(ln_bytes(db, f), staged(db, sector), sector_bytes(db));
+    f->used = ++db->clock, f->pins++;
+    *frame = f;
+    return 0;
+  }
+  LN_TRY(take(db, sector, &f));
+  const uint8_t* from_stage = staged(db, sector);
+  int error = 0;
+  if (from_stage)
+    memcpy(ln_bytes(db, f), from_stage, sector_bytes(db));
+  else
+    error = ln_device_read(db, sector, ln_bytes(db, f), 1);
+  if (!error && !sound(db, f, kind)) error = LUNAR_E_CORRUPT;
+  if (error) {
+    *f = (struct lunar_frame){.sector = LN_NONE};
+    return error;
+  }
+  f->kind = (uint8_t)kind;
+  *frame = f;
+  return 0;
+}
+
+int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
+  struct lunar_frame* f = ln_cached(db, sector);
+  if (f)
+    f->used = ++db->clock, f->pins++;
+  else
+    LN_TRY(take(db, sector, &f));
+  memset(ln_bytes(db, f), 0, sector_bytes(db));
+  ln_bytes(db, f)[LN_PAGE_KIND] = (uint8_t)kind;
+  f->kind = (uint8_t)kind;
+  if (!(f->flags & LN_DIRTY)) db->frames_dirty++;
+  f->flags |= LN_DIRTY;
+  if (kind >= LN_BLOCK) f->flags |= LN_FRESH; /* in a block that no checkpoint knows */
+  *frame = f;
+  return 0;
+}
+
+void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
+  if (!(frame->flags & LN_DIRTY)) db->frames_dirty++;
+  frame->flags |= LN_DIRTY;
+}
+
+void ln_put(struct lunar_frame* frame) { frame->pins--; }
+
+static void drop(struct lunar* db, struct lunar_frame* f) {
+  if (f->flags & LN_DIRTY) db->frames_dirty--;
+  *f = (struct lunar_frame){.sector = LN_NONE};
+}
+
+void ln_forget(struct lunar* db, uint32_t sector, uint32_t count) {
+  for (uint32_t i = 0; i < db->frame_count; i++)
+    if (db->frames[i].sector - sector < count) drop(db, &db->frames[i]);
+}
+
+void ln_forget_all(struct lunar* db) {
+  for (uint32_t i = 0; i < db->frame_count; i++) db->frames[i] = (struct lunar_frame){.sector = LN_NONE};
+  db->frames_dirty = 0;
+}
+
+int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes) {
+  const uint32_t size = sector_bytes(db);
+  uint8_t* to = data;
+  sector += offset / size, offset %= size;
+  while (bytes) {
+    const uint32_t n = bytes < size - offset ? bytes : size - offset;
+    if (n == size && !ln_cached(db, sector) && !staged(db, sector)) {
+      uint32_t run = 1;
+      while (run < bytes / size && !ln_cached(db, sector + run) && !staged(db, sector + run)) run++;
+      LN_TRY(ln_device_read(db, sector, to, run));
+      to += run * size, bytes -= run * size, sector += run;
+      continue;
+    }
+    const uint8_t* from = staged(db, sector);
+    struct lunar_frame* f = ln_cached(db, sector);
+    if (from && !f) {
+      memcpy(to, from + offset, n);
+    } else {
+      LN_TRY(ln_page(db, sector, LN_DATA, &f));
+      memcpy(to, ln_bytes(db, f) + offset, n);
+      ln_put(f);
+    }
+    to += n, bytes -= n, sector++, offset = 0;
+  }
+  return 0;
+}
+
+int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes) {
+  const uint32_t size = sector_bytes(db);
+  const uint8_t* from = data;
+  sector += offset / size, offset %= size;
+  while (bytes) {
+    const uint32_t n = bytes < size - offset ? bytes : size - offset;
+    struct lunar_frame* f;
+    if (staged(db, sector))
+      LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN)); /* else its later rows miss in the frame */
+    LN_TRY(ln_page(db, sector, LN_DATA, &f));
+    memcpy(ln_bytes(db, f) + offset, from, n);
+    ln_dirty(db, f);
+    ln_put(f);
+    from += n, bytes -= n, sector++, offset = 0;
+  }
+  return 0;
+}

@@ -1,0 +1,281 @@
+/* The primary index by linear hashing (W. Litwin, VLDB 1980). A bucket is a page and the overflow pages chained to it.
+ * Bucket b lies in segment floor(log2 b) + 1 (bucket 0 in segment 0); a segment's buckets are contiguous.
+ */
+#include "internal.h"
+
+enum { LOAD_PERCENT = 80 };
+
+static uint32_t capacity(const struct lunar* db) { return (db->config->sector_bytes - LN_BUCKET_HEADER) / LN_ENTRY; }
+
+uint64_t ln_key(const struct lunar_value* key) {
+  if (key->type != LUNAR_TEXT && key->type != LUNAR_BLOB) return (uint64_t)key->as.integer;
+  return (uint64_t)ln_checksum(1, key->as.data, key->bytes) << 32 | ln_checksum(2, key->as.data, key->bytes);
+}
+
+static uint32_t mixed(uint64_t key) {
+  key = (key ^ key >> 33) * 0xff51afd7ed558ccdu;
+  key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53u;
+  return (uint32_t)(key ^ key >> 33);
+}
+
+static uint32_t log2_floor(uint32_t v) {
+  uint32_t log = 0;
+  while (v >>= 1) log++;
+  return log;
+}
+
+static uint32_t bucket_of(uint64_t key, uint32_t buckets) {
+  const uint32_t level = 1u << log2_floor(buckets), low = mixed(key) & (2 * level - 1);
+  return low < buckets ? low : low - level;
+}
+
+static uint32_t segment_of(uint32_t bucket) { return bucket ? log2_floor(bucket) + 1 : 0; }
+static uint32_t segment_first(uint32_t segment) { return segment ? 1u << (segment - 1) : 0; }
+static uint32_t segment_sectors(uint32_t segment) { return segment ? 1u << (segment - 1) : 1; }
+
+static uint32_t buckets_of(struct lunar* db, struct lunar_frame* meta) {
+  return ln_get32(ln_bytes(db, meta) + LN_META_BUCKETS);
+}
+
+static uint8_t* segment_ref(struct lunar* db, struct lunar_frame* meta, uint32_t segment) {
+  return ln_bytes(db, meta) + LN_META_SEGMENTS + 4 * segment;
+}
+
+static int bucket_sector(struct lunar* db, struct lunar_frame* meta, uint32_t bucket, uint32_t* sector) {
+  const uint32_t segment = segment_of(bucket);
+  if (segment >= LN_SEGMENTS) return LUNAR_E_CORRUPT;
+  *sector = ln_ref_sector(db, ln_get32(segment_ref(db, meta, segment))) + bucket - segment_first(segment);
+  return 0;
+}
+
+static uint8_t* entry_at(uint8_t* page, uint32_t i) { return page + LN_BUCKET_HEADER + LN_ENTRY * i; }
+
+static int entry_is(const uint8_t* entry, uint64_t key, struct ln_place place) {
+  return ln_get64(entry) == key && ln_get32(entry + 8) == place.ref && ln_get16(entry + 12) == place.slot;
+}
+
+static int bucket_page(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
+  LN_TRY(ln_page(db, sector, LN_BUCKET, frame));
+  if (ln_get16(ln_bytes(db, *frame) + LN_BUCKET_COUNT) <= capacity(db)) return 0;
+  ln_put(*frame);
+  return LUNAR_E_CORRUPT;
+}
+
+static int fresh_bucket(struct lunar* db, uint32_t sector) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_page_fresh(db, sector, LN_BUCKET, &frame));
+  ln_put32(ln_bytes(db, frame) + LN_BUCKET_OVERFLOW, LN_NONE);
+  ln_put(frame);
+  return 0;
+}
+
+static int segment_alloc(struct lunar* db, struct lunar_frame* meta, uint32_t segment) {
+  const uint32_t sectors = segment_sectors(segment), chunk = db->geometry.chunk_sectors;
+  uint32_t ref;
+  uint8_t class = 0;
+  if (segment >= LN_SEGMENTS) return LUNAR_E_FULL;
+  while (class + 1 < db->geometry.class_count && ln_class_sectors(db, class) < sectors) class ++;
+  if (sectors <= chunk)
+    LN_TRY(ln_alloc(db, class, LN_NONE, &ref));
+  else
+    LN_TRY(ln_alloc_run(db, sectors / chunk, &ref));
+  ln_put32(segment_ref(db, meta, segment), ref);
+  ln_dirty(db, meta);
+  return 0;
+}
+
+int ln_hash_create(struct lunar* db, struct lunar_frame* meta) {
+  uint32_t sector;
+  LN_TRY(segment_alloc(db, meta, 0));
+  ln_put32(ln_bytes(db, meta) + LN_META_BUCKETS, 1);
+  LN_TRY(bucket_sector(db, meta, 0, &sector));
+  return fresh_bucket(db, sector);
+}
+
+/* A chain longer than the device has sectors can only be a circle. */
+static int next_of(struct lunar* db, const uint8_t* page, uint32_t* sector, uint32_t* steps) {
+  *sector = ln_get32(page + LN_BUCKET_OVERFLOW);
+  return ++*steps > db->config->sector_count ? LUNAR_E_CORRUPT : 0;
+}
+
+int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_matches matches, void* context,
+                 struct ln_place* place) {
+  uint32_t sector, steps = 0;
+  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(db, meta)), &sector));
+  while (sector != LN_NONE) {
+    struct lunar_frame* frame;
+    LN_TRY(bucket_page(db, sector, &frame));
+    const uint32_t count = ln_get16(ln_bytes(db, frame) + LN_BUCKET_COUNT);
+    int found = 0;
+    for (uint32_t i = 0; i < count && !found; i++) {
+      const uint8_t* entry = entry_at(ln_bytes(db, frame), i);
+      if (ln_get64(entry) != key) continue;
+      *place = (struct ln_place){ln_get32(entry + 8), ln_get16(entry + 12)};
+      found = matches ? matches(context, *place) : 1;
+    }
+    const int error = next_of(db, ln_bytes(db, frame), &sector, &steps);
+    ln_put(frame);
+    if (found) return found < 0 ? found : 0;
+    LN_TRY(error);
+  }
+  return LUNAR_E_NOT_FOUND;
+}
+
+/* Appends to the first page of the chain that has room; makes one when none has. */
+static int append(struct lunar* db, uint32_t sector, uint64_t key, struct ln_place place) {
+  for (uint32_t steps = 0;;) {
+    struct lunar_frame* frame;
+    LN_TRY(bucket_page(db, sector, &frame));
+    uint8_t* page = ln_bytes(db, frame);
+    const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
+    if (count < capacity(db)) {
+      uint8_t* entry = entry_at(page, count);
+      ln_put64(entry, key), ln_put32(entry + 8, place.ref), ln_put16(entry + 12, place.slot), ln_put16(entry + 14, 0);
+      ln_put16(page + LN_BUCKET_COUNT, count + 1);
+      ln_dirty(db, frame);
+      ln_put(frame);
+      return 0;
+    }
+    int error = next_of(db, page, &sector, &steps);
+    if (!error && sector == LN_NONE) {
+      uint32_t ref;
+      error = ln_alloc(db, 0, LN_NONE, &ref);
+      if (!error) {
+        sector = ln_ref_sector(db, ref);
+        ln_put32(page + LN_BUCKET_OVERFLOW, sector);
+        ln_dirty(db, frame);
+        error = fresh_bucket(db, sector);
+      }
+    }
+    ln_put(frame);
+    LN_TRY(error);
+  }
+}
+
+static uint32_t overflow_ref(const struct lunar* db, uint32_t sector) {
+  return (sector - db->geometry.data_at) / db->geometry.class_sectors_min;
+}
+
+/* Moves the entries of one page of the old bucket that now belong to the new one. */
+static int move_entries(struct lunar* db, struct lunar_frame* frame, uint32_t new_bucket, uint32_t new_sector,
+                        uint32_t buckets) {
+  uint8_t* page = ln_bytes(db, frame);
+  uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
+  for (uint32_t i = 0; i < count;) {
+    uint8_t* entry = entry_at(page, i);
+    if (bucket_of(ln_get64(entry), buckets) != new_bucket) {
+      i++;
+      continue;
+    }
+    LN_TRY(append(db, new_sector, ln_get64(entry), (struct ln_place){ln_get32(entry + 8), ln_get16(entry + 12)}));
+    memmove(entry, entry_at(page, --count), LN_ENTRY);
+    ln_put16(page + LN_BUCKET_COUNT, count);
+    ln_dirty(db, frame);
+  }
+  return 0;
+}
+
+static int unlink_page(struct lunar* db, uint32_t previous, uint32_t next) {
+  struct lunar_frame* frame;
+  LN_TRY(bucket_page(db, previous, &frame));
+  ln_put32(ln_bytes(db, frame) + LN_BUCKET_OVERFLOW, next);
+  ln_dirty(db, frame);
+  ln_put(frame);
+  return 0;
+}
+
+static int split(struct lunar* db, struct lunar_frame* meta) {
+  const uint32_t bucket = buckets_of(db, meta), old = bucket - (1u << log2_floor(bucket));
+  uint32_t sector, new_sector, previous = LN_NONE, steps = 0;
+  if (bucket == segment_first(segment_of(bucket))) {
+    const int error = segment_alloc(db, meta, segment_of(bucket));
+    if (error) return error == LUNAR_E_FULL ? 0 : error; /* longer chains instead */
+  }
+  LN_TRY(bucket_sector(db, meta, bucket, &new_sector));
+  LN_TRY(fresh_bucket(db, new_sector));
+  ln_put32(ln_bytes(db, meta) + LN_META_BUCKETS, bucket + 1);
+  ln_dirty(db, meta);
+  LN_TRY(bucket_sector(db, meta, old, &sector));
+  while (sector != LN_NONE) {
+    struct lunar_frame* frame;
+    const uint32_t here = sector;
+    LN_TRY(bucket_page(db, here, &frame));
+    int error = move_entries(db, frame, bucket, new_sector, bucket + 1);
+    const int empty = previous != LN_NONE && ln_get16(ln_bytes(db, frame) + LN_BUCKET_COUNT) == 0;
+    if (!error) error = next_of(db, ln_bytes(db, frame), &sector, &steps);
+    ln_put(frame);
+    LN_TRY(error);
+    if (empty) {
+      LN_TRY(unlink_page(db, previous, sector));
+      LN_TRY(ln_free(db, overflow_ref(db, here)));
+    } else {
+      previous = here;
+    }
+  }
+  return 0;
+}
+
+int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+  uint32_t sector;
+  const uint32_t buckets = buckets_of(db, meta);
+  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets), &sector));
+  LN_TRY(append(db, sector, key, place));
+  const uint64_t rows = ln_get64(ln_bytes(db, meta) + LN_META_ROWS);
+  return rows * 100 > (uint64_t)buckets * capacity(db) * LOAD_PERCENT ? split(db, meta) : 0;
+}
+
+int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to) {
+  uint32_t sector, steps = 0;
+  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(db, meta)), &sector));
+  while (sector != LN_NONE) {
+    struct lunar_frame* frame;
+    LN_TRY(bucket_page(db, sector, &frame));
+    uint8_t* page = ln_bytes(db, frame);
+    const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
+    uint32_t i = 0;
+    while (i < count && !entry_is(entry_at(page, i), key, from)) i++;
+    if (i < count) {
+      if (to.ref == LN_NONE) {
+        memmove(entry_at(page, i), entry_at(page, count - 1), LN_ENTRY);
+        ln_put16(page + LN_BUCKET_COUNT, count - 1);
+      } else {
+        ln_put32(entry_at(page, i) + 8, to.ref), ln_put16(entry_at(page, i) + 12, to.slot);
+      }
+      ln_dirty(db, frame);
+      ln_put(frame);
+      return 0;
+    }
+    const int error = next_of(db, page, &sector, &steps);
+    ln_put(frame);
+    LN_TRY(error);
+  }
+  return LUNAR_E_CORRUPT;
+}
+
+static int drop_chain(struct lunar* db, uint32_t sector) {
+  for (uint32_t steps = 0, first = 1; sector != LN_NONE; first = 0) {
+    struct lunar_frame* frame;
+    const uint32_t here = sector;
+    LN_TRY(bucket_page(db, here, &frame));
+    const int error = next_of(db, ln_bytes(db, frame), &sector, &steps);
+    ln_put(frame);
+    LN_TRY(error);
+    if (!first) LN_TRY(ln_free(db, overflow_ref(db, here)));
+  }
+  return 0;
+}
+
+int ln_hash_drop(struct lunar* db, struct lunar_frame* meta) {
+  const uint32_t buckets = buckets_of(db, meta), chunk = db->geometry.chunk_sectors;
+  for (uint32_t b = 0; b < buckets; b++) {
+    uint32_t sector;
+    LN_TRY(bucket_sector(db, meta, b, &sector));
+    LN_TRY(drop_chain(db, sector));
+  }
+  for (uint32_t s = 0; s <= segment_of(buckets - 1); s++) {
+    const uint32_t ref = ln_get32(segment_ref(db, meta, s));
+    const uint32_t step = chunk / db->geometry.class_sectors_min;
+    for (uint32_t part = 0; part * chunk < segment_sectors(s); part++) LN_TRY(ln_free(db, ref + part * step));
+  }
+  return 0;
+}

@@ -1,0 +1,313 @@
+/* What the files of the library share: the stored layouts, and the functions of each file.
+ *
+ * Stored numbers are little-endian. A *page* is one sector with a checksum in its first four bytes. A block reference
+ * (ref) is the block's class in the four highest bits and its number, counted in blocks of the smallest class from the
+ * beginning of DATA_ZONE, in the others.
+ */
+#ifndef LUNAR_INTERNAL_H
+#define LUNAR_INTERNAL_H
+
+#include <string.h>
+
+#include "checksum.h"
+#include "lunar.h"
+
+#define LN_NONE 0xffffffffu
+#define LN_TRY(call)                   \
+  do {                                 \
+    const int ln_error = (call);       \
+    if (ln_error < 0) return ln_error; \
+  } while (0)
+
+/* Pages: u32 checksum of the rest, u8 kind, then what the kind has. */
+enum ln_kind {
+  LN_DATA = 0,
+  LN_MAP = 1,
+  LN_ROOT = 2,
+  LN_META = 3,
+  LN_SCHEMA = 4,
+  LN_BLOCK = 5,
+  LN_BUCKET = 6,
+  LN_TREE = 7
+};
+enum { LN_PAGE_KIND = 4 };
+
+/* SUPER, two copies in sectors 0 and 1. */
+enum {
+  LN_SUPER_MAGIC = 4,
+  LN_SUPER_VERSION = 8,
+  LN_SUPER_SECTOR_SHIFT = 10,
+  LN_SUPER_GROWTH = 11,
+  LN_SUPER_VOLUME = 12,
+  LN_SUPER_SECTORS = 16,
+  LN_SUPER_ROOT = 20,
+  LN_SUPER_META = 24,
+  LN_SUPER_MAP = 28,
+  LN_SUPER_LOG = 32,
+  LN_SUPER_DATA = 36,
+  LN_SUPER_MAP_SECTORS = 40,
+  LN_SUPER_LOG_SECTORS = 44,
+  LN_SUPER_CHUNKS = 48,
+  LN_SUPER_UNIT = 52,
+  LN_SUPER_CLASS_MIN = 54,
+  LN_SUPER_CHUNK = 56,
+  LN_SUPER_TABLES = 58,
+  LN_SUPER_CLASSES = 60,
+  LN_SUPER_END = 64
+};
+#define LN_MAGIC 0x524e554cu /* "LUNR" */
+#define LN_VERSION 1u
+
+/* A group: what happens together. */
+enum {
+  LN_GROUP_MAGIC = 0,
+  LN_GROUP_KIND = 2,
+  LN_GROUP_FLAGS = 3,
+  LN_GROUP_EPOCH = 4,
+  LN_GROUP_SEQUENCE = 8,
+  LN_GROUP_CHECKPOINT = 12,
+  LN_GROUP_BYTES = 16,
+  LN_GROUP_COUNT = 20,
+  LN_GROUP_EXTRA = 24,
+  LN_GROUP_BODY_SUM = 28,
+  LN_GROUP_SUM = 32,
+  LN_GROUP_HEADER = 36
+};
+#define LN_GROUP 0x4c47u
+enum ln_group { LN_RECORDS = 1, LN_IMAGES = 2, LN_CHECKPOINT = 3, LN_BEFORE = 4 };
+enum { LN_PART = 1 /* the operation or transaction goes on in the next group */ };
+/* The body of IMAGES and BEFORE: an entry (u32 sector, u32 checksum of the image) per image, padded to the sector; then
+ * the images. BEFORE's extra is the log sector of the BEFORE group before it, LN_NONE for the first since a checkpoint.
+ * The body of CHECKPOINT: u32 epoch of what follows, u32 checkpoints so far, u32 free chunks, then the open extents
+ * (u32 block, u32 sector, u16 table, u16 0). */
+enum { LN_IMAGES_MAX = 8, LN_CHECKPOINT_BODY = 12 + 12 * LUNAR_EXTENTS };
+
+/* A record: u8 type, u8 allocated blocks, u16 table, u32 ref, u16 slot, u16 position, u32 bytes of what follows the
+ * allocated refs; then the refs, then the content, padded to 4 bytes. */
+enum {
+  LN_RECORD_TYPE = 0,
+  LN_RECORD_ALLOCATED = 1,
+  LN_RECORD_TABLE = 2,
+  LN_RECORD_REF = 4,
+  LN_RECORD_SLOT = 8,
+  LN_RECORD_POSITION = 10,
+  LN_RECORD_BYTES = 12,
+  LN_RECORD_HEADER = 16
+};
+enum ln_record {
+  LN_OPEN = 1,
+  LN_INSERT = 2,
+  LN_PUT = 3,
+  LN_PATCH = 4,
+  LN_REMOVE = 5,
+  LN_CREATE = 6,
+  LN_DROP = 7,
+  LN_EXTEND = 8,
+  LN_MOVE = 9,
+  LN_MOVE_PUT = 10
+};
+
+/* Allocation map: 8 bytes of page header, then an entry per chunk: u8 class (0xff: free), u8 blocks in use, u16
+ * stamp: the checkpoint (low 16 bits of its number) before which a block was freed here, 16 bytes of bitmap. */
+enum {
+  LN_MAP_HEADER = 8,
+  LN_MAP_ENTRY = 20,
+  LN_MAP_USED = 1,
+  LN_MAP_STAMP = 2,
+  LN_MAP_BITS = 4,
+  LN_CHUNK_FREE = 0xff,
+  LN_CHUNK_BLOCKS_MAX = 128
+};
+
+/* ROOT_ZONE: 8 bytes of page header, then an entry per table number: 24 bytes of name (all zero: free). */
+enum { LN_ROOT_HEADER = 8, LN_ROOT_ENTRY = LUNAR_NAME_MAX + 1 };
+
+/* META_ZONE, two pages per table. */
+enum {
+  LN_META_INDEX = 5,
+  LN_META_KEY = 6,
+  LN_META_COLUMNS = 7,
+  LN_META_ROWS = 8,
+  LN_META_FIRST = 16,
+  LN_META_LAST = 20,
+  LN_META_SECTORS = 24,
+  LN_META_REUSE = 28,
+  LN_META_RING = 32,
+  LN_META_BUCKETS = 36,
+  LN_META_SEGMENTS = 40,
+  LN_SEGMENTS = 28,
+  LN_META_END = LN_META_SEGMENTS + 4 * LN_SEGMENTS
+};
+enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
+
+/* Data block: header page with the first slots, further slot pages, then rows. */
+enum {
+  LN_BLOCK_CLASS = 5,
+  LN_BLOCK_SLOT_SECTORS = 6,
+  LN_BLOCK_TABLE = 8,
+  LN_BLOCK_SLOTS = 10,
+  LN_BLOCK_LIVE = 12,
+  LN_BLOCK_TAIL = 14,
+  LN_BLOCK_NEXT = 16,
+  LN_BLOCK_PREVIOUS = 20,
+  LN_BLOCK_FREE = 24,
+  LN_BLOCK_REUSE = 28,
+  LN_BLOCK_HEADER = 32,
+  LN_SLOT_PAGE_HEADER = 8,
+  LN_SLOT_FREE = 0x8000
+};
+/* A row: u16 bytes, u16 room in units of 4 bytes (this header not counted), then the row. */
+enum { LN_ROW_HEADER = 4 };
+
+/* Bucket: page header, u8 0, u16 entries, u32 sector of the overflow page; entries: u64 key, u32 ref, u16 slot, u16 0.
+ */
+enum { LN_BUCKET_COUNT = 6, LN_BUCKET_OVERFLOW = 8, LN_BUCKET_HEADER = 12, LN_ENTRY = 16 };
+
+_Static_assert(LN_SUPER_END <= 512 && LN_META_END <= 512, "a page holds it at the smallest sector");
+_Static_assert(LN_SCHEMA_COLUMNS + LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN <= 512, "a schema page holds all columns");
+_Static_assert(LN_GROUP_HEADER + LN_CHECKPOINT_BODY <= 512, "a checkpoint group is one sector");
+_Static_assert(LN_GROUP_HEADER + 8 * LN_IMAGES_MAX <= 512, "the entries of an image group are in its first sector");
+
+enum { LN_DIRTY = 1, LN_FRESH = 2 };
+
+struct lunar_frame {
+  uint32_t sector;
+  uint32_t used;
+  uint8_t flags, pins, kind, unused;
+};
+
+enum ln_state { LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_CLOSED = 0 };
+
+static inline uint16_t ln_get16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint32_t ln_get32(const uint8_t* p) { return ln_get16(p) | (uint32_t)ln_get16(p + 2) << 16; }
+static inline uint64_t ln_get64(const uint8_t* p) { return ln_get32(p) | (uint64_t)ln_get32(p + 4) << 32; }
+static inline void ln_put16(uint8_t* p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
+static inline void ln_put32(uint8_t* p, uint32_t v) { ln_put16(p, v), ln_put16(p + 2, v >> 16); }
+static inline void ln_put64(uint8_t* p, uint64_t v) { ln_put32(p, (uint32_t)v), ln_put32(p + 4, (uint32_t)(v >> 32)); }
+
+/* device.c: the device, with arguments checked and failures as E_IO. */
+int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count);
+int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
+int ln_device_sync(struct lunar* db);
+
+/* frames.c: pages and rows' sectors in RAM. A frame that was got is pinned until it is put. */
+int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
+int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
+/* At least so many frames can take another sector without a spill. */
+int ln_ensure_clean(struct lunar* db, uint32_t count);
+uint8_t* ln_bytes(struct lunar* db, const struct lunar_frame* frame);
+void ln_dirty(struct lunar* db, struct lunar_frame* frame);
+void ln_put(struct lunar_frame* frame);
+struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector);
+void ln_forget(struct lunar* db, uint32_t sector, uint32_t count);
+void ln_forget_all(struct lunar* db);
+void ln_seal(struct lunar* db, struct lunar_frame* frame);
+/* Bytes of the device as an operation sees them: frames and stage before medium. */
+int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes);
+/* Changes bytes of rows in frames. data NULL: nothing but marks. */
+int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes);
+
+/* log.c: groups, the stage, checkpoints. */
+struct ln_record_header {
+  enum ln_record type;
+  uint16_t table, slot, position;
+  uint32_t ref, bytes;
+};
+typedef int (*ln_emit)(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes));
+int ln_log(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context);
+int ln_log_row(struct lunar* db, uint32_t extent_sector, const struct ln_record_header* record, ln_emit emit,
+               void* context);
+int ln_log_bytes(struct lunar* db, const struct ln_record_header* record, const void* bytes);
+int ln_commit_group(struct lunar* db); /* what was written in parts since lunar_begin counts from here on */
+int ln_commit_point(struct lunar* db);
+int ln_write_in_place(struct lunar* db, int only_without_image);
+int ln_stage_write(struct lunar* db, int part);
+int ln_checkpoint(struct lunar* db);
+int ln_spill(struct lunar* db);
+int ln_make_room(struct lunar* db);
+int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
+
+/* recover.c */
+int ln_recover(struct lunar* db); /* checkpoint_at LN_NONE: it has to be found */
+
+/* extents.c: which blocks rows are written to in place. */
+void ln_extents_follow(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record);
+
+/* redo of a record (redo.c). content: where the record's content lies. */
+struct ln_content {
+  uint32_t sector, offset;
+};
+int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_content content);
+
+/* alloc.c: blocks. */
+int ln_alloc_count(struct lunar* db);
+int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref);
+int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref);
+int ln_free(struct lunar* db, uint32_t ref);
+uint32_t ln_ref_sector(const struct lunar* db, uint32_t ref);
+uint32_t ln_class_sectors(const struct lunar* db, uint8_t class);
+static inline uint8_t ln_ref_class(uint32_t ref) { return (uint8_t)(ref >> 28); }
+
+/* hash.c: the primary index. */
+uint64_t ln_key(const struct lunar_value* key);
+struct ln_place {
+  uint32_t ref;
+  uint16_t slot;
+};
+typedef int (*ln_matches)(void* context, struct ln_place place); /* 1: this row, 0: another, negative: error */
+/* meta: the table's pinned metadata page. */
+int ln_hash_create(struct lunar* db, struct lunar_frame* meta);
+int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_matches matches, void* context,
+                 struct ln_place* place);
+int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);
+/* Points the entry of (key, from) to another place; to.ref LN_NONE: removes it. */
+int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to);
+int ln_hash_drop(struct lunar* db, struct lunar_frame* meta);
+
+/* rows.c: a row is u16 of NULL bits (by column), the key's column, then the other columns in order. Integers, REAL and
+ * BOOLEAN have their width; TEXT and BLOB u16 bytes and the bytes. NULL takes no bytes. */
+int ln_values_check(const struct lunar_table* table, const struct lunar_value* values);
+uint32_t ln_row_bytes(const struct lunar_table* table, const struct lunar_value* values);
+int ln_row_emit(const struct lunar_table* table, const struct lunar_value* values, void* sink,
+                int (*put)(void* sink, const void* data, uint32_t bytes));
+int ln_row_decode(const struct lunar_table* table, const uint8_t* row, uint32_t bytes, struct lunar_value* values);
+/* The key's number of a row, which lies (its header not counted) at that offset. */
+int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, uint64_t* key);
+int ln_row_has_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset,
+                   const struct lunar_value* key);
+/* Where a column lies in a row: its offset and bytes (0 and -1 offset when NULL). */
+int ln_row_column(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, uint8_t column,
+                  uint32_t* column_offset, uint32_t* column_bytes);
+uint32_t ln_value_bytes(uint8_t type, const struct lunar_value* value);
+int ln_value_emit(uint8_t type, const struct lunar_value* value, void* sink,
+                  int (*put)(void* sink, const void* data, uint32_t bytes));
+int ln_value_check(uint8_t type, uint8_t flags, const struct lunar_value* value);
+
+/* blocks.c: slotted blocks of a table. meta: its pinned metadata page. */
+struct ln_row {
+  struct ln_place place;
+  uint16_t position; /* of the row's header, from the block's beginning, in units of 4 bytes */
+  uint16_t room;     /* for the row without its header, in units of 4 bytes */
+};
+int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class);
+int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
+                 uint32_t* ref);
+int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end);
+int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position);
+int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot);
+int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes);
+int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place);
+int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row);
+
+/* tables.c */
+int ln_meta(struct lunar* db, uint16_t number, struct lunar_frame** meta);
+int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table);
+int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes);
+int ln_table_redo_drop(struct lunar* db, uint16_t number);
+
+/* operations.c */
+int ln_undo(struct lunar* db, int error);
+int ln_enter(struct lunar* db);
+int ln_leave(struct lunar* db, int error);
+
+#endif

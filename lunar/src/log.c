@@ -1,0 +1,360 @@
+/* Groups, the stage they are collected in, and checkpoints.
+ *
+ * The stage holds the open group: the group at stage_sector whose first stage_used bytes are known; stage_used 0: none
+ * is open. The group gets its number and its checksums when it is closed. A record that is larger than the stage is a
+ * group of its own and passes through the stage sector by sector, its checksum having been formed before.
+ *
+ * The LOG zone is a circle of units; no group crosses a unit's end. log_head is the next free sector, counted from the
+ * zone's beginning, and log_used what may not be overwritten: everything since checkpoint_at.
+ */
+#include "internal.h"
+
+static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
+static uint32_t sectors_of(const struct lunar* db, uint32_t bytes) {
+  return (bytes + sector_bytes(db) - 1) / sector_bytes(db);
+}
+static int syncs_each(const struct lunar* db) { return db->mode == LUNAR_MODE_FULL; }
+static int in_log(const struct lunar* db, uint32_t sector) {
+  return sector - db->geometry.log_at < db->geometry.log_sectors;
+}
+
+/* Room of the unit that the head is in; the head moves to the next unit when there is not enough. */
+static int log_room(struct lunar* db, uint32_t sectors) {
+  const uint32_t unit = db->geometry.unit_sectors;
+  if (sectors > unit) return LUNAR_E_TOO_LARGE;
+  const uint32_t left = unit - db->series.log_head % unit;
+  uint32_t skipped = 0;
+  if (left < sectors) skipped = left;
+  if (db->series.log_used + skipped + sectors > db->geometry.log_sectors) return LUNAR_E_TXN_FULL;
+  db->series.log_used += skipped;
+  db->series.log_head = (db->series.log_head + skipped) % db->geometry.log_sectors;
+  return 0;
+}
+
+static void log_advance(struct lunar* db, uint32_t sectors) {
+  db->series.log_head = (db->series.log_head + sectors) % db->geometry.log_sectors;
+  db->series.log_used += sectors;
+}
+
+static void header(struct lunar* db, uint8_t* to, enum ln_group kind, int part, uint32_t bytes, uint32_t count,
+                   uint32_t extra, uint32_t body_sum) {
+  ln_put16(to + LN_GROUP_MAGIC, LN_GROUP);
+  to[LN_GROUP_KIND] = (uint8_t)kind;
+  to[LN_GROUP_FLAGS] = part ? LN_PART : 0;
+  if (part) db->parts = 1;
+  ln_put32(to + LN_GROUP_EPOCH, db->series.epoch);
+  ln_put32(to + LN_GROUP_SEQUENCE, ++db->series.sequence);
+  ln_put32(to + LN_GROUP_CHECKPOINT, db->checkpoint_at);
+  ln_put32(to + LN_GROUP_BYTES, bytes);
+  ln_put32(to + LN_GROUP_COUNT, count);
+  ln_put32(to + LN_GROUP_EXTRA, extra);
+  ln_put32(to + LN_GROUP_BODY_SUM, body_sum);
+  ln_put32(to + LN_GROUP_SUM, ln_checksum(db->geometry.volume, to, LN_GROUP_SUM));
+}
+
+/* Where the next group of rows or records goes on. */
+static void advance(struct lunar* db, uint32_t sector, uint32_t sectors) {
+  if (in_log(db, sector)) {
+    log_advance(db, sectors);
+    return;
+  }
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
+    if (db->series.extents[i].sector == sector) db->series.extents[i].sector += sectors;
+}
+
+static int write_out(struct lunar* db, uint32_t sector, const uint8_t* data, uint32_t sectors) {
+  ln_forget(db, sector, sectors);
+  return ln_device_write(db, sector, data, sectors);
+}
+
+int ln_stage_write(struct lunar* db, int part) {
+  if (!db->stage_used) return 0;
+  const uint32_t sectors = sectors_of(db, db->stage_used);
+  const uint32_t body = db->stage_used - LN_GROUP_HEADER;
+  memset(db->stage + db->stage_used, 0, sectors * sector_bytes(db) - db->stage_used);
+  /* The checksum of the rows is what orders them before their metadata; mode disorder promises no order. */
+  const uint32_t sum = ln_checksum(db->geometry.volume, db->stage + LN_GROUP_HEADER, body);
+  header(db, db->stage, LN_RECORDS, part, body, db->stage_records, 0, sum);
+  db->stage_used = 0;
+  LN_TRY(write_out(db, db->stage_sector, db->stage, sectors));
+  advance(db, db->stage_sector, sectors);
+  return 0;
+}
+
+static uint32_t padded(uint32_t bytes) { return (bytes + 3) & ~3u; }
+
+static uint32_t record_bytes(const struct lunar* db, const struct ln_record_header* record) {
+  return LN_RECORD_HEADER + 4u * db->allocated_count + padded(record->bytes);
+}
+
+/* How large the open group may become: no group of the log crosses its unit's end. */
+static uint32_t group_room(const struct lunar* db) {
+  const uint32_t unit = db->geometry.unit_sectors;
+  const uint32_t left = (unit - db->series.log_head % unit) * sector_bytes(db);
+  return in_log(db, db->stage_sector) && left < db->stage_bytes ? left : db->stage_bytes;
+}
+
+/* Opens a group for a record of that size at extent_sector, or in the log (LN_NONE), unless it fits into the open one.
+ */
+static int open_group(struct lunar* db, uint32_t extent_sector, uint32_t bytes) {
+  if (db->stage_used) {
+    const int there = extent_sector == LN_NONE ? in_log(db, db->stage_sector) : db->stage_sector == extent_sector;
+    if (there && db->stage_used + bytes <= group_room(db)) return 0;
+    LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
+  }
+  if (extent_sector == LN_NONE) LN_TRY(log_room(db, sectors_of(db, LN_GROUP_HEADER + bytes)));
+  db->stage_sector = extent_sector == LN_NONE ? db->geometry.log_at + db->series.log_head : extent_sector;
+  db->stage_used = LN_GROUP_HEADER, db->stage_records = 0;
+  return 0;
+}
+
+/* Two receivers of a record's bytes: a checksum, and the stage that overflows to the device. */
+struct passing {
+  struct lunar* db;
+  struct ln_sum sum;
+  uint32_t sector;
+};
+
+static int put_sum(void* sink, const void* data, uint32_t bytes) {
+  ln_sum_add(&((struct passing*)sink)->sum, data, bytes);
+  return 0;
+}
+
+static int put_stage(void* sink, const void* data, uint32_t bytes) {
+  struct passing* p = sink;
+  struct lunar* db = p->db;
+  const uint8_t* from = data;
+  while (bytes) {
+    const uint32_t room = db->stage_bytes - db->stage_used;
+    const uint32_t n = bytes < room ? bytes : room;
+    memcpy(db->stage + db->stage_used, from, n);
+    db->stage_used += n, from += n, bytes -= n;
+    if (db->stage_used < db->stage_bytes || p->sector == LN_NONE) continue;
+    LN_TRY(write_out(db, p->sector, db->stage, db->stage_bytes / sector_bytes(db)));
+    p->sector += db->stage_bytes / sector_bytes(db);
+    db->stage_used = 0;
+  }
+  return 0;
+}
+
+static int emit_record(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context, void* sink,
+                       int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  static const uint8_t zeros[3];
+  uint8_t head[LN_RECORD_HEADER];
+  head[LN_RECORD_TYPE] = (uint8_t)record->type;
+  head[LN_RECORD_ALLOCATED] = db->allocated_count;
+  ln_put16(head + LN_RECORD_TABLE, record->table);
+  ln_put32(head + LN_RECORD_REF, record->ref);
+  ln_put16(head + LN_RECORD_SLOT, record->slot);
+  ln_put16(head + LN_RECORD_POSITION, record->position);
+  ln_put32(head + LN_RECORD_BYTES, record->bytes);
+  LN_TRY(put(sink, head, sizeof head));
+  for (uint32_t i = 0; i < db->allocated_count; i++) {
+    ln_put32(head, db->allocated[i]);
+    LN_TRY(put(sink, head, 4));
+  }
+  if (emit) LN_TRY(emit(context, sink, put));
+  return put(sink, zeros, padded(record->bytes) - record->bytes);
+}
+
+/* A record larger than the stage: its checksum first, then header and record through the stage. */
+static int pass_through(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context) {
+  struct passing p = {.db = db, .sector = LN_NONE};
+  const uint32_t body = record_bytes(db, record), first = db->stage_sector;
+  ln_sum_begin(&p.sum, db->geometry.volume);
+  LN_TRY(emit_record(db, record, emit, context, &p, put_sum));
+  header(db, db->stage, LN_RECORDS, db->state == LN_IN_TXN, body, 1, 0, ln_sum_end(&p.sum));
+  p.sector = first;
+  LN_TRY(emit_record(db, record, emit, context, &p, put_stage));
+  const uint32_t rest = db->stage_used;
+  db->stage_used = 0;
+  if (rest) {
+    memset(db->stage + rest, 0, sectors_of(db, rest) * sector_bytes(db) - rest);
+    LN_TRY(write_out(db, p.sector, db->stage, sectors_of(db, rest)));
+  }
+  advance(db, first, sectors_of(db, LN_GROUP_HEADER + body));
+  return 0;
+}
+
+static int log_record(struct lunar* db, uint32_t extent_sector, const struct ln_record_header* record, ln_emit emit,
+                      void* context) {
+  if (db->redoing) return 0;
+  const uint32_t bytes = record_bytes(db, record);
+  LN_TRY(open_group(db, extent_sector, bytes));
+  if (db->stage_used + bytes > db->stage_bytes) return pass_through(db, record, emit, context);
+  struct passing p = {.db = db, .sector = LN_NONE};
+  db->stage_records++;
+  return emit_record(db, record, emit, context, &p, put_stage);
+}
+
+int ln_log(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context) {
+  return db->mode == LUNAR_MODE_NONE ? 0 : log_record(db, LN_NONE, record, emit, context);
+}
+
+struct plain {
+  const void* bytes;
+  uint32_t count;
+};
+
+static int emit_plain(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  const struct plain* p = context;
+  return put(sink, p->bytes, p->count);
+}
+
+int ln_log_bytes(struct lunar* db, const struct ln_record_header* record, const void* bytes) {
+  struct plain plain = {bytes, record->bytes};
+  return ln_log(db, record, emit_plain, &plain);
+}
+
+int ln_log_row(struct lunar* db, uint32_t extent_sector, const struct ln_record_header* record, ln_emit emit,
+               void* context) {
+  return log_record(db, extent_sector, record, emit, context);
+}
+
+/* Makes ready for a row of so many bytes in the extent: *offset is where the row will lie, in bytes from
+ * extent->sector, when it is logged next. */
+int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset) {
+  const uint32_t ahead = LN_RECORD_HEADER + 4u * db->allocated_count;
+  const int open = db->stage_used && db->stage_sector == extent->sector;
+  if (db->stage_used && (!open || db->stage_used + ahead + padded(bytes) > db->stage_bytes))
+    LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
+  *offset = (db->stage_used ? db->stage_used : LN_GROUP_HEADER) + ahead;
+  return 0;
+}
+
+int ln_commit_group(struct lunar* db) {
+  if (!db->stage_used && !db->parts) return 0;
+  if (!db->stage_used) LN_TRY(open_group(db, LN_NONE, 0));
+  return ln_stage_write(db, 0);
+}
+
+int ln_commit_point(struct lunar* db) {
+  if (db->redoing || db->state == LN_IN_TXN || !syncs_each(db)) return 0;
+  LN_TRY(ln_stage_write(db, 0));
+  return db->unsynced ? ln_device_sync(db) : 0;
+}
+
+/* Rows whose mode does not log their changes are written where they belong at any time. */
+static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
+  if (f->flags & LN_FRESH || db->mode == LUNAR_MODE_NONE) return 1;
+  return f->kind == LN_DATA && db->mode <= LUNAR_MODE_METADATA && db->state != LN_IN_TXN && !db->redoing;
+}
+
+static int write_in_place(struct lunar* db, struct lunar_frame* f) {
+  ln_seal(db, f);
+  LN_TRY(ln_device_write(db, f->sector, ln_bytes(db, f), 1));
+  f->flags = 0;
+  db->frames_dirty--;
+  return 0;
+}
+
+int ln_write_in_place(struct lunar* db, int only_without_image) {
+  for (uint32_t i = 0; i < db->frame_count; i++) {
+    struct lunar_frame* f = &db->frames[i];
+    if (f->flags & LN_DIRTY && (!only_without_image || needs_no_image(db, f))) LN_TRY(write_in_place(db, f));
+  }
+  return 0;
+}
+
+/* One group of images (of the frames) or of what is on the device before they are written. *first, when it is LN_NONE,
+ * becomes the group's place in the log. */
+static int write_images(struct lunar* db, enum ln_group kind, struct lunar_frame* const* frames, uint32_t count,
+                        uint32_t* first) {
+  uint8_t entries[8 * LN_IMAGES_MAX];
+  LN_TRY(log_room(db, 1 + count));
+  if (*first == LN_NONE) *first = db->series.log_head;
+  const uint32_t at = db->geometry.log_at + db->series.log_head;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint8_t* image = ln_bytes(db, frames[i]);
+    if (kind == LN_BEFORE) {
+      LN_TRY(ln_device_read(db, frames[i]->sector, db->stage, 1));
+      image = db->stage;
+    } else {
+      ln_seal(db, frames[i]);
+    }
+    ln_put32(entries + 8 * i, frames[i]->sector);
+    ln_put32(entries + 8 * i + 4, ln_checksum(db->geometry.volume, image, sector_bytes(db)));
+    LN_TRY(write_out(db, at + 1 + i, image, 1));
+  }
+  memset(db->stage, 0, sector_bytes(db));
+  memcpy(db->stage + LN_GROUP_HEADER, entries, 8 * count);
+  const uint32_t extra = kind == LN_BEFORE ? db->before_last : 0;
+  if (kind == LN_BEFORE) db->before_last = db->series.log_head;
+  header(db, db->stage, kind, 0, (count + 1) * sector_bytes(db) - LN_GROUP_HEADER, count, extra,
+         ln_checksum(db->geometry.volume, entries, 8 * count));
+  LN_TRY(write_out(db, at, db->stage, 1));
+  log_advance(db, 1 + count);
+  return 0;
+}
+
+static int write_images_of_dirty(struct lunar* db, enum ln_group kind, uint32_t* first) {
+  struct lunar_frame* frames[LN_IMAGES_MAX];
+  const uint32_t most = db->geometry.unit_sectors > LN_IMAGES_MAX ? LN_IMAGES_MAX : db->geometry.unit_sectors - 1u;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < db->frame_count; i++) {
+    struct lunar_frame* f = &db->frames[i];
+    if (f->flags & LN_DIRTY && !needs_no_image(db, f)) frames[count++] = f;
+    if (count == most || (count && i + 1 == db->frame_count)) {
+      LN_TRY(write_images(db, kind, frames, count, first));
+      count = 0;
+    }
+  }
+  return 0;
+}
+
+int ln_spill(struct lunar* db) {
+  db->spills++;
+  LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
+  if (db->mode != LUNAR_MODE_NONE) {
+    uint32_t first = LN_NONE;
+    LN_TRY(write_images_of_dirty(db, LN_BEFORE, &first));
+    if (first != LN_NONE) LN_TRY(ln_device_sync(db));
+  }
+  return ln_write_in_place(db, 0);
+}
+
+static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
+  LN_TRY(log_room(db, 1));
+  if (*images_at == LN_NONE) *images_at = db->series.log_head;
+  uint8_t* body = db->stage + LN_GROUP_HEADER;
+  memset(db->stage, 0, sector_bytes(db));
+  ln_put32(body, db->series.epoch);
+  ln_put32(body + 4, db->checkpoints);
+  ln_put32(body + 8, db->chunks_free);
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) {
+    ln_put32(body + 12 + 12 * i, db->series.extents[i].block);
+    ln_put32(body + 16 + 12 * i, db->series.extents[i].sector);
+    ln_put16(body + 20 + 12 * i, db->series.extents[i].table);
+  }
+  header(db, db->stage, LN_CHECKPOINT, 0, LN_CHECKPOINT_BODY, 0, *images_at,
+         ln_checksum(db->geometry.volume, body, LN_CHECKPOINT_BODY));
+  LN_TRY(write_out(db, db->geometry.log_at + db->series.log_head, db->stage, 1));
+  log_advance(db, 1);
+  return 0;
+}
+
+/* Before it: the pages in place are those of the checkpoint before, or can be made so. After it: those of now. */
+int ln_checkpoint(struct lunar* db) {
+  LN_TRY(ln_stage_write(db, 0));
+  LN_TRY(ln_write_in_place(db, 1));
+  if (db->unsynced) LN_TRY(ln_device_sync(db)); /* rows and spilled pages, before a checkpoint that counts on them */
+  uint32_t images_at = LN_NONE;
+  LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));
+  db->checkpoints++;
+  LN_TRY(write_checkpoint_group(db, &images_at));
+  LN_TRY(ln_device_sync(db));
+  db->checkpoint_at = images_at, db->before_last = LN_NONE;
+  db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;
+  return ln_write_in_place(db, 0);
+}
+
+/* Before an operation: enough clean frames, and room in the log for it and for the checkpoint after it. */
+int ln_make_room(struct lunar* db) {
+  if (db->redoing) return 0;
+  const uint32_t images = (uint32_t)db->frame_count + db->frame_count / LN_IMAGES_MAX + 2;
+  const uint32_t operation = db->geometry.unit_sectors + 2 * (1 + LN_IMAGES_MAX);
+  const int log_full = db->series.log_used + images + 2 * operation > db->geometry.log_sectors;
+  if (db->state == LN_IN_TXN) return log_full ? ln_undo(db, LUNAR_E_TXN_FULL) : 0;
+  if (!log_full && db->frames_dirty + 1 < db->frame_count && db->frames_dirty * 4u < db->frame_count * 3u) return 0;
+  return ln_checkpoint(db);
+}

@@ -1,0 +1,523 @@
+/* Operations on rows, their repetition from the log, and transactions.
+ *
+ * Each operation: room, then its checks, which change nothing; then its changes in frames; then its record. What fails
+ * after the checks is undone by recovery. redo makes the same changes from the record.
+ */
+#include "internal.h"
+
+int ln_enter(struct lunar* db) {
+  if (db->config->lock) db->config->lock(db->config);
+  int error = 0;
+  if (db->state == LN_BROKEN) error = LUNAR_E_FAILED;
+  if (db->state == LN_CLOSED) error = LUNAR_E_INVALID;
+  db->allocated_count = 0;
+  if (error && db->config->unlock) db->config->unlock(db->config);
+  return error;
+}
+
+int ln_leave(struct lunar* db, int error) {
+  if (db->config->unlock) db->config->unlock(db->config);
+  return error;
+}
+
+/* Back to what is committed. Without a log there is no way back. */
+int ln_undo(struct lunar* db, int error) {
+  const int in_transaction = db->state == LN_IN_TXN;
+  int failed = db->mode == LUNAR_MODE_NONE ? LUNAR_E_FAILED : 0;
+  if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
+  if (!failed) failed = ln_recover(db);
+  if (failed) db->state = LN_BROKEN;
+  return error;
+}
+
+static int is_direct(const struct lunar* db, uint32_t row_bytes) {
+  return 4 * (LN_ROW_HEADER + row_bytes) >= 3 * db->config->sector_bytes;
+}
+
+static int row_sector(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_t* offset, uint32_t* bytes) {
+  uint32_t position;
+  uint8_t header[LN_ROW_HEADER];
+  LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
+  if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
+  *sector = ln_ref_sector(db, place.ref), *offset = 4 * position + LN_ROW_HEADER;
+  LN_TRY(ln_read_bytes(db, *sector, 4 * position, header, sizeof header));
+  *bytes = ln_get16(header);
+  return *offset + *bytes <= ln_class_sectors(db, ln_ref_class(place.ref)) * db->config->sector_bytes ? 0
+                                                                                                      : LUNAR_E_CORRUPT;
+}
+
+struct wanted {
+  const struct lunar_table* table;
+  const struct lunar_value* key;
+};
+
+static int row_matches(void* context, struct ln_place place) {
+  const struct wanted* w = context;
+  uint32_t sector, offset, bytes;
+  if (w->key->type != LUNAR_TEXT && w->key->type != LUNAR_BLOB) return 1;
+  LN_TRY(row_sector(w->table->db, place, &sector, &offset, &bytes));
+  return ln_row_has_key(w->table->db, w->table, sector, offset, w->key);
+}
+
+static int find(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key,
+                struct ln_place* place) {
+  struct wanted wanted = {table, key};
+  LN_TRY(ln_value_check(table->types[table->key], LUNAR_NOT_NULL, key));
+  return ln_hash_find(table->db, meta, ln_key(key), row_matches, &wanted, place);
+}
+
+/* --- where a row goes --- */
+
+static struct lunar_extent* extent_of(struct lunar* db, uint32_t ref) {
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
+    if (db->series.extents[i].block == ref) return &db->series.extents[i];
+  return NULL;
+}
+
+static int new_block(const struct lunar_table* table, struct lunar_frame* meta, uint32_t row_bytes, int direct,
+                     uint32_t* ref) {
+  struct lunar* db = table->db;
+  uint8_t class;
+  uint32_t slot, tail, end;
+  db->allocated_count = 0;
+  LN_TRY(ln_block_class(db, ln_bytes(db, meta), row_bytes, &class));
+  LN_TRY(ln_block_add(db, meta, table->number, class, row_bytes, ref));
+  LN_TRY(ln_block_room(db, *ref, table->number, &slot, &tail, &end));
+  struct ln_record_header record = {
+      .type = direct ? LN_OPEN : LN_EXTEND, .table = table->number, .ref = *ref, .bytes = 4};
+  if (direct) {
+    record.slot = db->extent_next = (uint8_t)((db->extent_next + 1) % LUNAR_EXTENTS);
+    record.position = (uint16_t)(tail / db->config->sector_bytes);
+  }
+  uint8_t rows[4];
+  ln_put32(rows, row_bytes);
+  LN_TRY(ln_log_bytes(db, &record, rows));
+  ln_extents_follow(db, &db->series, &record);
+  db->allocated_count = 0;
+  return 0;
+}
+
+/* The last block with room for the row; a new one when there is none. *slot and, for a row through the log, *tail. */
+static int room_for(const struct lunar_table* table, struct lunar_frame* meta, uint32_t row_bytes, int direct,
+                    uint32_t* ref, uint32_t* slot, uint32_t* tail) {
+  struct lunar* db = table->db;
+  const uint32_t size = db->config->sector_bytes, padded = (row_bytes + 3) & ~3u;
+  const uint32_t most =
+      LN_GROUP_HEADER + LN_RECORD_HEADER + (uint32_t)sizeof db->allocated + 8 + LN_ROW_HEADER + padded;
+  uint32_t end;
+  *ref = ln_get32(ln_bytes(db, meta) + LN_META_LAST);
+  for (int tries = 0; tries < 2; tries++) {
+    int error = *ref == LN_NONE ? LUNAR_E_FULL : ln_block_room(db, *ref, table->number, slot, tail, &end);
+    if (error && error != LUNAR_E_FULL) return error;
+    if (!error && direct) {
+      const struct lunar_extent* extent = extent_of(db, *ref);
+      if (!extent) { /* it was open before, or has had small rows only */
+        const struct ln_record_header record = {
+            .type = LN_OPEN,
+            .table = table->number,
+            .ref = *ref,
+            .slot = db->extent_next = (uint8_t)((db->extent_next + 1) % LUNAR_EXTENTS),
+            .position = (uint16_t)((*tail + size - 1) / size)};
+        LN_TRY(ln_log(db, &record, NULL, NULL));
+        ln_extents_follow(db, &db->series, &record);
+        extent = extent_of(db, *ref);
+      }
+      const uint32_t open =
+          db->stage_used && db->stage_sector == extent->sector ? (db->stage_used + size - 1) / size : 0;
+      if ((extent->sector + open - ln_ref_sector(db, *ref)) * size + most <= end) return 0;
+    } else if (!error && *tail + LN_ROW_HEADER + padded <= end) {
+      return 0;
+    }
+    if (tries == 0) LN_TRY(new_block(table, meta, row_bytes, direct, ref));
+  }
+  return LUNAR_E_TOO_LARGE;
+}
+
+/* --- rows that are made --- */
+
+/* The row to write: from values, or an old row with one column replaced. */
+struct content {
+  const struct lunar_table* table;
+  const struct lunar_value* values; /* NULL: of the old row */
+  struct ln_row row;
+  uint32_t row_bytes;
+  /* the old row */
+  struct ln_place old;
+  uint32_t sector, offset, old_bytes, column_offset, column_bytes;
+  uint8_t column;
+  const struct lunar_value* value;
+};
+
+static int emit_old(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes, void* sink,
+                    int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  uint8_t piece[64];
+  while (bytes) {
+    const uint32_t n = bytes < sizeof piece ? bytes : (uint32_t)sizeof piece;
+    LN_TRY(ln_read_bytes(db, sector, offset, piece, n));
+    LN_TRY(put(sink, piece, n));
+    offset += n, bytes -= n;
+  }
+  return 0;
+}
+
+static int emit_row(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  const struct content* c = context;
+  struct lunar* db = c->table->db;
+  uint8_t head[LN_ROW_HEADER];
+  ln_put16(head, c->row_bytes), ln_put16(head + 2, c->row.room);
+  LN_TRY(put(sink, head, sizeof head));
+  if (c->values) return ln_row_emit(c->table, c->values, sink, put);
+  LN_TRY(ln_read_bytes(db, c->sector, c->offset, head, 2));
+  const uint32_t bit = 1u << c->column, nulls = ln_get16(head);
+  ln_put16(head, c->value->type == LUNAR_NULL ? nulls | bit : nulls & ~bit);
+  LN_TRY(put(sink, head, 2));
+  LN_TRY(emit_old(db, c->sector, c->offset + 2, c->column_offset - 2, sink, put));
+  LN_TRY(ln_value_emit(c->table->types[c->column], c->value, sink, put));
+  const uint32_t after = c->column_offset + c->column_bytes;
+  return emit_old(db, c->sector, c->offset + after, c->old_bytes - after, sink, put);
+}
+
+static int emit_move(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  const struct content* c = context;
+  uint8_t old[8] = {0};
+  ln_put32(old, c->old.ref), ln_put16(old + 4, c->old.slot);
+  LN_TRY(put(sink, old, sizeof old));
+  return emit_row(context, sink, put);
+}
+
+struct into_frames {
+  struct lunar* db;
+  uint32_t sector, offset;
+};
+
+static int put_frames(void* sink, const void* data, uint32_t bytes) {
+  struct into_frames* to = sink;
+  LN_TRY(ln_write_bytes(to->db, to->sector, to->offset, data, bytes));
+  to->offset += bytes;
+  return 0;
+}
+
+/* The index's and the block's part of a new row. from: the row's old place, LN_NONE: there was none. */
+static int link_row(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from,
+                    const struct ln_row* row, uint32_t row_bytes) {
+  LN_TRY(ln_row_add(db, meta, row, row_bytes));
+  if (from.ref == LN_NONE) return 0;
+  LN_TRY(ln_hash_move(db, meta, key, from, row->place));
+  return ln_row_drop(db, meta, from);
+}
+
+/* Stores the row and logs it. What is changed when this fails, the caller undoes. */
+static int store(struct content* c, struct lunar_frame* meta, uint64_t key) {
+  struct lunar* db = c->table->db;
+  const int direct = is_direct(db, c->row_bytes), moves = c->old.ref != LN_NONE;
+  uint32_t ref, slot, tail, offset = 0;
+  c->row.room = (uint16_t)((c->row_bytes + 3) / 4);
+  int found = direct ? LUNAR_E_NOT_FOUND : ln_row_reuse(db, meta, c->row_bytes, &c->row);
+  if (found && found != LUNAR_E_NOT_FOUND) return found;
+  if (found) {
+    LN_TRY(room_for(c->table, meta, c->row_bytes, direct, &ref, &slot, &tail));
+    c->row.place = (struct ln_place){ref, (uint16_t)slot}, c->row.position = (uint16_t)(tail / 4);
+  }
+  ref = c->row.place.ref, slot = c->row.place.slot;
+  struct ln_record_header record = {.table = c->table->number,
+                                    .ref = ref,
+                                    .slot = (uint16_t)slot,
+                                    .bytes = LN_ROW_HEADER + c->row_bytes + (moves ? 8u : 0)};
+  const ln_emit emit = moves ? emit_move : emit_row;
+  db->allocated_count = 0;
+  if (!moves) LN_TRY(ln_hash_insert(db, meta, key, c->row.place));
+  LN_TRY(ln_slot_touch(db, ref, slot));
+  LN_TRY(ln_ensure_clean(db, 3));
+  if (direct) {
+    const struct lunar_extent* extent = extent_of(db, ref);
+    LN_TRY(ln_row_begin(db, extent, record.bytes, &offset));
+    c->row.position =
+        (uint16_t)(((extent->sector - ln_ref_sector(db, ref)) * db->config->sector_bytes + offset + (moves ? 8 : 0)) /
+                   4);
+    record.type = moves ? LN_MOVE : LN_INSERT, record.position = c->row.position;
+    LN_TRY(ln_log_row(db, extent->sector, &record, emit, c));
+  } else {
+    struct into_frames to = {db, ln_ref_sector(db, ref), 4u * c->row.position};
+    record.type = moves ? LN_MOVE_PUT : LN_PUT, record.position = c->row.position;
+    LN_TRY(ln_log(db, &record, emit, c));
+    LN_TRY(emit_row(c, &to, put_frames));
+    ln_extents_follow(db, &db->series, &record);
+  }
+  return link_row(db, meta, key, c->old, &c->row, c->row_bytes);
+}
+
+static int insert(const struct lunar_table* table, const struct lunar_value* values) {
+  struct lunar* db = table->db;
+  struct lunar_frame* meta;
+  struct content content = {.table = table, .values = values, .old = {LN_NONE, 0}};
+  uint8_t class;
+  LN_TRY(ln_values_check(table, values));
+  content.row_bytes = ln_row_bytes(table, values);
+  LN_TRY(ln_make_room(db));
+  LN_TRY(ln_meta(db, table->number, &meta));
+  int error = find(table, meta, &values[table->key], &content.old), changing = 0;
+  content.old = (struct ln_place){LN_NONE, 0};
+  error = error == LUNAR_E_NOT_FOUND ? 0 : error ? error : LUNAR_E_EXISTS;
+  if (!error) error = ln_block_class(db, ln_bytes(db, meta), content.row_bytes, &class);
+  if (!error) changing = 1, error = store(&content, meta, ln_key(&values[table->key]));
+  ln_put(meta);
+  return error && changing ? ln_undo(db, error) : error;
+}
+
+/* --- the other operations --- */
+
+static int get(const struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
+               struct lunar_value* values) {
+  struct lunar* db = table->db;
+  struct lunar_frame* meta;
+  struct ln_place place;
+  uint32_t sector, offset, bytes;
+  LN_TRY(ln_meta(db, table->number, &meta));
+  const int error = find(table, meta, key, &place);
+  ln_put(meta);
+  LN_TRY(error);
+  LN_TRY(row_sector(db, place, &sector, &offset, &bytes));
+  if (bytes > row_bytes) return LUNAR_E_BUFFER;
+  LN_TRY(ln_read_bytes(db, sector, offset, row, bytes));
+  return ln_row_decode(table, row, bytes, values);
+}
+
+static int drop_row(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place) {
+  struct lunar* db = table->db;
+  uint32_t sector, offset, bytes;
+  uint64_t key;
+  LN_TRY(row_sector(db, place, &sector, &offset, &bytes));
+  LN_TRY(ln_row_key(db, table, sector, offset, &key));
+  LN_TRY(ln_hash_move(db, meta, key, place, (struct ln_place){LN_NONE, 0}));
+  return ln_row_drop(db, meta, place);
+}
+
+static int remove_row(const struct lunar_table* table, const struct lunar_value* key) {
+  struct lunar* db = table->db;
+  struct lunar_frame* meta;
+  struct ln_place place;
+  LN_TRY(ln_make_room(db));
+  LN_TRY(ln_meta(db, table->number, &meta));
+  int error = find(table, meta, key, &place), changing = 0;
+  if (!error) {
+    const struct ln_record_header record = {
+        .type = LN_REMOVE, .table = table->number, .ref = place.ref, .slot = place.slot};
+    changing = 1;
+    error = drop_row(table, meta, place);
+    if (!error) error = ln_log(db, &record, NULL, NULL);
+  }
+  ln_put(meta);
+  return error && changing ? ln_undo(db, error) : error;
+}
+
+struct patch {
+  uint8_t type;
+  const struct lunar_value* value;
+};
+
+static int emit_patch(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  const struct patch* p = context;
+  return ln_value_emit(p->type, p->value, sink, put);
+}
+
+/* The same number of bytes: where they are. */
+static int patch(const struct content* c) {
+  struct lunar* db = c->table->db;
+  struct patch value = {c->table->types[c->column], c->value};
+  const struct ln_record_header record = {.type = LN_PATCH,
+                                          .table = c->table->number,
+                                          .ref = c->old.ref,
+                                          .slot = c->old.slot,
+                                          .position = (uint16_t)c->column_offset,
+                                          .bytes = c->column_bytes};
+  struct into_frames to = {db, c->sector, c->offset + c->column_offset};
+  if (db->mode >= LUNAR_MODE_DATA || db->state == LN_IN_TXN) LN_TRY(ln_log(db, &record, emit_patch, &value));
+  return emit_patch(&value, &to, put_frames);
+}
+
+static int update(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
+                  const struct lunar_value* value) {
+  struct lunar* db = table->db;
+  struct lunar_frame* meta;
+  struct content c = {.table = table, .column = column, .value = value};
+  uint8_t class;
+  int changing = 0;
+  if (column >= table->column_count || column == table->key) return LUNAR_E_INVALID;
+  LN_TRY(ln_value_check(table->types[column], table->flags[column], value));
+  LN_TRY(ln_make_room(db));
+  LN_TRY(ln_meta(db, table->number, &meta));
+  int error = find(table, meta, key, &c.old);
+  if (!error) error = row_sector(db, c.old, &c.sector, &c.offset, &c.old_bytes);
+  if (!error) error = ln_row_column(db, table, c.sector, c.offset, column, &c.column_offset, &c.column_bytes);
+  if (!error && c.column_offset + c.column_bytes > c.old_bytes) error = LUNAR_E_CORRUPT;
+  if (!error) {
+    const uint32_t bytes = ln_value_bytes(table->types[column], value);
+    c.row_bytes = c.old_bytes - c.column_bytes + bytes;
+    if (bytes != c.column_bytes) error = ln_block_class(db, ln_bytes(db, meta), c.row_bytes, &class);
+    if (!error) changing = 1, error = bytes == c.column_bytes ? patch(&c) : store(&c, meta, ln_key(key));
+  }
+  ln_put(meta);
+  return error && changing ? ln_undo(db, error) : error;
+}
+
+static int done(struct lunar* db, int error) { return ln_leave(db, error ? error : ln_commit_point(db)); }
+
+int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
+  LN_TRY(ln_enter(table->db));
+  return done(table->db, insert(table, values));
+}
+
+int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
+              struct lunar_value* values) {
+  LN_TRY(ln_enter(table->db));
+  return ln_leave(table->db, get(table, key, row, row_bytes, values));
+}
+
+int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
+                 const struct lunar_value* value) {
+  LN_TRY(ln_enter(table->db));
+  return done(table->db, update(table, key, column, value));
+}
+
+int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {
+  LN_TRY(ln_enter(table->db));
+  return done(table->db, remove_row(table, key));
+}
+
+static int count(struct lunar* db, uint16_t number, uint64_t* rows) {
+  struct lunar_frame* meta;
+  LN_TRY(ln_meta(db, number, &meta));
+  *rows = ln_get64(ln_bytes(db, meta) + LN_META_ROWS);
+  ln_put(meta);
+  return 0;
+}
+
+int lunar_count(struct lunar_table* table, uint64_t* rows) {
+  LN_TRY(ln_enter(table->db));
+  return ln_leave(table->db, count(table->db, table->number, rows));
+}
+
+/* --- transactions --- */
+
+static int begin(struct lunar* db) {
+  if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
+  if (db->mode == LUNAR_MODE_NONE) return LUNAR_E_UNSUPPORTED;
+  LN_TRY(ln_make_room(db));
+  LN_TRY(ln_write_in_place(db, 1)); /* changes that no record has cannot be rolled back to */
+  LN_TRY(ln_stage_write(db, 0));    /* what was before does not share a group with the transaction */
+  if (2 * db->series.log_used > db->geometry.log_sectors) LN_TRY(ln_checkpoint(db));
+  db->state = LN_IN_TXN, db->parts = 0;
+  return 0;
+}
+
+static int commit(struct lunar* db) {
+  if (db->state != LN_IN_TXN) return LUNAR_E_TXN;
+  int error = ln_commit_group(db);
+  if (error) return ln_undo(db, error);
+  db->state = LN_READY;
+  return ln_commit_point(db);
+}
+
+static int rollback(struct lunar* db) {
+  if (db->state != LN_IN_TXN) return LUNAR_E_TXN;
+  ln_undo(db, 0);
+  return db->state == LN_BROKEN ? LUNAR_E_IO : 0;
+}
+
+int lunar_begin(struct lunar* db) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, begin(db));
+}
+
+int lunar_commit(struct lunar* db) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, commit(db));
+}
+
+int lunar_rollback(struct lunar* db) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, rollback(db));
+}
+
+/* --- the same from the log --- */
+
+static int redo_row(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
+  struct lunar_table table;
+  struct lunar_frame* meta;
+  uint8_t head[8];
+  struct ln_place from = {LN_NONE, 0};
+  const uint32_t ahead = r->type == LN_MOVE || r->type == LN_MOVE_PUT ? 8 : 0;
+  const uint32_t sector = ln_ref_sector(db, r->ref);
+  LN_TRY(ln_table_load(db, r->table, &table));
+  if (ahead) {
+    LN_TRY(ln_read_bytes(db, content.sector, content.offset, head, 8));
+    from = (struct ln_place){ln_get32(head), ln_get16(head + 4)};
+  }
+  LN_TRY(ln_read_bytes(db, content.sector, content.offset + ahead, head, LN_ROW_HEADER));
+  const struct ln_row row = {{r->ref, r->slot}, r->position, ln_get16(head + 2)};
+  const uint32_t row_bytes = ln_get16(head);
+  if (r->bytes != ahead + LN_ROW_HEADER + row_bytes) return LUNAR_E_CORRUPT;
+  if (r->type == LN_PUT || r->type == LN_MOVE_PUT) {
+    struct into_frames to = {db, sector, 4u * r->position};
+    LN_TRY(emit_old(db, content.sector, content.offset + ahead, LN_ROW_HEADER + row_bytes, &to, put_frames));
+  }
+  uint64_t key;
+  LN_TRY(ln_row_key(db, &table, sector, 4u * r->position + LN_ROW_HEADER, &key));
+  LN_TRY(ln_meta(db, r->table, &meta));
+  int error = ahead ? 0 : ln_hash_insert(db, meta, key, row.place);
+  if (!error) error = link_row(db, meta, key, from, &row, row_bytes);
+  ln_put(meta);
+  return error;
+}
+
+static int redo_remove(struct lunar* db, const struct ln_record_header* r) {
+  struct lunar_table table;
+  struct lunar_frame* meta;
+  LN_TRY(ln_table_load(db, r->table, &table));
+  LN_TRY(ln_meta(db, r->table, &meta));
+  const int error = drop_row(&table, meta, (struct ln_place){r->ref, r->slot});
+  ln_put(meta);
+  return error;
+}
+
+static int redo_patch(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
+  uint32_t sector, offset, bytes;
+  LN_TRY(row_sector(db, (struct ln_place){r->ref, r->slot}, &sector, &offset, &bytes));
+  if ((uint32_t)r->position + r->bytes > bytes) return LUNAR_E_CORRUPT;
+  struct into_frames to = {db, sector, offset + r->position};
+  return emit_old(db, content.sector, content.offset, r->bytes, &to, put_frames);
+}
+
+static int redo_block(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
+  struct lunar_frame* meta;
+  uint8_t rows[4];
+  uint32_t ref;
+  if (db->allocated_count == 0) return 0; /* a block that the table had is opened again */
+  LN_TRY(ln_read_bytes(db, content.sector, content.offset, rows, sizeof rows));
+  LN_TRY(ln_meta(db, r->table, &meta));
+  const int error = ln_block_add(db, meta, r->table, ln_ref_class(r->ref), ln_get32(rows), &ref);
+  ln_put(meta);
+  return error;
+}
+
+int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_content content) {
+  switch (record->type) {
+    case LN_OPEN:
+    case LN_EXTEND:
+      return redo_block(db, record, content);
+    case LN_INSERT:
+    case LN_PUT:
+    case LN_MOVE:
+    case LN_MOVE_PUT:
+      return redo_row(db, record, content);
+    case LN_PATCH:
+      return redo_patch(db, record, content);
+    case LN_REMOVE:
+      return redo_remove(db, record);
+    case LN_CREATE:
+      return ln_table_redo_create(db, record->table, content, record->bytes);
+    case LN_DROP:
+      return ln_table_redo_drop(db, record->table);
+  }
+  return LUNAR_E_CORRUPT;
+}

@@ -1,0 +1,353 @@
+/* Recovery: after a power cut, for a rollback, and after an operation that failed half-way.
+ *
+ * The groups of a series are found one after the other: the next number lies in an open extent, at the log's head, or
+ * at the beginning of the log's next unit. A record that opens, fills or leaves an extent moves the reader's extents as
+ * it moved the writer's.
+ */
+#include "internal.h"
+
+struct group {
+  uint32_t sector; /* of its header */
+  uint8_t kind, flags;
+  uint32_t epoch, sequence, checkpoint_at, bytes, count, extra, body_sum;
+};
+
+static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
+static uint32_t sectors_of(const struct lunar* db, uint32_t bytes) {
+  return (bytes + sector_bytes(db) - 1) / sector_bytes(db);
+}
+static uint32_t log_sector(const struct lunar* db, uint32_t at) { return db->geometry.log_at + at; }
+
+/* 1: there is a group with a sound header, 0: there is none. */
+static int read_header(struct lunar* db, uint32_t sector, struct group* group) {
+  uint8_t head[LN_GROUP_HEADER];
+  LN_TRY(ln_read_bytes(db, sector, 0, head, sizeof head));
+  if (ln_get16(head) != LN_GROUP ||
+      ln_get32(head + LN_GROUP_SUM) != ln_checksum(db->geometry.volume, head, LN_GROUP_SUM))
+    return 0;
+  *group = (struct group){
+      .sector = sector,
+      .kind = head[LN_GROUP_KIND],
+      .flags = head[LN_GROUP_FLAGS],
+      .epoch = ln_get32(head + LN_GROUP_EPOCH),
+      .sequence = ln_get32(head + LN_GROUP_SEQUENCE),
+      .checkpoint_at = ln_get32(head + LN_GROUP_CHECKPOINT),
+      .bytes = ln_get32(head + LN_GROUP_BYTES),
+      .count = ln_get32(head + LN_GROUP_COUNT),
+      .extra = ln_get32(head + LN_GROUP_EXTRA),
+      .body_sum = ln_get32(head + LN_GROUP_BODY_SUM),
+  };
+  return 1;
+}
+
+static int sum_of(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes, uint32_t* sum) {
+  struct ln_sum state;
+  uint8_t piece[64];
+  ln_sum_begin(&state, db->geometry.volume);
+  while (bytes) {
+    const uint32_t n = bytes < sizeof piece ? bytes : (uint32_t)sizeof piece;
+    LN_TRY(ln_read_bytes(db, sector, offset, piece, n));
+    ln_sum_add(&state, piece, n);
+    offset += n, bytes -= n;
+  }
+  *sum = ln_sum_end(&state);
+  return 0;
+}
+
+static int has_images(const struct group* group) { return group->kind == LN_IMAGES || group->kind == LN_BEFORE; }
+
+static int entry_of(struct lunar* db, const struct group* group, uint32_t i, uint32_t* sector, uint32_t* sum) {
+  uint8_t entry[8];
+  LN_TRY(ln_read_bytes(db, group->sector, LN_GROUP_HEADER + 8 * i, entry, sizeof entry));
+  *sector = ln_get32(entry), *sum = ln_get32(entry + 4);
+  return 0;
+}
+
+/* 1: every byte of the group is as it was written. */
+static int whole(struct lunar* db, const struct group* group) {
+  uint32_t sum;
+  if (has_images(group) && (group->count == 0 || group->count > LN_IMAGES_MAX)) return 0;
+  LN_TRY(sum_of(db, group->sector, LN_GROUP_HEADER, has_images(group) ? 8 * group->count : group->bytes, &sum));
+  if (sum != group->body_sum) return 0;
+  for (uint32_t i = 0; has_images(group) && i < group->count; i++) {
+    uint32_t sector, expected;
+    LN_TRY(entry_of(db, group, i, &sector, &expected));
+    LN_TRY(sum_of(db, group->sector + 1 + i, 0, sector_bytes(db), &sum));
+    if (sum != expected) return 0;
+  }
+  return 1;
+}
+
+static int is_next(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t room,
+                   struct group* group) {
+  const int there = read_header(db, sector, group);
+  if (there <= 0) return there;
+  if (group->sequence != series->sequence + 1 || sectors_of(db, LN_GROUP_HEADER + group->bytes) > room) return 0;
+  const int later = group->epoch > series->epoch && group->kind != LN_RECORDS; /* an earlier recovery's own */
+  if (group->epoch != series->epoch && !later) return 0;
+  return whole(db, group);
+}
+
+static uint32_t extent_room(const struct lunar* db, const struct lunar_extent* extent) {
+  const uint32_t end = ln_ref_sector(db, extent->block) + ln_class_sectors(db, ln_ref_class(extent->block));
+  return end - extent->sector;
+}
+
+/* 1: the next group of the series was found and the position moved behind it; 0: the series ends here. */
+static int next_group(struct lunar* db, struct lunar_series* series, struct group* group) {
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) {
+    struct lunar_extent* extent = &series->extents[i];
+    const uint32_t room = extent->block == LN_NONE ? 0 : extent_room(db, extent);
+    if (room == 0) continue;
+    const int found = is_next(db, series, extent->sector, room, group);
+    if (found < 0) return found;
+    if (!found || group->kind != LN_RECORDS) continue;
+    extent->sector += sectors_of(db, LN_GROUP_HEADER + group->bytes);
+    goto found;
+  }
+  const uint32_t unit = db->geometry.unit_sectors;
+  for (uint32_t skip = 0; skip < 2; skip++) {
+    const uint32_t skipped = skip ? unit - series->log_head % unit : 0;
+    const uint32_t at = (series->log_head + skipped) % db->geometry.log_sectors;
+    const int found = is_next(db, series, log_sector(db, at), unit - at % unit, group);
+    if (found < 0) return found;
+    if (!found) continue;
+    const uint32_t sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
+    if (series->log_used + skipped + sectors > db->geometry.log_sectors) return 0;
+    series->log_used += skipped + sectors;
+    series->log_head = (at + sectors) % db->geometry.log_sectors;
+    goto found;
+  }
+  return 0;
+found:
+  series->sequence = group->sequence, series->epoch = group->epoch;
+  return 1;
+}
+
+/* Reads the records of a group in turn, and applies them when redo is told. */
+static int each_record(struct lunar* db, struct lunar_series* series, const struct group* group, int redo) {
+  uint32_t offset = LN_GROUP_HEADER;
+  const uint32_t end = LN_GROUP_HEADER + group->bytes;
+  for (uint32_t i = 0; i < group->count; i++) {
+    uint8_t head[LN_RECORD_HEADER];
+    if (end - offset < sizeof head) return LUNAR_E_CORRUPT;
+    LN_TRY(ln_read_bytes(db, group->sector, offset, head, sizeof head));
+    const struct ln_record_header record = {
+        .type = (enum ln_record)head[LN_RECORD_TYPE],
+        .table = ln_get16(head + LN_RECORD_TABLE),
+        .slot = ln_get16(head + LN_RECORD_SLOT),
+        .position = ln_get16(head + LN_RECORD_POSITION),
+        .ref = ln_get32(head + LN_RECORD_REF),
+        .bytes = ln_get32(head + LN_RECORD_BYTES),
+    };
+    db->allocated_count = head[LN_RECORD_ALLOCATED], db->allocated_taken = 0;
+    offset += (uint32_t)sizeof head;
+    if (db->allocated_count > sizeof db->allocated / 4 || record.bytes > end - offset ||
+        4u * db->allocated_count + record.bytes > end - offset)
+      return LUNAR_E_CORRUPT;
+    for (uint32_t k = 0; k < db->allocated_count; k++, offset += 4) {
+      uint8_t ref[4];
+      LN_TRY(ln_read_bytes(db, group->sector, offset, ref, 4));
+      db->allocated[k] = ln_get32(ref);
+    }
+    ln_extents_follow(db, series, &record);
+    if (redo) LN_TRY(ln_redo(db, &record, (struct ln_content){group->sector, offset}));
+    offset += (record.bytes + 3) & ~3u;
+  }
+  return 0;
+}
+
+/* A walk over the groups of one checkpoint: its images, then itself. sequence 0: at its first group. */
+struct checkpoint_walk {
+  uint32_t head, used, sequence, epoch;
+};
+
+/* 1: the next group, whole, and the walk stands behind it; 0: this is no whole checkpoint. */
+static int checkpoint_group(struct lunar* db, struct checkpoint_walk* walk, struct group* group) {
+  const uint32_t unit = db->geometry.unit_sectors;
+  for (uint32_t skip = 0; skip < 2; skip++) {
+    const uint32_t skipped = skip ? unit - walk->head % unit : 0;
+    const uint32_t at = (walk->head + skipped) % db->geometry.log_sectors;
+    const int there = read_header(db, log_sector(db, at), group);
+    if (there < 0) return there;
+    const int first = walk->sequence == 0; /* it lies where it is said to */
+    if (!there || (!first && (group->sequence != walk->sequence + 1 || group->epoch != walk->epoch))) {
+      if (first) return 0;
+      continue;
+    }
+    const uint32_t sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
+    if (group->kind != LN_IMAGES && group->kind != LN_CHECKPOINT) return 0;
+    if (sectors > unit - at % unit || walk->used + skipped + sectors > db->geometry.log_sectors) return 0;
+    *walk = (struct checkpoint_walk){(at + sectors) % db->geometry.log_sectors, walk->used + skipped + sectors,
+                                     group->sequence, group->epoch};
+    return whole(db, group);
+  }
+  return 0;
+}
+
+/* The position right behind a checkpoint, where its epoch begins. 1: done; 0: this is no whole checkpoint. */
+static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* series, struct group* group) {
+  uint8_t body[LN_CHECKPOINT_BODY];
+  struct checkpoint_walk walk = {.head = images_at};
+  do {
+    const int there = checkpoint_group(db, &walk, group);
+    if (there <= 0) return there;
+  } while (group->kind != LN_CHECKPOINT);
+  if (group->extra != images_at || group->bytes != LN_CHECKPOINT_BODY) return 0;
+  LN_TRY(ln_read_bytes(db, group->sector, LN_GROUP_HEADER, body, sizeof body));
+  *series = (struct lunar_series){
+      .epoch = ln_get32(body), .sequence = walk.sequence, .log_head = walk.head, .log_used = walk.used};
+  db->checkpoints = ln_get32(body + 4), db->chunks_free = ln_get32(body + 8);
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
+    series->extents[i] =
+        (struct lunar_extent){ln_get32(body + 12 + 12 * i), ln_get32(body + 16 + 12 * i), ln_get16(body + 20 + 12 * i)};
+  return 1;
+}
+
+static int newer(const struct group* a, uint32_t epoch, uint32_t sequence) {
+  return a->epoch > epoch || (a->epoch == epoch && a->sequence > sequence);
+}
+
+/* The unit whose first group is the newest of all units' first groups. */
+static int newest_unit(struct lunar* db, uint32_t* unit_at, struct group* newest) {
+  *unit_at = LN_NONE;
+  for (uint32_t at = 0; at < db->geometry.log_sectors; at += db->geometry.unit_sectors) {
+    struct group group;
+    const int there = read_header(db, log_sector(db, at), &group);
+    if (there < 0) return there;
+    if (there && (*unit_at == LN_NONE || newer(&group, newest->epoch, newest->sequence)))
+      *unit_at = at, *newest = group;
+  }
+  return *unit_at == LN_NONE ? LUNAR_E_CORRUPT : 0;
+}
+
+/* Where the images of a whole checkpoint begin, from which the series reaches to now: the one that the newest unit's
+ * first group knew, or a later one in that unit (the one before may have been overwritten since). */
+static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
+  struct group group, checkpoint;
+  struct lunar_series series;
+  uint32_t at;
+  LN_TRY(newest_unit(db, &at, &group));
+  const uint32_t end = at + db->geometry.unit_sectors;
+  uint32_t epoch = group.epoch, sequence = group.sequence;
+  *images_at = group.checkpoint_at;
+  while (at < end) {
+    int there = read_header(db, log_sector(db, at), &group);
+    if (there < 0) return there;
+    if (!there || newer(&(struct group){.epoch = epoch, .sequence = sequence}, group.epoch, group.sequence)) break;
+    epoch = group.epoch, sequence = group.sequence;
+    at += sectors_of(db, LN_GROUP_HEADER + group.bytes);
+    if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
+    there = begin_at(db, group.extra, &series, &checkpoint);
+    if (there < 0) return there;
+    if (there && checkpoint.sector == group.sector) *images_at = group.extra;
+  }
+  return *images_at < db->geometry.log_sectors ? 0 : LUNAR_E_CORRUPT;
+}
+
+/* What is known of a series after it has been gone through once. */
+struct survey {
+  struct lunar_series end;
+  uint32_t base;      /* images of the last whole checkpoint in it */
+  uint32_t committed; /* the last number that is not the middle of a transaction */
+  uint32_t before;    /* the last group of before images since the checkpoint */
+};
+
+static int survey(struct lunar* db, uint32_t images_at, struct survey* found) {
+  struct group group, checkpoint;
+  struct lunar_series *series = &found->end, later;
+  int there = begin_at(db, images_at, series, &group);
+  if (there < 0) return there;
+  if (!there) return LUNAR_E_CORRUPT;
+  found->base = images_at, found->committed = series->sequence, found->before = LN_NONE;
+  while ((there = next_group(db, series, &group)) > 0) {
+    if (group.kind == LN_BEFORE) {
+      found->before = group.sector - db->geometry.log_at;
+    } else if (group.kind == LN_RECORDS) {
+      LN_TRY(each_record(db, series, &group, 0));
+      if (!(group.flags & LN_PART)) found->committed = group.sequence;
+    } else if (group.kind == LN_CHECKPOINT && group.extra < db->geometry.log_sectors) {
+      there = begin_at(db, group.extra, &later, &checkpoint);
+      if (there < 0) return there;
+      if (!there || checkpoint.sector != group.sector) continue;
+      *series = later;
+      found->base = group.extra, found->committed = series->sequence, found->before = LN_NONE;
+    }
+  }
+  return there;
+}
+
+static int put_images(struct lunar* db, const struct group* group) {
+  for (uint32_t i = 0; i < group->count; i++) {
+    uint32_t sector, sum;
+    LN_TRY(entry_of(db, group, i, &sector, &sum));
+    LN_TRY(ln_read_bytes(db, group->sector + 1 + i, 0, db->stage, sector_bytes(db)));
+    ln_forget(db, sector, 1);
+    LN_TRY(ln_device_write(db, sector, db->stage, 1));
+  }
+  return 0;
+}
+
+static int put_checkpoint(struct lunar* db, uint32_t base) {
+  struct checkpoint_walk walk = {.head = base};
+  for (;;) {
+    struct group group;
+    const int there = checkpoint_group(db, &walk, &group);
+    if (there < 0) return there;
+    if (!there) return LUNAR_E_CORRUPT;
+    if (group.kind == LN_CHECKPOINT) return 0;
+    LN_TRY(put_images(db, &group));
+  }
+}
+
+static int put_back(struct lunar* db, uint32_t before) {
+  uint32_t sequence = LN_NONE;
+  while (before != LN_NONE) {
+    struct group group;
+    const int there = before < db->geometry.log_sectors ? read_header(db, log_sector(db, before), &group) : 0;
+    if (there < 0) return there;
+    if (!there || group.kind != LN_BEFORE || group.sequence >= sequence) return LUNAR_E_CORRUPT;
+    LN_TRY(put_images(db, &group));
+    before = group.extra, sequence = group.sequence;
+  }
+  return 0;
+}
+
+static int redo_all(struct lunar* db, const struct survey* found, struct lunar_series* series) {
+  struct group group;
+  LN_TRY(begin_at(db, found->base, series, &group));
+  while (series->sequence != found->committed) {
+    const int there = next_group(db, series, &group);
+    if (there < 0) return there;
+    if (!there) return LUNAR_E_CORRUPT;
+    if (group.kind == LN_RECORDS) LN_TRY(each_record(db, series, &group, 1));
+  }
+  return 0;
+}
+
+static void begin_unit(struct lunar* db) {
+  const uint32_t unit = db->geometry.unit_sectors, skipped = (unit - db->series.log_head % unit) % unit;
+  db->series.log_head = (db->series.log_head + skipped) % db->geometry.log_sectors;
+  db->series.log_used += skipped;
+}
+
+int ln_recover(struct lunar* db) {
+  struct survey found;
+  struct lunar_series reader;
+  uint32_t images_at = db->checkpoint_at;
+  db->stage_used = 0, db->allocated_count = 0;
+  db->redoing = 1, db->state = LN_READY;
+  ln_forget_all(db);
+  if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
+  LN_TRY(survey(db, images_at, &found));
+  db->series = found.end, db->series.epoch++;
+  db->checkpoint_at = found.base, db->before_last = found.before;
+  LN_TRY(put_checkpoint(db, found.base));
+  LN_TRY(put_back(db, found.before));
+  LN_TRY(ln_device_sync(db));
+  LN_TRY(redo_all(db, &found, &reader));
+  memcpy(db->series.extents, reader.extents, sizeof reader.extents);
+  db->redoing = 0, db->allocated_count = 0;
+  begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
+  return ln_checkpoint(db);
+}

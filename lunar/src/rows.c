@@ -1,0 +1,170 @@
+/* Rows as bytes: internal.h has the layout. The key comes first, so that it can be read without knowing the others. */
+#include "internal.h"
+
+static uint32_t width(uint8_t type) {
+  static const uint8_t widths[] = {0, 1, 2, 4, 8, 8, 1, 0, 0};
+  return widths[type];
+}
+
+static int is_bytes(uint8_t type) { return type == LUNAR_TEXT || type == LUNAR_BLOB; }
+
+int ln_value_check(uint8_t type, uint8_t flags, const struct lunar_value* value) {
+  if (value->type == LUNAR_NULL) return flags & LUNAR_NOT_NULL ? LUNAR_E_INVALID : 0;
+  if (is_bytes(type))
+    return value->type == type && value->bytes <= 0xffff ? 0
+           : value->type == type                         ? LUNAR_E_TOO_LARGE
+                                                         : LUNAR_E_INVALID;
+  if (type == LUNAR_REAL || type == LUNAR_BOOLEAN) return value->type == type ? 0 : LUNAR_E_INVALID;
+  if (value->type != LUNAR_INT64) return LUNAR_E_INVALID;
+  const int64_t limit = type == LUNAR_INT64 ? INT64_MAX : ((int64_t)1 << (8 * width(type) - 1)) - 1;
+  return value->as.integer <= limit && value->as.integer >= -limit - 1 ? 0 : LUNAR_E_INVALID;
+}
+
+int ln_values_check(const struct lunar_table* table, const struct lunar_value* values) {
+  for (uint32_t i = 0; i < table->column_count; i++)
+    LN_TRY(ln_value_check(table->types[i], i == table->key ? LUNAR_NOT_NULL : table->flags[i], &values[i]));
+  return 0;
+}
+
+uint32_t ln_value_bytes(uint8_t type, const struct lunar_value* value) {
+  if (value->type == LUNAR_NULL) return 0;
+  return is_bytes(type) ? 2 + value->bytes : width(type);
+}
+
+uint32_t ln_row_bytes(const struct lunar_table* table, const struct lunar_value* values) {
+  uint32_t bytes = 2;
+  for (uint32_t i = 0; i < table->column_count; i++) bytes += ln_value_bytes(table->types[i], &values[i]);
+  return bytes;
+}
+
+int ln_value_emit(uint8_t type, const struct lunar_value* value, void* sink,
+                  int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  uint8_t number[8];
+  if (value->type == LUNAR_NULL) return 0;
+  if (is_bytes(type)) {
+    ln_put16(number, value->bytes);
+    LN_TRY(put(sink, number, 2));
+    return put(sink, value->as.data, value->bytes);
+  }
+  uint64_t bits = (uint64_t)value->as.integer;
+  if (type == LUNAR_REAL) memcpy(&bits, &value->as.real, 8);
+  ln_put64(number, bits);
+  return put(sink, number, width(type));
+}
+
+/* The columns in the order of a row: the key's, then the others. */
+static uint8_t column_at(const struct lunar_table* table, uint32_t i) {
+  if (i == 0) return table->key;
+  return (uint8_t)(i <= table->key ? i - 1 : i);
+}
+
+int ln_row_emit(const struct lunar_table* table, const struct lunar_value* values, void* sink,
+                int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  uint8_t nulls[2];
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < table->column_count; i++) bits |= (uint32_t)(values[i].type == LUNAR_NULL) << i;
+  ln_put16(nulls, bits);
+  LN_TRY(put(sink, nulls, 2));
+  for (uint32_t i = 0; i < table->column_count; i++) {
+    const uint8_t column = column_at(table, i);
+    LN_TRY(ln_value_emit(table->types[column], &values[column], sink, put));
+  }
+  return 0;
+}
+
+static int64_t sign_extended(uint64_t bits, uint32_t bytes) {
+  const uint32_t shift = 64 - 8 * bytes;
+  return (int64_t)(bits << shift) >> shift;
+}
+
+static void decode_number(uint8_t type, const uint8_t* from, struct lunar_value* value) {
+  uint8_t wide[8] = {0};
+  memcpy(wide, from, width(type));
+  const uint64_t bits = ln_get64(wide);
+  value->type = type == LUNAR_REAL || type == LUNAR_BOOLEAN ? type : LUNAR_INT64;
+  if (type == LUNAR_REAL)
+    memcpy(&value->as.real, &bits, 8);
+  else
+    value->as.integer = type == LUNAR_BOOLEAN ? (int64_t)bits : sign_extended(bits, width(type));
+}
+
+int ln_row_decode(const struct lunar_table* table, const uint8_t* row, uint32_t bytes, struct lunar_value* values) {
+  uint32_t at = 2;
+  if (bytes < 2) return LUNAR_E_CORRUPT;
+  for (uint32_t i = 0; i < table->column_count; i++) {
+    const uint8_t column = column_at(table, i), type = table->types[column];
+    struct lunar_value* value = &values[column];
+    *value = (struct lunar_value){.type = LUNAR_NULL};
+    if (ln_get16(row) >> column & 1) continue;
+    uint32_t size = is_bytes(type) ? 2 : width(type);
+    if (bytes - at < size) return LUNAR_E_CORRUPT;
+    if (is_bytes(type)) {
+      value->type = type, value->bytes = ln_get16(row + at), value->as.data = row + at + 2;
+      size += value->bytes;
+      if (bytes - at < size) return LUNAR_E_CORRUPT;
+    } else {
+      decode_number(type, row + at, value);
+    }
+    at += size;
+  }
+  return at == bytes ? 0 : LUNAR_E_CORRUPT;
+}
+
+int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, uint64_t* key) {
+  const uint8_t type = table->types[table->key];
+  uint8_t piece[64];
+  struct lunar_value value;
+  offset += 2;
+  if (!is_bytes(type)) {
+    LN_TRY(ln_read_bytes(db, sector, offset, piece, width(type)));
+    decode_number(type, piece, &value);
+    *key = ln_key(&value);
+    return 0;
+  }
+  LN_TRY(ln_read_bytes(db, sector, offset, piece, 2));
+  struct ln_sum high, low;
+  ln_sum_begin(&high, 1), ln_sum_begin(&low, 2);
+  offset += 2;
+  for (uint32_t left = ln_get16(piece), n; left; left -= n, offset += n) {
+    n = left < sizeof piece ? left : (uint32_t)sizeof piece;
+    LN_TRY(ln_read_bytes(db, sector, offset, piece, n));
+    ln_sum_add(&high, piece, n), ln_sum_add(&low, piece, n);
+  }
+  *key = (uint64_t)ln_sum_end(&high) << 32 | ln_sum_end(&low);
+  return 0;
+}
+
+int ln_row_has_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset,
+                   const struct lunar_value* key) {
+  uint8_t piece[64];
+  if (!is_bytes(table->types[table->key])) return 1; /* the index has the number itself */
+  LN_TRY(ln_read_bytes(db, sector, offset + 2, piece, 2));
+  if (ln_get16(piece) != key->bytes) return 0;
+  offset += 4;
+  for (uint32_t done = 0, n; done < key->bytes; done += n) {
+    n = key->bytes - done < sizeof piece ? key->bytes - done : (uint32_t)sizeof piece;
+    LN_TRY(ln_read_bytes(db, sector, offset + done, piece, n));
+    if (memcmp(piece, (const uint8_t*)key->as.data + done, n) != 0) return 0;
+  }
+  return 1;
+}
+
+int ln_row_column(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, uint8_t column,
+                  uint32_t* column_offset, uint32_t* column_bytes) {
+  uint8_t number[2];
+  LN_TRY(ln_read_bytes(db, sector, offset, number, 2));
+  const uint32_t nulls = ln_get16(number);
+  uint32_t at = 2;
+  for (uint32_t i = 0; i < table->column_count; i++) {
+    const uint8_t c = column_at(table, i);
+    uint32_t size = nulls >> c & 1 ? 0 : width(table->types[c]);
+    if (is_bytes(table->types[c]) && !(nulls >> c & 1)) {
+      LN_TRY(ln_read_bytes(db, sector, offset + at, number, 2));
+      size = 2u + ln_get16(number);
+    }
+    *column_offset = at, *column_bytes = size;
+    if (c == column) return 0;
+    at += size;
+  }
+  return LUNAR_E_INVALID;
+}

@@ -1,0 +1,259 @@
+/* The root table (names) and each table's two metadata pages. A table's number is its place in both. */
+#include "internal.h"
+
+static uint32_t per_page(const struct lunar* db) { return (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY; }
+static uint32_t meta_sector(const struct lunar* db, uint16_t number) { return db->geometry.meta_at + 2u * number; }
+
+static int root_entry(struct lunar* db, uint16_t number, struct lunar_frame** frame, uint8_t** entry) {
+  LN_TRY(ln_page(db, db->geometry.root_at + number / per_page(db), LN_ROOT, frame));
+  *entry = ln_bytes(db, *frame) + LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page(db));
+  return 0;
+}
+
+static int name_read(struct lunar* db, uint16_t number, char name[LUNAR_NAME_MAX + 1]) {
+  struct lunar_frame* frame;
+  uint8_t* entry;
+  LN_TRY(root_entry(db, number, &frame, &entry));
+  memcpy(name, entry, LN_ROOT_ENTRY);
+  name[LUNAR_NAME_MAX] = 0;
+  ln_put(frame);
+  return 0;
+}
+
+static int name_write(struct lunar* db, uint16_t number, const char name[LUNAR_NAME_MAX + 1]) {
+  struct lunar_frame* frame;
+  uint8_t* entry;
+  LN_TRY(root_entry(db, number, &frame, &entry));
+  memcpy(entry, name, LN_ROOT_ENTRY);
+  ln_dirty(db, frame);
+  ln_put(frame);
+  return 0;
+}
+
+/* The number of the table of this name ("": of a free entry). */
+static int number_of(struct lunar* db, const char* name, uint16_t* number) {
+  char here[LUNAR_NAME_MAX + 1];
+  for (uint16_t i = 0; i < db->geometry.tables_max; i++) {
+    LN_TRY(name_read(db, i, here));
+    *number = i;
+    if (strcmp(here, name) == 0) return 0;
+  }
+  return LUNAR_E_NO_TABLE;
+}
+
+int ln_meta(struct lunar* db, uint16_t number, struct lunar_frame** meta) {
+  if (number >= db->geometry.tables_max) return LUNAR_E_CORRUPT;
+  return ln_page(db, meta_sector(db, number), LN_META, meta);
+}
+
+static int type_known(uint8_t type) { return type >= LUNAR_INT8 && type <= LUNAR_BLOB; }
+
+int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_meta(db, number, &frame));
+  const uint8_t* m = ln_bytes(db, frame);
+  *table = (struct lunar_table){.db = db, .number = number, .column_count = m[LN_META_COLUMNS], .key = m[LN_META_KEY]};
+  ln_put(frame);
+  if (table->column_count == 0 || table->column_count > LUNAR_COLUMNS_MAX || table->key >= table->column_count)
+    return LUNAR_E_CORRUPT;
+  LN_TRY(ln_page(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame));
+  int error = 0;
+  for (uint32_t i = 0; i < table->column_count; i++) {
+    const uint8_t* column = ln_bytes(db, frame) + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
+    table->types[i] = column[LUNAR_NAME_MAX + 1], table->flags[i] = column[LUNAR_NAME_MAX + 2];
+    if (!type_known(table->types[i])) error = LUNAR_E_CORRUPT;
+  }
+  ln_put(frame);
+  return error;
+}
+
+static int name_sound(const char* name) {
+  const void* end = memchr(name, 0, LUNAR_NAME_MAX + 1);
+  return name[0] && end;
+}
+
+static int schema_check(const struct lunar_schema* schema) {
+  if (schema->column_count == 0 || schema->column_count > LUNAR_COLUMNS_MAX || schema->key >= schema->column_count)
+    return LUNAR_E_INVALID;
+  for (uint32_t i = 0; i < schema->column_count; i++) {
+    if (!name_sound(schema->columns[i].name) || !type_known(schema->columns[i].type)) return LUNAR_E_INVALID;
+    for (uint32_t k = 0; k < i; k++)
+      if (strcmp(schema->columns[i].name, schema->columns[k].name) == 0) return LUNAR_E_INVALID;
+  }
+  const uint8_t key = schema->columns[schema->key].type;
+  if (key == LUNAR_REAL || key == LUNAR_BOOLEAN) return LUNAR_E_INVALID;
+  return schema->index == LUNAR_INDEX_HASH && schema->ring_rows == 0 ? 0 : LUNAR_E_UNSUPPORTED;
+}
+
+/* The content of a CREATE record: the name, then u8 index, key, columns, 0, u32 ring, then the columns. */
+enum { CREATE_HEAD = LN_ROOT_ENTRY + 8 };
+
+static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_HEAD]) {
+  struct lunar_frame* meta;
+  LN_TRY(name_write(db, number, (const char*)head));
+  LN_TRY(ln_page_fresh(db, meta_sector(db, number), LN_META, &meta));
+  uint8_t* m = ln_bytes(db, meta);
+  m[LN_META_INDEX] = head[LN_ROOT_ENTRY], m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1],
+  m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2];
+  memcpy(m + LN_META_RING, head + LN_ROOT_ENTRY + 4, 4);
+  ln_put32(m + LN_META_FIRST, LN_NONE), ln_put32(m + LN_META_LAST, LN_NONE), ln_put32(m + LN_META_REUSE, LN_NONE);
+  const int error = ln_hash_create(db, meta);
+  ln_put(meta);
+  return error;
+}
+
+struct creation {
+  uint8_t head[CREATE_HEAD];
+  const uint8_t* columns;
+  uint32_t bytes;
+};
+
+static int emit_creation(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  const struct creation* c = context;
+  LN_TRY(put(sink, c->head, sizeof c->head));
+  return put(sink, c->columns, c->bytes);
+}
+
+static int table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
+  uint16_t number;
+  struct lunar_frame* frame;
+  if (!name_sound(name)) return LUNAR_E_INVALID;
+  LN_TRY(schema_check(schema));
+  int error = number_of(db, name, &number);
+  if (error != LUNAR_E_NO_TABLE) return error ? error : LUNAR_E_EXISTS;
+  error = number_of(db, "", &number);
+  if (error) return error == LUNAR_E_NO_TABLE ? LUNAR_E_TABLES : error;
+  LN_TRY(ln_make_room(db));
+  struct creation creation = {.bytes = (uint32_t)LN_SCHEMA_COLUMN * schema->column_count};
+  memcpy(creation.head, name, strlen(name));
+  creation.head[LN_ROOT_ENTRY] = schema->index, creation.head[LN_ROOT_ENTRY + 1] = schema->key;
+  creation.head[LN_ROOT_ENTRY + 2] = schema->column_count;
+  ln_put32(creation.head + LN_ROOT_ENTRY + 4, schema->ring_rows);
+  error = create(db, number, creation.head);
+  if (!error) error = ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame);
+  if (error) return ln_undo(db, error);
+  uint8_t* columns = ln_bytes(db, frame) + LN_SCHEMA_COLUMNS;
+  for (uint32_t i = 0; i < schema->column_count; i++) {
+    uint8_t* column = columns + LN_SCHEMA_COLUMN * i;
+    memcpy(column, schema->columns[i].name, strlen(schema->columns[i].name));
+    column[LUNAR_NAME_MAX + 1] = schema->columns[i].type, column[LUNAR_NAME_MAX + 2] = schema->columns[i].flags;
+  }
+  creation.columns = columns;
+  const struct ln_record_header record = {.type = LN_CREATE, .table = number, .bytes = CREATE_HEAD + creation.bytes};
+  error = ln_log(db, &record, emit_creation, &creation);
+  ln_put(frame);
+  return error ? ln_undo(db, error) : 0;
+}
+
+int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes) {
+  uint8_t head[CREATE_HEAD];
+  struct lunar_frame* frame;
+  if (number >= db->geometry.tables_max || bytes < sizeof head ||
+      bytes - sizeof head > LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN)
+    return LUNAR_E_CORRUPT;
+  LN_TRY(ln_read_bytes(db, content.sector, content.offset, head, sizeof head));
+  LN_TRY(create(db, number, head));
+  LN_TRY(ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame));
+  const int error = ln_read_bytes(db, content.sector, content.offset + (uint32_t)sizeof head,
+                                  ln_bytes(db, frame) + LN_SCHEMA_COLUMNS, bytes - (uint32_t)sizeof head);
+  ln_dirty(db, frame); /* reading may have written it in place, empty as it was */
+  ln_put(frame);
+  return error;
+}
+
+static int drop_blocks(struct lunar* db, uint32_t ref) {
+  for (uint32_t steps = 0; ref != LN_NONE; steps++) {
+    struct lunar_frame* frame;
+    if (steps > db->config->sector_count) return LUNAR_E_CORRUPT;
+    LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_BLOCK, &frame));
+    const uint32_t next = ln_get32(ln_bytes(db, frame) + LN_BLOCK_NEXT);
+    ln_put(frame);
+    LN_TRY(ln_free(db, ref));
+    ref = next;
+  }
+  return 0;
+}
+
+int ln_table_redo_drop(struct lunar* db, uint16_t number) {
+  static const char none[LUNAR_NAME_MAX + 1];
+  struct lunar_frame* meta;
+  LN_TRY(ln_meta(db, number, &meta));
+  const uint32_t first = ln_get32(ln_bytes(db, meta) + LN_META_FIRST);
+  const int error = ln_hash_drop(db, meta);
+  ln_put(meta);
+  LN_TRY(error);
+  LN_TRY(drop_blocks(db, first));
+  return name_write(db, number, none);
+}
+
+static int table_drop(struct lunar* db, const char* name) {
+  uint16_t number;
+  if (!name_sound(name)) return LUNAR_E_INVALID;
+  LN_TRY(number_of(db, name, &number));
+  LN_TRY(ln_make_room(db));
+  const struct ln_record_header record = {.type = LN_DROP, .table = number};
+  int error = ln_table_redo_drop(db, number);
+  if (!error) error = ln_log(db, &record, NULL, NULL);
+  if (error) return ln_undo(db, error);
+  ln_extents_follow(db, &db->series, &record);
+  return 0;
+}
+
+static int committed(struct lunar* db, int error) {
+  if (!error) error = ln_commit_point(db);
+  return error;
+}
+
+int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, committed(db, table_create(db, name, schema)));
+}
+
+int lunar_table_drop(struct lunar* db, const char* name) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, committed(db, table_drop(db, name)));
+}
+
+static int table_open(struct lunar* db, const char* name, struct lunar_table* table) {
+  uint16_t number;
+  if (!name_sound(name)) return LUNAR_E_INVALID;
+  LN_TRY(number_of(db, name, &number));
+  return ln_table_load(db, number, table);
+}
+
+int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, table_open(db, name, table));
+}
+
+static int table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]) {
+  while (*number < db->geometry.tables_max) {
+    LN_TRY(name_read(db, (*number)++, name));
+    if (name[0]) return 0;
+  }
+  return LUNAR_E_NO_TABLE;
+}
+
+int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, table_list(db, number, name));
+}
+
+static int table_schema(const struct lunar_table* table, struct lunar_schema* schema) {
+  struct lunar* db = table->db;
+  struct lunar_frame* frame;
+  *schema = (struct lunar_schema){.column_count = table->column_count, .key = table->key};
+  LN_TRY(ln_page(db, meta_sector(db, table->number) + 1, LN_SCHEMA, &frame));
+  for (uint32_t i = 0; i < table->column_count; i++) {
+    const uint8_t* column = ln_bytes(db, frame) + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
+    memcpy(schema->columns[i].name, column, LUNAR_NAME_MAX);
+    schema->columns[i].type = table->types[i], schema->columns[i].flags = table->flags[i];
+  }
+  ln_put(frame);
+  return 0;
+}
+
+int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema) {
+  LN_TRY(ln_enter(table->db));
+  return ln_leave(table->db, table_schema(table, schema));
+}

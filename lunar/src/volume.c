@@ -1,0 +1,285 @@
+/* The volume as a whole: format, mount, unmount, sync, and SUPER. */
+#include "internal.h"
+
+enum { SECTORS_MIN = 128, STAGE_BYTES_MAX = 64 * 1024, CLASSES_MAX = 8, LOG_BYTES_MAX = 4 << 20 };
+
+static int is_power_of_two(uint32_t v) { return v && !(v & (v - 1)); }
+static uint32_t divided_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+static int config_check(const struct lunar_config* c) {
+  if (!c || !c->read || !c->write || !c->sync || !c->lock != !c->unlock) return LUNAR_E_INVALID;
+  if (c->sector_bytes != 512 && c->sector_bytes != 4096) return LUNAR_E_INVALID;
+  if (c->mode > LUNAR_MODE_FULL || (uintptr_t)c->buffer % 4) return LUNAR_E_INVALID;
+  if (!c->buffer || c->buffer_bytes < LUNAR_BUFFER_BYTES_MIN(c->sector_bytes)) return LUNAR_E_BUFFER;
+  return c->sector_count < SECTORS_MIN ? LUNAR_E_DEVICE : 0;
+}
+
+/* Frames first (they want the alignment), their sectors, then the stage. */
+static void buffer_divide(struct lunar* db) {
+  const uint32_t size = db->config->sector_bytes;
+  uint8_t* buffer = db->config->buffer;
+  const size_t bytes = db->config->buffer_bytes & ~(size_t)3;
+  const uint32_t frame = LUNAR_FRAME_BYTES(size);
+  uint32_t stage = (uint32_t)(bytes / 8 / size);
+  if (stage < 1) stage = 1;
+  if (stage > STAGE_BYTES_MAX / size) stage = STAGE_BYTES_MAX / size;
+  size_t frames = (bytes - (size_t)stage * size) / frame;
+  if (frames > 0xfff0) frames = 0xfff0;
+  db->frame_count = (uint16_t)frames;
+  db->frames = (struct lunar_frame*)(void*)buffer;
+  db->frame_data = buffer + frames * sizeof(struct lunar_frame);
+  db->stage = db->frame_data + frames * size;
+  db->stage_bytes = stage * size;
+}
+
+/* The log must hold the images of all dirty pages twice, and what happens between two checkpoints. */
+static void fit_to_log(struct lunar* db) {
+  const struct lunar_geometry* g = &db->geometry;
+  const uint32_t operation = 4u * (g->unit_sectors + 2 * (1 + LN_IMAGES_MAX));
+  uint32_t frames = g->log_sectors > operation ? (g->log_sectors - operation) * 4 / 9 : 5;
+  if (frames < 5) frames = 5;
+  if (frames < db->frame_count) db->frame_count = (uint16_t)frames;
+  if (db->stage_bytes > g->unit_sectors * db->config->sector_bytes)
+    db->stage_bytes = g->unit_sectors * db->config->sector_bytes;
+}
+
+static void begin(struct lunar* db, const struct lunar_config* config) {
+  *db = (struct lunar){.config = config};
+  buffer_divide(db);
+  ln_forget_all(db);
+  db->checkpoint_at = LN_NONE, db->before_last = LN_NONE;
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) db->series.extents[i] = (struct lunar_extent){LN_NONE, LN_NONE, 0xffff};
+  db->mode = (uint8_t)(config->mode ? config->mode : LUNAR_MODE_METADATA);
+}
+
+/* --- SUPER --- */
+
+static void super_write(const struct lunar_config* c, const struct lunar_geometry* g, uint8_t* to) {
+  memset(to, 0, c->sector_bytes);
+  ln_put32(to + LN_SUPER_MAGIC, LN_MAGIC);
+  ln_put16(to + LN_SUPER_VERSION, LN_VERSION);
+  to[LN_SUPER_SECTOR_SHIFT] = c->sector_bytes == 512 ? 9 : 12;
+  to[LN_SUPER_GROWTH] = g->class_growth;
+  ln_put32(to + LN_SUPER_VOLUME, g->volume);
+  ln_put32(to + LN_SUPER_SECTORS, c->sector_count);
+  ln_put32(to + LN_SUPER_ROOT, g->root_at), ln_put32(to + LN_SUPER_META, g->meta_at),
+      ln_put32(to + LN_SUPER_MAP, g->map_at);
+  ln_put32(to + LN_SUPER_LOG, g->log_at), ln_put32(to + LN_SUPER_DATA, g->data_at);
+  ln_put32(to + LN_SUPER_MAP_SECTORS, g->map_sectors), ln_put32(to + LN_SUPER_LOG_SECTORS, g->log_sectors);
+  ln_put32(to + LN_SUPER_CHUNKS, g->chunk_count);
+  ln_put16(to + LN_SUPER_UNIT, g->unit_sectors), ln_put16(to + LN_SUPER_CLASS_MIN, g->class_sectors_min);
+  ln_put16(to + LN_SUPER_CHUNK, g->chunk_sectors), ln_put16(to + LN_SUPER_TABLES, g->tables_max);
+  to[LN_SUPER_CLASSES] = g->class_count;
+  ln_put32(to, ln_checksum(LN_MAGIC, to + 4, c->sector_bytes - 4));
+}
+
+static uint32_t map_per_page(const struct lunar_config* c) { return (c->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY; }
+
+static int geometry_sound(const struct lunar_config* c, const struct lunar_geometry* g) {
+  const uint64_t data = (uint64_t)g->chunk_count * g->chunk_sectors;
+  return g->class_sectors_min && g->chunk_sectors && g->chunk_count && g->tables_max && g->unit_sectors &&
+         g->log_sectors && g->chunk_sectors % g->class_sectors_min == 0 &&
+         g->chunk_sectors / g->class_sectors_min <= LN_CHUNK_BLOCKS_MAX &&
+         (uint64_t)g->chunk_sectors * c->sector_bytes <= 128 * 1024 - 4 * 1024 &&
+         (g->class_growth == 1 || g->class_growth == 2) && g->class_count && g->class_count <= CLASSES_MAX &&
+         g->log_sectors % g->unit_sectors == 0 && g->root_at >= 2 && g->meta_at > g->root_at &&
+         g->map_at >= g->meta_at + 2u * g->tables_max && g->log_at >= g->map_at + g->map_sectors &&
+         (uint64_t)g->map_sectors * map_per_page(c) >= g->chunk_count && g->data_at >= g->log_at + g->log_sectors &&
+         (g->class_growth == 1 ? g->class_count == 1
+                               : g->class_sectors_min << (g->class_count - 1) == g->chunk_sectors) &&
+         g->data_at + data <= c->sector_count &&
+         g->chunk_count * (g->chunk_sectors / g->class_sectors_min) < 0x0fffffffu;
+}
+
+static int super_read(const struct lunar_config* c, const uint8_t* from, struct lunar_geometry* g) {
+  if (ln_get32(from + LN_SUPER_MAGIC) != LN_MAGIC) return LUNAR_E_NO_VOLUME;
+  if (ln_get32(from) != ln_checksum(LN_MAGIC, from + 4, c->sector_bytes - 4)) return LUNAR_E_CORRUPT;
+  if (ln_get16(from + LN_SUPER_VERSION) != LN_VERSION) return LUNAR_E_VERSION;
+  if (from[LN_SUPER_SECTOR_SHIFT] != (c->sector_bytes == 512 ? 9 : 12)) return LUNAR_E_INVALID;
+  if (ln_get32(from + LN_SUPER_SECTORS) > c->sector_count) return LUNAR_E_DEVICE;
+  *g = (struct lunar_geometry){
+      .volume = ln_get32(from + LN_SUPER_VOLUME),
+      .root_at = ln_get32(from + LN_SUPER_ROOT),
+      .meta_at = ln_get32(from + LN_SUPER_META),
+      .map_at = ln_get32(from + LN_SUPER_MAP),
+      .log_at = ln_get32(from + LN_SUPER_LOG),
+      .data_at = ln_get32(from + LN_SUPER_DATA),
+      .map_sectors = ln_get32(from + LN_SUPER_MAP_SECTORS),
+      .log_sectors = ln_get32(from + LN_SUPER_LOG_SECTORS),
+      .chunk_count = ln_get32(from + LN_SUPER_CHUNKS),
+      .unit_sectors = ln_get16(from + LN_SUPER_UNIT),
+      .class_sectors_min = ln_get16(from + LN_SUPER_CLASS_MIN),
+      .chunk_sectors = ln_get16(from + LN_SUPER_CHUNK),
+      .tables_max = ln_get16(from + LN_SUPER_TABLES),
+      .class_growth = from[LN_SUPER_GROWTH],
+      .class_count = from[LN_SUPER_CLASSES],
+  };
+  return geometry_sound(c, g) ? 0 : LUNAR_E_CORRUPT;
+}
+
+/* From copy A, or from B when A is not readable. */
+static int super_load(struct lunar* db, struct lunar_geometry* g) {
+  int first = LUNAR_E_CORRUPT;
+  for (uint32_t copy = 0; copy < 2; copy++) {
+    int error = ln_device_read(db, copy, db->stage, 1);
+    if (!error) error = super_read(db->config, db->stage, g);
+    if (!error) return 0;
+    if (copy == 0 || first == LUNAR_E_NO_VOLUME) first = error;
+  }
+  return first;
+}
+
+/* --- format --- */
+
+static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g) {
+  const uint32_t growth = c->class_growth ? c->class_growth : 2;
+  const uint64_t device = (uint64_t)c->sector_count * c->sector_bytes;
+  uint32_t max = c->class_bytes_max;
+  if (!max) {
+    max = 64 * 1024;
+    while (max > 2 * c->sector_bytes && max > device / 32) max /= 2;
+  }
+  const uint32_t min = growth == 1 ? max : c->class_bytes_min ? c->class_bytes_min : c->sector_bytes;
+  if ((growth != 1 && growth != 2) || !is_power_of_two(min) || !is_power_of_two(max)) return LUNAR_E_INVALID;
+  if (min < c->sector_bytes || max < min || max / min > LN_CHUNK_BLOCKS_MAX || max > 64 * 1024) return LUNAR_E_INVALID;
+  if (max < 2 * c->sector_bytes) return LUNAR_E_INVALID; /* a block has a sector of slots and one of rows */
+  g->class_growth = (uint8_t)growth, g->class_count = 1;
+  for (uint32_t size = min; size < max; size *= 2) g->class_count++;
+  g->class_sectors_min = (uint16_t)(min / c->sector_bytes), g->chunk_sectors = (uint16_t)(max / c->sector_bytes);
+  return 0;
+}
+
+static int log_plan(const struct lunar_config* c, struct lunar_geometry* g) {
+  const uint64_t device = (uint64_t)c->sector_count * c->sector_bytes;
+  uint64_t bytes = c->log_bytes;
+  if (!bytes) { /* a 32nd; on a small device an eighth, but not less than 64 sectors */
+    bytes = device / 32 > 128 * c->sector_bytes ? device / 32 : smaller(128 * c->sector_bytes, (uint32_t)(device / 8));
+    if (bytes < 64 * c->sector_bytes) bytes = 64 * c->sector_bytes;
+    if (bytes > LOG_BYTES_MAX) bytes = LOG_BYTES_MAX;
+  }
+  uint32_t unit = 64 * 1024 / c->sector_bytes;
+  const uint32_t sectors = (uint32_t)(bytes / c->sector_bytes);
+  while (unit > 8 && unit * 16 > sectors) unit /= 2;
+  if (sectors < 64) return LUNAR_E_INVALID;
+  g->unit_sectors = (uint16_t)unit, g->log_sectors = sectors / unit * unit;
+  return 0;
+}
+
+static int plan(const struct lunar_config* c, struct lunar_geometry* g) {
+  LN_TRY(classes_plan(c, g));
+  LN_TRY(log_plan(c, g));
+  g->tables_max = c->tables_max ? c->tables_max : 16;
+  const uint32_t per_root = (c->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY;
+  g->root_at = 2, g->meta_at = g->root_at + divided_up(g->tables_max, per_root),
+  g->map_at = g->meta_at + 2u * g->tables_max;
+  if (g->map_at + g->log_sectors >= c->sector_count) return LUNAR_E_DEVICE;
+  const uint32_t left = c->sector_count - g->map_at - g->log_sectors;
+  g->map_sectors = divided_up(left / g->chunk_sectors, map_per_page(c));
+  g->log_at = g->map_at + g->map_sectors, g->data_at = g->log_at + g->log_sectors;
+  if (g->data_at >= c->sector_count) return LUNAR_E_DEVICE;
+  g->chunk_count = (c->sector_count - g->data_at) / g->chunk_sectors;
+  return g->chunk_count >= 2 && geometry_sound(c, g) ? 0 : LUNAR_E_DEVICE;
+}
+
+static int write_empty_pages(struct lunar* db, uint32_t from, uint32_t to, enum ln_kind kind) {
+  for (uint32_t sector = from; sector < to; sector++) {
+    struct lunar_frame* frame;
+    LN_TRY(ln_page_fresh(db, sector, kind, &frame));
+    if (kind == LN_MAP) {
+      uint8_t* entries = ln_bytes(db, frame) + LN_MAP_HEADER;
+      for (uint32_t i = 0; i < map_per_page(db->config); i++) entries[LN_MAP_ENTRY * i] = LN_CHUNK_FREE;
+    }
+    ln_put(frame);
+    if (db->frames_dirty >= db->frame_count) LN_TRY(ln_write_in_place(db, 0));
+  }
+  return ln_write_in_place(db, 0);
+}
+
+static int write_zones(struct lunar* db) {
+  const struct lunar_geometry* g = &db->geometry;
+  memset(db->stage, 0, db->config->sector_bytes);
+  for (uint32_t copy = 0; copy < 2; copy++)
+    LN_TRY(ln_device_write(db, copy, db->stage, 1)); /* no volume until all is there */
+  LN_TRY(ln_device_sync(db));
+  for (uint32_t at = 0; at < g->log_sectors; at += g->unit_sectors)
+    LN_TRY(ln_device_write(db, g->log_at + at, db->stage, 1));
+  LN_TRY(write_empty_pages(db, g->root_at, g->meta_at, LN_ROOT));
+  LN_TRY(write_empty_pages(db, g->map_at, g->log_at, LN_MAP));
+  db->checkpoint_at = 0, db->series.epoch = 1, db->chunks_free = g->chunk_count;
+  LN_TRY(ln_checkpoint(db));
+  super_write(db->config, g, db->stage);
+  for (uint32_t copy = 0; copy < 2; copy++) {
+    LN_TRY(ln_device_write(db, copy, db->stage, 1));
+    LN_TRY(ln_device_sync(db));
+  }
+  return 0;
+}
+
+int lunar_format(const struct lunar_config* config) {
+  struct lunar db;
+  struct lunar_geometry geometry = {0}, before;
+  LN_TRY(config_check(config));
+  LN_TRY(plan(config, &geometry));
+  begin(&db, config);
+  geometry.volume = config->seed * 2654435761u;
+  if (super_load(&db, &before) == 0) geometry.volume ^= before.volume + 1;
+  db.geometry = geometry;
+  fit_to_log(&db);
+  return write_zones(&db);
+}
+
+/* --- mount and after --- */
+
+int lunar_mount(struct lunar* db, const struct lunar_config* config) {
+  LN_TRY(config_check(config));
+  begin(db, config);
+  struct lunar_geometry geometry;
+  LN_TRY(super_load(db, &geometry));
+  db->geometry = geometry;
+  fit_to_log(db);
+  LN_TRY(ln_recover(db));
+  db->state = LN_READY;
+  return 0;
+}
+
+static int everything(struct lunar* db) {
+  if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
+  return ln_checkpoint(db);
+}
+
+int lunar_checkpoint(struct lunar* db) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, everything(db));
+}
+
+static int sync_all(struct lunar* db) {
+  if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
+  LN_TRY(ln_write_in_place(db, db->mode != LUNAR_MODE_NONE));
+  LN_TRY(ln_stage_write(db, 0));
+  return db->unsynced ? ln_device_sync(db) : 0;
+}
+
+int lunar_sync(struct lunar* db) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, sync_all(db));
+}
+
+static int finish(struct lunar* db) {
+  if (db->state == LN_IN_TXN) LN_TRY(ln_undo(db, 0));
+  if (db->state == LN_BROKEN) return LUNAR_E_FAILED;
+  LN_TRY(ln_checkpoint(db));
+  return db->unsynced ? ln_device_sync(db) : 0;
+}
+
+int lunar_unmount(struct lunar* db) {
+  if (db->state == LN_BROKEN) {
+    db->state = LN_CLOSED;
+    return LUNAR_E_FAILED;
+  }
+  LN_TRY(ln_enter(db));
+  const int error = finish(db);
+  db->state = LN_CLOSED;
+  return ln_leave(db, error);
+}

@@ -1,0 +1,136 @@
+// A volume over its life: what was stored is there after unmounting, a full device works again after deletion,
+// transactions happen wholly or not at all.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "world.h"
+
+namespace lunar_test {
+namespace {
+
+lunar_value integer(std::int64_t number) {
+  lunar_value value{};
+  value.type = LUNAR_INT64, value.as.integer = number;
+  return value;
+}
+
+int insert(World& world, std::int64_t key, std::size_t bytes) {
+  const std::string text(bytes, static_cast<char>('a' + key % 26));
+  lunar_value values[3] = {integer(key), {}, integer(1)};
+  values[1].type = LUNAR_BLOB, values[1].bytes = static_cast<std::uint32_t>(bytes), values[1].as.data = text.data();
+  return lunar_insert(&world.table, values);
+}
+
+int remove(World& world, std::int64_t key) {
+  const lunar_value k = integer(key);
+  return lunar_remove(&world.table, &k);
+}
+
+std::uint64_t count(World& world) {
+  std::uint64_t rows = 0;
+  EXPECT_EQ(lunar_count(&world.table, &rows), 0);
+  return rows;
+}
+
+TEST(Volume, keeps_rows_over_unmount_and_mount) {
+  World world({.sectors = 1024, .keys = 60}, 1);
+  for (int i = 0; i < 400; ++i) ASSERT_EQ(world.step(), 0);
+  ASSERT_EQ(lunar_unmount(&world.db), 0);
+  ASSERT_EQ(world.mount(), 0);
+  EXPECT_EQ(world.read(), world.now);
+}
+
+TEST(Volume, holds_more_rows_than_frames_and_finds_each) {
+  World world({.mode = LUNAR_MODE_DATA, .sectors = 8192}, 1);
+  constexpr int rows = 3000;
+  for (int key = 0; key < rows; ++key) ASSERT_EQ(insert(world, key, 100 + key % 700), 0) << key;
+  char row[1000];
+  lunar_value values[3];
+  for (int key = 0; key < rows; ++key) {
+    const lunar_value k = integer(key);
+    ASSERT_EQ(lunar_get(&world.table, &k, row, sizeof row, values), 0) << key;
+    ASSERT_EQ(values[1].bytes, 100U + static_cast<unsigned>(key) % 700);
+  }
+}
+
+TEST(Volume, says_when_it_is_full_and_works_again_after_deletion) {
+  World world({.sectors = 512}, 1);
+  std::int64_t key = 0;
+  int error = 0;
+  while ((error = insert(world, key, 700)) == 0) ++key;
+  EXPECT_EQ(error, LUNAR_E_FULL);
+  EXPECT_EQ(count(world), static_cast<std::uint64_t>(key));
+  for (std::int64_t k = 0; k < key; ++k) ASSERT_EQ(remove(world, k), 0) << k;
+  EXPECT_EQ(count(world), 0U);
+  for (std::int64_t k = 0; k < key * 8 / 10; ++k) ASSERT_EQ(insert(world, k, 700), 0) << k << " of " << key;
+}
+
+TEST(Volume, gives_the_blocks_of_a_dropped_table_back) {
+  World world({.sectors = 512}, 1);
+  lunar_schema schema{};
+  ASSERT_EQ(lunar_table_schema(&world.table, &schema), 0);
+  for (int round = 0; round < 20; ++round) {
+    for (std::int64_t key = 0; key < 60; ++key) ASSERT_EQ(insert(world, key, 900), 0) << "round " << round;
+    ASSERT_EQ(lunar_table_drop(&world.db, "rows"), 0);
+    lunar_table none{};
+    EXPECT_EQ(lunar_table_open(&world.db, "rows", &none), LUNAR_E_NO_TABLE);
+    ASSERT_EQ(lunar_table_create(&world.db, "rows", &schema), 0);
+    ASSERT_EQ(lunar_table_open(&world.db, "rows", &world.table), 0);
+    EXPECT_EQ(count(world), 0U);
+  }
+}
+
+TEST(Transaction, that_is_rolled_back_leaves_no_trace) {
+  World world({.sectors = 4096, .buffer_bytes = 16384, .log_bytes = 1 << 18}, 1);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(world.step(), 0);
+  ASSERT_EQ(lunar_begin(&world.db), 0);
+  for (std::int64_t key = 100; key < 140; ++key) ASSERT_EQ(insert(world, key, 300), 0);
+  for (const auto& [key, row] : world.now) ASSERT_EQ(remove(world, key), 0);
+  ASSERT_EQ(lunar_rollback(&world.db), 0);
+  EXPECT_EQ(world.read(), world.now);
+}
+
+TEST(Transaction, that_is_committed_outlives_a_cut_and_one_that_is_not_does_not) {
+  for (const bool committed : {true, false}) {
+    World world({.sectors = 4096, .buffer_bytes = 16384}, 1);
+    ASSERT_EQ(lunar_begin(&world.db), 0);
+    for (std::int64_t key = 0; key < 20; ++key) ASSERT_EQ(insert(world, key, 600), 0);
+    if (committed) {
+      ASSERT_EQ(lunar_commit(&world.db), 0);
+    }
+    world.cut();
+    ASSERT_EQ(world.mount(), 0);
+    EXPECT_EQ(count(world), committed ? 20U : 0U);
+  }
+}
+
+TEST(Transaction, larger_than_half_the_log_is_rolled_back_with_its_own_error) {
+  World world({.sectors = 4096}, 1);
+  ASSERT_EQ(lunar_begin(&world.db), 0);
+  int error = 0;
+  for (std::int64_t key = 0; error == 0 && key < 4000; ++key) error = insert(world, key, 200);
+  EXPECT_EQ(error, LUNAR_E_TXN_FULL);
+  EXPECT_EQ(count(world), 0U);
+  EXPECT_EQ(lunar_commit(&world.db), LUNAR_E_TXN);
+  EXPECT_EQ(insert(world, 1, 200), 0);
+}
+
+TEST(Mount, refuses_what_is_no_volume) {
+  emubd device{};
+  ASSERT_EQ(emubd_open(&device, 512, 256), 0);
+  lunar_config config{};
+  emubd_config(&device, &config);
+  std::uint32_t buffer[LUNAR_BUFFER_BYTES_MIN(512) / 4];
+  config.buffer = buffer, config.buffer_bytes = sizeof buffer;
+  lunar db{};
+  EXPECT_EQ(lunar_mount(&db, &config), LUNAR_E_NO_VOLUME);
+  ASSERT_EQ(lunar_format(&config), 0);
+  EXPECT_EQ(lunar_mount(&db, &config), 0);
+  config.buffer_bytes -= 4;
+  EXPECT_EQ(lunar_mount(&db, &config), LUNAR_E_BUFFER);
+  emubd_close(&device);
+}
+
+}  // namespace
+}  // namespace lunar_test

@@ -1,0 +1,165 @@
+#include "world.h"
+
+#include <cstring>
+#include <stdexcept>
+
+namespace lunar_test {
+namespace {
+
+lunar_value integer(std::int64_t value) {
+  lunar_value v{};
+  v.type = LUNAR_INT64, v.as.integer = value;
+  return v;
+}
+
+lunar_value bytes(const std::string& value) {
+  lunar_value v{};
+  v.type = LUNAR_BLOB, v.bytes = static_cast<std::uint32_t>(value.size()), v.as.data = value.data();
+  return v;
+}
+
+void must(int error, const char* what) {
+  if (error != 0) throw std::runtime_error(std::string(what) + ": " + lunar_error_text(error));
+}
+
+lunar_schema schema() {
+  lunar_schema s{};
+  s.column_count = 3;
+  std::strcpy(s.columns[0].name, "key");
+  s.columns[0].type = LUNAR_INT64;
+  std::strcpy(s.columns[1].name, "text");
+  s.columns[1].type = LUNAR_BLOB;
+  std::strcpy(s.columns[2].name, "number");
+  s.columns[2].type = LUNAR_INT32;
+  return s;
+}
+
+}  // namespace
+
+World::World(const Options& options, std::uint64_t seed)
+    : options_(options), random_(seed), buffer_(new std::uint32_t[options.buffer_bytes / 4]) {
+  if (emubd_open(&device, options.sector_bytes, options.sectors) != 0) throw std::bad_alloc();
+  emubd_config(&device, &config_);
+  config_.buffer = buffer_.get(), config_.buffer_bytes = options.buffer_bytes, config_.mode = options.mode;
+  config_.tables_max = 2, config_.log_bytes = options.log_bytes;
+  must(lunar_format(&config_), "format");
+  must(lunar_mount(&db, &config_), "mount");
+  const lunar_schema s = schema();
+  must(lunar_table_create(&db, "rows", &s), "create");
+  must(lunar_table_open(&db, "rows", &table), "open");
+  must(sync(), "sync");
+  device.ignore_sync = options.device_ignores_sync;
+}
+
+World::~World() { emubd_close(&device); }
+
+int World::mount() {
+  const int error = lunar_mount(&db, &config_);
+  return error != 0 ? error : lunar_table_open(&db, "rows", &table);
+}
+
+int World::sync() {
+  const int error = lunar_sync(&db);
+  if (error == 0) since.assign(1, now);
+  return error;
+}
+
+int World::acknowledged(int error, const State& after) {
+  since.push_back(after);  // what was under way when the power went may be there
+  if (error != 0) return error;
+  now = after;
+  if (options_.mode == LUNAR_MODE_FULL) since.assign(1, now);
+  return 0;
+}
+
+std::string World::random_text() {
+  std::string text(random(random(3) == 0 ? options_.text_bytes_max : options_.text_bytes_max / 8), ' ');
+  for (auto& c : text) c = static_cast<char>(random_());
+  return text;
+}
+
+int World::insert(std::int64_t key, const Row& row) {
+  const lunar_value values[] = {integer(key), bytes(row.text), integer(row.number)};
+  const int error = lunar_insert(&table, values);
+  State after = now;
+  if (now.contains(key)) return error == LUNAR_E_EXISTS ? 0 : acknowledged(error == 0 ? LUNAR_E_CORRUPT : error, after);
+  if (error == LUNAR_E_FULL) return 0;
+  after[key] = row;
+  return acknowledged(error, after);
+}
+
+int World::update_text(std::int64_t key, const std::string& text) {
+  const lunar_value k = integer(key), v = bytes(text);
+  const int error = lunar_update(&table, &k, 1, &v);
+  if (error == LUNAR_E_FULL) return 0;
+  State after = now;
+  after[key].text = text;
+  return acknowledged(error, after);
+}
+
+int World::update_number(std::int64_t key, std::int32_t number) {
+  const lunar_value k = integer(key), v = integer(number);
+  const int error = lunar_update(&table, &k, 2, &v);
+  State after = now;
+  after[key].number = number;
+  return acknowledged(error, after);
+}
+
+int World::remove(std::int64_t key) {
+  const lunar_value k = integer(key);
+  const int error = lunar_remove(&table, &k);
+  State after = now;
+  after.erase(key);
+  return acknowledged(error, after);
+}
+
+int World::step() {
+  const std::int64_t key = random(options_.keys);
+  const auto number = static_cast<std::int32_t>(random_());
+  const std::uint32_t kind = random(10);
+  if (!now.contains(key) || kind < 2) return insert(key, {random_text(), number});
+  if (kind < 5) return remove(key);
+  return kind < 8 ? update_number(key, number) : update_text(key, random_text());
+}
+
+std::optional<State> World::read() {
+  State state;
+  std::vector<char> row(options_.text_bytes_max + 64);
+  for (std::int64_t key = 0; key < options_.keys; ++key) {
+    const lunar_value k = integer(key);
+    lunar_value values[3];
+    const int error = lunar_get(&table, &k, row.data(), row.size(), values);
+    if (error == LUNAR_E_NOT_FOUND) continue;
+    if (error != 0 || values[0].as.integer != key) return std::nullopt;
+    state[key] = {std::string(static_cast<const char*>(values[1].as.data), values[1].bytes),
+                  static_cast<std::int32_t>(values[2].as.integer)};
+  }
+  std::uint64_t rows = 0;
+  if (lunar_count(&table, &rows) != 0 || rows != state.size()) return std::nullopt;
+  return state;
+}
+
+void World::cut() {
+  std::uint64_t seed = random_() | 1U;
+  const unsigned survive = random(4) == 0 ? (random(2) == 0 ? 0U : 256U) : random(257);
+  emubd_cut(&device, &seed, survive, random(2) == 0 ? 64 : 0);
+}
+
+bool World::permitted(const State& state) const {
+  for (const auto& moment : since) {
+    if (moment == state) return true;
+  }
+  return false;
+}
+
+void World::go_on_from(const State& state) {
+  now = state;
+  since.assign(1, now);
+}
+
+std::uint64_t World::image_hash() const {
+  return std::hash<std::string_view>{}(
+      {reinterpret_cast<const char*>(device.sectors), std::size_t{device.sector_bytes} * device.sector_count});
+}
+
+}  // namespace lunar_test

@@ -1,0 +1,77 @@
+// A volume on a simulated device beside a model of what it should hold. Everything random comes from one seed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "emubd.h"
+#include "lunar.h"
+
+namespace lunar_test {
+
+struct Row {
+  std::string text;
+  std::int32_t number;
+  bool operator==(const Row&) const = default;
+};
+using State = std::map<std::int64_t, Row>;
+
+struct Options {
+  lunar_mode mode = LUNAR_MODE_FULL;
+  std::uint32_t sectors = 256;
+  std::uint32_t sector_bytes = 512;
+  std::size_t buffer_bytes = LUNAR_BUFFER_BYTES_MIN(512);
+  std::uint32_t log_bytes = 0;
+  std::uint32_t keys = 24;
+  std::uint32_t text_bytes_max = 1500;
+  bool device_ignores_sync = false;
+};
+
+class World {
+ public:
+  World(const Options& options, std::uint64_t seed);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // One random operation on the table; its error when it is not one that the operation may have.
+  int step();
+  int sync();
+  int mount();
+  // Everything in the table now; nothing when a read failed.
+  std::optional<State> read();
+  // Takes the power away, and gives it back.
+  void cut();
+  // Whether the state is one that the mode permits after a cut: that of a moment since the last sync.
+  bool permitted(const State& state) const;
+  // After a cut: the state that was found is the one from which the model goes on.
+  void go_on_from(const State& state);
+  std::uint64_t image_hash() const;
+  std::uint32_t random(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
+
+  lunar db{};
+  lunar_table table{};
+  emubd device{};
+  State now;                 // after the last operation that was acknowledged
+  std::vector<State> since;  // after each operation since the last sync, and the one that was under way
+
+ private:
+  int insert(std::int64_t key, const Row& row);
+  int update_text(std::int64_t key, const std::string& text);
+  int update_number(std::int64_t key, std::int32_t number);
+  int remove(std::int64_t key);
+  std::string random_text();
+  int acknowledged(int error, const State& after);
+
+  Options options_;
+  std::mt19937_64 random_;
+  std::unique_ptr<std::uint32_t[]> buffer_;
+  lunar_config config_{};
+};
+
+}  // namespace lunar_test
