@@ -162,7 +162,7 @@ int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const voi
   sector += offset / size, offset %= size;
   while (bytes) {
     const uint32_t n = bytes < size - offset ? bytes : size - offset;
-    struct lunar_frame* f;
+    struct lunar_frame* f = NULL;
     if (staged(db, sector))
       LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN)); /* else its later rows miss in the frame */
     LN_TRY(ln_page(db, sector, LN_DATA, &f));
