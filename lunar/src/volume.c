@@ -14,7 +14,7 @@ static int config_check(const struct lunar_config* c) {
   return c->sector_count < SECTORS_MIN ? LUNAR_E_DEVICE : 0;
 }
 
-/* Frames first (they want the alignment), their sectors, then the stage. */
+/* Sectors first, so that those of an aligned buffer are aligned: a driver with DMA may want that. */
 static void buffer_divide(struct lunar* db) {
   const uint32_t size = db->config->sector_bytes;
   uint8_t* buffer = db->config->buffer;
@@ -26,10 +26,9 @@ static void buffer_divide(struct lunar* db) {
   size_t frames = (bytes - (size_t)stage * size) / frame;
   if (frames > 0xfff0) frames = 0xfff0;
   db->frame_count = (uint16_t)frames;
-  db->frames = (struct lunar_frame*)(void*)buffer;
-  db->frame_data = buffer + frames * sizeof(struct lunar_frame);
-  db->stage = db->frame_data + frames * size;
-  db->stage_bytes = stage * size;
+  db->stage = buffer, db->stage_bytes = stage * size;
+  db->frame_data = buffer + db->stage_bytes;
+  db->frames = (struct lunar_frame*)(void*)(db->frame_data + frames * size);
 }
 
 /* The log must hold the images of all dirty pages twice, and what happens between two checkpoints. */

@@ -1,0 +1,26 @@
+/* A file, an image or a raw block device as lunar's device. */
+#ifndef LUNAR_POSIX_H
+#define LUNAR_POSIX_H
+
+#include "lunar.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct lunar_posix {
+  int descriptor;
+  int direct;   /* past the page cache: sectors at aligned addresses, others through bounce */
+  void* bounce; /* 64 KiB, aligned */
+};
+
+/* Opens the path for config: sets its callbacks, context, and sector_count from the size (a multiple of sector_bytes,
+ * which the caller has set). direct: past the page cache, where the file system can. 0, or an errno. */
+LUNAR_MUST_CHECK int lunar_posix_open(struct lunar_posix* posix, struct lunar_config* config, const char* path,
+                                      int direct);
+void lunar_posix_close(struct lunar_posix* posix);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
