@@ -1,16 +1,18 @@
 """No joule and no watt of a modelled store stands anywhere without the word that it is modelled.
 
-The walk reads what people and programs get: terminal, HTML, CSV, JSON, JSON lines. Each mutant takes the word out of
-one place and must be found.
+The walk reads what people and programs get: terminal, HTML, CSV, JSON, JSON lines, Parquet. Each mutant takes the word
+out of one place and must be found.
 """
 
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -18,6 +20,8 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from edgejoule import parquet
+from edgejoule.cli import export as export_command
 from edgejoule.cli import progress
 from edgejoule.cli.export import export
 from edgejoule.cli.progress import StudyProgress
@@ -29,6 +33,7 @@ from edgejoule.report import bars, build, load_curve, tables
 from edgejoule.responses import RESPONSES
 from edgejoule.store import Store
 
+PARQUET = importlib.util.find_spec("pyarrow") is not None
 METHOD = re.compile(r"modelled|counted|measured", re.IGNORECASE)
 UNIT = r"(?:[kmµ]?J|[kmµ]?W|[kMµm]?Wh|joules?|watts?)"
 FIGURE = re.compile(rf"\d[\d.,]*\s*{UNIT}(?![\w])")
@@ -78,6 +83,20 @@ def csv_naked(text: str) -> Iterator[str]:
     for name in next(csv.reader(io.StringIO(text))):
         if ENERGY_NAME.search(name.split(".")[0]) and not METHOD.search(name):
             yield f"column {name}"
+
+
+# Parquet: a column with a joule or a watt has the method in its name and its metadata; samples have it in every row.
+
+
+def parquet_naked(table: Any) -> Iterator[str]:
+    for field in table.schema:
+        told = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+        energy = ENERGY_NAME.search(field.name.split(".")[0]) or told.get("unit") in ("J", "µJ", "W")
+        if energy and not (METHOD.search(field.name) and METHOD.search(told.get("method", ""))):
+            yield f"column {field.name}"
+    if "value" in table.column_names:
+        methods = table.column("method").to_pylist() if "method" in table.column_names else [None] * len(table)
+        yield from (f"row {i}" for i, method in enumerate(methods) if not METHOD.search(method or ""))
 
 
 # HTML: a block that holds a figure says the method itself, or its column, caption or drawing does.
@@ -196,6 +215,12 @@ def command(store: Store, *words: str, of: Any = export) -> str:
     return CliRunner().invoke(of, [*words, "--store", str(store.path)]).stdout
 
 
+def parquet_of(store: Store, *words: str) -> Any:
+    target = store.path.with_suffix(".parquet")
+    command(store, *words, "--parquet", str(target))
+    return pytest.importorskip("pyarrow.parquet").read_table(target)
+
+
 def walk(store: Store) -> list[str]:
     """Every naked figure, after where it stands."""
     experiment = store.find()
@@ -212,6 +237,9 @@ def walk(store: Store) -> list[str]:
             n for line in command(store, "--samples").splitlines()[:50] for n in json_naked(json.loads(line))
         ),
     }
+    if PARQUET:
+        places["parquet"] = lambda: parquet_naked(parquet_of(store))
+        places["parquet samples"] = lambda: parquet_naked(parquet_of(store, "--samples"))
     return [f"{place}: {naked}" for place, look in places.items() for naked in look()]
 
 
@@ -258,6 +286,26 @@ def test_the_walk_finds_a_place_that_forgot_the_method(
         monkeypatch.setattr(load_curve, "axis_words", changed)
     naked = walk(modelled)
     assert any(n.startswith(place) for n in naked), naked
+
+
+@pytest.mark.parametrize("mutant", ["the column's name", "the column's metadata", "the samples"])
+def test_the_walk_finds_a_parquet_file_that_forgot_the_method(
+    mutant: str, modelled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    if mutant == "the samples":
+        right = parquet._repeated
+        monkeypatch.setattr(parquet, "_repeated", lambda pa, word, n: right(pa, word.replace("modelled", ""), n))
+    elif mutant == "the column's metadata":
+        monkeypatch.setattr(parquet, "_told", lambda column: {"unit": str(column.unit)})
+    else:
+        write = parquet.write_runs
+        monkeypatch.setattr(
+            export_command, "write_runs",
+            lambda columns, *rest: write([replace(c, name=c.name.replace(".modelled", "")) for c in columns], *rest),
+        )  # fmt: skip
+    naked = walk(modelled)
+    assert any(n.startswith("parquet") for n in naked), naked
 
 
 @pytest.mark.parametrize(
