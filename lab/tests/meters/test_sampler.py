@@ -4,45 +4,33 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from emulated_meter import EmulatedMeter
 
 from edgejoule.errors import MeterError
-from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
+from edgejoule.meters.base import Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.sampler import LivePower, Sampler
 
 
-class Emulated:
+class Emulated(EmulatedMeter):
     """Two package counters that draw 10 W and 20 W; faults happen at given polls."""
 
-    name = "emulated"
-    method = Method.COUNTED
-    domain = Domain.PACKAGE
     poll_interval_s = 0.002
 
     def __init__(self) -> None:
+        domains = {"package-0": Domain.PACKAGE, "package-1": Domain.PACKAGE, "dram-0": Domain.DRAM}
+        super().__init__(
+            [
+                Channel("emulated", name, domain, ValueKind.ACCUMULATOR, Method.COUNTED, 0, 0, 0, wrap_j=1.0)
+                for name, domain in domains.items()
+            ]
+        )
         self.polls = 0
         self.threads: set[str] = set()
         self.before_poll = lambda poll: None
-
-    def probe(self) -> Availability:
-        return Availability(True, "emulated")
-
-    def describe(self) -> str:
-        return "emulated"
-
-    def facts(self) -> Mapping[str, Sequence[str]]:
-        return {}
-
-    def channels(self) -> Sequence[Channel]:
-        return [
-            Channel("emulated", name, domain, ValueKind.ACCUMULATOR, Method.COUNTED, 0, 0, 0, wrap_j=1.0)
-            for name, domain in (("package-0", Domain.PACKAGE), ("package-1", Domain.PACKAGE), ("dram-0", Domain.DRAM))
-        ]
-
-    def open(self) -> None: ...
 
     def poll(self) -> Sequence[Sample]:
         self.polls += 1
@@ -53,8 +41,6 @@ class Emulated:
             return [Sample(x, now, None, "EIO") for x in ("package-0", "package-1", "dram-0")]
         watts = {"package-0": 10.0, "package-1": 20.0, "dram-0": 5.0}
         return [Sample(name, now, now / 1e9 * watt % 1.0) for name, watt in watts.items()]
-
-    def close(self) -> None: ...
 
 
 def wait_for(condition, patience_s: float = 10.0) -> None:
