@@ -7,13 +7,14 @@ import re
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from emulated_meter import SteadyMeter
 
 from edgejoule import run_clocks
 from edgejoule.alignment import by_markers
@@ -21,14 +22,14 @@ from edgejoule.cli.main import main
 from edgejoule.clock_exchange import Responder
 from edgejoule.energy import Energy, energy
 from edgejoule.errors import DataError, UsageError
-from edgejoule.marker import BURST_S, Marker, check, pattern_ns
+from edgejoule.marker import BURST_S, REST_S, Marker, check, pattern_ns
 from edgejoule.metering import Metering, checked
-from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, ValueKind
+from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import Arrivals, ClockRelation
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import make_plan
 from edgejoule.run_clocks import ClockPlan, RunClocks, clock_plan, refined
-from edgejoule.spec import Spec
+from edgejoule.spec import Spec, Timing
 from edgejoule.store import Intervals, Run, RunData, Store
 
 SECOND = 10**9
@@ -308,40 +309,9 @@ def test_a_marker_that_others_prevented_is_told_and_not_flagged(store: Store, mo
     assert found.facts["notes"] == ["other programs hold the CPUs"]
 
 
-class Remote:
-    """A steady 5 W; whose clock the times are on is an argument."""
-
-    name, domain, method, poll_interval_s = "trace", Domain.BOARD, Method.MEASURED, 0.01
-
-    def __init__(self, clocks: TwoClocks | None, interval_s: float = 0.01) -> None:
-        self.clocks, self.interval_s = clocks, interval_s
-
-    def probe(self) -> Availability:
-        return Availability(True, "emulated")
-
-    def describe(self) -> str:
-        return "emulated"
-
-    def facts(self) -> Mapping[str, Sequence[str]]:
-        return {}
-
-    def channels(self) -> Sequence[Channel]:
-        clock = Clock.DEVICE if self.clocks else Clock.HOST_MONOTONIC
-        return [
-            Channel(
-                self.name, "p", self.domain, ValueKind.INSTANT, self.method, 0.01, 0.0, 0.001,
-                clock=clock, delay_s_max=0.5, interval_s=self.interval_s,
-            )
-        ]  # fmt: skip
-
-    def open(self) -> None: ...
-
-    def poll(self) -> Sequence[Block]:
-        now_ns = time.monotonic_ns()
-        told_ns = self.clocks.theirs_ns() if self.clocks else now_ns
-        return [Block("p", np.array([told_ns]), np.array([5.0]), now_ns)]
-
-    def close(self) -> None: ...
+def steady(clocks: TwoClocks | None, interval_s: float = 0.01) -> SteadyMeter:
+    """5 W, told with the times of the meter's host, or with this one's."""
+    return SteadyMeter("trace", Domain.BOARD, 5.0, clocks.as_theirs if clocks else None, interval_s)
 
 
 def test_a_metered_run_asks_the_meters_host_before_and_after_and_plays_its_markers_outside_what_is_measured(
@@ -356,14 +326,14 @@ def test_a_metered_run_asks_the_meters_host_before_and_after_and_plays_its_marke
 
     monkeypatch.setattr(run_clocks, "burst", burst)
     with served(clocks.theirs_ns) as responder:
-        plan = clock_plan(True, {"trace": responder.address}, [Remote(clocks)])
-        with Metering(store, 1, [Remote(clocks)], lambda _: None, plan).during(0) as metered:
+        plan = replace(clock_plan(Timing(marker=True), {"trace": responder.address}, [steady(clocks)]), rest_s=0.02)
+        with Metering(store, 1, [steady(clocks)], lambda _: None, plan).during(0) as metered:
             begin_ns = time.monotonic_ns()
             time.sleep(0.3)
             end_ns = time.monotonic_ns()
     facts, flags = checked(metered, Intervals(begin_ns, end_ns, end_ns, True))
     assert not [flag for flag in flags if "clock" in flag]
-    assert played[0] < begin_ns < end_ns < played[1]
+    assert played[0] + 20_000_000 <= begin_ns < end_ns < played[1]
     told = facts["clocks"]
     assert [len(x["series"]) for x in told["exchanges"]] == [2]
     assert told["wall"][0]["monotonic_ns"] < played[0] < played[1] < told["wall"][1]["monotonic_ns"]
@@ -378,21 +348,57 @@ def test_a_metered_run_asks_the_meters_host_before_and_after_and_plays_its_marke
 def test_markers_are_played_where_a_meter_on_another_clock_can_show_them_or_where_asked(
     asked: bool | None, interval_s: float, played: bool
 ) -> None:
-    plan = clock_plan(asked, {}, [Remote(TwoClocks(), interval_s)])
+    plan = clock_plan(Timing(marker=asked), {}, [steady(TwoClocks(), interval_s)])
     assert plan.marker is played
-    assert plan.marker_s == pytest.approx(2 * BURST_S if played else 0)
+    assert plan.marker_s == pytest.approx(2 * BURST_S + REST_S if played else 0)
     assert ("too slow" in (plan.why_not or "")) is (asked is None and not played)
 
 
 def test_a_meter_on_this_hosts_clock_needs_no_marker_and_no_server() -> None:
-    own = Remote(None)
-    assert clock_plan(None, {}, [own]) == ClockPlan()
+    own = steady(None)
+    assert clock_plan(Timing(), {}, [own]) == ClockPlan()
     with pytest.raises(UsageError, match="are this host's already"):
-        clock_plan(None, {"trace": "h:1"}, [own])
+        clock_plan(Timing(), {"trace": "h:1"}, [own])
     own.name = "a"
     with pytest.raises(UsageError, match="the study has a"):
-        clock_plan(None, {"b": "h:1"}, [own])
-    assert clock_plan(None, {"trace": "h:1"}, [own]).marker, "a recording that comes afterwards is tied by it"
+        clock_plan(Timing(), {"b": "h:1"}, [own])
+    assert clock_plan(Timing(), {"trace": "h:1"}, [own]).marker, "a recording that comes afterwards is tied by it"
+
+
+def rested(monkeypatch: pytest.MonkeyPatch, timing: Timing) -> list[str | float]:
+    """What a run with markers does before it begins, in its order: bursts, and seconds of rest."""
+    done: list[str | float] = []
+    monkeypatch.setattr(run_clocks, "burst", lambda: done.append("burst"))
+    monkeypatch.setattr(run_clocks.time, "sleep", done.append)
+    run = RunClocks(clock_plan(timing, {}, []))
+    run.mark()
+    run.rest()
+    return done
+
+
+@pytest.mark.parametrize(
+    ("timing", "done"),
+    [
+        (Timing(marker=True, idle_s=0.5), ["burst", REST_S]),
+        (Timing(marker=True, idle_s=30), ["burst", 30]),
+        (Timing(marker=False, idle_s=30), []),
+    ],
+)
+def test_power_rests_after_a_burst_as_long_as_it_is_then_looked_at_and_two_seconds_at_least(
+    timing: Timing, done: list[str | float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert rested(monkeypatch, timing) == done
+
+
+def test_a_metered_run_rests_between_its_first_burst_and_what_it_measures(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    for name in ("mark", "rest"):
+        monkeypatch.setattr(RunClocks, name, lambda _, name=name: done.append(name))
+    with Metering(store, 1, [steady(None)], lambda _: None).during(0):
+        done.append("run")
+    assert done == ["mark", "rest", "run", "mark"]
 
 
 def test_a_dry_run_counts_the_time_of_the_markers(tmp_path: Path) -> None:
@@ -404,9 +410,9 @@ def test_a_dry_run_counts_the_time_of_the_markers(tmp_path: Path) -> None:
     )
     told = CliRunner().invoke(main, ["run", str(spec), "--dry-run", *where]).stdout
     without = CliRunner().invoke(main, ["run", str(spec), "--dry-run", "--set", "timing.marker=false", *where]).stdout
-    assert "a marker burst before and after each run takes 5 s of that" in told
+    assert "a marker burst before and after each run, with 2 s of rest after the first: 7 s of that" in told
     assert "marker" not in without
-    assert _seconds(told) - _seconds(without) == pytest.approx(2 * BURST_S, abs=1)
+    assert _seconds(told) - _seconds(without) == pytest.approx(2 * BURST_S + REST_S, abs=1)
 
 
 def _seconds(told: str) -> int:
@@ -432,7 +438,7 @@ def seeded(seed: int, rate_hz: float, run_s: float) -> tuple[Trace, list[Marker]
         power_w[(time_s >= on_s) & (time_s < off_s)] += 5.0
     t_ns = np.array([theirs_ns(t) for t in time_s])
     late_s = rng.uniform(0, 0.45) + rng.exponential(0.01, len(time_s))
-    channel = replace(Remote(TwoClocks()).channels()[0], delay_s_max=0.5)
+    channel = replace(steady(TwoClocks()).channels()[0], delay_s_max=0.5)
     arrivals = Arrivals(t_ns, np.rint((time_s + late_s) * 1e9).astype(np.int64))
     trace = Trace(channel, t_ns, power_w + rng.normal(0, 0.4, len(time_s)), 1 / rate_hz, arrivals=arrivals)
     return trace, markers, theirs_ns, begin_s

@@ -37,6 +37,7 @@ EDGE_S = 0.002  # half width: how long load takes to become power (scheduler, re
 INTERVAL_S_MAX = 0.11  # between samples; slower than a chip shows no pattern
 QUIET_S = QUIET_CHIPS * CHIP_S
 BURST_S = len(CHIPS) * CHIP_S + 2 * QUIET_S  # all that a marker takes
+REST_S = 2.0  # at least, before idle power is looked at: a burst leaves clocks up for tenths of a second, and heat
 SEARCH_S = 2.0
 COARSE_S = 0.01
 FINE_S = 0.001

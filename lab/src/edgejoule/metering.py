@@ -62,6 +62,7 @@ class Metering:
             for sampler in samplers:
                 running.enter_context(sampler)
             clocks.mark()
+            clocks.rest()
             yield metered
             clocks.mark()
             for sampler in samplers:

@@ -2,10 +2,10 @@
 
 A device's clock is tied to this host's by when its readings arrive (`meters.clocks`); a clock on another host by
 exchanges of four timestamps before and after the run (`clock_exchange`). Two marker bursts, one before the quiet window
-that begins a run and one after the quiet window that ends it, are looked for in the trace (`marker`): where they lie
-elsewhere than the clocks say, the run is flagged; where they agree, both are known together better than each alone, by
-the mean weighted with the inverse squares of their uncertainties (JCGM 100:2008, 5.1). What a meter is too slow to show
-checks nothing, and says so.
+that begins a run (with a rest between, so that the window shows nothing of it) and one after the quiet window that ends
+it, are looked for in the trace (`marker`): where they lie elsewhere than the clocks say, the run is flagged; where they
+agree, both are known together better than each alone, by the mean weighted with the inverse squares of their
+uncertainties (JCGM 100:2008, 5.1). What a meter is too slow to show checks nothing, and says so.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import numpy as np
 from edgejoule.burner import LoadError
 from edgejoule.clock_exchange import ClockError, ClockNs, Offset, compare, relation
 from edgejoule.errors import DataError, UsageError
-from edgejoule.marker import BURST_S, INTERVAL_S_MAX, ClockCheck, Marker, burst, check, relation_words
+from edgejoule.marker import BURST_S, INTERVAL_S_MAX, REST_S, ClockCheck, Marker, burst, check, relation_words
 from edgejoule.meters.base import Clock, Meter
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.imported.trace import METER as IMPORTED
+from edgejoule.spec import Timing
 from edgejoule.store import StoredTrace
 
 _RECTANGULAR = 1 / math.sqrt(3)
@@ -36,26 +37,28 @@ Keep = Callable[[str, Clock, ClockRelation], None]
 class ClockPlan:
     """What every run of a study does about clocks. marker: bursts are played; why_not: why not, where one would be.
 
-    servers: meter -> HOST:PORT that answers with the clock its times are on. token: the servers' secret.
+    servers: meter -> HOST:PORT that answers with the clock its times are on. token: the servers' secret. rest_s: from
+    the first burst to the window that begins the run.
     """
 
     marker: bool = False
     why_not: str | None = None
     servers: Mapping[str, str] = field(default_factory=dict)
     token: bytes = b""
+    rest_s: float = REST_S
 
     @property
     def marker_s(self) -> float:
-        """What the bursts of a run take."""
-        return 2 * BURST_S if self.marker else 0.0
+        """What the bursts of a run take, with the rest after the first."""
+        return 2 * BURST_S + self.rest_s if self.marker else 0.0
 
 
-def clock_plan(
-    marker: bool | None, servers: Mapping[str, str], meters: Sequence[Meter], token: bytes = b""
-) -> ClockPlan:
-    """marker: timing.marker; servers: meter.clocks of an experiment. Raises UsageError for a server that serves
-    nothing: a meter that the study has not, or whose times are this host's.
+def clock_plan(timing: Timing, servers: Mapping[str, str], meters: Sequence[Meter], token: bytes = b"") -> ClockPlan:
+    """timing and servers (meter.clocks) of an experiment. Power rests after a burst for as long as it is then looked
+    at. Raises UsageError for a server that serves nothing: a meter that the study has not, or whose times are this
+    host's.
     """
+    marker, rest_s = timing.marker, max(REST_S, timing.idle_s)
     here = {meter.name: meter for meter in meters}
     for name in servers:
         if name in here and not _on_device_clock(here[name]):
@@ -64,13 +67,14 @@ def clock_plan(
             known = ", ".join(here)
             raise UsageError(f"meter.clocks.{name}: the study has {known}, and {IMPORTED!r} may be imported afterwards")
     if marker is not None:
-        return ClockPlan(marker, None, servers, token)
+        return ClockPlan(marker, None, servers, token, rest_s)
     foreign = [meter for meter in meters if _on_device_clock(meter)]
     fast = [meter for meter in foreign if _interval_s(meter) <= INTERVAL_S_MAX]
     if fast or set(servers) - set(here):
-        return ClockPlan(True, None, servers, token)
+        return ClockPlan(True, None, servers, token, rest_s)
     slow = ", ".join(f"{meter.name} reads every {_interval_s(meter):g} s" for meter in foreign)
-    return ClockPlan(False, f"no marker was played: {slow}, too slow to show it" if slow else None, servers, token)
+    why_not = f"no marker was played: {slow}, too slow to show it" if slow else None
+    return ClockPlan(False, why_not, servers, token, rest_s)
 
 
 def _on_device_clock(meter: Meter) -> bool:
@@ -90,7 +94,9 @@ class ClockFindings:
 
 
 class RunClocks:
-    """One run's exchanges and markers: begin(), mark() twice, end(), then findings(). clock_ns: this host's clock."""
+    """One run's exchanges and markers: begin(), mark(), rest(), mark(), end(), then findings(). clock_ns: this host's
+    clock.
+    """
 
     def __init__(self, plan: ClockPlan, clock_ns: ClockNs = time.monotonic_ns) -> None:
         self._plan, self._clock_ns = plan, clock_ns
@@ -117,6 +123,11 @@ class RunClocks:
                 self.markers.append(burst())
             except (DataError, LoadError) as error:
                 self._not_made.append(str(error))
+
+    def rest(self) -> None:
+        """Wait until a marker no longer shows in the power of an idle machine."""
+        if self._plan.marker:
+            time.sleep(self._plan.rest_s)
 
     def findings(self, readings: Sequence[Sequence[StoredTrace]], keep: Keep) -> ClockFindings:
         """Look at every meter's readings. keep is told how a meter's times become the host's, where that is more than

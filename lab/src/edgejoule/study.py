@@ -191,7 +191,7 @@ def _bench(
     cooling = cool_down(timing, study.meters, experiment.environment.get(IDLE) if experiment else None)
     return Bench(
         study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=cooling,
-        clocks=clock_plan(timing.marker, study.spec.meter.clocks, study.meters, study.clock_token),
+        clocks=clock_plan(timing, study.spec.meter.clocks, study.meters, study.clock_token),
     )  # fmt: skip
 
 

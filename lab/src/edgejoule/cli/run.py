@@ -123,7 +123,7 @@ def run(
         if as_json:
             echo_json(_plan_json(loaded, [p for p in plan if chosen(p)], choice.sentence))
         else:
-            clocks = clock_plan(loaded.timing.marker, loaded.meter.clocks, [choice.meter, *beside])
+            clocks = clock_plan(loaded.timing, loaded.meter.clocks, [choice.meter, *beside])
             _print_plan(say, loaded, [p for p in plan if chosen(p)], store, clocks, choice.meter)
         return
     if refused := not_here(plan):
@@ -291,7 +291,8 @@ def _print_plan(
     estimate = _estimate(spec, plan, store, 2 * (spec.timing.idle_s + still_s) + 1 + clocks.marker_s)
     out.print(f"{len(plan)} runs, order {spec.design.order}, seed {spec.design.seed}; {estimate}")
     if clocks.marker and plan:
-        out.print(f"a marker burst before and after each run takes {clocks.marker_s * len(plan):.0f} s of that")
+        took = f"{clocks.marker_s * len(plan):.0f} s of that"
+        out.print(f"a marker burst before and after each run, with {clocks.rest_s:g} s of rest after the first: {took}")
     for name, address in clocks.servers.items():
         out.print(f"the clock of {name} is asked for at {address} before and after each run", markup=False)
 
