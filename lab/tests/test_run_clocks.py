@@ -354,6 +354,24 @@ def test_markers_are_played_where_a_meter_on_another_clock_can_show_them_or_wher
     assert ("too slow" in (plan.why_not or "")) is (asked is None and not played)
 
 
+@pytest.mark.parametrize("method", [Method.MODELLED, Method.MEASURED])
+def test_a_marker_that_is_seen_late_flags_a_meter_on_this_hosts_clock_and_no_model(
+    store: Store, monkeypatch: pytest.MonkeyPatch, method: Method
+) -> None:
+    begin_ns = time.monotonic_ns() + 10 * SECOND
+    marker = Marker(tuple(pattern_ns(begin_ns - 6 * SECOND)))
+    monkeypatch.setattr(run_clocks, "burst", lambda: marker)
+    run = RunClocks(ClockPlan(marker=True))
+    run.mark()
+    seen = remote(TwoClocks(), begin_ns, [marker])
+    channel = replace(seen.channel, method=method, clock=Clock.HOST_MONOTONIC)
+    ours_ns = begin_ns + np.rint((np.arange(len(seen.t_ns)) / 100 - 10 + 0.0037) * 1e9).astype(np.int64)
+    late = replace(seen, channel=channel, t_ns=ours_ns + SECOND // 10, arrivals=None)
+    _, facts, flags = kept(store, late, run, begin_ns)
+    assert any("do NOT agree" in flag for flag in flags) is (method is Method.MEASURED)
+    assert ("has no clock" in facts["meters"][0]["words"]) is (method is Method.MODELLED)
+
+
 def test_a_meter_on_this_hosts_clock_needs_no_marker_and_no_server() -> None:
     own = steady(None)
     assert clock_plan(Timing(), {}, [own]) == ClockPlan()

@@ -22,13 +22,14 @@ from edgejoule.burner import LoadError
 from edgejoule.clock_exchange import ClockError, ClockNs, Offset, compare, relation
 from edgejoule.errors import DataError, UsageError
 from edgejoule.marker import BURST_S, INTERVAL_S_MAX, REST_S, ClockCheck, Marker, burst, check, relation_words
-from edgejoule.meters.base import Clock, Meter
+from edgejoule.meters.base import Clock, Meter, Method
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.imported.trace import METER as IMPORTED
 from edgejoule.spec import Timing
 from edgejoule.store import StoredTrace
 
 _RECTANGULAR = 1 / math.sqrt(3)
+_NO_CLOCK = "a model reads this host's counters at this host's times: it has no clock that a marker could check"
 
 Keep = Callable[[str, Clock, ClockRelation], None]
 
@@ -182,6 +183,8 @@ class RunClocks:
             stated = channels[0].on_host_clock()[1]
         except DataError as error:
             return {"meter": name, "source": "none", "relation": None, "sightings": [], "words": str(error)}, flags
+        if first.channel.method is Method.MODELLED and exchanged is None and clock is not Clock.DEVICE:
+            return {"meter": name, "source": "host", "relation": None, "sightings": [], "words": _NO_CLOCK}, flags
         checks = [max((check(each, m) for each in channels), key=_clearness) for m in self.markers]
         known = refined(stated, self.markers, checks)
         if any(each.agrees is False for each in checks):

@@ -172,3 +172,9 @@ def test_no_usable_meter_is_an_error_with_every_reason() -> None:
 def test_the_installed_plug_ins_are_found() -> None:
     names = {candidate.name for candidate in discover()}
     assert {"rapl", "board-profile"} <= names
+
+
+def test_an_option_that_a_meter_does_not_take_is_refused_with_the_nearest() -> None:
+    plugin = EntryPoint("modelled", f"{__name__}:Modelled", GROUP)
+    with pytest.raises(UsageError, match="meter modelled has no option 'profil'; did you mean 'profile'"):
+        discover(options={"modelled": {"profil": "x"}}, plugins=[plugin])

@@ -60,6 +60,9 @@ def test_columns_and_units_are_taken_from_the_header(tmp_path: Path, header: str
         (["time_s", "speed"], Mapping(), "one power, one energy, or voltage and current"),
         (["time_s", "power_w"], Mapping(power=Column("P")), "no column is called 'P'"),
         (["time_s", "voltage_rms (V)", "current_rms (A)"], Mapping(), "apparent power, not active power"),
+        (["time_s", "Urms (V)", "Irms (A)"], Mapping(Column("time_s"), voltage=Column("Urms (V)")), "apparent power"),
+        (["time_s", "voltage (Vrms)", "current (A)"], Mapping(), "apparent power"),
+        (["time_s", "Ueff (V)", "current (A)"], Mapping(voltage=Column("Ueff (V)")), "apparent power"),
         (["time_s", "voltage_v", "current_a"], Mapping(voltage=Column("voltage_v"), voltage_v=5.0), "not both"),
     ],
 )
@@ -173,12 +176,23 @@ def test_a_part_can_be_named_by_wall_clock(tmp_path: Path) -> None:
         (("--gain-rel", 0.01, "--offset-w", 0, "--to", 60), 1, "has no reading"),
         (("--gain-rel", 0.01, "--offset-w", 0, "--power", "power_w:hp"), 2, "no unit of power"),
         (("--gain-rel", 0.01, "--offset-w", 0, "--run", 1), 2, "--attach"),
+        (("--gain-rel", "nan", "--offset-w", 0), 2, "no finite number"),
+        (("--gain-rel", 0.01, "--offset-w", "inf"), 2, "no finite number"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(tmp_path: Path, arguments: tuple, code: int, words: str) -> None:
     found, _, err = ran(written(tmp_path, RAMP), *arguments)
     assert found == code
     assert words in err
+
+
+def test_energy_below_zero_is_doubted(tmp_path: Path) -> None:
+    lines = "".join(f"{i},{-2.0 if i else -1.9}\n" for i in range(20))
+    code, out, _ = ran(written(tmp_path, f"time_s,power_w\n{lines}"), "--gain-rel", 0.01, "--offset-w", 0)
+    assert code == 3
+    assert "wrong way round" in out
+    code, out, _ = ran(written(tmp_path, RAMP), "--gain-rel", 0.01, "--offset-w", 0)
+    assert (code, "wrong way round" in out) == (0, False)
 
 
 def test_a_gap_is_told_and_ends_with_the_code_for_flags(tmp_path: Path) -> None:

@@ -255,6 +255,16 @@ def test_a_busy_machine_is_told_by_the_little_energy_above_idle(make_store):
     assert any("above idle" in c for c in busy.caveats)
 
 
+def test_energy_above_idle_that_no_run_has_is_not_taken_as_none_of_it(make_store):
+    unknown = {("energy_net_j", i): "no quiet window" for i in range(45)}
+    assert not any("above idle" in c for c in found(make_store, missing=unknown).caveats)
+
+
+def test_energy_above_idle_that_few_cells_have_is_compared_with_the_energy_of_those(make_store):
+    unknown = {("energy_net_j", i): "no quiet window" for i in range(3, 45)}
+    assert not any("above idle" in c for c in found(make_store, missing=unknown).caveats)
+
+
 def test_a_response_that_a_workload_does_not_have_is_no_hole(make_store):
     findings = found(make_store, without={("read_latency_us_p99", "write")}, method="counted")
     latency = findings.response("read_latency_us_p99")

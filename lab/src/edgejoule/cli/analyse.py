@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
-from edgejoule.cli.common import console, echo_json, json_option
+from edgejoule.cli.common import Number, console, echo_json, json_option
 from edgejoule.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _counts(_context: click.Context, _option: click.Parameter, value: str | None
 )
 @click.option(
     "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
     help="Level of significance.",
@@ -82,20 +82,20 @@ def _counts(_context: click.Context, _option: click.Parameter, value: str | None
 )
 @click.option(
     "--min-ratio",
-    type=click.FloatRange(1),
+    type=Number(1),
     metavar="R",
     help="Means closer than this factor are never called different. Modelled responses (Y.modelled) need it, or get no "
     "letters: it is what the model resolves, as the report and `edgejoule meters` state it.",
 )
 @click.option(
     "--margin",
-    type=float,
+    type=Number(),
     metavar="M",
     help="Test whether pairs are the same: differ by less than this ratio (--scale log) or difference (raw).",
 )
 @click.option(
     "--precision",
-    type=float,
+    type=Number(),
     metavar="P",
     help="How many more runs it takes to know each mean within this ratio (--scale log) or half width (raw).",
 )

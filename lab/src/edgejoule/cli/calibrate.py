@@ -24,7 +24,7 @@ from edgejoule.calibrate.observe import Observation, observe
 from edgejoule.calibrate.profile_file import Circumstances, fitted_json, profile_name, profile_toml, write_profile
 from edgejoule.calibrate.recording import placed
 from edgejoule.calibrate.stages import Stage, make_stages
-from edgejoule.cli.common import console, echo_json, json_option, messages, stop_in_order
+from edgejoule.cli.common import Number, console, echo_json, json_option, messages, stop_in_order
 from edgejoule.cli.import_trace import mapping_of, recording_options
 from edgejoule.cli.progress import clock
 from edgejoule.energy import Readings
@@ -66,10 +66,8 @@ class _Plan:
               help="With --trace: the stages of an earlier call; nothing is driven.")  # fmt: skip
 @recording_options
 @click.option("--rounds", type=click.IntRange(2, 100), default=3, show_default=True, help="Repetitions of every stage.")
-@click.option(
-    "--observe-s", type=click.FloatRange(0.2), default=8.0, show_default=True, help="Observed time per stage."
-)
-@click.option("--settle-s", type=click.FloatRange(0), default=2.0, show_default=True, help="Before it, unobserved.")
+@click.option("--observe-s", type=Number(0.2), default=8.0, show_default=True, help="Observed time per stage.")
+@click.option("--settle-s", type=Number(0), default=2.0, show_default=True, help="Before it, unobserved.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the stages' order.")
 @click.option("--storage/--no-storage", default=True, show_default=True, help="Also write and read blocks.")
 @click.option("--network", is_flag=True, help="Also talk over loopback; tests the table, gives no joules per byte.")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from edgejoule.cli.common import console, echo_json, fail, json_option, messages, stop_in_order
+from edgejoule.cli.common import Number, console, echo_json, fail, json_option, messages, stop_in_order
 from edgejoule.clock_exchange import EXCHANGES, SERVE_S_MAX, ClockNs, Offset, Responder, parse_address, relation
 from edgejoule.clock_exchange import compare as exchange
 from edgejoule.errors import MeterError, UsageError
@@ -43,7 +43,7 @@ def clock() -> None:
 
 @clock.command()
 @click.option("--bind", default="127.0.0.1:7123", show_default=True, metavar="HOST:PORT", help="Port 0: any free one.")
-@click.option("--for", "seconds", type=click.FloatRange(0, SERVE_S_MAX), default=3600.0, show_default=True, help="s")
+@click.option("--for", "seconds", type=Number(0, SERVE_S_MAX), default=3600.0, show_default=True, help="s")
 @click.option(
     "--clock",
     "which",
@@ -78,9 +78,7 @@ def serve(bind: str, seconds: float, which: str, token: str, as_json: bool) -> N
 @clock.command()
 @click.argument("address", metavar="HOST:PORT")
 @click.option("--exchanges", type=click.IntRange(3, 1000), default=EXCHANGES, show_default=True)
-@click.option(
-    "--again-after", type=click.FloatRange(0, min_open=True), metavar="S", help="A second series; gives drift."
-)
+@click.option("--again-after", type=Number(0, min_open=True), metavar="S", help="A second series; gives drift.")
 @click.option(
     "--since", type=click.Path(path_type=Path, dir_okay=False), help="What --json printed before the run; gives drift."
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import sys
 import tomllib
@@ -44,6 +45,17 @@ meter_option: Callable[[F], F] = click.option(
     callback=lambda _context, _parameter, words: parsed_meter_options(words),
     help="An option of a meter, for example serial.port=/dev/ttyUSB0; may be repeated.",
 )
+
+
+class Number(click.FloatRange):
+    """A number of an option: within its range, and finite. click lets nan through every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number, or a usage error."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
 
 
 def parsed_meter_options(words: Sequence[str]) -> Options:

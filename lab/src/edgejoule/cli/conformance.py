@@ -9,7 +9,7 @@ import click
 from rich.progress import Progress
 from rich.table import Table
 
-from edgejoule.cli.common import Options, console, echo_json, fail, json_option, messages, meter_option
+from edgejoule.cli.common import Number, Options, console, echo_json, fail, json_option, messages, meter_option
 from edgejoule.conformance import registry
 from edgejoule.conformance.examine import Conformance, Outcome, examine, run_once
 from edgejoule.conformance.instrument import Instrument
@@ -28,15 +28,15 @@ SEEDS = 200
     "--fault-seeds", type=click.IntRange(0), default=20, show_default=True, help="Runs of every kind of fault."
 )
 @click.option("--seed", "first", type=click.IntRange(0), default=1, show_default=True, help="The first of the seeds.")
-@click.option("--known-w", type=click.FloatRange(0, min_open=True), help="Look at the real METER, on this load, in W.")
+@click.option("--known-w", type=Number(0, min_open=True), help="Look at the real METER, on this load, in W.")
 @click.option(
     "--known-u-w",
-    type=click.FloatRange(0),
+    type=Number(0),
     default=0.0,
     show_default=True,
     help="Its uncertainty (k=2), in W.",
 )
-@click.option("--seconds", type=click.FloatRange(1), default=60.0, show_default=True, help="With --known-w: how long.")
+@click.option("--seconds", type=Number(1), default=60.0, show_default=True, help="With --known-w: how long.")
 @meter_option
 @json_option
 def conformance(

@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from edgejoule.cli.common import console, echo_json, json_option
+from edgejoule.cli.common import Number, console, echo_json, json_option
 from edgejoule.doctor import Examination, examine
 
 
@@ -22,7 +22,7 @@ from edgejoule.doctor import Examination, examine
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(0, 60),
+    type=Number(0, 60),
     default=2.0,
     show_default=True,
     help="Time for each kind of request to the storage; 0 leaves the storage alone.",

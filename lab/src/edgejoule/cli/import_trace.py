@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 
 from edgejoule.attaching import Attached, Told, attached
-from edgejoule.cli.common import EXIT_FLAGGED, console, echo_json, fail
+from edgejoule.cli.common import EXIT_FLAGGED, Number, console, echo_json, fail
 from edgejoule.energy import Energy, energy
 from edgejoule.errors import UsageError
 from edgejoule.meters.base import Domain
@@ -35,19 +35,17 @@ _RECORDING = (
     click.option("--voltage", metavar="COLUMN[:UNIT]", help="Column of the voltage, with --current."),
     click.option("--current", metavar="COLUMN[:UNIT]", help="Column of the current, with --voltage or --voltage-v."),
     click.option("--energy", "energy_name", metavar="COLUMN[:UNIT]", help="Column of a running total of energy."),
-    click.option(
-        "--voltage-v", type=click.FloatRange(min=0, min_open=True), help="A voltage that is not in the file, V."
-    ),
+    click.option("--voltage-v", type=Number(min=0, min_open=True), help="A voltage that is not in the file, V."),
     click.option("--mean", is_flag=True, help="A power is the mean since the line before, not a sample at its time."),
     click.option(
         "--domain", type=click.Choice([domain.value for domain in Domain]), default="board", show_default=True
     ),
     click.option(
         "--gain-rel",
-        type=click.FloatRange(0, 1, max_open=True),
+        type=Number(0, 1, max_open=True),
         help="The recorder's gain, standard uncertainty (k=1), relative: a limit of 1 % is 0.0058. Needed.",
     ),
-    click.option("--offset-w", type=click.FloatRange(0), help="The recorder's offset (k=1) in W. Needed."),
+    click.option("--offset-w", type=Number(0), help="The recorder's offset (k=1) in W. Needed."),
 )
 _INTERVALS = (
     click.option(
@@ -63,7 +61,7 @@ _INTERVALS = (
     click.option(
         "--clock-within",
         "clock_within_s",
-        type=click.FloatRange(0, min_open=True),
+        type=Number(0, min_open=True),
         metavar="S",
         help="How far the trace's wall clock, or --starts, may be off this host's, at most; markers tell better.",
     ),

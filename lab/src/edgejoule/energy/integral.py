@@ -118,7 +118,10 @@ def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_n
         uncertainty_k2_j=k2(lines),
         coverage=coverage,
         gaps=gaps,
-        notes=_notes(readings, overlap, gaps, coverage, t0_ns, t1_ns),
+        notes=(
+            *_notes(readings, overlap, gaps, coverage, t0_ns, t1_ns),
+            *_wrong_way(channel, energy_j, k2(lines)),
+        ),
         budget=lines,
         renewal=renewal,
     )
@@ -183,6 +186,13 @@ def _notes(
         if np.any(steps_s > channel.wrap_j / channel.power_w_max / 2):
             notes.append(f"{channel.name}: {steps_s.max():.1f} s between readings, over half of what a wrap can take")
     return tuple(notes)
+
+
+def _wrong_way(channel: Channel, energy_j: float, uncertainty_k2_j: float) -> tuple[str, ...]:
+    """Nothing that is metered here gives energy back."""
+    if energy_j >= -uncertainty_k2_j:
+        return ()
+    return (f"{channel.name}: the energy is below zero: is the current connected the wrong way round?",)
 
 
 def _budget(

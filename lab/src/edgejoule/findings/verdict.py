@@ -91,10 +91,12 @@ def caveats(
 
 
 def _above_idle(others: Sequence[ResponseFinding]) -> float | None:
-    """The share of all cells' energy that lies above the idle baseline; None where one of the two is not known."""
-    means = {r.name: [c.mean for c in r.cells if c.mean is not None] for r in others}
-    gross, net = sum(means.get("energy_j", [])), sum(means.get("energy_net_j", []))
-    return net / gross if gross > 0 and "energy_net_j" in means else None
+    """The share of energy that lies above the idle baseline, over the cells in which both are known; None: in none."""
+    means = {r.name: [c.mean for c in r.cells] for r in others}
+    pairs = zip(means.get("energy_j", []), means.get("energy_net_j", []), strict=False)
+    known = [(gross, net) for gross, net in pairs if gross is not None and net is not None]
+    all_gross = sum(gross for gross, _ in known)
+    return sum(net for _, net in known) / all_gross if all_gross > 0 else None
 
 
 def _counted(r: ResponseFinding, design: Design) -> Statement:

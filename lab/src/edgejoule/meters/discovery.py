@@ -6,13 +6,15 @@ counted, then modelled. A plug-in that fails to load or to probe is listed with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Domain, Meter, Method
+from edgejoule.responses import nearest
 
 GROUP = "edgejoule.meters"
 _RANK = {Method.MEASURED: 0, Method.COUNTED: 2, Method.MODELLED: 3}
@@ -118,9 +120,24 @@ def _better_than(method: Method) -> str:
     return "measured or counted" if method is Method.MODELLED else "measured"
 
 
+def _check_options(name: str, made: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Raises UsageError for an option that the plug-in does not take."""
+    if not options:
+        return
+    takes = inspect.signature(made).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in takes):
+        return
+    unknown = [key for key in options if key not in {p.name for p in takes}]
+    if unknown:
+        told = [p.name for p in takes if p.default is p.empty or not callable(p.default)]  # a transport is for tests
+        raise UsageError(f"meter {name} has no option {unknown[0]!r}; {nearest(unknown[0], told)}")
+
+
 def _candidate(plugin: EntryPoint, options: Mapping[str, Any], named: bool) -> Candidate:
     try:
-        meter = plugin.load()(**options)
+        made = plugin.load()
+        _check_options(plugin.name, made, options)
+        meter = made(**options)
         if not isinstance(meter, Meter):
             return Candidate(plugin.name, None, Availability(False, f"{plugin.value} does not follow the contract"))
         probed = meter.probe()

@@ -28,7 +28,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     Role.CURRENT: ("current", "ampere", "amps", "i"),
     Role.ENERGY: ("energy", "joule", "joules", "e"),
 }
-_RMS = re.compile(r"(?<![a-z])rms(?![a-z])|rms$", re.IGNORECASE)
+_RMS = re.compile(r"(?<![a-z])rms|rms(?![a-z])|(?<![a-z])[uvi]eff(?![a-z])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
