@@ -247,33 +247,34 @@ static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
 
 /* What is known of a series after it has been gone through once. */
 struct survey {
-  struct lunar_series end;
-  uint32_t base;      /* images of the last whole checkpoint in it */
-  uint32_t committed; /* the last number that is not the middle of a transaction */
-  uint32_t before;    /* the last group of before images since the checkpoint */
+  struct lunar_series committed; /* right behind the last group that is not the middle of a transaction */
+  uint32_t epoch;                /* the latest of the series */
+  uint32_t base;                 /* images of the last whole checkpoint in it */
+  uint32_t before;               /* the last group of before images since the checkpoint */
 };
 
 static int survey(struct lunar* db, uint32_t images_at, struct survey* found) {
   struct group group, checkpoint;
-  struct lunar_series *series = &found->end, later;
-  int there = begin_at(db, images_at, series, &group);
+  struct lunar_series series, later;
+  int there = begin_at(db, images_at, &series, &group);
   if (there < 0) return there;
   if (!there) return LUNAR_E_CORRUPT;
-  found->base = images_at, found->committed = series->sequence, found->before = LN_NONE;
-  while ((there = next_group(db, series, &group)) > 0) {
+  found->base = images_at, found->committed = series, found->before = LN_NONE;
+  while ((there = next_group(db, &series, &group)) > 0) {
     if (group.kind == LN_BEFORE) {
       found->before = group.sector - db->geometry.log_at;
     } else if (group.kind == LN_RECORDS) {
-      LN_TRY(each_record(db, series, &group, 0));
-      if (!(group.flags & LN_PART)) found->committed = group.sequence;
+      LN_TRY(each_record(db, &series, &group, 0));
+      if (!(group.flags & LN_PART)) found->committed = series;
     } else if (group.kind == LN_CHECKPOINT && group.extra < db->geometry.log_sectors) {
       there = begin_at(db, group.extra, &later, &checkpoint);
       if (there < 0) return there;
       if (!there || checkpoint.sector != group.sector) continue;
-      *series = later;
-      found->base = group.extra, found->committed = series->sequence, found->before = LN_NONE;
+      series = later;
+      found->base = group.extra, found->committed = series, found->before = LN_NONE;
     }
   }
+  found->epoch = series.epoch;
   return there;
 }
 
@@ -316,7 +317,7 @@ static int put_back(struct lunar* db, uint32_t before) {
 static int redo_all(struct lunar* db, const struct survey* found, struct lunar_series* series) {
   struct group group;
   LN_TRY(begin_at(db, found->base, series, &group));
-  while (series->sequence != found->committed) {
+  while (series->sequence != found->committed.sequence) {
     const int there = next_group(db, series, &group);
     if (there < 0) return there;
     if (!there) return LUNAR_E_CORRUPT;
@@ -340,11 +341,13 @@ int ln_recover(struct lunar* db) {
   ln_forget_all(db);
   if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
   LN_TRY(survey(db, images_at, &found));
-  db->series = found.end, db->series.epoch++;
-  db->checkpoint_at = found.base, db->before_last = found.before;
   LN_TRY(put_checkpoint(db, found.base));
   LN_TRY(put_back(db, found.before));
   LN_TRY(ln_device_sync(db));
+  /* From here on what follows the last committed group is not needed: however often recovery itself is cut off, it
+   * takes no more of the log. */
+  db->series = found.committed, db->series.epoch = found.epoch + 1;
+  db->checkpoint_at = found.base, db->before_last = LN_NONE;
   LN_TRY(redo_all(db, &found, &reader));
   memcpy(db->series.extents, reader.extents, sizeof reader.extents);
   db->redoing = 0, db->allocated_count = 0;

@@ -86,7 +86,10 @@ TEST(Transaction, that_is_rolled_back_leaves_no_trace) {
   for (int i = 0; i < 50; ++i) ASSERT_EQ(world.step(), 0);
   ASSERT_EQ(lunar_begin(&world.db), 0);
   for (std::int64_t key = 100; key < 140; ++key) ASSERT_EQ(insert(world, key, 300), 0);
-  for (const auto& [key, row] : world.now) ASSERT_EQ(remove(world, key), 0);
+  for (const auto& [key, row] : world.now) {
+    if (key == other_table) continue;
+    ASSERT_EQ(remove(world, key), 0);
+  }
   ASSERT_EQ(lunar_rollback(&world.db), 0);
   EXPECT_EQ(world.read(), world.now);
 }

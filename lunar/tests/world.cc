@@ -113,7 +113,18 @@ int World::remove(std::int64_t key) {
   return acknowledged(error, after);
 }
 
+int World::toggle_other_table() {
+  const lunar_schema s = schema();
+  State after = now;
+  if (after.erase(other_table) != 0) return acknowledged(lunar_table_drop(&db, "other"), after);
+  const int error = lunar_table_create(&db, "other", &s);
+  if (error == LUNAR_E_FULL) return 0;
+  after[other_table] = {};
+  return acknowledged(error, after);
+}
+
 int World::step() {
+  if (random(20) == 0) return toggle_other_table();
   const std::int64_t key = random(options_.keys);
   const auto number = static_cast<std::int32_t>(random_());
   const std::uint32_t kind = random(10);
@@ -124,6 +135,10 @@ int World::step() {
 
 std::optional<State> World::read() {
   State state;
+  lunar_table other;
+  const int opened = lunar_table_open(&db, "other", &other);
+  if (opened == 0) state[other_table] = {};
+  if (opened != 0 && opened != LUNAR_E_NO_TABLE) return std::nullopt;
   std::vector<char> row(options_.text_bytes_max + 64);
   for (std::int64_t key = 0; key < options_.keys; ++key) {
     const lunar_value k = integer(key);
@@ -135,7 +150,7 @@ std::optional<State> World::read() {
                   static_cast<std::int32_t>(values[2].as.integer)};
   }
   std::uint64_t rows = 0;
-  if (lunar_count(&table, &rows) != 0 || rows != state.size()) return std::nullopt;
+  if (lunar_count(&table, &rows) != 0 || rows + state.count(other_table) != state.size()) return std::nullopt;
   return state;
 }
 

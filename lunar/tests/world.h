@@ -20,6 +20,7 @@ struct Row {
   bool operator==(const Row&) const = default;
 };
 using State = std::map<std::int64_t, Row>;
+inline constexpr std::int64_t other_table = -1;  // this key: whether there is a second table
 
 struct Options {
   lunar_mode mode = LUNAR_MODE_FULL;
@@ -65,6 +66,7 @@ class World {
   int update_text(std::int64_t key, const std::string& text);
   int update_number(std::int64_t key, std::int32_t number);
   int remove(std::int64_t key);
+  int toggle_other_table();
   std::string random_text();
   int acknowledged(int error, const State& after);
 
