@@ -349,7 +349,7 @@ int ln_recover(struct lunar* db) {
   db->series = found.committed, db->series.epoch = found.epoch + 1;
   db->checkpoint_at = found.base, db->before_last = LN_NONE;
   LN_TRY(redo_all(db, &found, &reader));
-  memcpy(db->series.extents, reader.extents, sizeof reader.extents);
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) db->series.extents[i] = reader.extents[i];
   db->redoing = 0, db->allocated_count = 0;
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
   return ln_checkpoint(db);
