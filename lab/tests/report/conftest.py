@@ -63,7 +63,7 @@ class Design:
 
     failed: run index -> cause. missing: (response, run index) -> reason. shift: response -> added to every value.
     methods: run index -> method, where it is not the others'. without: (response, workload) that has
-    no such response. overrides: settings that --set changed.
+    no such response. overrides: settings that --set changed. windows: idle and quiet ones are around every run.
     """
 
     databases: tuple[str, ...] = ("sqlite", "leveldb", "rocksdb")
@@ -80,6 +80,7 @@ class Design:
     methods: Mapping[int, str] = field(default_factory=dict)
     without: Set[tuple[str, str]] = frozenset()
     overrides: Mapping[str, int] = field(default_factory=dict)
+    windows: bool = True
     question: str = "Which embedded database costs the fewest joules per operation?"
     seed: int = 7
 
@@ -194,8 +195,20 @@ def _run(
                   "options": OPTIONS[planned.database], "path": "/data/run"},
         durability={"class": planned.durability, "how": HOW[planned.database]},
         meters=({"name": "synthetic", "method": design.method, "describe": "an invented meter for tests"},),
+        facts={"baselines": _baselines(start_ns, settled_end, design)} if design.windows else {},
     )  # fmt: skip
     return run, RunData(_events(planned, start_ns, active_end, settled_end), [trace], latencies)
+
+
+def _baselines(start_ns: int, settled_end: int, design: Design) -> dict[str, object]:
+    """Windows of a quarter of a second: idle outside, quiet inside."""
+    half = 250_000_000
+    places = {"idle": (start_ns - 2 * half, settled_end + half), "quiet": (start_ns - half, settled_end)}
+    return {
+        name: {"method": design.method, "windows_ns": [[begin, begin + half] for begin in begins],
+               "before_w": 2.1, "after_w": 2.1, "net_budget_j": {}, "missing_reason": None}
+        for name, begins in places.items()
+    }  # fmt: skip
 
 
 def _trace(start_ns: int, active_s: float, settle_s: float, method: str, rng: np.random.Generator) -> Trace:

@@ -134,6 +134,22 @@ def test_pointing_at_a_trace_reads_it_out_with_its_method(opened):
     page.wait_for_function("/\\d W modelled/.test(document.querySelector('.u-legend').textContent)", timeout=5000)
 
 
+SHADES = """(times) => {
+  const u = edgejouleCharts()[0], row = u.ctx.getImageData(0, u.bbox.top + 2, u.ctx.canvas.width, 1).data;
+  const settled = JSON.parse(document.getElementById("trace-data").textContent)[0].traces[0].settled;
+  const at = ([from, s]) => 4 * Math.round(u.valToPos(s + (from === "settled" ? settled : 0), "x", true));
+  return times.map((t) => Array.from(row.slice(at(t), at(t) + 4)).join());
+}"""
+
+
+def test_idle_and_quiet_windows_have_shades_of_their_own(opened):
+    times = [("begin", s) for s in (-0.55, -0.37, -0.13, 0.53)] + [("settled", s) for s in (0.13, 0.37)]
+    outside, idle, quiet, active, quiet_after, idle_after = opened().evaluate(SHADES, times)
+    assert outside == "0,0,0,0"
+    assert len({outside, idle, quiet, active}) == 4
+    assert (quiet_after, idle_after) == (quiet, idle)
+
+
 def test_without_scripts_every_trace_is_a_picture(browser, make_store, tmp_path):
     with make_store() as store:
         experiment = store.find()

@@ -313,5 +313,5 @@ def test_what_is_shown_to_be_the_same_is_called_the_same_and_the_rest_only_not_t
     assert plain.responses[0].rankings[0].contrasts[0].equivalent is None
     assert declared.responses[0].rankings[0].contrasts[0].equivalent is True
     if not declared.responses[0].rankings[0].contrasts[0].differs:
-        assert "shown to be the same within the declared margin" in " ".join(declared.terminal_lines)
-        assert "no significant difference" in " ".join(plain.terminal_lines)
+        assert "shown to be the same within the declared margin" in " ".join(s.text for s in declared.verdict)
+        assert "no significant difference" in " ".join(s.text for s in plain.verdict)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import html.parser
+import itertools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from edgejoule.findings import find
-from edgejoule.report import build
-from edgejoule.report.page import ASSETS
+from edgejoule.report import build, traces
+from edgejoule.report.page import ASSETS, _time_range_s
 
 UNIT = re.compile(r"(?<![\w/])(?:µJ|mJ|kJ|J|mW|kW|W)(?![\w/])")
 METHOD = re.compile(r"\b(?:measured|counted|modelled|mixed methods)\b")
@@ -118,11 +122,73 @@ def test_the_walker_catches_a_page_that_drops_a_method(make_store, method):
     assert without_method(mutant)
 
 
-def test_the_terminal_says_the_method_beside_every_joule(make_store):
-    with make_store() as store:
-        lines = find(store, store.find()).terminal_lines
-    assert any(UNIT.search(line) for line in lines)
-    assert [line for line in lines if UNIT.search(line) and not METHOD.search(line)] == []
+QUARTER_S = {"idle": [(-0.5, -0.25), (0.25, 0.5)], "quiet": [(-0.25, 0.0), (0.0, 0.25)]}
+
+
+def windows_of(page: str) -> list[dict[str, object]]:
+    """The traces as the page's script gets them."""
+    data = re.search(r'id="trace-data">(.*?)</script>', page, re.S)
+    assert data is not None
+    return [t for g in json.loads(data[1]) for t in g["traces"]]
+
+
+def unlike_the_truth(page: str) -> list[str]:
+    """Where the idle and quiet windows of the traces are not those of the runs, in figures and in the pictures."""
+    found = []
+    for trace in windows_of(page):
+        for kind, ((b0, b1), (a0, a1)) in QUARTER_S.items():
+            told = [(start, end) for start, end, name in trace["windows"] if name == kind]
+            true = [(b0, b1), (trace["settled"] + a0, trace["settled"] + a1)]
+            same = len(told) == 2 and np.allclose(told, true, atol=2e-4)
+            found += [] if same else [f"run {trace['run']}: {kind} {told}, not {true}"]
+    for picture in re.findall(r'<div class="plot".*?</svg>', page, re.S):
+        places = {}
+        for tag in re.findall(r"<rect[^>]*>", picture):
+            band = re.search(r'class="band (\w+)"', tag)
+            x, width = (float(re.search(rf'\b{name}="([-\d.]+)"', tag)[1]) for name in ("x", "width"))
+            places.setdefault(band[1], []).append((x, x + width))
+        order = [places[kind][i] for kind, i in ORDER if len(places.get(kind, [])) > i]
+        joined = len(order) == 6 and all(abs(p[1] - q[0]) < 0.15 and q[1] > q[0] for p, q in itertools.pairwise(order))
+        found += [] if joined else [f"the picture has its bands at {places}"]
+    return found
+
+
+ORDER = [("idle", 0), ("quiet", 0), ("active", 0), ("settling", 0), ("quiet", 1), ("idle", 1)]
+
+
+def test_the_traces_mark_the_idle_and_the_quiet_windows_where_they_were(make_store):
+    page = page_of(make_store)
+    assert unlike_the_truth(page) == []
+    assert re.search(r"Before and after:.*idle, no database open;.*the database open, quiet\.", page)
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        lambda found: found[:2],
+        lambda found: [replace(w, kind={"idle": "quiet", "quiet": "idle"}[w.kind]) for w in found],
+        lambda found: [replace(w, start_s=w.start_s + 0.1) for w in found],
+        lambda found: [replace(w, end_s=w.start_s) for w in found],
+    ],
+    ids=["one kind", "kinds exchanged", "begins late", "no length"],
+)
+def test_a_mutant_of_the_windows_is_noticed(make_store, mutant, monkeypatch):
+    right = traces._windows
+    monkeypatch.setattr(traces, "_windows", lambda *run: mutant(right(*run)))
+    assert unlike_the_truth(page_of(make_store))
+
+
+def test_runs_without_windows_draw_and_explain_none(make_store):
+    page = page_of(make_store, windows=False)
+    assert all(trace["windows"] == [] for trace in windows_of(page))
+    assert 'class="band idle"' not in page
+    assert "Before and after:" not in page
+
+
+@pytest.mark.parametrize(("window_s", "begin_s"), [(1.0, -1.4), (300.0, -5.4)])
+def test_windows_longer_than_the_run_do_not_squeeze_it(window_s, begin_s):
+    run = SimpleNamespace(settled_s=10.0, windows=(traces.Window(-window_s, 0.0, "idle"),))
+    assert _time_range_s([run], 10.0) == pytest.approx((begin_s, 10.4))
 
 
 def test_the_page_loads_nothing(make_store):

@@ -226,11 +226,6 @@ class Findings:
     meters: tuple[Mapping[str, Any], ...] = field(default=())
     lines: EnergyLines | None = None
 
-    @property
-    def terminal_lines(self) -> tuple[str, ...]:
-        """The verdict for a terminal: headline, one line per statement, caveats."""
-        return (self.headline, *(f"{s.lead}: {s.text}" for s in self.verdict), *self.caveats)
-
     def response(self, name: str) -> ResponseFinding | None:
         """A response by its name, analysed or not; None if no run has it."""
         return next((r for r in (*self.responses, *self.others) if r.name == name), None)

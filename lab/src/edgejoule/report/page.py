@@ -83,6 +83,11 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         marks={
             k: v for k, v in traces.MARKS.items() if any(m.kind == k for g in groups for t in g.traces for m in t.marks)
         },
+        windows={
+            k: v
+            for k, v in traces.WINDOWS.items()
+            if any(w.kind == k for g in groups for t in g.traces for w in t.windows)
+        },
         trace_json=_script_json([_group_json(g) for g in groups]) if groups and uplot else None,
         uplot=uplot,
         test_words=DeclaredTest(experiment.spec.analysis.test).words,
@@ -157,11 +162,19 @@ def _trace_groups(
 
 def _trace_group(condition: str, found: list[PowerTrace], static_points: int) -> TraceGroup:
     end_s = max(t.settled_s for t in found)
-    margin_s = 0.04 * end_s
     known = [w for t in found for w in t.power_w if w is not None]
-    time_range_s, power_max_w = (-margin_s, end_s + margin_s), 1.08 * max(known, default=1.0)
+    time_range_s, power_max_w = _time_range_s(found, end_s), 1.08 * max(known, default=1.0)
     pictures = tuple(traces.picture(t, time_range_s, power_max_w, static_points) for t in found)
     return TraceGroup(condition, tuple(found), pictures, time_range_s, power_max_w)
+
+
+def _time_range_s(found: list[PowerTrace], end_s: float) -> tuple[float, float]:
+    """The runs with the windows around them, but no more of these than half of the longest run on either side."""
+    windows = [window for trace in found for window in trace.windows]
+    begin_s = max(min((window.start_s for window in windows), default=0.0), -0.5 * end_s)
+    last_s = min(max((window.end_s for window in windows), default=end_s), 1.5 * end_s)
+    margin_s = 0.04 * end_s
+    return min(begin_s, 0.0) - margin_s, max(last_s, end_s) + margin_s
 
 
 def _group_json(g: TraceGroup) -> dict[str, Any]:

@@ -38,10 +38,20 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Window:
+    """A stretch that gave a baseline, in s from the start of active; kind: idle or quiet, as in facts.baselines."""
+
+    start_s: float
+    end_s: float
+    kind: str
+
+
+@dataclass(frozen=True)
 class PowerTrace:
     """A run's power: time in s from the first operation, power in W (None: missing), its two intervals and marks.
 
-    stepped: a value is the mean since the one before, so it is drawn as a step.
+    windows: before and after the run, as far as it has them. stepped: a value is the mean since the one before, so it
+    is drawn as a step.
     """
 
     run_number: int
@@ -55,6 +65,7 @@ class PowerTrace:
     power_w: tuple[float | None, ...]
     active_s: float
     settled_s: float
+    windows: tuple[Window, ...]
     marks: tuple[Mark, ...]
     thinned: bool
     stepped: bool
@@ -65,6 +76,7 @@ class PowerTrace:
             "run": self.run_number, "subject": self.subject % COLOURS, "name": self.name, "unit": "W",
             "method": self.method, "t": self.time_s, "w": self.power_w, "active": self.active_s,
             "settled": self.settled_s, "stepped": self.stepped,
+            "windows": [[w.start_s, w.end_s, w.kind] for w in self.windows],
             "marks": [[m.start_s, m.length_s, m.kind, m.detail] for m in self.marks],
         }  # fmt: skip
 
@@ -97,7 +109,7 @@ def power_trace(run: Run, data: RunData, design: Design, points: int) -> PowerTr
         power_w=tuple(None if np.isnan(w) else float(f"{w:.4g}") for w in thin_w),
         active_s=round((run.intervals.active_end_ns - zero) / 1e9, 4),
         settled_s=round((run.intervals.settled_end_ns - zero) / 1e9, 4),
-        marks=tuple(_marks(data.events, zero)), thinned=len(thin_t) < len(time_s),
+        windows=tuple(_windows(run, zero)), marks=tuple(_marks(data.events, zero)), thinned=len(thin_t) < len(time_s),
         stepped=chosen[0].channel.kind is not ValueKind.INSTANT,
     )  # fmt: skip
 
@@ -156,6 +168,14 @@ def _thin(
     return time_s[kept], power[kept]
 
 
+def _windows(run: Run, zero_ns: int) -> list[Window]:
+    return [
+        Window(round((begin_ns - zero_ns) / 1e9, 4), round((end_ns - zero_ns) / 1e9, 4), kind)
+        for kind in WINDOWS
+        for begin_ns, end_ns in run.facts.get("baselines", {}).get(kind, {}).get("windows_ns") or ()
+    ]
+
+
 def _marks(events: Sequence[Mapping[str, Any]], zero_ns: int) -> list[Mark]:
     return [
         Mark(
@@ -169,6 +189,7 @@ def _marks(events: Sequence[Mapping[str, Any]], zero_ns: int) -> list[Mark]:
     ]
 
 
+WINDOWS = {"idle": "idle, no database open", "quiet": "the database open, quiet"}
 MARKS = {"flush": "▲", "compaction": "■", "checkpoint": "◆", "snapshot": "●", "stall": "✕"}
 
 
@@ -179,6 +200,7 @@ def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: f
     parts = [
         _band(x, 0, trace.active_s, "active"),
         _band(x, trace.active_s, trace.settled_s, "settling"),
+        *(_band(x, window.start_s, window.end_s, window.kind) for window in trace.windows),
         _grid(x, y),
         *_lines(trace, x, y, points),
         *_mark_shapes(trace, x),
@@ -188,6 +210,7 @@ def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: f
 
 
 def _band(x: Scale, start_s: float, end_s: float, class_: str) -> Markup:
+    start_s, end_s = max(start_s, x.low), min(end_s, x.high)
     width = max(0.0, x(end_s) - x(start_s))
     return svg.tag("rect", x=x(start_s), y=STRIP, width=width, height=HEIGHT - BOTTOM - STRIP, class_=f"band {class_}")
 

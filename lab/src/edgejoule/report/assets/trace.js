@@ -24,6 +24,7 @@
           ctx.save();
           band(0, trace.active, "--band-active");
           band(trace.active, trace.settled, "--band-settling");
+          for (const [start, end, kind] of trace.windows) band(start, end, `--band-${kind}`);
           ctx.restore();
         }],
         draw: [(u) => {
