@@ -124,6 +124,9 @@ def test_a_program_that_fails_is_told_in_its_own_words() -> None:
         run_command(["ls", "/no/such/place"])
     with pytest.raises(StoreError, match="no-such-program"):
         run_command(["no-such-program"])
+    hint = "echo 'mount: bad option' >&2; echo ' dmesg(1) may have more information' >&2; exit 1"
+    with pytest.raises(StoreError, match="mount: bad option;"):
+        run_command(["sh", "-c", hint])
 
 
 def spec_of(fixed: dict[str, object]) -> Spec:

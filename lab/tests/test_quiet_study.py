@@ -161,6 +161,12 @@ def test_of_several_executions_the_quiet_stands_around_all_of_them(tmp_path: Pat
     assert net.value is not None
     assert max(lines) > 0
     assert net.uncertainty_k2 == pytest.approx(2 * math.hypot(*lines) / run.facts["executions"]), "per execution"
+    shown = command(tmp_path, "show", "--run", "1")
+    assert "settled energy of one execution" in shown
+    assert f"of all {run.facts['executions']} executions" in shown
+    told = shown[shown.index("database open, quiet") :].splitlines()[1:3]
+    drift_j = max(lines) / run.facts["executions"]
+    assert any(f"{drift_j:.3g}" in line for line in told), "a line of the budget is of one execution, as net is"
 
 
 def test_a_run_without_quiet_windows_says_why_and_never_zero(tmp_path: Path, board: Board) -> None:

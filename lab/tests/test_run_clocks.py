@@ -211,7 +211,7 @@ def test_a_server_that_never_answers_leaves_the_arrivals_and_a_flag(store: Store
     begin_ns = clocks.ours_ns() + 10 * SECOND
     run.end()
     found, facts, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
-    assert len(flags) == 2
+    assert len(flags) == 1
     assert found.energy_j == pytest.approx(TRUE_J, abs=found.uncertainty_k2_j)
     assert facts["meters"][0]["source"] == "arrivals"
 
@@ -417,6 +417,20 @@ def test_a_metered_run_rests_between_its_first_burst_and_what_it_measures(
     with Metering(store, 1, [steady(None)], lambda _: None).during(0):
         done.append("run")
     assert done == ["mark", "rest", "run", "mark"]
+
+
+def test_a_study_whose_clock_server_does_not_answer_is_refused_before_its_first_run(tmp_path: Path) -> None:
+    spec, store = tmp_path / "experiment.toml", tmp_path / "s.db"
+    spec.write_text(
+        "schema_version = 1\n"
+        + SPEC
+        + "recordcount = 10\noperationcount = 10\n".join(["\n", ""])
+        + '[meter]\nclocks = { trace = "127.0.0.1:1" }\n'
+    )
+    refused = CliRunner().invoke(main, ["run", str(spec), "--store", str(store)])
+    assert refused.exit_code == 2, refused.output
+    assert "meter.clocks.trace: 127.0.0.1:1" in refused.output
+    assert not store.exists()
 
 
 def test_a_dry_run_counts_the_time_of_the_markers(tmp_path: Path) -> None:

@@ -41,8 +41,10 @@ def run_command(words: Sequence[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StoreError(f"{words[0]}: {error}; {_FIX}") from error
     if done.returncode != 0:
-        told = (done.stderr or done.stdout).strip().splitlines()
-        raise StoreError(f"{' '.join(words)}: {told[-1] if told else f'ended with code {done.returncode}'}; {_FIX}")
+        told = [line for line in (done.stderr or done.stdout).strip().splitlines() if "dmesg(1)" not in line]
+        raise StoreError(
+            f"{' '.join(words)}: {told[-1].strip() if told else f'ended with code {done.returncode}'}; {_FIX}"
+        )
     return done.stdout
 
 

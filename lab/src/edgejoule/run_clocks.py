@@ -78,6 +78,15 @@ def clock_plan(timing: Timing, servers: Mapping[str, str], meters: Sequence[Mete
     return ClockPlan(False, why_not, servers, token, rest_s)
 
 
+def check_servers(servers: Mapping[str, str], token: bytes) -> None:
+    """Before a study: that every server answers. Raises UsageError, for no run of the study could be tied to it."""
+    for name, address in servers.items():
+        try:
+            compare(address, token=token)
+        except ClockError as error:
+            raise UsageError(f"meter.clocks.{name}: {error}") from error
+
+
 def _on_device_clock(meter: Meter) -> bool:
     return any(channel.clock is Clock.DEVICE for channel in meter.channels())
 
@@ -148,7 +157,7 @@ class RunClocks:
                 found, doubts = self._checked(own, known.get(own[0].channel.meter), keep)
                 facts["meters"].append(found)
                 flags += doubts
-        return ClockFindings(facts, tuple(flags))
+        return ClockFindings(facts, tuple(dict.fromkeys(flags)))
 
     def _exchanged(self, name: str, flags: list[str]) -> ClockRelation | None:
         """The clock of a server against ours, from what was answered; what was not is flagged."""

@@ -105,6 +105,14 @@ def test_shares_that_miss_a_source_are_told() -> None:
     assert not found.consistent
 
 
+def test_shares_above_a_hundred_are_misprints_and_no_missing_source() -> None:
+    rows = [
+        {"source": "a", "df": "2", "share": "60.00", "F": "50.00"},
+        {"source": "Error", "df": "", "share": "50.00", "F": ""},
+    ]
+    assert "110.00 %, not to 100: at least one of them is misprinted" in audit(printed_table("much", rows)).findings[-1]
+
+
 def test_replications_that_are_no_whole_number_mean_unbalanced_data() -> None:
     rows = [
         {"source": "a", "df": "2", "share": "20.00", "F": "50.00"},

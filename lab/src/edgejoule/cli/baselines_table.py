@@ -17,16 +17,18 @@ _WORDS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
 def print_baselines(out: Console, run: Run) -> None:
     """run: one with the heading baselines in its facts."""
     values = {r.name: r for r in run.responses}
+    each = " of one execution" if run.facts.get("executions", 1) > 1 else ""
     table = Table(
         box=None, pad_edge=False, title_justify="left",
-        title="settled energy gross, and above its baselines; J of a line at k=1, all else at k=2",
+        title=f"settled energy{each} gross, and above its baselines; J of a line at k=1, all else at k=2",
     )  # fmt: skip
     for column in ("baseline", "method", "before W", "after W", "at the run W", "J", "share"):
         table.add_column(column, justify="left" if column in ("baseline", "method") else "right")
     gross = values["energy_j"]
     table.add_row("gross", gross.method, "", "", _told(values["power_mean_w"]), _told(gross), "")
+    executions = run.facts.get("executions", 1)
     for name, facts in run.facts["baselines"].items():
-        for row in _rows(name, facts, values):
+        for row in _rows(name, facts, values, executions):
             table.add_row(*row)
     out.print()
     out.print(table)
@@ -38,14 +40,17 @@ def print_baselines(out: Console, run: Run) -> None:
             out.print(f"{_WORDS[name]}: missing: {facts['missing_reason']}", markup=False)
 
 
-def _rows(name: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue]) -> Iterator[tuple[str, ...]]:
+def _rows(
+    name: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue], executions: int
+) -> Iterator[tuple[str, ...]]:
+    """The facts are of all executions together, the values of one."""
     power, net = values[POWER[name]], values[NET[name]]
     if facts["before_w"] is None:
         yield (_WORDS[name], power.method, "missing", "missing", "missing", "missing", "")
         return
     windows = (f"{facts['before_w']:.4g}", f"{facts['after_w']:.4g}")
     yield (_WORDS[name], power.method, *windows, _told(power), f"net {_told(net)}", "")
-    lines = sorted(facts["net_budget_j"].items(), key=lambda line: -line[1])
+    lines = sorted(((line, j / executions) for line, j in facts["net_budget_j"].items()), key=lambda line: -line[1])
     variance_j2 = sum(value**2 for _, value in lines) or 1.0
     for line, value in lines:
         yield (f"  {line}", "", "", "", "", f"{value:.3g}", f"{value**2 / variance_j2:.1%}")

@@ -11,10 +11,11 @@ from rich.table import Table
 from edgejoule.energy import Renewal
 
 
-def print_metering(out: Console, metering: Mapping[str, Any]) -> None:
-    """metering: the heading of that name in a run's facts."""
+def print_metering(out: Console, metering: Mapping[str, Any], executions: int = 1) -> None:
+    """metering: the heading of that name in a run's facts. executions: how many it is the energy of."""
+    of = f" of all {executions} executions" if executions > 1 else ""
     table = Table(
-        box=None, pad_edge=False, title="settled energy, and what its uncertainty is made of", title_justify="left"
+        box=None, pad_edge=False, title=f"settled energy{of}, and what its uncertainty is made of", title_justify="left"
     )
     for column in ("meter", "domain", "method", "line", "J (k=1)", "share"):
         table.add_column(column, justify="right" if column in ("J (k=1)", "share") else "left")

@@ -33,7 +33,7 @@ from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.plan import PlannedRun, cell_label, make_plan
 from edgejoule.quiet import check_responses, quiet_s
 from edgejoule.responses import nearest
-from edgejoule.run_clocks import ClockPlan, clock_plan
+from edgejoule.run_clocks import ClockPlan, check_servers, clock_plan
 from edgejoule.spec import Level, Spec, load_spec
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study import Places, Study, conduct
@@ -218,6 +218,7 @@ def _measure(
     clock_token: bytes,
 ) -> tuple[Experiment, list[Run]]:
     stop_in_order()
+    check_servers(spec.meter.clocks, clock_token)
     meters = [choice.meter, *beside]
     with contextlib.ExitStack() as opened:
         for meter in meters:

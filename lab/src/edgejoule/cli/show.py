@@ -167,4 +167,4 @@ def _print_run(run: Run, events: list[object]) -> None:
     if "baselines" in run.facts:
         print_baselines(out, run)
     if "metering" in run.facts:
-        print_metering(out, run.facts["metering"])
+        print_metering(out, run.facts["metering"], run.facts.get("executions", 1))

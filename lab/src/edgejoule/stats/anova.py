@@ -160,7 +160,7 @@ def _refuse_thin_data(y: FloatArray, factors: Sequence[Factor], block: Factor | 
         if len(factor.levels) < 2:
             raise DataError(f"{factor.name} has one level only ({factor.levels[0]}): nothing to compare")
     if float(np.ptp(y)) <= 64 * np.finfo(float).eps * float(np.abs(y).max()):
-        raise DataError(f"all {y.size} values of the response are equal ({y[0]:g}): there is no variation to analyse")
+        raise DataError(f"all {y.size} values of the response are equal: there is no variation to analyse")
     cells, _ = cells_of(factors)
     if block is None and y.size <= len(cells):
         raise DataError(_no_replication(y, factors, block))

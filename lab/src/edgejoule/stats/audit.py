@@ -145,7 +145,8 @@ def audit(table: PrintedTable, *, cells: int | None = None, replications: int | 
     if runs and cells:
         findings.append(_replications(runs, low, high, cells, replications, expected))
     if not whole:
-        findings.append(f"the shares add up to {shares:.2f} %, not to 100: a source of variation is not printed")
+        why = "a source of variation is not printed" if shares < 100 else "at least one of them is misprinted"
+        findings.append(f"the shares add up to {shares:.2f} %, not to 100: {why}")
     return Audit(
         name=table.name,
         rows=implied,
