@@ -151,9 +151,16 @@ def test_the_command_prints_a_line_per_meter_and_json() -> None:
 
 
 def test_the_command_fails_when_a_meter_does_not_conform(monkeypatch) -> None:
-    monkeypatch.setattr(examining, "COVERAGE_MIN", 0.999)
+    monkeypatch.setattr(examining, "COVERAGE_MIN", 1.0)
     refused = CliRunner().invoke(main, ["conformance", "rapl", "--seeds", "50", "--fault-seeds", "0"])
     assert refused.exit_code == 1
+
+
+def test_few_seeds_are_judged_by_what_chance_makes_of_the_bar_and_the_full_number_by_the_bar_itself() -> None:
+    few = {hits: examining._possible(hits / 12, 12) for hits in (12, 10, 6)}
+    assert few == {12: True, 10: True, 6: False}
+    full = {hits: examining._possible(hits / 200, 200) for hits in (185, 186, 196, 197)}
+    assert full == {185: False, 186: True, 196: True, 197: False}
 
 
 def test_an_unknown_meter_is_a_usage_error_that_names_the_known_ones() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from edgejoule.conformance.instrument import Circuit, Fault, Instrument, Rig
 from edgejoule.conformance.load import Load, random_load
@@ -21,6 +22,7 @@ from edgejoule.errors import EdgejouleError
 from edgejoule.meters.collector import Collector
 
 COVERAGE_MIN, COVERAGE_MAX = 0.93, 0.98
+RUNS_OF_BAR = 200
 WIDTH_MAX = 3.0  # the k=2 half width over the RMS error
 WRONG_FACTOR = 2.0  # an error above this many k=2 half widths is wrong
 IDEAL_MAX_REL = 1e-4
@@ -106,11 +108,20 @@ class Conformance:
         """What is not as promised, in words; empty when all is."""
         found = [f"{self.wrong_unflagged} wrong figures without a flag"] if self.wrong_unflagged else []
         if self.fault is None:
-            if not COVERAGE_MIN <= self.coverage <= COVERAGE_MAX:
+            if not _possible(self.coverage, len(self.told)):
                 found.append(f"coverage {self.coverage:.1%}, expected {COVERAGE_MIN:.0%} to {COVERAGE_MAX:.0%}")
             if not self.width <= WIDTH_MAX:
                 found.append(f"interval {self.width:.1f} times the RMS error, expected at most {WIDTH_MAX:g}")
         return found
+
+
+def _possible(coverage: float, runs: int) -> bool:
+    """Within the bar; of fewer runs than it is stated for, also what chance makes of the bar's ends in 999 of 1,000."""
+    low, high = COVERAGE_MIN, COVERAGE_MAX
+    if 0 < runs < RUNS_OF_BAR:
+        low = float(stats.binom.ppf(0.001, runs, COVERAGE_MIN)) / runs
+        high = float(stats.binom.ppf(0.999, runs, COVERAGE_MAX)) / runs
+    return low <= coverage <= high
 
 
 def examine(
