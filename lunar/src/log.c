@@ -234,10 +234,8 @@ int ln_commit_point(struct lunar* db) {
   return db->unsynced ? ln_device_sync(db) : 0;
 }
 
-/* Rows whose mode does not log their changes are written where they belong at any time. */
 static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
-  if (f->flags & LN_FRESH || db->mode == LUNAR_MODE_NONE) return 1;
-  return f->kind == LN_DATA && db->mode <= LUNAR_MODE_METADATA && db->state != LN_IN_TXN && !db->redoing;
+  return f->flags & LN_FRESH || db->mode == LUNAR_MODE_NONE;
 }
 
 static int write_in_place(struct lunar* db, struct lunar_frame* f) {

@@ -331,7 +331,7 @@ static int patch(const struct content* c) {
                                           .position = (uint16_t)c->column_offset,
                                           .bytes = c->column_bytes};
   struct into_frames to = {db, c->sector, c->offset + c->column_offset};
-  if (db->mode >= LUNAR_MODE_DATA || db->state == LN_IN_TXN) LN_TRY(ln_log(db, &record, emit_patch, &value));
+  LN_TRY(ln_log(db, &record, emit_patch, &value));
   return emit_patch(&value, &to, put_frames);
 }
 
@@ -403,8 +403,7 @@ static int begin(struct lunar* db) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
   if (db->mode == LUNAR_MODE_NONE) return LUNAR_E_UNSUPPORTED;
   LN_TRY(ln_make_room(db));
-  LN_TRY(ln_write_in_place(db, 1)); /* changes that no record has cannot be rolled back to */
-  LN_TRY(ln_stage_write(db, 0));    /* what was before does not share a group with the transaction */
+  LN_TRY(ln_stage_write(db, 0)); /* what was before does not share a group with the transaction */
   if (2 * db->series.log_used > db->geometry.log_sectors) LN_TRY(ln_checkpoint(db));
   db->state = LN_IN_TXN, db->parts = 0;
   return 0;

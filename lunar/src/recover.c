@@ -245,36 +245,61 @@ static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
   return *images_at < db->geometry.log_sectors ? 0 : LUNAR_E_CORRUPT;
 }
 
-/* What is known of a series after it has been gone through once. */
-struct survey {
-  struct lunar_series committed; /* right behind the last group that is not the middle of a transaction */
-  uint32_t epoch;                /* the latest of the series */
-  uint32_t base;                 /* images of the last whole checkpoint in it */
-  uint32_t before;               /* the last group of before images since the checkpoint */
+/* What the log alone tells: the last whole checkpoint, and the last group of before images since. Both are put in place
+ * before anything else is believed, because a page that was spilled may have changed a row whose group is still needed.
+ */
+struct state {
+  uint32_t base, before;
+  uint32_t epoch; /* the latest */
 };
 
-static int survey(struct lunar* db, uint32_t images_at, struct survey* found) {
+static int log_groups(struct lunar* db, uint32_t images_at, struct state* found) {
+  const uint32_t unit = db->geometry.unit_sectors;
   struct group group, checkpoint;
   struct lunar_series series, later;
   int there = begin_at(db, images_at, &series, &group);
   if (there < 0) return there;
   if (!there) return LUNAR_E_CORRUPT;
-  found->base = images_at, found->committed = series, found->before = LN_NONE;
-  while ((there = next_group(db, &series, &group)) > 0) {
-    if (group.kind == LN_BEFORE) {
-      found->before = group.sector - db->geometry.log_at;
-    } else if (group.kind == LN_RECORDS) {
-      LN_TRY(each_record(db, &series, &group, 0));
-      if (!(group.flags & LN_PART)) found->committed = series;
-    } else if (group.kind == LN_CHECKPOINT && group.extra < db->geometry.log_sectors) {
-      there = begin_at(db, group.extra, &later, &checkpoint);
-      if (there < 0) return there;
-      if (!there || checkpoint.sector != group.sector) continue;
-      series = later;
-      found->base = group.extra, found->committed = series, found->before = LN_NONE;
+  *found = (struct state){images_at, LN_NONE, series.epoch};
+  for (uint32_t skip = 0; skip < 2;) {
+    const uint32_t skipped = skip ? unit - series.log_head % unit : 0;
+    const uint32_t at = (series.log_head + skipped) % db->geometry.log_sectors;
+    there = read_header(db, log_sector(db, at), &group);
+    if (there < 0) return there;
+    const uint32_t sectors = there ? sectors_of(db, LN_GROUP_HEADER + group.bytes) : 0;
+    there = there && group.sequence > series.sequence && group.epoch >= series.epoch && sectors <= unit - at % unit &&
+            series.log_used + skipped + sectors <= db->geometry.log_sectors;
+    if (there) LN_TRY(there = whole(db, &group));
+    if (!there) {
+      skip++;
+      continue;
     }
+    skip = 0;
+    series.log_head = (at + sectors) % db->geometry.log_sectors, series.log_used += skipped + sectors;
+    series.sequence = group.sequence, found->epoch = series.epoch = group.epoch;
+    if (group.kind == LN_BEFORE) found->before = at;
+    if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
+    LN_TRY(there = begin_at(db, group.extra, &later, &checkpoint));
+    if (!there || checkpoint.sector != group.sector) continue;
+    series = later;
+    *found = (struct state){group.extra, LN_NONE, series.epoch};
   }
-  found->epoch = series.epoch;
+  return 0;
+}
+
+/* Where the series stands right behind its last group that is not the middle of a transaction. */
+static int find_committed(struct lunar* db, uint32_t base, struct lunar_series* committed) {
+  struct group group;
+  struct lunar_series series;
+  int there = begin_at(db, base, &series, &group);
+  if (there < 0) return there;
+  if (!there) return LUNAR_E_CORRUPT;
+  *committed = series;
+  while ((there = next_group(db, &series, &group)) > 0) {
+    if (group.kind != LN_RECORDS) continue;
+    LN_TRY(each_record(db, &series, &group, 0));
+    if (!(group.flags & LN_PART)) *committed = series;
+  }
   return there;
 }
 
@@ -314,10 +339,10 @@ static int put_back(struct lunar* db, uint32_t before) {
   return 0;
 }
 
-static int redo_all(struct lunar* db, const struct survey* found, struct lunar_series* series) {
+static int redo_all(struct lunar* db, uint32_t base, uint32_t committed, struct lunar_series* series) {
   struct group group;
-  LN_TRY(begin_at(db, found->base, series, &group));
-  while (series->sequence != found->committed.sequence) {
+  LN_TRY(begin_at(db, base, series, &group));
+  while (series->sequence != committed) {
     const int there = next_group(db, series, &group);
     if (there < 0) return there;
     if (!there) return LUNAR_E_CORRUPT;
@@ -333,22 +358,24 @@ static void begin_unit(struct lunar* db) {
 }
 
 int ln_recover(struct lunar* db) {
-  struct survey found;
+  struct state found;
   struct lunar_series reader;
   uint32_t images_at = db->checkpoint_at;
   db->stage_used = 0, db->allocated_count = 0;
   db->redoing = 1, db->state = LN_READY;
   ln_forget_all(db);
   if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
-  LN_TRY(survey(db, images_at, &found));
+  LN_TRY(log_groups(db, images_at, &found));
   LN_TRY(put_checkpoint(db, found.base));
   LN_TRY(put_back(db, found.before));
   LN_TRY(ln_device_sync(db));
+  ln_forget_all(db);
+  LN_TRY(find_committed(db, found.base, &db->series));
   /* From here on what follows the last committed group is not needed: however often recovery itself is cut off, it
    * takes no more of the log. */
-  db->series = found.committed, db->series.epoch = found.epoch + 1;
+  db->series.epoch = found.epoch + 1;
   db->checkpoint_at = found.base, db->before_last = LN_NONE;
-  LN_TRY(redo_all(db, &found, &reader));
+  LN_TRY(redo_all(db, found.base, db->series.sequence, &reader));
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) db->series.extents[i] = reader.extents[i];
   db->redoing = 0, db->allocated_count = 0;
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
