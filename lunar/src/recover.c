@@ -326,17 +326,21 @@ static int put_checkpoint(struct lunar* db, uint32_t base) {
   }
 }
 
-static int put_back(struct lunar* db, uint32_t before) {
+/* Goes from the last group of before images to the first. 1: every one is whole (and, when told, was put back); 0: one
+ * is not. That is so only where a later recovery had put all of them back and had begun to overwrite them. */
+static int put_back(struct lunar* db, uint32_t before, int put) {
   uint32_t sequence = LN_NONE;
   while (before != LN_NONE) {
     struct group group;
-    const int there = before < db->geometry.log_sectors ? read_header(db, log_sector(db, before), &group) : 0;
+    int there = before < db->geometry.log_sectors ? read_header(db, log_sector(db, before), &group) : 0;
     if (there < 0) return there;
-    if (!there || group.kind != LN_BEFORE || group.sequence >= sequence) return LUNAR_E_CORRUPT;
-    LN_TRY(put_images(db, &group));
+    if (!there || group.kind != LN_BEFORE || group.sequence >= sequence) return 0;
+    LN_TRY(there = whole(db, &group));
+    if (!there) return 0;
+    if (put) LN_TRY(put_images(db, &group));
     before = group.extra, sequence = group.sequence;
   }
-  return 0;
+  return 1;
 }
 
 static int redo_all(struct lunar* db, uint32_t base, uint32_t committed, struct lunar_series* series) {
@@ -367,7 +371,9 @@ int ln_recover(struct lunar* db) {
   if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
   LN_TRY(log_groups(db, images_at, &found));
   LN_TRY(put_checkpoint(db, found.base));
-  LN_TRY(put_back(db, found.before));
+  const int restorable = put_back(db, found.before, 0);
+  LN_TRY(restorable);
+  if (restorable) LN_TRY(put_back(db, found.before, 1));
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);
   LN_TRY(find_committed(db, found.base, &db->series));
