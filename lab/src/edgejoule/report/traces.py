@@ -27,6 +27,9 @@ WIDTH, HEIGHT, LEFT, RIGHT, STRIP, BOTTOM = 760.0, 150.0, 40.0, 8.0, 14.0, 22.0
 _WHOLE = (Domain.WALL, Domain.BOARD, Domain.PSYS, Domain.PACKAGE)  # the widest domain first
 
 
+MARKS_ACROSS = 150  # marks of a kind that the width of a run has room for
+
+
 @dataclass(frozen=True)
 class Mark:
     """Work the database did on its own account: begin and length in s from the start of active."""
@@ -100,6 +103,7 @@ def power_trace(run: Run, data: RunData, design: Design, points: int) -> PowerTr
     zero = run.intervals.active_start_ns
     time_s = (t_ns - zero) / 1e9
     thin_t, thin_w = _thin(time_s, power, min(points, POINTS_MAX))
+    run_s = (run.intervals.settled_end_ns - zero) / 1e9
     condition = {n: v for n, v in run.levels.items() if n != design.subject}
     subject = run.levels[design.subject]
     return PowerTrace(
@@ -108,8 +112,9 @@ def power_trace(run: Run, data: RunData, design: Design, points: int) -> PowerTr
         method=str(chosen[0].channel.method), time_s=tuple(round(float(t), 4) for t in thin_t),
         power_w=tuple(None if np.isnan(w) else float(f"{w:.4g}") for w in thin_w),
         active_s=round((run.intervals.active_end_ns - zero) / 1e9, 4),
-        settled_s=round((run.intervals.settled_end_ns - zero) / 1e9, 4),
-        windows=tuple(_windows(run, zero)), marks=tuple(_marks(data.events, zero)), thinned=len(thin_t) < len(time_s),
+        settled_s=round(run_s, 4),
+        windows=tuple(_windows(run, zero)), marks=tuple(apart(_marks(data.events, zero), run_s / MARKS_ACROSS)),
+        thinned=len(thin_t) < len(time_s),
         stepped=chosen[0].channel.kind is not ValueKind.INSTANT,
     )  # fmt: skip
 
@@ -187,6 +192,30 @@ def _marks(events: Sequence[Mapping[str, Any]], zero_ns: int) -> list[Mark]:
         for e in events
         if e["event"] == "database"
     ]
+
+
+def apart(marks: Sequence[Mark], within_s: float) -> list[Mark]:
+    """The marks in the order of their starts; those of one kind that begin within so many s are one that says how many.
+
+    A database may checkpoint a thousand times a run: what cannot be told apart on a page is not drawn apart.
+    """
+    groups: dict[str, list[list[Mark]]] = {}
+    for mark in sorted(marks, key=lambda m: m.start_s):
+        of_kind = groups.setdefault(mark.kind, [])
+        if of_kind and mark.start_s - of_kind[-1][0].start_s < within_s:
+            of_kind[-1].append(mark)
+        else:
+            of_kind.append([mark])
+    return sorted((_one(group) for of_kind in groups.values() for group in of_kind), key=lambda m: m.start_s)
+
+
+def _one(group: Sequence[Mark]) -> Mark:
+    first = group[0]
+    if len(group) == 1:
+        return first
+    end_s = max(m.start_s + (m.length_s or 0) for m in group)
+    detail = f"{len(group)} within {end_s - first.start_s:.3g} s"
+    return Mark(first.start_s, round(end_s - first.start_s, 4), first.kind, detail)
 
 
 WINDOWS = {"idle": "idle, no database open", "quiet": "the database open, quiet"}
