@@ -85,6 +85,17 @@ def test_comments_decimal_commas_and_a_byte_order_mark_are_read(tmp_path: Path) 
     assert found.t_ns.tolist() == [0, 1_000_000_000]
 
 
+@pytest.mark.parametrize("rows", ["0;1,250\n1;1.5\n", "0.5;1,250\n1.5;2,500\n", "0;1,250.5\n1;2,250.5\n"])
+def test_commas_and_points_among_the_numbers_are_refused(tmp_path: Path, rows: str) -> None:
+    with pytest.raises(UsageError, match="some numbers have a comma and some a point"):
+        read_csv(written(tmp_path, "time (s);power (W)\n" + rows))
+
+
+def test_words_among_decimal_commas_are_missing_numbers(tmp_path: Path) -> None:
+    found = read_csv(written(tmp_path, "time (s);power (W)\n0,5;1,25\n1,5;n.a.\n2,5;2,5\n"))
+    assert np.isnan(found.value).tolist() == [False, True, False]
+
+
 def test_times_in_iso_8601_keep_their_nanoseconds_and_their_zone(tmp_path: Path) -> None:
     path = written(
         tmp_path,

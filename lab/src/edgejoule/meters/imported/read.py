@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -133,6 +134,9 @@ def split(path: Path, text: str) -> tuple[Layout, str]:
     raise UsageError(f"{path}: the file is empty")
 
 
+_WITH_COMMA, _WITH_POINT = re.compile(r"\s*[+-]?\d+,\d"), re.compile(r"\s*[+-]?[\d,]*\.\d")
+
+
 def _cells(layout: Layout, body: str, places: list[int], text_time: bool) -> list[_Floats | list[str]]:
     """Column by column: numbers, or text where one of a column's cells is none."""
     if not text_time:
@@ -148,6 +152,9 @@ def _cells(layout: Layout, body: str, places: list[int], text_time: bool) -> lis
     rows = [row for row in csv.reader(io.StringIO(body), delimiter=layout.delimiter) if row]
     decimal_comma = layout.delimiter != ","
     columns: list[_Floats | list[str]] = []
+    numbers = [row[place] for row in rows for place in places[text_time:] if place < len(row)]
+    if decimal_comma and all(any(map(form.match, numbers)) for form in (_WITH_COMMA, _WITH_POINT)):
+        raise UsageError("some numbers have a comma and some a point: which of them begins the decimals cannot be told")
     for place in places:
         cells = [row[place].strip() if place < len(row) else "" for row in rows]
         columns.append([cell.replace(",", ".") for cell in cells] if decimal_comma else cells)
