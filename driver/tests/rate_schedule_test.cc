@@ -2,6 +2,7 @@
 #include "rate_schedule.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -77,7 +78,8 @@ class RecordedRate : public testing::Test {
     return "file:" + path_;
   }
 
-  const std::string path_ = testing::TempDir() + "rates.csv";
+  // Tests run side by side.
+  const std::string path_ = testing::TempDir() + "rates-" + std::to_string(::getpid()) + ".csv";
 };
 
 TEST_F(RecordedRate, a_rate_lasts_until_the_next_time) {
