@@ -85,7 +85,8 @@ std::uint64_t resident_bytes_of(const fs::path& path) {
 void refuse_memory(const fs::path& path) {
   struct statfs status {};
   if (::statfs(path.c_str(), &status) != 0) fail(fmt::format("cannot look at the file system of {}", path.string()));
-  if (status.f_type != TMPFS_MAGIC && status.f_type != RAMFS_MAGIC) return;
+  const auto type = static_cast<std::uint32_t>(status.f_type);  // whose own type differs from board to board
+  if (type != TMPFS_MAGIC && type != RAMFS_MAGIC) return;
   throw RunFailure(RunFailure::Kind::system,
                    fmt::format("--drop-caches: {} lies on a file system in memory (tmpfs), which is never cold; "
                                "put the data on a disk",
