@@ -28,7 +28,7 @@ extern "C" {
 enum lunar_error {
   LUNAR_OK = 0,
   LUNAR_E_IO = -1,          /* the device failed; what was committed before is on it */
-  LUNAR_E_CORRUPT = -2,     /* what was read cannot have been written by lunar; lunar_check says more */
+  LUNAR_E_CORRUPT = -2,     /* what was read cannot have been written by lunar */
   LUNAR_E_FULL = -3,        /* no free block for this operation */
   LUNAR_E_NOT_FOUND = -4,   /* no row with this key */
   LUNAR_E_EXISTS = -5,      /* a row with this key, or a table of this name, is there */
@@ -46,7 +46,7 @@ enum lunar_error {
   LUNAR_E_UNSUPPORTED = -17 /* not in this mode, or not in this build */
 };
 
-/* What a power cut may take (the paper's Table 2; docs/FORMAT.md has the table of outcomes). */
+/* What a power cut may take (the paper's Table 2). So far disorder and metadata keep what data keeps. */
 enum lunar_mode {
   LUNAR_MODE_DEFAULT = 0, /* metadata */
   LUNAR_MODE_NONE = 1,
@@ -79,15 +79,16 @@ struct lunar_config {
   int (*write)(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count);
   /* Returns when everything written before is on the medium. A device that lies about it loses rows. */
   int (*sync)(const struct lunar_config* config);
-  /* Optional: the content of these sectors is not needed any more. */
+  /* Optional: the content of these sectors is not needed any more. Not called yet. */
   int (*trim)(const struct lunar_config* config, uint32_t sector, uint32_t count);
   /* Optional, both or none. */
   void (*lock)(const struct lunar_config* config);
   void (*unlock)(const struct lunar_config* config);
 
-  uint32_t sector_bytes;       /* 512 or 4096 */
-  uint32_t sector_count;       /* of the device; at least 64 KiB in all */
-  uint32_t atomic_write_bytes; /* what the device writes wholly or not at all; 0: not even a sector */
+  uint32_t sector_bytes; /* 512 or 4096 */
+  uint32_t sector_count; /* of the device; at least 64 KiB in all */
+  uint32_t
+      atomic_write_bytes; /* what the device writes wholly or not at all; not used yet: no write is taken for atomic */
 
   void* buffer;         /* aligned for uint32_t */
   size_t buffer_bytes;  /* at least LUNAR_BUFFER_BYTES_MIN(sector_bytes); more makes everything faster */
@@ -132,8 +133,8 @@ struct lunar_schema {
   struct lunar_column columns[LUNAR_COLUMNS_MAX];
   uint8_t column_count;
   uint8_t key;        /* number of the primary key's column: an integer, TEXT or BLOB; it may not be NULL */
-  uint8_t index;      /* enum lunar_index: of the primary key */
-  uint32_t ring_rows; /* not 0: at most so many rows, the oldest make room */
+  uint8_t index;      /* enum lunar_index: of the primary key; TREE: E_UNSUPPORTED so far */
+  uint32_t ring_rows; /* not 0: at most so many rows, the oldest make room; E_UNSUPPORTED so far */
 };
 
 /* What follows is laid out here so that a program can place it; its fields are the library's own. */
@@ -204,7 +205,7 @@ LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* co
 /* Makes everything durable and forgets the device. An open transaction is rolled back. E_IO, E_FAILED. */
 LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);
 
-/* E_EXISTS, E_INVALID (schema), E_TABLES, E_FULL, E_IO. */
+/* E_EXISTS, E_INVALID (schema), E_UNSUPPORTED, E_TABLES, E_FULL, E_IO. */
 LUNAR_MUST_CHECK int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema);
 /* E_NO_TABLE, E_IO, E_CORRUPT. The table stays usable until it is dropped; there is no close. */
 LUNAR_MUST_CHECK int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table);

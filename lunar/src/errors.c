@@ -5,7 +5,7 @@ const char* lunar_error_text(int error) {
   static const char* const texts[] = {
       "no error",
       "the device failed",
-      "the volume is damaged; lunar_check says where",
+      "the volume is damaged",
       "the device is full",
       "no row has this key",
       "it exists already",

@@ -20,16 +20,7 @@
   } while (0)
 
 /* Pages: u32 checksum of the rest, u8 kind, then what the kind has. */
-enum ln_kind {
-  LN_DATA = 0,
-  LN_MAP = 1,
-  LN_ROOT = 2,
-  LN_META = 3,
-  LN_SCHEMA = 4,
-  LN_BLOCK = 5,
-  LN_BUCKET = 6,
-  LN_TREE = 7
-};
+enum ln_kind { LN_DATA = 0, LN_MAP = 1, LN_ROOT = 2, LN_META = 3, LN_SCHEMA = 4, LN_BLOCK = 5, LN_BUCKET = 6 };
 enum { LN_PAGE_KIND = 4 };
 
 /* SUPER, two copies in sectors 0 and 1. */
@@ -240,7 +231,6 @@ struct ln_content {
 int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_content content);
 
 /* alloc.c: blocks. */
-int ln_alloc_count(struct lunar* db);
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref);
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref);
 int ln_free(struct lunar* db, uint32_t ref);

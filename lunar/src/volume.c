@@ -255,7 +255,7 @@ int lunar_checkpoint(struct lunar* db) {
 
 static int sync_all(struct lunar* db) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
-  LN_TRY(ln_write_in_place(db, db->mode != LUNAR_MODE_NONE));
+  if (db->mode == LUNAR_MODE_NONE) LN_TRY(ln_write_in_place(db, 0)); /* the others have it in the log */
   LN_TRY(ln_stage_write(db, 0));
   return db->unsynced ? ln_device_sync(db) : 0;
 }
