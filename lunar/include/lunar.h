@@ -2,9 +2,9 @@
  *
  * A program gives a device (struct lunar_config: read, write, sync) and a piece of RAM, formats the device once, mounts
  * it and works with tables. Every function that can fail returns 0 or a negative enum lunar_error, and an operation
- * that fails has changed nothing. One handle is used by one thread at a time, or config.lock and unlock are given: then
- * every function may be called from any thread. No function allocates memory, and the library has no variables of its
- * own.
+ * that fails has changed nothing; one that failed with LUNAR_E_IO may yet be found done, wholly, after the next mount.
+ * One handle is used by one thread at a time, or config.lock and unlock are given: then every function may be called
+ * from any thread. No function allocates memory, and the library has no variables of its own.
  *
  * Source: X. Fan et al., "LUNAR: A Native Table Engine for Embedded Devices", LCTES '23. docs/DESIGN.md says what
  * differs and why, docs/FORMAT.md what lies where on the device.
