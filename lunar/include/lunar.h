@@ -105,9 +105,8 @@ struct lunar_config {
   uint32_t seed;       /* tells this volume from what was on the device before: a clock, a noise source, or 0 */
 };
 
-/* RAM of a handle with five frames and a stage of one sector. */
-#define LUNAR_FRAME_BYTES(sector_bytes) ((sector_bytes) + 12u)
-#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (6u * (sector_bytes) + 5u * 12u)
+/* Five frames of a sector, and a stage of one. */
+#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (6u * (sector_bytes) + 5u * 20u)
 
 struct lunar_value {
   uint8_t type;   /* enum lunar_type; integers of any width: LUNAR_INT64 */
@@ -140,6 +139,7 @@ struct lunar_schema {
 /* What follows is laid out here so that a program can place it; its fields are the library's own. */
 
 struct lunar_frame;
+struct ln_link;
 
 struct lunar_extent {
   uint32_t block;  /* block number; 0xffffffff: none */
@@ -177,8 +177,10 @@ struct lunar {
   uint16_t stage_records;
   /* frames */
   struct lunar_frame* frames;
+  struct ln_link* links;
   uint8_t* frame_data;
   uint16_t frame_count, frames_dirty;
+  uint16_t oldest, newest;
   uint32_t clock;
   /* allocator */
   uint32_t chunks_free, chunk_hint, class_hint[8];

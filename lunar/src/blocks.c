@@ -107,7 +107,11 @@ static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t tabl
   ln_put16(header + LN_BLOCK_TABLE, table);
   ln_put16(header + LN_BLOCK_TAIL, slot_sectors * sector_bytes(db) / 4);
   ln_put32(header + LN_BLOCK_NEXT, LN_NONE), ln_put32(header + LN_BLOCK_REUSE, LN_NONE);
-  ln_put32(header + LN_BLOCK_PREVIOUS, ln_get32(ln_bytes(db, meta) + LN_META_LAST));
+  uint8_t* m = ln_bytes(db, meta);
+  ln_put32(header + LN_BLOCK_PREVIOUS, ln_get32(m + LN_META_LAST));
+  ln_put32(m + LN_META_SERIAL, ln_get32(m + LN_META_SERIAL) + 1);
+  ln_put32(header + LN_BLOCK_SERIAL, ln_get32(m + LN_META_SERIAL));
+  ln_dirty(db, meta);
   ln_put(frame);
   return 0;
 }

@@ -9,13 +9,16 @@ uint8_t* ln_bytes(struct lunar* db, const struct lunar_frame* frame) {
   return db->frame_data + (size_t)(frame - db->frames) * sector_bytes(db);
 }
 
+#if !LUNAR_WITH_BUFFER
+void ln_buffer_reset(struct lunar* db) { db->clock = 0; }
+
 struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
   for (uint32_t i = 0; i < db->frame_count; i++)
     if (db->frames[i].sector == sector) return &db->frames[i];
   return NULL;
 }
 
-static struct lunar_frame* oldest_clean(struct lunar* db) {
+struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
   struct lunar_frame* best = NULL;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     struct lunar_frame* f = &db->frames[i];
@@ -26,20 +29,38 @@ static struct lunar_frame* oldest_clean(struct lunar* db) {
   return best;
 }
 
+void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector) {
+  *frame = (struct lunar_frame){.sector = sector, .used = sector == LN_NONE ? 0 : ++db->clock};
+}
+void ln_buffer_used(struct lunar* db, struct lunar_frame* frame) { frame->used = ++db->clock; }
+void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame) { (void)db, (void)frame; }
+void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame) { (void)db, (void)frame; }
+#endif
+
+static void drop(struct lunar* db, struct lunar_frame* f) {
+  if (f->flags & LN_DIRTY) ln_cleaned(db, f);
+  ln_buffer_assign(db, f, LN_NONE);
+  f->pins = 0;
+}
+
 static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
-  struct lunar_frame* f = oldest_clean(db);
+  struct lunar_frame* f = ln_buffer_oldest(db);
   if (!f) {
     LN_TRY(ln_spill(db));
-    f = oldest_clean(db);
+    f = ln_buffer_oldest(db);
     if (!f) return LUNAR_E_BUFFER;
   }
-  *f = (struct lunar_frame){.sector = sector, .used = ++db->clock, .pins = 1};
+  ln_buffer_assign(db, f, sector);
+  f->pins = 1;
   *frame = f;
   return 0;
 }
 
+enum { PINS_MAX = 5 };
+
 int ln_ensure_clean(struct lunar* db, uint32_t count) {
   uint32_t clean = 0;
+  if (db->frames_dirty + count + PINS_MAX <= db->frame_count) return 0;
   for (uint32_t i = 0; i < db->frame_count; i++) clean += !db->frames[i].pins && !(db->frames[i].flags & LN_DIRTY);
   return clean >= count ? 0 : ln_spill(db);
 }
@@ -70,7 +91,8 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   if (f) {
     if (f->kind != kind) return LUNAR_E_CORRUPT; /* two structures claim the same sector */
     if (!(f->flags & LN_DIRTY) && staged(db, sector)) memcpy(ln_bytes(db, f), staged(db, sector), sector_bytes(db));
-    f->used = ++db->clock, f->pins++;
+    ln_buffer_used(db, f);
+    f->pins++;
     *frame = f;
     return 0;
   }
@@ -83,7 +105,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
     error = ln_device_read(db, sector, ln_bytes(db, f), 1);
   if (!error && !sound(db, f, kind)) error = LUNAR_E_CORRUPT;
   if (error) {
-    *f = (struct lunar_frame){.sector = LN_NONE};
+    drop(db, f);
     return error;
   }
   f->kind = (uint8_t)kind;
@@ -94,39 +116,49 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
 int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
   struct lunar_frame* f = ln_cached(db, sector);
   if (f)
-    f->used = ++db->clock, f->pins++;
+    f->pins++;
   else
     LN_TRY(take(db, sector, &f));
   memset(ln_bytes(db, f), 0, sector_bytes(db));
   ln_bytes(db, f)[LN_PAGE_KIND] = (uint8_t)kind;
   f->kind = (uint8_t)kind;
-  if (!(f->flags & LN_DIRTY)) db->frames_dirty++;
-  f->flags |= LN_DIRTY;
+  ln_dirty(db, f);
   if (kind >= LN_BLOCK) f->flags |= LN_FRESH; /* in a block that no checkpoint knows */
   *frame = f;
   return 0;
 }
 
 void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
-  if (!(frame->flags & LN_DIRTY)) db->frames_dirty++;
+  if (frame->flags & LN_DIRTY) return;
   frame->flags |= LN_DIRTY;
+  db->frames_dirty++;
+  ln_buffer_dirty(db, frame);
+}
+
+void ln_cleaned(struct lunar* db, struct lunar_frame* frame) {
+  frame->flags = 0;
+  db->frames_dirty--;
+  ln_buffer_clean(db, frame);
 }
 
 void ln_put(struct lunar_frame* frame) { frame->pins--; }
 
-static void drop(struct lunar* db, struct lunar_frame* f) {
-  if (f->flags & LN_DIRTY) db->frames_dirty--;
-  *f = (struct lunar_frame){.sector = LN_NONE};
-}
-
 void ln_forget(struct lunar* db, uint32_t sector, uint32_t count) {
-  for (uint32_t i = 0; i < db->frame_count; i++)
-    if (db->frames[i].sector - sector < count) drop(db, &db->frames[i]);
+  if (count > db->frame_count) {
+    for (uint32_t i = 0; i < db->frame_count; i++)
+      if (db->frames[i].sector - sector < count) drop(db, &db->frames[i]);
+    return;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    struct lunar_frame* f = ln_cached(db, sector + i);
+    if (f) drop(db, f);
+  }
 }
 
 void ln_forget_all(struct lunar* db) {
   for (uint32_t i = 0; i < db->frame_count; i++) db->frames[i] = (struct lunar_frame){.sector = LN_NONE};
   db->frames_dirty = 0;
+  ln_buffer_reset(db);
 }
 
 int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes) {

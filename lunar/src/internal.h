@@ -11,6 +11,7 @@
 
 #include "checksum.h"
 #include "lunar.h"
+#include "modules.h"
 
 #define LN_NONE 0xffffffffu
 #define LN_TRY(call)                   \
@@ -123,9 +124,11 @@ enum {
   LN_META_LAST = 20,
   LN_META_SECTORS = 24,
   LN_META_REUSE = 28,
-  LN_META_RING = 32,
-  LN_META_BUCKETS = 36,
-  LN_META_SEGMENTS = 40,
+  LN_META_SERIAL = 32,
+  LN_META_RING_LIMIT = 36,
+  LN_META_RING = 44,
+  LN_META_BUCKETS = 48,
+  LN_META_SEGMENTS = 52,
   LN_SEGMENTS = 28,
   LN_META_END = LN_META_SEGMENTS + 4 * LN_SEGMENTS
 };
@@ -142,8 +145,10 @@ enum {
   LN_BLOCK_NEXT = 16,
   LN_BLOCK_PREVIOUS = 20,
   LN_BLOCK_FREE = 24,
+  LN_BLOCK_OLDEST = 26,
   LN_BLOCK_REUSE = 28,
-  LN_BLOCK_HEADER = 32,
+  LN_BLOCK_SERIAL = 32,
+  LN_BLOCK_HEADER = 36,
   LN_SLOT_PAGE_HEADER = 8,
   LN_SLOT_FREE = 0x8000
 };
@@ -163,7 +168,7 @@ enum { LN_DIRTY = 1, LN_FRESH = 2 };
 
 struct lunar_frame {
   uint32_t sector;
-  uint32_t used;
+  uint32_t used; /* without buffer.c: when */
   uint8_t flags, pins, kind, unused;
 };
 
@@ -181,6 +186,25 @@ int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count
 int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
 int ln_device_sync(struct lunar* db);
 
+/* buffer.c, or the plain version of it in frames.c: which frame has a sector, and which one makes room. */
+#if LUNAR_WITH_BUFFER
+struct ln_link {
+  uint16_t older, newer; /* among clean frames, by use */
+  uint16_t next;         /* of the frames whose sectors have the same hash */
+  uint16_t first;        /* hash table: the first frame whose sector has this hash */
+};
+enum { LN_FRAME_LINKS = sizeof(struct ln_link) };
+#else
+enum { LN_FRAME_LINKS = 0 };
+#endif
+void ln_buffer_reset(struct lunar* db);
+struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector);
+struct lunar_frame* ln_buffer_oldest(struct lunar* db); /* neither dirty nor pinned; NULL: there is none */
+void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector);
+void ln_buffer_used(struct lunar* db, struct lunar_frame* frame);
+void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame); /* it makes no room until it is clean */
+void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame);
+
 /* frames.c: pages and rows' sectors in RAM. A frame that was got is pinned until it is put. */
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
 int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
@@ -189,7 +213,7 @@ int ln_ensure_clean(struct lunar* db, uint32_t count);
 uint8_t* ln_bytes(struct lunar* db, const struct lunar_frame* frame);
 void ln_dirty(struct lunar* db, struct lunar_frame* frame);
 void ln_put(struct lunar_frame* frame);
-struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector);
+void ln_cleaned(struct lunar* db, struct lunar_frame* frame);
 void ln_forget(struct lunar* db, uint32_t sector, uint32_t count);
 void ln_forget_all(struct lunar* db);
 void ln_seal(struct lunar* db, struct lunar_frame* frame);

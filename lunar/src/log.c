@@ -241,8 +241,7 @@ static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
 static int write_in_place(struct lunar* db, struct lunar_frame* f) {
   ln_seal(db, f);
   LN_TRY(ln_device_write(db, f->sector, ln_bytes(db, f), 1));
-  f->flags = 0;
-  db->frames_dirty--;
+  ln_cleaned(db, f);
   return 0;
 }
 

@@ -95,7 +95,7 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
   uint8_t* m = ln_bytes(db, meta);
   m[LN_META_INDEX] = head[LN_ROOT_ENTRY], m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1],
   m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2];
-  memcpy(m + LN_META_RING, head + LN_ROOT_ENTRY + 4, 4);
+  memcpy(m + LN_META_RING_LIMIT, head + LN_ROOT_ENTRY + 4, 4);
   ln_put32(m + LN_META_FIRST, LN_NONE), ln_put32(m + LN_META_LAST, LN_NONE), ln_put32(m + LN_META_REUSE, LN_NONE);
   const int error = ln_hash_create(db, meta);
   ln_put(meta);

@@ -19,7 +19,7 @@ static void buffer_divide(struct lunar* db) {
   const uint32_t size = db->config->sector_bytes;
   uint8_t* buffer = db->config->buffer;
   const size_t bytes = db->config->buffer_bytes & ~(size_t)3;
-  const uint32_t frame = LUNAR_FRAME_BYTES(size);
+  const uint32_t frame = size + (uint32_t)sizeof(struct lunar_frame) + LN_FRAME_LINKS;
   uint32_t stage = (uint32_t)(bytes / 8 / size);
   if (stage < 1) stage = 1;
   if (stage > STAGE_BYTES_MAX / size) stage = STAGE_BYTES_MAX / size;
@@ -29,6 +29,7 @@ static void buffer_divide(struct lunar* db) {
   db->stage = buffer, db->stage_bytes = stage * size;
   db->frame_data = buffer + db->stage_bytes;
   db->frames = (struct lunar_frame*)(void*)(db->frame_data + frames * size);
+  db->links = (struct ln_link*)(void*)(db->frames + frames);
 }
 
 /* The log must hold the images of all dirty pages twice, and what happens between two checkpoints. */
@@ -40,12 +41,12 @@ static void fit_to_log(struct lunar* db) {
   if (frames < db->frame_count) db->frame_count = (uint16_t)frames;
   if (db->stage_bytes > g->unit_sectors * db->config->sector_bytes)
     db->stage_bytes = g->unit_sectors * db->config->sector_bytes;
+  ln_forget_all(db);
 }
 
 static void begin(struct lunar* db, const struct lunar_config* config) {
   *db = (struct lunar){.config = config};
   buffer_divide(db);
-  ln_forget_all(db);
   db->checkpoint_at = LN_NONE, db->before_last = LN_NONE;
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) db->series.extents[i] = (struct lunar_extent){LN_NONE, LN_NONE, 0xffff};
   db->mode = (uint8_t)(config->mode ? config->mode : LUNAR_MODE_METADATA);

@@ -1,0 +1,21 @@
+/* Build switches: a module is one file of this folder, and a build without it contains nothing of it. */
+#ifndef LUNAR_MODULES_H
+#define LUNAR_MODULES_H
+
+#ifndef LUNAR_WITH_BUFFER
+#define LUNAR_WITH_BUFFER 1 /* buffer.c: many frames, found by hashing, in LRU order; without it a few are searched */
+#endif
+#ifndef LUNAR_WITH_PREFETCH
+#define LUNAR_WITH_PREFETCH 1 /* prefetch.c: sequential reads ahead, in a window that adapts */
+#endif
+#ifndef LUNAR_WITH_TREE
+#define LUNAR_WITH_TREE 1 /* tree.c: primary indexes in the order of the keys */
+#endif
+#ifndef LUNAR_WITH_CURSOR
+#define LUNAR_WITH_CURSOR 1 /* cursor.c: scans and ranges */
+#endif
+#ifndef LUNAR_WITH_CHECK
+#define LUNAR_WITH_CHECK 1 /* check.c: the whole volume verified */
+#endif
+
+#endif
