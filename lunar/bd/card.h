@@ -8,6 +8,7 @@
 #define LUNAR_CARD_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +29,33 @@ struct card_parameters {
 
 /* The 64 GB SanDisk Ultra of the board paper. card_parameters.c names each figure's source. */
 extern const struct card_parameters card_sandisk_ultra;
+
+struct card_position {
+  uint64_t next; /* byte where a write continues it */
+  uint64_t used; /* 0: never */
+};
+
+struct card {
+  struct card_parameters parameters;
+  double time_ns, busy_j;
+  uint64_t reads, writes, flushes, random_writes;
+  uint64_t bytes_read, bytes_written, pages_written;
+  struct card_position positions[CARD_POSITIONS_MAX];
+  uint64_t clock;
+};
+
+/* A card that has served nothing yet, at time 0. */
+void card_start(struct card* card, const struct card_parameters* parameters);
+void card_read(struct card* card, uint64_t byte, uint64_t bytes);
+void card_write(struct card* card, uint64_t byte, uint64_t bytes);
+void card_flush(struct card* card);
+/* Time passes in which nothing is asked of the card. */
+void card_wait(struct card* card, double ns);
+/* Joules so far. */
+double card_energy_j(const struct card* card);
+/* Charges the requests of a text file, one a line: `R sector count`, `W sector count` (sectors of 512 bytes), `F`.
+ * 0, or -1 when line_number is none of these or cannot be read. */
+int card_replay(struct card* card, FILE* trace, uint64_t* line_number);
 
 #ifdef __cplusplus
 }

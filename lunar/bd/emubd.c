@@ -16,6 +16,7 @@ static int read_sectors(const struct lunar_config* config, uint32_t sector, void
   struct emubd* bd = of(config);
   if (fails(bd, 0) || sector + count > bd->sector_count) return -1;
   bd->reads++, bd->sectors_read += count;
+  if (bd->card) card_read(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
   memcpy(data, bd->sectors + (size_t)sector * bd->sector_bytes, (size_t)count * bd->sector_bytes);
   return 0;
 }
@@ -38,8 +39,9 @@ static int write_sectors(const struct lunar_config* config, uint32_t sector, con
   struct emubd* bd = of(config);
   if (fails(bd, 1) || sector + count > bd->sector_count) return -1;
   bd->writes++, bd->sectors_written += count;
+  if (bd->card) card_write(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
   for (uint32_t i = 0; i < count; i++) {
-    if (remember(bd, sector + i)) return -1;
+    if (!bd->careless && remember(bd, sector + i)) return -1;
     memcpy(bd->sectors + (size_t)(sector + i) * bd->sector_bytes, (const uint8_t*)data + (size_t)i * bd->sector_bytes,
            bd->sector_bytes);
   }
@@ -55,6 +57,7 @@ static int sync_sectors(const struct lunar_config* config) {
   struct emubd* bd = of(config);
   if (fails(bd, 1)) return -1;
   bd->syncs++;
+  if (bd->card) card_flush(bd->card);
   if (!bd->ignore_sync) forget(bd);
   return 0;
 }

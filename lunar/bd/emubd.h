@@ -6,6 +6,7 @@
 #ifndef LUNAR_EMUBD_H
 #define LUNAR_EMUBD_H
 
+#include "card.h"
 #include "lunar.h"
 
 #ifdef __cplusplus
@@ -30,6 +31,8 @@ struct emubd {
   uint64_t cut_at;     /* writes and syncs from this one on fail: the power is gone */
   uint64_t changes;    /* writes and syncs so far */
   uint8_t ignore_sync; /* the device lies */
+  uint8_t careless;    /* nothing is kept for a cut: for measurements */
+  struct card* card;   /* is charged with every request; NULL: none */
 };
 
 /* Memory by malloc. 0, or -1 when there is none. */
