@@ -190,6 +190,7 @@ struct lunar {
   uint8_t mode, state, redoing, unsynced, parts;
   /* counters of lunar_stat */
   uint32_t checkpoints, spills;
+  uint32_t reads, writes, flushes, sectors_read, sectors_written;
 };
 
 struct lunar_table {
@@ -237,6 +238,81 @@ LUNAR_MUST_CHECK int lunar_rollback(struct lunar* db);
 LUNAR_MUST_CHECK int lunar_sync(struct lunar* db);
 /* Writes everything in place, so that the next mount has nothing to do. */
 LUNAR_MUST_CHECK int lunar_checkpoint(struct lunar* db);
+
+/* What lunar_check finds first. */
+enum lunar_problem {
+  LUNAR_PROBLEM_NONE = 0,
+  LUNAR_PROBLEM_PAGE,
+  LUNAR_PROBLEM_MAP,
+  LUNAR_PROBLEM_CHUNKS_FREE,
+  LUNAR_PROBLEM_NAME,
+  LUNAR_PROBLEM_NAME_TWICE,
+  LUNAR_PROBLEM_METADATA,
+  LUNAR_PROBLEM_SCHEMA,
+  LUNAR_PROBLEM_BLOCK_FREE,
+  LUNAR_PROBLEM_BLOCK_TWICE,
+  LUNAR_PROBLEM_BLOCK_LEAKED,
+  LUNAR_PROBLEM_BLOCK_HEADER,
+  LUNAR_PROBLEM_BLOCK_OWNER,
+  LUNAR_PROBLEM_CHAIN,
+  LUNAR_PROBLEM_SERIAL,
+  LUNAR_PROBLEM_SLOT,
+  LUNAR_PROBLEM_ROWS_OVERLAP,
+  LUNAR_PROBLEM_ROW_ROOM,
+  LUNAR_PROBLEM_ROW,
+  LUNAR_PROBLEM_BLOCK_TAIL,
+  LUNAR_PROBLEM_BLOCK_COUNTS,
+  LUNAR_PROBLEM_REUSE,
+  LUNAR_PROBLEM_SECTORS,
+  LUNAR_PROBLEM_ROWS,
+  LUNAR_PROBLEM_INDEX_PAGE,
+  LUNAR_PROBLEM_INDEX_ORDER,
+  LUNAR_PROBLEM_ROW_NOT_INDEXED,
+  LUNAR_PROBLEM_ENTRY_WITHOUT_ROW,
+  LUNAR_PROBLEM_ENTRY_TWICE,
+  LUNAR_PROBLEM_EXTENT,
+  LUNAR_PROBLEM_LOG,
+  LUNAR_PROBLEM_END
+};
+
+/* What was counted, until the first problem, and that. */
+struct lunar_findings {
+  uint64_t rows, row_bytes; /* as they are stored, their headers not counted */
+  uint64_t index_entries;
+  uint32_t tables, blocks /* of rows */, index_blocks, chunks_free, chunks_used;
+  uint32_t sector;                /* of the problem; 0xffffffff: no single one */
+  char table[LUNAR_NAME_MAX + 1]; /* whose problem it is; empty: the volume's */
+  uint8_t problem;                /* enum lunar_problem */
+  const char* text;               /* the problem in words; empty in a build without texts */
+};
+
+/* Verifies the volume: names, schemas, blocks, rows, indexes, allocation and the last checkpoint agree with each other.
+ * Nothing stored changes; where nearly every frame is dirty a checkpoint is written first. Memory: the handle's frames
+ * and some hundred bytes of stack. Time: every page of metadata and index and every row's sectors are read about once
+ * (names: tables^2); where an index and its rows differ, each row and entry is looked up. Not verified: the values of
+ * columns, which have no checksum after the checkpoint that follows them. E_CORRUPT, E_TXN, E_IO. */
+LUNAR_MUST_CHECK int lunar_check(struct lunar* db, struct lunar_findings* found);
+
+/* Sizes and counters; those of the device since mount, all modulo 2^32. */
+struct lunar_statistics {
+  uint32_t sector_bytes, block_bytes_min, block_bytes_max, chunk_bytes;
+  uint64_t super_bytes, root_bytes, meta_bytes, map_bytes, log_bytes, data_bytes; /* the zones */
+  uint32_t chunks_free, chunks_used;
+  uint64_t free_bytes; /* in free chunks; blocks that are free in used chunks are not counted */
+  uint32_t tables, tables_max;
+  uint32_t frames, frames_dirty, frames_pinned;
+  uint32_t stage_bytes, stage_bytes_used; /* where groups are collected */
+  uint64_t log_bytes_used;                /* needed for a recovery from now */
+  uint32_t checkpoints;                   /* since format */
+  uint32_t spills;                        /* since mount: dirty pages made room before a checkpoint */
+  uint32_t epoch;                         /* recoveries so far, and one */
+  uint32_t reads, writes, flushes;        /* calls of the device */
+  uint32_t sectors_read, sectors_written;
+  uint8_t mode; /* enum lunar_mode */
+};
+
+/* Reads the root table and changes nothing. E_IO, E_CORRUPT. */
+LUNAR_MUST_CHECK int lunar_stat(struct lunar* db, struct lunar_statistics* stat);
 
 /* The error in words, without a final full stop. */
 const char* lunar_error_text(int error);

@@ -279,3 +279,62 @@ int ln_hash_drop(struct lunar* db, struct lunar_frame* meta) {
   }
   return 0;
 }
+
+#if LUNAR_WITH_CHECK
+static int check_segments(struct lunar* db, struct lunar_frame* meta, uint32_t segments, struct ln_check* check) {
+  const uint32_t chunk = db->geometry.chunk_sectors, step = chunk / db->geometry.class_sectors_min;
+  for (uint32_t s = 0; s < segments; s++) {
+    const uint32_t ref = ln_get32(segment_ref(db, meta, s)), sectors = segment_sectors(s);
+    if (ln_ref_class(ref) >= db->geometry.class_count ||
+        ln_class_sectors(db, ln_ref_class(ref)) < (sectors < chunk ? sectors : chunk))
+      return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
+    for (uint32_t part = 0; part * chunk < sectors; part++)
+      LN_TRY(ln_check_block(check, ref + part * step, meta->sector));
+  }
+  return 0;
+}
+
+static int check_entries(struct lunar* db, const struct lunar_frame* frame, uint32_t bucket, uint32_t buckets,
+                         struct ln_check* check) {
+  uint8_t* page = ln_bytes(db, frame);
+  const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
+  if (count > capacity(db)) return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, frame->sector);
+  for (uint32_t i = 0; i < count; i++) {
+    const uint8_t* entry = entry_at(page, i);
+    const struct ln_place place = {ln_get32(entry + 8), ln_get16(entry + 12)};
+    if (bucket_of(ln_get64(entry), buckets) != bucket)
+      return ln_check_problem(check, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
+    LN_TRY(ln_check_entry(check, ln_get64(entry), place, frame->sector));
+  }
+  return 0;
+}
+
+static int check_overflow(struct lunar* db, uint32_t sector, uint32_t from, struct ln_check* check) {
+  const uint32_t at = sector - db->geometry.data_at;
+  if (sector == LN_NONE) return 0;
+  if (sector < db->geometry.data_at || at % db->geometry.class_sectors_min)
+    return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, from);
+  return ln_check_block(check, overflow_ref(db, sector), from);
+}
+
+int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check) {
+  const uint32_t buckets = buckets_of(db, meta);
+  if (buckets == 0 || segment_of(buckets - 1) >= LN_SEGMENTS)
+    return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
+  LN_TRY(check_segments(db, meta, segment_of(buckets - 1) + 1, check));
+  for (uint32_t bucket = 0; bucket < buckets; bucket++) {
+    uint32_t sector;
+    LN_TRY(bucket_sector(db, meta, bucket, &sector));
+    while (sector != LN_NONE) {
+      struct lunar_frame* frame;
+      LN_TRY(ln_check_page(check, sector, LN_BUCKET, &frame));
+      int error = check_entries(db, frame, bucket, buckets, check);
+      sector = ln_get32(ln_bytes(db, frame) + LN_BUCKET_OVERFLOW);
+      if (!error) error = check_overflow(db, sector, frame->sector, check);
+      ln_put(frame);
+      LN_TRY(error);
+    }
+  }
+  return 0;
+}
+#endif

@@ -243,7 +243,8 @@ int ln_make_room(struct lunar* db);
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
 
 /* recover.c */
-int ln_recover(struct lunar* db); /* checkpoint_at LN_NONE: it has to be found */
+int ln_recover(struct lunar* db);   /* checkpoint_at LN_NONE: it has to be found */
+int ln_log_whole(struct lunar* db); /* 1: the last checkpoint and its images are on the device as they were written */
 
 /* extents.c: which blocks rows are written to in place. */
 void ln_extents_follow(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record);
@@ -277,6 +278,15 @@ int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, str
 /* Points the entry of (key, from) to another place; to.ref LN_NONE: removes it. */
 int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to);
 int ln_hash_drop(struct lunar* db, struct lunar_frame* meta);
+
+/* check.c. An index tells it each of its blocks and each of its entries, in any order; what these return ends the walk.
+ * sector: of the page that says so. */
+struct ln_check;
+int ln_check_problem(struct ln_check* check, enum lunar_problem problem, uint32_t sector); /* E_CORRUPT */
+int ln_check_page(struct ln_check* check, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
+int ln_check_block(struct ln_check* check, uint32_t ref, uint32_t sector);
+int ln_check_entry(struct ln_check* check, uint64_t key, struct ln_place place, uint32_t sector);
+int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check); /* hash.c */
 
 /* rows.c: a row is u16 of NULL bits (by column), the key's column, then the other columns in order. Integers, REAL and
  * BOOLEAN have their width; TEXT and BLOB u16 bytes and the bytes. NULL takes no bytes. */

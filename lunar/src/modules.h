@@ -17,5 +17,11 @@
 #ifndef LUNAR_WITH_CHECK
 #define LUNAR_WITH_CHECK 1 /* check.c: the whole volume verified */
 #endif
+#ifndef LUNAR_WITH_STAT
+#define LUNAR_WITH_STAT 1 /* stat.c: sizes and counters */
+#endif
+#ifndef LUNAR_WITH_TEXTS
+#define LUNAR_WITH_TEXTS 1 /* what lunar_check finds in words; without them it has a number only */
+#endif
 
 #endif

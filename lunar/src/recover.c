@@ -387,3 +387,14 @@ int ln_recover(struct lunar* db) {
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
   return ln_checkpoint(db);
 }
+
+#if LUNAR_WITH_CHECK
+int ln_log_whole(struct lunar* db) {
+  struct lunar_series series;
+  struct group group;
+  const uint32_t checkpoints = db->checkpoints, chunks_free = db->chunks_free;
+  const int there = begin_at(db, db->checkpoint_at, &series, &group);
+  db->checkpoints = checkpoints, db->chunks_free = chunks_free; /* those of now, not of then */
+  return there;
+}
+#endif

@@ -1,0 +1,578 @@
+/* lunar_check: the volume against itself, with no memory that grows with it.
+ *
+ * What must be one set (the blocks in use and the blocks reached, a table's rows and the entries of its index) is
+ * counted on both sides and summed up with a 64-bit hash of each member: equal sums are equal sets, but for one chance
+ * in 2^64. So every page is read about once, in the order in which it lies. Only where the sums differ each member is
+ * looked up, to tell which one is wrong.
+ *
+ * No circle holds the walk: a block's header names the block before it, and no more blocks are reached than are in use.
+ */
+#include "internal.h"
+
+#if LUNAR_WITH_CHECK
+
+struct tally {
+  uint64_t count, sum, mixed;
+};
+
+enum phase { COUNT, FIND_ROWS, FIND_ENTRIES };
+
+struct ln_check {
+  struct lunar* db;
+  struct lunar_findings* found;
+  struct tally used, reached; /* blocks: by the allocation map, and by what they are for */
+  /* of the table that is walked */
+  struct lunar_table table;
+  struct tally rows, entries, with_free_slots;
+  uint32_t sectors;
+  enum phase phase;
+  uint8_t extents_seen; /* a bit for each */
+};
+
+struct block {
+  uint32_t ref, sector, sectors, next, previous, serial, slots, live, free_slots, tail, slot_sectors;
+  uint16_t table;
+};
+
+static uint64_t mixed(uint64_t v) { /* the finaliser of MurmurHash3 */
+  v = (v ^ v >> 33) * 0xff51afd7ed558ccdu;
+  v = (v ^ v >> 33) * 0xc4ceb9fe1a85ec53u;
+  return v ^ v >> 33;
+}
+
+static void add(struct tally* tally, uint64_t member) {
+  tally->count++, tally->sum += member, tally->mixed += mixed(member + 1);
+}
+
+static int same(const struct tally* a, const struct tally* b) { return a->count == b->count && a->mixed == b->mixed; }
+
+static uint64_t member(uint64_t key, struct ln_place place) {
+  return mixed(key) ^ ((uint64_t)place.ref << 16 | place.slot);
+}
+
+int ln_check_problem(struct ln_check* check, enum lunar_problem problem, uint32_t sector) {
+  check->found->problem = (uint8_t)problem, check->found->sector = sector;
+  return LUNAR_E_CORRUPT;
+}
+
+int ln_check_page(struct ln_check* check, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
+  const int error = ln_page(check->db, sector, kind, frame);
+  return error == LUNAR_E_CORRUPT ? ln_check_problem(check, LUNAR_PROBLEM_PAGE, sector) : error;
+}
+
+/* --- allocation map --- */
+
+static uint32_t units_per_chunk(const struct lunar* db) {
+  return db->geometry.chunk_sectors / db->geometry.class_sectors_min;
+}
+
+static int chunk_check(struct ln_check* check, uint32_t chunk, const uint8_t* entry) {
+  const struct lunar* db = check->db;
+  const uint8_t class = entry[0];
+  const int is_free = class == LN_CHUNK_FREE;
+  uint32_t used = 0;
+  if (!is_free && class >= db->geometry.class_count) return 0;
+  const uint32_t units = is_free ? 1 : ln_class_sectors(db, class) / db->geometry.class_sectors_min;
+  const uint32_t blocks = is_free ? 0 : units_per_chunk(db) / units;
+  for (uint32_t i = 0; i < LN_CHUNK_BLOCKS_MAX; i++) {
+    if (!(entry[LN_MAP_BITS + i / 8] >> i % 8 & 1)) continue;
+    if (i >= blocks) return 0;
+    add(&check->used, (uint32_t) class << 28 | (chunk * units_per_chunk(db) + i * units));
+    used++;
+  }
+  if (is_free)
+    check->found->chunks_free++;
+  else
+    check->found->chunks_used++;
+  return used == entry[LN_MAP_USED] && is_free == (used == 0);
+}
+
+static int map_check(struct ln_check* check) {
+  struct lunar* db = check->db;
+  const uint32_t per_page = (db->config->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY;
+  for (uint32_t chunk = 0; chunk < db->geometry.chunk_count; chunk++) {
+    struct lunar_frame* frame;
+    const uint32_t sector = db->geometry.map_at + chunk / per_page;
+    LN_TRY(ln_check_page(check, sector, LN_MAP, &frame));
+    const int sound =
+        chunk_check(check, chunk, ln_bytes(db, frame) + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page));
+    ln_put(frame);
+    if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_MAP, sector);
+  }
+  return check->found->chunks_free == db->chunks_free
+             ? 0
+             : ln_check_problem(check, LUNAR_PROBLEM_CHUNKS_FREE, db->geometry.map_at);
+}
+
+/* 1: the map has the block; 0: not. */
+static int in_use(struct ln_check* check, uint32_t ref) {
+  struct lunar* db = check->db;
+  struct lunar_frame* frame;
+  const uint8_t class = ln_ref_class(ref);
+  const uint32_t number = ref & 0x0fffffffu, chunk = number / units_per_chunk(db);
+  const uint32_t per_page = (db->config->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY;
+  if (class >= db->geometry.class_count || chunk >= db->geometry.chunk_count) return 0;
+  const uint32_t units = ln_class_sectors(db, class) / db->geometry.class_sectors_min;
+  const uint32_t i = number % units_per_chunk(db) / units;
+  if (number % units) return 0;
+  LN_TRY(ln_check_page(check, db->geometry.map_at + chunk / per_page, LN_MAP, &frame));
+  const uint8_t* entry = ln_bytes(db, frame) + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
+  const int used = entry[0] == class && entry[LN_MAP_BITS + i / 8] >> i % 8 & 1;
+  ln_put(frame);
+  return used;
+}
+
+int ln_check_block(struct ln_check* check, uint32_t ref, uint32_t sector) {
+  if (check->phase != COUNT) return 0;
+  const int used = in_use(check, ref);
+  LN_TRY(used);
+  if (!used) return ln_check_problem(check, LUNAR_PROBLEM_BLOCK_FREE, sector);
+  add(&check->reached, ref);
+  return check->reached.count <= check->used.count ? 0 : ln_check_problem(check, LUNAR_PROBLEM_BLOCK_TWICE, sector);
+}
+
+/* --- rows --- */
+
+static int is_bytes(uint8_t type) { return type == LUNAR_TEXT || type == LUNAR_BLOB; }
+
+/* 1: so many bytes at offset are a row of the table. */
+static int is_row(struct ln_check* check, uint32_t sector, uint32_t offset, uint32_t bytes) {
+  const struct lunar_table* table = &check->table;
+  uint8_t number[2];
+  uint32_t at = 2;
+  if (bytes < 2) return 0;
+  LN_TRY(ln_read_bytes(check->db, sector, offset, number, 2));
+  const uint32_t nulls = ln_get16(number);
+  if (nulls >> table->column_count || nulls >> table->key & 1) return 0;
+  for (uint32_t i = 0; i < table->column_count; i++) {
+    const uint32_t column = i == 0 ? table->key : i <= table->key ? i - 1 : i;
+    const struct lunar_value empty = {.type = table->types[column]};
+    if (nulls >> column & 1) {
+      if (table->flags[column] & LUNAR_NOT_NULL) return 0;
+      continue;
+    }
+    uint32_t size = ln_value_bytes(table->types[column], &empty);
+    if (bytes - at < size) return 0;
+    if (is_bytes(table->types[column])) {
+      LN_TRY(ln_read_bytes(check->db, sector, offset + at, number, 2));
+      size += ln_get16(number);
+      if (bytes - at < size) return 0;
+    }
+    at += size;
+  }
+  return at == bytes;
+}
+
+static int is_place(void* context, struct ln_place place) {
+  const struct ln_place* wanted = context;
+  return place.ref == wanted->ref && place.slot == wanted->slot;
+}
+
+static int find_place(struct ln_check* check, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+  struct ln_place found;
+  return ln_hash_find(check->db, meta, key, is_place, &place, &found);
+}
+
+static int row_is_indexed(struct ln_check* check, uint64_t key, struct ln_place place, uint32_t sector) {
+  struct lunar_frame* meta;
+  LN_TRY(ln_meta(check->db, check->table.number, &meta));
+  const int error = find_place(check, meta, key, place);
+  ln_put(meta);
+  return error == LUNAR_E_NOT_FOUND ? ln_check_problem(check, LUNAR_PROBLEM_ROW_NOT_INDEXED, sector) : error;
+}
+
+/* A live row, whose header is at offset of the block. */
+static int row_check(struct ln_check* check, const struct block* block, uint32_t slot, uint32_t offset,
+                     uint32_t bytes) {
+  const uint32_t sector = block->sector + offset / check->db->config->sector_bytes;
+  const struct ln_place place = {block->ref, (uint16_t)slot};
+  uint64_t key;
+  const int sound = is_row(check, block->sector, offset + LN_ROW_HEADER, bytes);
+  LN_TRY(sound);
+  if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_ROW, sector);
+  LN_TRY(ln_row_key(check->db, &check->table, block->sector, offset + LN_ROW_HEADER, &key));
+  if (check->phase == FIND_ROWS) return row_is_indexed(check, key, place, sector);
+  add(&check->rows, member(key, place));
+  check->found->rows++, check->found->row_bytes += bytes;
+  return 0;
+}
+
+/* --- blocks --- */
+
+static int header_read(struct ln_check* check, uint32_t ref, struct block* block) {
+  struct lunar* db = check->db;
+  struct lunar_frame* frame;
+  const uint32_t sector = ln_ref_sector(db, ref), size = db->config->sector_bytes;
+  LN_TRY(ln_check_page(check, sector, LN_BLOCK, &frame));
+  const uint8_t* h = ln_bytes(db, frame);
+  *block = (struct block){.ref = ref,
+                          .sector = sector,
+                          .sectors = ln_class_sectors(db, ln_ref_class(ref)),
+                          .next = ln_get32(h + LN_BLOCK_NEXT),
+                          .previous = ln_get32(h + LN_BLOCK_PREVIOUS),
+                          .serial = ln_get32(h + LN_BLOCK_SERIAL),
+                          .slots = ln_get16(h + LN_BLOCK_SLOTS),
+                          .live = ln_get16(h + LN_BLOCK_LIVE),
+                          .free_slots = ln_get16(h + LN_BLOCK_FREE),
+                          .tail = 4u * ln_get16(h + LN_BLOCK_TAIL),
+                          .slot_sectors = h[LN_BLOCK_SLOT_SECTORS],
+                          .table = ln_get16(h + LN_BLOCK_TABLE)};
+  const int class = h[LN_BLOCK_CLASS];
+  ln_put(frame);
+  const uint32_t slots_max =
+      (size - LN_BLOCK_HEADER) / 2 + (block->slot_sectors - 1) * ((size - LN_SLOT_PAGE_HEADER) / 2);
+  const int sound = class == ln_ref_class(ref) && block->slot_sectors >= 1 && block->slot_sectors < block->sectors &&
+                    block->slots <= slots_max && block->tail <= block->sectors * size;
+  if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_BLOCK_HEADER, sector);
+  return block->table == check->table.number ? 0 : ln_check_problem(check, LUNAR_PROBLEM_BLOCK_OWNER, sector);
+}
+
+static int slot_pages_check(struct ln_check* check, const struct block* block) {
+  for (uint32_t i = 1; i < block->slot_sectors; i++) {
+    struct lunar_frame* frame;
+    LN_TRY(ln_check_page(check, block->sector + i, LN_BLOCK, &frame));
+    ln_put(frame);
+  }
+  return 0;
+}
+
+/* Slots have their rows' rooms in the order of the slots, each behind the one before, live or free. */
+static int slots_check(struct ln_check* check, const struct block* block) {
+  struct lunar* db = check->db;
+  const uint32_t size = db->config->sector_bytes;
+  uint32_t end = block->slot_sectors * size, live = 0;
+  for (uint32_t slot = 0; slot < block->slots; slot++) {
+    uint32_t position;
+    uint8_t head[LN_ROW_HEADER];
+    const int error = ln_slot_read(db, block->ref, slot, &position);
+    if (error == LUNAR_E_CORRUPT) return ln_check_problem(check, LUNAR_PROBLEM_SLOT, block->sector);
+    LN_TRY(error);
+    const uint32_t at = 4 * (position & ~(uint32_t)LN_SLOT_FREE);
+    LN_TRY(ln_read_bytes(db, block->sector, at, head, sizeof head));
+    const uint32_t bytes = ln_get16(head), room = 4u * ln_get16(head + 2);
+    if (at < end) return ln_check_problem(check, LUNAR_PROBLEM_ROWS_OVERLAP, block->sector + at / size);
+    end = at + LN_ROW_HEADER + room;
+    if (end > block->sectors * size) return ln_check_problem(check, LUNAR_PROBLEM_ROW_ROOM, block->sector + at / size);
+    if (position & LN_SLOT_FREE) continue;
+    if (bytes > room) return ln_check_problem(check, LUNAR_PROBLEM_ROW_ROOM, block->sector + at / size);
+    LN_TRY(row_check(check, block, slot, at, bytes));
+    live++;
+  }
+  if (end != block->tail) return ln_check_problem(check, LUNAR_PROBLEM_BLOCK_TAIL, block->sector);
+  return live == block->live && live + block->free_slots == block->slots
+             ? 0
+             : ln_check_problem(check, LUNAR_PROBLEM_BLOCK_COUNTS, block->sector);
+}
+
+/* The next group of an open extent begins behind the block's rows, those of the stage counted. */
+static int extent_check(struct ln_check* check, const struct block* block) {
+  const struct lunar* db = check->db;
+  const uint32_t size = db->config->sector_bytes;
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) {
+    const struct lunar_extent* extent = &db->series.extents[i];
+    if (extent->block != block->ref) continue;
+    const int staged = db->stage_used && db->stage_sector == extent->sector;
+    const uint32_t at = extent->sector - block->sector + (staged ? (db->stage_used + size - 1) / size : 0);
+    if (extent->table != block->table || extent->sector < block->sector || at > block->sectors ||
+        at * size < block->tail)
+      return ln_check_problem(check, LUNAR_PROBLEM_EXTENT, block->sector);
+    check->extents_seen |= (uint8_t)(1u << i);
+  }
+  return 0;
+}
+
+static int block_check(struct ln_check* check, uint32_t ref, struct block* block) {
+  const uint32_t sector = ln_ref_sector(check->db, ref);
+  LN_TRY(ln_check_block(check, ref, sector));
+  LN_TRY(header_read(check, ref, block));
+  LN_TRY(slot_pages_check(check, block));
+  LN_TRY(slots_check(check, block));
+  if (check->phase != COUNT) return 0;
+  check->found->blocks++;
+  check->sectors += block->sectors;
+  if (block->free_slots) add(&check->with_free_slots, ref);
+  return extent_check(check, block);
+}
+
+/* From the table's first block to its last. */
+static int chain_check(struct ln_check* check, uint32_t ref, uint32_t* last) {
+  struct block block = {.serial = 0};
+  *last = LN_NONE;
+  while (ref != LN_NONE) {
+    const uint32_t serial = block.serial;
+    LN_TRY(block_check(check, ref, &block));
+    if (block.previous != *last) return ln_check_problem(check, LUNAR_PROBLEM_CHAIN, block.sector);
+    if (block.serial <= serial) return ln_check_problem(check, LUNAR_PROBLEM_SERIAL, block.sector);
+    *last = ref, ref = block.next;
+  }
+  return 0;
+}
+
+static int reuse_check(struct ln_check* check, uint32_t ref, uint32_t sector) {
+  struct tally listed = {0};
+  while (ref != LN_NONE) {
+    struct block block;
+    const int used = in_use(check, ref);
+    LN_TRY(used);
+    if (!used || listed.count == check->with_free_slots.count)
+      return ln_check_problem(check, LUNAR_PROBLEM_REUSE, sector);
+    add(&listed, ref);
+    LN_TRY(header_read(check, ref, &block));
+    struct lunar_frame* frame;
+    LN_TRY(ln_check_page(check, sector = block.sector, LN_BLOCK, &frame));
+    ref = ln_get32(ln_bytes(check->db, frame) + LN_BLOCK_REUSE);
+    ln_put(frame);
+  }
+  return same(&listed, &check->with_free_slots) ? 0 : ln_check_problem(check, LUNAR_PROBLEM_REUSE, sector);
+}
+
+/* --- index --- */
+
+/* The entry's place has a live row of the table with this key. */
+static int entry_has_row(struct ln_check* check, uint64_t key, struct ln_place place, uint32_t sector) {
+  struct lunar* db = check->db;
+  struct block block;
+  uint32_t position;
+  uint64_t key_there;
+  int sound = in_use(check, place.ref);
+  LN_TRY(sound);
+  if (sound && header_read(check, place.ref, &block) == LUNAR_E_CORRUPT) sound = 0;
+  if (sound) sound = place.slot < block.slots;
+  if (sound) LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
+  if (sound) sound = !(position & LN_SLOT_FREE);
+  if (sound) {
+    LN_TRY(ln_row_key(db, &check->table, block.sector, 4 * position + LN_ROW_HEADER, &key_there));
+    sound = key_there == key;
+  }
+  return sound ? 0 : ln_check_problem(check, LUNAR_PROBLEM_ENTRY_WITHOUT_ROW, sector);
+}
+
+int ln_check_entry(struct ln_check* check, uint64_t key, struct ln_place place, uint32_t sector) {
+  if (check->phase == FIND_ENTRIES) return entry_has_row(check, key, place, sector);
+  add(&check->entries, member(key, place));
+  check->found->index_entries++;
+  return 0;
+}
+
+static int index_check(struct ln_check* check) {
+  struct lunar_frame* meta;
+  LN_TRY(ln_meta(check->db, check->table.number, &meta));
+  const uint64_t before = check->reached.count;
+  const int error = ln_hash_check(check->db, meta, check);
+  ln_put(meta);
+  check->found->index_blocks += (uint32_t)(check->reached.count - before);
+  return error;
+}
+
+/* Rows and entries are not the same: which one is it? */
+static int find_difference(struct ln_check* check, uint32_t first, uint32_t sector) {
+  uint32_t last;
+  check->phase = FIND_ROWS;
+  LN_TRY(chain_check(check, first, &last));
+  check->phase = FIND_ENTRIES;
+  LN_TRY(index_check(check));
+  return ln_check_problem(check, LUNAR_PROBLEM_ENTRY_TWICE, sector);
+}
+
+/* --- tables --- */
+
+static int name_read(struct ln_check* check, uint16_t number, char name[LN_ROOT_ENTRY], uint32_t* sector) {
+  struct lunar* db = check->db;
+  const uint32_t per_page = (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY;
+  struct lunar_frame* frame;
+  *sector = db->geometry.root_at + number / per_page;
+  LN_TRY(ln_check_page(check, *sector, LN_ROOT, &frame));
+  memcpy(name, ln_bytes(db, frame) + LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page), LN_ROOT_ENTRY);
+  ln_put(frame);
+  return 0;
+}
+
+/* Ended by a zero, and zeros behind it. */
+static int name_sound(const char* name) {
+  uint32_t i = 0;
+  while (i < LN_ROOT_ENTRY && name[i]) i++;
+  if (i == 0 || i == LN_ROOT_ENTRY) return 0;
+  while (i < LN_ROOT_ENTRY && !name[i]) i++;
+  return i == LN_ROOT_ENTRY;
+}
+
+static int name_check(struct ln_check* check, uint16_t number, const char* name, uint32_t sector) {
+  char other[LN_ROOT_ENTRY];
+  if (!name_sound(name)) return ln_check_problem(check, LUNAR_PROBLEM_NAME, sector);
+  for (uint16_t i = 0; i < number; i++) {
+    uint32_t at;
+    LN_TRY(name_read(check, i, other, &at));
+    if (memcmp(name, other, LN_ROOT_ENTRY) == 0) return ln_check_problem(check, LUNAR_PROBLEM_NAME_TWICE, sector);
+  }
+  return 0;
+}
+
+static int column_sound(const uint8_t* columns, uint32_t i, uint32_t key) {
+  const uint8_t* column = columns + LN_SCHEMA_COLUMN * i;
+  const uint8_t type = column[LUNAR_NAME_MAX + 1];
+  for (uint32_t k = 0; k < i; k++)
+    if (memcmp(column, columns + LN_SCHEMA_COLUMN * k, LN_ROOT_ENTRY) == 0) return 0;
+  return name_sound((const char*)column) && type >= LUNAR_INT8 && type <= LUNAR_BLOB &&
+         column[LUNAR_NAME_MAX + 2] <= LUNAR_NOT_NULL && (i != key || (type != LUNAR_REAL && type != LUNAR_BOOLEAN));
+}
+
+static int schema_check(struct ln_check* check, uint16_t number, uint32_t columns, uint32_t key) {
+  struct lunar_frame* frame;
+  const uint32_t sector = check->db->geometry.meta_at + 2u * number + 1;
+  LN_TRY(ln_check_page(check, sector, LN_SCHEMA, &frame));
+  int sound = 1;
+  for (uint32_t i = 0; i < columns; i++)
+    if (!column_sound(ln_bytes(check->db, frame) + LN_SCHEMA_COLUMNS, i, key)) sound = 0;
+  ln_put(frame);
+  return sound ? ln_table_load(check->db, number, &check->table)
+               : ln_check_problem(check, LUNAR_PROBLEM_SCHEMA, sector);
+}
+
+struct metadata {
+  uint64_t rows;
+  uint32_t first, last, sectors, reuse, serial;
+  uint8_t index, key, columns;
+};
+
+static int metadata_read(struct ln_check* check, uint32_t sector, struct metadata* m) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_check_page(check, sector, LN_META, &frame));
+  const uint8_t* p = ln_bytes(check->db, frame);
+  *m = (struct metadata){.rows = ln_get64(p + LN_META_ROWS),
+                         .first = ln_get32(p + LN_META_FIRST),
+                         .last = ln_get32(p + LN_META_LAST),
+                         .sectors = ln_get32(p + LN_META_SECTORS),
+                         .reuse = ln_get32(p + LN_META_REUSE),
+                         .serial = ln_get32(p + LN_META_SERIAL),
+                         .index = p[LN_META_INDEX],
+                         .key = p[LN_META_KEY],
+                         .columns = p[LN_META_COLUMNS]};
+  ln_put(frame);
+  return 0;
+}
+
+static int table_check(struct ln_check* check, uint16_t number) {
+  const uint32_t sector = check->db->geometry.meta_at + 2u * number;
+  struct metadata m;
+  uint32_t last;
+  check->phase = COUNT, check->sectors = 0;
+  check->rows = check->entries = check->with_free_slots = (struct tally){0};
+  LN_TRY(metadata_read(check, sector, &m));
+  if (m.index > LUNAR_INDEX_TREE || m.columns == 0 || m.columns > LUNAR_COLUMNS_MAX || m.key >= m.columns)
+    return ln_check_problem(check, LUNAR_PROBLEM_METADATA, sector);
+  LN_TRY(schema_check(check, number, m.columns, m.key));
+  LN_TRY(chain_check(check, m.first, &last));
+  if (last != m.last) return ln_check_problem(check, LUNAR_PROBLEM_CHAIN, sector);
+  if (check->sectors != m.sectors) return ln_check_problem(check, LUNAR_PROBLEM_SECTORS, sector);
+  if (check->rows.count != m.rows) return ln_check_problem(check, LUNAR_PROBLEM_ROWS, sector);
+  LN_TRY(reuse_check(check, m.reuse, sector));
+  LN_TRY(index_check(check));
+  if (!same(&check->rows, &check->entries)) return find_difference(check, m.first, sector);
+  check->found->tables++;
+  return 0;
+}
+
+static int tables_check(struct ln_check* check) {
+  static const char free_name[LN_ROOT_ENTRY];
+  for (uint16_t number = 0; number < check->db->geometry.tables_max; number++) {
+    char name[LN_ROOT_ENTRY];
+    uint32_t sector;
+    LN_TRY(name_read(check, number, name, &sector));
+    if (memcmp(name, free_name, sizeof free_name) == 0) continue;
+    memcpy(check->found->table, name, LUNAR_NAME_MAX);
+    LN_TRY(name_check(check, number, name, sector));
+    LN_TRY(table_check(check, number));
+    memset(check->found->table, 0, sizeof check->found->table);
+  }
+  return 0;
+}
+
+/* --- the whole --- */
+
+static int blocks_compare(struct ln_check* check) {
+  const struct tally *used = &check->used, *reached = &check->reached;
+  if (same(used, reached)) return 0;
+  const int one = used->count == reached->count + 1; /* then the sums differ by its ref */
+  return ln_check_problem(check, LUNAR_PROBLEM_BLOCK_LEAKED,
+                          one ? ln_ref_sector(check->db, (uint32_t)(used->sum - reached->sum)) : LN_NONE);
+}
+
+static int extents_compare(struct ln_check* check) {
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
+    if (check->db->series.extents[i].block != LN_NONE && !(check->extents_seen >> i & 1))
+      return ln_check_problem(check, LUNAR_PROBLEM_EXTENT, LN_NONE);
+  return 0;
+}
+
+static int log_check(struct ln_check* check) {
+  const int whole = ln_log_whole(check->db);
+  LN_TRY(whole);
+  return whole ? 0 : ln_check_problem(check, LUNAR_PROBLEM_LOG, check->db->geometry.log_at + check->db->checkpoint_at);
+}
+
+enum { FRAMES_CLEAN = 4 };
+
+static int everything(struct ln_check* check) {
+  struct lunar* db = check->db;
+  if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
+  if (db->frames_dirty + FRAMES_CLEAN > db->frame_count) LN_TRY(ln_checkpoint(db));
+  LN_TRY(map_check(check));
+  LN_TRY(tables_check(check));
+  LN_TRY(blocks_compare(check));
+  LN_TRY(extents_compare(check));
+  return log_check(check);
+}
+
+#if LUNAR_WITH_TEXTS
+static const char* problem_text(uint32_t problem) {
+  static const char* const texts[] = {
+      "no problem",
+      "a page's checksum or kind is wrong",
+      "a chunk's blocks in use are not those of its bits",
+      "the number of free chunks is wrong",
+      "a table's name has no end, or something behind it",
+      "two tables have one name",
+      "a table's metadata are outside their limits",
+      "a column's name or type is none",
+      "a block is used that the allocation map has as free",
+      "a block is used twice",
+      "a block in use is used by nothing",
+      "a block's header does not fit the block",
+      "a block has another table's number",
+      "a block's neighbours do not agree about it",
+      "the numbers of the blocks do not rise",
+      "a slot points out of its block",
+      "two rows overlap",
+      "a row is larger than its room, or the room than its block",
+      "a row does not fit the schema",
+      "the end of a block's rows is wrong",
+      "a block's counts are not those of its slots",
+      "the list of blocks with free slots is wrong",
+      "the table's size is not that of its blocks",
+      "the table's number of rows is wrong",
+      "an index page is outside its limits",
+      "an index entry is in the wrong place",
+      "a row is not in the index",
+      "an index entry points to no row of its key",
+      "an index entry is there twice",
+      "rows would be written where others are, or outside their block",
+      "the last checkpoint is not whole",
+  };
+  _Static_assert(sizeof texts / sizeof texts[0] == LUNAR_PROBLEM_END, "a text for each problem");
+  return texts[problem];
+}
+#else
+static const char* problem_text(uint32_t problem) { return (void)problem, ""; }
+#endif
+
+int lunar_check(struct lunar* db, struct lunar_findings* found) {
+  struct ln_check check = {.db = db, .found = found};
+  *found = (struct lunar_findings){.sector = LN_NONE};
+  LN_TRY(ln_enter(db));
+  const int error = everything(&check);
+  if (error == LUNAR_E_CORRUPT && !found->problem) ln_check_problem(&check, LUNAR_PROBLEM_PAGE, LN_NONE);
+  found->text = problem_text(found->problem);
+  return ln_leave(db, error);
+}
+
+#endif

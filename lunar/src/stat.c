@@ -1,0 +1,63 @@
+/* lunar_stat: sizes and counters. */
+#include "internal.h"
+
+#if LUNAR_WITH_STAT
+
+static int tables_count(struct lunar* db, uint32_t* tables) {
+  const uint32_t per_page = (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY;
+  for (uint32_t number = 0; number < db->geometry.tables_max; number++) {
+    struct lunar_frame* frame;
+    LN_TRY(ln_page(db, db->geometry.root_at + number / per_page, LN_ROOT, &frame));
+    *tables += ln_bytes(db, frame)[LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page)] != 0;
+    ln_put(frame);
+  }
+  return 0;
+}
+
+static void zones(const struct lunar_geometry* g, uint64_t sector_bytes, struct lunar_statistics* stat) {
+  stat->super_bytes = g->root_at * sector_bytes;
+  stat->root_bytes = (g->meta_at - g->root_at) * sector_bytes;
+  stat->meta_bytes = (g->map_at - g->meta_at) * sector_bytes;
+  stat->map_bytes = g->map_sectors * sector_bytes;
+  stat->log_bytes = g->log_sectors * sector_bytes;
+  stat->data_bytes = (uint64_t)g->chunk_count * g->chunk_sectors * sector_bytes;
+}
+
+static int fill(struct lunar* db, struct lunar_statistics* stat) {
+  const struct lunar_geometry* g = &db->geometry;
+  const uint32_t sector_bytes = db->config->sector_bytes, chunk_bytes = g->chunk_sectors * sector_bytes;
+  *stat = (struct lunar_statistics){
+      .sector_bytes = sector_bytes,
+      .block_bytes_min = ln_class_sectors(db, 0) * sector_bytes,
+      .block_bytes_max = chunk_bytes,
+      .chunk_bytes = chunk_bytes,
+      .chunks_free = db->chunks_free,
+      .chunks_used = g->chunk_count - db->chunks_free,
+      .free_bytes = (uint64_t)db->chunks_free * chunk_bytes,
+      .tables_max = g->tables_max,
+      .frames = db->frame_count,
+      .frames_dirty = db->frames_dirty,
+      .stage_bytes = db->stage_bytes,
+      .stage_bytes_used = db->stage_used,
+      .log_bytes_used = (uint64_t)db->series.log_used * sector_bytes,
+      .checkpoints = db->checkpoints,
+      .spills = db->spills,
+      .epoch = db->series.epoch,
+      .reads = db->reads,
+      .writes = db->writes,
+      .flushes = db->flushes,
+      .sectors_read = db->sectors_read,
+      .sectors_written = db->sectors_written,
+      .mode = db->mode,
+  };
+  zones(g, sector_bytes, stat);
+  for (uint32_t i = 0; i < db->frame_count; i++) stat->frames_pinned += db->frames[i].pins != 0;
+  return tables_count(db, &stat->tables);
+}
+
+int lunar_stat(struct lunar* db, struct lunar_statistics* stat) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, fill(db, stat));
+}
+
+#endif
