@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
 #include <unordered_set>
 
 #include "world.h"
@@ -20,6 +21,8 @@ struct Outcome {
   std::unordered_set<std::uint64_t> images;  // distinct, as they were right after the cut
   std::size_t not_mounted = 0;
   std::size_t not_permitted = 0;
+  std::size_t not_sound = 0;  // lunar_check found a problem
+  std::string problem;        // the last of them
 };
 
 // Works until the power goes (or not), cuts, cuts again while it recovers, and compares.
@@ -40,6 +43,8 @@ void one_life(World& world, Outcome& outcome) {
     ++outcome.not_mounted;
     return;
   }
+  lunar_findings found{};
+  if (lunar_check(&world.db, &found) != 0) ++outcome.not_sound, outcome.problem = found.text;
   const auto state = world.read();
   if (!state || !world.permitted(*state)) ++outcome.not_permitted;
   if (state) world.go_on_from(*state);
@@ -47,11 +52,12 @@ void one_life(World& world, Outcome& outcome) {
 
 Outcome lives(const Options& options, std::uint64_t seed, std::size_t cuts) {
   Outcome outcome;
-  while (outcome.cuts < cuts && outcome.not_mounted == 0 && outcome.not_permitted == 0) {
+  const auto goes_on = [&] {
+    return outcome.cuts < cuts && outcome.not_mounted + outcome.not_permitted + outcome.not_sound == 0;
+  };
+  while (goes_on()) {
     World world(options, seed++);
-    for (int i = 0; i < 50 && outcome.cuts < cuts && outcome.not_mounted == 0 && outcome.not_permitted == 0; ++i) {
-      one_life(world, outcome);
-    }
+    for (int i = 0; i < 50 && goes_on(); ++i) one_life(world, outcome);
   }
   return outcome;
 }
@@ -76,6 +82,7 @@ TEST_P(PowerCuts, leave_a_state_that_the_mode_permits) {
               outcome.images.size());
   EXPECT_EQ(outcome.not_mounted, 0U);
   EXPECT_EQ(outcome.not_permitted, 0U);
+  EXPECT_EQ(outcome.not_sound, 0U) << outcome.problem;
   EXPECT_GT(outcome.images.size(), cuts * 3 / 4);
 }
 
