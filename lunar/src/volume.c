@@ -200,6 +200,7 @@ static int write_empty_pages(struct lunar* db, uint32_t from, uint32_t to, enum 
 static int write_zones(struct lunar* db) {
   const struct lunar_geometry* g = &db->geometry;
   memset(db->stage, 0, db->config->sector_bytes);
+  ln_put32(db->stage + LN_SUPER_VOLUME, g->volume); /* what volume_number reads when this is cut off */
   for (uint32_t copy = 0; copy < 2; copy++)
     LN_TRY(ln_device_write(db, copy, db->stage, 1)); /* no volume until all is there */
   LN_TRY(ln_device_sync(db));
@@ -217,16 +218,25 @@ static int write_zones(struct lunar* db) {
   return 0;
 }
 
+/* Another number than that of any volume whose groups may still lie on the device: from what is there, SUPER and the
+ * first groups of the log's units, which format overwrites. */
+static int volume_number(struct lunar* db, uint32_t* number) {
+  const struct lunar_geometry* g = &db->geometry;
+  *number = db->config->seed;
+  for (uint32_t i = 0; i < 2 + g->log_sectors / g->unit_sectors; i++) {
+    LN_TRY(ln_device_read(db, i < 2 ? i : g->log_at + (i - 2) * g->unit_sectors, db->stage, 1));
+    *number = ln_checksum(*number, db->stage, db->config->sector_bytes);
+  }
+  return 0;
+}
+
 int lunar_format(const struct lunar_config* config) {
   struct lunar db;
-  struct lunar_geometry geometry = {0}, before;
   LN_TRY(config_check(config));
-  LN_TRY(plan(config, &geometry));
   begin(&db, config);
-  geometry.volume = config->seed * 2654435761u;
-  if (super_load(&db, &before) == 0) geometry.volume ^= before.volume + 1;
-  db.geometry = geometry;
+  LN_TRY(plan(config, &db.geometry));
   fit_to_log(&db);
+  LN_TRY(volume_number(&db, &db.geometry.volume));
   return write_zones(&db);
 }
 

@@ -1,9 +1,11 @@
-# Mutants of the library that the power cuts must catch: one source file with one piece of text replaced, linked before
-# the library, so that it takes the place of its own.
-add_library(lunar-power-cuts OBJECT power_cut_test.cc world.cc)
-target_link_libraries(lunar-power-cuts PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+# Mutants of the library that a suite must catch: one source file with one piece of text replaced, linked before the
+# library, so that it takes the place of its own.
+add_library(lunar-PowerCuts OBJECT power_cut_test.cc world.cc)
+target_link_libraries(lunar-PowerCuts PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+add_library(lunar-PortableList OBJECT portable/portable_tests.c portable_test.cc)
+target_link_libraries(lunar-PortableList PRIVATE lunar_emubd lunar_posix GTest::gtest_main edgejoule_flags)
 
-function(lunar_mutant name file old new)
+function(lunar_mutant_of suite name file old new)
   file(READ ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file} source)
   string(FIND "${source}" "${old}" found)
   if(found EQUAL -1)
@@ -13,13 +15,17 @@ function(lunar_mutant name file old new)
   set(path ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.c)
   file(CONFIGURE OUTPUT ${path} CONTENT "${mutated}" @ONLY)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file})
-  add_executable(lunar-mutant-${name} ${path} $<TARGET_OBJECTS:lunar-power-cuts>)
+  add_executable(lunar-mutant-${name} ${path} $<TARGET_OBJECTS:lunar-${suite}>)
   set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-Wno-unused")
   set_target_properties(lunar-mutant-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
   target_include_directories(lunar-mutant-${name} PRIVATE ../src)
-  target_link_libraries(lunar-mutant-${name} PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
-  add_test(NAME lunar_mutant.${name}_is_caught COMMAND lunar-mutant-${name} --gtest_filter=*PowerCuts.*)
+  target_link_libraries(lunar-mutant-${name} PRIVATE lunar_emubd lunar_posix GTest::gtest_main edgejoule_flags)
+  add_test(NAME lunar_mutant.${name}_is_caught COMMAND lunar-mutant-${name} --gtest_filter=*${suite}.*)
   set_tests_properties(lunar_mutant.${name}_is_caught PROPERTIES WILL_FAIL TRUE)
+endfunction()
+
+function(lunar_mutant name file old new)
+  lunar_mutant_of(PowerCuts "${name}" "${file}" "${old}" "${new}")
 endfunction()
 
 lunar_mutant(commit_without_flush log.c "return db->unsynced ? ln_device_sync(db) : 0;" "return 0;")
@@ -34,3 +40,11 @@ lunar_mutant(images_ignored recover.c "LN_TRY(put_checkpoint(db, found.base));" 
 lunar_mutant(freed_blocks_at_once alloc.c "!stamped(db, e) &&" "")
 lunar_mutant(extents_unaware_of_small_rows extents.c "series->extents[i].sector < sector" "0")
 lunar_mutant(metadata_without_images frames.c "if (kind >= LN_BLOCK) f->flags" "f->flags")
+
+lunar_mutant_of(PortableList rollback_undoes_nothing operations.c
+  "ln_undo(db, 0);\n  return db->state == LN_BROKEN" "db->state = LN_READY;\n  return db->state == LN_BROKEN")
+lunar_mutant_of(PortableList full_keeps_rows_in_ram log.c "!syncs_each(db)) return 0;" "1) return 0;")
+lunar_mutant_of(PortableList volumes_have_one_number volume.c "*number = ln_checksum(" "(void)ln_checksum(")
+lunar_mutant_of(PortableList freed_chunks_are_lost alloc.c "if (--e[LN_MAP_USED] == 0)" "if (--e[LN_MAP_USED] == 255)")
+lunar_mutant_of(PortableList integers_unchecked rows.c "value->as.integer <= limit &&" "1 ||")
+lunar_mutant_of(PortableList lock_kept_at_an_error operations.c "if (error && db->config->unlock)" "if (0)")
