@@ -21,9 +21,10 @@ extern "C" {
 
 #define LUNAR_MUST_CHECK __attribute__((warn_unused_result))
 
-#define LUNAR_NAME_MAX 23    /* bytes of a table's or column's name */
-#define LUNAR_COLUMNS_MAX 16 /* columns of a table */
-#define LUNAR_EXTENTS 4      /* tables that take large rows in turn at no extra write */
+#define LUNAR_NAME_MAX 23     /* bytes of a table's or column's name */
+#define LUNAR_COLUMNS_MAX 16  /* columns of a table */
+#define LUNAR_TREE_KEY_MAX 64 /* bytes of a TEXT or BLOB key in a tree index */
+#define LUNAR_EXTENTS 4       /* tables that take large rows in turn at no extra write */
 
 enum lunar_error {
   LUNAR_OK = 0,
@@ -126,14 +127,28 @@ struct lunar_column {
   uint8_t flags; /* LUNAR_NOT_NULL */
 };
 
-enum lunar_index { LUNAR_INDEX_HASH = 0, LUNAR_INDEX_TREE = 1 };
+enum lunar_index {
+  LUNAR_INDEX_HASH = 0,
+  LUNAR_INDEX_TREE = 1 /* in the order of the keys: integers by value, TEXT and BLOB by their bytes, at most
+                          LUNAR_TREE_KEY_MAX of them (E_TOO_LARGE) */
+};
+
+/* What makes the oldest rows go. A row that an update makes larger may count as new. */
+enum lunar_ring {
+  LUNAR_RING_NONE = 0,
+  LUNAR_RING_ROWS = 1,  /* more rows than ring_limit */
+  LUNAR_RING_BYTES = 2, /* blocks of more than ring_limit bytes; whole blocks go, so the limit is at least four times
+                           the largest row */
+  LUNAR_RING_AGE = 3    /* an integer key below that of the row just inserted by more than ring_limit: a time */
+};
 
 struct lunar_schema {
   struct lunar_column columns[LUNAR_COLUMNS_MAX];
   uint8_t column_count;
-  uint8_t key;        /* number of the primary key's column: an integer, TEXT or BLOB; it may not be NULL */
-  uint8_t index;      /* enum lunar_index: of the primary key; TREE: E_UNSUPPORTED so far */
-  uint32_t ring_rows; /* not 0: at most so many rows, the oldest make room; E_UNSUPPORTED so far */
+  uint8_t key;         /* number of the primary key's column: an integer, TEXT or BLOB; it may not be NULL */
+  uint8_t index;       /* enum lunar_index: of the primary key */
+  uint8_t ring;        /* enum lunar_ring */
+  uint64_t ring_limit; /* at least 1 */
 };
 
 /* What follows is laid out here so that a program can place it; its fields are the library's own. */
@@ -191,13 +206,27 @@ struct lunar {
   /* counters of lunar_stat */
   uint32_t checkpoints, spills;
   uint32_t reads, writes, flushes, sectors_read, sectors_written;
+  uint32_t releases; /* blocks that left their table's chain */
 };
 
 struct lunar_table {
   struct lunar* db;
   uint16_t number;
-  uint8_t column_count, key;
+  uint8_t column_count, key, index, ring;
   uint8_t types[LUNAR_COLUMNS_MAX], flags[LUNAR_COLUMNS_MAX];
+};
+
+/* A place between two rows of a table. It holds nothing of the volume: it may be forgotten at any time. */
+struct lunar_cursor {
+  struct lunar_table* table;
+  struct lunar_value from, to; /* of type LUNAR_NULL: no bound */
+  uint8_t descending, started, ended;
+  /* in the order of the blocks */
+  uint16_t slot, end_slot;
+  uint32_t ref, serial, end_serial, releases;
+  /* in the order of the keys */
+  uint8_t key_bytes;
+  uint8_t key[LUNAR_TREE_KEY_MAX];
 };
 
 /* Makes an empty volume: everything on the device is lost. E_INVALID, E_BUFFER, E_DEVICE, E_IO. */
@@ -228,6 +257,19 @@ LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_
 LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_value* key);
 /* Rows of the table. */
 LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);
+
+/* Reads all rows of a table: with a hash index in the order in which they lie (about that of insertion), with a tree
+ * index in the order of the keys, and then only those with from <= key <= to (NULL: no bound; TEXT and BLOB stay where
+ * they are as long as the cursor is used). descending: from the last to the first. E_UNSUPPORTED: bounds without a tree
+ * index. */
+LUNAR_MUST_CHECK int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table,
+                                       const struct lunar_value* from, const struct lunar_value* to, int descending);
+/* The next row, as lunar_get gives it; E_NOT_FOUND after the last. E_BUFFER: the row is larger than row_bytes; the
+ * cursor stays before it. Rows may be written between two calls, also the one just read: by key, each row that is there
+ * all the time is read once; by blocks, a row that an update moves may be missed or read twice, and those inserted
+ * after the opening are not read. */
+LUNAR_MUST_CHECK int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes,
+                                       struct lunar_value* values);
 
 /* Everything between begin and commit happens wholly or not at all. E_TXN, E_TXN_FULL, E_UNSUPPORTED (mode none). */
 LUNAR_MUST_CHECK int lunar_begin(struct lunar* db);

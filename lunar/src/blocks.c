@@ -17,7 +17,7 @@ static int sound(struct lunar* db, uint32_t ref, const uint8_t* header) {
          4u * ln_get16(header + LN_BLOCK_TAIL) <= block_bytes(db, ref);
 }
 
-static int header_of(struct lunar* db, uint32_t ref, struct lunar_frame** frame) {
+int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame) {
   if (ref == LN_NONE || ln_ref_class(ref) >= db->geometry.class_count) return LUNAR_E_CORRUPT;
   LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_BLOCK, frame));
   if (sound(db, ref, ln_bytes(db, *frame))) return 0;
@@ -48,7 +48,7 @@ static int slot_write(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t po
 int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position) {
   struct lunar_frame* frame;
   uint8_t* bytes;
-  LN_TRY(header_of(db, ref, &frame));
+  LN_TRY(ln_block_header(db, ref, &frame));
   const uint32_t slots = ln_get16(ln_bytes(db, frame) + LN_BLOCK_SLOTS),
                  rows_at = ln_bytes(db, frame)[LN_BLOCK_SLOT_SECTORS] * sector_bytes(db);
   ln_put(frame);
@@ -64,7 +64,7 @@ int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* positi
 int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot) {
   struct lunar_frame* frame;
   uint8_t* bytes;
-  LN_TRY(header_of(db, ref, &frame));
+  LN_TRY(ln_block_header(db, ref, &frame));
   ln_put(frame);
   LN_TRY(slot_page(db, ref, slot, &frame, &bytes));
   ln_put(frame);
@@ -118,14 +118,63 @@ static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t tabl
 
 static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) {
   struct lunar_frame* frame;
-  LN_TRY(header_of(db, ref, &frame));
+  LN_TRY(ln_block_header(db, ref, &frame));
   ln_put32(ln_bytes(db, frame) + field, to);
   ln_dirty(db, frame);
   ln_put(frame);
   return 0;
 }
 
-/* Gives the table a last block. */
+/* Takes the block out of the chain of blocks with free slots. */
+static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t next) {
+  uint32_t at = ln_get32(ln_bytes(db, meta) + LN_META_REUSE), steps = 0;
+  if (at == ref) {
+    ln_put32(ln_bytes(db, meta) + LN_META_REUSE, next);
+    ln_dirty(db, meta);
+    return 0;
+  }
+  while (at != LN_NONE) {
+    struct lunar_frame* frame;
+    LN_TRY(ln_block_header(db, at, &frame));
+    const uint32_t after = ln_get32(ln_bytes(db, frame) + LN_BLOCK_REUSE);
+    ln_put(frame);
+    if (after == ref) return link_to(db, at, LN_BLOCK_REUSE, next);
+    if (++steps > db->config->sector_count) return LUNAR_E_CORRUPT;
+    at = after;
+  }
+  return LUNAR_E_CORRUPT;
+}
+
+/* The block leaves the table. It is not the last. */
+static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint8_t* header = ln_bytes(db, frame);
+  const uint32_t next = ln_get32(header + LN_BLOCK_NEXT), previous = ln_get32(header + LN_BLOCK_PREVIOUS);
+  const uint32_t reuse = ln_get32(header + LN_BLOCK_REUSE);
+  ln_put(frame);
+  LN_TRY(leave_reuse(db, meta, ref, reuse));
+  if (previous != LN_NONE)
+    LN_TRY(link_to(db, previous, LN_BLOCK_NEXT, next));
+  else
+    ln_put32(ln_bytes(db, meta) + LN_META_FIRST, next);
+  LN_TRY(link_to(db, next, LN_BLOCK_PREVIOUS, previous)); /* there is one: the last block stays */
+  uint8_t* m = ln_bytes(db, meta);
+  ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) - ln_class_sectors(db, ln_ref_class(ref)));
+  ln_dirty(db, meta);
+  db->releases++;
+  return ln_free(db, ref);
+}
+
+static int release_empty(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint32_t live = ln_get16(ln_bytes(db, frame) + LN_BLOCK_LIVE);
+  ln_put(frame);
+  return live ? 0 : release(db, meta, ref);
+}
+
+/* Gives the table a last block. The one before it goes when its rows have gone: as the last it stayed. */
 int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
                  uint32_t* ref) {
   uint8_t* m = ln_bytes(db, meta);
@@ -139,13 +188,13 @@ int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uin
   ln_put32(m + LN_META_LAST, *ref);
   ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) + ln_class_sectors(db, ln_ref_class(*ref)));
   ln_dirty(db, meta);
-  return 0;
+  return last == LN_NONE ? 0 : release_empty(db, meta, last);
 }
 
 /* The next slot, the end of the rows and the end of the block (both in bytes); E_FULL when no slot is left. */
 int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end) {
   struct lunar_frame* frame;
-  LN_TRY(header_of(db, ref, &frame));
+  LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = ln_bytes(db, frame);
   const uint32_t slots = slots_first(db) + (header[LN_BLOCK_SLOT_SECTORS] - 1u) * slots_more(db);
   *slot = ln_get16(header + LN_BLOCK_SLOTS), *tail = 4u * ln_get16(header + LN_BLOCK_TAIL), *end = block_bytes(db, ref);
@@ -154,31 +203,11 @@ int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot
   return !owned ? LUNAR_E_CORRUPT : *slot < slots ? 0 : LUNAR_E_FULL;
 }
 
-/* Takes the block out of the chain of blocks with free slots. */
-static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t next) {
-  uint32_t at = ln_get32(ln_bytes(db, meta) + LN_META_REUSE), steps = 0;
-  if (at == ref) {
-    ln_put32(ln_bytes(db, meta) + LN_META_REUSE, next);
-    ln_dirty(db, meta);
-    return 0;
-  }
-  while (at != LN_NONE) {
-    struct lunar_frame* frame;
-    LN_TRY(header_of(db, at, &frame));
-    const uint32_t after = ln_get32(ln_bytes(db, frame) + LN_BLOCK_REUSE);
-    ln_put(frame);
-    if (after == ref) return link_to(db, at, LN_BLOCK_REUSE, next);
-    if (++steps > db->config->sector_count) return LUNAR_E_CORRUPT;
-    at = after;
-  }
-  return LUNAR_E_CORRUPT;
-}
-
 /* The row's slot, the block's counts, the table's. The index is the caller's. */
 int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes) {
   struct lunar_frame* frame;
   const uint32_t ref = row->place.ref, slot = row->place.slot;
-  LN_TRY(header_of(db, ref, &frame));
+  LN_TRY(ln_block_header(db, ref, &frame));
   uint8_t* header = ln_bytes(db, frame);
   const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS),
                  end = row->position + (LN_ROW_HEADER + padded(row_bytes)) / 4;
@@ -207,12 +236,52 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   return 0;
 }
 
+static int oldest_slot(struct lunar* db, uint32_t ref, uint32_t* slot, uint32_t* next) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint8_t* header = ln_bytes(db, frame);
+  const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS), live = ln_get16(header + LN_BLOCK_LIVE);
+  *slot = ln_get16(header + LN_BLOCK_OLDEST), *next = ln_get32(header + LN_BLOCK_NEXT);
+  ln_put(frame);
+  for (; live && *slot < slots; ++*slot) {
+    uint32_t position;
+    LN_TRY(ln_slot_read(db, ref, *slot, &position));
+    if (!(position & LN_SLOT_FREE)) return 1;
+  }
+  return 0;
+}
+
+static int oldest_is(struct lunar* db, uint32_t ref, uint32_t slot) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  uint8_t* header = ln_bytes(db, frame);
+  if (ln_get16(header + LN_BLOCK_OLDEST) != slot) {
+    ln_put16(header + LN_BLOCK_OLDEST, slot);
+    ln_dirty(db, frame);
+  }
+  ln_put(frame);
+  return 0;
+}
+
+int ln_row_oldest(struct lunar* db, struct lunar_frame* meta, struct ln_place* place) {
+  uint32_t ref = ln_get32(ln_bytes(db, meta) + LN_META_FIRST), slot, next;
+  for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++, ref = next) {
+    int found = oldest_slot(db, ref, &slot, &next);
+    if (found < 0) return found;
+    if (!found) continue; /* the only block, or one before the last that lost its rows as the last */
+    LN_TRY(oldest_is(db, ref, slot));
+    *place = (struct ln_place){ref, (uint16_t)slot};
+    return 0;
+  }
+  return LUNAR_E_CORRUPT;
+}
+
 /* A slot of the table's first block with free slots whose room the row fits; E_NOT_FOUND when there is none. */
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row) {
   const uint32_t ref = ln_get32(ln_bytes(db, meta) + LN_META_REUSE);
   struct lunar_frame* frame;
   if (ref == LN_NONE) return LUNAR_E_NOT_FOUND;
-  LN_TRY(header_of(db, ref, &frame));
+  LN_TRY(ln_block_header(db, ref, &frame));
   const uint32_t slots = ln_get16(ln_bytes(db, frame) + LN_BLOCK_SLOTS),
                  free_slots = ln_get16(ln_bytes(db, frame) + LN_BLOCK_FREE);
   ln_put(frame);
@@ -233,32 +302,13 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
   return LUNAR_E_NOT_FOUND;
 }
 
-static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
-  struct lunar_frame* frame;
-  LN_TRY(header_of(db, ref, &frame));
-  const uint8_t* header = ln_bytes(db, frame);
-  const uint32_t next = ln_get32(header + LN_BLOCK_NEXT), previous = ln_get32(header + LN_BLOCK_PREVIOUS);
-  const uint32_t reuse = ln_get32(header + LN_BLOCK_REUSE);
-  ln_put(frame);
-  LN_TRY(leave_reuse(db, meta, ref, reuse));
-  if (previous != LN_NONE)
-    LN_TRY(link_to(db, previous, LN_BLOCK_NEXT, next));
-  else
-    ln_put32(ln_bytes(db, meta) + LN_META_FIRST, next);
-  LN_TRY(link_to(db, next, LN_BLOCK_PREVIOUS, previous)); /* there is one: the last block is never released */
-  uint8_t* m = ln_bytes(db, meta);
-  ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) - ln_class_sectors(db, ln_ref_class(ref)));
-  ln_dirty(db, meta);
-  return ln_free(db, ref);
-}
-
 int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place) {
   struct lunar_frame* frame;
   uint32_t position;
   LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
   if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
   LN_TRY(slot_write(db, place.ref, place.slot, position | LN_SLOT_FREE));
-  LN_TRY(header_of(db, place.ref, &frame));
+  LN_TRY(ln_block_header(db, place.ref, &frame));
   uint8_t *header = ln_bytes(db, frame), *m = ln_bytes(db, meta);
   const uint32_t live = ln_get16(header + LN_BLOCK_LIVE) - 1u, free_slots = ln_get16(header + LN_BLOCK_FREE) + 1u;
   ln_put16(header + LN_BLOCK_LIVE, live), ln_put16(header + LN_BLOCK_FREE, free_slots);

@@ -46,8 +46,15 @@ static void add(struct tally* tally, uint64_t member) {
 
 static int same(const struct tally* a, const struct tally* b) { return a->count == b->count && a->mixed == b->mixed; }
 
-static uint64_t member(uint64_t key, struct ln_place place) {
-  return mixed(key) ^ ((uint64_t)place.ref << 16 | place.slot);
+static uint64_t member(const struct lunar_table* table, const struct ln_key* key, struct ln_place place) {
+  uint64_t number = key->number;
+#if LUNAR_WITH_TREE
+  if (table->index == LUNAR_INDEX_TREE)
+    number = (uint64_t)ln_checksum(1, key->bytes, key->count) << 32 | ln_checksum(2, key->bytes, key->count);
+#else
+  (void)table;
+#endif
+  return mixed(number) ^ ((uint64_t)place.ref << 16 | place.slot);
 }
 
 int ln_check_problem(struct ln_check* check, enum lunar_problem problem, uint32_t sector) {
@@ -168,12 +175,14 @@ static int is_place(void* context, struct ln_place place) {
   return place.ref == wanted->ref && place.slot == wanted->slot;
 }
 
-static int find_place(struct ln_check* check, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+static int find_place(struct ln_check* check, struct lunar_frame* meta, const struct ln_key* key,
+                      struct ln_place place) {
   struct ln_place found;
-  return ln_hash_find(check->db, meta, key, is_place, &place, &found);
+  LN_TRY(ln_index_find(check->db, meta, key, is_place, &place, &found));
+  return is_place(&place, found) ? 0 : LUNAR_E_NOT_FOUND;
 }
 
-static int row_is_indexed(struct ln_check* check, uint64_t key, struct ln_place place, uint32_t sector) {
+static int row_is_indexed(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(check->db, check->table.number, &meta));
   const int error = find_place(check, meta, key, place);
@@ -186,13 +195,13 @@ static int row_check(struct ln_check* check, const struct block* block, uint32_t
                      uint32_t bytes) {
   const uint32_t sector = block->sector + offset / check->db->config->sector_bytes;
   const struct ln_place place = {block->ref, (uint16_t)slot};
-  uint64_t key;
+  struct ln_key key;
   const int sound = is_row(check, block->sector, offset + LN_ROW_HEADER, bytes);
   LN_TRY(sound);
   if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_ROW, sector);
   LN_TRY(ln_row_key(check->db, &check->table, block->sector, offset + LN_ROW_HEADER, &key));
-  if (check->phase == FIND_ROWS) return row_is_indexed(check, key, place, sector);
-  add(&check->rows, member(key, place));
+  if (check->phase == FIND_ROWS) return row_is_indexed(check, &key, place, sector);
+  add(&check->rows, member(&check->table, &key, place));
   check->found->rows++, check->found->row_bytes += bytes;
   return 0;
 }
@@ -329,11 +338,11 @@ static int reuse_check(struct ln_check* check, uint32_t ref, uint32_t sector) {
 /* --- index --- */
 
 /* The entry's place has a live row of the table with this key. */
-static int entry_has_row(struct ln_check* check, uint64_t key, struct ln_place place, uint32_t sector) {
+static int entry_has_row(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
   struct lunar* db = check->db;
   struct block block;
   uint32_t position;
-  uint64_t key_there;
+  struct ln_key there;
   int sound = in_use(check, place.ref);
   LN_TRY(sound);
   if (sound && header_read(check, place.ref, &block) == LUNAR_E_CORRUPT) sound = 0;
@@ -341,15 +350,15 @@ static int entry_has_row(struct ln_check* check, uint64_t key, struct ln_place p
   if (sound) LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
   if (sound) sound = !(position & LN_SLOT_FREE);
   if (sound) {
-    LN_TRY(ln_row_key(db, &check->table, block.sector, 4 * position + LN_ROW_HEADER, &key_there));
-    sound = key_there == key;
+    LN_TRY(ln_row_key(db, &check->table, block.sector, 4 * position + LN_ROW_HEADER, &there));
+    sound = member(&check->table, &there, place) == member(&check->table, key, place);
   }
   return sound ? 0 : ln_check_problem(check, LUNAR_PROBLEM_ENTRY_WITHOUT_ROW, sector);
 }
 
-int ln_check_entry(struct ln_check* check, uint64_t key, struct ln_place place, uint32_t sector) {
+int ln_check_entry(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
   if (check->phase == FIND_ENTRIES) return entry_has_row(check, key, place, sector);
-  add(&check->entries, member(key, place));
+  add(&check->entries, member(&check->table, key, place));
   check->found->index_entries++;
   return 0;
 }
@@ -358,7 +367,7 @@ static int index_check(struct ln_check* check) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(check->db, check->table.number, &meta));
   const uint64_t before = check->reached.count;
-  const int error = ln_hash_check(check->db, meta, check);
+  const int error = ln_index_check(check->db, meta, check);
   ln_put(meta);
   check->found->index_blocks += (uint32_t)(check->reached.count - before);
   return error;

@@ -7,11 +7,6 @@ enum { LOAD_PERCENT = 80 };
 
 static uint32_t capacity(const struct lunar* db) { return (db->config->sector_bytes - LN_BUCKET_HEADER) / LN_ENTRY; }
 
-uint64_t ln_key(const struct lunar_value* key) {
-  if (key->type != LUNAR_TEXT && key->type != LUNAR_BLOB) return (uint64_t)key->as.integer;
-  return (uint64_t)ln_checksum(1, key->as.data, key->bytes) << 32 | ln_checksum(2, key->as.data, key->bytes);
-}
-
 static uint32_t mixed(uint64_t key) {
   key = (key ^ key >> 33) * 0xff51afd7ed558ccdu;
   key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53u;
@@ -304,7 +299,8 @@ static int check_entries(struct lunar* db, const struct lunar_frame* frame, uint
     const struct ln_place place = {ln_get32(entry + 8), ln_get16(entry + 12)};
     if (bucket_of(ln_get64(entry), buckets) != bucket)
       return ln_check_problem(check, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
-    LN_TRY(ln_check_entry(check, ln_get64(entry), place, frame->sector));
+    const struct ln_key key = {.number = ln_get64(entry)};
+    LN_TRY(ln_check_entry(check, &key, place, frame->sector));
   }
   return 0;
 }

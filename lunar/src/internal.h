@@ -21,7 +21,16 @@
   } while (0)
 
 /* Pages: u32 checksum of the rest, u8 kind, then what the kind has. */
-enum ln_kind { LN_DATA = 0, LN_MAP = 1, LN_ROOT = 2, LN_META = 3, LN_SCHEMA = 4, LN_BLOCK = 5, LN_BUCKET = 6 };
+enum ln_kind {
+  LN_DATA = 0,
+  LN_MAP = 1,
+  LN_ROOT = 2,
+  LN_META = 3,
+  LN_SCHEMA = 4,
+  LN_BLOCK = 5,
+  LN_BUCKET = 6,
+  LN_TREE = 7
+};
 enum { LN_PAGE_KIND = 4 };
 
 /* SUPER, two copies in sectors 0 and 1. */
@@ -127,10 +136,12 @@ enum {
   LN_META_SERIAL = 32,
   LN_META_RING_LIMIT = 36,
   LN_META_RING = 44,
-  LN_META_BUCKETS = 48,
+  LN_META_BUCKETS = 48, /* hash index */
   LN_META_SEGMENTS = 52,
   LN_SEGMENTS = 28,
-  LN_META_END = LN_META_SEGMENTS + 4 * LN_SEGMENTS
+  LN_META_END = LN_META_SEGMENTS + 4 * LN_SEGMENTS,
+  LN_META_TREE_ROOT = 48, /* tree index: refs of one page each */
+  LN_META_TREE_HEIGHT = 52
 };
 enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
 
@@ -158,6 +169,11 @@ enum { LN_ROW_HEADER = 4 };
 /* Bucket: page header, u8 0, u16 entries, u32 sector of the overflow page; entries: u64 key, u32 ref, u16 slot, u16 0.
  */
 enum { LN_BUCKET_COUNT = 6, LN_BUCKET_OVERFLOW = 8, LN_BUCKET_HEADER = 12, LN_ENTRY = 16 };
+
+/* Tree page: page header, u8 level (0: leaf), u16 entries, u16 bytes in use, u16 0; entries in the order of their keys:
+ * u8 bytes of key, key, u32 ref; in a leaf also u16 slot. An inner entry leads to keys of at least its own; the first
+ * one's has no bytes. */
+enum { LN_TREE_LEVEL = 5, LN_TREE_COUNT = 6, LN_TREE_END = 8, LN_TREE_HEADER = 12, LN_TREE_HEIGHT_MAX = 7 };
 
 _Static_assert(LN_SUPER_END <= 512 && LN_META_END <= 512, "a page holds it at the smallest sector");
 _Static_assert(LN_SCHEMA_COLUMNS + LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN <= 512, "a schema page holds all columns");
@@ -263,19 +279,35 @@ uint32_t ln_ref_sector(const struct lunar* db, uint32_t ref);
 uint32_t ln_class_sectors(const struct lunar* db, uint8_t class);
 static inline uint8_t ln_ref_class(uint32_t ref) { return (uint8_t)(ref >> 28); }
 
-/* hash.c: the primary index. */
-uint64_t ln_key(const struct lunar_value* key);
+/* The key of an index: a number for the hash index, bytes whose order is that of the keys for the tree. */
+struct ln_key {
+  uint64_t number;
+#if LUNAR_WITH_TREE
+  uint8_t count;
+  uint8_t bytes[LUNAR_TREE_KEY_MAX];
+#endif
+};
 struct ln_place {
   uint32_t ref;
   uint16_t slot;
 };
 typedef int (*ln_matches)(void* context, struct ln_place place); /* 1: this row, 0: another, negative: error */
-/* meta: the table's pinned metadata page. */
+
+/* index.c: the primary index of either kind. meta: the table's pinned metadata page. */
+int ln_index_create(struct lunar* db, struct lunar_frame* meta);
+int ln_index_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, ln_matches matches,
+                  void* context, struct ln_place* place);
+int ln_index_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place);
+/* Points the entry of (key, from) to another place; to.ref LN_NONE: removes it. */
+int ln_index_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
+                  struct ln_place to);
+int ln_index_drop(struct lunar* db, struct lunar_frame* meta);
+
+/* hash.c */
 int ln_hash_create(struct lunar* db, struct lunar_frame* meta);
 int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_matches matches, void* context,
                  struct ln_place* place);
 int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);
-/* Points the entry of (key, from) to another place; to.ref LN_NONE: removes it. */
 int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to);
 int ln_hash_drop(struct lunar* db, struct lunar_frame* meta);
 
@@ -285,8 +317,24 @@ struct ln_check;
 int ln_check_problem(struct ln_check* check, enum lunar_problem problem, uint32_t sector); /* E_CORRUPT */
 int ln_check_page(struct ln_check* check, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
 int ln_check_block(struct ln_check* check, uint32_t ref, uint32_t sector);
-int ln_check_entry(struct ln_check* check, uint64_t key, struct ln_place place, uint32_t sector);
-int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check); /* hash.c */
+int ln_check_entry(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector);
+int ln_index_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
+int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
+int ln_tree_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
+
+/* tree.c */
+#if LUNAR_WITH_TREE
+int ln_tree_create(struct lunar* db, struct lunar_frame* meta);
+int ln_tree_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place* place);
+int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place);
+int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
+                 struct ln_place to);
+int ln_tree_drop(struct lunar* db, struct lunar_frame* meta);
+/* The entry next to the key in that direction; key becomes the entry's. */
+enum ln_seek { LN_AT_LEAST, LN_MORE, LN_LESS, LN_AT_MOST };
+int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
+                 struct ln_place* place);
+#endif
 
 /* rows.c: a row is u16 of NULL bits (by column), the key's column, then the other columns in order. Integers, REAL and
  * BOOLEAN have their width; TEXT and BLOB u16 bytes and the bytes. NULL takes no bytes. */
@@ -295,8 +343,9 @@ uint32_t ln_row_bytes(const struct lunar_table* table, const struct lunar_value*
 int ln_row_emit(const struct lunar_table* table, const struct lunar_value* values, void* sink,
                 int (*put)(void* sink, const void* data, uint32_t bytes));
 int ln_row_decode(const struct lunar_table* table, const uint8_t* row, uint32_t bytes, struct lunar_value* values);
-/* The key's number of a row, which lies (its header not counted) at that offset. */
-int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, uint64_t* key);
+int ln_key_of(const struct lunar_table* table, const struct lunar_value* value, struct ln_key* key);
+/* The key of a row, which lies (its header not counted) at that offset. */
+int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, struct ln_key* key);
 int ln_row_has_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset,
                    const struct lunar_value* key);
 /* Where a column lies in a row: its offset and bytes (0 and -1 offset when NULL). */
@@ -313,6 +362,7 @@ struct ln_row {
   uint16_t position; /* of the row's header, from the block's beginning, in units of 4 bytes */
   uint16_t room;     /* for the row without its header, in units of 4 bytes */
 };
+int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame); /* pinned and sound */
 int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class);
 int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
                  uint32_t* ref);
@@ -321,6 +371,8 @@ int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* positi
 int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot);
 int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes);
 int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place);
+/* The first slot of the table's first block that has a row: the oldest of a ring table. */
+int ln_row_oldest(struct lunar* db, struct lunar_frame* meta, struct ln_place* place);
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row);
 
 /* tables.c */
@@ -330,6 +382,9 @@ int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content co
 int ln_table_redo_drop(struct lunar* db, uint16_t number);
 
 /* operations.c */
+int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_t* offset, uint32_t* bytes);
+int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row, size_t row_bytes,
+               struct lunar_value* values);
 int ln_undo(struct lunar* db, int error);
 int ln_enter(struct lunar* db);
 int ln_leave(struct lunar* db, int error);

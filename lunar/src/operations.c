@@ -34,7 +34,7 @@ static int is_direct(const struct lunar* db, uint32_t row_bytes) {
   return 4 * (LN_ROW_HEADER + row_bytes) >= 3 * db->config->sector_bytes;
 }
 
-static int row_sector(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_t* offset, uint32_t* bytes) {
+int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_t* offset, uint32_t* bytes) {
   uint32_t position;
   uint8_t header[LN_ROW_HEADER];
   LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
@@ -55,15 +55,17 @@ static int row_matches(void* context, struct ln_place place) {
   const struct wanted* w = context;
   uint32_t sector, offset, bytes;
   if (w->key->type != LUNAR_TEXT && w->key->type != LUNAR_BLOB) return 1;
-  LN_TRY(row_sector(w->table->db, place, &sector, &offset, &bytes));
+  LN_TRY(ln_row_at(w->table->db, place, &sector, &offset, &bytes));
   return ln_row_has_key(w->table->db, w->table, sector, offset, w->key);
 }
 
 static int find(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key,
                 struct ln_place* place) {
   struct wanted wanted = {table, key};
+  struct ln_key number;
   LN_TRY(ln_value_check(table->types[table->key], LUNAR_NOT_NULL, key));
-  return ln_hash_find(table->db, meta, ln_key(key), row_matches, &wanted, place);
+  LN_TRY(ln_key_of(table, key, &number));
+  return ln_index_find(table->db, meta, &number, row_matches, &wanted, place);
 }
 
 /* --- where a row goes --- */
@@ -198,21 +200,22 @@ static int put_frames(void* sink, const void* data, uint32_t bytes) {
 }
 
 /* The index's and the block's part of a new row. from: the row's old place, LN_NONE: there was none. */
-static int link_row(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from,
+static int link_row(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
                     const struct ln_row* row, uint32_t row_bytes) {
   LN_TRY(ln_row_add(db, meta, row, row_bytes));
   if (from.ref == LN_NONE) return 0;
-  LN_TRY(ln_hash_move(db, meta, key, from, row->place));
+  LN_TRY(ln_index_move(db, meta, key, from, row->place));
   return ln_row_drop(db, meta, from);
 }
 
 /* Stores the row and logs it. What is changed when this fails, the caller undoes. */
-static int store(struct content* c, struct lunar_frame* meta, uint64_t key) {
+static int store(struct content* c, struct lunar_frame* meta, const struct ln_key* key) {
   struct lunar* db = c->table->db;
   const int direct = is_direct(db, c->row_bytes), moves = c->old.ref != LN_NONE;
   uint32_t ref, slot, tail, offset = 0;
   c->row.room = (uint16_t)((c->row_bytes + 3) / 4);
-  int found = direct ? LUNAR_E_NOT_FOUND : ln_row_reuse(db, meta, c->row_bytes, &c->row);
+  const int in_order = c->table->ring != LUNAR_RING_NONE; /* of age */
+  int found = direct || in_order ? LUNAR_E_NOT_FOUND : ln_row_reuse(db, meta, c->row_bytes, &c->row);
   if (found && found != LUNAR_E_NOT_FOUND) return found;
   if (found) {
     LN_TRY(room_for(c->table, meta, c->row_bytes, direct, &ref, &slot, &tail));
@@ -225,7 +228,7 @@ static int store(struct content* c, struct lunar_frame* meta, uint64_t key) {
                                     .bytes = LN_ROW_HEADER + c->row_bytes + (moves ? 8u : 0)};
   const ln_emit emit = moves ? emit_move : emit_row;
   db->allocated_count = 0;
-  if (!moves) LN_TRY(ln_hash_insert(db, meta, key, c->row.place));
+  if (!moves) LN_TRY(ln_index_insert(db, meta, key, c->row.place));
   LN_TRY(ln_slot_touch(db, ref, slot));
   LN_TRY(ln_ensure_clean(db, 3));
   if (direct) {
@@ -246,6 +249,43 @@ static int store(struct content* c, struct lunar_frame* meta, uint64_t key) {
   return link_row(db, meta, key, c->old, &c->row, c->row_bytes);
 }
 
+static int drop_row(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place) {
+  struct lunar* db = table->db;
+  uint32_t sector, offset, bytes;
+  struct ln_key key;
+  LN_TRY(ln_row_at(db, place, &sector, &offset, &bytes));
+  LN_TRY(ln_row_key(db, table, sector, offset, &key));
+  LN_TRY(ln_index_move(db, meta, &key, place, (struct ln_place){LN_NONE, 0}));
+  return ln_row_drop(db, meta, place);
+}
+
+/* Whether the oldest row of a ring table goes, now that the row with that key is in. */
+static int too_old(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest,
+                   struct ln_place oldest) {
+  struct lunar* db = table->db;
+  const uint8_t* m = ln_bytes(db, meta);
+  const uint64_t limit = ln_get64(m + LN_META_RING_LIMIT);
+  uint32_t sector, offset, bytes;
+  struct ln_key key;
+  if (table->ring == LUNAR_RING_ROWS) return ln_get64(m + LN_META_ROWS) > limit;
+  if (table->ring == LUNAR_RING_BYTES)
+    return (uint64_t)ln_get32(m + LN_META_SECTORS) * db->config->sector_bytes > limit && ln_get64(m + LN_META_ROWS) > 1;
+  LN_TRY(ln_row_at(db, oldest, &sector, &offset, &bytes));
+  LN_TRY(ln_row_key(db, table, sector, offset, &key));
+  return (int64_t)key.number < (int64_t)newest->number && newest->number - key.number > limit;
+}
+
+/* The insertion of a row into a ring table implies it: it needs no record. */
+static int evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
+  struct ln_place oldest;
+  for (;;) {
+    LN_TRY(ln_row_oldest(table->db, meta, &oldest));
+    const int goes = too_old(table, meta, newest, oldest);
+    if (goes <= 0) return goes;
+    LN_TRY(drop_row(table, meta, oldest));
+  }
+}
+
 static int insert(const struct lunar_table* table, const struct lunar_value* values) {
   struct lunar* db = table->db;
   struct lunar_frame* meta;
@@ -259,37 +299,34 @@ static int insert(const struct lunar_table* table, const struct lunar_value* val
   content.old = (struct ln_place){LN_NONE, 0};
   error = error == LUNAR_E_NOT_FOUND ? 0 : error ? error : LUNAR_E_EXISTS;
   if (!error) error = ln_block_class(db, ln_bytes(db, meta), content.row_bytes, &class);
-  if (!error) changing = 1, error = store(&content, meta, ln_key(&values[table->key]));
+  struct ln_key key;
+  if (!error) error = ln_key_of(table, &values[table->key], &key);
+  if (!error) changing = 1, error = store(&content, meta, &key);
+  if (!error && table->ring) error = evict(table, meta, &key);
   ln_put(meta);
   return error && changing ? ln_undo(db, error) : error;
 }
 
 /* --- the other operations --- */
 
-static int get(const struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
+int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row, size_t row_bytes,
                struct lunar_value* values) {
-  struct lunar* db = table->db;
-  struct lunar_frame* meta;
-  struct ln_place place;
   uint32_t sector, offset, bytes;
-  LN_TRY(ln_meta(db, table->number, &meta));
-  const int error = find(table, meta, key, &place);
-  ln_put(meta);
-  LN_TRY(error);
-  LN_TRY(row_sector(db, place, &sector, &offset, &bytes));
+  LN_TRY(ln_row_at(table->db, place, &sector, &offset, &bytes));
   if (bytes > row_bytes) return LUNAR_E_BUFFER;
-  LN_TRY(ln_read_bytes(db, sector, offset, row, bytes));
+  LN_TRY(ln_read_bytes(table->db, sector, offset, row, bytes));
   return ln_row_decode(table, row, bytes, values);
 }
 
-static int drop_row(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place) {
-  struct lunar* db = table->db;
-  uint32_t sector, offset, bytes;
-  uint64_t key;
-  LN_TRY(row_sector(db, place, &sector, &offset, &bytes));
-  LN_TRY(ln_row_key(db, table, sector, offset, &key));
-  LN_TRY(ln_hash_move(db, meta, key, place, (struct ln_place){LN_NONE, 0}));
-  return ln_row_drop(db, meta, place);
+static int get(const struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
+               struct lunar_value* values) {
+  struct lunar_frame* meta;
+  struct ln_place place;
+  LN_TRY(ln_meta(table->db, table->number, &meta));
+  const int error = find(table, meta, key, &place);
+  ln_put(meta);
+  LN_TRY(error);
+  return ln_row_get(table, place, row, row_bytes, values);
 }
 
 static int remove_row(const struct lunar_table* table, const struct lunar_value* key) {
@@ -340,6 +377,7 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
   struct lunar* db = table->db;
   struct lunar_frame* meta;
   struct content c = {.table = table, .column = column, .value = value};
+  struct ln_key number;
   uint8_t class;
   int changing = 0;
   if (column >= table->column_count || column == table->key) return LUNAR_E_INVALID;
@@ -347,14 +385,15 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
   LN_TRY(ln_make_room(db));
   LN_TRY(ln_meta(db, table->number, &meta));
   int error = find(table, meta, key, &c.old);
-  if (!error) error = row_sector(db, c.old, &c.sector, &c.offset, &c.old_bytes);
+  if (!error) error = ln_row_at(db, c.old, &c.sector, &c.offset, &c.old_bytes);
   if (!error) error = ln_row_column(db, table, c.sector, c.offset, column, &c.column_offset, &c.column_bytes);
   if (!error && c.column_offset + c.column_bytes > c.old_bytes) error = LUNAR_E_CORRUPT;
   if (!error) {
     const uint32_t bytes = ln_value_bytes(table->types[column], value);
     c.row_bytes = c.old_bytes - c.column_bytes + bytes;
     if (bytes != c.column_bytes) error = ln_block_class(db, ln_bytes(db, meta), c.row_bytes, &class);
-    if (!error) changing = 1, error = bytes == c.column_bytes ? patch(&c) : store(&c, meta, ln_key(key));
+    if (!error) error = ln_key_of(table, key, &number);
+    if (!error) changing = 1, error = bytes == c.column_bytes ? patch(&c) : store(&c, meta, &number);
   }
   ln_put(meta);
   return error && changing ? ln_undo(db, error) : error;
@@ -460,11 +499,12 @@ static int redo_row(struct lunar* db, const struct ln_record_header* r, struct l
     struct into_frames to = {db, sector, 4u * r->position};
     LN_TRY(emit_old(db, content.sector, content.offset + ahead, LN_ROW_HEADER + row_bytes, &to, put_frames));
   }
-  uint64_t key;
+  struct ln_key key;
   LN_TRY(ln_row_key(db, &table, sector, 4u * r->position + LN_ROW_HEADER, &key));
   LN_TRY(ln_meta(db, r->table, &meta));
-  int error = ahead ? 0 : ln_hash_insert(db, meta, key, row.place);
-  if (!error) error = link_row(db, meta, key, from, &row, row_bytes);
+  int error = ahead ? 0 : ln_index_insert(db, meta, &key, row.place);
+  if (!error) error = link_row(db, meta, &key, from, &row, row_bytes);
+  if (!error && table.ring && !ahead) error = evict(&table, meta, &key);
   ln_put(meta);
   return error;
 }
@@ -481,7 +521,7 @@ static int redo_remove(struct lunar* db, const struct ln_record_header* r) {
 
 static int redo_patch(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
   uint32_t sector, offset, bytes;
-  LN_TRY(row_sector(db, (struct ln_place){r->ref, r->slot}, &sector, &offset, &bytes));
+  LN_TRY(ln_row_at(db, (struct ln_place){r->ref, r->slot}, &sector, &offset, &bytes));
   if ((uint32_t)r->position + r->bytes > bytes) return LUNAR_E_CORRUPT;
   struct into_frames to = {db, sector, offset + r->position};
   return emit_old(db, content.sector, content.offset, r->bytes, &to, put_frames);

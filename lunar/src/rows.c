@@ -110,27 +110,84 @@ int ln_row_decode(const struct lunar_table* table, const uint8_t* row, uint32_t 
   return at == bytes ? 0 : LUNAR_E_CORRUPT;
 }
 
-int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, uint64_t* key) {
+/* Of a key's bytes: two checksums for the hash index, the bytes themselves for the tree. */
+struct key_sums {
+  struct ln_sum high, low;
+};
+
+static void sums_begin(struct key_sums* sums) { ln_sum_begin(&sums->high, 1), ln_sum_begin(&sums->low, 2); }
+
+static void sums_add(struct key_sums* sums, const void* bytes, uint32_t count) {
+  ln_sum_add(&sums->high, bytes, count), ln_sum_add(&sums->low, bytes, count);
+}
+
+static uint64_t sums_end(struct key_sums* sums) {
+  return (uint64_t)ln_sum_end(&sums->high) << 32 | ln_sum_end(&sums->low);
+}
+
+static int in_tree(const struct lunar_table* table) { return LUNAR_WITH_TREE && table->index == LUNAR_INDEX_TREE; }
+
+static void key_of_integer(const struct lunar_table* table, int64_t integer, struct ln_key* key) {
+  key->number = (uint64_t)integer;
+#if LUNAR_WITH_TREE
+  if (!in_tree(table)) return;
+  key->count = 8;
+  for (uint32_t i = 0; i < 8; i++) key->bytes[i] = (uint8_t)((key->number ^ (uint64_t)1 << 63) >> (56 - 8 * i));
+#else
+  (void)table;
+#endif
+}
+
+int ln_key_of(const struct lunar_table* table, const struct lunar_value* value, struct ln_key* key) {
+  struct key_sums sums;
+  if (!is_bytes(value->type)) {
+    key_of_integer(table, value->as.integer, key);
+    return 0;
+  }
+#if LUNAR_WITH_TREE
+  if (in_tree(table)) {
+    if (value->bytes > LUNAR_TREE_KEY_MAX) return LUNAR_E_TOO_LARGE;
+    key->count = (uint8_t)value->bytes;
+    if (value->bytes) memcpy(key->bytes, value->as.data, value->bytes);
+    return 0;
+  }
+#endif
+  sums_begin(&sums);
+  sums_add(&sums, value->as.data, value->bytes);
+  key->number = sums_end(&sums);
+  return 0;
+}
+
+int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset,
+               struct ln_key* key) {
   const uint8_t type = table->types[table->key];
   uint8_t piece[64];
   struct lunar_value value;
+  struct key_sums sums;
   offset += 2;
   if (!is_bytes(type)) {
     LN_TRY(ln_read_bytes(db, sector, offset, piece, width(type)));
     decode_number(type, piece, &value);
-    *key = ln_key(&value);
+    key_of_integer(table, value.as.integer, key);
     return 0;
   }
   LN_TRY(ln_read_bytes(db, sector, offset, piece, 2));
-  struct ln_sum high, low;
-  ln_sum_begin(&high, 1), ln_sum_begin(&low, 2);
   offset += 2;
-  for (uint32_t left = ln_get16(piece), n; left; left -= n, offset += n) {
+  const uint32_t count = ln_get16(piece);
+#if LUNAR_WITH_TREE
+  if (in_tree(table)) {
+    if (count > LUNAR_TREE_KEY_MAX) return LUNAR_E_CORRUPT;
+    key->count = (uint8_t)count;
+    return ln_read_bytes(db, sector, offset, key->bytes, count);
+  }
+#endif
+  sums_begin(&sums);
+  for (uint32_t left = count, n; left; left -= n, offset += n) {
     n = left < sizeof piece ? left : (uint32_t)sizeof piece;
     LN_TRY(ln_read_bytes(db, sector, offset, piece, n));
-    ln_sum_add(&high, piece, n), ln_sum_add(&low, piece, n);
+    sums_add(&sums, piece, n);
   }
-  *key = (uint64_t)ln_sum_end(&high) << 32 | ln_sum_end(&low);
+  key->number = sums_end(&sums);
   return 0;
 }
 

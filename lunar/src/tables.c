@@ -48,13 +48,24 @@ int ln_meta(struct lunar* db, uint16_t number, struct lunar_frame** meta) {
 
 static int type_known(uint8_t type) { return type >= LUNAR_INT8 && type <= LUNAR_BLOB; }
 
+static int index_known(uint8_t index) {
+  return index == LUNAR_INDEX_HASH || (LUNAR_WITH_TREE && index == LUNAR_INDEX_TREE);
+}
+
 int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) {
   struct lunar_frame* frame;
   LN_TRY(ln_meta(db, number, &frame));
   const uint8_t* m = ln_bytes(db, frame);
-  *table = (struct lunar_table){.db = db, .number = number, .column_count = m[LN_META_COLUMNS], .key = m[LN_META_KEY]};
+  *table = (struct lunar_table){.db = db,
+                                .number = number,
+                                .column_count = m[LN_META_COLUMNS],
+                                .key = m[LN_META_KEY],
+                                .index = m[LN_META_INDEX],
+                                .ring = m[LN_META_RING]};
   ln_put(frame);
-  if (table->column_count == 0 || table->column_count > LUNAR_COLUMNS_MAX || table->key >= table->column_count)
+  if (!index_known(table->index)) return table->index == LUNAR_INDEX_TREE ? LUNAR_E_UNSUPPORTED : LUNAR_E_CORRUPT;
+  if (table->ring > LUNAR_RING_AGE || table->column_count == 0 || table->column_count > LUNAR_COLUMNS_MAX ||
+      table->key >= table->column_count)
     return LUNAR_E_CORRUPT;
   LN_TRY(ln_page(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame));
   int error = 0;
@@ -82,11 +93,14 @@ static int schema_check(const struct lunar_schema* schema) {
   }
   const uint8_t key = schema->columns[schema->key].type;
   if (key == LUNAR_REAL || key == LUNAR_BOOLEAN) return LUNAR_E_INVALID;
-  return schema->index == LUNAR_INDEX_HASH && schema->ring_rows == 0 ? 0 : LUNAR_E_UNSUPPORTED;
+  if (schema->ring > LUNAR_RING_AGE || (schema->ring && schema->ring_limit == 0)) return LUNAR_E_INVALID;
+  if (schema->ring == LUNAR_RING_AGE && (key == LUNAR_TEXT || key == LUNAR_BLOB)) return LUNAR_E_INVALID;
+  if (schema->index > LUNAR_INDEX_TREE) return LUNAR_E_INVALID;
+  return index_known(schema->index) ? 0 : LUNAR_E_UNSUPPORTED;
 }
 
-/* The content of a CREATE record: the name, then u8 index, key, columns, 0, u32 ring, then the columns. */
-enum { CREATE_HEAD = LN_ROOT_ENTRY + 8 };
+/* The content of a CREATE record: the name, then u8 index, key, columns, ring, u64 its limit, then the columns. */
+enum { CREATE_HEAD = LN_ROOT_ENTRY + 12 };
 
 static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_HEAD]) {
   struct lunar_frame* meta;
@@ -94,10 +108,10 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
   LN_TRY(ln_page_fresh(db, meta_sector(db, number), LN_META, &meta));
   uint8_t* m = ln_bytes(db, meta);
   m[LN_META_INDEX] = head[LN_ROOT_ENTRY], m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1],
-  m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2];
-  memcpy(m + LN_META_RING_LIMIT, head + LN_ROOT_ENTRY + 4, 4);
+  m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2], m[LN_META_RING] = head[LN_ROOT_ENTRY + 3];
+  memcpy(m + LN_META_RING_LIMIT, head + LN_ROOT_ENTRY + 4, 8);
   ln_put32(m + LN_META_FIRST, LN_NONE), ln_put32(m + LN_META_LAST, LN_NONE), ln_put32(m + LN_META_REUSE, LN_NONE);
-  const int error = ln_hash_create(db, meta);
+  const int error = ln_index_create(db, meta);
   ln_put(meta);
   return error;
 }
@@ -127,8 +141,8 @@ static int table_create(struct lunar* db, const char* name, const struct lunar_s
   struct creation creation = {.bytes = (uint32_t)LN_SCHEMA_COLUMN * schema->column_count};
   memcpy(creation.head, name, strlen(name));
   creation.head[LN_ROOT_ENTRY] = schema->index, creation.head[LN_ROOT_ENTRY + 1] = schema->key;
-  creation.head[LN_ROOT_ENTRY + 2] = schema->column_count;
-  ln_put32(creation.head + LN_ROOT_ENTRY + 4, schema->ring_rows);
+  creation.head[LN_ROOT_ENTRY + 2] = schema->column_count, creation.head[LN_ROOT_ENTRY + 3] = schema->ring;
+  ln_put64(creation.head + LN_ROOT_ENTRY + 4, schema->ring_limit);
   error = create(db, number, creation.head);
   if (!error) error = ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame);
   if (error) return ln_undo(db, error);
@@ -179,7 +193,7 @@ int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(db, number, &meta));
   const uint32_t first = ln_get32(ln_bytes(db, meta) + LN_META_FIRST);
-  const int error = ln_hash_drop(db, meta);
+  const int error = ln_index_drop(db, meta);
   ln_put(meta);
   LN_TRY(error);
   LN_TRY(drop_blocks(db, first));
@@ -242,7 +256,11 @@ int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MA
 static int table_schema(const struct lunar_table* table, struct lunar_schema* schema) {
   struct lunar* db = table->db;
   struct lunar_frame* frame;
-  *schema = (struct lunar_schema){.column_count = table->column_count, .key = table->key};
+  *schema = (struct lunar_schema){
+      .column_count = table->column_count, .key = table->key, .index = table->index, .ring = table->ring};
+  LN_TRY(ln_meta(db, table->number, &frame));
+  schema->ring_limit = ln_get64(ln_bytes(db, frame) + LN_META_RING_LIMIT);
+  ln_put(frame);
   LN_TRY(ln_page(db, meta_sector(db, table->number) + 1, LN_SCHEMA, &frame));
   for (uint32_t i = 0; i < table->column_count; i++) {
     const uint8_t* column = ln_bytes(db, frame) + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;

@@ -67,6 +67,8 @@ struct Case {
   lunar_mode mode;
   std::size_t buffer_bytes;
   std::uint32_t log_bytes = 0;
+  lunar_index index = LUNAR_INDEX_HASH;
+  std::uint32_t ring_rows = 0;
 };
 
 class PowerCuts : public testing::TestWithParam<Case> {};
@@ -74,7 +76,12 @@ class PowerCuts : public testing::TestWithParam<Case> {};
 TEST_P(PowerCuts, leave_a_state_that_the_mode_permits) {
   const Case& c = GetParam();
   const std::uint32_t sectors = c.log_bytes == 0 ? 256 : 512;
-  const Options options{.mode = c.mode, .sectors = sectors, .buffer_bytes = c.buffer_bytes, .log_bytes = c.log_bytes};
+  const Options options{.mode = c.mode,
+                        .sectors = sectors,
+                        .buffer_bytes = c.buffer_bytes,
+                        .log_bytes = c.log_bytes,
+                        .index = c.index,
+                        .ring_rows = c.ring_rows};
   constexpr std::size_t cuts = 1500;
   const auto seed = seed_told();
   const Outcome outcome = lives(options, seed, cuts);
@@ -92,7 +99,11 @@ INSTANTIATE_TEST_SUITE_P(Modes, PowerCuts,
                                          Case{"data_smallest_buffer", LUNAR_MODE_DATA, LUNAR_BUFFER_BYTES_MIN(512)},
                                          Case{"data_16_KiB", LUNAR_MODE_DATA, 16384},
                                          Case{"full_128_KiB_of_log", LUNAR_MODE_FULL, 32768, 1 << 17},
-                                         Case{"data_128_KiB_of_log", LUNAR_MODE_DATA, 32768, 1 << 17}),
+                                         Case{"data_128_KiB_of_log", LUNAR_MODE_DATA, 32768, 1 << 17},
+                                         Case{"full_tree", LUNAR_MODE_FULL, 4096, 0, LUNAR_INDEX_TREE},
+                                         Case{"data_tree", LUNAR_MODE_DATA, 16384, 0, LUNAR_INDEX_TREE},
+                                         Case{"full_ring", LUNAR_MODE_FULL, 16384, 0, LUNAR_INDEX_HASH, 9},
+                                         Case{"data_ring", LUNAR_MODE_DATA, 4096, 0, LUNAR_INDEX_HASH, 9}),
                          [](const auto& of) { return of.param.name; });
 
 TEST(PowerCutsMutant, a_device_that_ignores_flushes_is_caught) {

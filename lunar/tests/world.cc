@@ -22,8 +22,10 @@ void must(int error, const char* what) {
   if (error != 0) throw std::runtime_error(std::string(what) + ": " + lunar_error_text(error));
 }
 
-lunar_schema schema() {
+lunar_schema schema(const Options& options) {
   lunar_schema s{};
+  s.index = options.index;
+  if (options.ring_rows != 0) s.ring = LUNAR_RING_ROWS, s.ring_limit = options.ring_rows;
   s.column_count = 3;
   std::strcpy(s.columns[0].name, "key");
   s.columns[0].type = LUNAR_INT64;
@@ -44,7 +46,7 @@ World::World(const Options& options, std::uint64_t seed)
   config_.tables_max = 2, config_.log_bytes = options.log_bytes;
   must(lunar_format(&config_), "format");
   must(lunar_mount(&db, &config_), "mount");
-  const lunar_schema s = schema();
+  const lunar_schema s = schema(options);
   must(lunar_table_create(&db, "rows", &s), "create");
   must(lunar_table_open(&db, "rows", &table), "open");
   must(sync(), "sync");
@@ -84,8 +86,21 @@ int World::insert(std::int64_t key, const Row& row) {
   State after = now;
   if (now.contains(key)) return error == LUNAR_E_EXISTS ? 0 : acknowledged(error == 0 ? LUNAR_E_CORRUPT : error, after);
   if (error == LUNAR_E_FULL) return 0;
-  after[key] = row;
+  append(after, key, row);
   return acknowledged(error, after);
+}
+
+void World::append(State& state, std::int64_t key, const Row& row) {
+  state[key] = row;
+  state[key].age = ++age_;
+  auto rows = state.size() - state.count(other_table);
+  for (; options_.ring_rows != 0 && rows > options_.ring_rows; --rows) {
+    auto oldest = state.end();
+    for (auto it = state.begin(); it != state.end(); ++it) {
+      if (it->first != other_table && (oldest == state.end() || it->second.age < oldest->second.age)) oldest = it;
+    }
+    state.erase(oldest);
+  }
 }
 
 int World::update_text(std::int64_t key, const std::string& text) {
@@ -93,6 +108,7 @@ int World::update_text(std::int64_t key, const std::string& text) {
   const int error = lunar_update(&table, &k, 1, &v);
   if (error == LUNAR_E_FULL) return 0;
   State after = now;
+  if (after[key].text.size() != text.size()) after[key].age = ++age_;  // it moves
   after[key].text = text;
   return acknowledged(error, after);
 }
@@ -114,7 +130,7 @@ int World::remove(std::int64_t key) {
 }
 
 int World::toggle_other_table() {
-  const lunar_schema s = schema();
+  const lunar_schema s = schema(options_);
   State after = now;
   if (after.erase(other_table) != 0) return acknowledged(lunar_table_drop(&db, "other"), after);
   const int error = lunar_table_create(&db, "other", &s);
@@ -149,9 +165,34 @@ std::optional<State> World::read() {
     state[key] = {std::string(static_cast<const char*>(values[1].as.data), values[1].bytes),
                   static_cast<std::int32_t>(values[2].as.integer)};
   }
+  if (!read_by_cursor(state)) return std::nullopt;
   std::uint64_t rows = 0;
   if (lunar_count(&table, &rows) != 0 || rows + state.count(other_table) != state.size()) return std::nullopt;
   return state;
+}
+
+// Each row once, with the same content; their order becomes their age.
+bool World::read_by_cursor(State& state) {
+  lunar_cursor cursor;
+  if (lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0) != 0) return false;
+  std::vector<char> row(options_.text_bytes_max + 64);
+  std::size_t rows = 0;
+  std::int64_t last = -1;
+  for (;; ++rows) {
+    lunar_value values[3];
+    const int error = lunar_cursor_next(&cursor, row.data(), row.size(), values);
+    if (error == LUNAR_E_NOT_FOUND) break;
+    if (error != 0) return false;
+    const auto found = state.find(values[0].as.integer);
+    if (found == state.end() || found->second.age != 0) return false;
+    if (options_.index == LUNAR_INDEX_TREE && found->first <= last) return false;
+    last = found->first;
+    found->second.age = ++age_;
+    if (found->second.number != static_cast<std::int32_t>(values[2].as.integer) ||
+        found->second.text != std::string_view(static_cast<const char*>(values[1].as.data), values[1].bytes))
+      return false;
+  }
+  return rows + state.count(other_table) == state.size();
 }
 
 void World::cut() {

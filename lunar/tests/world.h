@@ -17,7 +17,8 @@ namespace lunar_test {
 struct Row {
   std::string text;
   std::int32_t number;
-  bool operator==(const Row&) const = default;
+  std::uint64_t age = 0;  // rises with what is newer; not compared
+  bool operator==(const Row& other) const { return text == other.text && number == other.number; }
 };
 using State = std::map<std::int64_t, Row>;
 inline constexpr std::int64_t other_table = -1;  // this key: whether there is a second table
@@ -31,6 +32,8 @@ struct Options {
   std::uint32_t keys = 24;
   std::uint32_t text_bytes_max = 1500;
   bool device_ignores_sync = false;
+  lunar_index index = LUNAR_INDEX_HASH;
+  std::uint32_t ring_rows = 0;  // not 0: the table keeps so many rows
 };
 
 class World {
@@ -44,7 +47,7 @@ class World {
   int step();
   int sync();
   int mount();
-  // Everything in the table now; nothing when a read failed.
+  // Everything in the table now, by key and by cursor; nothing when a read failed or the two differ.
   std::optional<State> read();
   // Takes the power away, and gives it back.
   void cut();
@@ -68,9 +71,12 @@ class World {
   int remove(std::int64_t key);
   int toggle_other_table();
   std::string random_text();
+  void append(State& state, std::int64_t key, const Row& row);
+  bool read_by_cursor(State& state);
   int acknowledged(int error, const State& after);
 
   Options options_;
+  std::uint64_t age_ = 0;
   std::mt19937_64 random_;
   std::unique_ptr<std::uint32_t[]> buffer_;
   lunar_config config_{};

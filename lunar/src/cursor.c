@@ -1,0 +1,187 @@
+/* Cursors. One holds no frame and no place in RAM but its own: it finds its way anew at each step, through the chain of
+ * blocks (whose serial numbers rise) or by the last key in the tree.
+ */
+#include "internal.h"
+
+#if LUNAR_WITH_CURSOR
+
+/* --- in the order of the blocks --- */
+
+struct block {
+  uint32_t next, previous, serial, slots;
+};
+
+static int block_of(struct lunar* db, uint32_t ref, struct block* block) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint8_t* header = ln_bytes(db, frame);
+  *block = (struct block){ln_get32(header + LN_BLOCK_NEXT), ln_get32(header + LN_BLOCK_PREVIOUS),
+                          ln_get32(header + LN_BLOCK_SERIAL), ln_get16(header + LN_BLOCK_SLOTS)};
+  ln_put(frame);
+  return 0;
+}
+
+static int ends_of(const struct lunar_cursor* c, uint32_t* first, uint32_t* last) {
+  struct lunar* db = c->table->db;
+  struct lunar_frame* meta;
+  LN_TRY(ln_meta(db, c->table->number, &meta));
+  *first = ln_get32(ln_bytes(db, meta) + LN_META_FIRST), *last = ln_get32(ln_bytes(db, meta) + LN_META_LAST);
+  ln_put(meta);
+  return 0;
+}
+
+/* Before the first slot, or behind the last; where it ends is fixed here. */
+static int begin_blocks(struct lunar_cursor* c) {
+  struct lunar* db = c->table->db;
+  uint32_t first, last;
+  struct block block;
+  LN_TRY(ends_of(c, &first, &last));
+  c->releases = db->releases, c->ended = first == LN_NONE;
+  if (c->ended) return 0;
+  LN_TRY(block_of(db, last, &block));
+  c->end_serial = block.serial, c->end_slot = (uint16_t)block.slots;
+  c->ref = c->descending ? last : first, c->slot = c->descending ? c->end_slot : 0;
+  if (!c->descending) LN_TRY(block_of(db, first, &block));
+  c->serial = block.serial;
+  return 0;
+}
+
+/* The block that the cursor was in may have left the chain: to the next one in its direction. */
+static int resume(struct lunar_cursor* c) {
+  struct lunar* db = c->table->db;
+  uint32_t first, last;
+  struct block block;
+  if (c->releases == db->releases) return 0;
+  LN_TRY(ends_of(c, &first, &last));
+  uint32_t ref = c->descending ? last : first;
+  for (uint32_t steps = 0; ref != LN_NONE; ref = c->descending ? block.previous : block.next) {
+    LN_TRY(block_of(db, ref, &block));
+    if (++steps > db->config->sector_count) return LUNAR_E_CORRUPT;
+    if (block.serial == c->serial || (block.serial > c->serial) == !c->descending) break;
+  }
+  c->releases = db->releases, c->ended = ref == LN_NONE || (!c->descending && block.serial > c->end_serial);
+  if (c->ended || block.serial == c->serial) return 0;
+  c->ref = ref, c->serial = block.serial, c->slot = (uint16_t)(c->descending ? block.slots : 0);
+  return 0;
+}
+
+/* Moves to the next block; the cursor has ended when there is none. */
+static int next_block(struct lunar_cursor* c, const struct block* block) {
+  struct block next;
+  const uint32_t ref = c->descending ? block->previous : block->next;
+  c->ended = ref == LN_NONE || (!c->descending && block->serial >= c->end_serial);
+  if (c->ended) return 0;
+  LN_TRY(block_of(c->table->db, ref, &next));
+  if ((next.serial > c->serial) == c->descending) return LUNAR_E_CORRUPT;
+  c->ref = ref, c->serial = next.serial, c->slot = (uint16_t)(c->descending ? next.slots : 0);
+  return 0;
+}
+
+/* The next slot with a row; the cursor stands on it, which step_over changes. */
+static int seek_slot(struct lunar_cursor* c, struct ln_place* place) {
+  struct lunar* db = c->table->db;
+  LN_TRY(resume(c));
+  while (!c->ended) {
+    struct block block;
+    LN_TRY(block_of(db, c->ref, &block));
+    const uint32_t end =
+        !c->descending && block.serial == c->end_serial && c->end_slot < block.slots ? c->end_slot : block.slots;
+    for (; c->descending ? c->slot > 0 : c->slot < end; c->slot = (uint16_t)(c->slot + (c->descending ? -1 : 1))) {
+      uint32_t position;
+      *place = (struct ln_place){c->ref, (uint16_t)(c->slot - c->descending)};
+      LN_TRY(ln_slot_read(db, c->ref, place->slot, &position));
+      if (!(position & LN_SLOT_FREE)) return 0;
+    }
+    LN_TRY(next_block(c, &block));
+  }
+  return LUNAR_E_NOT_FOUND;
+}
+
+/* --- in the order of the keys --- */
+
+#if LUNAR_WITH_TREE
+static int within(const struct lunar_cursor* c, const struct ln_key* key) {
+  const struct lunar_value* bound = c->descending ? &c->from : &c->to;
+  struct ln_key end;
+  if (bound->type == LUNAR_NULL) return 1;
+  LN_TRY(ln_key_of(c->table, bound, &end));
+  const int order = memcmp(key->bytes, end.bytes, key->count < end.count ? key->count : end.count);
+  const int compared = order ? order : (int)key->count - (int)end.count;
+  return c->descending ? compared >= 0 : compared <= 0;
+}
+
+static int seek_key(struct lunar_cursor* c, struct ln_key* key, struct ln_place* place) {
+  static const struct ln_key lowest;
+  const struct lunar_value* bound = c->descending ? &c->to : &c->from;
+  struct lunar* db = c->table->db;
+  struct lunar_frame* meta;
+  enum ln_seek seek = c->descending ? LN_LESS : LN_MORE;
+  if (c->started) {
+    key->count = c->key_bytes;
+    memcpy(key->bytes, c->key, c->key_bytes);
+  } else if (bound->type != LUNAR_NULL) {
+    LN_TRY(ln_key_of(c->table, bound, key));
+    seek = c->descending ? LN_AT_MOST : LN_AT_LEAST;
+  } else if (!c->descending) {
+    *key = lowest, seek = LN_AT_LEAST;
+  } else {
+    memset(key->bytes, 0xff, sizeof key->bytes);
+    key->count = sizeof key->bytes, seek = LN_AT_MOST;
+  }
+  LN_TRY(ln_meta(db, c->table->number, &meta));
+  const int error = ln_tree_seek(db, meta, seek, key, place);
+  ln_put(meta);
+  LN_TRY(error);
+  const int inside = within(c, key);
+  return inside < 0 ? inside : inside ? 0 : LUNAR_E_NOT_FOUND;
+}
+#endif
+
+static int next(struct lunar_cursor* c, void* row, size_t row_bytes, struct lunar_value* values) {
+  struct ln_place place;
+  if (c->ended) return LUNAR_E_NOT_FOUND;
+#if LUNAR_WITH_TREE
+  if (c->table->index == LUNAR_INDEX_TREE) {
+    struct ln_key key;
+    const int error = seek_key(c, &key, &place);
+    if (error == LUNAR_E_NOT_FOUND) c->ended = 1;
+    LN_TRY(error);
+    LN_TRY(ln_row_get(c->table, place, row, row_bytes, values));
+    c->started = 1, c->key_bytes = key.count;
+    memcpy(c->key, key.bytes, key.count);
+    return 0;
+  }
+#endif
+  if (!c->started) LN_TRY(begin_blocks(c));
+  c->started = 1;
+  LN_TRY(seek_slot(c, &place));
+  LN_TRY(ln_row_get(c->table, place, row, row_bytes, values));
+  c->slot = (uint16_t)(c->slot + (c->descending ? -1 : 1));
+  return 0;
+}
+
+static int bound_check(const struct lunar_table* table, const struct lunar_value* bound) {
+  if (!bound) return 0;
+  if (table->index != LUNAR_INDEX_TREE) return LUNAR_E_UNSUPPORTED;
+  LN_TRY(ln_value_check(table->types[table->key], LUNAR_NOT_NULL, bound));
+  struct ln_key key;
+  return ln_key_of(table, bound, &key);
+}
+
+int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table, const struct lunar_value* from,
+                      const struct lunar_value* to, int descending) {
+  LN_TRY(bound_check(table, from));
+  LN_TRY(bound_check(table, to));
+  *cursor = (struct lunar_cursor){.table = table, .descending = descending != 0};
+  if (from) cursor->from = *from;
+  if (to) cursor->to = *to;
+  return 0;
+}
+
+int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, struct lunar_value* values) {
+  struct lunar* db = cursor->table->db;
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, next(cursor, row, row_bytes, values));
+}
+
+#endif

@@ -1,0 +1,333 @@
+// Tables in the order of their keys, tables that forget their oldest rows, and cursors over both, beside std::map.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "emubd.h"
+#include "lunar.h"
+
+namespace lunar_test {
+namespace {
+
+std::uint64_t seed_told() {
+  const char* told = std::getenv("LUNAR_SEED");
+  return told != nullptr ? std::strtoull(told, nullptr, 10) : 1;
+}
+
+lunar_value integer(std::int64_t number) {
+  lunar_value value{};
+  value.type = LUNAR_INT64, value.as.integer = number;
+  return value;
+}
+
+lunar_value text(const std::string& content) {
+  lunar_value value{};
+  value.type = LUNAR_TEXT, value.bytes = static_cast<std::uint32_t>(content.size()), value.as.data = content.data();
+  return value;
+}
+
+struct Setting {
+  const char* name;
+  lunar_index index;
+  std::size_t buffer_bytes;
+};
+
+class Tables : public testing::TestWithParam<Setting> {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(emubd_open(&device, 512, 16384), 0);
+    emubd_config(&device, &config);
+    buffer.resize(GetParam().buffer_bytes / 4);
+    config.buffer = buffer.data(), config.buffer_bytes = GetParam().buffer_bytes, config.mode = LUNAR_MODE_DATA;
+    ASSERT_EQ(lunar_format(&config), 0);
+    ASSERT_EQ(lunar_mount(&db, &config), 0);
+    RecordProperty("seed", std::to_string(seed_told()));
+  }
+  void TearDown() override {
+    lunar_findings found;
+    EXPECT_EQ(lunar_check(&db, &found), 0) << found.text << ", sector " << found.sector;
+    emubd_close(&device);
+  }
+
+  void create(lunar_type key, lunar_ring ring = LUNAR_RING_NONE, std::uint64_t limit = 0) {
+    lunar_schema schema{};
+    schema.column_count = 2, schema.index = GetParam().index, schema.ring = ring, schema.ring_limit = limit;
+    std::strcpy(schema.columns[0].name, "key"), schema.columns[0].type = key;
+    std::strcpy(schema.columns[1].name, "content"), schema.columns[1].type = LUNAR_TEXT;
+    ASSERT_EQ(lunar_table_create(&db, "t", &schema), 0);
+    ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
+  }
+
+  int insert(const lunar_value& key, const std::string& content) {
+    const lunar_value values[] = {key, text(content)};
+    return lunar_insert(&table, values);
+  }
+
+  bool has(const lunar_value& key) {
+    lunar_value values[2];
+    return lunar_get(&table, &key, row, sizeof row, values) == 0;
+  }
+
+  std::vector<std::string> scan(const lunar_value* from, const lunar_value* to, bool descending) {
+    std::vector<std::string> keys;
+    lunar_cursor cursor;
+    EXPECT_EQ(lunar_cursor_open(&cursor, &table, from, to, descending), 0);
+    lunar_value values[2];
+    int error = 0;
+    while ((error = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0)
+      keys.emplace_back(static_cast<const char*>(values[0].as.data), values[0].bytes);
+    EXPECT_EQ(error, LUNAR_E_NOT_FOUND);
+    return keys;
+  }
+
+  std::vector<std::int64_t> scan_integers(bool descending = false) {
+    std::vector<std::int64_t> keys;
+    lunar_cursor cursor;
+    EXPECT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, descending), 0);
+    lunar_value values[2];
+    int error = 0;
+    while ((error = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0) keys.push_back(values[0].as.integer);
+    EXPECT_EQ(error, LUNAR_E_NOT_FOUND);
+    return keys;
+  }
+
+  emubd device{};
+  lunar_config config{};
+  std::vector<std::uint32_t> buffer;
+  lunar db{};
+  lunar_table table{};
+  char row[4096];
+};
+
+using Trees = Tables;
+
+std::string random_key(std::mt19937_64& random) {
+  std::string key = random() % 2 == 0 ? "a common beginning of keys " : "";
+  for (auto n = random() % 30; n > 0; --n) key += static_cast<char>("ab\xff\0"[random() % 4]);
+  return key;
+}
+
+TEST_P(Trees, are_a_sorted_map_under_random_insertion_and_removal) {
+  std::mt19937_64 random(seed_told());
+  create(LUNAR_TEXT);
+  std::map<std::string, std::string> model;
+  for (int i = 0; i < 6000; ++i) {
+    const bool grows = i % 3000 < 2000;
+    const std::string key = random_key(random);
+    if (random() % 10 < (grows ? 7U : 3U)) {
+      const bool there = model.contains(key);
+      ASSERT_EQ(insert(text(key), "of " + key), there ? LUNAR_E_EXISTS : 0);
+      model.emplace(key, "of " + key);
+    } else if (!model.empty()) {
+      auto victim = model.lower_bound(key);
+      if (victim == model.end()) victim = model.begin();
+      const lunar_value k = text(victim->first);
+      ASSERT_EQ(lunar_remove(&table, &k), 0);
+      model.erase(victim);
+    }
+    if (i % 500 != 499) continue;
+    std::vector<std::string> keys;
+    for (const auto& [k, v] : model) keys.push_back(k);
+    ASSERT_EQ(scan(nullptr, nullptr, false), keys);
+    std::reverse(keys.begin(), keys.end());
+    ASSERT_EQ(scan(nullptr, nullptr, true), keys);
+  }
+  for (int i = 0; i < 200; ++i) {
+    const std::string from = random_key(random), to = random_key(random);
+    const lunar_value f = text(from), t = text(to);
+    std::vector<std::string> keys;
+    for (const auto& [k, v] : model)
+      if (k >= from && k <= to) keys.push_back(k);
+    ASSERT_EQ(scan(&f, &t, false), keys);
+    std::reverse(keys.begin(), keys.end());
+    ASSERT_EQ(scan(&f, &t, true), keys);
+  }
+  while (!model.empty()) {
+    const lunar_value k = text(model.begin()->first);
+    ASSERT_EQ(lunar_remove(&table, &k), 0);
+    model.erase(model.begin());
+  }
+  EXPECT_TRUE(scan(nullptr, nullptr, false).empty());
+}
+
+TEST_P(Trees, order_integers_by_value) {
+  create(LUNAR_INT64);
+  std::mt19937_64 random(seed_told());
+  std::vector<std::int64_t> keys = {INT64_MIN, -1, 0, 1, INT64_MAX};
+  for (int i = 0; i < 2000; ++i) keys.push_back(static_cast<std::int64_t>(random()));
+  for (const auto key : keys) ASSERT_EQ(insert(integer(key), "x"), 0);
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(scan_integers(), keys);
+}
+
+TEST_P(Trees, refuse_a_key_that_is_too_long) {
+  create(LUNAR_TEXT);
+  EXPECT_EQ(insert(text(std::string(LUNAR_TREE_KEY_MAX, 'k')), "x"), 0);
+  EXPECT_EQ(insert(text(std::string(LUNAR_TREE_KEY_MAX + 1, 'k')), "x"), LUNAR_E_TOO_LARGE);
+}
+
+TEST_P(Trees, are_filled_by_rising_keys_page_by_page) {
+  create(LUNAR_INT32);
+  for (int i = 0; i < 3000; ++i) ASSERT_EQ(insert(integer(i), "x"), 0);
+  ASSERT_EQ(lunar_checkpoint(&db), 0);
+  ASSERT_EQ(lunar_table_drop(&db, "t"), 0);
+  EXPECT_EQ(lunar_checkpoint(&db), 0);
+  EXPECT_EQ(db.chunks_free, db.geometry.chunk_count);
+}
+
+TEST_P(Trees, let_a_cursor_read_each_row_once_while_others_are_written) {
+  create(LUNAR_INT64);
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(insert(integer(10 * i), "x"), 0);
+  lunar_cursor cursor;
+  ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
+  lunar_value values[2];
+  std::vector<std::int64_t> kept;
+  std::int64_t last = -1;
+  int error = 0;
+  while ((error = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0) {
+    const std::int64_t key = values[0].as.integer;
+    ASSERT_GT(key, last);
+    last = key;
+    if (key % 10 != 0) continue;
+    kept.push_back(key);
+    const lunar_value k = integer(key), behind = integer(key + 1), grown = text(std::string(200, 'g'));
+    ASSERT_EQ(insert(behind, "y"), 0);
+    ASSERT_EQ(key % 20 == 0 ? lunar_remove(&table, &k) : lunar_update(&table, &k, 1, &grown), 0);
+  }
+  EXPECT_EQ(error, LUNAR_E_NOT_FOUND);
+  EXPECT_EQ(kept.size(), 1000U);
+}
+
+using Cursors = Tables;
+
+TEST_P(Cursors, read_the_rows_in_the_order_in_which_they_came_and_backwards) {
+  create(LUNAR_INT64);
+  std::vector<std::int64_t> keys;
+  for (int i = 0; i < 1500; ++i) keys.push_back(i * 7919 % 1500);
+  for (const auto key : keys) ASSERT_EQ(insert(integer(key), std::string(static_cast<std::size_t>(key) % 600, 'x')), 0);
+  auto expected = keys;
+  if (GetParam().index == LUNAR_INDEX_TREE) std::sort(expected.begin(), expected.end());
+  auto found = scan_integers();
+  if (GetParam().index == LUNAR_INDEX_HASH)
+    std::sort(found.begin(), found.end()), std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(found, expected);
+  auto back = scan_integers(true);
+  if (GetParam().index == LUNAR_INDEX_HASH)
+    std::sort(back.begin(), back.end());
+  else
+    std::reverse(back.begin(), back.end());
+  EXPECT_EQ(back, expected);
+}
+
+TEST_P(Cursors, may_remove_each_row_that_they_read) {
+  for (const bool descending : {false, true}) {
+    create(LUNAR_INT64);
+    for (int i = 0; i < 1200; ++i)
+      ASSERT_EQ(insert(integer(i), std::string(static_cast<std::size_t>(i) % 900, 'x')), 0);
+    lunar_cursor cursor;
+    ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, descending), 0);
+    lunar_value values[2];
+    int rows = 0, error = 0;
+    while ((error = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0) {
+      const lunar_value key = integer(values[0].as.integer);
+      ASSERT_EQ(lunar_remove(&table, &key), 0);
+      ++rows;
+    }
+    EXPECT_EQ(error, LUNAR_E_NOT_FOUND);
+    EXPECT_EQ(rows, 1200);
+    EXPECT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), LUNAR_E_NOT_FOUND);
+    ASSERT_EQ(lunar_table_drop(&db, "t"), 0);
+  }
+}
+
+TEST_P(Cursors, end_although_each_row_that_is_read_moves_to_the_end) {
+  create(LUNAR_INT64);
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(insert(integer(i), "x"), 0);
+  lunar_cursor cursor;
+  ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
+  lunar_value values[2];
+  int rows = 0;
+  while (lunar_cursor_next(&cursor, row, sizeof row, values) == 0) {
+    const lunar_value key = integer(values[0].as.integer), grown = text(std::string(100, 'g'));
+    ASSERT_EQ(lunar_update(&table, &key, 1, &grown), 0);
+    ASSERT_LE(++rows, 300);
+  }
+  EXPECT_EQ(rows, 300);
+}
+
+TEST_P(Cursors, wait_before_a_row_for_which_the_buffer_is_too_small) {
+  create(LUNAR_INT64);
+  ASSERT_EQ(insert(integer(1), std::string(500, 'x')), 0);
+  lunar_cursor cursor;
+  ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
+  lunar_value values[2];
+  EXPECT_EQ(lunar_cursor_next(&cursor, row, 100, values), LUNAR_E_BUFFER);
+  EXPECT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), 0);
+}
+
+TEST_P(Cursors, take_bounds_with_a_tree_only) {
+  create(LUNAR_INT64);
+  const lunar_value from = integer(1);
+  lunar_cursor cursor;
+  EXPECT_EQ(lunar_cursor_open(&cursor, &table, &from, nullptr, 0),
+            GetParam().index == LUNAR_INDEX_TREE ? 0 : LUNAR_E_UNSUPPORTED);
+}
+
+using Rings = Tables;
+
+TEST_P(Rings, keep_the_newest_rows) {
+  create(LUNAR_INT64, LUNAR_RING_ROWS, 100);
+  for (int i = 0; i < 3000; ++i) {
+    ASSERT_EQ(insert(integer(i), std::string(static_cast<std::size_t>(i * 37 % 700), 'x')), 0) << i;
+    ASSERT_TRUE(has(integer(i)));
+    ASSERT_EQ(has(integer(i - 99)), i >= 99);
+    ASSERT_FALSE(has(integer(i - 100)));
+  }
+  EXPECT_EQ(scan_integers().size(), 100U);
+}
+
+TEST_P(Rings, keep_within_their_bytes) {
+  constexpr std::uint64_t limit = 256 * 1024;
+  create(LUNAR_INT64, LUNAR_RING_BYTES, limit);
+  ASSERT_EQ(lunar_checkpoint(&db), 0);
+  for (int i = 0; i < 6000; ++i) ASSERT_EQ(insert(integer(i), std::string(300, 'x')), 0) << i;
+  const auto keys = scan_integers();
+  EXPECT_EQ(keys.back(), 5999);
+  EXPECT_EQ(keys.size(), static_cast<std::size_t>(keys.back() - keys.front() + 1));
+  EXPECT_LE(keys.size() * 300, limit);
+  EXPECT_GE(keys.size() * 300, limit / 2);
+}
+
+TEST_P(Rings, forget_what_is_older_than_their_age) {
+  create(LUNAR_INT32, LUNAR_RING_AGE, 60);
+  std::int64_t time = -1000;
+  for (int i = 0; i < 500; ++i, time += 1 + i % 7) ASSERT_EQ(insert(integer(time), "x"), 0);
+  const auto keys = scan_integers();
+  EXPECT_GE(keys.front(), keys.back() - 60);
+  EXPECT_LE(keys.front(), keys.back() - 53);
+}
+
+TEST_P(Rings, are_refused_without_a_limit_or_a_time) {
+  lunar_schema schema{};
+  schema.column_count = 1, schema.ring = LUNAR_RING_ROWS;
+  std::strcpy(schema.columns[0].name, "key"), schema.columns[0].type = LUNAR_TEXT;
+  EXPECT_EQ(lunar_table_create(&db, "t", &schema), LUNAR_E_INVALID);
+  schema.ring = LUNAR_RING_AGE, schema.ring_limit = 5;
+  EXPECT_EQ(lunar_table_create(&db, "t", &schema), LUNAR_E_INVALID);
+}
+
+const Setting tree{"tree", LUNAR_INDEX_TREE, LUNAR_BUFFER_BYTES_MIN(512)},
+    tree_64{"tree_64_KiB", LUNAR_INDEX_TREE, 65536}, hash{"hash", LUNAR_INDEX_HASH, LUNAR_BUFFER_BYTES_MIN(512)},
+    hash_64{"hash_64_KiB", LUNAR_INDEX_HASH, 65536};
+
+const auto name_of = [](const auto& info) { return std::string(info.param.name); };
+INSTANTIATE_TEST_SUITE_P(Buffers, Trees, testing::Values(tree, tree_64), name_of);
+INSTANTIATE_TEST_SUITE_P(Indexes, Cursors, testing::Values(tree, tree_64, hash, hash_64), name_of);
+INSTANTIATE_TEST_SUITE_P(Indexes, Rings, testing::Values(tree, hash, hash_64), name_of);
+
+}  // namespace
+}  // namespace lunar_test
