@@ -26,6 +26,8 @@ static void zones(const struct lunar_geometry* g, uint64_t sector_bytes, struct 
 static int fill(struct lunar* db, struct lunar_statistics* stat) {
   const struct lunar_geometry* g = &db->geometry;
   const uint32_t sector_bytes = db->config->sector_bytes, chunk_bytes = g->chunk_sectors * sector_bytes;
+  uint32_t tables = 0;
+  LN_TRY(tables_count(db, &tables)); /* first, so that its reads are counted */
   *stat = (struct lunar_statistics){
       .sector_bytes = sector_bytes,
       .block_bytes_min = ln_class_sectors(db, 0) * sector_bytes,
@@ -34,6 +36,7 @@ static int fill(struct lunar* db, struct lunar_statistics* stat) {
       .chunks_free = db->chunks_free,
       .chunks_used = g->chunk_count - db->chunks_free,
       .free_bytes = (uint64_t)db->chunks_free * chunk_bytes,
+      .tables = tables,
       .tables_max = g->tables_max,
       .frames = db->frame_count,
       .frames_dirty = db->frames_dirty,
@@ -52,7 +55,7 @@ static int fill(struct lunar* db, struct lunar_statistics* stat) {
   };
   zones(g, sector_bytes, stat);
   for (uint32_t i = 0; i < db->frame_count; i++) stat->frames_pinned += db->frames[i].pins != 0;
-  return tables_count(db, &stat->tables);
+  return 0;
 }
 
 int lunar_stat(struct lunar* db, struct lunar_statistics* stat) {

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
+#include <string>
 
+#include "damage.h"
 #include "world.h"
 
 namespace lunar_test {
@@ -61,6 +64,101 @@ INSTANTIATE_TEST_SUITE_P(
               .text_bytes_max = 9000},
              2000}),
     [](const auto& of) { return of.param.name; });
+
+// A world that has what the damages need.
+std::unique_ptr<World> world_to_damage() {
+  const Options options{.sectors = 2048, .buffer_bytes = 16384, .keys = 400, .text_bytes_max = 600};
+  auto world = std::make_unique<World>(options, 1);
+  for (int i = 0; i < 20000; ++i) {
+    if (world->step() != 0) return nullptr;
+    if (i % 50 == 0 && damage_begin(&world->db) == 0 && damage_possible(&world->db) != 0) return world;
+  }
+  return nullptr;
+}
+
+TEST(CheckDamage, of_every_kind_is_found_and_told_from_the_others) {
+  for (unsigned i = 0; i < damage_count; ++i) {
+    const auto world = world_to_damage();
+    ASSERT_NE(world, nullptr);
+    damages[i].make(&world->db);
+    const std::string before(reinterpret_cast<const char*>(world->device.sectors), 2048U * 512U);
+    lunar_findings found{};
+    EXPECT_EQ(lunar_check(&world->db, &found), LUNAR_E_CORRUPT) << damages[i].name;
+    EXPECT_EQ(found.problem, damages[i].problem) << damages[i].name << ": " << found.text;
+    EXPECT_TRUE(before == std::string(reinterpret_cast<const char*>(world->device.sectors), 2048U * 512U));
+  }
+}
+
+TEST(CheckDamage, provokes_every_problem_that_has_a_text) {
+  std::set<int> provoked;
+  for (unsigned i = 0; i < damage_count; ++i) provoked.insert(damages[i].problem);
+  for (int problem = LUNAR_PROBLEM_NONE + 1; problem < LUNAR_PROBLEM_END; ++problem) {
+    EXPECT_EQ(provoked.count(problem), 1U) << "problem " << problem;
+  }
+}
+
+TEST(CheckDamage, is_absent_where_none_was_made) {
+  const auto world = world_to_damage();
+  ASSERT_NE(world, nullptr);
+  lunar_findings found{};
+  EXPECT_EQ(lunar_check(&world->db, &found), 0) << found.text;
+  EXPECT_EQ(found.tables, 2U);
+}
+
+TEST(CheckInATransaction, is_refused) {
+  World world({.sectors = 1024}, 1);
+  lunar_findings found{};
+  ASSERT_EQ(lunar_begin(&world.db), 0);
+  EXPECT_EQ(lunar_check(&world.db, &found), LUNAR_E_TXN);
+  ASSERT_EQ(lunar_rollback(&world.db), 0);
+  EXPECT_EQ(lunar_check(&world.db, &found), 0);
+}
+
+TEST(CheckOfAFailingDevice, says_so_and_finds_no_problem) {
+  World world({.sectors = 1024, .keys = 60}, 1);
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(world.step(), 0);
+  ASSERT_EQ(lunar_checkpoint(&world.db), 0);
+  lunar_findings found{};
+  for (std::uint64_t call = 1;; ++call) {
+    emubd_reset(&world.device);
+    world.device.fail_at = call;
+    const int error = lunar_check(&world.db, &found);
+    if (error == 0) break;
+    EXPECT_EQ(error, LUNAR_E_IO) << "call " << call;
+    EXPECT_EQ(found.problem, LUNAR_PROBLEM_NONE);
+  }
+  emubd_reset(&world.device);
+  EXPECT_EQ(world.read(), world.now);
+  lunar_statistics stat{};
+  ASSERT_EQ(lunar_stat(&world.db, &stat), 0);
+  EXPECT_EQ(stat.frames_pinned, 0U);
+}
+
+TEST(Stat, counts_what_the_device_saw_and_what_is_stored) {
+  World world({.mode = LUNAR_MODE_FULL, .sectors = 1024, .keys = 60}, 1);
+  lunar_statistics before{}, after{};
+  ASSERT_EQ(lunar_stat(&world.db, &before), 0);
+  const emubd device = world.device;
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(world.step(), 0);
+  ASSERT_EQ(lunar_stat(&world.db, &after), 0);
+  EXPECT_EQ(after.reads - before.reads, world.device.reads - device.reads);
+  EXPECT_EQ(after.writes - before.writes, world.device.writes - device.writes);
+  EXPECT_EQ(after.flushes - before.flushes, world.device.syncs - device.syncs);
+  EXPECT_EQ(after.sectors_read - before.sectors_read, world.device.sectors_read - device.sectors_read);
+  EXPECT_EQ(after.sectors_written - before.sectors_written, world.device.sectors_written - device.sectors_written);
+  EXPECT_EQ(after.tables, 1U + world.now.count(other_table));
+  EXPECT_EQ(after.super_bytes + after.root_bytes + after.meta_bytes + after.map_bytes + after.log_bytes,
+            512U * world.db.geometry.data_at);
+  EXPECT_LE(512U * world.db.geometry.data_at + after.data_bytes, 512U * 1024U);
+  EXPECT_GT(after.checkpoints, before.checkpoints);
+  EXPECT_EQ(after.frames, 5U);
+  EXPECT_EQ(after.frames_pinned, 0U);
+  lunar_findings found{};
+  ASSERT_EQ(lunar_check(&world.db, &found), 0);
+  EXPECT_EQ(after.chunks_free, found.chunks_free);
+  EXPECT_EQ(after.chunks_used, found.chunks_used);
+  EXPECT_EQ(after.mode, LUNAR_MODE_FULL);
+}
 
 }  // namespace
 }  // namespace lunar_test

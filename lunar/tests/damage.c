@@ -1,0 +1,402 @@
+#include "damage.h"
+
+#include "internal.h"
+
+static struct emubd* device_of(struct lunar* db) { return db->config->context; }
+
+static uint8_t* at(struct lunar* db, uint32_t sector) {
+  return device_of(db)->sectors + (size_t)sector * db->config->sector_bytes;
+}
+
+static void seal(struct lunar* db, uint32_t sector) {
+  uint8_t* page = at(db, sector);
+  ln_put32(page, ln_checksum(db->geometry.volume ^ sector, page + 4, db->config->sector_bytes - 4));
+}
+
+static void set8(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t v) {
+  at(db, sector)[offset] = (uint8_t)v;
+  seal(db, sector);
+}
+static void set16(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t v) {
+  ln_put16(at(db, sector) + offset, v);
+  seal(db, sector);
+}
+static void set32(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t v) {
+  ln_put32(at(db, sector) + offset, v);
+  seal(db, sector);
+}
+static uint32_t get16(struct lunar* db, uint32_t sector, uint32_t offset) { return ln_get16(at(db, sector) + offset); }
+static uint32_t get32(struct lunar* db, uint32_t sector, uint32_t offset) { return ln_get32(at(db, sector) + offset); }
+
+/* --- where things are --- */
+
+static uint32_t meta(struct lunar* db) { return db->geometry.meta_at; }
+static uint32_t first_ref(struct lunar* db) { return get32(db, meta(db), LN_META_FIRST); }
+static uint32_t last_ref(struct lunar* db) { return get32(db, meta(db), LN_META_LAST); }
+static uint32_t first_block(struct lunar* db) { return ln_ref_sector(db, first_ref(db)); }
+static uint32_t last_block(struct lunar* db) { return ln_ref_sector(db, last_ref(db)); }
+static uint32_t second_ref(struct lunar* db) { return get32(db, first_block(db), LN_BLOCK_NEXT); }
+static uint32_t second_block(struct lunar* db) { return ln_ref_sector(db, second_ref(db)); }
+static uint32_t bucket(struct lunar* db, uint32_t i) { /* 0 or 1: a segment each */
+  return ln_ref_sector(db, get32(db, meta(db), LN_META_SEGMENTS + 4 * i));
+}
+static uint32_t bucket_max(struct lunar* db) { return (db->config->sector_bytes - LN_BUCKET_HEADER) / LN_ENTRY; }
+
+/* The first page of buckets 0, 1, 2, 3 that has one behind it, or has not. */
+static uint32_t bucket_with_overflow(struct lunar* db, int overflows) {
+  for (uint32_t b = 0; b < 4 && b < get32(db, meta(db), LN_META_BUCKETS); b++) {
+    const uint32_t sector = b < 2 ? bucket(db, b) : bucket(db, 2) + b - 2;
+    const uint32_t entries = get16(db, sector, LN_BUCKET_COUNT);
+    const int has = get32(db, sector, LN_BUCKET_OVERFLOW) != LN_NONE;
+    if (has == overflows && entries >= 1 && (has || entries < bucket_max(db))) return sector;
+  }
+  return LN_NONE;
+}
+
+/* The header of a block of table 0 with (at least as many) free and live slots among those of its first page. */
+static uint32_t block_with(struct lunar* db, uint32_t free_slots, uint32_t live, int none_free) {
+  for (uint32_t ref = first_ref(db); ref != LN_NONE; ref = get32(db, ln_ref_sector(db, ref), LN_BLOCK_NEXT)) {
+    const uint32_t sector = ln_ref_sector(db, ref);
+    const uint32_t free_there = get16(db, sector, LN_BLOCK_FREE);
+    if (none_free ? free_there == 0 : free_there >= free_slots && get16(db, sector, LN_BLOCK_LIVE) >= live)
+      return sector;
+  }
+  return LN_NONE;
+}
+
+static uint32_t slot_offset(uint32_t slot) { return LN_BLOCK_HEADER + 2 * slot; }
+
+/* The first live slot of the block. */
+static uint32_t live_slot(struct lunar* db, uint32_t block) {
+  uint32_t slot = 0;
+  while (get16(db, block, slot_offset(slot)) & LN_SLOT_FREE) slot++;
+  return slot;
+}
+
+static uint8_t* row_of(struct lunar* db, uint32_t block, uint32_t slot) {
+  return at(db, block) + 4 * (get16(db, block, slot_offset(slot)) & ~(uint32_t)LN_SLOT_FREE);
+}
+
+static uint8_t* some_row(struct lunar* db) { return row_of(db, last_block(db), live_slot(db, last_block(db))); }
+
+static uint8_t* root_entry(struct lunar* db, uint32_t number) {
+  return at(db, db->geometry.root_at) + LN_ROOT_HEADER + LN_ROOT_ENTRY * number;
+}
+
+/* A chunk that is divided and has a block free (behind one in use); its place in the first map page. */
+static uint32_t chunk_with_free_block(struct lunar* db, uint32_t* index) {
+  const uint32_t per_page = (db->config->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY;
+  for (uint32_t i = 0; i < db->geometry.chunk_count && i < per_page; i++) {
+    const uint8_t* e = at(db, db->geometry.map_at) + LN_MAP_HEADER + LN_MAP_ENTRY * i;
+    if (e[0] == LN_CHUNK_FREE) continue;
+    const uint32_t blocks = db->geometry.chunk_sectors / ln_class_sectors(db, e[0]);
+    for (*index = 0; *index < blocks; ++*index)
+      if (!(e[LN_MAP_BITS + *index / 8] >> *index % 8 & 1)) return LN_MAP_HEADER + LN_MAP_ENTRY * i;
+  }
+  return LN_NONE;
+}
+
+static struct lunar_extent* extent(struct lunar* db) {
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
+    if (db->series.extents[i].block != LN_NONE) return &db->series.extents[i];
+  return NULL;
+}
+
+int damage_begin(struct lunar* db) {
+  LN_TRY(lunar_checkpoint(db));
+  ln_forget_all(db);
+  return 0;
+}
+
+int damage_possible(struct lunar* db) {
+  uint32_t index;
+  return get32(db, meta(db), LN_META_BUCKETS) >= 2 && get16(db, bucket(db, 0), LN_BUCKET_COUNT) &&
+         get16(db, bucket(db, 1), LN_BUCKET_COUNT) && bucket_with_overflow(db, 1) != LN_NONE &&
+         bucket_with_overflow(db, 0) != LN_NONE && first_ref(db) != LN_NONE && first_ref(db) != last_ref(db) &&
+         second_ref(db) != last_ref(db) && get16(db, last_block(db), LN_BLOCK_LIVE) >= 2 &&
+         block_with(db, 1, 1, 0) != LN_NONE && block_with(db, 0, 0, 1) != LN_NONE && extent(db) &&
+         root_entry(db, 1)[0] && chunk_with_free_block(db, &index) != LN_NONE;
+}
+
+/* --- damages --- */
+
+static void page_byte(struct lunar* db) { at(db, bucket(db, 0))[100] ^= 1; }
+static void page_kind(struct lunar* db) { set8(db, last_block(db), LN_PAGE_KIND, LN_BUCKET); }
+static void row_page_missing(struct lunar* db) { set32(db, meta(db), LN_META_FIRST, 0x0ffffffe); }
+
+static void map_set(struct lunar* db, int count) {
+  uint32_t index;
+  const uint32_t entry = chunk_with_free_block(db, &index), page = db->geometry.map_at;
+  at(db, page)[entry + LN_MAP_BITS + index / 8] |= (uint8_t)(1u << index % 8);
+  set8(db, page, entry + LN_MAP_USED, at(db, page)[entry + LN_MAP_USED] + (count ? 1u : 0u));
+}
+static void map_bit(struct lunar* db) { map_set(db, 0); }
+static void map_class(struct lunar* db) { set8(db, db->geometry.map_at, LN_MAP_HEADER, db->geometry.class_count); }
+static void block_leaked(struct lunar* db) { map_set(db, 1); }
+
+/* The last block of the table is free in the map, and the count with it. */
+static void block_free(struct lunar* db) {
+  const uint32_t units = db->geometry.chunk_sectors / db->geometry.class_sectors_min;
+  const uint32_t number = last_ref(db) & 0x0fffffffu, page = db->geometry.map_at;
+  const uint32_t entry = LN_MAP_HEADER + LN_MAP_ENTRY * (number / units);
+  const uint32_t index =
+      number % units * db->geometry.class_sectors_min / ln_class_sectors(db, ln_ref_class(last_ref(db)));
+  uint8_t* e = at(db, page) + entry;
+  e[LN_MAP_BITS + index / 8] &= (uint8_t) ~(1u << index % 8);
+  if (--e[LN_MAP_USED] == 0) e[0] = LN_CHUNK_FREE, db->chunks_free++;
+  seal(db, page);
+}
+
+static void chunks_free(struct lunar* db) { db->chunks_free--; }
+
+static void name_behind_end(struct lunar* db) {
+  root_entry(db, 0)[LUNAR_NAME_MAX] = 'x';
+  seal(db, db->geometry.root_at);
+}
+static void name_twice(struct lunar* db) {
+  memcpy(root_entry(db, 1), root_entry(db, 0), LN_ROOT_ENTRY);
+  seal(db, db->geometry.root_at);
+}
+static void name_of_nothing(struct lunar* db) {
+  memset(root_entry(db, 0), 0, LN_ROOT_ENTRY);
+  root_entry(db, 0)[5] = 'x';
+  seal(db, db->geometry.root_at);
+}
+static void table_lost(struct lunar* db) {
+  memset(root_entry(db, 1), 0, LN_ROOT_ENTRY);
+  seal(db, db->geometry.root_at);
+}
+
+static void columns_none(struct lunar* db) { set8(db, meta(db), LN_META_COLUMNS, 0); }
+static void columns_many(struct lunar* db) { set8(db, meta(db), LN_META_COLUMNS, LUNAR_COLUMNS_MAX + 1); }
+static void key_outside(struct lunar* db) { set8(db, meta(db), LN_META_KEY, 3); }
+static void index_unknown(struct lunar* db) { set8(db, meta(db), LN_META_INDEX, 9); }
+
+static void type_unknown(struct lunar* db) { set8(db, meta(db) + 1, LN_SCHEMA_COLUMNS + LUNAR_NAME_MAX + 1, 9); }
+static void key_of_real(struct lunar* db) {
+  set8(db, meta(db) + 1, LN_SCHEMA_COLUMNS + LUNAR_NAME_MAX + 1, LUNAR_REAL);
+}
+static void column_without_name(struct lunar* db) {
+  memset(at(db, meta(db) + 1) + LN_SCHEMA_COLUMNS, 0, LN_ROOT_ENTRY);
+  seal(db, meta(db) + 1);
+}
+static void columns_alike(struct lunar* db) {
+  uint8_t* columns = at(db, meta(db) + 1) + LN_SCHEMA_COLUMNS;
+  memcpy(columns + LN_SCHEMA_COLUMN, columns, LN_ROOT_ENTRY);
+  seal(db, meta(db) + 1);
+}
+
+static void header_class(struct lunar* db) { set8(db, first_block(db), LN_BLOCK_CLASS, 7); }
+static void header_slots(struct lunar* db) { set16(db, first_block(db), LN_BLOCK_SLOTS, 0xffff); }
+static void header_slot_sectors(struct lunar* db) { set8(db, first_block(db), LN_BLOCK_SLOT_SECTORS, 0); }
+static void header_tail(struct lunar* db) { set16(db, first_block(db), LN_BLOCK_TAIL, 0xffff); }
+static void owner(struct lunar* db) { set16(db, second_block(db), LN_BLOCK_TABLE, 1); }
+
+static void chain_cut(struct lunar* db) { set32(db, first_block(db), LN_BLOCK_NEXT, LN_NONE); }
+static void chain_circle(struct lunar* db) { set32(db, last_block(db), LN_BLOCK_NEXT, first_ref(db)); }
+static void chain_to_itself(struct lunar* db) { set32(db, second_block(db), LN_BLOCK_NEXT, second_ref(db)); }
+static void chain_previous(struct lunar* db) { set32(db, second_block(db), LN_BLOCK_PREVIOUS, LN_NONE); }
+static void chain_last(struct lunar* db) { set32(db, meta(db), LN_META_LAST, first_ref(db)); }
+static void serial(struct lunar* db) {
+  set32(db, second_block(db), LN_BLOCK_SERIAL, get32(db, first_block(db), LN_BLOCK_SERIAL));
+}
+/* Of both: back to its beginning, and agreeing about it. */
+static void circle_that_agrees(struct lunar* db) {
+  set32(db, last_block(db), LN_BLOCK_NEXT, first_ref(db));
+  set32(db, first_block(db), LN_BLOCK_PREVIOUS, last_ref(db));
+}
+
+static void slot_outside(struct lunar* db) {
+  const uint32_t block = last_block(db);
+  set16(db, block, slot_offset(live_slot(db, block)), 0x7fff);
+}
+static void slot_among_slots(struct lunar* db) {
+  const uint32_t block = last_block(db);
+  set16(db, block, slot_offset(live_slot(db, block)), 2);
+}
+static void slots_alike(struct lunar* db) {
+  const uint32_t block = last_block(db);
+  set16(db, block, slot_offset(1), get16(db, block, slot_offset(0)));
+}
+static void slot_freed(struct lunar* db) {
+  const uint32_t block = last_block(db), slot = live_slot(db, block);
+  set16(db, block, slot_offset(slot), get16(db, block, slot_offset(slot)) | LN_SLOT_FREE);
+}
+static void slot_revived(struct lunar* db) {
+  const uint32_t block = block_with(db, 1, 0, 0);
+  uint32_t slot = 0;
+  while (!(get16(db, block, slot_offset(slot)) & LN_SLOT_FREE)) slot++;
+  set16(db, block, slot_offset(slot), get16(db, block, slot_offset(slot)) & ~(uint32_t)LN_SLOT_FREE);
+}
+
+static void row_longer_than_room(struct lunar* db) { ln_put16(some_row(db), 4u * ln_get16(some_row(db) + 2) + 1); }
+static void room_behind_block(struct lunar* db) { ln_put16(some_row(db) + 2, 0x7fff); }
+static void room_into_next(struct lunar* db) {
+  uint8_t* row = row_of(db, last_block(db), 0);
+  ln_put16(row + 2, ln_get16(row + 2) + (uint32_t)(row_of(db, last_block(db), 1) - row) / 4);
+}
+static void row_shorter(struct lunar* db) { ln_put16(some_row(db), ln_get16(some_row(db)) - 1u); }
+static void row_of_one_byte(struct lunar* db) { ln_put16(some_row(db), 1); }
+static void key_null(struct lunar* db) { some_row(db)[LN_ROW_HEADER] |= 1; }
+static void null_of_no_column(struct lunar* db) { some_row(db)[LN_ROW_HEADER + 1] |= 0x80; }
+static void text_longer(struct lunar* db) { ln_put16(some_row(db) + LN_ROW_HEADER + 2 + 8, 0xffff); }
+
+static void tail(struct lunar* db) {
+  set16(db, last_block(db), LN_BLOCK_TAIL, get16(db, last_block(db), LN_BLOCK_TAIL) - 1);
+}
+static void live_count(struct lunar* db) {
+  set16(db, last_block(db), LN_BLOCK_LIVE, get16(db, last_block(db), LN_BLOCK_LIVE) + 1);
+}
+static void free_count(struct lunar* db) {
+  set16(db, last_block(db), LN_BLOCK_FREE, get16(db, last_block(db), LN_BLOCK_FREE) + 1);
+}
+
+static void reuse_none(struct lunar* db) { set32(db, meta(db), LN_META_REUSE, LN_NONE); }
+static void reuse_circle(struct lunar* db) {
+  const uint32_t first = get32(db, meta(db), LN_META_REUSE);
+  set32(db, ln_ref_sector(db, first), LN_BLOCK_REUSE, first);
+}
+static void reuse_full_block(struct lunar* db) {
+  const uint32_t full = block_with(db, 0, 0, 1), first = get32(db, meta(db), LN_META_REUSE);
+  uint32_t ref = first_ref(db);
+  while (ln_ref_sector(db, ref) != full) ref = get32(db, ln_ref_sector(db, ref), LN_BLOCK_NEXT);
+  set32(db, full, LN_BLOCK_REUSE, get32(db, ln_ref_sector(db, first), LN_BLOCK_REUSE));
+  set32(db, meta(db), LN_META_REUSE, ref); /* instead of the first: as many as there were */
+}
+static void reuse_outside(struct lunar* db) { set32(db, meta(db), LN_META_REUSE, 0x0ffffffe); }
+
+static void sectors(struct lunar* db) {
+  set32(db, meta(db), LN_META_SECTORS, get32(db, meta(db), LN_META_SECTORS) + 1);
+}
+static void rows(struct lunar* db) { set32(db, meta(db), LN_META_ROWS, get32(db, meta(db), LN_META_ROWS) + 1); }
+
+static void bucket_overfull(struct lunar* db) { set16(db, bucket(db, 0), LN_BUCKET_COUNT, bucket_max(db) + 1); }
+static void buckets_none(struct lunar* db) { set32(db, meta(db), LN_META_BUCKETS, 0); }
+static void buckets_many(struct lunar* db) { set32(db, meta(db), LN_META_BUCKETS, 0xffffffff); }
+static void segment_class(struct lunar* db) { set32(db, meta(db), LN_META_SEGMENTS, 0xf0000000); }
+static void overflow_outside(struct lunar* db) { set32(db, bucket_with_overflow(db, 0), LN_BUCKET_OVERFLOW, 1); }
+static void overflow_circle(struct lunar* db) {
+  const uint32_t page = get32(db, bucket_with_overflow(db, 1), LN_BUCKET_OVERFLOW);
+  set32(db, page, LN_BUCKET_OVERFLOW, page);
+}
+static void overflow_in_free_block(struct lunar* db) {
+  const uint32_t last = db->geometry.data_at + db->geometry.chunk_count * db->geometry.chunk_sectors - 1;
+  set32(db, bucket_with_overflow(db, 0), LN_BUCKET_OVERFLOW, last);
+}
+static void overflow_lost(struct lunar* db) { set32(db, bucket_with_overflow(db, 1), LN_BUCKET_OVERFLOW, LN_NONE); }
+
+static void entries_swapped(struct lunar* db) {
+  uint8_t *a = at(db, bucket(db, 0)) + LN_BUCKET_HEADER, *b = at(db, bucket(db, 1)) + LN_BUCKET_HEADER;
+  for (uint32_t i = 0; i < LN_ENTRY; i++) {
+    const uint8_t byte = a[i];
+    a[i] = b[i], b[i] = byte;
+  }
+  seal(db, bucket(db, 0)), seal(db, bucket(db, 1));
+}
+static void entry_missing(struct lunar* db) {
+  const uint32_t page = bucket_with_overflow(db, 0);
+  set16(db, page, LN_BUCKET_COUNT, get16(db, page, LN_BUCKET_COUNT) - 1);
+}
+static void entry_elsewhere(struct lunar* db) {
+  const uint32_t page = bucket(db, 0), slot = LN_BUCKET_HEADER + 12;
+  set16(db, page, slot, get16(db, page, slot) + 1);
+}
+static void entry_in_other_block(struct lunar* db) { set32(db, bucket(db, 0), LN_BUCKET_HEADER + 8, 0x0ffffffe); }
+static void entry_added(struct lunar* db, uint32_t slot_to_add) {
+  const uint32_t page = bucket_with_overflow(db, 0), count = get16(db, page, LN_BUCKET_COUNT);
+  uint8_t* first = at(db, page) + LN_BUCKET_HEADER;
+  memcpy(first + count * LN_ENTRY, first, LN_ENTRY);
+  ln_put16(first + count * LN_ENTRY + 12, ln_get16(first + 12) + slot_to_add);
+  set16(db, page, LN_BUCKET_COUNT, count + 1);
+}
+static void entry_twice(struct lunar* db) { entry_added(db, 0); }
+static void entry_without_row(struct lunar* db) { entry_added(db, 0x4000); }
+
+static void extent_over_rows(struct lunar* db) { extent(db)->sector = ln_ref_sector(db, extent(db)->block); }
+static void extent_behind_block(struct lunar* db) { extent(db)->sector += 1000; }
+static void extent_of_other_table(struct lunar* db) { extent(db)->table = 1; }
+static void extent_in_no_block(struct lunar* db) { extent(db)->block = get32(db, meta(db), LN_META_SEGMENTS); }
+
+static void checkpoint_damaged(struct lunar* db) {
+  at(db, db->geometry.log_at + db->checkpoint_at)[LN_GROUP_HEADER] ^= 1;
+}
+
+#define DAMAGE(problem, make) \
+  { #make, LUNAR_PROBLEM_##problem, make }
+
+const struct damage damages[] = {
+    DAMAGE(PAGE, page_byte),
+    DAMAGE(PAGE, page_kind),
+    DAMAGE(BLOCK_FREE, row_page_missing),
+    DAMAGE(MAP, map_bit),
+    DAMAGE(MAP, map_class),
+    DAMAGE(BLOCK_LEAKED, block_leaked),
+    DAMAGE(BLOCK_LEAKED, table_lost),
+    DAMAGE(BLOCK_FREE, block_free),
+    DAMAGE(BLOCK_FREE, overflow_in_free_block),
+    DAMAGE(BLOCK_TWICE, overflow_circle),
+    DAMAGE(CHUNKS_FREE, chunks_free),
+    DAMAGE(NAME, name_behind_end),
+    DAMAGE(NAME, name_of_nothing),
+    DAMAGE(NAME_TWICE, name_twice),
+    DAMAGE(METADATA, columns_none),
+    DAMAGE(METADATA, columns_many),
+    DAMAGE(METADATA, key_outside),
+    DAMAGE(METADATA, index_unknown),
+    DAMAGE(SCHEMA, type_unknown),
+    DAMAGE(SCHEMA, key_of_real),
+    DAMAGE(SCHEMA, column_without_name),
+    DAMAGE(SCHEMA, columns_alike),
+    DAMAGE(BLOCK_HEADER, header_class),
+    DAMAGE(BLOCK_HEADER, header_slots),
+    DAMAGE(BLOCK_HEADER, header_slot_sectors),
+    DAMAGE(BLOCK_HEADER, header_tail),
+    DAMAGE(BLOCK_OWNER, owner),
+    DAMAGE(CHAIN, chain_cut),
+    DAMAGE(CHAIN, chain_circle),
+    DAMAGE(CHAIN, chain_to_itself),
+    DAMAGE(CHAIN, chain_previous),
+    DAMAGE(CHAIN, chain_last),
+    DAMAGE(CHAIN, circle_that_agrees),
+    DAMAGE(SERIAL, serial),
+    DAMAGE(SLOT, slot_outside),
+    DAMAGE(SLOT, slot_among_slots),
+    DAMAGE(ROWS_OVERLAP, slots_alike),
+    DAMAGE(ROWS_OVERLAP, room_into_next),
+    DAMAGE(BLOCK_COUNTS, slot_freed),
+    DAMAGE(BLOCK_COUNTS, slot_revived),
+    DAMAGE(BLOCK_COUNTS, live_count),
+    DAMAGE(BLOCK_COUNTS, free_count),
+    DAMAGE(ROW_ROOM, row_longer_than_room),
+    DAMAGE(ROW_ROOM, room_behind_block),
+    DAMAGE(ROW, row_shorter),
+    DAMAGE(ROW, row_of_one_byte),
+    DAMAGE(ROW, key_null),
+    DAMAGE(ROW, null_of_no_column),
+    DAMAGE(ROW, text_longer),
+    DAMAGE(BLOCK_TAIL, tail),
+    DAMAGE(REUSE, reuse_none),
+    DAMAGE(REUSE, reuse_circle),
+    DAMAGE(REUSE, reuse_full_block),
+    DAMAGE(REUSE, reuse_outside),
+    DAMAGE(SECTORS, sectors),
+    DAMAGE(ROWS, rows),
+    DAMAGE(INDEX_PAGE, bucket_overfull),
+    DAMAGE(INDEX_PAGE, buckets_none),
+    DAMAGE(INDEX_PAGE, buckets_many),
+    DAMAGE(INDEX_PAGE, segment_class),
+    DAMAGE(INDEX_PAGE, overflow_outside),
+    DAMAGE(INDEX_ORDER, entries_swapped),
+    DAMAGE(ROW_NOT_INDEXED, entry_missing),
+    DAMAGE(ROW_NOT_INDEXED, entry_elsewhere),
+    DAMAGE(ROW_NOT_INDEXED, entry_in_other_block),
+    DAMAGE(ROW_NOT_INDEXED, overflow_lost),
+    DAMAGE(ENTRY_WITHOUT_ROW, entry_without_row),
+    DAMAGE(ENTRY_TWICE, entry_twice),
+    DAMAGE(EXTENT, extent_over_rows),
+    DAMAGE(EXTENT, extent_behind_block),
+    DAMAGE(EXTENT, extent_of_other_table),
+    DAMAGE(EXTENT, extent_in_no_block),
+    DAMAGE(LOG, checkpoint_damaged),
+};
+const unsigned damage_count = sizeof damages / sizeof damages[0];

@@ -1,0 +1,31 @@
+/* Damages to a volume, made by hand, each with its page's checksum renewed: what lunar_check has to find by itself. */
+#ifndef LUNAR_DAMAGE_H
+#define LUNAR_DAMAGE_H
+
+#include "emubd.h"
+#include "lunar.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct damage {
+  const char* name;
+  enum lunar_problem problem; /* what lunar_check says */
+  void (*make)(struct lunar* db);
+};
+
+extern const struct damage damages[];
+extern const unsigned damage_count;
+
+/* Everything is written and nothing is in frames: from now on the device is what counts. */
+int damage_begin(struct lunar* db);
+/* Whether table number 0 has what the damages need: two buckets with entries, an overflow page, two blocks, a block
+ * with free slots and one without, a block with a free and a live slot, an open extent; and whether there is a table
+ * number 1. */
+int damage_possible(struct lunar* db);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
