@@ -181,7 +181,7 @@ static int tells_a_tables_schema(void) {
   struct lunar_schema schema;
   WORKS(fresh_plain(LUNAR_MODE_FULL));
   WORKS(lunar_table_schema(&table, &schema));
-  CHECK(schema.column_count == 3 && schema.key == 0 && schema.index == LUNAR_INDEX_HASH && schema.ring_rows == 0);
+  CHECK(schema.column_count == 3 && schema.key == 0 && schema.index == LUNAR_INDEX_HASH && schema.ring == LUNAR_RING_NONE);
   CHECK(strcmp(schema.columns[2].name, "content") == 0 && schema.columns[2].type == LUNAR_BLOB);
   return 0;
 }
