@@ -2,7 +2,8 @@
 # library, so that it takes the place of its own.
 add_library(lunar-PowerCuts OBJECT power_cut_test.cc world.cc)
 target_link_libraries(lunar-PowerCuts PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
-add_library(lunar-PortableList OBJECT portable/portable_tests.c portable_test.cc)
+add_library(lunar-PortableList OBJECT portable/lines.c portable/portable_tests.c portable_test.cc)
+target_include_directories(lunar-PortableList PRIVATE ../src)
 target_link_libraries(lunar-PortableList PRIVATE lunar_emubd lunar_posix GTest::gtest_main edgejoule_flags)
 
 function(lunar_mutant_of suite name file old new)

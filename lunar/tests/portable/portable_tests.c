@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "lines.h"
+#include "modules.h" /* which of them this build of the library has */
+
 #define CHECK(condition)               \
   do {                                 \
     if (!(condition)) return __LINE__; \
@@ -181,7 +184,8 @@ static int tells_a_tables_schema(void) {
   struct lunar_schema schema;
   WORKS(fresh_plain(LUNAR_MODE_FULL));
   WORKS(lunar_table_schema(&table, &schema));
-  CHECK(schema.column_count == 3 && schema.key == 0 && schema.index == LUNAR_INDEX_HASH && schema.ring == LUNAR_RING_NONE);
+  CHECK(schema.column_count == 3 && schema.key == 0 && schema.index == LUNAR_INDEX_HASH &&
+        schema.ring == LUNAR_RING_NONE);
   CHECK(strcmp(schema.columns[2].name, "content") == 0 && schema.columns[2].type == LUNAR_BLOB);
   return 0;
 }
@@ -711,6 +715,133 @@ static int has_a_text_for_every_error(void) {
   return 0;
 }
 
+/* --- tests: ring tables, then what is in modules of its own --- */
+
+static int fresh_ring(enum lunar_ring ring, uint64_t limit) {
+  struct lunar_schema schema = plain_schema();
+  schema.ring = (uint8_t)ring, schema.ring_limit = limit;
+  int error = fresh(LUNAR_MODE_FULL);
+  if (!error) error = lunar_table_create(&db, "plain", &schema);
+  return error ? error : open_plain();
+}
+
+static int keeps_the_newest_rows_of_a_ring(void) {
+  WORKS(fresh_ring(LUNAR_RING_ROWS, 50));
+  for (int64_t key = 0; key < 300; key++) WORKS(insert(key, 1, 10 * (uint32_t)(key % 60)));
+  WORKS(power_cut());
+  WORKS(open_plain());
+  CHECK(has_rows(50));
+  CODE(LUNAR_E_NOT_FOUND, get(249));
+  for (int64_t key = 250; key < 300; key++) CHECK(has(key, 1, 10 * (uint32_t)(key % 60)));
+  return 0;
+}
+
+static int never_fills_the_device_with_a_ring(void) {
+  config.sector_count = SMALL_SECTORS;
+  WORKS(fresh_ring(LUNAR_RING_BYTES, 40 * 1024));
+  for (int64_t key = 0; key < 400; key++) WORKS(insert(key, 1, 500));
+  for (int64_t key = 380; key < 400; key++) CHECK(has(key, 1, 500));
+  CODE(LUNAR_E_NOT_FOUND, get(300));
+  return 0;
+}
+
+static int forgets_rows_of_a_ring_by_their_age(void) {
+  WORKS(fresh_ring(LUNAR_RING_AGE, 3600));
+  for (int64_t time = 0; time < 86400; time += 600) WORKS(insert(time, 1, 20));
+  CHECK(has_rows(7));
+  CHECK(has(85800, 1, 20) && has(82200, 1, 20));
+  CODE(LUNAR_E_NOT_FOUND, get(81600));
+  return 0;
+}
+
+#if LUNAR_WITH_CURSOR
+static int reads_each_row_once_with_a_cursor(void) {
+  struct lunar_cursor cursor;
+  int64_t rows = 0, sum = 0;
+  WORKS(fresh_plain(LUNAR_MODE_DEFAULT));
+  for (int64_t key = 0; key < 150; key++) WORKS(insert(key, 1, 7 * (uint32_t)key));
+  for (int64_t key = 0; key < 150; key += 10) WORKS(remove_key(key));
+  WORKS(lunar_cursor_open(&cursor, &table, NULL, NULL, 0));
+  while ((last_code = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0) {
+    const int64_t key = values[0].as.integer;
+    CHECK(is_bytes(&values[2], content_of(key, 1, 7 * (uint32_t)key), 7 * (uint32_t)key));
+    rows++, sum += key;
+  }
+  CHECK(last_code == LUNAR_E_NOT_FOUND && rows == 135 && sum == 11175 - 1050);
+  return 0;
+}
+#endif
+
+#if LUNAR_WITH_TREE
+static int fresh_tree(void) {
+  struct lunar_schema schema = plain_schema();
+  schema.index = LUNAR_INDEX_TREE;
+  int error = fresh(LUNAR_MODE_FULL);
+  if (!error) error = lunar_table_create(&db, "plain", &schema);
+  return error ? error : open_plain();
+}
+
+static int finds_rows_by_a_tree_index(void) {
+  WORKS(fresh_tree());
+  for (int64_t i = 0; i < 400; i++) WORKS(insert((i * 7919 + 13) % 1000 - 500, 1, 30));
+  for (int64_t i = 0; i < 400; i += 2) WORKS(remove_key((i * 7919 + 13) % 1000 - 500));
+  WORKS(power_cut());
+  WORKS(open_plain());
+  CHECK(has_rows(200));
+  for (int64_t i = 0; i < 400; i++) {
+    const int64_t key = (i * 7919 + 13) % 1000 - 500;
+    CHECK(i % 2 ? has(key, 1, 30) : get(key) == LUNAR_E_NOT_FOUND);
+  }
+  return 0;
+}
+#endif
+
+#if LUNAR_WITH_TREE && LUNAR_WITH_CURSOR
+static int reads_a_range_in_order_of_the_keys(void) {
+  WORKS(fresh_tree());
+  for (int64_t i = 0; i < 300; i++) WORKS(insert(i * 101 % 300 - 100, 1, 30));
+  for (int descending = 0; descending < 2; descending++) {
+    const struct lunar_value from = integer(-20), to = integer(120);
+    struct lunar_cursor cursor;
+    int64_t expected = descending ? 120 : -20;
+    WORKS(lunar_cursor_open(&cursor, &table, &from, &to, descending));
+    while ((last_code = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0) {
+      CHECK(values[0].as.integer == expected);
+      expected += descending ? -1 : 1;
+    }
+    CHECK(last_code == LUNAR_E_NOT_FOUND && expected == (descending ? -21 : 121));
+  }
+  return 0;
+}
+#endif
+
+#if LUNAR_WITH_CHECK
+static int finds_no_problem_in_a_volume_that_was_used(void) {
+  struct lunar_findings found;
+  WORKS(fresh_plain(LUNAR_MODE_FULL));
+  for (int64_t key = 0; key < 100; key++) WORKS(insert(key, 1, 13 * (uint32_t)key));
+  for (int64_t key = 0; key < 100; key += 3) WORKS(update_content(key, 2, 200));
+  for (int64_t key = 0; key < 100; key += 7) WORKS(remove_key(key));
+  WORKS(power_cut());
+  WORKS(lunar_check(&db, &found));
+  CHECK(found.problem == LUNAR_PROBLEM_NONE && found.tables == 1 && found.rows == 85 && found.index_entries == 85);
+  return 0;
+}
+#endif
+
+#if LUNAR_WITH_STAT
+static int counts_tables_flushes_and_bytes(void) {
+  struct lunar_statistics before, after;
+  WORKS(fresh_plain(LUNAR_MODE_FULL));
+  WORKS(lunar_stat(&db, &before));
+  CHECK(before.tables == 1 && before.mode == LUNAR_MODE_FULL && before.sector_bytes == config.sector_bytes);
+  for (int64_t key = 0; key < 5; key++) WORKS(insert(key, 1, 20));
+  WORKS(lunar_stat(&db, &after));
+  CHECK(after.flushes >= before.flushes + 5 && after.sectors_written >= before.sectors_written + 5);
+  return 0;
+}
+#endif
+
 /* --- the list --- */
 
 #define TEST(name) \
@@ -749,27 +880,34 @@ static const struct {
     TEST(loses_nothing_when_the_device_fails),
     TEST(locks_around_every_call),
     TEST(has_a_text_for_every_error),
+    TEST(keeps_the_newest_rows_of_a_ring),
+    TEST(never_fills_the_device_with_a_ring),
+    TEST(forgets_rows_of_a_ring_by_their_age),
+#if LUNAR_WITH_CURSOR
+    TEST(reads_each_row_once_with_a_cursor),
+#endif
+#if LUNAR_WITH_TREE
+    TEST(finds_rows_by_a_tree_index),
+#endif
+#if LUNAR_WITH_TREE && LUNAR_WITH_CURSOR
+    TEST(reads_a_range_in_order_of_the_keys),
+#endif
+#if LUNAR_WITH_CHECK
+    TEST(finds_no_problem_in_a_volume_that_was_used),
+#endif
+#if LUNAR_WITH_STAT
+    TEST(counts_tables_flushes_and_bytes),
+#endif
 };
 enum { TESTS = sizeof tests / sizeof tests[0] };
 
-static void print_number(void (*print)(const char* text), int number) {
-  char digits[12];
-  char* to = digits + sizeof digits - 1;
-  unsigned left = number < 0 ? 0u - (unsigned)number : (unsigned)number;
-  *to = 0;
-  do *--to = (char)('0' + left % 10);
-  while (left /= 10);
-  if (number < 0) *--to = '-';
-  print(to);
-}
-
 static void print_result(void (*print)(const char* text), int number, const char* name, int failed_line) {
   print(failed_line ? "not ok " : "ok ");
-  print_number(print, number);
+  print_integer(print, number, 0);
   print(" - "), print(name);
   if (failed_line) {
-    print(" # line "), print_number(print, failed_line);
-    print(", last code "), print_number(print, last_code);
+    print(" # line "), print_integer(print, failed_line, 0);
+    print(", last code "), print_integer(print, last_code, 0);
     print(": "), print(lunar_error_text(last_code));
   }
   print("\n");
@@ -777,7 +915,7 @@ static void print_result(void (*print)(const char* text), int number, const char
 
 int lunar_portable_tests(const struct lunar_config* device, void (*print)(const char* text)) {
   int failed = 0;
-  print("1.."), print_number(print, TESTS), print("\n");
+  print("1.."), print_integer(print, TESTS, 0), print("\n");
   for (int i = 0; i < TESTS; i++) {
     config = *device;
     config.sector_count = PORTABLE_SECTORS;
@@ -786,6 +924,7 @@ int lunar_portable_tests(const struct lunar_config* device, void (*print)(const 
     failed += line != 0;
     print_result(print, i + 1, tests[i].name, line);
   }
-  print("# "), print_number(print, TESTS - failed), print(" of "), print_number(print, TESTS), print(" tests passed\n");
+  print("# "), print_integer(print, TESTS - failed, 0), print(" of "), print_integer(print, TESTS, 0),
+      print(" tests passed\n");
   return failed;
 }

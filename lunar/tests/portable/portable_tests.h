@@ -1,4 +1,4 @@
-/* The tests that run wherever lunar does: on the host, in an emulator, on a board. They need lunar.h, the functions of
+/* The tests that run wherever lunar does: on the host, in an emulator, on a board. They need lunar.h, modules.h, the functions of
  * string.h and some 20 KiB of static RAM, and print the same lines everywhere.
  */
 #ifndef LUNAR_PORTABLE_TESTS_H
