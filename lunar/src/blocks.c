@@ -151,9 +151,9 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = ln_bytes(db, frame);
   const uint32_t next = ln_get32(header + LN_BLOCK_NEXT), previous = ln_get32(header + LN_BLOCK_PREVIOUS);
-  const uint32_t reuse = ln_get32(header + LN_BLOCK_REUSE);
+  const uint32_t reuse = ln_get32(header + LN_BLOCK_REUSE), free_slots = ln_get16(header + LN_BLOCK_FREE);
   ln_put(frame);
-  LN_TRY(leave_reuse(db, meta, ref, reuse));
+  if (free_slots) LN_TRY(leave_reuse(db, meta, ref, reuse)); /* none: an insertion failed after it had got the block */
   if (previous != LN_NONE)
     LN_TRY(link_to(db, previous, LN_BLOCK_NEXT, next));
   else

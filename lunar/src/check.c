@@ -576,7 +576,7 @@ static const char* problem_text(uint32_t problem) { return (void)problem, ""; }
 
 int lunar_check(struct lunar* db, struct lunar_findings* found) {
   struct ln_check check = {.db = db, .found = found};
-  *found = (struct lunar_findings){.sector = LN_NONE};
+  *found = (struct lunar_findings){.sector = LN_NONE, .text = problem_text(LUNAR_PROBLEM_NONE)};
   LN_TRY(ln_enter(db));
   const int error = everything(&check);
   if (error == LUNAR_E_CORRUPT && !found->problem) ln_check_problem(&check, LUNAR_PROBLEM_PAGE, LN_NONE);

@@ -66,6 +66,25 @@ TEST(Volume, says_when_it_is_full_and_works_again_after_deletion) {
   for (std::int64_t k = 0; k < key * 8 / 10; ++k) ASSERT_EQ(insert(world, k, 700), 0) << k << " of " << key;
 }
 
+TEST(Volume, takes_a_large_row_after_a_small_one_failed_at_any_call) {
+  for (const std::size_t buffer_bytes : {std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{16384}}) {
+    for (std::uint64_t call = 1; call < 40; ++call) {
+      World world({.mode = LUNAR_MODE_DATA, .sectors = 1024, .buffer_bytes = buffer_bytes}, 1);
+      emubd_reset(&world.device);
+      world.device.fail_at = call;
+      const int error = insert(world, 1, 60);
+      emubd_reset(&world.device);
+      if (error != 0 && lunar_sync(&world.db) == LUNAR_E_FAILED) {
+        ASSERT_EQ(world.mount(), 0);
+      }
+      ASSERT_EQ(insert(world, 3, 700), 0) << "call " << call;
+      ASSERT_EQ(insert(world, 4, 1500), 0) << "call " << call;
+      lunar_findings found{};
+      ASSERT_EQ(lunar_check(&world.db, &found), 0) << found.text;
+    }
+  }
+}
+
 TEST(Volume, gives_the_blocks_of_a_dropped_table_back) {
   World world({.sectors = 512}, 1);
   lunar_schema schema{};
