@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver schemas clean $(addprefix test-,slow root r browser java board asan-ubsan tsan) board
+.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar schemas clean $(addprefix test-,slow root r browser java board asan-ubsan tsan) board
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -82,12 +82,12 @@ fuzz: setup ## fuzz what the driver reads from outside, FUZZ_S seconds each (def
 	  -artifact_prefix=$$corpus- $$corpus driver/fuzz/seeds/$${fuzzer##*/fuzz-} 2>&1 | grep -E 'ERROR|does not hold|SUMMARY|cov:.*DONE|stat::number' ; done
 
 fmt: setup-dev ## format all sources
-	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver sampler && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver sampler
+	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver lunar sampler && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver lunar sampler
 	@.venv/bin/clang-format -i $(CPP)
 
 lint: setup-dev ## formats, ruff, mypy
-	$(PYTHON) -m ruff format --check --config lab/pyproject.toml lab driver sampler
-	$(PYTHON) -m ruff check --config lab/pyproject.toml lab driver sampler
+	$(PYTHON) -m ruff format --check --config lab/pyproject.toml lab driver lunar sampler
+	$(PYTHON) -m ruff check --config lab/pyproject.toml lab driver lunar sampler
 	$(PYTHON) -m mypy --config-file lab/pyproject.toml
 	@.venv/bin/clang-format --dry-run -Werror $(CPP)
 
@@ -96,6 +96,10 @@ bench: bench-driver ## the bars' tables, peers in the same run
 bench-driver: setup-dev build ## the driver's bars; peers by GO_YCSB=PATH YCSB_CPP=PATH, figures to JSON=FILE
 	@tools/packages bench
 	$(PYTHON) driver/bench/driver.py $(if $(GO_YCSB),--go-ycsb $(GO_YCSB)) $(if $(YCSB_CPP),--ycsb-cpp $(YCSB_CPP)) $(if $(JSON),--json $(JSON))
+
+bench-lunar: setup-dev build/build.ninja ## lunar's bars beside SQLite and LMDB on loop devices (root); QUICK=1: a minute; JSON=FILE; ONLY=SECTION
+	@cmake --build --preset release -j $(JOBS) --target lunar-bench
+	$(SUDO) $(PYTHON) lunar/bench/bench.py $(if $(QUICK),--quick) $(foreach section,$(ONLY),--only $(section)) $(if $(JSON),--json $(JSON))
 
 schemas: setup ## write schemas/experiment.schema.json anew from the model
 	@$(PYTHON) -c 'import json; from edgejoule.spec import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json

@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "card.h"
+#include "counted_device.h"
+#include "emubd.h"
+#include "engine.h"
+#include "lunar.h"
+#include "posix.h"
+
+namespace lunar_bench {
+namespace {
+
+void must(int error, const char* what) {
+  if (error != 0) throw BenchError(std::string("lunar: ") + what + ": " + lunar_error_text(error));
+}
+
+lunar_mode mode_of(const std::string& name) {
+  static const std::map<std::string, lunar_mode> modes{{"none", LUNAR_MODE_NONE},
+                                                       {"disorder", LUNAR_MODE_DISORDER},
+                                                       {"metadata", LUNAR_MODE_METADATA},
+                                                       {"data", LUNAR_MODE_DATA},
+                                                       {"full", LUNAR_MODE_FULL}};
+  const auto found = modes.find(name);
+  if (found == modes.end()) throw BenchError("lunar: no mode " + name);
+  return found->second;
+}
+
+class Lunar : public Engine {
+ public:
+  explicit Lunar(const EngineOptions& options)
+      : options_(options), counted_(&device_), buffer_(options.buffer_bytes / sizeof(std::uint64_t)) {
+    device_.sector_bytes = 512;
+    if (options.path.empty()) {
+      open_card();
+    } else if (const int error = lunar_posix_open(&posix_, &device_, options.path.c_str(), 1)) {
+      throw BenchError(options.path + ": " + std::strerror(error));
+    }
+    counted_.attach(&config_);
+    config_.buffer = buffer_.data(), config_.buffer_bytes = options.buffer_bytes;
+    config_.atomic_write_bytes = options.atomic_write_bytes;
+    config_.mode = mode_of(options.mode);
+  }
+
+  ~Lunar() override {
+    if (options_.path.empty()) {
+      emubd_close(&emubd_);
+    } else {
+      lunar_posix_close(&posix_);
+    }
+  }
+  Lunar(const Lunar&) = delete;
+  Lunar& operator=(const Lunar&) = delete;
+
+  void create(const Shape& shape) override {
+    shape_ = shape;
+    row_.resize(shape.row_bytes() + 64 + 4 * static_cast<std::size_t>(shape.columns));
+    must(lunar_format(&config_), "format");
+    mount(options_.mode);
+    lunar_schema schema{};
+    schema.column_count = static_cast<std::uint8_t>(shape.columns + 1);
+    std::strcpy(schema.columns[0].name, "key");
+    schema.columns[0].type = LUNAR_INT64;
+    for (int i = 1; i <= shape.columns; ++i) {
+      std::snprintf(schema.columns[i].name, sizeof schema.columns[i].name, "c%d", i);
+      schema.columns[i].type = LUNAR_TEXT;
+    }
+    must(lunar_table_create(&db_, "rows", &schema), "create");
+    must(lunar_table_open(&db_, "rows", &table_), "open");
+    must(lunar_checkpoint(&db_), "checkpoint");
+  }
+
+  void load(std::int64_t from, std::int64_t to, const std::function<const char*()>& row) override {
+    remount(options_.load_mode);
+    for (auto key = from; key < to; ++key) insert(key, row());
+    remount(options_.mode);
+  }
+
+  void insert(std::int64_t key, const char* row) override {
+    values_[0].type = LUNAR_INT64, values_[0].as.integer = key;
+    for (int i = 1; i <= shape_.columns; ++i) {
+      values_[i].type = LUNAR_TEXT, values_[i].bytes = static_cast<std::uint32_t>(shape_.column_bytes);
+      values_[i].as.data = row + static_cast<std::ptrdiff_t>(i - 1) * shape_.column_bytes;
+    }
+    must(lunar_insert(&table_, values_), "insert");
+  }
+
+  void update(std::int64_t key, int column, const char* bytes) override {
+    lunar_value k{}, v{};
+    k.type = LUNAR_INT64, k.as.integer = key;
+    v.type = LUNAR_TEXT, v.bytes = static_cast<std::uint32_t>(shape_.column_bytes), v.as.data = bytes;
+    must(lunar_update(&table_, &k, static_cast<std::uint8_t>(column + 1), &v), "update");
+  }
+
+  void read(std::int64_t key) override {
+    lunar_value k{};
+    k.type = LUNAR_INT64, k.as.integer = key;
+    must(lunar_get(&table_, &k, row_.data(), row_.size(), values_), "get");
+  }
+
+  void sync() override { must(lunar_sync(&db_), "sync"); }
+
+  void close() override { must(lunar_unmount(&db_), "unmount"); }
+
+  OwnCounts own_counts() const override {
+    OwnCounts counts;
+    counts.reads = counted_.reads, counts.bytes_read = counted_.sectors_read * config_.sector_bytes;
+    counts.writes = counted_.writes, counts.flushes = counted_.flushes;
+    counts.bytes_written = counted_.sectors_written * config_.sector_bytes;
+    counts.log_bytes = counted_.log_sectors_written * config_.sector_bytes;
+    counts.card_s = card_.time_ns * 1e-9, counts.card_j = card_energy_j(&card_);
+    return counts;
+  }
+
+ private:
+  void open_card() {
+    if (emubd_open(&emubd_, 512, static_cast<std::uint32_t>(options_.card_bytes / 512)) != 0) throw std::bad_alloc();
+    card_start(&card_, &card_sandisk_ultra);
+    emubd_.card = &card_, emubd_.careless = 1;
+    emubd_config(&emubd_, &device_);
+  }
+
+  void mount(const std::string& mode) {
+    config_.mode = mode_of(mode);
+    must(lunar_mount(&db_, &config_), "mount");
+    counted_.log_at = db_.geometry.log_at, counted_.log_sectors = db_.geometry.log_sectors;
+  }
+
+  void remount(const std::string& mode) {
+    must(lunar_unmount(&db_), "unmount");
+    mount(mode);
+    must(lunar_table_open(&db_, "rows", &table_), "open");
+  }
+
+  EngineOptions options_;
+  lunar_config device_{}, config_{};
+  CountedDevice counted_;
+  lunar_posix posix_{};
+  emubd emubd_{};
+  card card_{};
+  std::vector<std::uint64_t> buffer_;
+  lunar db_{};
+  lunar_table table_{};
+  Shape shape_;
+  lunar_value values_[LUNAR_COLUMNS_MAX]{};
+  std::vector<char> row_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open_lunar(const EngineOptions& options) { return std::make_unique<Lunar>(options); }
+
+}  // namespace lunar_bench

@@ -1,0 +1,60 @@
+// What the device itself can do: the row's bytes at one place and a flush, or the row and a sector elsewhere. No
+// database: these are ceilings.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine.h"
+
+namespace lunar_bench {
+namespace {
+
+constexpr off_t log_at = 4 << 20, log_sectors = 8192, rows_at = 64 << 20;
+
+class Raw : public Engine {
+ public:
+  explicit Raw(const EngineOptions& options) : writes_(options.raw_writes) {
+    descriptor_ = open(options.path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
+    if (descriptor_ < 0) throw BenchError(options.path + ": " + std::strerror(errno));
+    if (posix_memalign(&memory_, 4096, 65536) != 0) throw std::bad_alloc();
+    std::memset(memory_, 'x', 65536);
+  }
+  ~Raw() override {
+    ::close(descriptor_);
+    std::free(memory_);
+  }
+  Raw(const Raw&) = delete;
+  Raw& operator=(const Raw&) = delete;
+
+  void create(const Shape& shape) override { shape_ = shape; }
+  void load(std::int64_t, std::int64_t, const std::function<const char*()>&) override {}
+  void insert(std::int64_t key, const char* row) override {
+    const auto bytes = (shape_.row_bytes() + 511) / 512 * 512;
+    std::memcpy(memory_, row, shape_.row_bytes());
+    write(bytes, rows_at + static_cast<off_t>(bytes) * key);
+    if (writes_ == 2) write(512, log_at + 512 * (key % log_sectors));
+    if (fdatasync(descriptor_) != 0) throw BenchError(std::string("raw: ") + std::strerror(errno));
+  }
+  void update(std::int64_t, int, const char*) override { throw BenchError("raw: inserts only"); }
+  void read(std::int64_t) override { throw BenchError("raw: inserts only"); }
+  void close() override {}
+
+ private:
+  void write(std::size_t bytes, off_t at) {
+    if (pwrite(descriptor_, memory_, bytes, at) != static_cast<ssize_t>(bytes))
+      throw BenchError(std::string("raw: ") + std::strerror(errno));
+  }
+  int writes_;
+  int descriptor_;
+  void* memory_ = nullptr;
+  Shape shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open_raw(const EngineOptions& options) { return std::make_unique<Raw>(options); }
+
+}  // namespace lunar_bench

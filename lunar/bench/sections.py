@@ -1,0 +1,340 @@
+"""What is measured: each section runs its cases and says its table and bars."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from contest import (
+    Bar,
+    Bench,
+    Case,
+    Reading,
+    amplification,
+    cpu_us,
+    rate,
+    rate_at_rest,
+    ratio_bar,
+)
+
+MIB = 1 << 20
+BUFFER = {"1 MB": 1 << 20, "4 KB": 4096}
+
+
+def lunar(mode: str, buffer: str = "1 MB", place: str = "bare") -> Case:
+    """lunar's modules are what the library has now: basic and buffer."""
+    options = ["--engine", "lunar", "--mode", mode, "--buffer-bytes", str(BUFFER[buffer])]
+    return Case(f"lunar {mode}, {buffer}{' on the card' if place == 'card' else ''}", place, options)
+
+
+def sqlite(journal: str, synchronous: str) -> Case:
+    """SQLite with a cache of 1 MB."""
+    options = ["--engine", "sqlite", "--journal", journal, "--synchronous", synchronous]
+    return Case(f"SQLite {journal.upper()} {synchronous.upper()}, 1 MB", "folder", options)
+
+
+def lmdb() -> Case:
+    """LMDB, every transaction synced."""
+    return Case("LMDB sync", "folder", ["--engine", "lmdb"])
+
+
+def raw(writes: int) -> Case:
+    """No database."""
+    name = "raw: one write, one flush" if writes == 1 else "raw: two writes, one flush"
+    return Case(name, "bare", ["--engine", "raw", "--raw-writes", str(writes)])
+
+
+@dataclass
+class Plan:
+    """How much."""
+
+    quick: bool
+    rounds: int
+    scratch: Path
+    note: Callable[[str], None]
+
+    def of(self, full: int, quick: int) -> int:
+        """The full number, or that of a quick run."""
+        return quick if self.quick else full
+
+
+@dataclass
+class Section:
+    """A part of the bench with its results."""
+
+    name: str
+    title: str
+    lines: list[str] = field(default_factory=list)
+    bars: list[Bar] = field(default_factory=list)
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def keep(self, cases: Sequence[Case]) -> None:
+        """Every round's figures."""
+        self.data |= {case.name: case.readings for case in cases}
+
+
+COLUMNS: tuple[tuple[str, Callable[[Reading], float], int], ...] = (
+    ("ops/s", rate, 0),
+    ("at rest", rate_at_rest, 0),
+    ("CPU us/op", cpu_us, 1),
+    ("bytes/byte", amplification, 3),
+)
+REQUESTS = {"writes/op": "W", "flushes/op": "F", "reads/op": "R"}
+
+
+def table(cases: Sequence[Case]) -> list[str]:
+    """Medians over the rounds, rates with [least, most]."""
+    names = [*(name for name, _, _ in COLUMNS), *REQUESTS]
+    lines = [f"{'':28}" + "".join(f"{name:>12}" for name in names) + "   ops/s by round"]
+    for case in cases:
+        rates = [rate(reading) for reading in case.readings]
+        cells = "".join(f"{case.median(figure):12.{digits}f}" for _, figure, digits in COLUMNS)
+        cells += "".join(f"{case.per_operation(kind):12.3f}" for kind in REQUESTS.values())
+        lines.append(f"{case.name:28}{cells}   [{min(rates):.0f}, {max(rates):.0f}]")
+    return lines
+
+
+def durable_insert(bench: Bench, plan: Plan) -> Section:
+    """A row of 4 KB, durable when it is acknowledged."""
+    section = Section("durable", "Durable 4 KB inserts")
+    ours, small = lunar("full"), lunar("full", "4 KB")
+    truncate, wal, other = sqlite("truncate", "full"), sqlite("wal", "full"), lmdb()
+    ceilings = [raw(1), raw(2)]
+    cases = [ours, small, truncate, wal, other, *ceilings]
+    work = ["--operations", str(plan.of(3000, 400))]
+    bench.rounds(cases, work, plan.rounds, plan.note)
+    bench.trace(cases, work, plan.note)
+    section.lines, section.bars = (
+        table(cases),
+        [
+            Bar("durable insert: bytes per payload byte", ours.median(amplification), 1.4, True, ""),
+            Bar("durable insert: writes per row", ours.per_operation("W"), 1.2, True, ""),
+            Bar("durable insert: flushes per row", ours.per_operation("F"), 1.05, True, ""),
+            ratio_bar("durable insert: rows/s to SQLite TRUNCATE FULL", ours, truncate, 5),
+            ratio_bar("durable insert: rows/s to LMDB", ours, other, 2.5),
+            ratio_bar("durable insert: rows/s to SQLite WAL FULL", ours, wal, 1.1),
+        ],
+    )
+    section.keep(cases)
+    return section
+
+
+def relaxed_insert(bench: Bench, plan: Plan) -> Section:
+    """A row of 4 KB without a sync of its own."""
+    section = Section("relaxed", "4 KB inserts without per-row sync")
+    ours, small, default = lunar("data"), lunar("data", "4 KB"), lunar("metadata")
+    peer = sqlite("wal", "normal")
+    cases = [default, ours, small, peer]
+    work = ["--operations", str(plan.of(30000, 4000))]
+    bench.rounds(cases, work, plan.rounds, plan.note)
+    bench.trace(cases, work, plan.note)
+    section.lines = table(cases)
+    section.bars = [
+        ratio_bar("no per-row sync: rows/s to SQLite WAL NORMAL, until at rest", default, peer, 1.3, rate_at_rest),
+        ratio_bar("no per-row sync: rows/s to SQLite WAL NORMAL, acknowledged", default, peer, 1.3),
+    ]
+    section.keep(cases)
+    return section
+
+
+def small_update(bench: Bench, plan: Plan) -> Section:
+    """100 bytes of a row of 500, durable when acknowledged, rows chosen evenly."""
+    section = Section("update", "Durable 100-byte updates in 500-byte rows (20 k rows, uniform)")
+    ours, small = lunar("full"), lunar("full", "4 KB")
+    truncate, wal, other = sqlite("truncate", "full"), sqlite("wal", "full"), lmdb()
+    cases = [ours, small, truncate, wal, other]
+    work = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--load", "20000"]
+    work += ["--operations", str(plan.of(4000, 400))]
+    bench.rounds(cases, work, plan.rounds, plan.note)
+    bench.trace(cases, work, plan.note)
+    section.lines = table(cases)
+    section.bars = [
+        Bar("100-byte update: bytes per payload byte", ours.median(amplification), 30, True, ""),
+        ratio_bar("100-byte update: ops/s to LMDB", ours, other, 2),
+        ratio_bar("100-byte update: ops/s to SQLite WAL FULL", ours, wal, 1),
+    ]
+    section.keep(cases)
+    return section
+
+
+def bandwidth(bench: Bench, plan: Plan) -> Section:
+    """Mobibench: 4 KB rows, 10 k there before."""
+    section = Section(
+        "bandwidth", "Bandwidth use of Mobibench's work in the default mode (10 k rows of 4 KB there before)"
+    )
+    parts = {"insert": lunar("metadata"), "update": lunar("metadata")}
+    for kind, case in parts.items():
+        case.name = f"{kind}: {case.name}"
+        work = ["--work", kind, "--load", str(plan.of(10000, 2000)), "--operations", str(plan.of(10000, 2000))]
+        bench.rounds([case], work, 1 if plan.quick else 3, plan.note)
+        bench.trace([case], work, plan.note)
+        use = 1 / case.median(amplification)
+        section.bars.append(Bar(f"bandwidth use, {kind}", 100 * use, 80, unit="%"))
+    section.lines = table(list(parts.values()))
+    section.keep(list(parts.values()))
+    return section
+
+
+MODES = {"disorder": 30.0, "metadata": 60.0, "data": 70.0, "full": 77.0}
+
+
+def latency_on_card(reading: Reading) -> float:
+    """Seconds of the simulated card per operation, until at rest."""
+    return reading["own"]["card_at_rest_s"] / reading["operations"]
+
+
+def latency_at_rest(reading: Reading) -> float:
+    """Seconds per operation, until at rest."""
+    return reading["seconds_at_rest"] / reading["operations"]
+
+
+def modes(bench: Bench, plan: Plan) -> Section:
+    """What each consistency mode costs over none: rows of the paper's YCSB, only written.
+
+    Within one durability class: full beside none that is synced after every operation, the others without syncs.
+    """
+    section = Section("modes", "Modes: write-only YCSB (8-byte key, five columns of 100 bytes), 1 MB")
+    shape = ["--columns", "5", "--column-bytes", "100"]
+    section.lines.append(
+        f"{'':32}{'ops/s':>10}{'over none':>12}{'card ops/s':>12}{'over none':>12}"
+        f"{'bytes/byte':>12}{'log bytes/op':>14}"
+    )
+    for kind in ("insert", "update"):
+        for synced in (False, True):
+            operations = plan.of(4000, 400) if synced else plan.of(40000, 4000)
+            work = [*shape, "--work", kind, "--load", "20000", "--operations", str(operations)]
+            modes_of(bench, plan, section, kind, work, synced)
+    return section
+
+
+def modes_of(bench: Bench, plan: Plan, section: Section, kind: str, work: list[str], synced: bool) -> None:
+    """One durability class."""
+    names = ["none", *MODES] if synced else ["none", *(mode for mode in MODES if mode != "full")]
+    loop = {mode: lunar(mode) for mode in names}
+    cards = {mode: lunar(mode, place="card") for mode in names}
+    work = [*work, "--sync-each"] if synced else work
+    bench.rounds(list(loop.values()), work, plan.rounds, plan.note)
+    bench.rounds(list(cards.values()), work, 1, plan.note)
+    for mode, case in loop.items():
+        over = (case.median(latency_at_rest) / loop["none"].median(latency_at_rest) - 1) * 100
+        card = cards[mode].median(latency_on_card)
+        card_over = (card / cards["none"].median(latency_on_card) - 1) * 100
+        log = case.median(lambda reading: reading["own"]["log_bytes"] / reading["operations"])
+        section.lines.append(
+            f"{kind + ', ' + mode + (', synced each' if synced else ''):32}{case.median(rate_at_rest):10.0f}"
+            f"{over:11.1f}%{1 / card:12.0f}{card_over:11.1f}%{case.median(amplification):12.2f}{log:14.0f}"
+        )
+        if mode in MODES and kind == "insert" and synced == (mode == "full"):
+            section.bars.append(Bar(f"mode {mode} over none, inserts, loop device", over, MODES[mode], True, "%"))
+            section.bars.append(Bar(f"mode {mode} over none, inserts, card model", card_over, MODES[mode], True, "%"))
+    suffix = ", synced each" if synced else ""
+    section.data |= {f"{kind}: {case.name}{suffix}": case.readings for case in [*loop.values(), *cards.values()]}
+
+
+def card(bench: Bench, plan: Plan) -> Section:
+    """The durable insert on the simulated SD card: every engine's own block requests, flushes included."""
+    section = Section("card", "Durable 4 KB inserts on the SD-card model (virtual clock; block traces replayed)")
+    rows = plan.of(2000, 300)
+    work = ["--operations", str(rows)]
+    cases = {
+        "lunar": lunar("full"),
+        "lunar, 4 KB": lunar("full", "4 KB"),
+        "TRUNCATE": sqlite("truncate", "full"),
+        "WAL": sqlite("wal", "full"),
+        "LMDB": lmdb(),
+    }
+    replays: dict[str, list[dict[str, Any]]] = {}
+    section.lines.append(
+        f"{'':28}{'rows/s':>10}{'mJ/row':>10}{'writes/row':>12}{'at random':>11}{'flushes/row':>13}{'pages/row':>11}"
+    )
+    for name, case in cases.items():
+        file = plan.scratch / "trace"
+        bench.trace([case], work, plan.note)
+        file.write_text("".join(f"{line}\n" for line in case.requests))
+        replays[name] = bench.call("replay", str(file))
+        base = replays[name][0]
+        section.lines.append(
+            f"{case.name:28}{rows / base['card_s']:10.1f}{base['card_j'] / rows * 1e3:10.3f}"
+            f"{base['writes'] / rows:12.3f}{base['random_writes'] / rows:11.3f}{base['flushes'] / rows:13.3f}"
+            f"{base['pages_written'] / rows:11.2f}"
+        )
+    direct = bench.run(lunar("full", place="card"), work)[-1]
+    section.data["emubd"] = direct
+    own = direct["own"]
+    section.lines.append(
+        f"{'lunar full, 1 MB on emubd':28}{rows / own['card_at_rest_s']:10.1f}"
+        f"{own['card_at_rest_j'] / rows * 1e3:10.3f}{own['writes'] / rows:12.3f}{'':11}{own['flushes'] / rows:13.3f}"
+    )
+    section.data["replays"] = replays
+    section.lines += ["", f"{'times faster than':46}{'TRUNCATE':>10}{'WAL FULL':>10}{'LMDB':>8}   joules alike"]
+    for i, variant in enumerate(replays["lunar"]):
+        ratios = {name: of[i]["card_s"] / variant["card_s"] for name, of in replays.items()}
+        joules = {name: of[i]["card_j"] / variant["card_j"] for name, of in replays.items()}
+        section.lines.append(
+            f"{variant['variant']:46}{ratios['TRUNCATE']:10.2f}{ratios['WAL']:10.2f}{ratios['LMDB']:8.2f}"
+            f"   {joules['TRUNCATE']:.2f} {joules['WAL']:.2f} {joules['LMDB']:.2f}"
+        )
+    for unit, key in (("time", "card_s"), ("joules", "card_j")):
+        for peer, bar in (("TRUNCATE", 4.0), ("WAL", 2.0)):
+            value = replays[peer][0][key] / replays["lunar"][0][key]
+            spread = [replays[peer][i][key] / v[key] for i, v in enumerate(replays["lunar"]) if "50 %" in v["variant"]]
+            section.bars.append(
+                Bar(
+                    f"durable insert on the card model: {unit} to SQLite {peer} FULL",
+                    value,
+                    bar,
+                    spread=(min(spread), max(spread)),
+                )
+            )
+    return section
+
+
+def fragmentation(bench: Bench, plan: Plan) -> Section:
+    """5 GB of tables that come and go in 1 GB."""
+    section = Section("fragmentation", "Fragmentation: tables of 8 to 512 KB come and go, 5 x the volume written")
+    volume = plan.of(1024, 64) * MIB
+    section.lines.append(
+        f"{'':24}{'score, 4 KB':>13}{'score, blocks':>15}{'wasted':>9}{'payload at most':>17}{'times full':>12}{'s':>7}"
+    )
+    for name, options in (("variable (growth 2)", []), ("fixed 4 KB (growth 1)", ["--fixed"])):
+        plan.note(f"fragmentation: {name}")
+        aged = bench.call("age", "--volume-bytes", str(volume), "--written-bytes", str(5 * volume), *options)
+        section.data[name] = aged
+        section.lines.append(
+            f"{name:24}{aged['layout_score_4k']:13.3f}{aged['layout_score_blocks']:15.3f}"
+            f"{100 * aged['wasted_share']:8.1f}%{100 * aged['payload_share_most']:16.1f}%"
+            f"{aged['times_full']:12}{aged['seconds']:7.1f}"
+        )
+    score = section.data["variable (growth 2)"]["layout_score_4k"]
+    section.bars.append(Bar("layout score, variable blocks", score, 0.95, unit=""))
+    return section
+
+
+def volumes(bench: Bench, plan: Plan) -> Section:
+    """The same work on more data."""
+    small, large = (plan.of(256, 32), plan.of(1024, 128))
+    section = Section("volumes", f"From {small} to {large} MB of data: half reads, half updates, 500-byte rows")
+    rows = [str(mib * MIB // 500) for mib in (small, large)]
+    shape = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--reads", "0.5"]
+    for name, skew in (("uniform", "0"), ("skewed, 0.99", "0.99")):
+        plan.note(f"volumes: {name}")
+        case = lunar("metadata")
+        work = [*shape, "--load", ",".join(rows), "--skew", skew, "--operations", str(plan.of(40000, 4000))]
+        phases = bench.run(case, work)
+        section.data[name] = phases
+        rates = [rate(phase) for phase in phases]
+        section.lines.append(f"{name:16}{rates[0]:10.0f} ops/s -> {rates[1]:.0f} ops/s ({case.name})")
+        section.bars.append(Bar(f"fall of throughput, {name}", 100 * (1 - rates[1] / rates[0]), 20, True, "%"))
+    return section
+
+
+SECTIONS: dict[str, Callable[[Bench, Plan], Section]] = {
+    "durable": durable_insert,
+    "relaxed": relaxed_insert,
+    "update": small_update,
+    "card": card,
+    "bandwidth": bandwidth,
+    "modes": modes,
+    "fragmentation": fragmentation,
+    "volumes": volumes,
+}
