@@ -108,11 +108,39 @@ int damage_begin(struct lunar* db) {
   return 0;
 }
 
-int damage_possible(struct lunar* db) {
-  uint32_t index;
+/* --- the tree: a root above leaves whose keys are eight bytes --- */
+
+enum { LEAF_ENTRY = 1 + 8 + 6 };
+
+static uint32_t root(struct lunar* db) { return ln_ref_sector(db, get32(db, meta(db), LN_META_TREE_ROOT)); }
+
+/* Where the root's entry has the ref of its child; the first one's key has no bytes. */
+static uint32_t child_offset(struct lunar* db, uint32_t number) {
+  uint32_t offset = LN_TREE_HEADER;
+  while (number--) offset += 1u + at(db, root(db))[offset] + 4;
+  return offset + 1u + at(db, root(db))[offset];
+}
+static uint32_t leaf(struct lunar* db, uint32_t number) {
+  return ln_ref_sector(db, get32(db, root(db), child_offset(db, number)));
+}
+
+static int hash_possible(struct lunar* db) {
   return get32(db, meta(db), LN_META_BUCKETS) >= 2 && get16(db, bucket(db, 0), LN_BUCKET_COUNT) &&
          get16(db, bucket(db, 1), LN_BUCKET_COUNT) && bucket_with_overflow(db, 1) != LN_NONE &&
-         bucket_with_overflow(db, 0) != LN_NONE && first_ref(db) != LN_NONE && first_ref(db) != last_ref(db) &&
+         bucket_with_overflow(db, 0) != LN_NONE;
+}
+
+static int tree_possible(struct lunar* db) {
+  return get32(db, meta(db), LN_META_TREE_HEIGHT) == 2 && get16(db, root(db), LN_TREE_COUNT) >= 3 &&
+         get16(db, leaf(db, 0), LN_TREE_COUNT) >= 2 && get16(db, leaf(db, 1), LN_TREE_COUNT) >= 2 &&
+         get16(db, leaf(db, get16(db, root(db), LN_TREE_COUNT) - 1), LN_TREE_END) + (uint32_t)LEAF_ENTRY <=
+             db->config->sector_bytes;
+}
+
+int damage_possible(struct lunar* db) {
+  uint32_t index;
+  const int tree = at(db, meta(db))[LN_META_INDEX] == LUNAR_INDEX_TREE;
+  return (tree ? tree_possible(db) : hash_possible(db)) && first_ref(db) != LN_NONE && first_ref(db) != last_ref(db) &&
          second_ref(db) != last_ref(db) && get16(db, last_block(db), LN_BLOCK_LIVE) >= 2 &&
          block_with(db, 1, 1, 0) != LN_NONE && block_with(db, 0, 0, 1) != LN_NONE && extent(db) &&
          root_entry(db, 1)[0] && chunk_with_free_block(db, &index) != LN_NONE;
@@ -321,8 +349,55 @@ static void checkpoint_damaged(struct lunar* db) {
   at(db, db->geometry.log_at + db->checkpoint_at)[LN_GROUP_HEADER] ^= 1;
 }
 
+static void leaf_entries_swapped(struct lunar* db) {
+  uint8_t *a = at(db, leaf(db, 1)) + LN_TREE_HEADER, *b = a + LEAF_ENTRY;
+  for (uint32_t i = 0; i < LEAF_ENTRY; i++) {
+    const uint8_t byte = a[i];
+    a[i] = b[i], b[i] = byte;
+  }
+  seal(db, leaf(db, 1));
+}
+static void leaves_swapped(struct lunar* db) {
+  const uint32_t a = child_offset(db, 0), b = child_offset(db, 1), ref = get32(db, root(db), a);
+  set32(db, root(db), a, get32(db, root(db), b));
+  set32(db, root(db), b, ref);
+}
+static void leaf_twice(struct lunar* db) {
+  set32(db, root(db), child_offset(db, 1), get32(db, root(db), child_offset(db, 0)));
+}
+static void leaf_in_free_block(struct lunar* db) { set32(db, root(db), child_offset(db, 1), 0x0ffffffe); }
+static void leaf_is_root(struct lunar* db) {
+  set32(db, root(db), child_offset(db, 1), get32(db, meta(db), LN_META_TREE_ROOT));
+}
+static void leaf_end(struct lunar* db) { set16(db, leaf(db, 1), LN_TREE_END, get16(db, leaf(db, 1), LN_TREE_END) - 1); }
+static void leaf_count(struct lunar* db) {
+  set16(db, leaf(db, 1), LN_TREE_COUNT, get16(db, leaf(db, 1), LN_TREE_COUNT) - 1);
+}
+static void leaf_level(struct lunar* db) { set8(db, leaf(db, 1), LN_TREE_LEVEL, 1); }
+static void tree_height(struct lunar* db) { set32(db, meta(db), LN_META_TREE_HEIGHT, 99); }
+static void tree_height_of_none(struct lunar* db) { set32(db, meta(db), LN_META_TREE_HEIGHT, 0); }
+static void leaf_entry_missing(struct lunar* db) {
+  leaf_count(db);
+  set16(db, leaf(db, 1), LN_TREE_END, get16(db, leaf(db, 1), LN_TREE_END) - LEAF_ENTRY);
+}
+static void leaf_entry_elsewhere(struct lunar* db) {
+  const uint32_t slot = LN_TREE_HEADER + LEAF_ENTRY - 2;
+  set16(db, leaf(db, 1), slot, get16(db, leaf(db, 1), slot) + 1);
+}
+/* Behind the last leaf's last: the place of that, the key after it. */
+static void leaf_entry_added(struct lunar* db) {
+  const uint32_t last = leaf(db, get16(db, root(db), LN_TREE_COUNT) - 1), end = get16(db, last, LN_TREE_END);
+  uint8_t* page = at(db, last);
+  memcpy(page + end, page + end - LEAF_ENTRY, LEAF_ENTRY);
+  page[end + 7]++;
+  ln_put16(page + LN_TREE_COUNT, ln_get16(page + LN_TREE_COUNT) + 1u);
+  set16(db, last, LN_TREE_END, end + LEAF_ENTRY);
+}
+
 #define DAMAGE(problem, make) \
-  { #make, LUNAR_PROBLEM_##problem, make }
+  { #make, LUNAR_PROBLEM_##problem, LUNAR_INDEX_HASH, make }
+#define TREE_DAMAGE(problem, make) \
+  { #make, LUNAR_PROBLEM_##problem, LUNAR_INDEX_TREE, make }
 
 const struct damage damages[] = {
     DAMAGE(PAGE, page_byte),
@@ -398,5 +473,18 @@ const struct damage damages[] = {
     DAMAGE(EXTENT, extent_of_other_table),
     DAMAGE(EXTENT, extent_in_no_block),
     DAMAGE(LOG, checkpoint_damaged),
+    TREE_DAMAGE(INDEX_ORDER, leaf_entries_swapped),
+    TREE_DAMAGE(INDEX_ORDER, leaves_swapped),
+    TREE_DAMAGE(INDEX_ORDER, leaf_twice),
+    TREE_DAMAGE(BLOCK_FREE, leaf_in_free_block),
+    TREE_DAMAGE(INDEX_PAGE, leaf_is_root),
+    TREE_DAMAGE(INDEX_PAGE, leaf_end),
+    TREE_DAMAGE(INDEX_PAGE, leaf_count),
+    TREE_DAMAGE(INDEX_PAGE, leaf_level),
+    TREE_DAMAGE(INDEX_PAGE, tree_height),
+    TREE_DAMAGE(INDEX_PAGE, tree_height_of_none),
+    TREE_DAMAGE(ROW_NOT_INDEXED, leaf_entry_missing),
+    TREE_DAMAGE(ROW_NOT_INDEXED, leaf_entry_elsewhere),
+    TREE_DAMAGE(ENTRY_WITHOUT_ROW, leaf_entry_added),
 };
 const unsigned damage_count = sizeof damages / sizeof damages[0];

@@ -12,6 +12,7 @@ extern "C" {
 struct damage {
   const char* name;
   enum lunar_problem problem; /* what lunar_check says */
+  enum lunar_index index;     /* of table number 0 */
   void (*make)(struct lunar* db);
 };
 
@@ -20,7 +21,8 @@ extern const unsigned damage_count;
 
 /* Everything is written and nothing is in frames: from now on the device is what counts. */
 int damage_begin(struct lunar* db);
-/* Whether table number 0 has what the damages need: two buckets with entries, an overflow page, two blocks, a block
+/* Whether table number 0 has what the damages need: two buckets with entries and an overflow page, or a tree
+ * of two levels with two leaves of two entries; three blocks, a block
  * with free slots and one without, a block with a free and a live slot, an open extent; and whether there is a table
  * number 1. */
 int damage_possible(struct lunar* db);
