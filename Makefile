@@ -2,12 +2,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar schemas clean $(addprefix test-,slow root r browser java board asan-ubsan tsan) board
+.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
 PYTHON := .venv/bin/python
-PYTEST := $(PYTHON) -m pytest -q -c lab/pyproject.toml lab/tests driver/tests
+PYTEST := $(PYTHON) -m pytest -q -c lab/pyproject.toml lab/tests driver/tests lunar/tests
 CPP := $(shell git ls-files '*.cc' '*.c' '*.h' 2>/dev/null)
 LABELS := slow|root|server
 # Tests start many Pythons, and pytest rewrites 170 files: bytecode is kept, also where the environment says otherwise.
@@ -30,9 +30,9 @@ demo: build ## measure real databases on this machine and explain the result (ab
 test: setup-dev build/build.ninja ## the fast tests of all languages: no root, no hardware, no network
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -LE '$(LABELS)' -j $(JOBS)
-	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board' -n $(JOBS)
+	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu' -n $(JOBS)
 
-test-all: test test-slow test-root test-r test-browser test-java test-board test-asan-ubsan test-tsan ## all tests, sanitizers included
+test-all: test test-slow test-root test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan ## all tests, sanitizers included
 
 test-slow: setup-dev build ## tests that take long
 	@tools/packages slow
@@ -67,6 +67,18 @@ board: setup ## the driver for ARM boards, cross-built: ARCH=arm64, ARCH=armhf, 
 test-board: setup-dev build board ## the driver for ARM boards, under qemu-user
 	@tools/packages board
 	$(PYTEST) -m board
+
+FIRMWARE := qemu-virt
+
+firmware: setup ## lunar for bare metal, cross-built: build/qemu-virt
+	@tools/packages firmware
+	@set -e; for port in $(FIRMWARE); do cmake -G Ninja -S lunar/ports/$$port -B build/$$port >/dev/null; \
+	  cmake --build build/$$port -j $(JOBS); done
+
+test-qemu: setup-dev build firmware ## lunar on emulated boards, beside what it prints here
+	@tools/packages qemu
+	@cmake --build --preset release -j $(JOBS) --target lunar-portable-host
+	$(PYTEST) -m qemu
 
 test-asan-ubsan test-tsan: test-%: setup-dev
 	@cmake --preset $* >/dev/null && cmake --build --preset $* -j $(JOBS)

@@ -1,11 +1,11 @@
 /* The primary index of a table: by hashing, or a tree. */
 #include "internal.h"
 
+#if LUNAR_WITH_TREE
 static int is_tree(struct lunar* db, struct lunar_frame* meta) {
-  return LUNAR_WITH_TREE && ln_bytes(db, meta)[LN_META_INDEX] == LUNAR_INDEX_TREE;
+  return ln_bytes(db, meta)[LN_META_INDEX] == LUNAR_INDEX_TREE;
 }
 
-#if LUNAR_WITH_TREE
 #define EITHER(tree, hash) (is_tree(db, meta) ? (tree) : (hash))
 #else
 #define EITHER(tree, hash) (hash)

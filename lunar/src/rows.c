@@ -125,7 +125,9 @@ static uint64_t sums_end(struct key_sums* sums) {
   return (uint64_t)ln_sum_end(&sums->high) << 32 | ln_sum_end(&sums->low);
 }
 
-static int in_tree(const struct lunar_table* table) { return LUNAR_WITH_TREE && table->index == LUNAR_INDEX_TREE; }
+#if LUNAR_WITH_TREE
+static int in_tree(const struct lunar_table* table) { return table->index == LUNAR_INDEX_TREE; }
+#endif
 
 static void key_of_integer(const struct lunar_table* table, int64_t integer, struct ln_key* key) {
   key->number = (uint64_t)integer;

@@ -1,5 +1,7 @@
 #include "lines.h"
 
+#include <string.h>
+
 enum { CHARACTERS = 32 };
 
 static char* digits(char* end, uint64_t number) {
@@ -11,6 +13,11 @@ static char* digits(char* end, uint64_t number) {
 static void print_padded(void (*print)(const char* text), const char* text, int characters, int width) {
   for (; characters < width; characters++) print(" ");
   print(text);
+}
+
+void print_left(void (*print)(const char* text), const char* text, uint32_t width) {
+  print(text);
+  for (uint32_t i = (uint32_t)strlen(text); i < width; i++) print(" ");
 }
 
 void print_integer(void (*print)(const char* text), int64_t number, int width) {

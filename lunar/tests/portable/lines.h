@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+/* Blanks follow, up to the width. */
+void print_left(void (*print)(const char* text), const char* text, uint32_t width);
 /* width: at least so many characters, blanks first. */
 void print_integer(void (*print)(const char* text), int64_t number, int width);
 /* Two decimals, rounded: of 0 things 0.00. */

@@ -1,5 +1,5 @@
-/* The tests that run wherever lunar does: on the host, in an emulator, on a board. They need lunar.h, modules.h, the functions of
- * string.h and some 20 KiB of static RAM, and print the same lines everywhere.
+/* The tests that run wherever lunar does: on the host, in an emulator, on a board. They need lunar.h, modules.h, the
+ * functions of string.h and some 20 KiB of static RAM, and print the same lines everywhere.
  */
 #ifndef LUNAR_PORTABLE_TESTS_H
 #define LUNAR_PORTABLE_TESTS_H
