@@ -28,33 +28,36 @@ extern "C" {
 
 enum lunar_error {
   LUNAR_OK = 0,
-  LUNAR_E_IO = -1,          /* the device failed; what was committed before is on it */
-  LUNAR_E_CORRUPT = -2,     /* what was read cannot have been written by lunar */
-  LUNAR_E_FULL = -3,        /* no free block for this operation */
-  LUNAR_E_NOT_FOUND = -4,   /* no row with this key */
-  LUNAR_E_EXISTS = -5,      /* a row with this key, or a table of this name, is there */
-  LUNAR_E_INVALID = -6,     /* an argument, or a field of the configuration, is outside its constraint */
-  LUNAR_E_TOO_LARGE = -7,   /* the row does not fit into a block of the largest class */
-  LUNAR_E_NO_TABLE = -8,    /* no table of this name */
-  LUNAR_E_TABLES = -9,      /* no room for a further table (config.tables_max) */
-  LUNAR_E_TXN = -10,        /* begin within a transaction, commit or rollback without one */
-  LUNAR_E_TXN_FULL = -11,   /* the transaction exceeds half the log; it has been rolled back */
-  LUNAR_E_BUFFER = -12,     /* config.buffer, or the caller's row buffer, is too small */
-  LUNAR_E_DEVICE = -13,     /* the device has too few sectors for zones and one block */
-  LUNAR_E_NO_VOLUME = -14,  /* there is no lunar volume on the device */
-  LUNAR_E_VERSION = -15,    /* the volume was made by another version of the format */
-  LUNAR_E_FAILED = -16,     /* an earlier device error could not be undone; mount again */
-  LUNAR_E_UNSUPPORTED = -17 /* not in this mode, or not in this build */
+  LUNAR_E_IO = -1,           /* the device failed; what was committed before is on it */
+  LUNAR_E_CORRUPT = -2,      /* what was read cannot have been written by lunar */
+  LUNAR_E_FULL = -3,         /* no free block for this operation */
+  LUNAR_E_NOT_FOUND = -4,    /* no row with this key */
+  LUNAR_E_EXISTS = -5,       /* a row with this key, or a table of this name, is there */
+  LUNAR_E_INVALID = -6,      /* an argument, or a field of the configuration, is outside its constraint */
+  LUNAR_E_TOO_LARGE = -7,    /* the row does not fit into a block of the largest class */
+  LUNAR_E_NO_TABLE = -8,     /* no table of this name */
+  LUNAR_E_TABLES = -9,       /* no room for a further table (config.tables_max) */
+  LUNAR_E_TXN = -10,         /* begin within a transaction, commit or rollback without one */
+  LUNAR_E_TXN_FULL = -11,    /* the transaction exceeds half the log; it has been rolled back */
+  LUNAR_E_BUFFER = -12,      /* config.buffer, or the caller's row buffer, is too small */
+  LUNAR_E_DEVICE = -13,      /* the device has too few sectors for zones and one block */
+  LUNAR_E_NO_VOLUME = -14,   /* there is no lunar volume on the device */
+  LUNAR_E_VERSION = -15,     /* the volume was made by another version of the format */
+  LUNAR_E_FAILED = -16,      /* an earlier device error could not be undone; mount again */
+  LUNAR_E_UNSUPPORTED = -17, /* not in this mode, or not in this build */
+  LUNAR_E_UNCLEAN = -18      /* mode none was cut off: mount in mode none, lunar_check, unmount; then any mode */
 };
 
-/* What a power cut may take (the paper's Table 2). So far disorder and metadata keep what data keeps. */
+/* What a power cut may take (the paper's Table 2; docs/FORMAT.md has it operation by operation). In every mode but none
+ * the tables are whole afterwards. */
 enum lunar_mode {
-  LUNAR_MODE_DEFAULT = 0, /* metadata */
-  LUNAR_MODE_NONE = 1,
-  LUNAR_MODE_DISORDER = 2,
-  LUNAR_MODE_METADATA = 3,
-  LUNAR_MODE_DATA = 4,
-  LUNAR_MODE_FULL = 5
+  LUNAR_MODE_DEFAULT = 0,  /* metadata */
+  LUNAR_MODE_NONE = 1,     /* anything since the last unmount; no transactions */
+  LUNAR_MODE_DISORDER = 2, /* as metadata: here the order costs nothing */
+  LUNAR_MODE_METADATA = 3, /* what came after some moment since the last lunar_sync; of updates in place (of equal
+                              length, where config.atomic_write_bytes allows them) any since it, and parts of one */
+  LUNAR_MODE_DATA = 4,     /* what came after some moment since the last lunar_sync */
+  LUNAR_MODE_FULL = 5      /* nothing: each operation is durable when it returns */
 };
 
 enum lunar_type {
@@ -86,10 +89,10 @@ struct lunar_config {
   void (*lock)(const struct lunar_config* config);
   void (*unlock)(const struct lunar_config* config);
 
-  uint32_t sector_bytes; /* 512 or 4096 */
-  uint32_t sector_count; /* of the device; at least 64 KiB in all */
-  uint32_t
-      atomic_write_bytes; /* what the device writes wholly or not at all; not used yet: no write is taken for atomic */
+  uint32_t sector_bytes;       /* 512 or 4096 */
+  uint32_t sector_count;       /* of the device; at least 64 KiB in all */
+  uint32_t atomic_write_bytes; /* what the device writes wholly or not at all; 0: not known. Less than a sector: modes
+                                  disorder and metadata keep what data keeps */
 
   void* buffer;         /* aligned for uint32_t */
   size_t buffer_bytes;  /* at least LUNAR_BUFFER_BYTES_MIN(sector_bytes); more makes everything faster */
@@ -202,7 +205,7 @@ struct lunar {
   uint32_t allocated[8];
   uint8_t allocated_count, allocated_taken;
   /* state */
-  uint8_t mode, state, redoing, unsynced, parts;
+  uint8_t mode, state, redoing, unsynced, parts, settled, wants_settled;
   /* counters of lunar_stat */
   uint32_t checkpoints, spills;
   uint32_t reads, writes, flushes, sectors_read, sectors_written;
@@ -232,7 +235,7 @@ struct lunar_cursor {
 /* Makes an empty volume: everything on the device is lost. E_INVALID, E_BUFFER, E_DEVICE, E_IO. */
 LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
 /* Makes db ready, after a power cut too: every outcome is one that the mode permits.
- * E_NO_VOLUME, E_VERSION, E_CORRUPT, E_INVALID, E_BUFFER, E_IO. */
+ * E_NO_VOLUME, E_VERSION, E_CORRUPT, E_INVALID, E_BUFFER, E_UNCLEAN, E_IO. */
 LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* config);
 /* Makes everything durable and forgets the device. An open transaction is rolled back. E_IO, E_FAILED. */
 LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);

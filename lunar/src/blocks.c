@@ -60,6 +60,14 @@ int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* positi
   return at >= rows_at && at + LN_ROW_HEADER <= block_bytes(db, ref) ? 0 : LUNAR_E_CORRUPT;
 }
 
+int ln_block_stamped(struct lunar* db, uint32_t ref) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const int stamped = ln_get16(ln_bytes(db, frame) + LN_BLOCK_STAMP) == ((db->checkpoints + 1) & 0xffff);
+  ln_put(frame);
+  return stamped;
+}
+
 /* Has the pages of a slot to come in frames. */
 int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot) {
   struct lunar_frame* frame;
@@ -224,6 +232,7 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
     else
       ln_put16(header + LN_BLOCK_FREE, free_slots = ln_get16(header + LN_BLOCK_FREE) - 1u);
     if (end > ln_get16(header + LN_BLOCK_TAIL)) ln_put16(header + LN_BLOCK_TAIL, end);
+    ln_put16(header + LN_BLOCK_STAMP, db->checkpoints + 1);
     ln_dirty(db, frame);
   }
   ln_put(frame);

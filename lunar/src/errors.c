@@ -21,6 +21,7 @@ const char* lunar_error_text(int error) {
       "the volume was made by another version of lunar",
       "an earlier failure of the device could not be undone; mount again",
       "not available in this mode or build",
+      "the power went in mode none: mount in mode none, check, unmount",
   };
   const unsigned i = error < 0 ? 0u - (unsigned)error : 0u;
   return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown error";

@@ -188,7 +188,8 @@ int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data
   return 0;
 }
 
-int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes) {
+static int write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes,
+                       int plain) {
   const uint32_t size = sector_bytes(db);
   const uint8_t* from = data;
   sector += offset / size, offset %= size;
@@ -198,10 +199,45 @@ int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const voi
     if (staged(db, sector))
       LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN)); /* else its later rows miss in the frame */
     LN_TRY(ln_page(db, sector, LN_DATA, &f));
-    memcpy(ln_bytes(db, f) + offset, from, n);
-    ln_dirty(db, f);
+    int error = 0;
+    if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f); /* what is put back must have it */
+    if (!error) {
+      memcpy(ln_bytes(db, f) + offset, from, n);
+      ln_dirty(db, f);
+      if (plain) f->flags |= LN_PLAIN;
+    }
     ln_put(f);
+    LN_TRY(error);
     from += n, bytes -= n, sector++, offset = 0;
   }
+  return 0;
+}
+
+int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes) {
+  return write_bytes(db, sector, offset, data, bytes, 0);
+}
+
+int ln_write_plain(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes) {
+  return write_bytes(db, sector, offset, data, bytes, 1);
+}
+
+int ln_is_plain(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes) {
+  const uint32_t size = sector_bytes(db), end = offset + bytes;
+  for (uint32_t at = offset / size; at * size < end; at++) {
+    const struct lunar_frame* f = ln_cached(db, sector + at);
+    if (staged(db, sector + at) || (f && (f->flags & (LN_DIRTY | LN_PLAIN)) == LN_DIRTY)) return 0;
+  }
+  return 1;
+}
+
+static int settle(struct lunar* db, struct lunar_frame* f) { return f->flags & LN_PLAIN ? ln_write_frame(db, f) : 0; }
+
+int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count) {
+  for (uint32_t i = 0; count <= db->frame_count && i < count; i++) {
+    struct lunar_frame* f = ln_cached(db, sector + i);
+    if (f) LN_TRY(settle(db, f));
+  }
+  for (uint32_t i = 0; count > db->frame_count && i < db->frame_count; i++)
+    if (db->frames[i].sector - sector < count) LN_TRY(settle(db, &db->frames[i]));
   return 0;
 }

@@ -76,7 +76,10 @@ enum {
 };
 #define LN_GROUP 0x4c47u
 enum ln_group { LN_RECORDS = 1, LN_IMAGES = 2, LN_CHECKPOINT = 3, LN_BEFORE = 4 };
-enum { LN_PART = 1 /* the operation or transaction goes on in the next group */ };
+enum {
+  LN_PART = 1,    /* the operation or transaction goes on in the next group */
+  LN_UNLOGGED = 2 /* of a checkpoint: mode none goes on from here */
+};
 /* The body of IMAGES and BEFORE: an entry (u32 sector, u32 checksum of the image) per image, padded to the sector; then
  * the images. BEFORE's extra is the log sector of the BEFORE group before it, LN_NONE for the first since a checkpoint.
  * The body of CHECKPOINT: u32 epoch of what follows, u32 checkpoints so far, u32 free chunks, then the open extents
@@ -159,7 +162,8 @@ enum {
   LN_BLOCK_OLDEST = 26,
   LN_BLOCK_REUSE = 28,
   LN_BLOCK_SERIAL = 32,
-  LN_BLOCK_HEADER = 36,
+  LN_BLOCK_STAMP = 36,
+  LN_BLOCK_HEADER = 40,
   LN_SLOT_PAGE_HEADER = 8,
   LN_SLOT_FREE = 0x8000
 };
@@ -180,7 +184,8 @@ _Static_assert(LN_SCHEMA_COLUMNS + LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN <= 512, 
 _Static_assert(LN_GROUP_HEADER + LN_CHECKPOINT_BODY <= 512, "a checkpoint group is one sector");
 _Static_assert(LN_GROUP_HEADER + 8 * LN_IMAGES_MAX <= 512, "the entries of an image group are in its first sector");
 
-enum { LN_DIRTY = 1, LN_FRESH = 2 };
+/* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. */
+enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4 };
 
 struct lunar_frame {
   uint32_t sector;
@@ -237,6 +242,11 @@ void ln_seal(struct lunar* db, struct lunar_frame* frame);
 int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes);
 /* Changes bytes of rows in frames. data NULL: nothing but marks. */
 int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes);
+/* Whether these bytes may be changed without a record; then the change. */
+int ln_is_plain(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes);
+int ln_write_plain(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes);
+/* Writes in place what is plain of these sectors. */
+int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count);
 
 /* log.c: groups, the stage, checkpoints. */
 struct ln_record_header {
@@ -252,6 +262,7 @@ int ln_log_bytes(struct lunar* db, const struct ln_record_header* record, const 
 int ln_commit_group(struct lunar* db); /* what was written in parts since lunar_begin counts from here on */
 int ln_commit_point(struct lunar* db);
 int ln_write_in_place(struct lunar* db, int only_without_image);
+int ln_write_frame(struct lunar* db, struct lunar_frame* frame);
 int ln_stage_write(struct lunar* db, int part);
 int ln_checkpoint(struct lunar* db);
 int ln_spill(struct lunar* db);
@@ -368,6 +379,8 @@ int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uin
                  uint32_t* ref);
 int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end);
 int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position);
+/* 1: rows came into the block since the last checkpoint. */
+int ln_block_stamped(struct lunar* db, uint32_t ref);
 int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot);
 int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes);
 int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place);

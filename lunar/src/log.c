@@ -36,12 +36,12 @@ static void log_advance(struct lunar* db, uint32_t sectors) {
   db->series.log_used += sectors;
 }
 
-static void header(struct lunar* db, uint8_t* to, enum ln_group kind, int part, uint32_t bytes, uint32_t count,
+static void header(struct lunar* db, uint8_t* to, enum ln_group kind, int flags, uint32_t bytes, uint32_t count,
                    uint32_t extra, uint32_t body_sum) {
   ln_put16(to + LN_GROUP_MAGIC, LN_GROUP);
   to[LN_GROUP_KIND] = (uint8_t)kind;
-  to[LN_GROUP_FLAGS] = part ? LN_PART : 0;
-  if (part) db->parts = 1;
+  to[LN_GROUP_FLAGS] = (uint8_t)flags;
+  if (flags & LN_PART) db->parts = 1;
   ln_put32(to + LN_GROUP_EPOCH, db->series.epoch);
   ln_put32(to + LN_GROUP_SEQUENCE, ++db->series.sequence);
   ln_put32(to + LN_GROUP_CHECKPOINT, db->checkpoint_at);
@@ -74,7 +74,7 @@ int ln_stage_write(struct lunar* db, int part) {
   memset(db->stage + db->stage_used, 0, sectors * sector_bytes(db) - db->stage_used);
   /* The checksum of the rows is what orders them before their metadata; mode disorder promises no order. */
   const uint32_t sum = ln_checksum(db->geometry.volume, db->stage + LN_GROUP_HEADER, body);
-  header(db, db->stage, LN_RECORDS, part, body, db->stage_records, 0, sum);
+  header(db, db->stage, LN_RECORDS, part ? LN_PART : 0, body, db->stage_records, 0, sum);
   db->stage_used = 0;
   LN_TRY(write_out(db, db->stage_sector, db->stage, sectors));
   advance(db, db->stage_sector, sectors);
@@ -163,7 +163,7 @@ static int pass_through(struct lunar* db, const struct ln_record_header* record,
   const uint32_t body = record_bytes(db, record), first = db->stage_sector;
   ln_sum_begin(&p.sum, db->geometry.volume);
   LN_TRY(emit_record(db, record, emit, context, &p, put_sum));
-  header(db, db->stage, LN_RECORDS, db->state == LN_IN_TXN, body, 1, 0, ln_sum_end(&p.sum));
+  header(db, db->stage, LN_RECORDS, db->state == LN_IN_TXN ? LN_PART : 0, body, 1, 0, ln_sum_end(&p.sum));
   p.sector = first;
   LN_TRY(emit_record(db, record, emit, context, &p, put_stage));
   const uint32_t rest = db->stage_used;
@@ -235,10 +235,10 @@ int ln_commit_point(struct lunar* db) {
 }
 
 static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
-  return f->flags & LN_FRESH || db->mode == LUNAR_MODE_NONE;
+  return f->flags & (LN_FRESH | LN_PLAIN) || db->mode == LUNAR_MODE_NONE;
 }
 
-static int write_in_place(struct lunar* db, struct lunar_frame* f) {
+int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
   ln_seal(db, f);
   LN_TRY(ln_device_write(db, f->sector, ln_bytes(db, f), 1));
   ln_cleaned(db, f);
@@ -248,7 +248,7 @@ static int write_in_place(struct lunar* db, struct lunar_frame* f) {
 int ln_write_in_place(struct lunar* db, int only_without_image) {
   for (uint32_t i = 0; i < db->frame_count; i++) {
     struct lunar_frame* f = &db->frames[i];
-    if (f->flags & LN_DIRTY && (!only_without_image || needs_no_image(db, f))) LN_TRY(write_in_place(db, f));
+    if (f->flags & LN_DIRTY && (!only_without_image || needs_no_image(db, f))) LN_TRY(ln_write_frame(db, f));
   }
   return 0;
 }
@@ -305,6 +305,7 @@ int ln_spill(struct lunar* db) {
   if (db->mode != LUNAR_MODE_NONE) {
     uint32_t first = LN_NONE;
     LN_TRY(write_images_of_dirty(db, LN_BEFORE, &first));
+    if (first != LN_NONE) db->settled = 0;
     if (first != LN_NONE) LN_TRY(ln_device_sync(db));
   }
   return ln_write_in_place(db, 0);
@@ -323,7 +324,7 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
     ln_put32(body + 16 + 12 * i, db->series.extents[i].sector);
     ln_put16(body + 20 + 12 * i, db->series.extents[i].table);
   }
-  header(db, db->stage, LN_CHECKPOINT, 0, LN_CHECKPOINT_BODY, 0, *images_at,
+  header(db, db->stage, LN_CHECKPOINT, db->mode == LUNAR_MODE_NONE ? LN_UNLOGGED : 0, LN_CHECKPOINT_BODY, 0, *images_at,
          ln_checksum(db->geometry.volume, body, LN_CHECKPOINT_BODY));
   LN_TRY(write_out(db, db->geometry.log_at + db->series.log_head, db->stage, 1));
   log_advance(db, 1);
@@ -337,6 +338,7 @@ int ln_checkpoint(struct lunar* db) {
   if (db->unsynced) LN_TRY(ln_device_sync(db)); /* rows and spilled pages, before a checkpoint that counts on them */
   uint32_t images_at = LN_NONE;
   LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));
+  db->settled = images_at == LN_NONE; /* recovery writes nothing over what comes after it */
   db->checkpoints++;
   LN_TRY(write_checkpoint_group(db, &images_at));
   LN_TRY(ln_device_sync(db));
@@ -350,8 +352,12 @@ int ln_make_room(struct lunar* db) {
   if (db->redoing) return 0;
   const uint32_t images = (uint32_t)db->frame_count + db->frame_count / LN_IMAGES_MAX + 2;
   const uint32_t operation = db->geometry.unit_sectors + 2 * (1 + LN_IMAGES_MAX);
+  if (db->frames_dirty * 4u >= db->frame_count * 3u) LN_TRY(ln_write_in_place(db, 1));
   const int log_full = db->series.log_used + images + 2 * operation > db->geometry.log_sectors;
   if (db->state == LN_IN_TXN) return log_full ? ln_undo(db, LUNAR_E_TXN_FULL) : 0;
   if (!log_full && db->frames_dirty + 1 < db->frame_count && db->frames_dirty * 4u < db->frame_count * 3u) return 0;
-  return ln_checkpoint(db);
+  LN_TRY(ln_checkpoint(db));
+  if (!db->wants_settled) return 0;
+  db->wants_settled = 0;
+  return db->settled ? 0 : ln_checkpoint(db);
 }

@@ -23,7 +23,7 @@ int ln_leave(struct lunar* db, int error) {
 /* Back to what is committed. Without a log there is no way back. */
 int ln_undo(struct lunar* db, int error) {
   const int in_transaction = db->state == LN_IN_TXN;
-  int failed = db->mode == LUNAR_MODE_NONE ? LUNAR_E_FAILED : 0;
+  int failed = db->mode == LUNAR_MODE_NONE ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
   if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
   if (!failed) failed = ln_recover(db);
   if (failed) db->state = LN_BROKEN;
@@ -357,6 +357,26 @@ static int emit_patch(void* context, void* sink, int (*put)(void* sink, const vo
   return ln_value_emit(p->type, p->value, sink, put);
 }
 
+/* Whether recovery leaves these bytes as they are, so that they need no record: it puts nothing back, and no record or
+ * group since the last checkpoint has them. Modes disorder and metadata keep no more than that. */
+static int needs_no_record(const struct content* c) {
+  struct lunar* db = c->table->db;
+  if (db->mode == LUNAR_MODE_NONE || db->mode > LUNAR_MODE_METADATA || db->state == LN_IN_TXN ||
+      db->config->atomic_write_bytes < db->config->sector_bytes)
+    return 0;
+  db->wants_settled = 1;
+  if (!db->settled || !ln_is_plain(db, c->sector, c->offset + c->column_offset, c->column_bytes)) return 0;
+  const int stamped = ln_block_stamped(db, c->old.ref);
+  return stamped < 0 ? stamped : !stamped;
+}
+
+static int put_plain(void* sink, const void* data, uint32_t bytes) {
+  struct into_frames* to = sink;
+  LN_TRY(ln_write_plain(to->db, to->sector, to->offset, data, bytes));
+  to->offset += bytes;
+  return 0;
+}
+
 /* The same number of bytes: where they are. */
 static int patch(const struct content* c) {
   struct lunar* db = c->table->db;
@@ -368,6 +388,9 @@ static int patch(const struct content* c) {
                                           .position = (uint16_t)c->column_offset,
                                           .bytes = c->column_bytes};
   struct into_frames to = {db, c->sector, c->offset + c->column_offset};
+  const int plain = needs_no_record(c);
+  LN_TRY(plain);
+  if (plain) return emit_patch(&value, &to, put_plain);
   LN_TRY(ln_log(db, &record, emit_patch, &value));
   return emit_patch(&value, &to, put_frames);
 }

@@ -251,6 +251,7 @@ static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
 struct state {
   uint32_t base, before;
   uint32_t epoch; /* the latest */
+  uint8_t flags;  /* of the checkpoint */
 };
 
 static int log_groups(struct lunar* db, uint32_t images_at, struct state* found) {
@@ -260,7 +261,7 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found)
   int there = begin_at(db, images_at, &series, &group);
   if (there < 0) return there;
   if (!there) return LUNAR_E_CORRUPT;
-  *found = (struct state){images_at, LN_NONE, series.epoch};
+  *found = (struct state){images_at, LN_NONE, series.epoch, group.flags};
   for (uint32_t skip = 0; skip < 2;) {
     const uint32_t skipped = skip ? unit - series.log_head % unit : 0;
     const uint32_t at = (series.log_head + skipped) % db->geometry.log_sectors;
@@ -282,7 +283,7 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found)
     LN_TRY(there = begin_at(db, group.extra, &later, &checkpoint));
     if (!there || checkpoint.sector != group.sector) continue;
     series = later;
-    *found = (struct state){group.extra, LN_NONE, series.epoch};
+    *found = (struct state){group.extra, LN_NONE, series.epoch, checkpoint.flags};
   }
   return 0;
 }
@@ -370,6 +371,7 @@ int ln_recover(struct lunar* db) {
   ln_forget_all(db);
   if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
   LN_TRY(log_groups(db, images_at, &found));
+  if (found.flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
   LN_TRY(put_checkpoint(db, found.base));
   const int restorable = put_back(db, found.before, 0);
   LN_TRY(restorable);

@@ -266,7 +266,8 @@ int lunar_checkpoint(struct lunar* db) {
 
 static int sync_all(struct lunar* db) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
-  if (db->mode == LUNAR_MODE_NONE) LN_TRY(ln_write_in_place(db, 0)); /* the others have it in the log */
+  /* Of the other modes' pages the log has what is not in place. */
+  LN_TRY(db->mode == LUNAR_MODE_NONE ? ln_write_in_place(db, 0) : ln_settle_plain(db, 0, LN_NONE));
   LN_TRY(ln_stage_write(db, 0));
   return db->unsynced ? ln_device_sync(db) : 0;
 }
@@ -279,6 +280,8 @@ int lunar_sync(struct lunar* db) {
 static int finish(struct lunar* db) {
   if (db->state == LN_IN_TXN) LN_TRY(ln_undo(db, 0));
   if (db->state == LN_BROKEN) return LUNAR_E_FAILED;
+  if (db->mode == LUNAR_MODE_NONE) LN_TRY(ln_write_in_place(db, 0));
+  db->mode = LUNAR_MODE_FULL; /* from this checkpoint on any mode may go on */
   LN_TRY(ln_checkpoint(db));
   return db->unsynced ? ln_device_sync(db) : 0;
 }

@@ -40,6 +40,11 @@ lunar_mutant(nothing_put_back recover.c "if (restorable) LN_TRY(put_back(db, fou
 lunar_mutant(images_ignored recover.c "LN_TRY(put_checkpoint(db, found.base));" "")
 lunar_mutant(freed_blocks_at_once alloc.c "!stamped(db, e) &&" "")
 lunar_mutant(extents_unaware_of_small_rows extents.c "series->extents[i].sector < sector" "0")
+lunar_mutant(in_place_although_put_back operations.c "if (!db->settled ||" "if (")
+lunar_mutant(in_place_although_logged frames.c "(f && (f->flags & (LN_DIRTY | LN_PLAIN)) == LN_DIRTY)" "0")
+lunar_mutant(in_place_although_in_a_group operations.c "return stamped < 0 ? stamped : !stamped;" "return 1;")
+lunar_mutant(sync_without_updates_in_place volume.c ": ln_settle_plain(db, 0, LN_NONE));" ": 0);")
+lunar_mutant(before_images_without_updates frames.c "if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f);" "")
 lunar_mutant(metadata_without_images frames.c "if (kind >= LN_BLOCK) f->flags" "f->flags")
 
 lunar_mutant_of(PortableList rollback_undoes_nothing operations.c

@@ -69,6 +69,7 @@ struct Case {
   std::uint32_t log_bytes = 0;
   lunar_index index = LUNAR_INDEX_HASH;
   std::uint32_t ring_rows = 0;
+  bool atomic_sectors = false;
 };
 
 class PowerCuts : public testing::TestWithParam<Case> {};
@@ -81,6 +82,7 @@ TEST_P(PowerCuts, leave_a_state_that_the_mode_permits) {
                         .buffer_bytes = c.buffer_bytes,
                         .log_bytes = c.log_bytes,
                         .index = c.index,
+                        .atomic_sectors = c.atomic_sectors,
                         .ring_rows = c.ring_rows};
   constexpr std::size_t cuts = 1500;
   const auto seed = seed_told();
@@ -93,18 +95,23 @@ TEST_P(PowerCuts, leave_a_state_that_the_mode_permits) {
   EXPECT_GT(outcome.images.size(), cuts * 3 / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, PowerCuts,
-                         testing::Values(Case{"full_smallest_buffer", LUNAR_MODE_FULL, LUNAR_BUFFER_BYTES_MIN(512)},
-                                         Case{"full_16_KiB", LUNAR_MODE_FULL, 16384},
-                                         Case{"data_smallest_buffer", LUNAR_MODE_DATA, LUNAR_BUFFER_BYTES_MIN(512)},
-                                         Case{"data_16_KiB", LUNAR_MODE_DATA, 16384},
-                                         Case{"full_128_KiB_of_log", LUNAR_MODE_FULL, 32768, 1 << 17},
-                                         Case{"data_128_KiB_of_log", LUNAR_MODE_DATA, 32768, 1 << 17},
-                                         Case{"full_tree", LUNAR_MODE_FULL, 4096, 0, LUNAR_INDEX_TREE},
-                                         Case{"data_tree", LUNAR_MODE_DATA, 16384, 0, LUNAR_INDEX_TREE},
-                                         Case{"full_ring", LUNAR_MODE_FULL, 16384, 0, LUNAR_INDEX_HASH, 9},
-                                         Case{"data_ring", LUNAR_MODE_DATA, 4096, 0, LUNAR_INDEX_HASH, 9}),
-                         [](const auto& of) { return of.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Modes, PowerCuts,
+    testing::Values(Case{"full_smallest_buffer", LUNAR_MODE_FULL, LUNAR_BUFFER_BYTES_MIN(512)},
+                    Case{"full_16_KiB", LUNAR_MODE_FULL, 16384},
+                    Case{"data_smallest_buffer", LUNAR_MODE_DATA, LUNAR_BUFFER_BYTES_MIN(512)},
+                    Case{"data_16_KiB", LUNAR_MODE_DATA, 16384},
+                    Case{"full_128_KiB_of_log", LUNAR_MODE_FULL, 32768, 1 << 17},
+                    Case{"data_128_KiB_of_log", LUNAR_MODE_DATA, 32768, 1 << 17},
+                    Case{"full_tree", LUNAR_MODE_FULL, 4096, 0, LUNAR_INDEX_TREE},
+                    Case{"data_tree", LUNAR_MODE_DATA, 16384, 0, LUNAR_INDEX_TREE},
+                    Case{"full_ring", LUNAR_MODE_FULL, 16384, 0, LUNAR_INDEX_HASH, 9},
+                    Case{"data_ring", LUNAR_MODE_DATA, 4096, 0, LUNAR_INDEX_HASH, 9},
+                    Case{"metadata_smallest_buffer", LUNAR_MODE_METADATA, LUNAR_BUFFER_BYTES_MIN(512), 0,
+                         LUNAR_INDEX_HASH, 0, true},
+                    Case{"metadata_16_KiB", LUNAR_MODE_METADATA, 16384, 0, LUNAR_INDEX_HASH, 0, true},
+                    Case{"disorder_128_KiB_of_log", LUNAR_MODE_DISORDER, 32768, 1 << 17, LUNAR_INDEX_TREE, 0, true}),
+    [](const auto& of) { return of.param.name; });
 
 TEST(PowerCutsMutant, a_device_that_ignores_flushes_is_caught) {
   const Outcome outcome = lives({.device_ignores_sync = true}, seed_told(), 200);

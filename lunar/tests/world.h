@@ -33,6 +33,7 @@ struct Options {
   std::uint32_t text_bytes_max = 1500;
   bool device_ignores_sync = false;
   lunar_index index = LUNAR_INDEX_HASH;
+  bool atomic_sectors = false;  // the device writes a sector wholly or not at all, and says so
   std::uint32_t ring_rows = 0;  // not 0: the table keeps so many rows
 };
 
@@ -51,7 +52,8 @@ class World {
   std::optional<State> read();
   // Takes the power away, and gives it back.
   void cut();
-  // Whether the state is one that the mode permits after a cut: that of a moment since the last sync.
+  // Whether the state is one that the mode permits after a cut: that of a moment since the last sync, or, where updates
+  // are written in place, with any of these since it, also parts of one.
   bool permitted(const State& state) const;
   // After a cut: the state that was found is the one from which the model goes on.
   void go_on_from(const State& state);
@@ -71,6 +73,8 @@ class World {
   int remove(std::int64_t key);
   int toggle_other_table();
   std::string random_text();
+  bool updates_in_place() const { return options_.atomic_sectors && options_.mode <= LUNAR_MODE_METADATA; }
+  bool made_of_versions(std::int64_t key, const Row& row, std::uint64_t age) const;
   void append(State& state, std::int64_t key, const Row& row);
   bool read_by_cursor(State& state);
   int acknowledged(int error, const State& after);
