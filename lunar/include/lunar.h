@@ -274,7 +274,8 @@ LUNAR_MUST_CHECK int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar
 LUNAR_MUST_CHECK int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes,
                                        struct lunar_value* values);
 
-/* Everything between begin and commit happens wholly or not at all. E_TXN, E_TXN_FULL, E_UNSUPPORTED (mode none). */
+/* Everything between begin and commit happens wholly or not at all. E_TXN, E_TXN_FULL, E_UNSUPPORTED (mode none). An
+ * operation that fails with E_FULL, E_TXN_FULL or E_IO has rolled the transaction back; after other errors it goes on. */
 LUNAR_MUST_CHECK int lunar_begin(struct lunar* db);
 LUNAR_MUST_CHECK int lunar_commit(struct lunar* db);
 LUNAR_MUST_CHECK int lunar_rollback(struct lunar* db);

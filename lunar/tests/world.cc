@@ -86,8 +86,8 @@ int World::insert(std::int64_t key, const Row& row) {
   const lunar_value values[] = {integer(key), bytes(row.text), integer(row.number)};
   const int error = lunar_insert(&table, values);
   State after = now;
+  if (no_room(error)) return 0;
   if (now.contains(key)) return error == LUNAR_E_EXISTS ? 0 : acknowledged(error == 0 ? LUNAR_E_CORRUPT : error, after);
-  if (error == LUNAR_E_FULL) return 0;
   append(after, key, row);
   return acknowledged(error, after);
 }
@@ -108,16 +108,22 @@ void World::append(State& state, std::int64_t key, const Row& row) {
 int World::update_text(std::int64_t key, const std::string& text) {
   const lunar_value k = integer(key), v = bytes(text);
   const int error = lunar_update(&table, &k, 1, &v);
-  if (error == LUNAR_E_FULL) return 0;
+  if (no_room(error)) return 0;
   State after = now;
   if (after[key].text.size() != text.size()) after[key].age = ++age_;  // it moves
   after[key].text = text;
   return acknowledged(error, after);
 }
 
+bool World::no_room(int error) {
+  full_ = error == LUNAR_E_FULL || error == LUNAR_E_TXN_FULL;
+  return full_;
+}
+
 int World::update_number(std::int64_t key, std::int32_t number) {
   const lunar_value k = integer(key), v = integer(number);
   const int error = lunar_update(&table, &k, 2, &v);
+  if (no_room(error)) return 0;
   State after = now;
   after[key].number = number;
   return acknowledged(error, after);
@@ -126,6 +132,7 @@ int World::update_number(std::int64_t key, std::int32_t number) {
 int World::remove(std::int64_t key) {
   const lunar_value k = integer(key);
   const int error = lunar_remove(&table, &k);
+  if (no_room(error)) return 0;
   State after = now;
   after.erase(key);
   return acknowledged(error, after);
@@ -141,8 +148,30 @@ int World::toggle_other_table() {
   return acknowledged(error, after);
 }
 
+// Up to six operations that count together or not at all. What failed for want of room has undone the transaction.
+int World::transaction() {
+  const State before = now;
+  const auto moments = since;
+  int error = lunar_begin(&db);
+  if (error != 0) return error;
+  for (auto n = 1 + random(6); n > 0 && error == 0 && !full_; --n) error = change_a_row();
+  const bool commits = error == 0 && !full_ && random(3) != 0;
+  const State after = now;
+  if (error == 0 && !full_) error = commits ? lunar_commit(&db) : lunar_rollback(&db);
+  full_ = false;
+  since = moments, now = before;
+  return commits ? acknowledged(error, after) : error;
+}
+
 int World::step() {
   if (random(20) == 0) return toggle_other_table();
+  if (options_.mode != LUNAR_MODE_NONE && random(12) == 0) return transaction();
+  const int error = change_a_row();
+  full_ = false;
+  return error;
+}
+
+int World::change_a_row() {
   const std::int64_t key = random(options_.keys);
   const auto number = static_cast<std::int32_t>(random_());
   const std::uint32_t kind = random(10);

@@ -72,6 +72,9 @@ class World {
   int update_number(std::int64_t key, std::int32_t number);
   int remove(std::int64_t key);
   int toggle_other_table();
+  int change_a_row();
+  bool no_room(int error);
+  int transaction();
   std::string random_text();
   bool updates_in_place() const { return options_.atomic_sectors && options_.mode <= LUNAR_MODE_METADATA; }
   bool made_of_versions(std::int64_t key, const Row& row, std::uint64_t age) const;
@@ -80,6 +83,7 @@ class World {
   int acknowledged(int error, const State& after);
 
   Options options_;
+  bool full_ = false;  // the last operation found no room
   std::uint64_t age_ = 0;
   std::mt19937_64 random_;
   std::unique_ptr<std::uint32_t[]> buffer_;
