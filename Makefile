@@ -68,9 +68,9 @@ test-board: setup-dev build board ## the driver for ARM boards, under qemu-user
 	@tools/packages board
 	$(PYTEST) -m board
 
-FIRMWARE := qemu-virt
+FIRMWARE := qemu-virt mps2
 
-firmware: setup ## lunar for bare metal, cross-built: build/qemu-virt
+firmware: setup ## lunar for bare metal, cross-built: build/qemu-virt, build/mps2
 	@tools/packages firmware
 	@set -e; for port in $(FIRMWARE); do cmake -G Ninja -S lunar/ports/$$port -B build/$$port >/dev/null; \
 	  cmake --build build/$$port -j $(JOBS); done
