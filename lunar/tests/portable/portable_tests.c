@@ -520,6 +520,8 @@ static int fills_the_device_and_works_again_after_deletion(void) {
   const int64_t again = key * 8 / 10; /* blocks of other sizes may not fit as well as the first time */
   for (int64_t k = 0; k < again; k++) WORKS(insert(k, 2, 900));
   for (int64_t k = 0; k < again; k++) CHECK(has(k, 2, 900));
+  WORKS(lunar_table_drop(&db, "plain"));
+  CHECK(db.chunks_free == db.geometry.chunk_count);
   return 0;
 }
 
