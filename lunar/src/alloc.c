@@ -179,6 +179,5 @@ int ln_free(struct lunar* db, uint32_t ref) {
   ln_put(entry.frame);
   LN_TRY(error);
   LN_TRY(ln_settle_plain(db, ln_ref_sector(db, ref), ln_class_sectors(db, class))); /* a rollback needs them */
-  ln_forget(db, ln_ref_sector(db, ref), ln_class_sectors(db, class));
-  return 0;
+  return ln_forget(db, ln_ref_sector(db, ref), ln_class_sectors(db, class));
 }

@@ -115,6 +115,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
 
 int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
   struct lunar_frame* f = ln_cached(db, sector);
+  if (f && f->pins) return LUNAR_E_CORRUPT; /* what is used is said to be free */
   if (f)
     f->pins++;
   else
@@ -143,16 +144,15 @@ void ln_cleaned(struct lunar* db, struct lunar_frame* frame) {
 
 void ln_put(struct lunar_frame* frame) { frame->pins--; }
 
-void ln_forget(struct lunar* db, uint32_t sector, uint32_t count) {
-  if (count > db->frame_count) {
-    for (uint32_t i = 0; i < db->frame_count; i++)
-      if (db->frames[i].sector - sector < count) drop(db, &db->frames[i]);
-    return;
+int ln_forget(struct lunar* db, uint32_t sector, uint32_t count) {
+  const int all = count > db->frame_count;
+  for (uint32_t i = 0; i < (all ? db->frame_count : count); i++) {
+    struct lunar_frame* f = all ? &db->frames[i] : ln_cached(db, sector + i);
+    if (!f || f->sector - sector >= count) continue;
+    if (f->pins) return LUNAR_E_CORRUPT; /* a block that is freed or written over is in use */
+    drop(db, f);
   }
-  for (uint32_t i = 0; i < count; i++) {
-    struct lunar_frame* f = ln_cached(db, sector + i);
-    if (f) drop(db, f);
-  }
+  return 0;
 }
 
 void ln_forget_all(struct lunar* db) {

@@ -235,7 +235,7 @@ uint8_t* ln_bytes(struct lunar* db, const struct lunar_frame* frame);
 void ln_dirty(struct lunar* db, struct lunar_frame* frame);
 void ln_put(struct lunar_frame* frame);
 void ln_cleaned(struct lunar* db, struct lunar_frame* frame);
-void ln_forget(struct lunar* db, uint32_t sector, uint32_t count);
+int ln_forget(struct lunar* db, uint32_t sector, uint32_t count); /* E_CORRUPT: one is pinned */
 void ln_forget_all(struct lunar* db);
 void ln_seal(struct lunar* db, struct lunar_frame* frame);
 /* Bytes of the device as an operation sees them: frames and stage before medium. */

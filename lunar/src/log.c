@@ -63,7 +63,7 @@ static void advance(struct lunar* db, uint32_t sector, uint32_t sectors) {
 }
 
 static int write_out(struct lunar* db, uint32_t sector, const uint8_t* data, uint32_t sectors) {
-  ln_forget(db, sector, sectors);
+  LN_TRY(ln_forget(db, sector, sectors));
   return ln_device_write(db, sector, data, sectors);
 }
 

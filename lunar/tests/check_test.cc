@@ -115,6 +115,16 @@ TEST(CheckDamage, is_absent_where_none_was_made) {
   }
 }
 
+// An allocation map that is damaged may give out, or take back, what is in use.
+TEST(PinnedFrame, is_neither_made_anew_nor_forgotten) {
+  World world({.sectors = 1024}, 1);
+  ASSERT_EQ(lunar_checkpoint(&world.db), 0);
+  EXPECT_EQ(damage_make_pinned_fresh(&world.db), LUNAR_E_CORRUPT);
+  EXPECT_EQ(damage_forget_pinned(&world.db), LUNAR_E_CORRUPT);
+  lunar_findings found{};
+  EXPECT_EQ(lunar_check(&world.db, &found), 0) << found.text;
+}
+
 TEST(CheckInATransaction, is_refused) {
   World world({.sectors = 1024}, 1);
   lunar_findings found{};

@@ -349,6 +349,23 @@ static void checkpoint_damaged(struct lunar* db) {
   at(db, db->geometry.log_at + db->checkpoint_at)[LN_GROUP_HEADER] ^= 1;
 }
 
+int damage_make_pinned_fresh(struct lunar* db) {
+  struct lunar_frame *frame, *again;
+  LN_TRY(ln_page(db, meta(db), LN_META, &frame));
+  const int error = ln_page_fresh(db, meta(db), LN_BLOCK, &again);
+  if (!error) ln_put(again);
+  ln_put(frame);
+  return error;
+}
+
+int damage_forget_pinned(struct lunar* db) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_page(db, meta(db), LN_META, &frame));
+  const int error = ln_forget(db, meta(db), 1), everywhere = ln_forget(db, 2, db->config->sector_count - 2);
+  ln_put(frame);
+  return error == everywhere ? error : 0;
+}
+
 static void leaf_entries_swapped(struct lunar* db) {
   uint8_t *a = at(db, leaf(db, 1)) + LN_TREE_HEADER, *b = a + LEAF_ENTRY;
   for (uint32_t i = 0; i < LEAF_ENTRY; i++) {
