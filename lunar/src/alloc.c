@@ -181,3 +181,14 @@ int ln_free(struct lunar* db, uint32_t ref) {
   LN_TRY(ln_settle_plain(db, ln_ref_sector(db, ref), ln_class_sectors(db, class))); /* a rollback needs them */
   return ln_forget(db, ln_ref_sector(db, ref), ln_class_sectors(db, class));
 }
+
+int ln_count_free(struct lunar* db) {
+  db->chunks_free = 0;
+  for (uint32_t chunk = 0; chunk < db->geometry.chunk_count; chunk++) {
+    struct entry entry;
+    LN_TRY(entry_get(db, chunk, &entry));
+    db->chunks_free += entry.bytes[0] == LN_CHUNK_FREE;
+    ln_put(entry.frame);
+  }
+  return 0;
+}

@@ -286,6 +286,7 @@ int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_c
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref);
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref);
 int ln_free(struct lunar* db, uint32_t ref);
+int ln_count_free(struct lunar* db); /* chunks_free, from the map */
 uint32_t ln_ref_sector(const struct lunar* db, uint32_t ref);
 uint32_t ln_class_sectors(const struct lunar* db, uint8_t class);
 static inline uint8_t ln_ref_class(uint32_t ref) { return (uint8_t)(ref >> 28); }

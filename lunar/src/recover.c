@@ -12,6 +12,8 @@ struct group {
   uint32_t epoch, sequence, checkpoint_at, bytes, count, extra, body_sum;
 };
 
+enum { BODY_BYTES_MAX = 128 * 1024 }; /* more than a block or a unit of the log has */
+
 static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
 static uint32_t sectors_of(const struct lunar* db, uint32_t bytes) {
   return (bytes + sector_bytes(db) - 1) / sector_bytes(db);
@@ -22,7 +24,7 @@ static uint32_t log_sector(const struct lunar* db, uint32_t at) { return db->geo
 static int read_header(struct lunar* db, uint32_t sector, struct group* group) {
   uint8_t head[LN_GROUP_HEADER];
   LN_TRY(ln_read_bytes(db, sector, 0, head, sizeof head));
-  if (ln_get16(head) != LN_GROUP ||
+  if (ln_get16(head) != LN_GROUP || ln_get32(head + LN_GROUP_BYTES) > BODY_BYTES_MAX ||
       ln_get32(head + LN_GROUP_SUM) != ln_checksum(db->geometry.volume, head, LN_GROUP_SUM))
     return 0;
   *group = (struct group){
@@ -386,6 +388,7 @@ int ln_recover(struct lunar* db) {
   LN_TRY(redo_all(db, found.base, db->series.sequence, &reader));
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) db->series.extents[i] = reader.extents[i];
   db->redoing = 0, db->allocated_count = 0;
+  if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
   return ln_checkpoint(db);
 }

@@ -51,17 +51,17 @@ INSTANTIATE_TEST_SUITE_P(
         Life{"metadata_smallest_buffer", {.mode = LUNAR_MODE_METADATA, .sectors = 1024, .keys = 60}, 600},
         Life{"disorder_smallest_buffer", {.mode = LUNAR_MODE_DISORDER, .sectors = 1024, .keys = 60}, 600},
         Life{"none_smallest_buffer", {.mode = LUNAR_MODE_NONE, .sectors = 1024, .keys = 60}, 600},
-        Life{"full_64_KiB", {.mode = LUNAR_MODE_FULL, .sectors = 4096, .buffer_bytes = 65536, .keys = 300}, 2000},
-        Life{"data_64_KiB", {.mode = LUNAR_MODE_DATA, .sectors = 4096, .buffer_bytes = 65536, .keys = 300}, 2000},
+        Life{"full_64_KiB", {.mode = LUNAR_MODE_FULL, .sectors = 4096, .buffer_bytes = 65536, .keys = 300}, 1000},
+        Life{"data_64_KiB", {.mode = LUNAR_MODE_DATA, .sectors = 4096, .buffer_bytes = 65536, .keys = 300}, 1000},
         Life{"full_small_rows", {.mode = LUNAR_MODE_FULL, .sectors = 2048, .keys = 500, .text_bytes_max = 80}, 3000},
         Life{"full_tree",
              {.mode = LUNAR_MODE_FULL, .sectors = 2048, .keys = 500, .text_bytes_max = 200, .index = LUNAR_INDEX_TREE},
-             3000},
+             1500},
         Life{"data_ring", {.mode = LUNAR_MODE_DATA, .sectors = 1024, .keys = 200, .ring_rows = 30}, 1500},
         Life{"data_tree_of_a_ring",
              {.mode = LUNAR_MODE_DATA, .sectors = 1024, .keys = 200, .index = LUNAR_INDEX_TREE, .ring_rows = 30},
              1500},
-        Life{"data_full_device", {.mode = LUNAR_MODE_DATA, .sectors = 256, .keys = 200}, 2000},
+        Life{"data_full_device", {.mode = LUNAR_MODE_DATA, .sectors = 256, .keys = 200}, 1000},
         Life{"full_large_sectors",
              {.mode = LUNAR_MODE_FULL,
               .sectors = 1024,
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
               .buffer_bytes = LUNAR_BUFFER_BYTES_MIN(4096),
               .keys = 300,
               .text_bytes_max = 9000},
-             2000}),
+             800}),
     [](const auto& of) { return of.param.name; });
 
 // A world that has what the damage needs.
@@ -123,6 +123,27 @@ TEST(PinnedFrame, is_neither_made_anew_nor_forgotten) {
   EXPECT_EQ(damage_forget_pinned(&world.db), LUNAR_E_CORRUPT);
   lunar_findings found{};
   EXPECT_EQ(lunar_check(&world.db, &found), 0) << found.text;
+}
+
+TEST(GroupOfTheLog, that_is_said_to_be_of_four_GiB_ends_the_mount_with_an_error) {
+  World world({.sectors = 1024}, 1);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(world.step(), 0);
+  ASSERT_EQ(lunar_unmount(&world.db), 0);
+  damage_group_bytes(&world.db);
+  EXPECT_EQ(world.mount(), LUNAR_E_CORRUPT);
+}
+
+TEST(CheckInModeNone, finds_nothing_after_a_sync_and_a_cut) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World world({.mode = LUNAR_MODE_NONE, .sectors = 2048, .keys = 40}, seed);
+    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
+    ASSERT_EQ(world.sync(), 0);
+    world.cut();
+    ASSERT_EQ(world.mount(), 0);
+    lunar_findings found{};
+    EXPECT_EQ(lunar_check(&world.db, &found), 0) << found.text;
+    EXPECT_EQ(world.read(), world.now);
+  }
 }
 
 TEST(CheckInATransaction, is_refused) {

@@ -349,6 +349,16 @@ static void checkpoint_damaged(struct lunar* db) {
   at(db, db->geometry.log_at + db->checkpoint_at)[LN_GROUP_HEADER] ^= 1;
 }
 
+void damage_group_bytes(struct lunar* db) {
+  const struct lunar_geometry* g = &db->geometry;
+  for (uint32_t unit = 0; unit < g->log_sectors; unit += g->unit_sectors) {
+    uint8_t* group = at(db, g->log_at + unit);
+    if (ln_get16(group) != LN_GROUP) continue;
+    ln_put32(group + LN_GROUP_BYTES, 0xffffffffu - LN_GROUP_HEADER + 1);
+    ln_put32(group + LN_GROUP_SUM, ln_checksum(g->volume, group, LN_GROUP_SUM));
+  }
+}
+
 int damage_make_pinned_fresh(struct lunar* db) {
   struct lunar_frame *frame, *again;
   LN_TRY(ln_page(db, meta(db), LN_META, &frame));

@@ -27,6 +27,8 @@ int damage_begin(struct lunar* db);
  * number 1. */
 int damage_possible(struct lunar* db);
 
+/* Every group that begins a unit of the log has the largest number of bytes that can be written down. */
+void damage_group_bytes(struct lunar* db);
 /* What it is when a page that is pinned is made anew, or forgotten. */
 int damage_make_pinned_fresh(struct lunar* db);
 int damage_forget_pinned(struct lunar* db);
