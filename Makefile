@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware
+.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware size-lunar
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -68,12 +68,17 @@ test-board: setup-dev build board ## the driver for ARM boards, under qemu-user
 	@tools/packages board
 	$(PYTEST) -m board
 
-FIRMWARE := qemu-virt mps2
+FIRMWARE := build/qemu-virt build/qemu-virt-save-restore build/mps2
 
 firmware: setup ## lunar for bare metal, cross-built: build/qemu-virt, build/mps2
 	@tools/packages firmware
-	@set -e; for port in $(FIRMWARE); do cmake -G Ninja -S lunar/ports/$$port -B build/$$port >/dev/null; \
-	  cmake --build build/$$port -j $(JOBS); done
+	@cmake -G Ninja -S lunar/ports/qemu-virt -B build/qemu-virt >/dev/null
+	@cmake -G Ninja -S lunar/ports/qemu-virt -B build/qemu-virt-save-restore -DLUNAR_C_FLAGS=-msave-restore >/dev/null
+	@cmake -G Ninja -S lunar/ports/mps2 -B build/mps2 >/dev/null
+	@set -e; for build in $(FIRMWARE); do cmake --build $$build -j $(JOBS) >build/firmware.log || { cat build/firmware.log; exit 1; }; done
+
+size-lunar: firmware ## what lunar takes: ROM by module, RAM, beside the paper's
+	@$(PYTHON) lunar/bench/size.py $(FIRMWARE)
 
 test-qemu: setup-dev build firmware ## lunar on emulated boards, beside what it prints here
 	@tools/packages qemu

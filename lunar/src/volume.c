@@ -152,15 +152,14 @@ static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g) 
 }
 
 static int log_plan(const struct lunar_config* c, struct lunar_geometry* g) {
-  const uint64_t device = (uint64_t)c->sector_count * c->sector_bytes;
-  uint64_t bytes = c->log_bytes;
-  if (!bytes) { /* a 32nd; on a small device an eighth, but not less than 64 sectors */
-    bytes = device / 32 > 128 * c->sector_bytes ? device / 32 : smaller(128 * c->sector_bytes, (uint32_t)(device / 8));
-    if (bytes < 64 * c->sector_bytes) bytes = 64 * c->sector_bytes;
-    if (bytes > LOG_BYTES_MAX) bytes = LOG_BYTES_MAX;
+  uint32_t sectors = c->log_bytes / c->sector_bytes;
+  if (!c->log_bytes) { /* a 32nd; on a small device an eighth, but not less than 64 sectors */
+    sectors = c->sector_count / 32;
+    if (sectors < 128) sectors = smaller(128, c->sector_count / 8);
+    if (sectors < 64) sectors = 64;
+    sectors = smaller(sectors, LOG_BYTES_MAX / c->sector_bytes);
   }
   uint32_t unit = 64 * 1024 / c->sector_bytes;
-  const uint32_t sectors = (uint32_t)(bytes / c->sector_bytes);
   while (unit > 8 && unit * 16 > sectors) unit /= 2;
   if (sectors < 64) return LUNAR_E_INVALID;
   g->unit_sectors = (uint16_t)unit, g->log_sectors = sectors / unit * unit;
