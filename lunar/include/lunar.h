@@ -200,6 +200,10 @@ struct lunar {
   uint16_t frame_count, frames_dirty;
   uint16_t oldest, newest;
   uint32_t clock;
+  /* read ahead */
+  uint8_t* ahead;
+  uint32_t ahead_sector, ahead_next;
+  uint16_t ahead_count, ahead_max, ahead_window, ahead_streak;
   /* allocator */
   uint32_t chunks_free, chunk_hint, class_hint[8];
   uint32_t allocated[8];
@@ -275,7 +279,8 @@ LUNAR_MUST_CHECK int lunar_cursor_next(struct lunar_cursor* cursor, void* row, s
                                        struct lunar_value* values);
 
 /* Everything between begin and commit happens wholly or not at all. E_TXN, E_TXN_FULL, E_UNSUPPORTED (mode none). An
- * operation that fails with E_FULL, E_TXN_FULL or E_IO has rolled the transaction back; after other errors it goes on. */
+ * operation that fails with E_FULL, E_TXN_FULL or E_IO has rolled the transaction back; after other errors it goes on.
+ */
 LUNAR_MUST_CHECK int lunar_begin(struct lunar* db);
 LUNAR_MUST_CHECK int lunar_commit(struct lunar* db);
 LUNAR_MUST_CHECK int lunar_rollback(struct lunar* db);

@@ -102,7 +102,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   if (from_stage)
     memcpy(ln_bytes(db, f), from_stage, sector_bytes(db));
   else
-    error = ln_device_read(db, sector, ln_bytes(db, f), 1);
+    error = (kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead : ln_device_read)(db, sector, ln_bytes(db, f), 1);
   if (!error && !sound(db, f, kind)) error = LUNAR_E_CORRUPT;
   if (error) {
     drop(db, f);
@@ -170,7 +170,7 @@ int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data
     if (n == size && !ln_cached(db, sector) && !staged(db, sector)) {
       uint32_t run = 1;
       while (run < bytes / size && !ln_cached(db, sector + run) && !staged(db, sector + run)) run++;
-      LN_TRY(ln_device_read(db, sector, to, run));
+      LN_TRY(ln_read_ahead(db, sector, to, run));
       to += run * size, bytes -= run * size, sector += run;
       continue;
     }

@@ -207,6 +207,17 @@ int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count
 int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
 int ln_device_sync(struct lunar* db);
 
+/* prefetch.c: reads of rows and their blocks. */
+#if LUNAR_WITH_PREFETCH
+uint32_t ln_prefetch_sectors(const struct lunar_config* config);
+void ln_prefetch_forget(struct lunar* db, uint32_t sector, uint32_t count);
+int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count);
+#else
+#define ln_prefetch_sectors(config) 0u
+#define ln_prefetch_forget(db, sector, count) ((void)0)
+#define ln_read_ahead ln_device_read
+#endif
+
 /* buffer.c, or the plain version of it in frames.c: which frame has a sector, and which one makes room. */
 #if LUNAR_WITH_BUFFER
 struct ln_link {

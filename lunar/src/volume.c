@@ -23,11 +23,13 @@ static void buffer_divide(struct lunar* db) {
   uint32_t stage = (uint32_t)(bytes / 8 / size);
   if (stage < 1) stage = 1;
   if (stage > STAGE_BYTES_MAX / size) stage = STAGE_BYTES_MAX / size;
-  size_t frames = (bytes - (size_t)stage * size) / frame;
+  const uint32_t ahead = ln_prefetch_sectors(db->config);
+  size_t frames = (bytes - ((size_t)stage + ahead) * size) / frame;
   if (frames > 0xfff0) frames = 0xfff0;
   db->frame_count = (uint16_t)frames;
   db->stage = buffer, db->stage_bytes = stage * size;
-  db->frame_data = buffer + db->stage_bytes;
+  db->ahead = buffer + db->stage_bytes, db->ahead_max = (uint16_t)ahead, db->ahead_next = LN_NONE;
+  db->frame_data = db->ahead + ahead * size;
   db->frames = (struct lunar_frame*)(void*)(db->frame_data + frames * size);
   db->links = (struct ln_link*)(void*)(db->frames + frames);
 }

@@ -5,6 +5,8 @@ target_link_libraries(lunar-PowerCuts PRIVATE lunar_emubd GTest::gtest_main edge
 add_library(lunar-PortableList OBJECT portable/lines.c portable/portable_tests.c portable_test.cc)
 target_include_directories(lunar-PortableList PRIVATE ../src)
 target_link_libraries(lunar-PortableList PRIVATE lunar_emubd lunar_posix GTest::gtest_main edgejoule_flags)
+add_library(lunar-Prefetch OBJECT prefetch_test.cc)
+target_link_libraries(lunar-Prefetch PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 
 function(lunar_mutant_of suite name file old new)
   file(READ ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file} source)
@@ -54,3 +56,6 @@ lunar_mutant_of(PortableList volumes_have_one_number volume.c "*number = ln_chec
 lunar_mutant_of(PortableList freed_chunks_are_lost alloc.c "if (--e[LN_MAP_USED] == 0)" "if (--e[LN_MAP_USED] == 255)")
 lunar_mutant_of(PortableList integers_unchecked rows.c "value->as.integer <= limit &&" "1 ||")
 lunar_mutant_of(PortableList lock_kept_at_an_error operations.c "if (error && db->config->unlock)" "if (0)")
+lunar_mutant_of(Prefetch read_ahead_of_writes device.c "ln_prefetch_forget(db, sector, count);" "")
+lunar_mutant_of(Prefetch read_ahead_at_once prefetch.c "STREAK = 4" "STREAK = 0")
+lunar_mutant_of(Prefetch read_ahead_never prefetch.c "db->ahead_streak < STREAK ||" "1 ||")

@@ -1,0 +1,67 @@
+/* Reads ahead where rows are read in the order in which they lie: from the fifth request that begins where the one
+ * before it ended, in a window that doubles as long as that goes on (the adaptive sizes of C. Ji et al., ACM TOS 16(4),
+ * 2020, which the paper's prefetcher follows). A row that is read by its key takes at most three such requests, so that
+ * nothing is read ahead of it.
+ */
+#include "internal.h"
+
+#if LUNAR_WITH_PREFETCH
+
+enum { STREAK = 4, WINDOW_MIN = 2 };
+
+static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
+
+/* Sectors of the buffer for it; 0 when the buffer is small. */
+uint32_t ln_prefetch_sectors(const struct lunar_config* config) {
+  const size_t sectors = config->buffer_bytes / 16 / config->sector_bytes, max = 64 * 1024 / config->sector_bytes;
+  return sectors < 2 ? 0 : (uint32_t)(sectors < max ? sectors : max);
+}
+
+void ln_prefetch_forget(struct lunar* db, uint32_t sector, uint32_t count) {
+  if (sector < db->ahead_sector + db->ahead_count && db->ahead_sector < sector + count) db->ahead_count = 0;
+}
+
+/* Of the sectors wanted, those at the beginning that were read ahead. */
+static uint32_t taken(struct lunar* db, uint32_t sector, void* data, uint32_t count) {
+  const uint32_t at = sector - db->ahead_sector;
+  if (at >= db->ahead_count) return 0;
+  const uint32_t n = count < db->ahead_count - at ? count : db->ahead_count - at;
+  memcpy(data, db->ahead + (size_t)at * sector_bytes(db), (size_t)n * sector_bytes(db));
+  return n;
+}
+
+static void follow(struct lunar* db, uint32_t sector, uint32_t count) {
+  const int goes_on = sector == db->ahead_next;
+  db->ahead_next = sector + count;
+  if (!goes_on)
+    db->ahead_streak = 0, db->ahead_window = WINDOW_MIN;
+  else if (db->ahead_streak < STREAK)
+    db->ahead_streak++;
+}
+
+static int fill(struct lunar* db, uint32_t sector) {
+  const uint32_t left = db->config->sector_count - sector;
+  const uint32_t window = db->ahead_window < db->ahead_max ? db->ahead_window : db->ahead_max;
+  const uint32_t n = window < left ? window : left;
+  db->ahead_count = 0;
+  LN_TRY(ln_device_read(db, sector, db->ahead, n));
+  db->ahead_sector = sector, db->ahead_count = (uint16_t)n;
+  db->ahead_window = (uint16_t)(2 * window);
+  return 0;
+}
+
+int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count) {
+  follow(db, sector, count);
+  uint8_t* to = data;
+  const uint32_t there = taken(db, sector, to, count);
+  to += (size_t)there * sector_bytes(db), sector += there, count -= there;
+  if (count == 0) return 0;
+  if (db->ahead_streak < STREAK || count >= db->ahead_max || sector >= db->config->sector_count)
+    return ln_device_read(db, sector, to, count);
+  while (db->ahead_window < count) db->ahead_window = (uint16_t)(2 * db->ahead_window);
+  LN_TRY(fill(db, sector));
+  const uint32_t n = taken(db, sector, to, count);
+  return n == count ? 0 : ln_device_read(db, sector + n, to + (size_t)n * sector_bytes(db), count - n);
+}
+
+#endif
