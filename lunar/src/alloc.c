@@ -40,9 +40,10 @@ static int entry_get(struct lunar* db, uint32_t chunk, struct entry* entry) {
   return 0;
 }
 
-static int stamped(const struct lunar* db, const uint8_t* entry) {
-  return ln_get16(entry + LN_MAP_STAMP) == ((db->checkpoints + 1) & 0xffff);
-}
+/* Never 0, which chunks have that have lost no block. */
+static uint32_t stamp(const struct lunar* db) { return 1 + db->checkpoints % 0xffff; }
+
+static int stamped(const struct lunar* db, const uint8_t* entry) { return ln_get16(entry + LN_MAP_STAMP) == stamp(db); }
 
 static int bit(const uint8_t* entry, uint32_t i) { return entry[LN_MAP_BITS + i / 8] >> i % 8 & 1; }
 
@@ -170,7 +171,7 @@ int ln_free(struct lunar* db, uint32_t ref) {
     error = LUNAR_E_CORRUPT;
   } else {
     e[LN_MAP_BITS + index / 8] &= (uint8_t) ~(1u << index % 8);
-    ln_put16(e + LN_MAP_STAMP, db->checkpoints + 1);
+    ln_put16(e + LN_MAP_STAMP, stamp(db));
     if (--e[LN_MAP_USED] == 0) e[0] = LN_CHUNK_FREE, db->chunks_free++;
     db->class_hint[class] = chunk;
     if (chunk < db->chunk_hint) db->chunk_hint = chunk;

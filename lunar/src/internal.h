@@ -112,7 +112,7 @@ enum ln_record {
 };
 
 /* Allocation map: 8 bytes of page header, then an entry per chunk: u8 class (0xff: free), u8 blocks in use, u16
- * stamp: the checkpoint (low 16 bits of its number) before which a block was freed here, 16 bytes of bitmap. */
+ * stamp: 1 + the checkpoints so far modulo 65535, when a block was freed here last, 16 bytes of bitmap. */
 enum {
   LN_MAP_HEADER = 8,
   LN_MAP_ENTRY = 20,

@@ -85,6 +85,16 @@ TEST(Volume, takes_a_large_row_after_a_small_one_failed_at_any_call) {
   }
 }
 
+TEST(Volume, has_its_free_blocks_at_every_number_of_a_checkpoint) {
+  for (const std::uint32_t checkpoints : {0xfffdU, 0xfffeU, 0xffffU, 0x10000U, 0xfffffffeU, 0xffffffffU}) {
+    World world({.mode = LUNAR_MODE_DATA, .sectors = 1024}, 1);
+    world.db.checkpoints = checkpoints;
+    EXPECT_EQ(insert(world, 1, 1000), 0) << checkpoints;
+    ASSERT_EQ(lunar_checkpoint(&world.db), 0);
+    for (std::int64_t key = 2; key < 8; ++key) EXPECT_EQ(insert(world, key, 1000), 0) << checkpoints;
+  }
+}
+
 TEST(Volume, gives_the_blocks_of_a_dropped_table_back) {
   World world({.sectors = 512}, 1);
   lunar_schema schema{};
