@@ -245,10 +245,32 @@ int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
   return 0;
 }
 
+static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, int only_without_image) {
+  return f && f->flags & LN_DIRTY && (!only_without_image || needs_no_image(db, f));
+}
+
+/* Neighbours on the device go there in one request, as many as an empty stage holds. */
+static int write_run(struct lunar* db, struct lunar_frame* f, int only_without_image) {
+  const uint32_t most = db->stage_used ? 1 : db->stage_bytes / sector_bytes(db);
+  uint32_t first = f->sector, count = 1;
+  while (f->sector - first + 1 < most && first && goes_in_place(db, ln_cached(db, first - 1), only_without_image))
+    first--;
+  while (count < most && goes_in_place(db, ln_cached(db, first + count), only_without_image)) count++;
+  if (count == 1) return ln_write_frame(db, f);
+  for (uint32_t i = 0; i < count; i++) {
+    struct lunar_frame* next = ln_cached(db, first + i);
+    ln_seal(db, next);
+    memcpy(db->stage + i * sector_bytes(db), ln_bytes(db, next), sector_bytes(db));
+  }
+  LN_TRY(ln_device_write(db, first, db->stage, count));
+  for (uint32_t i = 0; i < count; i++) ln_cleaned(db, ln_cached(db, first + i));
+  return 0;
+}
+
 int ln_write_in_place(struct lunar* db, int only_without_image) {
   for (uint32_t i = 0; i < db->frame_count; i++) {
     struct lunar_frame* f = &db->frames[i];
-    if (f->flags & LN_DIRTY && (!only_without_image || needs_no_image(db, f))) LN_TRY(ln_write_frame(db, f));
+    if (goes_in_place(db, f, only_without_image)) LN_TRY(write_run(db, f, only_without_image));
   }
   return 0;
 }
@@ -261,17 +283,20 @@ static int write_images(struct lunar* db, enum ln_group kind, struct lunar_frame
   LN_TRY(log_room(db, 1 + count));
   if (*first == LN_NONE) *first = db->series.log_head;
   const uint32_t at = db->geometry.log_at + db->series.log_head;
+  const int together = db->stage_bytes >= (count + 1) * sector_bytes(db); /* the whole group in one request */
   for (uint32_t i = 0; i < count; i++) {
+    uint8_t* place = db->stage + (together ? (i + 1) * sector_bytes(db) : 0);
     const uint8_t* image = ln_bytes(db, frames[i]);
     if (kind == LN_BEFORE) {
-      LN_TRY(ln_device_read(db, frames[i]->sector, db->stage, 1));
-      image = db->stage;
+      LN_TRY(ln_device_read(db, frames[i]->sector, place, 1));
+      image = place;
     } else {
       ln_seal(db, frames[i]);
+      if (together) memcpy(place, image, sector_bytes(db));
     }
     ln_put32(entries + 8 * i, frames[i]->sector);
     ln_put32(entries + 8 * i + 4, ln_checksum(db->geometry.volume, image, sector_bytes(db)));
-    LN_TRY(write_out(db, at + 1 + i, image, 1));
+    if (!together) LN_TRY(write_out(db, at + 1 + i, image, 1));
   }
   memset(db->stage, 0, sector_bytes(db));
   memcpy(db->stage + LN_GROUP_HEADER, entries, 8 * count);
@@ -279,7 +304,7 @@ static int write_images(struct lunar* db, enum ln_group kind, struct lunar_frame
   if (kind == LN_BEFORE) db->before_last = db->series.log_head;
   header(db, db->stage, kind, 0, (count + 1) * sector_bytes(db) - LN_GROUP_HEADER, count, extra,
          ln_checksum(db->geometry.volume, entries, 8 * count));
-  LN_TRY(write_out(db, at, db->stage, 1));
+  LN_TRY(write_out(db, at, db->stage, together ? 1 + count : 1));
   log_advance(db, 1 + count);
   return 0;
 }

@@ -48,6 +48,11 @@ lunar_mutant(in_place_although_in_a_group operations.c "return stamped < 0 ? sta
 lunar_mutant(sync_without_updates_in_place volume.c ": ln_settle_plain(db, 0, LN_NONE));" ": 0);")
 lunar_mutant(before_images_without_updates frames.c "if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f);" "")
 lunar_mutant(metadata_without_images frames.c "if (kind >= LN_BLOCK) f->flags" "f->flags")
+lunar_mutant(runs_over_what_is_staged log.c "db->stage_used ? 1 : db->stage_bytes" "db->stage_bytes")
+lunar_mutant(runs_of_one_content log.c
+  "memcpy(db->stage + i * sector_bytes(db), ln_bytes(db, next)" "memcpy(db->stage + i * sector_bytes(db), ln_bytes(db, f)")
+lunar_mutant(runs_take_clean_neighbours log.c "return f && f->flags & LN_DIRTY && (!only" "return f && (!only")
+lunar_mutant(images_left_out log.c "together ? 1 + count : 1" "1")
 
 lunar_mutant_of(PortableList rollback_undoes_nothing operations.c
   "ln_undo(db, 0);\n  return db->state == LN_BROKEN" "db->state = LN_READY;\n  return db->state == LN_BROKEN")

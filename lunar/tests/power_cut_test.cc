@@ -103,6 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"data_16_KiB", LUNAR_MODE_DATA, 16384},
                     Case{"full_128_KiB_of_log", LUNAR_MODE_FULL, 32768, 1 << 17},
                     Case{"data_128_KiB_of_log", LUNAR_MODE_DATA, 32768, 1 << 17},
+                    Case{"data_64_KiB", LUNAR_MODE_DATA, 65536, 1 << 17},
                     Case{"full_tree", LUNAR_MODE_FULL, 4096, 0, LUNAR_INDEX_TREE},
                     Case{"data_tree", LUNAR_MODE_DATA, 16384, 0, LUNAR_INDEX_TREE},
                     Case{"full_ring", LUNAR_MODE_FULL, 16384, 0, LUNAR_INDEX_HASH, 9},

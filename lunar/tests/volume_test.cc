@@ -110,6 +110,15 @@ TEST(Volume, gives_the_blocks_of_a_dropped_table_back) {
   }
 }
 
+TEST(Volume, writes_neighbours_in_one_request_at_a_checkpoint) {
+  World world({.mode = LUNAR_MODE_DATA, .sectors = 8192, .buffer_bytes = 131072, .log_bytes = 1 << 20}, 1);
+  for (std::int64_t key = 0; key < 800; ++key) ASSERT_EQ(insert(world, key, 60), 0);
+  const auto writes = world.device.writes, sectors = world.device.sectors_written;
+  ASSERT_EQ(lunar_checkpoint(&world.db), 0);
+  EXPECT_GT(world.device.sectors_written - sectors, 50U);
+  EXPECT_LT((world.device.writes - writes) * 3, world.device.sectors_written - sectors);
+}
+
 TEST(Transaction, that_is_rolled_back_leaves_no_trace) {
   World world({.sectors = 4096, .buffer_bytes = 16384, .log_bytes = 1 << 18}, 1);
   for (int i = 0; i < 50; ++i) ASSERT_EQ(world.step(), 0);
