@@ -159,7 +159,7 @@ static int each_record(struct lunar* db, struct lunar_series* series, const stru
   return 0;
 }
 
-/* A walk over the groups of one checkpoint: its images, then itself. sequence 0: at its first group. */
+/* A walk over the groups of one checkpoint: its images, then itself. used 0: at its first group. */
 struct checkpoint_walk {
   uint32_t head, used, sequence, epoch;
 };
@@ -172,7 +172,7 @@ static int checkpoint_group(struct lunar* db, struct checkpoint_walk* walk, stru
     const uint32_t at = (walk->head + skipped) % db->geometry.log_sectors;
     const int there = read_header(db, log_sector(db, at), group);
     if (there < 0) return there;
-    const int first = walk->sequence == 0; /* it lies where it is said to */
+    const int first = walk->used == 0; /* it lies where it is said to */
     if (!there || (!first && (group->sequence != walk->sequence + 1 || group->epoch != walk->epoch))) {
       if (first) return 0;
       continue;
@@ -206,8 +206,11 @@ static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* s
   return 1;
 }
 
+/* The numbers of groups begin anew after the largest. */
+static int later_number(uint32_t a, uint32_t b) { return a != b && a - b < 0x80000000u; }
+
 static int newer(const struct group* a, uint32_t epoch, uint32_t sequence) {
-  return a->epoch > epoch || (a->epoch == epoch && a->sequence > sequence);
+  return a->epoch > epoch || (a->epoch == epoch && later_number(a->sequence, sequence));
 }
 
 /* The unit whose first group is the newest of all units' first groups. */
@@ -264,20 +267,21 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found)
   if (there < 0) return there;
   if (!there) return LUNAR_E_CORRUPT;
   *found = (struct state){images_at, LN_NONE, series.epoch, group.flags};
-  for (uint32_t skip = 0; skip < 2;) {
+  for (uint32_t skip = 0, steps = 0; skip < 2;) {
     const uint32_t skipped = skip ? unit - series.log_head % unit : 0;
     const uint32_t at = (series.log_head + skipped) % db->geometry.log_sectors;
     there = read_header(db, log_sector(db, at), &group);
     if (there < 0) return there;
     const uint32_t sectors = there ? sectors_of(db, LN_GROUP_HEADER + group.bytes) : 0;
-    there = there && group.sequence > series.sequence && group.epoch >= series.epoch && sectors <= unit - at % unit &&
-            series.log_used + skipped + sectors <= db->geometry.log_sectors;
+    there = there && later_number(group.sequence, series.sequence) && group.epoch >= series.epoch &&
+            sectors <= unit - at % unit && series.log_used + skipped + sectors <= db->geometry.log_sectors;
     if (there) LN_TRY(there = whole(db, &group));
     if (!there) {
       skip++;
       continue;
     }
     skip = 0;
+    if (++steps > db->geometry.log_sectors) return LUNAR_E_CORRUPT; /* numbers that go round */
     series.log_head = (at + sectors) % db->geometry.log_sectors, series.log_used += skipped + sectors;
     series.sequence = group.sequence, found->epoch = series.epoch = group.epoch;
     if (group.kind == LN_BEFORE) found->before = at;
@@ -332,12 +336,13 @@ static int put_checkpoint(struct lunar* db, uint32_t base) {
 /* Goes from the last group of before images to the first. 1: every one is whole (and, when told, was put back); 0: one
  * is not. That is so only where a later recovery had put all of them back and had begun to overwrite them. */
 static int put_back(struct lunar* db, uint32_t before, int put) {
-  uint32_t sequence = LN_NONE;
+  uint32_t sequence = 0, steps = 0;
   while (before != LN_NONE) {
     struct group group;
     int there = before < db->geometry.log_sectors ? read_header(db, log_sector(db, before), &group) : 0;
     if (there < 0) return there;
-    if (!there || group.kind != LN_BEFORE || group.sequence >= sequence) return 0;
+    if (!there || group.kind != LN_BEFORE || (steps && !later_number(sequence, group.sequence))) return 0;
+    if (++steps > db->geometry.log_sectors) return 0;
     LN_TRY(there = whole(db, &group));
     if (!there) return 0;
     if (put) LN_TRY(put_images(db, &group));

@@ -95,6 +95,20 @@ TEST(Volume, has_its_free_blocks_at_every_number_of_a_checkpoint) {
   }
 }
 
+TEST(Volume, is_found_again_when_the_numbers_of_groups_have_begun_anew) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    World world({.mode = LUNAR_MODE_FULL, .sectors = 1024, .keys = 40}, seed);
+    world.db.series.sequence = 0xffffffffU - world.random(300);
+    ASSERT_EQ(lunar_checkpoint(&world.db), 0);
+    for (int life = 0; life < 4; ++life) {
+      for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
+      world.cut();
+      ASSERT_EQ(world.mount(), 0) << "seed " << seed;
+      ASSERT_EQ(world.read(), world.now) << "seed " << seed;
+    }
+  }
+}
+
 TEST(Volume, gives_the_blocks_of_a_dropped_table_back) {
   World world({.sectors = 512}, 1);
   lunar_schema schema{};
