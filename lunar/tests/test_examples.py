@@ -1,0 +1,40 @@
+"""What a firmware developer runs first, with a C compiler alone."""
+
+import re
+import subprocess
+from pathlib import Path
+
+LUNAR = Path(__file__).parents[1]
+STRICT = "CFLAGS=-O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_demo_finds_every_acknowledged_row_after_25_cuts(tmp_path: Path) -> None:
+    printed = run("make", "-C", LUNAR, "demo", f"BUILD={tmp_path}", STRICT)
+    assert "The power went 25 times" in printed
+    assert re.search(r"Every acknowledged row was there each time: \d\d+ rows", printed)
+    costs = re.findall(r"^22 bytes.*?(\d+) +(\d+) +(\d\.\d\d) +", printed, re.MULTILINE)
+    assert len(costs) == 4
+    assert all(float(flushes) >= 1 for _, _, flushes in costs)
+    assert "nothing damaged" in printed
+
+
+def test_the_logger_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    run("make", "-C", LUNAR, "logger", f"BUILD={tmp_path}", STRICT)
+    image = tmp_path / "card.img"
+    image.write_bytes(bytes(1 << 20))
+    assert [run(tmp_path / "logger", image) for _ in range(2)] == ["10 readings\n", "20 readings\n"]
+
+
+def test_the_logger_says_why_a_card_is_of_no_use(tmp_path: Path) -> None:
+    run("make", "-C", LUNAR, "logger", f"BUILD={tmp_path}", STRICT)
+    image = tmp_path / "small.img"
+    image.write_bytes(bytes(1024))
+    done = subprocess.run([tmp_path / "logger", image], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "the device is too small" in done.stderr
