@@ -87,6 +87,7 @@ static const uint8_t* staged(const struct lunar* db, uint32_t sector) {
 }
 
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
+  *frame = NULL; /* compilers that see the whole library in one file cannot tell */
   struct lunar_frame* f = ln_cached(db, sector);
   if (f) {
     if (f->kind != kind) return LUNAR_E_CORRUPT; /* two structures claim the same sector */
@@ -114,6 +115,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
 }
 
 int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
+  *frame = NULL;
   struct lunar_frame* f = ln_cached(db, sector);
   if (f && f->pins) return LUNAR_E_CORRUPT; /* what is used is said to be free */
   if (f)
