@@ -62,5 +62,5 @@ lunar_mutant_of(PortableList freed_chunks_are_lost alloc.c "if (--e[LN_MAP_USED]
 lunar_mutant_of(PortableList integers_unchecked rows.c "value->as.integer <= limit &&" "1 ||")
 lunar_mutant_of(PortableList lock_kept_at_an_error operations.c "if (error && db->config->unlock)" "if (0)")
 lunar_mutant_of(Prefetch read_ahead_of_writes device.c "ln_prefetch_forget(db, sector, count);" "")
-lunar_mutant_of(Prefetch read_ahead_at_once prefetch.c "STREAK = 4" "STREAK = 0")
+lunar_mutant_of(Prefetch read_ahead_at_once prefetch.c "if (!goes_on)" "if (!goes_on && count == 0)")
 lunar_mutant_of(Prefetch read_ahead_never prefetch.c "db->ahead_streak < STREAK ||" "1 ||")
