@@ -5,6 +5,8 @@
  */
 #include "internal.h"
 
+enum { RUN = 8, WINDOW = 256 }; /* chunks */
+
 struct entry {
   struct lunar_frame* frame;
   uint8_t* bytes;
@@ -102,6 +104,23 @@ static int remember(struct lunar* db, uint32_t chunk, uint32_t ref) {
   return 0;
 }
 
+/* Where large blocks go next: the longest run of free chunks, at most RUN of them, in a window of the device behind the
+ * last one. *chunk stays when there is none. */
+static int find_run(struct lunar* db, uint32_t* chunk) {
+  const uint32_t chunks = db->geometry.chunk_count, start = *chunk;
+  uint32_t length = 0, longest = 0;
+  for (uint32_t i = 0; i < WINDOW && i < chunks && longest < RUN; i++) {
+    const uint32_t at = (start + i) % chunks;
+    struct entry entry;
+    LN_TRY(entry_get(db, at, &entry));
+    const int is_free = entry.bytes[0] == LN_CHUNK_FREE && !stamped(db, entry.bytes);
+    ln_put(entry.frame);
+    length = !is_free ? 0 : at ? length + 1 : 1;
+    if (length > longest) longest = length, *chunk = at + 1 - length;
+  }
+  return 0;
+}
+
 /* A block of the class, behind near where that is free. */
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   if (db->redoing) return taken_before(db, ref);
@@ -114,6 +133,10 @@ int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
     first = after % units_per_chunk(db) * db->geometry.class_sectors_min / ln_class_sectors(db, class);
     taken = try_chunk(db, chunk, first, class, 1, ref);
     if (!taken) chunk = db->class_hint[class];
+  }
+  if (!taken && class + 1 == db->geometry.class_count && db->chunks_free) {
+    LN_TRY(find_run(db, &chunk));
+    taken = try_chunk(db, chunk, 0, class, 1, ref);
   }
   if (!taken) taken = try_chunk(db, chunk, 0, class, 0, ref);
   for (uint32_t i = 0; !taken && db->chunks_free && i < chunks; i++) {

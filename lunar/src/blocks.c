@@ -84,10 +84,18 @@ static uint32_t slot_sectors_for(const struct lunar* db, uint32_t bytes, uint32_
   return rows <= slots_first(db) ? 1 : 1 + (rows - slots_first(db) + slots_more(db) - 1) / slots_more(db);
 }
 
-/* The class of the next block: a quarter of the table, and the row fits. */
+/* How large a table's next block should be. Few steps keep a large table in few pieces; where chunks are few, a quarter
+ * of the table wastes less. */
+static uint32_t sectors_wanted(const struct lunar* db, uint32_t have) {
+  const uint32_t chunk = db->geometry.chunk_sectors;
+  if (db->geometry.chunk_count < 64) return have / 4;
+  return have >= chunk / 2 ? chunk : have >= chunk / 8 ? chunk / 8 : 1;
+}
+
+/* The class of the next block: the row fits. */
 int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class) {
   const uint32_t group = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * 8 + 8 + LN_ROW_HEADER + padded(row_bytes);
-  const uint32_t wanted = ln_get32(meta + LN_META_SECTORS) / 4;
+  const uint32_t wanted = sectors_wanted(db, ln_get32(meta + LN_META_SECTORS));
   for (uint8_t c = 0; c < db->geometry.class_count; c++) {
     const uint32_t sectors = ln_class_sectors(db, c), bytes = sectors * sector_bytes(db);
     const uint32_t slots = slot_sectors_for(db, bytes, row_bytes) * sector_bytes(db);

@@ -1,0 +1,16 @@
+// Tables that come and go leave a volume on which new ones still lie in few pieces.
+#include "../bench/fragmentation.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+TEST(Fragmentation, of_a_half_full_volume_is_small_after_five_times_its_size_was_written) {
+  lunar_bench::Aging aging;
+  aging.volume_bytes = std::uint64_t{48} << 20, aging.written_bytes = 5 * aging.volume_bytes, aging.full = 0.45;
+  const auto aged = lunar_bench::age(aging);
+  EXPECT_GT(aged["layout_score_4k"], 0.94) << aged;
+  EXPECT_LT(aged["wasted_share"], 0.2) << aged;
+}
+
+}  // namespace
