@@ -253,46 +253,6 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   return 0;
 }
 
-static int oldest_slot(struct lunar* db, uint32_t ref, uint32_t* slot, uint32_t* next) {
-  struct lunar_frame* frame;
-  LN_TRY(ln_block_header(db, ref, &frame));
-  const uint8_t* header = ln_bytes(db, frame);
-  const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS), live = ln_get16(header + LN_BLOCK_LIVE);
-  *slot = ln_get16(header + LN_BLOCK_OLDEST), *next = ln_get32(header + LN_BLOCK_NEXT);
-  ln_put(frame);
-  for (; live && *slot < slots; ++*slot) {
-    uint32_t position;
-    LN_TRY(ln_slot_read(db, ref, *slot, &position));
-    if (!(position & LN_SLOT_FREE)) return 1;
-  }
-  return 0;
-}
-
-static int oldest_is(struct lunar* db, uint32_t ref, uint32_t slot) {
-  struct lunar_frame* frame;
-  LN_TRY(ln_block_header(db, ref, &frame));
-  uint8_t* header = ln_bytes(db, frame);
-  if (ln_get16(header + LN_BLOCK_OLDEST) != slot) {
-    ln_put16(header + LN_BLOCK_OLDEST, slot);
-    ln_dirty(db, frame);
-  }
-  ln_put(frame);
-  return 0;
-}
-
-int ln_row_oldest(struct lunar* db, struct lunar_frame* meta, struct ln_place* place) {
-  uint32_t ref = ln_get32(ln_bytes(db, meta) + LN_META_FIRST), slot, next;
-  for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++, ref = next) {
-    int found = oldest_slot(db, ref, &slot, &next);
-    if (found < 0) return found;
-    if (!found) continue; /* the only block, or one before the last that lost its rows as the last */
-    LN_TRY(oldest_is(db, ref, slot));
-    *place = (struct ln_place){ref, (uint16_t)slot};
-    return 0;
-  }
-  return LUNAR_E_CORRUPT;
-}
-
 /* A slot of the table's first block with free slots whose room the row fits; E_NOT_FOUND when there is none. */
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row) {
   const uint32_t ref = ln_get32(ln_bytes(db, meta) + LN_META_REUSE);

@@ -1,6 +1,7 @@
 /* Errors in words. */
-#include "lunar.h"
+#include "internal.h"
 
+#if LUNAR_WITH_TEXTS
 const char* lunar_error_text(int error) {
   static const char* const texts[] = {
       "no error",
@@ -26,3 +27,6 @@ const char* lunar_error_text(int error) {
   const unsigned i = error < 0 ? 0u - (unsigned)error : 0u;
   return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown error";
 }
+#else
+const char* lunar_error_text(int error) { return error ? "" : "no error"; }
+#endif

@@ -396,8 +396,6 @@ int ln_block_stamped(struct lunar* db, uint32_t ref);
 int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot);
 int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes);
 int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place);
-/* The first slot of the table's first block that has a row: the oldest of a ring table. */
-int ln_row_oldest(struct lunar* db, struct lunar_frame* meta, struct ln_place* place);
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row);
 
 /* tables.c */
@@ -406,10 +404,19 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table);
 int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes);
 int ln_table_redo_drop(struct lunar* db, uint16_t number);
 
+/* ring.c: what an insertion of the row with that key makes go. */
+#if LUNAR_WITH_RING
+int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest);
+#else
+#define ln_ring_evict(table, meta, newest) 0
+#endif
+
 /* operations.c */
 int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_t* offset, uint32_t* bytes);
 int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row, size_t row_bytes,
                struct lunar_value* values);
+/* Index and block forget the row. */
+int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place);
 int ln_undo(struct lunar* db, int error);
 int ln_enter(struct lunar* db);
 int ln_leave(struct lunar* db, int error);

@@ -14,6 +14,9 @@
 #ifndef LUNAR_WITH_CURSOR
 #define LUNAR_WITH_CURSOR 1 /* cursor.c: scans and ranges */
 #endif
+#ifndef LUNAR_WITH_RING
+#define LUNAR_WITH_RING 1 /* ring.c: tables that forget their oldest rows */
+#endif
 #ifndef LUNAR_WITH_CHECK
 #define LUNAR_WITH_CHECK 1 /* check.c: the whole volume verified */
 #endif
@@ -21,7 +24,7 @@
 #define LUNAR_WITH_STAT 1 /* stat.c: sizes and counters */
 #endif
 #ifndef LUNAR_WITH_TEXTS
-#define LUNAR_WITH_TEXTS 1 /* what lunar_check finds in words; without them it has a number only */
+#define LUNAR_WITH_TEXTS 1 /* errors, and what lunar_check finds, in words */
 #endif
 
 #endif

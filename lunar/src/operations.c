@@ -249,7 +249,7 @@ static int store(struct content* c, struct lunar_frame* meta, const struct ln_ke
   return link_row(db, meta, key, c->old, &c->row, c->row_bytes);
 }
 
-static int drop_row(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place) {
+int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place) {
   struct lunar* db = table->db;
   uint32_t sector, offset, bytes;
   struct ln_key key;
@@ -257,33 +257,6 @@ static int drop_row(const struct lunar_table* table, struct lunar_frame* meta, s
   LN_TRY(ln_row_key(db, table, sector, offset, &key));
   LN_TRY(ln_index_move(db, meta, &key, place, (struct ln_place){LN_NONE, 0}));
   return ln_row_drop(db, meta, place);
-}
-
-/* Whether the oldest row of a ring table goes, now that the row with that key is in. */
-static int too_old(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest,
-                   struct ln_place oldest) {
-  struct lunar* db = table->db;
-  const uint8_t* m = ln_bytes(db, meta);
-  const uint64_t limit = ln_get64(m + LN_META_RING_LIMIT);
-  uint32_t sector, offset, bytes;
-  struct ln_key key;
-  if (table->ring == LUNAR_RING_ROWS) return ln_get64(m + LN_META_ROWS) > limit;
-  if (table->ring == LUNAR_RING_BYTES)
-    return (uint64_t)ln_get32(m + LN_META_SECTORS) * db->config->sector_bytes > limit && ln_get64(m + LN_META_ROWS) > 1;
-  LN_TRY(ln_row_at(db, oldest, &sector, &offset, &bytes));
-  LN_TRY(ln_row_key(db, table, sector, offset, &key));
-  return (int64_t)key.number < (int64_t)newest->number && newest->number - key.number > limit;
-}
-
-/* The insertion of a row into a ring table implies it: it needs no record. */
-static int evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
-  struct ln_place oldest;
-  for (;;) {
-    LN_TRY(ln_row_oldest(table->db, meta, &oldest));
-    const int goes = too_old(table, meta, newest, oldest);
-    if (goes <= 0) return goes;
-    LN_TRY(drop_row(table, meta, oldest));
-  }
 }
 
 static int insert(const struct lunar_table* table, const struct lunar_value* values) {
@@ -302,7 +275,7 @@ static int insert(const struct lunar_table* table, const struct lunar_value* val
   struct ln_key key;
   if (!error) error = ln_key_of(table, &values[table->key], &key);
   if (!error) changing = 1, error = store(&content, meta, &key);
-  if (!error && table->ring) error = evict(table, meta, &key);
+  if (!error && table->ring) error = ln_ring_evict(table, meta, &key);
   ln_put(meta);
   return error && changing ? ln_undo(db, error) : error;
 }
@@ -340,7 +313,7 @@ static int remove_row(const struct lunar_table* table, const struct lunar_value*
     const struct ln_record_header record = {
         .type = LN_REMOVE, .table = table->number, .ref = place.ref, .slot = place.slot};
     changing = 1;
-    error = drop_row(table, meta, place);
+    error = ln_row_remove(table, meta, place);
     if (!error) error = ln_log(db, &record, NULL, NULL);
   }
   ln_put(meta);
@@ -527,7 +500,7 @@ static int redo_row(struct lunar* db, const struct ln_record_header* r, struct l
   LN_TRY(ln_meta(db, r->table, &meta));
   int error = ahead ? 0 : ln_index_insert(db, meta, &key, row.place);
   if (!error) error = link_row(db, meta, &key, from, &row, row_bytes);
-  if (!error && table.ring && !ahead) error = evict(&table, meta, &key);
+  if (!error && table.ring && !ahead) error = ln_ring_evict(&table, meta, &key);
   ln_put(meta);
   return error;
 }
@@ -537,7 +510,7 @@ static int redo_remove(struct lunar* db, const struct ln_record_header* r) {
   struct lunar_frame* meta;
   LN_TRY(ln_table_load(db, r->table, &table));
   LN_TRY(ln_meta(db, r->table, &meta));
-  const int error = drop_row(&table, meta, (struct ln_place){r->ref, r->slot});
+  const int error = ln_row_remove(&table, meta, (struct ln_place){r->ref, r->slot});
   ln_put(meta);
   return error;
 }

@@ -64,6 +64,7 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
                                 .ring = m[LN_META_RING]};
   ln_put(frame);
   if (!index_known(table->index)) return table->index == LUNAR_INDEX_TREE ? LUNAR_E_UNSUPPORTED : LUNAR_E_CORRUPT;
+  if (table->ring && !LUNAR_WITH_RING) return LUNAR_E_UNSUPPORTED;
   if (table->ring > LUNAR_RING_AGE || table->column_count == 0 || table->column_count > LUNAR_COLUMNS_MAX ||
       table->key >= table->column_count)
     return LUNAR_E_CORRUPT;
@@ -96,7 +97,7 @@ static int schema_check(const struct lunar_schema* schema) {
   if (schema->ring > LUNAR_RING_AGE || (schema->ring && schema->ring_limit == 0)) return LUNAR_E_INVALID;
   if (schema->ring == LUNAR_RING_AGE && (key == LUNAR_TEXT || key == LUNAR_BLOB)) return LUNAR_E_INVALID;
   if (schema->index > LUNAR_INDEX_TREE) return LUNAR_E_INVALID;
-  return index_known(schema->index) ? 0 : LUNAR_E_UNSUPPORTED;
+  return index_known(schema->index) && (LUNAR_WITH_RING || !schema->ring) ? 0 : LUNAR_E_UNSUPPORTED;
 }
 
 /* The content of a CREATE record: the name, then u8 index, key, columns, ring, u64 its limit, then the columns. */

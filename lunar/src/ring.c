@@ -1,0 +1,74 @@
+/* Tables that forget their oldest rows. An insertion implies it: it needs no record of its own. */
+#include "internal.h"
+
+#if LUNAR_WITH_RING
+
+static int oldest_slot(struct lunar* db, uint32_t ref, uint32_t* slot, uint32_t* next) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint8_t* header = ln_bytes(db, frame);
+  const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS), live = ln_get16(header + LN_BLOCK_LIVE);
+  *slot = ln_get16(header + LN_BLOCK_OLDEST), *next = ln_get32(header + LN_BLOCK_NEXT);
+  ln_put(frame);
+  for (; live && *slot < slots; ++*slot) {
+    uint32_t position;
+    LN_TRY(ln_slot_read(db, ref, *slot, &position));
+    if (!(position & LN_SLOT_FREE)) return 1;
+  }
+  return 0;
+}
+
+static int oldest_is(struct lunar* db, uint32_t ref, uint32_t slot) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  uint8_t* header = ln_bytes(db, frame);
+  if (ln_get16(header + LN_BLOCK_OLDEST) != slot) {
+    ln_put16(header + LN_BLOCK_OLDEST, slot);
+    ln_dirty(db, frame);
+  }
+  ln_put(frame);
+  return 0;
+}
+
+/* The first slot of the first block that has a row. */
+static int oldest_row(struct lunar* db, struct lunar_frame* meta, struct ln_place* place) {
+  uint32_t ref = ln_get32(ln_bytes(db, meta) + LN_META_FIRST), slot, next;
+  for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++, ref = next) {
+    int found = oldest_slot(db, ref, &slot, &next);
+    if (found < 0) return found;
+    if (!found) continue; /* the only block, or one before the last that lost its rows as the last */
+    LN_TRY(oldest_is(db, ref, slot));
+    *place = (struct ln_place){ref, (uint16_t)slot};
+    return 0;
+  }
+  return LUNAR_E_CORRUPT;
+}
+
+/* Whether the oldest row of a ring table goes, now that the row with that key is in. */
+static int too_old(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest,
+                   struct ln_place oldest) {
+  struct lunar* db = table->db;
+  const uint8_t* m = ln_bytes(db, meta);
+  const uint64_t limit = ln_get64(m + LN_META_RING_LIMIT);
+  uint32_t sector, offset, bytes;
+  struct ln_key key;
+  if (table->ring == LUNAR_RING_ROWS) return ln_get64(m + LN_META_ROWS) > limit;
+  if (table->ring == LUNAR_RING_BYTES)
+    return (uint64_t)ln_get32(m + LN_META_SECTORS) * db->config->sector_bytes > limit && ln_get64(m + LN_META_ROWS) > 1;
+  LN_TRY(ln_row_at(db, oldest, &sector, &offset, &bytes));
+  LN_TRY(ln_row_key(db, table, sector, offset, &key));
+  return (int64_t)key.number < (int64_t)newest->number && newest->number - key.number > limit;
+}
+
+/* The insertion of a row into a ring table implies it: it needs no record. */
+int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
+  struct ln_place oldest;
+  for (;;) {
+    LN_TRY(oldest_row(table->db, meta, &oldest));
+    const int goes = too_old(table, meta, newest, oldest);
+    if (goes <= 0) return goes;
+    LN_TRY(ln_row_remove(table, meta, oldest));
+  }
+}
+
+#endif
