@@ -12,9 +12,15 @@ static int fails(struct emubd* bd, int changes) {
   return bd->fail_at && bd->calls >= bd->fail_at && bd->calls <= (bd->fail_until ? bd->fail_until : bd->fail_at);
 }
 
+static int touches_bad(const struct emubd* bd, uint32_t sector, uint32_t count, enum emubd_bad how) {
+  for (uint32_t i = 0; i < count; i++)
+    if (bd->bad[sector + i] & how) return 1;
+  return 0;
+}
+
 static int read_sectors(const struct lunar_config* config, uint32_t sector, void* data, uint32_t count) {
   struct emubd* bd = of(config);
-  if (fails(bd, 0) || sector + count > bd->sector_count) return -1;
+  if (fails(bd, 0) || sector + count > bd->sector_count || touches_bad(bd, sector, count, EMUBD_BAD_READ)) return -1;
   bd->reads++, bd->sectors_read += count;
   if (bd->card) card_read(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
   memcpy(data, bd->sectors + (size_t)sector * bd->sector_bytes, (size_t)count * bd->sector_bytes);
@@ -35,17 +41,26 @@ static int remember(struct emubd* bd, uint32_t sector) {
   return 0;
 }
 
-static int write_sectors(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count) {
-  struct emubd* bd = of(config);
-  if (fails(bd, 1) || sector + count > bd->sector_count) return -1;
-  bd->writes++, bd->sectors_written += count;
-  if (bd->card) card_write(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
+static int store(struct emubd* bd, uint32_t sector, const uint8_t* data, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     if (!bd->careless && remember(bd, sector + i)) return -1;
-    memcpy(bd->sectors + (size_t)(sector + i) * bd->sector_bytes, (const uint8_t*)data + (size_t)i * bd->sector_bytes,
+    memcpy(bd->sectors + (size_t)(sector + i) * bd->sector_bytes, data + (size_t)i * bd->sector_bytes,
            bd->sector_bytes);
   }
   return 0;
+}
+
+static int write_sectors(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count) {
+  struct emubd* bd = of(config);
+  const int failing = fails(bd, 1), cut = bd->cut_at && bd->changes >= bd->cut_at;
+  if (sector + count > bd->sector_count || cut) return -1;
+  if (failing || touches_bad(bd, sector, count, EMUBD_BAD_WRITE)) {
+    store(bd, sector, data, (count * bd->failing_write_256 + 255) / 256);
+    return -1;
+  }
+  bd->writes++, bd->sectors_written += count;
+  if (bd->card) card_write(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
+  return store(bd, sector, data, count);
 }
 
 static void forget(struct emubd* bd) {
@@ -65,12 +80,14 @@ static int sync_sectors(const struct lunar_config* config) {
 int emubd_open(struct emubd* bd, uint32_t sector_bytes, uint32_t sector_count) {
   *bd = (struct emubd){.sector_bytes = sector_bytes, .sector_count = sector_count};
   bd->sectors = calloc(sector_count, sector_bytes);
-  return bd->sectors ? 0 : -1;
+  bd->bad = calloc(sector_count, 1);
+  return bd->sectors && bd->bad ? 0 : -1;
 }
 
 void emubd_close(struct emubd* bd) {
   forget(bd);
   free(bd->unsynced);
+  free(bd->bad);
   free(bd->sectors);
 }
 
@@ -110,3 +127,5 @@ void emubd_cut(struct emubd* bd, uint64_t* random, unsigned survive_256, uint32_
 }
 
 void emubd_reset(struct emubd* bd) { bd->calls = bd->changes = bd->fail_at = bd->fail_until = bd->cut_at = 0; }
+
+void emubd_set_bad(struct emubd* bd, uint32_t sector, uint8_t bad) { bd->bad[sector] = bad; }

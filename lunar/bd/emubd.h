@@ -18,6 +18,8 @@ struct emubd_write { /* a sector that was written and not synced, with what it h
   uint8_t* old;
 };
 
+enum emubd_bad { EMUBD_BAD_READ = 1, EMUBD_BAD_WRITE = 2 };
+
 struct emubd {
   uint32_t sector_bytes, sector_count;
   uint8_t* sectors;
@@ -27,12 +29,14 @@ struct emubd {
   uint64_t reads, writes, syncs, sectors_read, sectors_written;
   /* failures: the call with this number (from 1, of all calls since emubd_reset) fails; 0: none */
   uint64_t calls, fail_at;
-  uint64_t fail_until; /* all calls from fail_at to this one */
-  uint64_t cut_at;     /* writes and syncs from this one on fail: the power is gone */
-  uint64_t changes;    /* writes and syncs so far */
-  uint8_t ignore_sync; /* the device lies */
-  uint8_t careless;    /* nothing is kept for a cut: for measurements */
-  struct card* card;   /* is charged with every request; NULL: none */
+  uint64_t fail_until;       /* all calls from fail_at to this one */
+  uint8_t failing_write_256; /* so much of a failing write reaches the medium nevertheless, in 256ths of its sectors */
+  uint8_t* bad;              /* per sector: enum emubd_bad */
+  uint64_t cut_at;           /* writes and syncs from this one on fail: the power is gone */
+  uint64_t changes;          /* writes and syncs so far */
+  uint8_t ignore_sync;       /* the device lies */
+  uint8_t careless;          /* nothing is kept for a cut: for measurements */
+  struct card* card;         /* is charged with every request; NULL: none */
 };
 
 /* Memory by malloc. 0, or -1 when there is none. */
@@ -43,6 +47,8 @@ void emubd_config(struct emubd* bd, struct lunar_config* config);
 /* Takes the power away: each unsynced sector keeps its new content with the given chance in 256, else gets back its old
  * one; torn_bytes not 0: one of the sectors that stay is torn at a multiple of it. Then the power is back. */
 void emubd_cut(struct emubd* bd, uint64_t* random, unsigned survive_256, uint32_t torn_bytes);
+/* Requests that touch the sector fail from now on, as the bits of enum emubd_bad say; 0 heals it. */
+void emubd_set_bad(struct emubd* bd, uint32_t sector, uint8_t bad);
 /* A fresh series of numbers for fail_at and cut_at; failures off. */
 void emubd_reset(struct emubd* bd);
 

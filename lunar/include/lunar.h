@@ -188,6 +188,7 @@ struct lunar {
   /* log */
   struct lunar_series series;
   uint32_t checkpoint_at, before_last; /* log sectors */
+  uint32_t log_before;                 /* how many of log_used before images take */
   uint8_t extent_next;                 /* the extent that makes room */
   /* stage */
   uint8_t* stage;
@@ -209,7 +210,7 @@ struct lunar {
   uint32_t allocated[8];
   uint8_t allocated_count, allocated_taken;
   /* state */
-  uint8_t mode, state, redoing, unsynced, parts, settled, wants_settled;
+  uint8_t mode, state, redoing, unsynced, doubtful, parts, settled, wants_settled;
   /* counters of lunar_stat */
   uint32_t checkpoints, spills;
   uint32_t reads, writes, flushes, sectors_read, sectors_written;

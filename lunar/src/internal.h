@@ -184,8 +184,9 @@ _Static_assert(LN_SCHEMA_COLUMNS + LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN <= 512, 
 _Static_assert(LN_GROUP_HEADER + LN_CHECKPOINT_BODY <= 512, "a checkpoint group is one sector");
 _Static_assert(LN_GROUP_HEADER + 8 * LN_IMAGES_MAX <= 512, "the entries of an image group are in its first sector");
 
-/* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. */
-enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4 };
+/* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. LOGGED:
+ * the log has what is on the device (found out anew at each spill). */
+enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8 };
 
 struct lunar_frame {
   uint32_t sector;

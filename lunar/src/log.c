@@ -75,8 +75,13 @@ int ln_stage_write(struct lunar* db, int part) {
   /* The checksum of the rows is what orders them before their metadata; mode disorder promises no order. */
   const uint32_t sum = ln_checksum(db->geometry.volume, db->stage + LN_GROUP_HEADER, body);
   header(db, db->stage, LN_RECORDS, part ? LN_PART : 0, body, db->stage_records, 0, sum);
-  db->stage_used = 0;
-  LN_TRY(write_out(db, db->stage_sector, db->stage, sectors));
+  const uint32_t used = db->stage_used;
+  db->stage_used = 0; /* frames of these sectors are forgotten, not spilled */
+  const int error = write_out(db, db->stage_sector, db->stage, sectors);
+  if (error) { /* what it has is kept, for the same place and number */
+    db->stage_used = used, db->series.sequence--;
+    return error;
+  }
   advance(db, db->stage_sector, sectors);
   return 0;
 }
@@ -165,9 +170,10 @@ static int pass_through(struct lunar* db, const struct ln_record_header* record,
   LN_TRY(emit_record(db, record, emit, context, &p, put_sum));
   header(db, db->stage, LN_RECORDS, db->state == LN_IN_TXN ? LN_PART : 0, body, 1, 0, ln_sum_end(&p.sum));
   p.sector = first;
-  LN_TRY(emit_record(db, record, emit, context, &p, put_stage));
+  const int error = emit_record(db, record, emit, context, &p, put_stage);
   const uint32_t rest = db->stage_used;
   db->stage_used = 0;
+  LN_TRY(error);
   if (rest) {
     memset(db->stage + rest, 0, sectors_of(db, rest) * sector_bytes(db) - rest);
     LN_TRY(write_out(db, p.sector, db->stage, sectors_of(db, rest)));
@@ -183,8 +189,13 @@ static int log_record(struct lunar* db, uint32_t extent_sector, const struct ln_
   LN_TRY(open_group(db, extent_sector, bytes));
   if (db->stage_used + bytes > db->stage_bytes) return pass_through(db, record, emit, context);
   struct passing p = {.db = db, .sector = LN_NONE};
-  db->stage_records++;
-  return emit_record(db, record, emit, context, &p, put_stage);
+  const uint32_t used = db->stage_used;
+  const int error = emit_record(db, record, emit, context, &p, put_stage);
+  if (error)
+    db->stage_used = used; /* half a record would spoil the whole ones before it */
+  else
+    db->stage_records++;
+  return error;
 }
 
 int ln_log(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context) {
@@ -301,10 +312,10 @@ static int write_images(struct lunar* db, enum ln_group kind, struct lunar_frame
   memset(db->stage, 0, sector_bytes(db));
   memcpy(db->stage + LN_GROUP_HEADER, entries, 8 * count);
   const uint32_t extra = kind == LN_BEFORE ? db->before_last : 0;
-  if (kind == LN_BEFORE) db->before_last = db->series.log_head;
   header(db, db->stage, kind, 0, (count + 1) * sector_bytes(db) - LN_GROUP_HEADER, count, extra,
          ln_checksum(db->geometry.volume, entries, 8 * count));
   LN_TRY(write_out(db, at, db->stage, together ? 1 + count : 1));
+  if (kind == LN_BEFORE) db->before_last = db->series.log_head;
   log_advance(db, 1 + count);
   return 0;
 }
@@ -315,7 +326,8 @@ static int write_images_of_dirty(struct lunar* db, enum ln_group kind, uint32_t*
   uint32_t count = 0;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     struct lunar_frame* f = &db->frames[i];
-    if (f->flags & LN_DIRTY && !needs_no_image(db, f)) frames[count++] = f;
+    const int logged = kind == LN_BEFORE && f->flags & LN_LOGGED;
+    if (f->flags & LN_DIRTY && !logged && !needs_no_image(db, f)) frames[count++] = f;
     if (count == most || (count && i + 1 == db->frame_count)) {
       LN_TRY(write_images(db, kind, frames, count, first));
       count = 0;
@@ -324,16 +336,41 @@ static int write_images_of_dirty(struct lunar* db, enum ln_group kind, uint32_t*
   return 0;
 }
 
-int ln_spill(struct lunar* db) {
-  db->spills++;
-  LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
+/* A page that was spilled before, since the checkpoint, needs no other image of before. */
+static int mark_logged(struct lunar* db) {
+  uint32_t steps = 0;
+  for (uint32_t at = db->before_last; at != LN_NONE; at = ln_get32(db->stage + LN_GROUP_EXTRA)) {
+    if (at >= db->geometry.log_sectors || ++steps > db->geometry.log_sectors) return LUNAR_E_CORRUPT;
+    LN_TRY(ln_device_read(db, db->geometry.log_at + at, db->stage, 1));
+    const uint32_t count = ln_get32(db->stage + LN_GROUP_COUNT);
+    for (uint32_t i = 0; i < count && i < LN_IMAGES_MAX; i++) {
+      struct lunar_frame* f = ln_cached(db, ln_get32(db->stage + LN_GROUP_HEADER + 8 * i));
+      if (f && f->flags & LN_DIRTY) f->flags |= LN_LOGGED;
+    }
+  }
+  return 0;
+}
+
+static int spill(struct lunar* db) {
   if (db->mode != LUNAR_MODE_NONE) {
     uint32_t first = LN_NONE;
-    LN_TRY(write_images_of_dirty(db, LN_BEFORE, &first));
+    LN_TRY(mark_logged(db));
+    const uint32_t used = db->series.log_used;
+    const int error = write_images_of_dirty(db, LN_BEFORE, &first);
+    db->log_before += db->series.log_used - used;
+    LN_TRY(error);
     if (first != LN_NONE) db->settled = 0;
     if (first != LN_NONE) LN_TRY(ln_device_sync(db));
   }
   return ln_write_in_place(db, 0);
+}
+
+int ln_spill(struct lunar* db) {
+  db->spills++;
+  LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
+  const int error = spill(db);
+  if (error) db->doubtful = 1;
+  return error;
 }
 
 static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
@@ -357,8 +394,7 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
 }
 
 /* Before it: the pages in place are those of the checkpoint before, or can be made so. After it: those of now. */
-int ln_checkpoint(struct lunar* db) {
-  LN_TRY(ln_stage_write(db, 0));
+static int checkpoint(struct lunar* db) {
   LN_TRY(ln_write_in_place(db, 1));
   if (db->unsynced) LN_TRY(ln_device_sync(db)); /* rows and spilled pages, before a checkpoint that counts on them */
   uint32_t images_at = LN_NONE;
@@ -367,18 +403,26 @@ int ln_checkpoint(struct lunar* db) {
   db->checkpoints++;
   LN_TRY(write_checkpoint_group(db, &images_at));
   LN_TRY(ln_device_sync(db));
-  db->checkpoint_at = images_at, db->before_last = LN_NONE;
+  db->checkpoint_at = images_at, db->before_last = LN_NONE, db->log_before = 0;
   db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;
   return ln_write_in_place(db, 0);
 }
 
-/* Before an operation: enough clean frames, and room in the log for it and for the checkpoint after it. */
+int ln_checkpoint(struct lunar* db) {
+  LN_TRY(ln_stage_write(db, 0));
+  const int error = checkpoint(db);
+  if (error) db->doubtful = 1;
+  return error;
+}
+
+/* Before an operation: enough clean frames, and room in the log for it and for the checkpoint after it; for the
+ * recovery from it too, which spills what was spilled before, behind it. */
 int ln_make_room(struct lunar* db) {
   if (db->redoing) return 0;
   const uint32_t images = (uint32_t)db->frame_count + db->frame_count / LN_IMAGES_MAX + 2;
   const uint32_t operation = db->geometry.unit_sectors + 2 * (1 + LN_IMAGES_MAX);
   if (db->frames_dirty * 4u >= db->frame_count * 3u) LN_TRY(ln_write_in_place(db, 1));
-  const int log_full = db->series.log_used + images + 2 * operation > db->geometry.log_sectors;
+  const int log_full = db->series.log_used + db->log_before + images + 2 * operation > db->geometry.log_sectors;
   if (db->state == LN_IN_TXN) return log_full ? ln_undo(db, LUNAR_E_TXN_FULL) : 0;
   if (!log_full && db->frames_dirty + 1 < db->frame_count && db->frames_dirty * 4u < db->frame_count * 3u) return 0;
   LN_TRY(ln_checkpoint(db));

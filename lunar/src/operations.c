@@ -5,12 +5,20 @@
  */
 #include "internal.h"
 
+/* A group whose writing failed may be on the device all the same: recovery finds out, and goes on under a new epoch. */
+static int make_sure(struct lunar* db) {
+  if (!db->doubtful) return 0;
+  const int in_transaction = db->state == LN_IN_TXN;
+  if (!in_transaction) LN_TRY(ln_stage_write(db, 0));
+  LN_TRY(ln_undo(db, 0));
+  return in_transaction || db->state == LN_BROKEN ? LUNAR_E_IO : 0;
+}
+
 int ln_enter(struct lunar* db) {
+  if (!db->config) return LUNAR_E_INVALID;
   if (db->config->lock) db->config->lock(db->config);
-  int error = 0;
-  if (db->state == LN_BROKEN) error = LUNAR_E_FAILED;
-  if (db->state == LN_CLOSED) error = LUNAR_E_INVALID;
   db->allocated_count = 0;
+  const int error = db->state == LN_CLOSED ? LUNAR_E_INVALID : db->state == LN_BROKEN ? LUNAR_E_FAILED : make_sure(db);
   if (error && db->config->unlock) db->config->unlock(db->config);
   return error;
 }
@@ -20,14 +28,14 @@ int ln_leave(struct lunar* db, int error) {
   return error;
 }
 
-/* Back to what is committed. Without a log there is no way back. */
+/* Back to what is committed; returns the error told, or that of the device. Without a log there is no way back. */
 int ln_undo(struct lunar* db, int error) {
   const int in_transaction = db->state == LN_IN_TXN;
   int failed = db->mode == LUNAR_MODE_NONE ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
   if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
   if (!failed) failed = ln_recover(db);
   if (failed) db->state = LN_BROKEN;
-  return error;
+  return failed == LUNAR_E_IO ? failed : error;
 }
 
 static int is_direct(const struct lunar* db, uint32_t row_bytes) {
@@ -454,8 +462,8 @@ static int commit(struct lunar* db) {
 
 static int rollback(struct lunar* db) {
   if (db->state != LN_IN_TXN) return LUNAR_E_TXN;
-  ln_undo(db, 0);
-  return db->state == LN_BROKEN ? LUNAR_E_IO : 0;
+  LN_TRY(ln_undo(db, 0));
+  return db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
 }
 
 int lunar_begin(struct lunar* db) {

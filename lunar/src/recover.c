@@ -376,6 +376,7 @@ int ln_recover(struct lunar* db) {
   db->stage_used = 0, db->allocated_count = 0;
   db->redoing = 1, db->state = LN_READY;
   ln_forget_all(db);
+  LN_TRY(ln_device_sync(db)); /* what is read may be in the device's cache only, and pages are written because of it */
   if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
   LN_TRY(log_groups(db, images_at, &found));
   if (found.flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
@@ -394,6 +395,7 @@ int ln_recover(struct lunar* db) {
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) db->series.extents[i] = reader.extents[i];
   db->redoing = 0, db->allocated_count = 0;
   if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
+  db->doubtful = 0;
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
   return ln_checkpoint(db);
 }

@@ -250,9 +250,9 @@ int lunar_mount(struct lunar* db, const struct lunar_config* config) {
   LN_TRY(super_load(db, &geometry));
   db->geometry = geometry;
   fit_to_log(db);
-  LN_TRY(ln_recover(db));
-  db->state = LN_READY;
-  return 0;
+  const int error = ln_recover(db);
+  db->state = error ? LN_CLOSED : LN_READY;
+  return error;
 }
 
 static int everything(struct lunar* db) {
@@ -292,8 +292,8 @@ int lunar_unmount(struct lunar* db) {
     db->state = LN_CLOSED;
     return LUNAR_E_FAILED;
   }
-  LN_TRY(ln_enter(db));
-  const int error = finish(db);
+  int error = ln_enter(db);
+  if (!error) error = ln_leave(db, finish(db));
   db->state = LN_CLOSED;
-  return ln_leave(db, error);
+  return error;
 }

@@ -2,6 +2,8 @@
 # library, so that it takes the place of its own.
 add_library(lunar-PowerCuts OBJECT power_cut_test.cc world.cc)
 target_link_libraries(lunar-PowerCuts PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+add_library(lunar-IoErrors OBJECT io_error_test.cc world.cc)
+target_link_libraries(lunar-IoErrors PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 add_library(lunar-PortableList OBJECT portable/lines.c portable/portable_tests.c portable_test.cc)
 target_include_directories(lunar-PortableList PRIVATE ../src)
 target_link_libraries(lunar-PortableList PRIVATE lunar_emubd lunar_posix GTest::gtest_main edgejoule_flags)
@@ -19,7 +21,7 @@ function(lunar_mutant_of suite name file old new)
   file(CONFIGURE OUTPUT ${path} CONTENT "${mutated}" @ONLY)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file})
   add_executable(lunar-mutant-${name} ${path} $<TARGET_OBJECTS:lunar-${suite}>)
-  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-Wno-unused")
+  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-Wno-unused;-Wno-type-limits")
   set_target_properties(lunar-mutant-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
   target_include_directories(lunar-mutant-${name} PRIVATE ../src)
   target_link_libraries(lunar-mutant-${name} PRIVATE lunar_emubd lunar_posix GTest::gtest_main edgejoule_flags)
@@ -55,7 +57,7 @@ lunar_mutant(runs_take_clean_neighbours log.c "return f && f->flags & LN_DIRTY &
 lunar_mutant(images_left_out log.c "together ? 1 + count : 1" "1")
 
 lunar_mutant_of(PortableList rollback_undoes_nothing operations.c
-  "ln_undo(db, 0);\n  return db->state == LN_BROKEN" "db->state = LN_READY;\n  return db->state == LN_BROKEN")
+  "LN_TRY(ln_undo(db, 0));\n  return db->state == LN_BROKEN" "db->state = LN_READY;\n  return db->state == LN_BROKEN")
 lunar_mutant_of(PortableList full_keeps_rows_in_ram log.c "!syncs_each(db)) return 0;" "1) return 0;")
 lunar_mutant_of(PortableList volumes_have_one_number volume.c "*number = ln_checksum(" "(void)ln_checksum(")
 lunar_mutant_of(PortableList freed_chunks_are_lost alloc.c "if (--e[LN_MAP_USED] == 0)" "if (--e[LN_MAP_USED] == 255)")
@@ -64,3 +66,13 @@ lunar_mutant_of(PortableList lock_kept_at_an_error operations.c "if (error && db
 lunar_mutant_of(Prefetch read_ahead_of_writes device.c "ln_prefetch_forget(db, sector, count);" "")
 lunar_mutant_of(Prefetch read_ahead_at_once prefetch.c "if (!goes_on)" "if (!goes_on && count == 0)")
 lunar_mutant_of(Prefetch read_ahead_never prefetch.c "db->ahead_streak < STREAK ||" "1 ||")
+
+lunar_mutant_of(IoErrors writes_never_fail device.c "return db->config->write(db->config, sector, data, count) ? LUNAR_E_IO : 0;"
+  "(void)db->config->write(db->config, sector, data, count); return 0;")
+lunar_mutant_of(IoErrors reads_never_fail device.c "return db->config->read(db->config, sector, data, count) ? LUNAR_E_IO : 0;"
+  "(void)db->config->read(db->config, sector, data, count); return 0;")
+lunar_mutant_of(IoErrors flushes_never_fail device.c "if (db->config->sync(db->config)) return LUNAR_E_IO;" "(void)db->config->sync(db->config);")
+lunar_mutant_of(IoErrors undo_forgotten operations.c "return error && changing ? ln_undo(db, error) : error;" "return error;")
+lunar_mutant_of(IoErrors a_failed_write_takes_the_stage log.c "db->stage_used = used, db->series.sequence--;" "")
+lunar_mutant_of(IoErrors no_doubt log.c "if (error) db->doubtful = 1;" "")
+lunar_mutant_of(IoErrors a_failed_mount_is_usable volume.c "db->state = error ? LN_CLOSED : LN_READY;" "")

@@ -58,14 +58,31 @@ World::World(const Options& options, std::uint64_t seed)
 World::~World() { emubd_close(&device); }
 
 int World::mount() {
+  did = "mount";
   const int error = lunar_mount(&db, &config_);
-  return error != 0 ? error : lunar_table_open(&db, "rows", &table);
+  if (error != 0) return error;
+  did = "open";
+  return lunar_table_open(&db, "rows", &table);
+}
+
+int World::durable(int error) {
+  if (error == 0) since.assign(1, now);
+  return error;
 }
 
 int World::sync() {
-  const int error = lunar_sync(&db);
-  if (error == 0) since.assign(1, now);
-  return error;
+  did = "sync";
+  return durable(lunar_sync(&db));
+}
+
+int World::checkpoint() {
+  did = "checkpoint";
+  return durable(lunar_checkpoint(&db));
+}
+
+int World::unmount() {
+  did = "unmount";
+  return durable(lunar_unmount(&db));
 }
 
 int World::acknowledged(int error, const State& after) {
@@ -83,6 +100,7 @@ std::string World::random_text() {
 }
 
 int World::insert(std::int64_t key, const Row& row) {
+  did = "insert";
   const lunar_value values[] = {integer(key), bytes(row.text), integer(row.number)};
   const int error = lunar_insert(&table, values);
   State after = now;
@@ -106,6 +124,7 @@ void World::append(State& state, std::int64_t key, const Row& row) {
 }
 
 int World::update_text(std::int64_t key, const std::string& text) {
+  did = "update of text";
   const lunar_value k = integer(key), v = bytes(text);
   const int error = lunar_update(&table, &k, 1, &v);
   if (no_room(error)) return 0;
@@ -121,6 +140,7 @@ bool World::no_room(int error) {
 }
 
 int World::update_number(std::int64_t key, std::int32_t number) {
+  did = "update of a number";
   const lunar_value k = integer(key), v = integer(number);
   const int error = lunar_update(&table, &k, 2, &v);
   if (no_room(error)) return 0;
@@ -130,6 +150,7 @@ int World::update_number(std::int64_t key, std::int32_t number) {
 }
 
 int World::remove(std::int64_t key) {
+  did = "remove";
   const lunar_value k = integer(key);
   const int error = lunar_remove(&table, &k);
   if (no_room(error)) return 0;
@@ -139,6 +160,7 @@ int World::remove(std::int64_t key) {
 }
 
 int World::toggle_other_table() {
+  did = "create or drop";
   const lunar_schema s = schema(options_);
   State after = now;
   if (after.erase(other_table) != 0) return acknowledged(lunar_table_drop(&db, "other"), after);
@@ -152,12 +174,18 @@ int World::toggle_other_table() {
 int World::transaction() {
   const State before = now;
   const auto moments = since;
+  did = "begin";
   int error = lunar_begin(&db);
   if (error != 0) return error;
   for (auto n = 1 + random(6); n > 0 && error == 0 && !full_; --n) error = change_a_row();
   const bool commits = error == 0 && !full_ && random(3) != 0;
   const State after = now;
-  if (error == 0 && !full_) error = commits ? lunar_commit(&db) : lunar_rollback(&db);
+  if (error == 0 && !full_) {
+    did = commits ? "commit" : "rollback";
+    error = commits ? lunar_commit(&db) : lunar_rollback(&db);
+  } else if (error != 0 && lunar_rollback(&db) == 0) {
+    did += ", rolled back";  // a failed reading has left it open, another failure has undone it
+  }
   full_ = false;
   since = moments, now = before;
   return commits ? acknowledged(error, after) : error;

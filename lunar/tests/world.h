@@ -47,6 +47,8 @@ class World {
   // One random operation on the table; its error when it is not one that the operation may have.
   int step();
   int sync();
+  int checkpoint();
+  int unmount();
   int mount();
   // Everything in the table now, by key and by cursor; nothing when a read failed or the two differ.
   std::optional<State> read();
@@ -65,8 +67,10 @@ class World {
   emubd device{};
   State now;                 // after the last operation that was acknowledged
   std::vector<State> since;  // after each operation since the last sync, and the one that was under way
+  std::string did;           // the last operation, in words
 
  private:
+  int durable(int error);
   int insert(std::int64_t key, const Row& row);
   int update_text(std::int64_t key, const std::string& text);
   int update_number(std::int64_t key, std::int32_t number);

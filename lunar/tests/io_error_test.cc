@@ -1,0 +1,274 @@
+// The device fails, at every call of a workload in turn: once, for a while, from then on, or in some sectors for good.
+// Every result is a documented one; what failed has not happened or has happened wholly; a handle that goes on goes on
+// rightly; what was acknowledged as durable is there after a cut. A replay: LUNAR_SEED=N.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "world.h"
+
+namespace lunar_test {
+namespace {
+
+constexpr std::uint64_t always = UINT64_MAX;
+
+std::uint64_t seed_told() {
+  const char* told = std::getenv("LUNAR_SEED");
+  return told != nullptr ? std::strtoull(told, nullptr, 10) : 1;
+}
+
+struct Case {
+  const char* name;
+  lunar_mode mode;
+  std::size_t buffer_bytes;
+  std::uint32_t log_bytes = 0;
+  lunar_index index = LUNAR_INDEX_HASH;
+  std::uint32_t ring_rows = 0;
+  bool atomic_sectors = false;
+};
+
+std::string name_of(const testing::TestParamInfo<Case>& of) { return of.param.name; }
+
+Options options_of(const Case& c) {
+  return {.mode = c.mode,
+          .sectors = 1024,
+          .buffer_bytes = c.buffer_bytes,
+          .log_bytes = c.log_bytes,
+          .index = c.index,
+          .atomic_sectors = c.atomic_sectors,
+          .ring_rows = c.ring_rows};
+}
+
+// No failure while it lives.
+class Healthy {
+ public:
+  explicit Healthy(emubd& device)
+      : device_(device),
+        fail_at_(device.fail_at),
+        calls_(device.calls),
+        bad_(device.bad, device.bad + device.sector_count) {
+    device.fail_at = 0;
+    std::fill_n(device.bad, device.sector_count, std::uint8_t{0});
+  }
+  ~Healthy() {
+    device_.fail_at = fail_at_, device_.calls = calls_;
+    std::copy(bad_.begin(), bad_.end(), device_.bad);
+  }
+  Healthy(const Healthy&) = delete;
+  Healthy& operator=(const Healthy&) = delete;
+
+ private:
+  emubd& device_;
+  std::uint64_t fail_at_, calls_;
+  std::vector<std::uint8_t> bad_;
+};
+
+// One workload on a device that fails; wrong: what should not have been, in words.
+class Trial {
+ public:
+  Trial(const Options& options, std::uint64_t seed) : world(options, seed) { emubd_reset(&world.device); }
+
+  void work(int steps) {
+    for (int i = 0; i < steps && wrong.empty(); ++i) {
+      const std::uint32_t kind = world.random(48);
+      judge(kind < 4 ? world.sync() : kind < 6 ? world.checkpoint() : kind < 7 ? remounted() : world.step());
+    }
+  }
+
+  // The power goes, comes back, and the device is well.
+  void end() {
+    if (!wrong.empty()) return;
+    calls = world.device.calls;
+    emubd_reset(&world.device);
+    std::fill_n(world.device.bad, world.device.sector_count, std::uint8_t{0});
+    world.cut();
+    mount_and_judge("after the cut");
+  }
+
+  World world;
+  std::string wrong;
+  std::size_t errors = 0, failed = 0;
+  std::uint64_t calls = 0;
+
+ private:
+  int remounted() {
+    const int error = world.unmount();
+    const bool closed_in_order = error == 0 || error == LUNAR_E_IO || error == LUNAR_E_FAILED;
+    if (!closed_in_order) return error;
+    const int mounted = world.mount();
+    if (mounted != 0) return mounted;
+    if (error == 0) return 0;
+    ++errors;
+    const Healthy healthy(world.device);
+    const auto state = world.read();
+    if (!state || !world.permitted(*state)) wrong = "unmount failed, and another state was there";
+    if (state) world.go_on_from(*state);
+    return 0;
+  }
+
+  void mount_and_judge(const std::string& when) {
+    const int error = world.mount();
+    if (error != 0) {
+      wrong = when + ", " + world.did + ": mount: " + lunar_error_text(error);
+      return;
+    }
+    const auto state = world.read();
+    if (!state) wrong = when + ", " + world.did + ": unreadable";
+    if (state && !world.permitted(*state)) wrong = when + ", " + world.did + ": another state";
+    if (state) world.go_on_from(*state);
+  }
+
+  void judge(int error) {
+    if (error == 0) return;
+    ++errors;
+    const std::string did = world.did;
+    if (error != LUNAR_E_IO) wrong = did + ": " + lunar_error_text(error);
+    if (!wrong.empty()) return;
+    const Healthy healthy(world.device);
+    std::uint64_t rows = 0;
+    const int state_now = lunar_count(&world.table, &rows);
+    if (state_now == LUNAR_E_FAILED || did == "mount" || did == "open") {
+      ++failed;
+      mount_and_judge("failed");
+      return;
+    }
+    const auto state = world.read();
+    if (!state)
+      wrong = did + ": the handle is unreadable afterwards";
+    else if (*state != world.now && *state != world.since.back())
+      wrong = did + ": it is neither as before nor as after";
+    else
+      world.now = *state;
+  }
+};
+
+struct Fault {
+  std::uint64_t calls = 1;             // so many in turn
+  std::uint8_t failing_write_256 = 0;  // what reaches the medium nevertheless
+};
+
+class IoErrors : public testing::TestWithParam<Case> {
+ protected:
+  // The workload once with a failure at every call.
+  void at_every_call(const Fault& fault, int steps) {
+    const auto seed = seed_told();
+    std::size_t errors = 0, silent = 0, failed = 0;
+    Trial well(options_of(GetParam()), seed);
+    well.work(steps);
+    well.end();
+    ASSERT_EQ(well.wrong, "") << "seed " << seed << ", no failure";
+    const std::uint64_t calls = well.calls;
+    for (std::uint64_t k = 1; k <= calls; ++k) {
+      Trial trial(options_of(GetParam()), seed);
+      trial.world.device.fail_at = k;
+      trial.world.device.fail_until = fault.calls == always ? always : k + fault.calls - 1;
+      trial.world.device.failing_write_256 = fault.failing_write_256;
+      trial.work(steps);
+      trial.end();
+      ASSERT_EQ(trial.wrong, "") << "seed " << seed << ", call " << k << " and " << fault.calls << " in all";
+      errors += trial.errors, silent += trial.errors == 0, failed += trial.failed;
+    }
+    std::printf("seed %llu: a failure at each of %llu calls, %zu errors, %zu handles to be mounted again\n",
+                static_cast<unsigned long long>(seed), static_cast<unsigned long long>(calls), errors, failed);
+    EXPECT_LE(silent, calls / 50) << "only SUPER has a second copy that can do instead";
+  }
+};
+
+TEST_P(IoErrors, of_one_call_undo_one_operation_at_most) { at_every_call({.calls = 1}, 60); }
+TEST_P(IoErrors, of_a_write_that_half_happened_undo_one_operation_at_most) {
+  at_every_call({.calls = 1, .failing_write_256 = 128}, 60);
+}
+TEST_P(IoErrors, of_a_write_that_happened_undo_one_operation_at_most) {
+  at_every_call({.calls = 1, .failing_write_256 = 255}, 60);
+}
+TEST_P(IoErrors, for_a_while_leave_what_was_durable) { at_every_call({.calls = 7}, 60); }
+TEST_P(IoErrors, from_a_call_on_leave_what_was_durable) { at_every_call({.calls = always}, 60); }
+
+TEST_P(IoErrors, in_bad_sectors_leave_what_was_durable) {
+  const auto seed = seed_told();
+  std::size_t errors = 0;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    Trial trial(options_of(GetParam()), seed + i);
+    for (int bad = 0; bad < 4; ++bad) {
+      const std::uint32_t sector = trial.world.random(bad < 2 ? 256 : trial.world.device.sector_count);
+      emubd_set_bad(&trial.world.device, sector, static_cast<std::uint8_t>(1 + trial.world.random(3)));
+    }
+    trial.work(40);
+    trial.end();
+    ASSERT_EQ(trial.wrong, "") << "seed " << seed + i;
+    errors += trial.errors;
+  }
+  EXPECT_GT(errors, 100U);
+}
+
+TEST_P(IoErrors, of_mount_leave_what_was_durable) {
+  const auto seed = seed_told();
+  std::size_t silent = 0;
+  std::uint64_t k = 0;
+  for (bool failed = true; failed; silent += !failed) {
+    World world(options_of(GetParam()), seed);
+    for (int i = 0; i < 40; ++i) ASSERT_EQ(world.step(), 0);
+    emubd_reset(&world.device);
+    world.device.fail_at = ++k;
+    const int error = world.mount();
+    failed = world.device.calls >= k;
+    if (error != 0) {
+      ASSERT_EQ(error, LUNAR_E_IO) << "call " << k;
+    } else {
+      silent += failed;
+    }
+    std::uint64_t rows = 0;
+    if (world.did == "mount" && error != 0) {
+      EXPECT_NE(lunar_count(&world.table, &rows), 0) << "a handle that is not mounted";
+    }
+    emubd_reset(&world.device);
+    ASSERT_EQ(world.mount(), 0) << "call " << k;
+    const auto state = world.read();
+    ASSERT_TRUE(state && world.permitted(*state)) << "call " << k;
+  }
+  EXPECT_GT(k, 20U);
+  EXPECT_LE(silent, 3U) << "only SUPER has a second copy that can do instead";
+}
+
+TEST_P(IoErrors, of_format_are_told_and_a_further_format_works) {
+  emubd device{};
+  ASSERT_EQ(emubd_open(&device, 512, 1024), 0);
+  std::vector<std::uint32_t> buffer(GetParam().buffer_bytes / 4);
+  lunar_config config{};
+  emubd_config(&device, &config);
+  config.buffer = buffer.data(), config.buffer_bytes = buffer.size() * 4, config.mode = GetParam().mode;
+  std::uint64_t k = 0;
+  for (bool failed = true; failed;) {
+    lunar db{};
+    emubd_reset(&device);
+    device.fail_at = ++k;
+    const int error = lunar_format(&config);
+    failed = device.calls >= k;
+    if (failed && k > 2) {
+      ASSERT_EQ(error, LUNAR_E_IO) << "call " << k;  // the first two ask what was there before
+    }
+    emubd_reset(&device);
+    const int mounted = lunar_mount(&db, &config);
+    if (mounted != 0) {
+      ASSERT_TRUE(mounted == LUNAR_E_NO_VOLUME || mounted == LUNAR_E_CORRUPT) << "call " << k << ": " << mounted;
+      ASSERT_EQ(lunar_format(&config), 0);
+    }
+    ASSERT_EQ(lunar_mount(&db, &config), 0);
+    ASSERT_EQ(lunar_unmount(&db), 0);
+  }
+  EXPECT_GT(k, 10U);
+  emubd_close(&device);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, IoErrors,
+                         testing::Values(Case{"full_smallest_buffer", LUNAR_MODE_FULL, LUNAR_BUFFER_BYTES_MIN(512)},
+                                         Case{"data_smallest_buffer", LUNAR_MODE_DATA, LUNAR_BUFFER_BYTES_MIN(512)},
+                                         Case{"data_32_KiB", LUNAR_MODE_DATA, 32768, 1 << 17},
+                                         Case{"metadata_in_place", LUNAR_MODE_METADATA, 8192, 0, LUNAR_INDEX_HASH, 0,
+                                              true},
+                                         Case{"full_tree", LUNAR_MODE_FULL, 8192, 0, LUNAR_INDEX_TREE},
+                                         Case{"data_ring", LUNAR_MODE_DATA, 8192, 0, LUNAR_INDEX_HASH, 9}),
+                         name_of);
+
+}  // namespace
+}  // namespace lunar_test
