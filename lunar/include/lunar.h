@@ -210,7 +210,7 @@ struct lunar {
   uint32_t allocated[8];
   uint8_t allocated_count, allocated_taken;
   /* state */
-  uint8_t mode, state, redoing, unsynced, doubtful, parts, settled, wants_settled;
+  uint8_t mode, state, redoing, unsynced, freed, doubtful, parts, settled, wants_settled;
   /* counters of lunar_stat */
   uint32_t checkpoints, spills;
   uint32_t reads, writes, flushes, sectors_read, sectors_written;

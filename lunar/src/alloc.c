@@ -195,6 +195,7 @@ int ln_free(struct lunar* db, uint32_t ref) {
   } else {
     e[LN_MAP_BITS + index / 8] &= (uint8_t) ~(1u << index % 8);
     ln_put16(e + LN_MAP_STAMP, stamp(db));
+    db->freed = 1;
     if (--e[LN_MAP_USED] == 0) e[0] = LN_CHUNK_FREE, db->chunks_free++;
     db->class_hint[class] = chunk;
     if (chunk < db->chunk_hint) db->chunk_hint = chunk;

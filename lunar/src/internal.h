@@ -421,5 +421,6 @@ int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, str
 int ln_undo(struct lunar* db, int error);
 int ln_enter(struct lunar* db);
 int ln_leave(struct lunar* db, int error);
+int ln_worth_another_try(struct lunar* db, int* error, int freed);
 
 #endif

@@ -38,6 +38,16 @@ int ln_undo(struct lunar* db, int error) {
   return failed == LUNAR_E_IO ? failed : error;
 }
 
+/* What was freed since a checkpoint is given out after the next one: an operation that found no room has another try
+ * then. freed: db->freed before it. */
+int ln_worth_another_try(struct lunar* db, int* error, int freed) {
+  if (*error != LUNAR_E_FULL || !freed || db->state != LN_READY) return 0;
+  if (!db->freed) return 1; /* the way back led over a checkpoint */
+  const int failed = ln_checkpoint(db);
+  if (failed) *error = failed;
+  return !failed;
+}
+
 static int is_direct(const struct lunar* db, uint32_t row_bytes) {
   return 4 * (LN_ROW_HEADER + row_bytes) >= 3 * db->config->sector_bytes;
 }
@@ -407,7 +417,10 @@ static int done(struct lunar* db, int error) { return ln_leave(db, error ? error
 
 int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
   LN_TRY(ln_enter(table->db));
-  return done(table->db, insert(table, values));
+  const int freed = table->db->freed;
+  int error = insert(table, values);
+  if (ln_worth_another_try(table->db, &error, freed)) error = insert(table, values);
+  return done(table->db, error);
 }
 
 int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
@@ -419,7 +432,10 @@ int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* ro
 int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                  const struct lunar_value* value) {
   LN_TRY(ln_enter(table->db));
-  return done(table->db, update(table, key, column, value));
+  const int freed = table->db->freed;
+  int error = update(table, key, column, value);
+  if (ln_worth_another_try(table->db, &error, freed)) error = update(table, key, column, value);
+  return done(table->db, error);
 }
 
 int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {

@@ -221,7 +221,10 @@ static int committed(struct lunar* db, int error) {
 
 int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
   LN_TRY(ln_enter(db));
-  return ln_leave(db, committed(db, table_create(db, name, schema)));
+  const int freed = db->freed;
+  int error = table_create(db, name, schema);
+  if (ln_worth_another_try(db, &error, freed)) error = table_create(db, name, schema);
+  return ln_leave(db, committed(db, error));
 }
 
 int lunar_table_drop(struct lunar* db, const char* name) {

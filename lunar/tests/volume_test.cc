@@ -125,6 +125,18 @@ TEST(Volume, gives_the_blocks_of_a_dropped_table_back) {
   }
 }
 
+TEST(Volume, has_room_at_once_after_a_table_that_filled_it_was_dropped) {
+  World world({.mode = LUNAR_MODE_DATA, .sectors = 8192, .buffer_bytes = 131072, .log_bytes = 1 << 20}, 1);
+  lunar_schema schema{};
+  ASSERT_EQ(lunar_table_schema(&world.table, &schema), 0);
+  std::int64_t key = 0;
+  while (insert(world, key, 900) == 0) ++key;
+  ASSERT_EQ(lunar_table_drop(&world.db, "rows"), 0);
+  ASSERT_EQ(lunar_table_create(&world.db, "rows", &schema), 0);
+  ASSERT_EQ(lunar_table_open(&world.db, "rows", &world.table), 0);
+  for (std::int64_t k = 0; k < key * 8 / 10; ++k) ASSERT_EQ(insert(world, k, 900), 0) << k << " of " << key;
+}
+
 TEST(Volume, writes_neighbours_in_one_request_at_a_checkpoint) {
   World world({.mode = LUNAR_MODE_DATA, .sectors = 8192, .buffer_bytes = 131072, .log_bytes = 1 << 20}, 1);
   for (std::int64_t key = 0; key < 800; ++key) ASSERT_EQ(insert(world, key, 60), 0);
