@@ -1,5 +1,6 @@
 """The requests that Linux sends to a block device, from its own tracing; root."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -21,7 +22,7 @@ class BlockTrace:
 
     def __init__(self, device: str) -> None:
         self.numbers = [int(n) for n in Path(f"/sys/block/{device.removeprefix('/dev/')}/dev").read_text().split(":")]
-        self.instance = TRACING / "instances" / "lunar-bench"
+        self.instance = TRACING / "instances" / f"lunar-bench-{os.getpid()}"
         self.marker = self.instance / "trace_marker"
         self.mounted_here = False
         self.lines: list[str] = []

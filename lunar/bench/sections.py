@@ -101,7 +101,7 @@ def durable_insert(bench: Bench, plan: Plan) -> Section:
     truncate, wal, other = sqlite("truncate", "full"), sqlite("wal", "full"), lmdb()
     ceilings = [raw(1), raw(2)]
     cases = [ours, small, truncate, wal, other, *ceilings]
-    work = ["--operations", str(plan.of(3000, 400))]
+    work = ["--operations", str(plan.of(2000, 400))]
     bench.rounds(cases, work, plan.rounds, plan.note)
     bench.trace(cases, work, plan.note)
     section.lines, section.bars = (
@@ -124,10 +124,13 @@ def relaxed_insert(bench: Bench, plan: Plan) -> Section:
     section = Section("relaxed", "4 KB inserts without per-row sync")
     ours, small, default = lunar("data"), lunar("data", "4 KB"), lunar("metadata")
     peer = sqlite("wal", "normal")
+    work = ["--operations", str(plan.of(20000, 2000))]
+    bench.rounds([default, ours, peer], work, plan.rounds, plan.note)
+    bench.trace([default, ours, peer], work, plan.note)
+    work = ["--operations", str(plan.of(2000, 400))]  # it takes long, and no bar is on it
+    bench.rounds([small], work, 1, plan.note)
+    bench.trace([small], work, plan.note)
     cases = [default, ours, small, peer]
-    work = ["--operations", str(plan.of(30000, 4000))]
-    bench.rounds(cases, work, plan.rounds, plan.note)
-    bench.trace(cases, work, plan.note)
     section.lines = table(cases)
     section.bars = [
         ratio_bar("no per-row sync: rows/s to SQLite WAL NORMAL, until at rest", default, peer, 1.3, rate_at_rest),
@@ -144,7 +147,7 @@ def small_update(bench: Bench, plan: Plan) -> Section:
     truncate, wal, other = sqlite("truncate", "full"), sqlite("wal", "full"), lmdb()
     cases = [ours, small, truncate, wal, other]
     work = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--load", "20000"]
-    work += ["--operations", str(plan.of(4000, 400))]
+    work += ["--operations", str(plan.of(3000, 400))]
     bench.rounds(cases, work, plan.rounds, plan.note)
     bench.trace(cases, work, plan.note)
     section.lines = table(cases)
@@ -165,7 +168,7 @@ def bandwidth(bench: Bench, plan: Plan) -> Section:
     parts = {"insert": lunar("metadata"), "update": lunar("metadata")}
     for kind, case in parts.items():
         case.name = f"{kind}: {case.name}"
-        work = ["--work", kind, "--load", str(plan.of(10000, 2000)), "--operations", str(plan.of(10000, 2000))]
+        work = ["--work", kind, "--load", str(plan.of(10000, 2000)), "--operations", str(plan.of(5000, 1000))]
         bench.rounds([case], work, 1 if plan.quick else 3, plan.note)
         bench.trace([case], work, plan.note)
         use = 1 / case.median(amplification)
@@ -201,7 +204,7 @@ def modes(bench: Bench, plan: Plan) -> Section:
     )
     for kind in ("insert", "update"):
         for synced in (False, True):
-            operations = plan.of(4000, 400) if synced else plan.of(40000, 4000)
+            operations = plan.of(2000, 400) if synced else plan.of(20000, 4000)
             work = [*shape, "--work", kind, "--load", "20000", "--operations", str(operations)]
             modes_of(bench, plan, section, kind, work, synced)
     return section
@@ -213,7 +216,7 @@ def modes_of(bench: Bench, plan: Plan, section: Section, kind: str, work: list[s
     loop = {mode: lunar(mode) for mode in names}
     cards = {mode: lunar(mode, place="card") for mode in names}
     work = [*work, "--sync-each"] if synced else work
-    bench.rounds(list(loop.values()), work, plan.rounds, plan.note)
+    bench.rounds(list(loop.values()), work, min(plan.rounds, 3), plan.note)
     bench.rounds(list(cards.values()), work, 1, plan.note)
     for mode, case in loop.items():
         over = (case.median(latency_at_rest) / loop["none"].median(latency_at_rest) - 1) * 100
@@ -292,20 +295,21 @@ def card(bench: Bench, plan: Plan) -> Section:
 def fragmentation(bench: Bench, plan: Plan) -> Section:
     """5 GB of tables that come and go in 1 GB."""
     section = Section("fragmentation", "Fragmentation: tables of 8 to 512 KB come and go, half full, 5 x written")
-    volume = plan.of(1024, 64) * MIB
     section.lines.append(
-        f"{'':24}{'score, 4 KB':>13}{'score, blocks':>15}{'wasted':>9}{'payload at most':>17}{'times full':>12}{'s':>7}"
+        f"{'':28}{'volume':>9}{'score, 4 KB':>13}{'score, blocks':>15}{'wasted':>9}{'payload at most':>17}"
+        f"{'times full':>12}{'s':>7}"
     )
-    for name, options in (
-        ("variable (growth 2)", []),
-        ("variable, 70 % full", ["--full", "0.7"]),
-        ("fixed 4 KB (growth 1)", ["--fixed"]),
+    for name, mib, options in (
+        ("variable (growth 2)", plan.of(1024, 64), []),
+        ("variable, 70 % full", plan.of(256, 64), ["--full", "0.7"]),
+        ("fixed 4 KB (growth 1)", plan.of(256, 64), ["--fixed"]),
     ):
         plan.note(f"fragmentation: {name}")
+        volume = mib * MIB
         aged = bench.call("age", "--volume-bytes", str(volume), "--written-bytes", str(5 * volume), *options)
         section.data[name] = aged
         section.lines.append(
-            f"{name:24}{aged['layout_score_4k']:13.3f}{aged['layout_score_blocks']:15.3f}"
+            f"{name:28}{mib:6} MB{aged['layout_score_4k']:13.3f}{aged['layout_score_blocks']:15.3f}"
             f"{100 * aged['wasted_share']:8.1f}%{100 * aged['payload_share_most']:16.1f}%"
             f"{aged['times_full']:12}{aged['seconds']:7.1f}"
         )
@@ -323,7 +327,7 @@ def volumes(bench: Bench, plan: Plan) -> Section:
     for name, skew in (("uniform", "0"), ("skewed, 0.99", "0.99")):
         plan.note(f"volumes: {name}")
         case = lunar("metadata")
-        work = [*shape, "--load", ",".join(rows), "--skew", skew, "--operations", str(plan.of(40000, 4000))]
+        work = [*shape, "--load", ",".join(rows), "--skew", skew, "--operations", str(plan.of(30000, 4000))]
         phases = bench.run(case, work)
         section.data[name] = phases
         rates = [rate(phase) for phase in phases]
