@@ -91,12 +91,12 @@ test-asan-ubsan test-tsan: test-%: setup-dev
 
 FUZZ_S ?= 60
 
-fuzz: setup ## fuzz what the driver reads from outside, FUZZ_S seconds each (default 60)
+fuzz: setup ## fuzz what the driver reads from outside, and lunar's images, FUZZ_S seconds each (default 60)
 	@tools/packages fuzz
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS)
 	@set -e; for fuzzer in build/fuzz/bin/fuzz-*; do corpus=build/fuzz/corpus/$${fuzzer##*/fuzz-}; mkdir -p $$corpus; \
 	  echo "$$fuzzer, $(FUZZ_S) s"; $$fuzzer -max_total_time=$(FUZZ_S) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	  -artifact_prefix=$$corpus- $$corpus driver/fuzz/seeds/$${fuzzer##*/fuzz-} 2>&1 | grep -E 'ERROR|does not hold|SUMMARY|cov:.*DONE|stat::number' ; done
+	  -artifact_prefix=$$corpus- $$corpus $$(ls -d driver/fuzz/seeds/$${fuzzer##*/fuzz-} 2>/dev/null) 2>&1 | grep -E 'ERROR|does not hold|SUMMARY|cov:.*DONE|stat::number' ; done
 
 fmt: setup-dev ## format all sources
 	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver lunar sampler && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver lunar sampler
