@@ -336,10 +336,14 @@ static int write_images_of_dirty(struct lunar* db, enum ln_group kind, uint32_t*
   return 0;
 }
 
-/* A page that was spilled before, since the checkpoint, needs no other image of before. */
+enum { LOGGED_GROUPS = 2 };
+
+/* A page that was spilled before, since the checkpoint, needs no other image of before. Looked at are the last groups
+ * only: each costs a read, and all of them, at every spill, more than the images. */
 static int mark_logged(struct lunar* db) {
   uint32_t steps = 0;
-  for (uint32_t at = db->before_last; at != LN_NONE; at = ln_get32(db->stage + LN_GROUP_EXTRA)) {
+  for (uint32_t at = db->before_last; at != LN_NONE && steps < LOGGED_GROUPS;
+       at = ln_get32(db->stage + LN_GROUP_EXTRA)) {
     if (at >= db->geometry.log_sectors || ++steps > db->geometry.log_sectors) return LUNAR_E_CORRUPT;
     LN_TRY(ln_device_read(db, db->geometry.log_at + at, db->stage, 1));
     const uint32_t count = ln_get32(db->stage + LN_GROUP_COUNT);
