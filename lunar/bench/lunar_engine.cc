@@ -104,7 +104,10 @@ class Lunar : public Engine {
 
   void sync() override { must(lunar_sync(&db_), "sync"); }
 
-  void close() override { must(lunar_unmount(&db_), "unmount"); }
+  void close() override {
+    must(lunar_checkpoint(&db_), "checkpoint");  // at rest: in place, not in the log
+    must(lunar_unmount(&db_), "unmount");
+  }
 
   OwnCounts own_counts() const override {
     OwnCounts counts;
