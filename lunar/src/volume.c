@@ -56,6 +56,17 @@ static void begin(struct lunar* db, const struct lunar_config* config) {
 
 /* --- SUPER --- */
 
+/* SUPER has the geometry's numbers in the order in which the structure has them. */
+enum { NUMBERS = 8, SIZES = 4 };
+_Static_assert(offsetof(struct lunar_geometry, chunk_count) ==
+                       offsetof(struct lunar_geometry, root_at) + 4 * (NUMBERS - 1) &&
+                   LN_SUPER_CHUNKS == LN_SUPER_ROOT + 4 * (NUMBERS - 1),
+               "from root_at to chunk_count");
+_Static_assert(offsetof(struct lunar_geometry, tables_max) ==
+                       offsetof(struct lunar_geometry, unit_sectors) + 2 * (SIZES - 1) &&
+                   LN_SUPER_TABLES == LN_SUPER_UNIT + 2 * (SIZES - 1),
+               "from unit_sectors to tables_max");
+
 static void super_write(const struct lunar_config* c, const struct lunar_geometry* g, uint8_t* to) {
   memset(to, 0, c->sector_bytes);
   ln_put32(to + LN_SUPER_MAGIC, LN_MAGIC);
@@ -64,13 +75,16 @@ static void super_write(const struct lunar_config* c, const struct lunar_geometr
   to[LN_SUPER_GROWTH] = g->class_growth;
   ln_put32(to + LN_SUPER_VOLUME, g->volume);
   ln_put32(to + LN_SUPER_SECTORS, c->sector_count);
-  ln_put32(to + LN_SUPER_ROOT, g->root_at), ln_put32(to + LN_SUPER_META, g->meta_at),
-      ln_put32(to + LN_SUPER_MAP, g->map_at);
-  ln_put32(to + LN_SUPER_LOG, g->log_at), ln_put32(to + LN_SUPER_DATA, g->data_at);
-  ln_put32(to + LN_SUPER_MAP_SECTORS, g->map_sectors), ln_put32(to + LN_SUPER_LOG_SECTORS, g->log_sectors);
-  ln_put32(to + LN_SUPER_CHUNKS, g->chunk_count);
-  ln_put16(to + LN_SUPER_UNIT, g->unit_sectors), ln_put16(to + LN_SUPER_CLASS_MIN, g->class_sectors_min);
-  ln_put16(to + LN_SUPER_CHUNK, g->chunk_sectors), ln_put16(to + LN_SUPER_TABLES, g->tables_max);
+  for (uint32_t i = 0; i < NUMBERS; i++) {
+    uint32_t number;
+    memcpy(&number, (const uint8_t*)g + offsetof(struct lunar_geometry, root_at) + 4 * i, 4);
+    ln_put32(to + LN_SUPER_ROOT + 4 * i, number);
+  }
+  for (uint32_t i = 0; i < SIZES; i++) {
+    uint16_t size;
+    memcpy(&size, (const uint8_t*)g + offsetof(struct lunar_geometry, unit_sectors) + 2 * i, 2);
+    ln_put16(to + LN_SUPER_UNIT + 2 * i, size);
+  }
   to[LN_SUPER_CLASSES] = g->class_count;
   ln_put32(to, ln_checksum(LN_MAGIC, to + 4, c->sector_bytes - 4));
 }
@@ -99,23 +113,16 @@ static int super_read(const struct lunar_config* c, const uint8_t* from, struct 
   if (ln_get16(from + LN_SUPER_VERSION) != LN_VERSION) return LUNAR_E_VERSION;
   if (from[LN_SUPER_SECTOR_SHIFT] != (c->sector_bytes == 512 ? 9 : 12)) return LUNAR_E_INVALID;
   if (ln_get32(from + LN_SUPER_SECTORS) > c->sector_count) return LUNAR_E_DEVICE;
-  *g = (struct lunar_geometry){
-      .volume = ln_get32(from + LN_SUPER_VOLUME),
-      .root_at = ln_get32(from + LN_SUPER_ROOT),
-      .meta_at = ln_get32(from + LN_SUPER_META),
-      .map_at = ln_get32(from + LN_SUPER_MAP),
-      .log_at = ln_get32(from + LN_SUPER_LOG),
-      .data_at = ln_get32(from + LN_SUPER_DATA),
-      .map_sectors = ln_get32(from + LN_SUPER_MAP_SECTORS),
-      .log_sectors = ln_get32(from + LN_SUPER_LOG_SECTORS),
-      .chunk_count = ln_get32(from + LN_SUPER_CHUNKS),
-      .unit_sectors = ln_get16(from + LN_SUPER_UNIT),
-      .class_sectors_min = ln_get16(from + LN_SUPER_CLASS_MIN),
-      .chunk_sectors = ln_get16(from + LN_SUPER_CHUNK),
-      .tables_max = ln_get16(from + LN_SUPER_TABLES),
-      .class_growth = from[LN_SUPER_GROWTH],
-      .class_count = from[LN_SUPER_CLASSES],
-  };
+  g->volume = ln_get32(from + LN_SUPER_VOLUME);
+  for (uint32_t i = 0; i < NUMBERS; i++) {
+    const uint32_t number = ln_get32(from + LN_SUPER_ROOT + 4 * i);
+    memcpy((uint8_t*)g + offsetof(struct lunar_geometry, root_at) + 4 * i, &number, 4);
+  }
+  for (uint32_t i = 0; i < SIZES; i++) {
+    const uint16_t size = ln_get16(from + LN_SUPER_UNIT + 2 * i);
+    memcpy((uint8_t*)g + offsetof(struct lunar_geometry, unit_sectors) + 2 * i, &size, 2);
+  }
+  g->class_growth = from[LN_SUPER_GROWTH], g->class_count = from[LN_SUPER_CLASSES];
   return geometry_sound(c, g) ? 0 : LUNAR_E_CORRUPT;
 }
 

@@ -707,6 +707,7 @@ static int locks_around_every_call(void) {
   return 0;
 }
 
+#if LUNAR_WITH_TEXTS
 static int has_a_text_for_every_error(void) {
   const char* const unknown = lunar_error_text(-1000);
   CHECK(strcmp(lunar_error_text(1), lunar_error_text(0)) == 0);
@@ -716,9 +717,11 @@ static int has_a_text_for_every_error(void) {
   }
   return 0;
 }
+#endif
 
 /* --- tests: ring tables, then what is in modules of its own --- */
 
+#if LUNAR_WITH_RING
 static int fresh_ring(enum lunar_ring ring, uint64_t limit) {
   struct lunar_schema schema = plain_schema();
   schema.ring = (uint8_t)ring, schema.ring_limit = limit;
@@ -755,6 +758,7 @@ static int forgets_rows_of_a_ring_by_their_age(void) {
   CODE(LUNAR_E_NOT_FOUND, get(81600));
   return 0;
 }
+#endif
 
 #if LUNAR_WITH_CURSOR
 static int reads_each_row_once_with_a_cursor(void) {
@@ -881,10 +885,14 @@ static const struct {
     TEST(tells_a_device_without_a_sound_volume),
     TEST(loses_nothing_when_the_device_fails),
     TEST(locks_around_every_call),
+#if LUNAR_WITH_TEXTS
     TEST(has_a_text_for_every_error),
+#endif
+#if LUNAR_WITH_RING
     TEST(keeps_the_newest_rows_of_a_ring),
     TEST(never_fills_the_device_with_a_ring),
     TEST(forgets_rows_of_a_ring_by_their_age),
+#endif
 #if LUNAR_WITH_CURSOR
     TEST(reads_each_row_once_with_a_cursor),
 #endif
