@@ -217,3 +217,7 @@ int ln_count_free(struct lunar* db) {
   }
   return 0;
 }
+
+int ln_room_is_sure(const struct lunar* db) {
+  return db->mode != LUNAR_MODE_NONE || db->redoing || (db->chunks_free && !db->freed);
+}

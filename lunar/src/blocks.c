@@ -123,6 +123,7 @@ static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t tabl
   ln_put16(header + LN_BLOCK_TABLE, table);
   ln_put16(header + LN_BLOCK_TAIL, slot_sectors * sector_bytes(db) / 4);
   ln_put32(header + LN_BLOCK_NEXT, LN_NONE), ln_put32(header + LN_BLOCK_REUSE, LN_NONE);
+  ln_put32(header + LN_BLOCK_REUSE_BACK, LN_NONE);
   uint8_t* m = ln_bytes(db, meta);
   ln_put32(header + LN_BLOCK_PREVIOUS, ln_get32(m + LN_META_LAST));
   ln_put32(m + LN_META_SERIAL, ln_get32(m + LN_META_SERIAL) + 1);
@@ -141,24 +142,28 @@ static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) 
   return 0;
 }
 
-/* Takes the block out of the chain of blocks with free slots. */
-static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t next) {
-  uint32_t at = ln_get32(ln_bytes(db, meta) + LN_META_REUSE), steps = 0;
-  if (at == ref) {
-    ln_put32(ln_bytes(db, meta) + LN_META_REUSE, next);
-    ln_dirty(db, meta);
-    return 0;
-  }
-  while (at != LN_NONE) {
-    struct lunar_frame* frame;
-    LN_TRY(ln_block_header(db, at, &frame));
-    const uint32_t after = ln_get32(ln_bytes(db, frame) + LN_BLOCK_REUSE);
-    ln_put(frame);
-    if (after == ref) return link_to(db, at, LN_BLOCK_REUSE, next);
-    if (++steps > db->config->sector_count) return LUNAR_E_CORRUPT;
-    at = after;
-  }
-  return LUNAR_E_CORRUPT;
+/* Takes the block out of the list of blocks with free slots. */
+static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint32_t next = ln_get32(ln_bytes(db, frame) + LN_BLOCK_REUSE),
+                 back = ln_get32(ln_bytes(db, frame) + LN_BLOCK_REUSE_BACK);
+  ln_put(frame);
+  if (next != LN_NONE) LN_TRY(link_to(db, next, LN_BLOCK_REUSE_BACK, back));
+  if (back != LN_NONE) return link_to(db, back, LN_BLOCK_REUSE, next);
+  ln_put32(ln_bytes(db, meta) + LN_META_REUSE, next);
+  ln_dirty(db, meta);
+  return 0;
+}
+
+static int enter_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  const uint32_t next = ln_get32(ln_bytes(db, meta) + LN_META_REUSE);
+  LN_TRY(link_to(db, ref, LN_BLOCK_REUSE, next));
+  LN_TRY(link_to(db, ref, LN_BLOCK_REUSE_BACK, LN_NONE));
+  if (next != LN_NONE) LN_TRY(link_to(db, next, LN_BLOCK_REUSE_BACK, ref));
+  ln_put32(ln_bytes(db, meta) + LN_META_REUSE, ref);
+  ln_dirty(db, meta);
+  return 0;
 }
 
 /* The block leaves the table. It is not the last. */
@@ -167,9 +172,9 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = ln_bytes(db, frame);
   const uint32_t next = ln_get32(header + LN_BLOCK_NEXT), previous = ln_get32(header + LN_BLOCK_PREVIOUS);
-  const uint32_t reuse = ln_get32(header + LN_BLOCK_REUSE), free_slots = ln_get16(header + LN_BLOCK_FREE);
+  const uint32_t free_slots = ln_get16(header + LN_BLOCK_FREE);
   ln_put(frame);
-  if (free_slots) LN_TRY(leave_reuse(db, meta, ref, reuse)); /* none: an insertion failed after it had got the block */
+  if (free_slots) LN_TRY(leave_reuse(db, meta, ref)); /* none: an insertion failed after it had got the block */
   if (previous != LN_NONE)
     LN_TRY(link_to(db, previous, LN_BLOCK_NEXT, next));
   else
@@ -228,7 +233,6 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS),
                  end = row->position + (LN_ROW_HEADER + padded(row_bytes)) / 4;
   uint32_t free_slots = LN_NONE;
-  const uint32_t reuse = ln_get32(header + LN_BLOCK_REUSE);
   int error = 0;
   if (slot > slots || slot >= slots_first(db) + (header[LN_BLOCK_SLOT_SECTORS] - 1u) * slots_more(db) ||
       4 * end > block_bytes(db, ref))
@@ -245,7 +249,7 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   }
   ln_put(frame);
   LN_TRY(error);
-  if (free_slots == 0) LN_TRY(leave_reuse(db, meta, ref, reuse));
+  if (free_slots == 0) LN_TRY(leave_reuse(db, meta, ref));
   LN_TRY(slot_write(db, ref, slot, row->position));
   uint8_t* m = ln_bytes(db, meta);
   ln_put64(m + LN_META_ROWS, ln_get64(m + LN_META_ROWS) + 1);
@@ -289,12 +293,9 @@ int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place plac
   uint8_t *header = ln_bytes(db, frame), *m = ln_bytes(db, meta);
   const uint32_t live = ln_get16(header + LN_BLOCK_LIVE) - 1u, free_slots = ln_get16(header + LN_BLOCK_FREE) + 1u;
   ln_put16(header + LN_BLOCK_LIVE, live), ln_put16(header + LN_BLOCK_FREE, free_slots);
-  if (free_slots == 1) {
-    ln_put32(header + LN_BLOCK_REUSE, ln_get32(m + LN_META_REUSE));
-    ln_put32(m + LN_META_REUSE, place.ref);
-  }
   ln_dirty(db, frame);
   ln_put(frame);
+  if (free_slots == 1) LN_TRY(enter_reuse(db, meta, place.ref));
   ln_put64(m + LN_META_ROWS, ln_get64(m + LN_META_ROWS) - 1);
   ln_dirty(db, meta);
   return live == 0 && place.ref != ln_get32(m + LN_META_LAST) ? release(db, meta, place.ref) : 0;

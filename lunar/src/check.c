@@ -319,6 +319,7 @@ static int chain_check(struct ln_check* check, uint32_t ref, uint32_t* last) {
 
 static int reuse_check(struct ln_check* check, uint32_t ref, uint32_t sector) {
   struct tally listed = {0};
+  uint32_t back = LN_NONE;
   while (ref != LN_NONE) {
     struct block block;
     const int used = in_use(check, ref);
@@ -329,8 +330,11 @@ static int reuse_check(struct ln_check* check, uint32_t ref, uint32_t sector) {
     LN_TRY(header_read(check, ref, &block));
     struct lunar_frame* frame;
     LN_TRY(ln_check_page(check, sector = block.sector, LN_BLOCK, &frame));
-    ref = ln_get32(ln_bytes(check->db, frame) + LN_BLOCK_REUSE);
+    const uint8_t* header = ln_bytes(check->db, frame);
+    const int agree = ln_get32(header + LN_BLOCK_REUSE_BACK) == back;
+    back = ref, ref = ln_get32(header + LN_BLOCK_REUSE);
     ln_put(frame);
+    if (!agree) return ln_check_problem(check, LUNAR_PROBLEM_REUSE, sector);
   }
   return same(&listed, &check->with_free_slots) ? 0 : ln_check_problem(check, LUNAR_PROBLEM_REUSE, sector);
 }

@@ -182,6 +182,14 @@ static int unlink_page(struct lunar* db, uint32_t previous, uint32_t next) {
 static int split(struct lunar* db, struct lunar_frame* meta) {
   const uint32_t bucket = buckets_of(db, meta), old = bucket - (1u << log2_floor(bucket));
   uint32_t sector, new_sector, previous = LN_NONE, steps = 0;
+  LN_TRY(bucket_sector(db, meta, old, &sector));
+  if (!ln_room_is_sure(db)) { /* a split that fails half-way would be for good */
+    struct lunar_frame* frame;
+    LN_TRY(bucket_page(db, sector, &frame));
+    const int overflows = ln_get32(ln_bytes(db, frame) + LN_BUCKET_OVERFLOW) != LN_NONE;
+    ln_put(frame);
+    if (overflows) return 0;
+  }
   if (bucket == segment_first(segment_of(bucket))) {
     const int error = segment_alloc(db, meta, segment_of(bucket));
     if (error) return error == LUNAR_E_FULL ? 0 : error; /* longer chains instead */
@@ -190,7 +198,6 @@ static int split(struct lunar* db, struct lunar_frame* meta) {
   LN_TRY(fresh_bucket(db, new_sector));
   ln_put32(ln_bytes(db, meta) + LN_META_BUCKETS, bucket + 1);
   ln_dirty(db, meta);
-  LN_TRY(bucket_sector(db, meta, old, &sector));
   while (sector != LN_NONE) {
     struct lunar_frame* frame;
     const uint32_t here = sector;

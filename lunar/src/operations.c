@@ -31,6 +31,8 @@ int ln_leave(struct lunar* db, int error) {
 /* Back to what is committed; returns the error told, or that of the device. Without a log there is no way back. */
 int ln_undo(struct lunar* db, int error) {
   const int in_transaction = db->state == LN_IN_TXN;
+  if (db->mode == LUNAR_MODE_NONE && error == LUNAR_E_FULL)
+    return error; /* it sees to room before it changes anything */
   int failed = db->mode == LUNAR_MODE_NONE ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
   if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
   if (!failed) failed = ln_recover(db);

@@ -105,7 +105,6 @@ enum { CREATE_HEAD = LN_ROOT_ENTRY + 12 };
 
 static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_HEAD]) {
   struct lunar_frame* meta;
-  LN_TRY(name_write(db, number, (const char*)head));
   LN_TRY(ln_page_fresh(db, meta_sector(db, number), LN_META, &meta));
   uint8_t* m = ln_bytes(db, meta);
   m[LN_META_INDEX] = head[LN_ROOT_ENTRY], m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1],
@@ -114,7 +113,7 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
   ln_put32(m + LN_META_FIRST, LN_NONE), ln_put32(m + LN_META_LAST, LN_NONE), ln_put32(m + LN_META_REUSE, LN_NONE);
   const int error = ln_index_create(db, meta);
   ln_put(meta);
-  return error;
+  return error ? error : name_write(db, number, (const char*)head);
 }
 
 struct creation {

@@ -236,6 +236,8 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
     if (fits) {
       put_entry(page, at.bytes, &up, place);
       ln_dirty(db, frame);
+    } else if (!ln_room_is_sure(db)) {
+      error = LUNAR_E_FULL; /* a split that fails half-way would be for good */
     } else {
       error = split(db, frame, at.number, &up, &place);
     }

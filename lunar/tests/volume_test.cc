@@ -54,8 +54,10 @@ TEST(Volume, holds_more_rows_than_frames_and_finds_each) {
   }
 }
 
-TEST(Volume, says_when_it_is_full_and_works_again_after_deletion) {
-  World world({.sectors = 512}, 1);
+class FullVolume : public testing::TestWithParam<std::tuple<lunar_mode, lunar_index>> {};
+
+TEST_P(FullVolume, says_so_and_works_again_after_deletion) {
+  World world({.mode = std::get<0>(GetParam()), .sectors = 512, .index = std::get<1>(GetParam())}, 1);
   std::int64_t key = 0;
   int error = 0;
   while ((error = insert(world, key, 700)) == 0) ++key;
@@ -64,7 +66,19 @@ TEST(Volume, says_when_it_is_full_and_works_again_after_deletion) {
   for (std::int64_t k = 0; k < key; ++k) ASSERT_EQ(remove(world, k), 0) << k;
   EXPECT_EQ(count(world), 0U);
   for (std::int64_t k = 0; k < key * 8 / 10; ++k) ASSERT_EQ(insert(world, k, 700), 0) << k << " of " << key;
+  std::int64_t small = 1000;  // rows through the log, and an index that grows
+  while ((error = insert(world, small, 20)) == 0) ++small;
+  EXPECT_EQ(error, LUNAR_E_FULL);
+  for (std::int64_t k = 1000; k < small; k += 2) ASSERT_EQ(remove(world, k), 0) << k;
+  for (std::int64_t k = 1000; k < small; k += 2) ASSERT_EQ(insert(world, k, 20), 0) << k << " of " << small;
+  lunar_findings found{};
+  EXPECT_EQ(lunar_check(&world.db, &found), 0) << found.text << ", sector " << found.sector;
 }
+
+INSTANTIATE_TEST_SUITE_P(Modes, FullVolume,
+                         testing::Combine(testing::Values(LUNAR_MODE_NONE, LUNAR_MODE_METADATA, LUNAR_MODE_DATA,
+                                                          LUNAR_MODE_FULL),
+                                          testing::Values(LUNAR_INDEX_HASH, LUNAR_INDEX_TREE)));
 
 TEST(Volume, takes_a_large_row_after_a_small_one_failed_at_any_call) {
   for (const std::size_t buffer_bytes : {std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{16384}}) {
