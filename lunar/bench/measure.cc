@@ -100,7 +100,7 @@ nlohmann::json measure(Engine& engine, const Work& work) {
   nlohmann::json phases = nlohmann::json::array();
   engine.create(work.shape);
   std::int64_t rows = 0;
-  for (const auto load : work.loads) {
+  for (const auto& load : work.loads) {
     if (load > rows) engine.load(rows, load, [&row] { return row(); });
     rows = load;
     const auto blocks = block_counters(work);
