@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware size-lunar
+.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -76,6 +76,10 @@ firmware: setup ## lunar for bare metal, cross-built: build/qemu-virt, build/mps
 	@cmake -G Ninja -S lunar/ports/qemu-virt -B build/qemu-virt-save-restore -DLUNAR_C_FLAGS=-msave-restore >/dev/null
 	@cmake -G Ninja -S lunar/ports/mps2 -B build/mps2 >/dev/null
 	@set -e; for build in $(FIRMWARE); do cmake --build $$build -j $(JOBS) >build/firmware.log || { cat build/firmware.log; exit 1; }; done
+
+test-lunar-powercut: build ## 1,000,000 different power cuts of lunar, every mode (CUTS=N, SEED=N)
+	@cmake --build --preset release -j $(JOBS) --target lunar-every-cut
+	build/bin/lunar-every-cut $(or $(CUTS),1000000) $(or $(SEED),1)
 
 size-lunar: firmware ## what lunar takes: ROM by module, RAM, beside the paper's
 	@$(PYTHON) lunar/bench/size.py $(FIRMWARE)

@@ -6,6 +6,7 @@
 static struct emubd* of(const struct lunar_config* config) { return config->context; }
 
 static int fails(struct emubd* bd, int changes) {
+  if (changes && bd->before_change) bd->before_change(bd->before_change_context);
   bd->calls++;
   if (changes) bd->changes++;
   if (bd->cut_at && changes && bd->changes >= bd->cut_at) return 1;
@@ -129,3 +130,13 @@ void emubd_cut(struct emubd* bd, uint64_t* random, unsigned survive_256, uint32_
 void emubd_reset(struct emubd* bd) { bd->calls = bd->changes = bd->fail_at = bd->fail_until = bd->cut_at = 0; }
 
 void emubd_set_bad(struct emubd* bd, uint32_t sector, uint8_t bad) { bd->bad[sector] = bad; }
+
+int emubd_copy(struct emubd* bd, const struct emubd* from) {
+  forget(bd);
+  for (uint32_t i = 0; i < from->unsynced_count; i++) { /* what it had is all that is needed; the order is kept */
+    if (remember(bd, from->unsynced[i].sector)) return -1;
+    memcpy(bd->unsynced[i].old, from->unsynced[i].old, bd->sector_bytes);
+  }
+  memcpy(bd->sectors, from->sectors, (size_t)bd->sector_count * bd->sector_bytes);
+  return 0;
+}

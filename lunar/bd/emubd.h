@@ -36,7 +36,9 @@ struct emubd {
   uint64_t changes;          /* writes and syncs so far */
   uint8_t ignore_sync;       /* the device lies */
   uint8_t careless;          /* nothing is kept for a cut: for measurements */
-  struct card* card;         /* is charged with every request; NULL: none */
+  void (*before_change)(void* context); /* called before every write and sync; NULL: not */
+  void* before_change_context;
+  struct card* card; /* is charged with every request; NULL: none */
 };
 
 /* Memory by malloc. 0, or -1 when there is none. */
@@ -47,6 +49,8 @@ void emubd_config(struct emubd* bd, struct lunar_config* config);
 /* Takes the power away: each unsynced sector keeps its new content with the given chance in 256, else gets back its old
  * one; torn_bytes not 0: one of the sectors that stay is torn at a multiple of it. Then the power is back. */
 void emubd_cut(struct emubd* bd, uint64_t* random, unsigned survive_256, uint32_t torn_bytes);
+/* The other device's content, and what a cut would take of it; both have the same size. 0, or -1: no memory. */
+int emubd_copy(struct emubd* bd, const struct emubd* from);
 /* Requests that touch the sector fail from now on, as the bits of enum emubd_bad say; 0 heals it. */
 void emubd_set_bad(struct emubd* bd, uint32_t sector, uint8_t bad);
 /* A fresh series of numbers for fail_at and cut_at; failures off. */

@@ -25,7 +25,9 @@ function(lunar_mutant_of suite name file old new)
   set_target_properties(lunar-mutant-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
   target_include_directories(lunar-mutant-${name} PRIVATE ../src)
   target_link_libraries(lunar-mutant-${name} PRIVATE lunar_emubd lunar_posix GTest::gtest_main edgejoule_flags)
-  add_test(NAME lunar_mutant.${name}_is_caught COMMAND lunar-mutant-${name} --gtest_filter=*${suite}.*)
+  set(arguments ${ARGN} --gtest_filter=*${suite}.*)
+  list(GET arguments 0 argument)
+  add_test(NAME lunar_mutant.${name}_is_caught COMMAND lunar-mutant-${name} ${argument})
   set_tests_properties(lunar_mutant.${name}_is_caught PROPERTIES WILL_FAIL TRUE)
 endfunction()
 
@@ -76,3 +78,13 @@ lunar_mutant_of(IoErrors undo_forgotten operations.c "return error && changing ?
 lunar_mutant_of(IoErrors a_failed_write_takes_the_stage log.c "db->stage_used = used, db->series.sequence--;" "")
 lunar_mutant_of(IoErrors no_doubt log.c "if (error) db->doubtful = 1;" "")
 lunar_mutant_of(IoErrors a_failed_mount_is_usable volume.c "db->state = error ? LN_CLOSED : LN_READY;" "")
+
+# Those that need a cut at the one right place: every cut of a workload finds them.
+add_library(lunar-EveryCut OBJECT every_cut.cc world.cc)
+target_link_libraries(lunar-EveryCut PRIVATE lunar_emubd edgejoule_flags)
+function(lunar_every_cut_mutant name file old new)
+  lunar_mutant_of(EveryCut ${name} ${file} "${old}" "${new}" 10000)
+endfunction()
+lunar_every_cut_mutant(sequence_unchecked recover.c "group->sequence != series->sequence + 1 ||" "0 ||")
+lunar_every_cut_mutant(checkpoint_before_its_images log.c
+  "LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));\n" "LN_TRY(ln_write_in_place(db, 0));\n")

@@ -291,6 +291,14 @@ bool World::permitted(const State& state) const {
   });
 }
 
+bool World::permitted(const State& state, const std::vector<State>& before) {
+  const auto after = since;
+  since.insert(since.end(), before.begin(), before.end());
+  const bool is = permitted(state);
+  since = after;
+  return is;
+}
+
 void World::go_on_from(const State& state) {
   now = state;
   since.assign(1, now);

@@ -57,6 +57,8 @@ class World {
   // Whether the state is one that the mode permits after a cut: that of a moment since the last sync, or, where updates
   // are written in place, with any of these since it, also parts of one.
   bool permitted(const State& state) const;
+  // The same, where an operation was under way that began when before was what since is.
+  bool permitted(const State& state, const std::vector<State>& before);
   // After a cut: the state that was found is the one from which the model goes on.
   void go_on_from(const State& state);
   std::uint64_t image_hash() const;
