@@ -237,39 +237,50 @@ struct lunar_cursor {
   uint8_t key[LUNAR_TREE_KEY_MAX];
 };
 
+/* Each function below names its errors. Those with a handle also have E_INVALID when it is not mounted, E_FAILED after
+ * a failure that could not be undone (mount again), E_IO, E_CORRUPT where a page they read is damaged, and E_TXN in a
+ * transaction that was lost (see lunar_begin). */
+
 /* Makes an empty volume: everything on the device is lost. E_INVALID, E_BUFFER, E_DEVICE, E_IO. */
 LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
-/* Makes db ready, after a power cut too: every outcome is one that the mode permits.
- * E_NO_VOLUME, E_VERSION, E_CORRUPT, E_INVALID, E_BUFFER, E_UNCLEAN, E_IO. */
+/* Makes db ready, after a power cut too: every outcome is one that the mode permits. E_NO_VOLUME, E_VERSION, E_CORRUPT,
+ * E_INVALID, E_BUFFER, E_DEVICE, E_UNCLEAN, E_IO. */
 LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* config);
-/* Makes everything durable and forgets the device. An open transaction is rolled back. E_IO, E_FAILED. */
+/* Makes everything durable and forgets the device. An open transaction is rolled back. */
 LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);
 
-/* E_EXISTS, E_INVALID (schema), E_UNSUPPORTED, E_TABLES, E_FULL, E_IO. */
+/* E_EXISTS, E_INVALID (name, schema), E_UNSUPPORTED (an index or ring that this build has not), E_TABLES, E_FULL,
+ * E_TXN_FULL. */
 LUNAR_MUST_CHECK int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema);
-/* E_NO_TABLE, E_IO, E_CORRUPT. The table stays usable until it is dropped; there is no close. */
+/* The table stays usable until it is dropped; there is no close. E_NO_TABLE, E_INVALID (name). */
 LUNAR_MUST_CHECK int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table);
+/* E_NO_TABLE, E_INVALID (name), E_TXN_FULL. */
 LUNAR_MUST_CHECK int lunar_table_drop(struct lunar* db, const char* name);
 /* The name of the first table whose number is at least *number, which becomes its number + 1. E_NO_TABLE at the end. */
 LUNAR_MUST_CHECK int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]);
+/* The schema as it was given. */
 LUNAR_MUST_CHECK int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema);
 
-/* values: one per column. E_EXISTS, E_INVALID (type, NULL), E_TOO_LARGE, E_FULL, E_IO. */
+/* values: one per column. E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL. */
 LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_value* values);
-/* Reads a row into row (row_bytes; E_BUFFER when it is too small) and points values (one per column) into it. */
+/* Reads a row into row (row_bytes; E_BUFFER when it is too small) and points values (one per column) into it.
+ * E_NOT_FOUND, E_INVALID (the key's type), E_TOO_LARGE (a key that a tree cannot have). */
 LUNAR_MUST_CHECK int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
                                struct lunar_value* values);
-/* Sets one column of one row. The key's column cannot be set (E_INVALID). */
+/* Sets one column of one row. The key's column cannot be set (E_INVALID). E_NOT_FOUND, E_INVALID (type, range, NULL),
+ * E_TOO_LARGE, E_FULL, E_TXN_FULL. */
 LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                                   const struct lunar_value* value);
+/* E_NOT_FOUND, E_INVALID (the key's type), E_TXN_FULL. */
 LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_value* key);
 /* Rows of the table. */
 LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);
 
 /* Reads all rows of a table: with a hash index in the order in which they lie (about that of insertion), with a tree
  * index in the order of the keys, and then only those with from <= key <= to (NULL: no bound; TEXT and BLOB stay where
- * they are as long as the cursor is used). descending: from the last to the first. E_UNSUPPORTED: bounds without a tree
- * index. */
+ * they are as long as the cursor is used). descending: from the last to the first. Nothing is read yet, and the handle
+ * is not looked at. E_UNSUPPORTED: bounds without a tree index. E_INVALID (a bound's type), E_TOO_LARGE (a key that a
+ * tree cannot have). */
 LUNAR_MUST_CHECK int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table,
                                        const struct lunar_value* from, const struct lunar_value* to, int descending);
 /* The next row, as lunar_get gives it; E_NOT_FOUND after the last. E_BUFFER: the row is larger than row_bytes; the
@@ -279,16 +290,19 @@ LUNAR_MUST_CHECK int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar
 LUNAR_MUST_CHECK int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes,
                                        struct lunar_value* values);
 
-/* Everything between begin and commit happens wholly or not at all. E_TXN, E_TXN_FULL, E_UNSUPPORTED (mode none). An
- * operation that fails with E_FULL, E_TXN_FULL or E_IO has rolled the transaction back; after other errors it goes on.
- */
+/* Everything between begin and commit happens wholly or not at all. An operation that changes something and fails for
+ * want of room, or with the device, has lost the transaction: what it did so far is undone, and every function returns
+ * E_TXN until lunar_commit (E_TXN) or lunar_rollback (0) ends it. After other errors it goes on. E_TXN: in a
+ * transaction. E_UNSUPPORTED: in mode none. */
 LUNAR_MUST_CHECK int lunar_begin(struct lunar* db);
+/* E_TXN: there is no transaction, or it was lost. */
 LUNAR_MUST_CHECK int lunar_commit(struct lunar* db);
+/* E_TXN: there is no transaction. */
 LUNAR_MUST_CHECK int lunar_rollback(struct lunar* db);
 
-/* Returns when every committed operation is durable. Mode full does so by itself. */
+/* Returns when every committed operation is durable. Mode full does so by itself. E_TXN. */
 LUNAR_MUST_CHECK int lunar_sync(struct lunar* db);
-/* Writes everything in place, so that the next mount has nothing to do. */
+/* Writes everything in place, so that the next mount has nothing to do. E_TXN. */
 LUNAR_MUST_CHECK int lunar_checkpoint(struct lunar* db);
 
 /* What lunar_check finds first. */
@@ -342,7 +356,7 @@ struct lunar_findings {
  * Nothing stored changes; where nearly every frame is dirty a checkpoint is written first. Memory: the handle's frames
  * and some hundred bytes of stack. Time: every page of metadata and index and every row's sectors are read about once
  * (names: tables^2); where an index and its rows differ, each row and entry is looked up. Not verified: the values of
- * columns, which have no checksum after the checkpoint that follows them. E_CORRUPT, E_TXN, E_IO. */
+ * columns, which have no checksum after the checkpoint that follows them. E_CORRUPT: see found. E_TXN. */
 LUNAR_MUST_CHECK int lunar_check(struct lunar* db, struct lunar_findings* found);
 
 /* Sizes and counters; those of the device since mount, all modulo 2^32. */
@@ -363,7 +377,7 @@ struct lunar_statistics {
   uint8_t mode; /* enum lunar_mode */
 };
 
-/* Reads the root table and changes nothing. E_IO, E_CORRUPT. */
+/* Reads the root table and changes nothing. */
 LUNAR_MUST_CHECK int lunar_stat(struct lunar* db, struct lunar_statistics* stat);
 
 /* The error in words, without a final full stop. */

@@ -195,7 +195,7 @@ struct lunar_frame {
   uint8_t flags, pins, kind, unused;
 };
 
-enum ln_state { LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_CLOSED = 0 };
+enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 
 static inline uint16_t ln_get16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline uint32_t ln_get32(const uint8_t* p) { return ln_get16(p) | (uint32_t)ln_get16(p + 2) << 16; }
@@ -423,6 +423,8 @@ int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row
 int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place);
 int ln_undo(struct lunar* db, int error);
 int ln_enter(struct lunar* db);
+int ln_make_sure(struct lunar* db);
+int ln_enter_to_end(struct lunar* db); /* a transaction, or all */
 int ln_leave(struct lunar* db, int error);
 int ln_worth_another_try(struct lunar* db, int* error, int freed);
 

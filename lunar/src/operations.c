@@ -6,21 +6,28 @@
 #include "internal.h"
 
 /* A group whose writing failed may be on the device all the same: recovery finds out, and goes on under a new epoch. */
-static int make_sure(struct lunar* db) {
+int ln_make_sure(struct lunar* db) {
   if (!db->doubtful) return 0;
   const int in_transaction = db->state == LN_IN_TXN;
   if (!in_transaction) LN_TRY(ln_stage_write(db, 0));
-  LN_TRY(ln_undo(db, 0));
-  return in_transaction || db->state == LN_BROKEN ? LUNAR_E_IO : 0;
+  LN_TRY(ln_undo(db, in_transaction ? LUNAR_E_IO : 0));
+  return db->state == LN_BROKEN ? LUNAR_E_IO : 0;
 }
 
-int ln_enter(struct lunar* db) {
+int ln_enter_to_end(struct lunar* db) {
   if (!db->config) return LUNAR_E_INVALID;
   if (db->config->lock) db->config->lock(db->config);
   db->allocated_count = 0;
-  const int error = db->state == LN_CLOSED ? LUNAR_E_INVALID : db->state == LN_BROKEN ? LUNAR_E_FAILED : make_sure(db);
+  const int error = db->state == LN_CLOSED ? LUNAR_E_INVALID : db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
   if (error && db->config->unlock) db->config->unlock(db->config);
   return error;
+}
+
+int ln_enter(struct lunar* db) {
+  LN_TRY(ln_enter_to_end(db));
+  int error = ln_make_sure(db);
+  if (!error && db->state == LN_TXN_LOST) error = LUNAR_E_TXN;
+  return error ? ln_leave(db, error) : 0;
 }
 
 int ln_leave(struct lunar* db, int error) {
@@ -28,7 +35,8 @@ int ln_leave(struct lunar* db, int error) {
   return error;
 }
 
-/* Back to what is committed; returns the error told, or that of the device. Without a log there is no way back. */
+/* Back to what is committed; returns the error told, or that of the device. A transaction that an error undid is lost:
+ * what was to follow in it must not count singly. Without a log there is no way back. */
 int ln_undo(struct lunar* db, int error) {
   const int in_transaction = db->state == LN_IN_TXN;
   if (db->mode == LUNAR_MODE_NONE && error == LUNAR_E_FULL)
@@ -36,7 +44,10 @@ int ln_undo(struct lunar* db, int error) {
   int failed = db->mode == LUNAR_MODE_NONE ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
   if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
   if (!failed) failed = ln_recover(db);
-  if (failed) db->state = LN_BROKEN;
+  if (failed)
+    db->state = LN_BROKEN;
+  else if (in_transaction && error)
+    db->state = LN_TXN_LOST;
   return failed == LUNAR_E_IO ? failed : error;
 }
 
@@ -472,16 +483,23 @@ static int begin(struct lunar* db) {
 
 static int commit(struct lunar* db) {
   if (db->state != LN_IN_TXN) return LUNAR_E_TXN;
-  int error = ln_commit_group(db);
+  int error = db->doubtful ? LUNAR_E_IO : ln_commit_group(db);
   if (error) return ln_undo(db, error);
   db->state = LN_READY;
   return ln_commit_point(db);
 }
 
 static int rollback(struct lunar* db) {
+  if (db->state == LN_TXN_LOST) return 0;
   if (db->state != LN_IN_TXN) return LUNAR_E_TXN;
   LN_TRY(ln_undo(db, 0));
   return db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
+}
+
+/* A lost transaction ends here too. */
+static int ended(struct lunar* db, int error) {
+  if (db->state == LN_TXN_LOST) db->state = LN_READY;
+  return ln_leave(db, error);
 }
 
 int lunar_begin(struct lunar* db) {
@@ -490,13 +508,13 @@ int lunar_begin(struct lunar* db) {
 }
 
 int lunar_commit(struct lunar* db) {
-  LN_TRY(ln_enter(db));
-  return ln_leave(db, commit(db));
+  LN_TRY(ln_enter_to_end(db));
+  return ended(db, commit(db));
 }
 
 int lunar_rollback(struct lunar* db) {
-  LN_TRY(ln_enter(db));
-  return ln_leave(db, rollback(db));
+  LN_TRY(ln_enter_to_end(db));
+  return ended(db, rollback(db));
 }
 
 /* --- the same from the log --- */

@@ -286,7 +286,7 @@ int lunar_sync(struct lunar* db) {
 }
 
 static int finish(struct lunar* db) {
-  if (db->state == LN_IN_TXN) LN_TRY(ln_undo(db, 0));
+  LN_TRY(db->state == LN_IN_TXN ? ln_undo(db, 0) : ln_make_sure(db));
   if (db->state == LN_BROKEN) return LUNAR_E_FAILED;
   if (db->mode == LUNAR_MODE_NONE) LN_TRY(ln_write_in_place(db, 0));
   db->mode = LUNAR_MODE_FULL; /* from this checkpoint on any mode may go on */
@@ -299,7 +299,7 @@ int lunar_unmount(struct lunar* db) {
     db->state = LN_CLOSED;
     return LUNAR_E_FAILED;
   }
-  int error = ln_enter(db);
+  int error = ln_enter_to_end(db);
   if (!error) error = ln_leave(db, finish(db));
   db->state = LN_CLOSED;
   return error;

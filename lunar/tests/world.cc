@@ -180,11 +180,11 @@ int World::transaction() {
   for (auto n = 1 + random(6); n > 0 && error == 0 && !full_; --n) error = change_a_row();
   const bool commits = error == 0 && !full_ && random(3) != 0;
   const State after = now;
-  if (error == 0 && !full_) {
+  if (error == 0) {
     did = commits ? "commit" : "rollback";
     error = commits ? lunar_commit(&db) : lunar_rollback(&db);
   } else if (error != 0 && lunar_rollback(&db) == 0) {
-    did += ", rolled back";  // a failed reading has left it open, another failure has undone it
+    did += ", rolled back";  // a failed reading has left it open, after another failure it was lost
   }
   full_ = false;
   since = moments, now = before;

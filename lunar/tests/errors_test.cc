@@ -1,0 +1,461 @@
+// Every error that lunar.h documents for a function is provoked, and a documented error that is not provoked here
+// fails.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "world.h"
+
+extern "C" {
+#include "checksum.h"
+}
+
+namespace lunar_test {
+namespace {
+
+using Errors = std::map<std::string, std::set<std::string>>;
+
+class Provoked {
+ public:
+  int operator()(const char* function, const char* error, int result) {
+    errors[function].insert(std::string(error).substr(std::strlen("LUNAR_")));
+    return result;
+  }
+  Errors errors;
+};
+
+Provoked provoked;
+
+#define PROVOKE(error, function, ...) EXPECT_EQ(provoked(#function, #error, function(__VA_ARGS__)), error)
+
+lunar_value integer(std::int64_t number) {
+  lunar_value value{};
+  value.type = LUNAR_INT64, value.as.integer = number;
+  return value;
+}
+
+lunar_value blob(const std::string& content) {
+  lunar_value value{};
+  value.type = LUNAR_BLOB, value.bytes = static_cast<std::uint32_t>(content.size()), value.as.data = content.data();
+  return value;
+}
+
+struct Call {
+  const char* function;
+  bool reads_pages;  // a damaged page can be what it needs
+  std::function<int(lunar&, lunar_table&)> make;
+};
+
+lunar_schema one_column() {
+  lunar_schema schema{};
+  schema.column_count = 1;
+  std::strcpy(schema.columns[0].name, "key"), schema.columns[0].type = LUNAR_INT64;
+  return schema;
+}
+
+const std::vector<Call>& calls() {
+  static const lunar_value key = integer(1), number = integer(7);
+  static const std::string content(900, 'x');
+  static const lunar_value row_of[] = {integer(77), blob(content), integer(7)};
+  static const lunar_schema schema = one_column();
+  static char row[4000];
+  static lunar_value values[3];
+  static const std::vector<Call> all = {
+      {"lunar_unmount", false, [](lunar& db, lunar_table&) { return lunar_unmount(&db); }},
+      {"lunar_table_create", true, [](lunar& db, lunar_table&) { return lunar_table_create(&db, "new", &schema); }},
+      {"lunar_table_open", true,
+       [](lunar& db, lunar_table&) {
+         lunar_table table;
+         return lunar_table_open(&db, "rows", &table);
+       }},
+      {"lunar_table_drop", true, [](lunar& db, lunar_table&) { return lunar_table_drop(&db, "rows"); }},
+      {"lunar_table_list", true,
+       [](lunar& db, lunar_table&) {
+         std::uint16_t at = 0;
+         char name[LUNAR_NAME_MAX + 1];
+         return lunar_table_list(&db, &at, name);
+       }},
+      {"lunar_table_schema", true,
+       [](lunar&, lunar_table& table) {
+         lunar_schema found;
+         return lunar_table_schema(&table, &found);
+       }},
+      {"lunar_insert", true, [](lunar&, lunar_table& table) { return lunar_insert(&table, row_of); }},
+      {"lunar_get", true, [](lunar&, lunar_table& table) { return lunar_get(&table, &key, row, sizeof row, values); }},
+      {"lunar_update", true, [](lunar&, lunar_table& table) { return lunar_update(&table, &key, 2, &number); }},
+      {"lunar_remove", true, [](lunar&, lunar_table& table) { return lunar_remove(&table, &key); }},
+      {"lunar_count", true,
+       [](lunar&, lunar_table& table) {
+         std::uint64_t rows = 0;
+         return lunar_count(&table, &rows);
+       }},
+      {"lunar_cursor_next", true,
+       [](lunar&, lunar_table& table) {
+         lunar_cursor cursor;
+         EXPECT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
+         return lunar_cursor_next(&cursor, row, sizeof row, values);
+       }},
+      {"lunar_begin", false, [](lunar& db, lunar_table&) { return lunar_begin(&db); }},
+      {"lunar_commit", false, [](lunar& db, lunar_table&) { return lunar_commit(&db); }},
+      {"lunar_rollback", false, [](lunar& db, lunar_table&) { return lunar_rollback(&db); }},
+      {"lunar_sync", false, [](lunar& db, lunar_table&) { return lunar_sync(&db); }},
+      {"lunar_checkpoint", false, [](lunar& db, lunar_table&) { return lunar_checkpoint(&db); }},
+      {"lunar_check", true,
+       [](lunar& db, lunar_table&) {
+         lunar_findings found;
+         return lunar_check(&db, &found);
+       }},
+      {"lunar_stat", true,
+       [](lunar& db, lunar_table&) {
+         lunar_statistics stat;
+         return lunar_stat(&db, &stat);
+       }},
+  };
+  return all;
+}
+
+int insert(World& world, std::int64_t key, const std::string& content) {
+  const lunar_value row_of[] = {integer(key), blob(content), integer(1)};
+  return lunar_insert(&world.table, row_of);
+}
+
+std::unique_ptr<World> world_with_rows(lunar_mode mode = LUNAR_MODE_DATA, lunar_index index = LUNAR_INDEX_HASH) {
+  auto world = std::make_unique<World>(Options{.mode = mode, .sectors = 1024, .index = index}, 1);
+  for (std::int64_t key = 1; key < 9; ++key) EXPECT_EQ(insert(*world, key, "a row"), 0);
+  return world;
+}
+
+void fail_from_now_on(World& world) {
+  emubd_reset(&world.device);
+  world.device.fail_at = 1, world.device.fail_until = ~0ULL;
+}
+
+void handle_is_not_mounted() {
+  for (const auto& call : calls()) {
+    lunar db{};
+    lunar_table table{};
+    table.db = &db;
+    EXPECT_EQ(provoked(call.function, "LUNAR_E_INVALID", call.make(db, table)), LUNAR_E_INVALID) << call.function;
+  }
+}
+
+void device_fails() {
+  for (const auto& call : calls()) {
+    auto world = world_with_rows();
+    const bool in_transaction =
+        std::strcmp(call.function, "lunar_commit") == 0 || std::strcmp(call.function, "lunar_rollback") == 0;
+    ASSERT_EQ(lunar_unmount(&world->db), 0);
+    ASSERT_EQ(lunar_mount(&world->db, world->db.config), 0);
+    if (in_transaction) {
+      ASSERT_EQ(lunar_begin(&world->db), 0);
+    }
+    if (!call.reads_pages) {
+      ASSERT_EQ(insert(*world, 50, "not written yet"), 0);
+    }
+    fail_from_now_on(*world);
+    EXPECT_EQ(provoked(call.function, "LUNAR_E_IO", call.make(world->db, world->table)), LUNAR_E_IO) << call.function;
+  }
+}
+
+void failure_could_not_be_undone() {
+  for (const auto& call : calls()) {
+    auto world = world_with_rows();
+    fail_from_now_on(*world);
+    int error = 0;
+    for (std::int64_t key = 100; error == 0; ++key) error = insert(*world, key, std::string(1000, 'x'));
+    EXPECT_EQ(error, LUNAR_E_IO);
+    emubd_reset(&world->device);
+    EXPECT_EQ(provoked(call.function, "LUNAR_E_FAILED", call.make(world->db, world->table)), LUNAR_E_FAILED)
+        << call.function;
+  }
+}
+
+int lose_transaction(World& world) {
+  int error = lunar_begin(&world.db);
+  for (std::int64_t key = 100; error == 0; ++key) error = insert(world, key, "a row");
+  return error;
+}
+
+void transaction_was_lost() {
+  for (const auto& call : calls()) {
+    auto world = world_with_rows();
+    ASSERT_EQ(lose_transaction(*world), LUNAR_E_TXN_FULL);
+    const int result = call.make(world->db, world->table);
+    if (std::strcmp(call.function, "lunar_unmount") == 0 || std::strcmp(call.function, "lunar_rollback") == 0) {
+      EXPECT_EQ(result, 0) << call.function;
+    } else {
+      EXPECT_EQ(provoked(call.function, "LUNAR_E_TXN", result), LUNAR_E_TXN) << call.function;
+    }
+  }
+}
+
+void pages_are_damaged() {
+  for (const auto& call : calls()) {
+    if (!call.reads_pages) continue;
+    auto world = world_with_rows();
+    for (int i = 0; i < 2; ++i) {  // the second time without images that would heal
+      ASSERT_EQ(lunar_unmount(&world->db), 0);
+      ASSERT_EQ(lunar_mount(&world->db, world->db.config), 0);
+    }
+    const auto& zones = world->db.geometry;
+    for (std::uint32_t sector = zones.root_at; sector < world->device.sector_count; ++sector)
+      if (sector < zones.log_at || sector >= zones.data_at) world->device.sectors[512 * sector + 300] ^= 1;
+    EXPECT_EQ(provoked(call.function, "LUNAR_E_CORRUPT", call.make(world->db, world->table)), LUNAR_E_CORRUPT)
+        << call.function;
+  }
+}
+
+// SUPER, as FORMAT.md has it.
+constexpr std::uint32_t super_magic_at = 4, super_version_at = 8, super_tables_at = 58, magic = 0x524e554c;
+
+void format_and_mount() {
+  World world({.sectors = 1024}, 1);
+  lunar_config good = *world.db.config, config = good;
+  lunar db{};
+  config.sector_bytes = 1000;
+  PROVOKE(LUNAR_E_INVALID, lunar_format, &config);
+  PROVOKE(LUNAR_E_INVALID, lunar_mount, &db, &config);
+  config = good, config.buffer_bytes = 100;
+  PROVOKE(LUNAR_E_BUFFER, lunar_format, &config);
+  PROVOKE(LUNAR_E_BUFFER, lunar_mount, &db, &config);
+  config = good, config.sector_count = 100;
+  PROVOKE(LUNAR_E_DEVICE, lunar_format, &config);
+  config = good, config.sector_count = 600;
+  PROVOKE(LUNAR_E_DEVICE, lunar_mount, &db, &config);
+  const std::vector<std::uint8_t> image(world.device.sectors, world.device.sectors + 512 * 1024);
+  const auto super = [&](std::uint32_t offset, std::uint16_t value, bool seal) {
+    for (std::uint32_t copy = 0; copy < 2; ++copy) {
+      std::uint8_t* sector = world.device.sectors + 512 * copy;
+      std::memcpy(sector, image.data(), 512);
+      std::memcpy(sector + offset, &value, sizeof value);
+      const std::uint32_t sum = ln_checksum(magic, sector + 4, 508);
+      if (seal) std::memcpy(sector, &sum, sizeof sum);
+    }
+  };
+  super(super_magic_at, 0, true);
+  PROVOKE(LUNAR_E_NO_VOLUME, lunar_mount, &db, &good);
+  super(super_version_at, 99, true);
+  PROVOKE(LUNAR_E_VERSION, lunar_mount, &db, &good);
+  super(super_tables_at, 1, false);
+  PROVOKE(LUNAR_E_CORRUPT, lunar_mount, &db, &good);
+  fail_from_now_on(world);
+  PROVOKE(LUNAR_E_IO, lunar_format, &good);
+  PROVOKE(LUNAR_E_IO, lunar_mount, &db, &good);
+}
+
+void mode_none() {
+  auto world = world_with_rows(LUNAR_MODE_NONE);
+  PROVOKE(LUNAR_E_UNSUPPORTED, lunar_begin, &world->db);
+  lunar_config full = *world->db.config;
+  full.mode = LUNAR_MODE_FULL;
+  lunar db{};
+  PROVOKE(LUNAR_E_UNCLEAN, lunar_mount, &db, &full);
+}
+
+void tables() {
+  auto world = world_with_rows();
+  lunar* db = &world->db;
+  lunar_schema schema = one_column();
+  lunar_table table;
+  PROVOKE(LUNAR_E_EXISTS, lunar_table_create, db, "rows", &schema);
+  PROVOKE(LUNAR_E_INVALID, lunar_table_create, db, "", &schema);
+  PROVOKE(LUNAR_E_INVALID, lunar_table_open, db, "", &table);
+  PROVOKE(LUNAR_E_INVALID, lunar_table_drop, db, "");
+  PROVOKE(LUNAR_E_NO_TABLE, lunar_table_open, db, "none", &table);
+  PROVOKE(LUNAR_E_NO_TABLE, lunar_table_drop, db, "none");
+  std::uint16_t at = 2;
+  char name[LUNAR_NAME_MAX + 1];
+  PROVOKE(LUNAR_E_NO_TABLE, lunar_table_list, db, &at, name);
+  ASSERT_EQ(lunar_table_create(db, "second", &schema), 0);
+  PROVOKE(LUNAR_E_TABLES, lunar_table_create, db, "third", &schema);
+  ASSERT_EQ(lunar_table_drop(db, "second"), 0);
+}
+
+// More tables than blocks.
+void no_block_for_a_table() {
+  World world({.sectors = 512}, 1);
+  lunar_config config = *world.db.config;
+  config.class_growth = 1, config.tables_max = 100;
+  lunar db{};
+  ASSERT_EQ(lunar_format(&config), 0);
+  ASSERT_EQ(lunar_mount(&db, &config), 0);
+  const lunar_schema schema = one_column();
+  int error = 0;
+  for (int i = 0; error == 0; ++i) error = lunar_table_create(&db, std::to_string(i).c_str(), &schema);
+  EXPECT_EQ(provoked("lunar_table_create", "LUNAR_E_FULL", error), LUNAR_E_FULL);
+}
+
+void rows() {
+  auto world = world_with_rows(LUNAR_MODE_DATA, LUNAR_INDEX_TREE);
+  lunar_table* table = &world->table;
+  const lunar_value key = integer(1), none = integer(4711), text = blob("x");
+  const std::string large(60000, 'x');
+  const lunar_value row_of[] = {key, text, integer(1)}, wrong[] = {text, text, integer(1)},
+                    too_large[] = {none, blob(large), integer(1)};
+  const lunar_value grown = blob(large);
+  char row[4000];
+  lunar_value values[3];
+  PROVOKE(LUNAR_E_EXISTS, lunar_insert, table, row_of);
+  PROVOKE(LUNAR_E_INVALID, lunar_insert, table, wrong);
+  PROVOKE(LUNAR_E_TOO_LARGE, lunar_insert, table, too_large);
+  PROVOKE(LUNAR_E_NOT_FOUND, lunar_get, table, &none, row, sizeof row, values);
+  PROVOKE(LUNAR_E_INVALID, lunar_get, table, &text, row, sizeof row, values);
+  PROVOKE(LUNAR_E_BUFFER, lunar_get, table, &key, row, 3, values);
+  PROVOKE(LUNAR_E_NOT_FOUND, lunar_update, table, &none, 2, &key);
+  PROVOKE(LUNAR_E_INVALID, lunar_update, table, &key, 0, &none);
+  PROVOKE(LUNAR_E_TOO_LARGE, lunar_update, table, &key, 1, &grown);
+  PROVOKE(LUNAR_E_NOT_FOUND, lunar_remove, table, &none);
+  PROVOKE(LUNAR_E_INVALID, lunar_remove, table, &text);
+  lunar_cursor cursor;
+  PROVOKE(LUNAR_E_INVALID, lunar_cursor_open, &cursor, table, &text, nullptr, 0);
+  ASSERT_EQ(lunar_cursor_open(&cursor, table, &none, nullptr, 0), 0);
+  PROVOKE(LUNAR_E_NOT_FOUND, lunar_cursor_next, &cursor, row, sizeof row, values);
+  ASSERT_EQ(lunar_cursor_open(&cursor, table, nullptr, nullptr, 0), 0);
+  PROVOKE(LUNAR_E_BUFFER, lunar_cursor_next, &cursor, row, 3, values);
+}
+
+void keys_that_are_text() {
+  World world({.sectors = 1024}, 1);
+  lunar_schema schema = one_column();
+  schema.columns[0].type = LUNAR_BLOB, schema.index = LUNAR_INDEX_TREE;
+  ASSERT_EQ(lunar_table_create(&world.db, "text", &schema), 0);
+  lunar_table table;
+  ASSERT_EQ(lunar_table_open(&world.db, "text", &table), 0);
+  const std::string large(LUNAR_TREE_KEY_MAX + 1, 'k');
+  const lunar_value key = blob(large);
+  char row[200];
+  lunar_value values[1];
+  lunar_cursor cursor;
+  PROVOKE(LUNAR_E_TOO_LARGE, lunar_get, &table, &key, row, sizeof row, values);
+  PROVOKE(LUNAR_E_TOO_LARGE, lunar_cursor_open, &cursor, &table, &key, nullptr, 0);
+  const lunar_value number = integer(1);
+  PROVOKE(LUNAR_E_UNSUPPORTED, lunar_cursor_open, &cursor, &world.table, &number, nullptr, 0);
+}
+
+void no_room() {
+  auto world = world_with_rows();
+  std::int64_t key = 100;
+  int error = 0;
+  while ((error = provoked("lunar_insert", "LUNAR_E_FULL", insert(*world, key, std::string(900, 'x')))) == 0) ++key;
+  EXPECT_EQ(error, LUNAR_E_FULL);
+  const std::string grown(901, 'y');
+  const lunar_value k = integer(100), v = blob(grown);
+  PROVOKE(LUNAR_E_FULL, lunar_update, &world->table, &k, 1, &v);
+}
+
+// Fills the log's half with one kind of operation after another has nearly done so.
+void transaction_is_too_large() {
+  const std::map<const char*, std::function<int(World&, std::int64_t)>> operations = {
+      {"lunar_insert", [](World& world, std::int64_t i) { return insert(world, 100 + i, "a row"); }},
+      {"lunar_update",
+       [](World& world, std::int64_t i) {
+         const lunar_value key = integer(1), value = integer(i);
+         return lunar_update(&world.table, &key, 2, &value);
+       }},
+  };
+  for (const char* function : {"lunar_insert", "lunar_update"}) {
+    auto world = world_with_rows();
+    ASSERT_EQ(lunar_begin(&world->db), 0);
+    int error = 0;
+    for (std::int64_t i = 0; error == 0; ++i) error = operations.at(function)(*world, i);
+    EXPECT_EQ(provoked(function, "LUNAR_E_TXN_FULL", error), LUNAR_E_TXN_FULL);
+  }
+  // The others need an insertion or update before them: the same transaction, one operation shorter, has room for none.
+  const lunar_schema schema = one_column();
+  const lunar_value key = integer(1), value = integer(7);
+  const std::map<const char*, std::function<int(World&)>> last = {
+      {"lunar_remove", [&](World& world) { return lunar_remove(&world.table, &key); }},
+      {"lunar_table_create", [&](World& world) { return lunar_table_create(&world.db, "new", &schema); }},
+      {"lunar_table_drop", [&](World& world) { return lunar_table_drop(&world.db, "rows"); }},
+  };
+  for (const auto& [function, call] : last) {
+    int longest = 0;
+    for (int error = 0, n = 0; error == 0; longest = n++) {
+      auto world = world_with_rows();
+      ASSERT_EQ(lunar_begin(&world->db), 0);
+      for (int i = 0; i < n && error == 0; ++i) error = lunar_update(&world->table, &key, 2, &value);
+      if (error == 0) error = call(*world);
+      if (error != 0) {
+        EXPECT_EQ(provoked(function, "LUNAR_E_TXN_FULL", error), LUNAR_E_TXN_FULL) << function << " after " << n;
+      }
+    }
+    EXPECT_GT(longest, 0);
+  }
+}
+
+void transactions() {
+  auto world = world_with_rows();
+  lunar* db = &world->db;
+  lunar_findings found;
+  PROVOKE(LUNAR_E_TXN, lunar_commit, db);
+  PROVOKE(LUNAR_E_TXN, lunar_rollback, db);
+  ASSERT_EQ(lunar_begin(db), 0);
+  PROVOKE(LUNAR_E_TXN, lunar_begin, db);
+  PROVOKE(LUNAR_E_TXN, lunar_sync, db);
+  PROVOKE(LUNAR_E_TXN, lunar_checkpoint, db);
+  PROVOKE(LUNAR_E_TXN, lunar_check, db, &found);
+}
+
+// The errors in the comment right before each function.
+Errors documented() {
+  std::ifstream header(LUNAR_HEADER);
+  Errors errors;
+  std::string comment;
+  const std::regex function("LUNAR_MUST_CHECK int (lunar_\\w+)\\("), error("E_[A-Z_]+\\b(?! \\(an index or ring that)");
+  for (std::string line; std::getline(header, line);) {
+    std::smatch found;
+    if (std::regex_search(line, found, function)) {
+      auto& of = errors[found[1]];
+      for (std::sregex_iterator it(comment.begin(), comment.end(), error), end; it != end; ++it) of.insert(it->str());
+      comment.clear();
+    } else if (line.empty()) {
+      comment.clear();
+    } else {
+      comment += line + "\n";
+    }
+  }
+  return errors;
+}
+
+TEST(DocumentedErrors, are_provoked_each) {
+  handle_is_not_mounted();
+  device_fails();
+  failure_could_not_be_undone();
+  transaction_was_lost();
+  pages_are_damaged();
+  format_and_mount();
+  mode_none();
+  tables();
+  no_block_for_a_table();
+  rows();
+  keys_that_are_text();
+  no_room();
+  transaction_is_too_large();
+  transactions();
+  const Errors all = documented();
+  EXPECT_EQ(all.size(), calls().size() + 3) << "calls() has every function but format, mount and cursor_open";
+  for (const auto& [function, errors] : all)
+    for (const auto& error : errors)
+      EXPECT_TRUE(provoked.errors[function].count(error))
+          << function << ": " << error << " is documented, not provoked";
+  for (const auto& call : calls())
+    for (const char* error : {"E_INVALID", "E_FAILED", "E_IO"})
+      EXPECT_TRUE(provoked.errors[call.function].count(error)) << call.function << ": " << error;
+}
+
+TEST(DocumentedErrors, have_texts_each_its_own) {
+  std::set<std::string> texts;
+  for (int error = 0; error >= LUNAR_E_UNCLEAN; --error) texts.insert(lunar_error_text(error));
+  EXPECT_EQ(texts.size(), static_cast<std::size_t>(1 - LUNAR_E_UNCLEAN));
+  EXPECT_STREQ(lunar_error_text(LUNAR_E_UNCLEAN - 1), "unknown error");
+  EXPECT_STREQ(lunar_error_text(1), lunar_error_text(0));
+}
+
+}  // namespace
+}  // namespace lunar_test
