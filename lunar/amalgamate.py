@@ -1,6 +1,8 @@
 """Makes one lunar.c of src/, for projects that add a file rather than a folder: amalgamate.py OUTPUT_FOLDER
 
 lunar.h is copied beside it. What two files of src/ name alike and keep to themselves gets the file's name in front.
+What the files share is static here: nothing but lunar.h's functions can be seen from outside, and the compiler may fit
+the others into each other.
 """
 
 import re
@@ -15,8 +17,10 @@ VARIABLE = re.compile(r"^static [^;={(]*?\b(\w+)(?=\[| = )", re.MULTILINE)
 TAG = re.compile(r"^struct (\w+) \{", re.MULTILINE)
 ENUMERATION = re.compile(r"^enum (\w+ )?\{(.*?)\}", re.MULTILINE | re.DOTALL)
 MACRO = re.compile(r"^#define (\w+)", re.MULTILINE)
+STATIC = "static __attribute__((unused))"  # a build may leave modules out
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 OWN_INCLUDE = re.compile(r'^#include "(\w+\.h)"\n', re.MULTILINE)
+SHARED = re.compile(r"^(?=(?:int|void|u?int\d+_t\*?|struct \w+\*) ln_\w+\()", re.MULTILINE)
 # Comments, strings and members stay as they are; a word comes with what decides whether it is a tag or a call.
 TOKEN = re.compile(r"""/\*.*?\*/|"(?:\\.|[^"\\])*"|(?:\.|->)\w+|(?:\bstruct )?\b[A-Za-z_]\w*\(?""", re.DOTALL)
 
@@ -61,7 +65,7 @@ def amalgamated() -> str:
     """All headers, then all sources."""
     texts = {file: (LUNAR / "src" / file).read_text() for file in sources()}
     counts = Counter(name for text in texts.values() for name in own_names(text))
-    parts = ["/* lunar in one file; made by amalgamate.py from src/. */\n"]
+    parts = ["/* lunar in one file; made by amalgamate.py from src/. */\n\n", f"#define LN_SHARED {STATIC}\n"]
     for header in HEADERS:
         parts += [
             banner(header),
@@ -71,7 +75,7 @@ def amalgamated() -> str:
         shared = {name for name in own_names(text) if counts[name] > 1}
         parts += [banner(file), renamed(OWN_INCLUDE.sub("", text), shared, f"ln_{Path(file).stem}")]
         parts += [f"#undef {macro}\n" for macro in MACRO.findall(text)]
-    return "".join(parts)
+    return SHARED.sub("LN_SHARED ", "".join(parts))
 
 
 def main(arguments: list[str]) -> int:

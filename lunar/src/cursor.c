@@ -138,7 +138,7 @@ static int seek_key(struct lunar_cursor* c, struct ln_key* key, struct ln_place*
 #endif
 
 static int next(struct lunar_cursor* c, void* row, size_t row_bytes, struct lunar_value* values) {
-  struct ln_place place;
+  struct ln_place place = {LN_NONE, 0};
   if (c->ended) return LUNAR_E_NOT_FOUND;
 #if LUNAR_WITH_TREE
   if (c->table->index == LUNAR_INDEX_TREE) {

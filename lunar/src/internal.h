@@ -283,8 +283,7 @@ int ln_make_room(struct lunar* db);
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
 
 /* recover.c */
-int ln_recover(struct lunar* db);   /* checkpoint_at LN_NONE: it has to be found */
-int ln_log_whole(struct lunar* db); /* 1: the last checkpoint and its images are on the device as they were written */
+int ln_recover(struct lunar* db); /* checkpoint_at LN_NONE: it has to be found */
 
 /* extents.c: which blocks rows are written to in place. */
 void ln_extents_follow(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record);
@@ -338,6 +337,9 @@ int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, str
 int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to);
 int ln_hash_drop(struct lunar* db, struct lunar_frame* meta);
 
+#if LUNAR_WITH_CHECK
+/* recover.c. 1: the last checkpoint and its images are on the device as they were written. */
+int ln_log_whole(struct lunar* db);
 /* check.c. An index tells it each of its blocks and each of its entries, in any order; what these return ends the walk.
  * sector: of the page that says so. */
 struct ln_check;
@@ -348,6 +350,7 @@ int ln_check_entry(struct ln_check* check, const struct ln_key* key, struct ln_p
 int ln_index_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
 int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
 int ln_tree_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
+#endif
 
 /* tree.c */
 #if LUNAR_WITH_TREE
