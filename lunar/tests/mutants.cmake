@@ -83,8 +83,10 @@ lunar_mutant_of(IoErrors a_failed_mount_is_usable volume.c "db->state = error ? 
 add_library(lunar-EveryCut OBJECT every_cut.cc world.cc)
 target_link_libraries(lunar-EveryCut PRIVATE lunar_emubd edgejoule_flags)
 function(lunar_every_cut_mutant name file old new)
-  lunar_mutant_of(EveryCut ${name} ${file} "${old}" "${new}" 10000)
+  lunar_mutant_of(EveryCut ${name} ${file} "${old}" "${new}" 40000)
 endfunction()
+lunar_every_cut_mutant(epoch_unchecked recover.c "if (group->epoch != series->epoch && !later) return 0;" "")
+lunar_every_cut_mutant(recovery_keeps_its_epoch recover.c "= found.epoch + 1;" "= found.epoch;")
 lunar_every_cut_mutant(sequence_unchecked recover.c "group->sequence != series->sequence + 1 ||" "0 ||")
 lunar_every_cut_mutant(checkpoint_before_its_images log.c
   "LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));\n" "LN_TRY(ln_write_in_place(db, 0));\n")
