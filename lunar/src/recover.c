@@ -259,39 +259,68 @@ struct state {
   uint8_t flags;  /* of the checkpoint */
 };
 
-static int log_groups(struct lunar* db, uint32_t images_at, struct state* found) {
-  const uint32_t unit = db->geometry.unit_sectors;
+/* 1: behind the series, so many sectors from LOG's head, lies a later group, whole. */
+static int log_group(struct lunar* db, const struct lunar_series* series, uint32_t skipped, struct group* group) {
+  const uint32_t unit = db->geometry.unit_sectors, at = (series->log_head + skipped) % db->geometry.log_sectors;
+  const int there = read_header(db, log_sector(db, at), group);
+  if (there <= 0) return there;
+  const uint32_t sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
+  if (!later_number(group->sequence, series->sequence) || group->epoch < series->epoch || sectors > unit - at % unit ||
+      series->log_used + skipped + sectors > db->geometry.log_sectors)
+    return 0;
+  return whole(db, group);
+}
+
+/* At LOG's head or at the beginning of the next unit. A recovery that had no room in its unit went on in the next one
+ * with the number that a group at the head has from before: that one is lost. */
+static int following_group(struct lunar* db, struct lunar_series* series, struct group* group) {
+  const uint32_t to_next = db->geometry.unit_sectors - series->log_head % db->geometry.unit_sectors;
+  struct group next;
+  const int there = log_group(db, series, 0, group), beyond = log_group(db, series, to_next, &next);
+  LN_TRY(there);
+  LN_TRY(beyond);
+  if (!there && !beyond) return 0;
+  const int skips = !there || (beyond && next.epoch > group->epoch && !later_number(next.sequence, group->sequence));
+  if (skips) *group = next;
+  const uint32_t sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
+  series->log_head = (group->sector - db->geometry.log_at + sectors) % db->geometry.log_sectors;
+  series->log_used += (skips ? to_next : 0) + sectors;
+  series->sequence = group->sequence, series->epoch = group->epoch;
+  return 1;
+}
+
+static int log_groups(struct lunar* db, uint32_t images_at, struct state* found, struct lunar_series* end) {
   struct group group, checkpoint;
-  struct lunar_series series, later;
-  int there = begin_at(db, images_at, &series, &group);
+  struct lunar_series later;
+  int there = begin_at(db, images_at, end, &group);
   if (there < 0) return there;
   if (!there) return LUNAR_E_CORRUPT;
-  *found = (struct state){images_at, LN_NONE, series.epoch, group.flags};
-  for (uint32_t skip = 0, steps = 0; skip < 2;) {
-    const uint32_t skipped = skip ? unit - series.log_head % unit : 0;
-    const uint32_t at = (series.log_head + skipped) % db->geometry.log_sectors;
-    there = read_header(db, log_sector(db, at), &group);
-    if (there < 0) return there;
-    const uint32_t sectors = there ? sectors_of(db, LN_GROUP_HEADER + group.bytes) : 0;
-    there = there && later_number(group.sequence, series.sequence) && group.epoch >= series.epoch &&
-            sectors <= unit - at % unit && series.log_used + skipped + sectors <= db->geometry.log_sectors;
-    if (there) LN_TRY(there = whole(db, &group));
-    if (!there) {
-      skip++;
-      continue;
-    }
-    skip = 0;
+  *found = (struct state){images_at, LN_NONE, end->epoch, group.flags};
+  for (uint32_t steps = 0; (there = following_group(db, end, &group)) > 0;) {
     if (++steps > db->geometry.log_sectors) return LUNAR_E_CORRUPT; /* numbers that go round */
-    series.log_head = (at + sectors) % db->geometry.log_sectors, series.log_used += skipped + sectors;
-    series.sequence = group.sequence, found->epoch = series.epoch = group.epoch;
-    if (group.kind == LN_BEFORE) found->before = at;
+    found->epoch = end->epoch;
+    if (group.kind == LN_BEFORE) found->before = group.sector - db->geometry.log_at;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
     LN_TRY(there = begin_at(db, group.extra, &later, &checkpoint));
     if (!there || checkpoint.sector != group.sector) continue;
-    series = later;
-    *found = (struct state){group.extra, LN_NONE, series.epoch, checkpoint.flags};
+    *end = later;
+    *found = (struct state){group.extra, LN_NONE, end->epoch, checkpoint.flags};
   }
-  return 0;
+  return there;
+}
+
+/* A group behind the last whole one, of which some sectors are missing. Recovery may write the very same ones there,
+ * and if it is cut off then, the group would be whole again, for a state that is no more: it loses its header first. */
+static int forget_torn(struct lunar* db, const struct lunar_series* end, uint32_t skipped, struct state* found) {
+  struct group group;
+  const uint32_t at = log_sector(db, (end->log_head + skipped) % db->geometry.log_sectors);
+  const int there = read_header(db, at, &group);
+  if (there <= 0 || !later_number(group.sequence, end->sequence) || group.epoch < end->epoch)
+    return there < 0 ? there : 0;
+  if (group.epoch > found->epoch) found->epoch = group.epoch;
+  LN_TRY(ln_forget(db, at, 1));
+  memset(db->stage, 0, sector_bytes(db));
+  return ln_device_write(db, at, db->stage, 1);
 }
 
 /* Where the series stands right behind its last group that is not the middle of a transaction. */
@@ -378,8 +407,11 @@ int ln_recover(struct lunar* db) {
   ln_forget_all(db);
   LN_TRY(ln_device_sync(db)); /* what is read may be in the device's cache only, and pages are written because of it */
   if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
-  LN_TRY(log_groups(db, images_at, &found));
+  LN_TRY(log_groups(db, images_at, &found, &reader));
   if (found.flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
+  const uint32_t unit = db->geometry.unit_sectors;
+  LN_TRY(forget_torn(db, &reader, 0, &found));
+  LN_TRY(forget_torn(db, &reader, unit - reader.log_head % unit, &found));
   LN_TRY(put_checkpoint(db, found.base));
   const int restorable = put_back(db, found.before, 0);
   LN_TRY(restorable);
