@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "card_figures.h"
+
 namespace bdtest {
 namespace {
 
@@ -12,23 +14,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::pair<const char*, std::uint32_t card_parameters::*> counts[] = {
     {"page_bytes", &card_parameters::page_bytes}, {"open_positions", &card_parameters::open_positions}};
-constexpr std::pair<const char*, double card_parameters::*> figures[] = {
-    {"read_request_ns", &card_parameters::read_request_ns},
-    {"read_byte_ns", &card_parameters::read_byte_ns},
-    {"write_request_ns", &card_parameters::write_request_ns},
-    {"write_byte_ns", &card_parameters::write_byte_ns},
-    {"write_random_ns", &card_parameters::write_random_ns},
-    {"flush_ns", &card_parameters::flush_ns},
-    {"read_w", &card_parameters::read_w},
-    {"write_w", &card_parameters::write_w},
-    {"idle_w", &card_parameters::idle_w}};
 
 }  // namespace
 
 std::string card_to_text(const card_parameters& card) {
   Json json;
   for (const auto& [name, field] : counts) json[name] = card.*field;
-  for (const auto& [name, field] : figures) json[name] = card.*field;
+  for (const auto& [name, field] : card_figures) json[name] = card.*field;
   return json.dump(2) + "\n";
 }
 
@@ -44,7 +36,7 @@ card_parameters card_from_text(const std::string& text) {
       throw std::runtime_error(std::string(name) + ": expected a number that is not negative");
     return value.get<double>();
   };
-  for (const auto& [name, field] : figures) card.*field = take(name);
+  for (const auto& [name, field] : card_figures) card.*field = take(name);
   for (const auto& [name, field] : counts) {
     const double value = take(name), most = field == &card_parameters::page_bytes ? 1 << 24 : CARD_POSITIONS_MAX;
     if (value < 1 || value > most || value != std::floor(value))

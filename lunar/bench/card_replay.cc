@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "card.h"
+#include "card_figures.h"
 #include "engine.h"
 
 namespace lunar_bench {
@@ -15,22 +15,12 @@ namespace {
 using Variant = std::pair<std::string, card_parameters>;
 
 std::vector<Variant> variants() {
-  static constexpr std::pair<const char*, double card_parameters::*> fields[] = {
-      {"read_request_ns", &card_parameters::read_request_ns},
-      {"read_byte_ns", &card_parameters::read_byte_ns},
-      {"write_request_ns", &card_parameters::write_request_ns},
-      {"write_byte_ns", &card_parameters::write_byte_ns},
-      {"write_random_ns", &card_parameters::write_random_ns},
-      {"flush_ns", &card_parameters::flush_ns},
-      {"read_w", &card_parameters::read_w},
-      {"write_w", &card_parameters::write_w},
-      {"idle_w", &card_parameters::idle_w}};
   std::vector<Variant> made{{"as published", card_sandisk_ultra}};
   const auto add = [&made](std::string name, auto change) {
     made.emplace_back(std::move(name), card_sandisk_ultra);
     change(made.back().second);
   };
-  for (const auto& [name, field] : fields) {
+  for (const auto& [name, field] : card_figures) {
     for (const double factor : {0.5, 1.5})
       add(std::string(name) + (factor < 1 ? " -50 %" : " +50 %"), [&](card_parameters& p) { p.*field *= factor; });
   }
