@@ -16,7 +16,7 @@
 
 enum { SECTOR_BYTES = 512, SECTORS = 16384, CUTS = 25, PICTURE_BYTES = 4096, MEASURED_ROWS = 200 };
 
-static uint32_t buffer[16 * 1024 / 4];
+static void* buffer[16 * 1024 / sizeof(void*)];
 static struct emubd card;
 static struct card model;
 static struct lunar_config config;

@@ -5,7 +5,7 @@
 #include "lunar.h"
 #include "posix.h"
 
-static uint32_t buffer[LUNAR_BUFFER_BYTES_MIN(512) / 4];
+static void* buffer[LUNAR_BUFFER_BYTES_MIN(512) / sizeof(void*)];
 static const struct lunar_schema schema = {.columns = {{"time", LUNAR_INT64, 0}, {"celsius", LUNAR_REAL, 0}},
                                            .column_count = 2,
                                            .ring = LUNAR_RING_ROWS,

@@ -94,7 +94,7 @@ struct lunar_config {
   uint32_t atomic_write_bytes; /* what the device writes wholly or not at all; 0: not known. Less than a sector: modes
                                   disorder and metadata keep what data keeps */
 
-  void* buffer;         /* aligned for uint32_t */
+  void* buffer;         /* aligned for a pointer */
   size_t buffer_bytes;  /* at least LUNAR_BUFFER_BYTES_MIN(sector_bytes); more makes everything faster */
   enum lunar_mode mode; /* may differ from mount to mount */
 
@@ -109,8 +109,8 @@ struct lunar_config {
   uint32_t seed;       /* tells this volume from what was on the device before: a clock, a noise source, or 0 */
 };
 
-/* Five frames of a sector, and a stage of one. */
-#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (6u * (sector_bytes) + 5u * 20u)
+/* Five frames of a sector, what each needs beside it, and a stage of one. */
+#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (6u * (sector_bytes) + 5u * 24u)
 
 struct lunar_value {
   uint8_t type;   /* enum lunar_type; integers of any width: LUNAR_INT64 */
@@ -199,8 +199,7 @@ struct lunar {
   struct ln_link* links;
   uint8_t* frame_data;
   uint16_t frame_count, frames_dirty;
-  uint16_t oldest, newest;
-  uint32_t clock;
+  uint16_t oldest, newest, clock;
   /* read ahead */
   uint8_t* ahead;
   uint32_t ahead_sector, ahead_next;

@@ -38,7 +38,7 @@ static uint32_t blocks_of(const struct lunar* db, uint8_t class) {
 static int entry_get(struct lunar* db, uint32_t chunk, struct entry* entry) {
   const uint32_t per_page = (db->config->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY;
   LN_TRY(ln_page(db, db->geometry.map_at + chunk / per_page, LN_MAP, &entry->frame));
-  entry->bytes = ln_bytes(db, entry->frame) + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
+  entry->bytes = entry->frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
   return 0;
 }
 

@@ -20,7 +20,7 @@ static int sound(struct lunar* db, uint32_t ref, const uint8_t* header) {
 int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame) {
   if (ref == LN_NONE || ln_ref_class(ref) >= db->geometry.class_count) return LUNAR_E_CORRUPT;
   LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_BLOCK, frame));
-  if (sound(db, ref, ln_bytes(db, *frame))) return 0;
+  if (sound(db, ref, (*frame)->bytes)) return 0;
   ln_put(*frame);
   return LUNAR_E_CORRUPT;
 }
@@ -31,7 +31,7 @@ static int slot_page(struct lunar* db, uint32_t ref, uint32_t slot, struct lunar
   uint32_t sector = ln_ref_sector(db, ref), at = LN_BLOCK_HEADER + 2 * slot;
   if (slot >= first) sector += 1 + (slot - first) / more, at = LN_SLOT_PAGE_HEADER + 2 * ((slot - first) % more);
   LN_TRY(ln_page(db, sector, LN_BLOCK, frame));
-  *bytes = ln_bytes(db, *frame) + at;
+  *bytes = (*frame)->bytes + at;
   return 0;
 }
 
@@ -49,8 +49,8 @@ int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* positi
   struct lunar_frame* frame;
   uint8_t* bytes;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint32_t slots = ln_get16(ln_bytes(db, frame) + LN_BLOCK_SLOTS),
-                 rows_at = ln_bytes(db, frame)[LN_BLOCK_SLOT_SECTORS] * sector_bytes(db);
+  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS),
+                 rows_at = frame->bytes[LN_BLOCK_SLOT_SECTORS] * sector_bytes(db);
   ln_put(frame);
   if (slot >= slots) return LUNAR_E_CORRUPT;
   LN_TRY(slot_page(db, ref, slot, &frame, &bytes));
@@ -63,7 +63,7 @@ int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* positi
 int ln_block_stamped(struct lunar* db, uint32_t ref) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const int stamped = ln_get16(ln_bytes(db, frame) + LN_BLOCK_STAMP) == ((db->checkpoints + 1) & 0xffff);
+  const int stamped = ln_get16(frame->bytes + LN_BLOCK_STAMP) == ((db->checkpoints + 1) & 0xffff);
   ln_put(frame);
   return stamped;
 }
@@ -118,13 +118,13 @@ static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t tabl
     ln_put(frame);
   }
   LN_TRY(ln_page_fresh(db, sector, LN_BLOCK, &frame));
-  uint8_t* header = ln_bytes(db, frame);
+  uint8_t* header = frame->bytes;
   header[LN_BLOCK_CLASS] = ln_ref_class(ref), header[LN_BLOCK_SLOT_SECTORS] = (uint8_t)slot_sectors;
   ln_put16(header + LN_BLOCK_TABLE, table);
   ln_put16(header + LN_BLOCK_TAIL, slot_sectors * sector_bytes(db) / 4);
   ln_put32(header + LN_BLOCK_NEXT, LN_NONE), ln_put32(header + LN_BLOCK_REUSE, LN_NONE);
   ln_put32(header + LN_BLOCK_REUSE_BACK, LN_NONE);
-  uint8_t* m = ln_bytes(db, meta);
+  uint8_t* m = meta->bytes;
   ln_put32(header + LN_BLOCK_PREVIOUS, ln_get32(m + LN_META_LAST));
   ln_put32(m + LN_META_SERIAL, ln_get32(m + LN_META_SERIAL) + 1);
   ln_put32(header + LN_BLOCK_SERIAL, ln_get32(m + LN_META_SERIAL));
@@ -136,7 +136,7 @@ static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t tabl
 static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  ln_put32(ln_bytes(db, frame) + field, to);
+  ln_put32(frame->bytes + field, to);
   ln_dirty(db, frame);
   ln_put(frame);
   return 0;
@@ -146,22 +146,22 @@ static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) 
 static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint32_t next = ln_get32(ln_bytes(db, frame) + LN_BLOCK_REUSE),
-                 back = ln_get32(ln_bytes(db, frame) + LN_BLOCK_REUSE_BACK);
+  const uint32_t next = ln_get32(frame->bytes + LN_BLOCK_REUSE),
+                 back = ln_get32(frame->bytes + LN_BLOCK_REUSE_BACK);
   ln_put(frame);
   if (next != LN_NONE) LN_TRY(link_to(db, next, LN_BLOCK_REUSE_BACK, back));
   if (back != LN_NONE) return link_to(db, back, LN_BLOCK_REUSE, next);
-  ln_put32(ln_bytes(db, meta) + LN_META_REUSE, next);
+  ln_put32(meta->bytes + LN_META_REUSE, next);
   ln_dirty(db, meta);
   return 0;
 }
 
 static int enter_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
-  const uint32_t next = ln_get32(ln_bytes(db, meta) + LN_META_REUSE);
+  const uint32_t next = ln_get32(meta->bytes + LN_META_REUSE);
   LN_TRY(link_to(db, ref, LN_BLOCK_REUSE, next));
   LN_TRY(link_to(db, ref, LN_BLOCK_REUSE_BACK, LN_NONE));
   if (next != LN_NONE) LN_TRY(link_to(db, next, LN_BLOCK_REUSE_BACK, ref));
-  ln_put32(ln_bytes(db, meta) + LN_META_REUSE, ref);
+  ln_put32(meta->bytes + LN_META_REUSE, ref);
   ln_dirty(db, meta);
   return 0;
 }
@@ -170,7 +170,7 @@ static int enter_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref)
 static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint8_t* header = ln_bytes(db, frame);
+  const uint8_t* header = frame->bytes;
   const uint32_t next = ln_get32(header + LN_BLOCK_NEXT), previous = ln_get32(header + LN_BLOCK_PREVIOUS);
   const uint32_t free_slots = ln_get16(header + LN_BLOCK_FREE);
   ln_put(frame);
@@ -178,9 +178,9 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   if (previous != LN_NONE)
     LN_TRY(link_to(db, previous, LN_BLOCK_NEXT, next));
   else
-    ln_put32(ln_bytes(db, meta) + LN_META_FIRST, next);
+    ln_put32(meta->bytes + LN_META_FIRST, next);
   LN_TRY(link_to(db, next, LN_BLOCK_PREVIOUS, previous)); /* there is one: the last block stays */
-  uint8_t* m = ln_bytes(db, meta);
+  uint8_t* m = meta->bytes;
   ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) - ln_class_sectors(db, ln_ref_class(ref)));
   ln_dirty(db, meta);
   db->releases++;
@@ -190,7 +190,7 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
 static int release_empty(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint32_t live = ln_get16(ln_bytes(db, frame) + LN_BLOCK_LIVE);
+  const uint32_t live = ln_get16(frame->bytes + LN_BLOCK_LIVE);
   ln_put(frame);
   return live ? 0 : release(db, meta, ref);
 }
@@ -198,7 +198,7 @@ static int release_empty(struct lunar* db, struct lunar_frame* meta, uint32_t re
 /* Gives the table a last block. The one before it goes when its rows have gone: as the last it stayed. */
 int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
                  uint32_t* ref) {
-  uint8_t* m = ln_bytes(db, meta);
+  uint8_t* m = meta->bytes;
   const uint32_t last = ln_get32(m + LN_META_LAST);
   LN_TRY(ln_alloc(db, class, last, ref));
   LN_TRY(fresh_pages(db, meta, table, *ref, row_bytes));
@@ -216,7 +216,7 @@ int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uin
 int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint8_t* header = ln_bytes(db, frame);
+  const uint8_t* header = frame->bytes;
   const uint32_t slots = slots_first(db) + (header[LN_BLOCK_SLOT_SECTORS] - 1u) * slots_more(db);
   *slot = ln_get16(header + LN_BLOCK_SLOTS), *tail = 4u * ln_get16(header + LN_BLOCK_TAIL), *end = block_bytes(db, ref);
   const int owned = ln_get16(header + LN_BLOCK_TABLE) == table;
@@ -229,7 +229,7 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   struct lunar_frame* frame;
   const uint32_t ref = row->place.ref, slot = row->place.slot;
   LN_TRY(ln_block_header(db, ref, &frame));
-  uint8_t* header = ln_bytes(db, frame);
+  uint8_t* header = frame->bytes;
   const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS),
                  end = row->position + (LN_ROW_HEADER + padded(row_bytes)) / 4;
   uint32_t free_slots = LN_NONE;
@@ -251,7 +251,7 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   LN_TRY(error);
   if (free_slots == 0) LN_TRY(leave_reuse(db, meta, ref));
   LN_TRY(slot_write(db, ref, slot, row->position));
-  uint8_t* m = ln_bytes(db, meta);
+  uint8_t* m = meta->bytes;
   ln_put64(m + LN_META_ROWS, ln_get64(m + LN_META_ROWS) + 1);
   ln_dirty(db, meta);
   return 0;
@@ -259,16 +259,16 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
 
 /* A slot of the table's first block with free slots whose room the row fits; E_NOT_FOUND when there is none. */
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row) {
-  const uint32_t ref = ln_get32(ln_bytes(db, meta) + LN_META_REUSE);
+  const uint32_t ref = ln_get32(meta->bytes + LN_META_REUSE);
   struct lunar_frame* frame;
   if (ref == LN_NONE) return LUNAR_E_NOT_FOUND;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint32_t slots = ln_get16(ln_bytes(db, frame) + LN_BLOCK_SLOTS),
-                 free_slots = ln_get16(ln_bytes(db, frame) + LN_BLOCK_FREE);
+  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS),
+                 free_slots = ln_get16(frame->bytes + LN_BLOCK_FREE);
   ln_put(frame);
   for (uint32_t slot = 0, seen = 0; slot < slots && seen < free_slots && seen < 8; slot++) {
     uint32_t position;
-    uint8_t room[LN_ROW_HEADER];
+    LN_FIELDS(room, LN_ROW_HEADER);
     LN_TRY(ln_slot_read(db, ref, slot, &position));
     if (!(position & LN_SLOT_FREE)) continue;
     position &= ~(uint32_t)LN_SLOT_FREE;
@@ -290,7 +290,7 @@ int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place plac
   if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
   LN_TRY(slot_write(db, place.ref, place.slot, position | LN_SLOT_FREE));
   LN_TRY(ln_block_header(db, place.ref, &frame));
-  uint8_t *header = ln_bytes(db, frame), *m = ln_bytes(db, meta);
+  uint8_t *header = frame->bytes, *m = meta->bytes;
   const uint32_t live = ln_get16(header + LN_BLOCK_LIVE) - 1u, free_slots = ln_get16(header + LN_BLOCK_FREE) + 1u;
   ln_put16(header + LN_BLOCK_LIVE, live), ln_put16(header + LN_BLOCK_FREE, free_slots);
   ln_dirty(db, frame);

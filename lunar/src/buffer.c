@@ -66,7 +66,7 @@ static void leave_chain(struct lunar* db, uint16_t i) {
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector) {
   const uint16_t i = number_of(db, frame);
   if (frame->sector != LN_NONE) leave_chain(db, i);
-  *frame = (struct lunar_frame){.sector = sector};
+  *frame = (struct lunar_frame){.bytes = frame->bytes, .sector = sector};
   unlink(db, i);
   if (sector == LN_NONE) { /* the first to be taken again */
     db->links[i].older = END, db->links[i].newer = db->oldest;

@@ -102,7 +102,7 @@ static int map_check(struct ln_check* check) {
     const uint32_t sector = db->geometry.map_at + chunk / per_page;
     LN_TRY(ln_check_page(check, sector, LN_MAP, &frame));
     const int sound =
-        chunk_check(check, chunk, ln_bytes(db, frame) + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page));
+        chunk_check(check, chunk, frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page));
     ln_put(frame);
     if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_MAP, sector);
   }
@@ -123,7 +123,7 @@ static int in_use(struct ln_check* check, uint32_t ref) {
   const uint32_t i = number % units_per_chunk(db) / units;
   if (number % units) return 0;
   LN_TRY(ln_check_page(check, db->geometry.map_at + chunk / per_page, LN_MAP, &frame));
-  const uint8_t* entry = ln_bytes(db, frame) + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
+  const uint8_t* entry = frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
   const int used = entry[0] == class && entry[LN_MAP_BITS + i / 8] >> i % 8 & 1;
   ln_put(frame);
   return used;
@@ -145,7 +145,7 @@ static int is_bytes(uint8_t type) { return type == LUNAR_TEXT || type == LUNAR_B
 /* 1: so many bytes at offset are a row of the table. */
 static int is_row(struct ln_check* check, uint32_t sector, uint32_t offset, uint32_t bytes) {
   const struct lunar_table* table = &check->table;
-  uint8_t number[2];
+  LN_FIELDS(number, 2);
   uint32_t at = 2;
   if (bytes < 2) return 0;
   LN_TRY(ln_read_bytes(check->db, sector, offset, number, 2));
@@ -213,7 +213,7 @@ static int header_read(struct ln_check* check, uint32_t ref, struct block* block
   struct lunar_frame* frame;
   const uint32_t sector = ln_ref_sector(db, ref), size = db->config->sector_bytes;
   LN_TRY(ln_check_page(check, sector, LN_BLOCK, &frame));
-  const uint8_t* h = ln_bytes(db, frame);
+  const uint8_t* h = frame->bytes;
   *block = (struct block){.ref = ref,
                           .sector = sector,
                           .sectors = ln_class_sectors(db, ln_ref_class(ref)),
@@ -252,7 +252,7 @@ static int slots_check(struct ln_check* check, const struct block* block) {
   uint32_t end = block->slot_sectors * size, live = 0;
   for (uint32_t slot = 0; slot < block->slots; slot++) {
     uint32_t position;
-    uint8_t head[LN_ROW_HEADER];
+    LN_FIELDS(head, LN_ROW_HEADER);
     const int error = ln_slot_read(db, block->ref, slot, &position);
     if (error == LUNAR_E_CORRUPT) return ln_check_problem(check, LUNAR_PROBLEM_SLOT, block->sector);
     LN_TRY(error);
@@ -330,7 +330,7 @@ static int reuse_check(struct ln_check* check, uint32_t ref, uint32_t sector) {
     LN_TRY(header_read(check, ref, &block));
     struct lunar_frame* frame;
     LN_TRY(ln_check_page(check, sector = block.sector, LN_BLOCK, &frame));
-    const uint8_t* header = ln_bytes(check->db, frame);
+    const uint8_t* header = frame->bytes;
     const int agree = ln_get32(header + LN_BLOCK_REUSE_BACK) == back;
     back = ref, ref = ln_get32(header + LN_BLOCK_REUSE);
     ln_put(frame);
@@ -395,7 +395,7 @@ static int name_read(struct ln_check* check, uint16_t number, char name[LN_ROOT_
   struct lunar_frame* frame;
   *sector = db->geometry.root_at + number / per_page;
   LN_TRY(ln_check_page(check, *sector, LN_ROOT, &frame));
-  memcpy(name, ln_bytes(db, frame) + LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page), LN_ROOT_ENTRY);
+  memcpy(name, frame->bytes + LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page), LN_ROOT_ENTRY);
   ln_put(frame);
   return 0;
 }
@@ -435,7 +435,7 @@ static int schema_check(struct ln_check* check, uint16_t number, uint32_t column
   LN_TRY(ln_check_page(check, sector, LN_SCHEMA, &frame));
   int sound = 1;
   for (uint32_t i = 0; i < columns; i++)
-    if (!column_sound(ln_bytes(check->db, frame) + LN_SCHEMA_COLUMNS, i, key)) sound = 0;
+    if (!column_sound(frame->bytes + LN_SCHEMA_COLUMNS, i, key)) sound = 0;
   ln_put(frame);
   return sound ? ln_table_load(check->db, number, &check->table)
                : ln_check_problem(check, LUNAR_PROBLEM_SCHEMA, sector);
@@ -450,7 +450,7 @@ struct metadata {
 static int metadata_read(struct ln_check* check, uint32_t sector, struct metadata* m) {
   struct lunar_frame* frame;
   LN_TRY(ln_check_page(check, sector, LN_META, &frame));
-  const uint8_t* p = ln_bytes(check->db, frame);
+  const uint8_t* p = frame->bytes;
   *m = (struct metadata){.rows = ln_get64(p + LN_META_ROWS),
                          .first = ln_get32(p + LN_META_FIRST),
                          .last = ln_get32(p + LN_META_LAST),

@@ -9,7 +9,7 @@ static uint32_t rotate(uint32_t v, unsigned bits) { return v << bits | v >> (32 
 static uint32_t lane_round(uint32_t lane, uint32_t input) { return rotate(lane + input * P2, 13) * P1; }
 
 static void stripe(uint32_t lanes[4], const uint8_t* p) {
-  for (unsigned i = 0; i < 4; i++) lanes[i] = lane_round(lanes[i], ln_get32(p + 4 * i));
+  for (unsigned i = 0; i < 4; i++) lanes[i] = lane_round(lanes[i], ln_load32(p + 4 * i));
 }
 
 void ln_sum_begin(struct ln_sum* sum, uint32_t seed) {
@@ -39,7 +39,7 @@ uint32_t ln_sum_end(const struct ln_sum* sum) {
   h += sum->bytes;
   const uint8_t* p = sum->rest;
   uint32_t left = sum->bytes % STRIPE;
-  for (; left >= 4; p += 4, left -= 4) h = rotate(h + ln_get32(p) * P3, 17) * P4;
+  for (; left >= 4; p += 4, left -= 4) h = rotate(h + ln_load32(p) * P3, 17) * P4;
   for (; left; p++, left--) h = rotate(h + *p * P5, 11) * P1;
   h = (h ^ h >> 15) * P2;
   h = (h ^ h >> 13) * P3;

@@ -14,7 +14,7 @@ struct block {
 static int block_of(struct lunar* db, uint32_t ref, struct block* block) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint8_t* header = ln_bytes(db, frame);
+  const uint8_t* header = frame->bytes;
   *block = (struct block){ln_get32(header + LN_BLOCK_NEXT), ln_get32(header + LN_BLOCK_PREVIOUS),
                           ln_get32(header + LN_BLOCK_SERIAL), ln_get16(header + LN_BLOCK_SLOTS)};
   ln_put(frame);
@@ -25,7 +25,7 @@ static int ends_of(const struct lunar_cursor* c, uint32_t* first, uint32_t* last
   struct lunar* db = c->table->db;
   struct lunar_frame* meta;
   LN_TRY(ln_meta(db, c->table->number, &meta));
-  *first = ln_get32(ln_bytes(db, meta) + LN_META_FIRST), *last = ln_get32(ln_bytes(db, meta) + LN_META_LAST);
+  *first = ln_get32(meta->bytes + LN_META_FIRST), *last = ln_get32(meta->bytes + LN_META_LAST);
   ln_put(meta);
   return 0;
 }

@@ -1,13 +1,9 @@
-/* Frames: sectors of the device in RAM. Few of them, searched from the first to the last; the one that was not used for
- * the longest time makes room. A dirty frame never does: see DESIGN.md, "Between checkpoints nothing in place changes".
+/* Frames: sectors of the device in RAM. Few of them, searched from the first to the last; one that was not used for some
+ * time makes room. A dirty frame never does: see DESIGN.md, "Between checkpoints nothing in place changes".
  */
 #include "internal.h"
 
 static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
-
-uint8_t* ln_bytes(struct lunar* db, const struct lunar_frame* frame) {
-  return db->frame_data + (size_t)(frame - db->frames) * sector_bytes(db);
-}
 
 #if !LUNAR_WITH_BUFFER
 void ln_buffer_reset(struct lunar* db) { db->clock = 0; }
@@ -18,21 +14,23 @@ struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
   return NULL;
 }
 
+/* One that was used has another chance (F. Corbato's clock, 1968). */
 struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
-  struct lunar_frame* best = NULL;
-  for (uint32_t i = 0; i < db->frame_count; i++) {
-    struct lunar_frame* f = &db->frames[i];
+  for (uint32_t steps = 0; steps < 2u * db->frame_count; steps++) {
+    struct lunar_frame* f = &db->frames[db->clock];
+    db->clock = (uint16_t)(db->clock + 1) < db->frame_count ? (uint16_t)(db->clock + 1) : 0;
     if (f->pins || f->flags & LN_DIRTY) continue;
-    if (f->sector == LN_NONE) return f;
-    if (!best || db->clock - f->used > db->clock - best->used) best = f;
+    if (!f->used) return f;
+    f->used = 0;
   }
-  return best;
+  return NULL;
 }
 
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector) {
-  *frame = (struct lunar_frame){.sector = sector, .used = sector == LN_NONE ? 0 : ++db->clock};
+  (void)db;
+  *frame = (struct lunar_frame){.bytes = frame->bytes, .sector = sector, .used = sector != LN_NONE};
 }
-void ln_buffer_used(struct lunar* db, struct lunar_frame* frame) { frame->used = ++db->clock; }
+void ln_buffer_used(struct lunar* db, struct lunar_frame* frame) { (void)db, frame->used = 1; }
 void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame) { (void)db, (void)frame; }
 void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame) { (void)db, (void)frame; }
 #endif
@@ -70,12 +68,12 @@ static uint32_t page_sum(const struct lunar* db, const struct lunar_frame* f, co
 }
 
 void ln_seal(struct lunar* db, struct lunar_frame* frame) {
-  uint8_t* bytes = ln_bytes(db, frame);
+  uint8_t* bytes = frame->bytes;
   if (frame->kind != LN_DATA) ln_put32(bytes, page_sum(db, frame, bytes));
 }
 
 static int sound(struct lunar* db, const struct lunar_frame* f, enum ln_kind kind) {
-  const uint8_t* bytes = ln_bytes(db, f);
+  const uint8_t* bytes = f->bytes;
   return kind == LN_DATA || (bytes[LN_PAGE_KIND] == kind && ln_get32(bytes) == page_sum(db, f, bytes));
 }
 
@@ -91,7 +89,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   struct lunar_frame* f = ln_cached(db, sector);
   if (f) {
     if (f->kind != kind) return LUNAR_E_CORRUPT; /* two structures claim the same sector */
-    if (!(f->flags & LN_DIRTY) && staged(db, sector)) memcpy(ln_bytes(db, f), staged(db, sector), sector_bytes(db));
+    if (!(f->flags & LN_DIRTY) && staged(db, sector)) memcpy(f->bytes, staged(db, sector), sector_bytes(db));
     ln_buffer_used(db, f);
     f->pins++;
     *frame = f;
@@ -101,9 +99,9 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   const uint8_t* from_stage = staged(db, sector);
   int error = 0;
   if (from_stage)
-    memcpy(ln_bytes(db, f), from_stage, sector_bytes(db));
+    memcpy(f->bytes, from_stage, sector_bytes(db));
   else
-    error = (kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead : ln_device_read)(db, sector, ln_bytes(db, f), 1);
+    error = (kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead : ln_device_read)(db, sector, f->bytes, 1);
   if (!error && !sound(db, f, kind)) error = LUNAR_E_CORRUPT;
   if (error) {
     drop(db, f);
@@ -122,8 +120,8 @@ int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct l
     f->pins++;
   else
     LN_TRY(take(db, sector, &f));
-  memset(ln_bytes(db, f), 0, sector_bytes(db));
-  ln_bytes(db, f)[LN_PAGE_KIND] = (uint8_t)kind;
+  memset(f->bytes, 0, sector_bytes(db));
+  f->bytes[LN_PAGE_KIND] = (uint8_t)kind;
   f->kind = (uint8_t)kind;
   ln_dirty(db, f);
   if (kind >= LN_BLOCK) f->flags |= LN_FRESH; /* in a block that no checkpoint knows */
@@ -158,7 +156,8 @@ int ln_forget(struct lunar* db, uint32_t sector, uint32_t count) {
 }
 
 void ln_forget_all(struct lunar* db) {
-  for (uint32_t i = 0; i < db->frame_count; i++) db->frames[i] = (struct lunar_frame){.sector = LN_NONE};
+  for (uint32_t i = 0; i < db->frame_count; i++)
+    db->frames[i] = (struct lunar_frame){.bytes = db->frame_data + (size_t)i * sector_bytes(db), .sector = LN_NONE};
   db->frames_dirty = 0;
   ln_buffer_reset(db);
 }
@@ -182,7 +181,7 @@ int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data
       memcpy(to, from + offset, n);
     } else {
       LN_TRY(ln_page(db, sector, LN_DATA, &f));
-      memcpy(to, ln_bytes(db, f) + offset, n);
+      memcpy(to, f->bytes + offset, n);
       ln_put(f);
     }
     to += n, bytes -= n, sector++, offset = 0;
@@ -204,7 +203,7 @@ static int write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const
     int error = 0;
     if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f); /* what is put back must have it */
     if (!error) {
-      memcpy(ln_bytes(db, f) + offset, from, n);
+      memcpy(f->bytes + offset, from, n);
       ln_dirty(db, f);
       if (plain) f->flags |= LN_PLAIN;
     }

@@ -28,18 +28,18 @@ static uint32_t segment_of(uint32_t bucket) { return bucket ? log2_floor(bucket)
 static uint32_t segment_first(uint32_t segment) { return segment ? 1u << (segment - 1) : 0; }
 static uint32_t segment_sectors(uint32_t segment) { return segment ? 1u << (segment - 1) : 1; }
 
-static uint32_t buckets_of(struct lunar* db, struct lunar_frame* meta) {
-  return ln_get32(ln_bytes(db, meta) + LN_META_BUCKETS);
+static uint32_t buckets_of(struct lunar_frame* meta) {
+  return ln_get32(meta->bytes + LN_META_BUCKETS);
 }
 
-static uint8_t* segment_ref(struct lunar* db, struct lunar_frame* meta, uint32_t segment) {
-  return ln_bytes(db, meta) + LN_META_SEGMENTS + 4 * segment;
+static uint8_t* segment_ref(struct lunar_frame* meta, uint32_t segment) {
+  return meta->bytes + LN_META_SEGMENTS + 4 * segment;
 }
 
 static int bucket_sector(struct lunar* db, struct lunar_frame* meta, uint32_t bucket, uint32_t* sector) {
   const uint32_t segment = segment_of(bucket);
   if (segment >= LN_SEGMENTS) return LUNAR_E_CORRUPT;
-  *sector = ln_ref_sector(db, ln_get32(segment_ref(db, meta, segment))) + bucket - segment_first(segment);
+  *sector = ln_ref_sector(db, ln_get32(segment_ref(meta, segment))) + bucket - segment_first(segment);
   return 0;
 }
 
@@ -51,7 +51,7 @@ static int entry_is(const uint8_t* entry, uint64_t key, struct ln_place place) {
 
 static int bucket_page(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
   LN_TRY(ln_page(db, sector, LN_BUCKET, frame));
-  if (ln_get16(ln_bytes(db, *frame) + LN_BUCKET_COUNT) <= capacity(db)) return 0;
+  if (ln_get16((*frame)->bytes + LN_BUCKET_COUNT) <= capacity(db)) return 0;
   ln_put(*frame);
   return LUNAR_E_CORRUPT;
 }
@@ -59,7 +59,7 @@ static int bucket_page(struct lunar* db, uint32_t sector, struct lunar_frame** f
 static int fresh_bucket(struct lunar* db, uint32_t sector) {
   struct lunar_frame* frame;
   LN_TRY(ln_page_fresh(db, sector, LN_BUCKET, &frame));
-  ln_put32(ln_bytes(db, frame) + LN_BUCKET_OVERFLOW, LN_NONE);
+  ln_put32(frame->bytes + LN_BUCKET_OVERFLOW, LN_NONE);
   ln_put(frame);
   return 0;
 }
@@ -74,7 +74,7 @@ static int segment_alloc(struct lunar* db, struct lunar_frame* meta, uint32_t se
     LN_TRY(ln_alloc(db, class, LN_NONE, &ref));
   else
     LN_TRY(ln_alloc_run(db, sectors / chunk, &ref));
-  ln_put32(segment_ref(db, meta, segment), ref);
+  ln_put32(segment_ref(meta, segment), ref);
   ln_dirty(db, meta);
   return 0;
 }
@@ -82,7 +82,7 @@ static int segment_alloc(struct lunar* db, struct lunar_frame* meta, uint32_t se
 int ln_hash_create(struct lunar* db, struct lunar_frame* meta) {
   uint32_t sector;
   LN_TRY(segment_alloc(db, meta, 0));
-  ln_put32(ln_bytes(db, meta) + LN_META_BUCKETS, 1);
+  ln_put32(meta->bytes + LN_META_BUCKETS, 1);
   LN_TRY(bucket_sector(db, meta, 0, &sector));
   return fresh_bucket(db, sector);
 }
@@ -96,19 +96,19 @@ static int next_of(struct lunar* db, const uint8_t* page, uint32_t* sector, uint
 int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_matches matches, void* context,
                  struct ln_place* place) {
   uint32_t sector, steps = 0;
-  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(db, meta)), &sector));
+  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
   while (sector != LN_NONE) {
     struct lunar_frame* frame;
     LN_TRY(bucket_page(db, sector, &frame));
-    const uint32_t count = ln_get16(ln_bytes(db, frame) + LN_BUCKET_COUNT);
+    const uint32_t count = ln_get16(frame->bytes + LN_BUCKET_COUNT);
     int found = 0;
     for (uint32_t i = 0; i < count && !found; i++) {
-      const uint8_t* entry = entry_at(ln_bytes(db, frame), i);
+      const uint8_t* entry = entry_at(frame->bytes, i);
       if (ln_get64(entry) != key) continue;
       *place = (struct ln_place){ln_get32(entry + 8), ln_get16(entry + 12)};
       found = matches ? matches(context, *place) : 1;
     }
-    const int error = next_of(db, ln_bytes(db, frame), &sector, &steps);
+    const int error = next_of(db, frame->bytes, &sector, &steps);
     ln_put(frame);
     if (found) return found < 0 ? found : 0;
     LN_TRY(error);
@@ -121,7 +121,7 @@ static int append(struct lunar* db, uint32_t sector, uint64_t key, struct ln_pla
   for (uint32_t steps = 0;;) {
     struct lunar_frame* frame;
     LN_TRY(bucket_page(db, sector, &frame));
-    uint8_t* page = ln_bytes(db, frame);
+    uint8_t* page = frame->bytes;
     const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
     if (count < capacity(db)) {
       uint8_t* entry = entry_at(page, count);
@@ -154,7 +154,7 @@ static uint32_t overflow_ref(const struct lunar* db, uint32_t sector) {
 /* Moves the entries of one page of the old bucket that now belong to the new one. */
 static int move_entries(struct lunar* db, struct lunar_frame* frame, uint32_t new_bucket, uint32_t new_sector,
                         uint32_t buckets) {
-  uint8_t* page = ln_bytes(db, frame);
+  uint8_t* page = frame->bytes;
   uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
   for (uint32_t i = 0; i < count;) {
     uint8_t* entry = entry_at(page, i);
@@ -173,20 +173,20 @@ static int move_entries(struct lunar* db, struct lunar_frame* frame, uint32_t ne
 static int unlink_page(struct lunar* db, uint32_t previous, uint32_t next) {
   struct lunar_frame* frame;
   LN_TRY(bucket_page(db, previous, &frame));
-  ln_put32(ln_bytes(db, frame) + LN_BUCKET_OVERFLOW, next);
+  ln_put32(frame->bytes + LN_BUCKET_OVERFLOW, next);
   ln_dirty(db, frame);
   ln_put(frame);
   return 0;
 }
 
 static int split(struct lunar* db, struct lunar_frame* meta) {
-  const uint32_t bucket = buckets_of(db, meta), old = bucket - (1u << log2_floor(bucket));
+  const uint32_t bucket = buckets_of(meta), old = bucket - (1u << log2_floor(bucket));
   uint32_t sector, new_sector, previous = LN_NONE, steps = 0;
   LN_TRY(bucket_sector(db, meta, old, &sector));
   if (!ln_room_is_sure(db)) { /* a split that fails half-way would be for good */
     struct lunar_frame* frame;
     LN_TRY(bucket_page(db, sector, &frame));
-    const int overflows = ln_get32(ln_bytes(db, frame) + LN_BUCKET_OVERFLOW) != LN_NONE;
+    const int overflows = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW) != LN_NONE;
     ln_put(frame);
     if (overflows) return 0;
   }
@@ -196,15 +196,15 @@ static int split(struct lunar* db, struct lunar_frame* meta) {
   }
   LN_TRY(bucket_sector(db, meta, bucket, &new_sector));
   LN_TRY(fresh_bucket(db, new_sector));
-  ln_put32(ln_bytes(db, meta) + LN_META_BUCKETS, bucket + 1);
+  ln_put32(meta->bytes + LN_META_BUCKETS, bucket + 1);
   ln_dirty(db, meta);
   while (sector != LN_NONE) {
     struct lunar_frame* frame;
     const uint32_t here = sector;
     LN_TRY(bucket_page(db, here, &frame));
     int error = move_entries(db, frame, bucket, new_sector, bucket + 1);
-    const int empty = previous != LN_NONE && ln_get16(ln_bytes(db, frame) + LN_BUCKET_COUNT) == 0;
-    if (!error) error = next_of(db, ln_bytes(db, frame), &sector, &steps);
+    const int empty = previous != LN_NONE && ln_get16(frame->bytes + LN_BUCKET_COUNT) == 0;
+    if (!error) error = next_of(db, frame->bytes, &sector, &steps);
     ln_put(frame);
     LN_TRY(error);
     if (empty) {
@@ -219,20 +219,20 @@ static int split(struct lunar* db, struct lunar_frame* meta) {
 
 int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
   uint32_t sector;
-  const uint32_t buckets = buckets_of(db, meta);
+  const uint32_t buckets = buckets_of(meta);
   LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets), &sector));
   LN_TRY(append(db, sector, key, place));
-  const uint64_t rows = ln_get64(ln_bytes(db, meta) + LN_META_ROWS);
+  const uint64_t rows = ln_get64(meta->bytes + LN_META_ROWS);
   return rows * 100 > (uint64_t)buckets * capacity(db) * LOAD_PERCENT ? split(db, meta) : 0;
 }
 
 int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to) {
   uint32_t sector, steps = 0;
-  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(db, meta)), &sector));
+  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
   while (sector != LN_NONE) {
     struct lunar_frame* frame;
     LN_TRY(bucket_page(db, sector, &frame));
-    uint8_t* page = ln_bytes(db, frame);
+    uint8_t* page = frame->bytes;
     const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
     uint32_t i = 0;
     while (i < count && !entry_is(entry_at(page, i), key, from)) i++;
@@ -259,7 +259,7 @@ static int drop_chain(struct lunar* db, uint32_t sector) {
     struct lunar_frame* frame;
     const uint32_t here = sector;
     LN_TRY(bucket_page(db, here, &frame));
-    const int error = next_of(db, ln_bytes(db, frame), &sector, &steps);
+    const int error = next_of(db, frame->bytes, &sector, &steps);
     ln_put(frame);
     LN_TRY(error);
     if (!first) LN_TRY(ln_free(db, overflow_ref(db, here)));
@@ -268,14 +268,14 @@ static int drop_chain(struct lunar* db, uint32_t sector) {
 }
 
 int ln_hash_drop(struct lunar* db, struct lunar_frame* meta) {
-  const uint32_t buckets = buckets_of(db, meta), chunk = db->geometry.chunk_sectors;
+  const uint32_t buckets = buckets_of(meta), chunk = db->geometry.chunk_sectors;
   for (uint32_t b = 0; b < buckets; b++) {
     uint32_t sector;
     LN_TRY(bucket_sector(db, meta, b, &sector));
     LN_TRY(drop_chain(db, sector));
   }
   for (uint32_t s = 0; s <= segment_of(buckets - 1); s++) {
-    const uint32_t ref = ln_get32(segment_ref(db, meta, s));
+    const uint32_t ref = ln_get32(segment_ref(meta, s));
     const uint32_t step = chunk / db->geometry.class_sectors_min;
     for (uint32_t part = 0; part * chunk < segment_sectors(s); part++) LN_TRY(ln_free(db, ref + part * step));
   }
@@ -286,7 +286,7 @@ int ln_hash_drop(struct lunar* db, struct lunar_frame* meta) {
 static int check_segments(struct lunar* db, struct lunar_frame* meta, uint32_t segments, struct ln_check* check) {
   const uint32_t chunk = db->geometry.chunk_sectors, step = chunk / db->geometry.class_sectors_min;
   for (uint32_t s = 0; s < segments; s++) {
-    const uint32_t ref = ln_get32(segment_ref(db, meta, s)), sectors = segment_sectors(s);
+    const uint32_t ref = ln_get32(segment_ref(meta, s)), sectors = segment_sectors(s);
     if (ln_ref_class(ref) >= db->geometry.class_count ||
         ln_class_sectors(db, ln_ref_class(ref)) < (sectors < chunk ? sectors : chunk))
       return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
@@ -298,7 +298,7 @@ static int check_segments(struct lunar* db, struct lunar_frame* meta, uint32_t s
 
 static int check_entries(struct lunar* db, const struct lunar_frame* frame, uint32_t bucket, uint32_t buckets,
                          struct ln_check* check) {
-  uint8_t* page = ln_bytes(db, frame);
+  uint8_t* page = frame->bytes;
   const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
   if (count > capacity(db)) return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, frame->sector);
   for (uint32_t i = 0; i < count; i++) {
@@ -321,7 +321,7 @@ static int check_overflow(struct lunar* db, uint32_t sector, uint32_t from, stru
 }
 
 int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check) {
-  const uint32_t buckets = buckets_of(db, meta);
+  const uint32_t buckets = buckets_of(meta);
   if (buckets == 0 || segment_of(buckets - 1) >= LN_SEGMENTS)
     return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
   LN_TRY(check_segments(db, meta, segment_of(buckets - 1) + 1, check));
@@ -332,7 +332,7 @@ int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* c
       struct lunar_frame* frame;
       LN_TRY(ln_check_page(check, sector, LN_BUCKET, &frame));
       int error = check_entries(db, frame, bucket, buckets, check);
-      sector = ln_get32(ln_bytes(db, frame) + LN_BUCKET_OVERFLOW);
+      sector = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW);
       if (!error) error = check_overflow(db, sector, frame->sector, check);
       ln_put(frame);
       LN_TRY(error);

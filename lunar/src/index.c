@@ -2,11 +2,11 @@
 #include "internal.h"
 
 #if LUNAR_WITH_TREE
-static int is_tree(struct lunar* db, struct lunar_frame* meta) {
-  return ln_bytes(db, meta)[LN_META_INDEX] == LUNAR_INDEX_TREE;
+static int is_tree(struct lunar_frame* meta) {
+  return meta->bytes[LN_META_INDEX] == LUNAR_INDEX_TREE;
 }
 
-#define EITHER(tree, hash) (is_tree(db, meta) ? (tree) : (hash))
+#define EITHER(tree, hash) (is_tree(meta) ? (tree) : (hash))
 #else
 #define EITHER(tree, hash) (hash)
 #endif

@@ -190,19 +190,51 @@ _Static_assert(LN_GROUP_HEADER + 8 * LN_IMAGES_MAX <= 512, "the entries of an im
 enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8 };
 
 struct lunar_frame {
+  uint8_t* bytes;
   uint32_t sector;
-  uint32_t used; /* without buffer.c: when */
-  uint8_t flags, pins, kind, unused;
+  uint8_t flags, pins, kind;
+  uint8_t used; /* without buffer.c: since the clock's hand was here */
 };
+/* As much on every processor, so that a buffer has as many frames. */
+enum { LN_FRAME_BYTES = 16 };
+_Static_assert(sizeof(struct lunar_frame) <= LN_FRAME_BYTES, "pointers have at most 8 bytes");
 
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 
+/* Fields of pages and headers: each lies at a multiple of its size, u64 at one of 4. */
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+static inline uint16_t ln_get16(const uint8_t* p) {
+  uint16_t v;
+  __builtin_memcpy(&v, __builtin_assume_aligned(p, 2), 2);
+  return v;
+}
+static inline uint32_t ln_get32(const uint8_t* p) {
+  uint32_t v;
+  __builtin_memcpy(&v, __builtin_assume_aligned(p, 4), 4);
+  return v;
+}
+static inline void ln_put16(uint8_t* p, uint32_t v) {
+  const uint16_t low = (uint16_t)v;
+  __builtin_memcpy(__builtin_assume_aligned(p, 2), &low, 2);
+}
+static inline void ln_put32(uint8_t* p, uint32_t v) { __builtin_memcpy(__builtin_assume_aligned(p, 4), &v, 4); }
+#else
 static inline uint16_t ln_get16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline uint32_t ln_get32(const uint8_t* p) { return ln_get16(p) | (uint32_t)ln_get16(p + 2) << 16; }
-static inline uint64_t ln_get64(const uint8_t* p) { return ln_get32(p) | (uint64_t)ln_get32(p + 4) << 32; }
 static inline void ln_put16(uint8_t* p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
 static inline void ln_put32(uint8_t* p, uint32_t v) { ln_put16(p, v), ln_put16(p + 2, v >> 16); }
+#endif
+static inline uint64_t ln_get64(const uint8_t* p) { return ln_get32(p) | (uint64_t)ln_get32(p + 4) << 32; }
 static inline void ln_put64(uint8_t* p, uint64_t v) { ln_put32(p, (uint32_t)v), ln_put32(p + 4, (uint32_t)(v >> 32)); }
+
+/* Anywhere. */
+static inline uint16_t ln_load16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint32_t ln_load32(const uint8_t* p) { return ln_load16(p) | (uint32_t)ln_load16(p + 2) << 16; }
+static inline void ln_store16(uint8_t* p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
+static inline void ln_store32(uint8_t* p, uint32_t v) { ln_store16(p, v), ln_store16(p + 2, v >> 16); }
+
+/* Some fields, in a function's own memory. */
+#define LN_FIELDS(name, bytes) _Alignas(4) uint8_t name[bytes]
 
 /* device.c: the device, with arguments checked and failures as E_IO. */
 int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count);
@@ -244,7 +276,6 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
 int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
 /* At least so many frames can take another sector without a spill. */
 int ln_ensure_clean(struct lunar* db, uint32_t count);
-uint8_t* ln_bytes(struct lunar* db, const struct lunar_frame* frame);
 void ln_dirty(struct lunar* db, struct lunar_frame* frame);
 void ln_put(struct lunar_frame* frame);
 void ln_cleaned(struct lunar* db, struct lunar_frame* frame);

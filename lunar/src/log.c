@@ -145,7 +145,7 @@ static int put_stage(void* sink, const void* data, uint32_t bytes) {
 static int emit_record(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context, void* sink,
                        int (*put)(void* sink, const void* data, uint32_t bytes)) {
   static const uint8_t zeros[3];
-  uint8_t head[LN_RECORD_HEADER];
+  LN_FIELDS(head, LN_RECORD_HEADER);
   head[LN_RECORD_TYPE] = (uint8_t)record->type;
   head[LN_RECORD_ALLOCATED] = db->allocated_count;
   ln_put16(head + LN_RECORD_TABLE, record->table);
@@ -251,7 +251,7 @@ static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
 
 int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
   ln_seal(db, f);
-  LN_TRY(ln_device_write(db, f->sector, ln_bytes(db, f), 1));
+  LN_TRY(ln_device_write(db, f->sector, f->bytes, 1));
   ln_cleaned(db, f);
   return 0;
 }
@@ -271,7 +271,7 @@ static int write_run(struct lunar* db, struct lunar_frame* f, int only_without_i
   for (uint32_t i = 0; i < count; i++) {
     struct lunar_frame* next = ln_cached(db, first + i);
     ln_seal(db, next);
-    memcpy(db->stage + i * sector_bytes(db), ln_bytes(db, next), sector_bytes(db));
+    memcpy(db->stage + i * sector_bytes(db), next->bytes, sector_bytes(db));
   }
   LN_TRY(ln_device_write(db, first, db->stage, count));
   for (uint32_t i = 0; i < count; i++) ln_cleaned(db, ln_cached(db, first + i));
@@ -290,14 +290,14 @@ int ln_write_in_place(struct lunar* db, int only_without_image) {
  * becomes the group's place in the log. */
 static int write_images(struct lunar* db, enum ln_group kind, struct lunar_frame* const* frames, uint32_t count,
                         uint32_t* first) {
-  uint8_t entries[8 * LN_IMAGES_MAX];
+  LN_FIELDS(entries, 8 * LN_IMAGES_MAX);
   LN_TRY(log_room(db, 1 + count));
   if (*first == LN_NONE) *first = db->series.log_head;
   const uint32_t at = db->geometry.log_at + db->series.log_head;
   const int together = db->stage_bytes >= (count + 1) * sector_bytes(db); /* the whole group in one request */
   for (uint32_t i = 0; i < count; i++) {
     uint8_t* place = db->stage + (together ? (i + 1) * sector_bytes(db) : 0);
-    const uint8_t* image = ln_bytes(db, frames[i]);
+    const uint8_t* image = frames[i]->bytes;
     if (kind == LN_BEFORE) {
       LN_TRY(ln_device_read(db, frames[i]->sector, place, 1));
       image = place;

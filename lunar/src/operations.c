@@ -67,7 +67,7 @@ static int is_direct(const struct lunar* db, uint32_t row_bytes) {
 
 int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_t* offset, uint32_t* bytes) {
   uint32_t position;
-  uint8_t header[LN_ROW_HEADER];
+  LN_FIELDS(header, LN_ROW_HEADER);
   LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
   if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
   *sector = ln_ref_sector(db, place.ref), *offset = 4 * position + LN_ROW_HEADER;
@@ -113,7 +113,7 @@ static int new_block(const struct lunar_table* table, struct lunar_frame* meta, 
   uint8_t class;
   uint32_t slot, tail, end;
   db->allocated_count = 0;
-  LN_TRY(ln_block_class(db, ln_bytes(db, meta), row_bytes, &class));
+  LN_TRY(ln_block_class(db, meta->bytes, row_bytes, &class));
   LN_TRY(ln_block_add(db, meta, table->number, class, row_bytes, ref));
   LN_TRY(ln_block_room(db, *ref, table->number, &slot, &tail, &end));
   struct ln_record_header record = {
@@ -122,7 +122,7 @@ static int new_block(const struct lunar_table* table, struct lunar_frame* meta, 
     record.slot = db->extent_next = (uint8_t)((db->extent_next + 1) % LUNAR_EXTENTS);
     record.position = (uint16_t)(tail / db->config->sector_bytes);
   }
-  uint8_t rows[4];
+  LN_FIELDS(rows, 4);
   ln_put32(rows, row_bytes);
   LN_TRY(ln_log_bytes(db, &record, rows));
   ln_extents_follow(db, &db->series, &record);
@@ -138,7 +138,7 @@ static int room_for(const struct lunar_table* table, struct lunar_frame* meta, u
   const uint32_t most =
       LN_GROUP_HEADER + LN_RECORD_HEADER + (uint32_t)sizeof db->allocated + 8 + LN_ROW_HEADER + padded;
   uint32_t end;
-  *ref = ln_get32(ln_bytes(db, meta) + LN_META_LAST);
+  *ref = ln_get32(meta->bytes + LN_META_LAST);
   for (int tries = 0; tries < 2; tries++) {
     int error = *ref == LN_NONE ? LUNAR_E_FULL : ln_block_room(db, *ref, table->number, slot, tail, &end);
     if (error && error != LUNAR_E_FULL) return error;
@@ -196,7 +196,7 @@ static int emit_old(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t
 static int emit_row(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
   const struct content* c = context;
   struct lunar* db = c->table->db;
-  uint8_t head[LN_ROW_HEADER];
+  LN_FIELDS(head, LN_ROW_HEADER);
   ln_put16(head, c->row_bytes), ln_put16(head + 2, c->row.room);
   LN_TRY(put(sink, head, sizeof head));
   if (c->values) return ln_row_emit(c->table, c->values, sink, put);
@@ -212,7 +212,7 @@ static int emit_row(void* context, void* sink, int (*put)(void* sink, const void
 
 static int emit_move(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
   const struct content* c = context;
-  uint8_t old[8] = {0};
+  LN_FIELDS(old, 8) = {0};
   ln_put32(old, c->old.ref), ln_put16(old + 4, c->old.slot);
   LN_TRY(put(sink, old, sizeof old));
   return emit_row(context, sink, put);
@@ -302,7 +302,7 @@ static int insert(const struct lunar_table* table, const struct lunar_value* val
   int error = find(table, meta, &values[table->key], &content.old), changing = 0;
   content.old = (struct ln_place){LN_NONE, 0};
   error = error == LUNAR_E_NOT_FOUND ? 0 : error ? error : LUNAR_E_EXISTS;
-  if (!error) error = ln_block_class(db, ln_bytes(db, meta), content.row_bytes, &class);
+  if (!error) error = ln_block_class(db, meta->bytes, content.row_bytes, &class);
   struct ln_key key;
   if (!error) error = ln_key_of(table, &values[table->key], &key);
   if (!error) changing = 1, error = store(&content, meta, &key);
@@ -418,7 +418,7 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
   if (!error) {
     const uint32_t bytes = ln_value_bytes(table->types[column], value);
     c.row_bytes = c.old_bytes - c.column_bytes + bytes;
-    if (bytes != c.column_bytes) error = ln_block_class(db, ln_bytes(db, meta), c.row_bytes, &class);
+    if (bytes != c.column_bytes) error = ln_block_class(db, meta->bytes, c.row_bytes, &class);
     if (!error) error = ln_key_of(table, key, &number);
     if (!error) changing = 1, error = bytes == c.column_bytes ? patch(&c) : store(&c, meta, &number);
   }
@@ -459,7 +459,7 @@ int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {
 static int count(struct lunar* db, uint16_t number, uint64_t* rows) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(db, number, &meta));
-  *rows = ln_get64(ln_bytes(db, meta) + LN_META_ROWS);
+  *rows = ln_get64(meta->bytes + LN_META_ROWS);
   ln_put(meta);
   return 0;
 }
@@ -522,7 +522,7 @@ int lunar_rollback(struct lunar* db) {
 static int redo_row(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
   struct lunar_table table;
   struct lunar_frame* meta;
-  uint8_t head[8];
+  LN_FIELDS(head, 8);
   struct ln_place from = {LN_NONE, 0};
   const uint32_t ahead = r->type == LN_MOVE || r->type == LN_MOVE_PUT ? 8 : 0;
   const uint32_t sector = ln_ref_sector(db, r->ref);
@@ -569,7 +569,7 @@ static int redo_patch(struct lunar* db, const struct ln_record_header* r, struct
 
 static int redo_block(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
   struct lunar_frame* meta;
-  uint8_t rows[4];
+  LN_FIELDS(rows, 4);
   uint32_t ref;
   if (db->allocated_count == 0) return 0; /* a block that the table had is opened again */
   LN_TRY(ln_read_bytes(db, content.sector, content.offset, rows, sizeof rows));

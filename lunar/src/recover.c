@@ -22,7 +22,7 @@ static uint32_t log_sector(const struct lunar* db, uint32_t at) { return db->geo
 
 /* 1: there is a group with a sound header, 0: there is none. */
 static int read_header(struct lunar* db, uint32_t sector, struct group* group) {
-  uint8_t head[LN_GROUP_HEADER];
+  LN_FIELDS(head, LN_GROUP_HEADER);
   LN_TRY(ln_read_bytes(db, sector, 0, head, sizeof head));
   if (ln_get16(head) != LN_GROUP || ln_get32(head + LN_GROUP_BYTES) > BODY_BYTES_MAX ||
       ln_get32(head + LN_GROUP_SUM) != ln_checksum(db->geometry.volume, head, LN_GROUP_SUM))
@@ -59,7 +59,7 @@ static int sum_of(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t b
 static int has_images(const struct group* group) { return group->kind == LN_IMAGES || group->kind == LN_BEFORE; }
 
 static int entry_of(struct lunar* db, const struct group* group, uint32_t i, uint32_t* sector, uint32_t* sum) {
-  uint8_t entry[8];
+  LN_FIELDS(entry, 8);
   LN_TRY(ln_read_bytes(db, group->sector, LN_GROUP_HEADER + 8 * i, entry, sizeof entry));
   *sector = ln_get32(entry), *sum = ln_get32(entry + 4);
   return 0;
@@ -131,7 +131,7 @@ static int each_record(struct lunar* db, struct lunar_series* series, const stru
   uint32_t offset = LN_GROUP_HEADER;
   const uint32_t end = LN_GROUP_HEADER + group->bytes;
   for (uint32_t i = 0; i < group->count; i++) {
-    uint8_t head[LN_RECORD_HEADER];
+    LN_FIELDS(head, LN_RECORD_HEADER);
     if (end - offset < sizeof head) return LUNAR_E_CORRUPT;
     LN_TRY(ln_read_bytes(db, group->sector, offset, head, sizeof head));
     const struct ln_record_header record = {
@@ -148,7 +148,7 @@ static int each_record(struct lunar* db, struct lunar_series* series, const stru
         4u * db->allocated_count + record.bytes > end - offset)
       return LUNAR_E_CORRUPT;
     for (uint32_t k = 0; k < db->allocated_count; k++, offset += 4) {
-      uint8_t ref[4];
+      LN_FIELDS(ref, 4);
       LN_TRY(ln_read_bytes(db, group->sector, offset, ref, 4));
       db->allocated[k] = ln_get32(ref);
     }
@@ -189,7 +189,7 @@ static int checkpoint_group(struct lunar* db, struct checkpoint_walk* walk, stru
 
 /* The position right behind a checkpoint, where its epoch begins. 1: done; 0: this is no whole checkpoint. */
 static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* series, struct group* group) {
-  uint8_t body[LN_CHECKPOINT_BODY];
+  LN_FIELDS(body, LN_CHECKPOINT_BODY);
   struct checkpoint_walk walk = {.head = images_at};
   do {
     const int there = checkpoint_group(db, &walk, group);

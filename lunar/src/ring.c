@@ -6,7 +6,7 @@
 static int oldest_slot(struct lunar* db, uint32_t ref, uint32_t* slot, uint32_t* next) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint8_t* header = ln_bytes(db, frame);
+  const uint8_t* header = frame->bytes;
   const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS), live = ln_get16(header + LN_BLOCK_LIVE);
   *slot = ln_get16(header + LN_BLOCK_OLDEST), *next = ln_get32(header + LN_BLOCK_NEXT);
   ln_put(frame);
@@ -21,7 +21,7 @@ static int oldest_slot(struct lunar* db, uint32_t ref, uint32_t* slot, uint32_t*
 static int oldest_is(struct lunar* db, uint32_t ref, uint32_t slot) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  uint8_t* header = ln_bytes(db, frame);
+  uint8_t* header = frame->bytes;
   if (ln_get16(header + LN_BLOCK_OLDEST) != slot) {
     ln_put16(header + LN_BLOCK_OLDEST, slot);
     ln_dirty(db, frame);
@@ -32,7 +32,7 @@ static int oldest_is(struct lunar* db, uint32_t ref, uint32_t slot) {
 
 /* The first slot of the first block that has a row. */
 static int oldest_row(struct lunar* db, struct lunar_frame* meta, struct ln_place* place) {
-  uint32_t ref = ln_get32(ln_bytes(db, meta) + LN_META_FIRST), slot, next;
+  uint32_t ref = ln_get32(meta->bytes + LN_META_FIRST), slot, next;
   for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++, ref = next) {
     int found = oldest_slot(db, ref, &slot, &next);
     if (found < 0) return found;
@@ -48,7 +48,7 @@ static int oldest_row(struct lunar* db, struct lunar_frame* meta, struct ln_plac
 static int too_old(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest,
                    struct ln_place oldest) {
   struct lunar* db = table->db;
-  const uint8_t* m = ln_bytes(db, meta);
+  const uint8_t* m = meta->bytes;
   const uint64_t limit = ln_get64(m + LN_META_RING_LIMIT);
   uint32_t sector, offset, bytes;
   struct ln_key key;

@@ -39,7 +39,7 @@ uint32_t ln_row_bytes(const struct lunar_table* table, const struct lunar_value*
 
 int ln_value_emit(uint8_t type, const struct lunar_value* value, void* sink,
                   int (*put)(void* sink, const void* data, uint32_t bytes)) {
-  uint8_t number[8];
+  LN_FIELDS(number, 8);
   if (value->type == LUNAR_NULL) return 0;
   if (is_bytes(type)) {
     ln_put16(number, value->bytes);
@@ -60,7 +60,7 @@ static uint8_t column_at(const struct lunar_table* table, uint32_t i) {
 
 int ln_row_emit(const struct lunar_table* table, const struct lunar_value* values, void* sink,
                 int (*put)(void* sink, const void* data, uint32_t bytes)) {
-  uint8_t nulls[2];
+  LN_FIELDS(nulls, 2);
   uint32_t bits = 0;
   for (uint32_t i = 0; i < table->column_count; i++) bits |= (uint32_t)(values[i].type == LUNAR_NULL) << i;
   ln_put16(nulls, bits);
@@ -78,7 +78,7 @@ static int64_t sign_extended(uint64_t bits, uint32_t bytes) {
 }
 
 static void decode_number(uint8_t type, const uint8_t* from, struct lunar_value* value) {
-  uint8_t wide[8] = {0};
+  LN_FIELDS(wide, 8) = {0};
   memcpy(wide, from, width(type));
   const uint64_t bits = ln_get64(wide);
   value->type = type == LUNAR_REAL || type == LUNAR_BOOLEAN ? type : LUNAR_INT64;
@@ -95,11 +95,11 @@ int ln_row_decode(const struct lunar_table* table, const uint8_t* row, uint32_t 
     const uint8_t column = column_at(table, i), type = table->types[column];
     struct lunar_value* value = &values[column];
     *value = (struct lunar_value){.type = LUNAR_NULL};
-    if (ln_get16(row) >> column & 1) continue;
+    if (ln_load16(row) >> column & 1) continue;
     uint32_t size = is_bytes(type) ? 2 : width(type);
     if (bytes - at < size) return LUNAR_E_CORRUPT;
     if (is_bytes(type)) {
-      value->type = type, value->bytes = ln_get16(row + at), value->as.data = row + at + 2;
+      value->type = type, value->bytes = ln_load16(row + at), value->as.data = row + at + 2;
       size += value->bytes;
       if (bytes - at < size) return LUNAR_E_CORRUPT;
     } else {
@@ -163,7 +163,7 @@ int ln_key_of(const struct lunar_table* table, const struct lunar_value* value, 
 int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset,
                struct ln_key* key) {
   const uint8_t type = table->types[table->key];
-  uint8_t piece[64];
+  LN_FIELDS(piece, 64);
   struct lunar_value value;
   struct key_sums sums;
   offset += 2;
@@ -195,7 +195,7 @@ int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t secto
 
 int ln_row_has_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset,
                    const struct lunar_value* key) {
-  uint8_t piece[64];
+  LN_FIELDS(piece, 64);
   if (!is_bytes(table->types[table->key])) return 1; /* the index has the number itself */
   LN_TRY(ln_read_bytes(db, sector, offset + 2, piece, 2));
   if (ln_get16(piece) != key->bytes) return 0;
@@ -210,7 +210,7 @@ int ln_row_has_key(struct lunar* db, const struct lunar_table* table, uint32_t s
 
 int ln_row_column(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, uint8_t column,
                   uint32_t* column_offset, uint32_t* column_bytes) {
-  uint8_t number[2];
+  LN_FIELDS(number, 2);
   LN_TRY(ln_read_bytes(db, sector, offset, number, 2));
   const uint32_t nulls = ln_get16(number);
   uint32_t at = 2;

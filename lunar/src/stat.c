@@ -8,7 +8,7 @@ static int tables_count(struct lunar* db, uint32_t* tables) {
   for (uint32_t number = 0; number < db->geometry.tables_max; number++) {
     struct lunar_frame* frame;
     LN_TRY(ln_page(db, db->geometry.root_at + number / per_page, LN_ROOT, &frame));
-    *tables += ln_bytes(db, frame)[LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page)] != 0;
+    *tables += frame->bytes[LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page)] != 0;
     ln_put(frame);
   }
   return 0;

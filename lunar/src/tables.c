@@ -6,7 +6,7 @@ static uint32_t meta_sector(const struct lunar* db, uint16_t number) { return db
 
 static int root_entry(struct lunar* db, uint16_t number, struct lunar_frame** frame, uint8_t** entry) {
   LN_TRY(ln_page(db, db->geometry.root_at + number / per_page(db), LN_ROOT, frame));
-  *entry = ln_bytes(db, *frame) + LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page(db));
+  *entry = (*frame)->bytes + LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page(db));
   return 0;
 }
 
@@ -55,7 +55,7 @@ static int index_known(uint8_t index) {
 int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) {
   struct lunar_frame* frame;
   LN_TRY(ln_meta(db, number, &frame));
-  const uint8_t* m = ln_bytes(db, frame);
+  const uint8_t* m = frame->bytes;
   *table = (struct lunar_table){.db = db,
                                 .number = number,
                                 .column_count = m[LN_META_COLUMNS],
@@ -71,7 +71,7 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
   LN_TRY(ln_page(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame));
   int error = 0;
   for (uint32_t i = 0; i < table->column_count; i++) {
-    const uint8_t* column = ln_bytes(db, frame) + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
+    const uint8_t* column = frame->bytes + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
     table->types[i] = column[LUNAR_NAME_MAX + 1], table->flags[i] = column[LUNAR_NAME_MAX + 2];
     if (!type_known(table->types[i])) error = LUNAR_E_CORRUPT;
   }
@@ -106,7 +106,7 @@ enum { CREATE_HEAD = LN_ROOT_ENTRY + 12 };
 static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_HEAD]) {
   struct lunar_frame* meta;
   LN_TRY(ln_page_fresh(db, meta_sector(db, number), LN_META, &meta));
-  uint8_t* m = ln_bytes(db, meta);
+  uint8_t* m = meta->bytes;
   m[LN_META_INDEX] = head[LN_ROOT_ENTRY], m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1],
   m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2], m[LN_META_RING] = head[LN_ROOT_ENTRY + 3];
   memcpy(m + LN_META_RING_LIMIT, head + LN_ROOT_ENTRY + 4, 8);
@@ -117,7 +117,7 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
 }
 
 struct creation {
-  uint8_t head[CREATE_HEAD];
+  LN_FIELDS(head, CREATE_HEAD);
   const uint8_t* columns;
   uint32_t bytes;
 };
@@ -146,7 +146,7 @@ static int table_create(struct lunar* db, const char* name, const struct lunar_s
   error = create(db, number, creation.head);
   if (!error) error = ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame);
   if (error) return ln_undo(db, error);
-  uint8_t* columns = ln_bytes(db, frame) + LN_SCHEMA_COLUMNS;
+  uint8_t* columns = frame->bytes + LN_SCHEMA_COLUMNS;
   for (uint32_t i = 0; i < schema->column_count; i++) {
     uint8_t* column = columns + LN_SCHEMA_COLUMN * i;
     memcpy(column, schema->columns[i].name, strlen(schema->columns[i].name));
@@ -160,7 +160,7 @@ static int table_create(struct lunar* db, const char* name, const struct lunar_s
 }
 
 int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes) {
-  uint8_t head[CREATE_HEAD];
+  LN_FIELDS(head, CREATE_HEAD);
   struct lunar_frame* frame;
   if (number >= db->geometry.tables_max || bytes < sizeof head ||
       bytes - sizeof head > LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN)
@@ -169,7 +169,7 @@ int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content co
   LN_TRY(create(db, number, head));
   LN_TRY(ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame));
   const int error = ln_read_bytes(db, content.sector, content.offset + (uint32_t)sizeof head,
-                                  ln_bytes(db, frame) + LN_SCHEMA_COLUMNS, bytes - (uint32_t)sizeof head);
+                                  frame->bytes + LN_SCHEMA_COLUMNS, bytes - (uint32_t)sizeof head);
   ln_dirty(db, frame); /* reading may have written it in place, empty as it was */
   ln_put(frame);
   return error;
@@ -180,7 +180,7 @@ static int drop_blocks(struct lunar* db, uint32_t ref) {
     struct lunar_frame* frame;
     if (steps > db->config->sector_count) return LUNAR_E_CORRUPT;
     LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_BLOCK, &frame));
-    const uint32_t next = ln_get32(ln_bytes(db, frame) + LN_BLOCK_NEXT);
+    const uint32_t next = ln_get32(frame->bytes + LN_BLOCK_NEXT);
     ln_put(frame);
     LN_TRY(ln_free(db, ref));
     ref = next;
@@ -192,7 +192,7 @@ int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   static const char none[LUNAR_NAME_MAX + 1];
   struct lunar_frame* meta;
   LN_TRY(ln_meta(db, number, &meta));
-  const uint32_t first = ln_get32(ln_bytes(db, meta) + LN_META_FIRST);
+  const uint32_t first = ln_get32(meta->bytes + LN_META_FIRST);
   const int error = ln_index_drop(db, meta);
   ln_put(meta);
   LN_TRY(error);
@@ -262,11 +262,11 @@ static int table_schema(const struct lunar_table* table, struct lunar_schema* sc
   *schema = (struct lunar_schema){
       .column_count = table->column_count, .key = table->key, .index = table->index, .ring = table->ring};
   LN_TRY(ln_meta(db, table->number, &frame));
-  schema->ring_limit = ln_get64(ln_bytes(db, frame) + LN_META_RING_LIMIT);
+  schema->ring_limit = ln_get64(frame->bytes + LN_META_RING_LIMIT);
   ln_put(frame);
   LN_TRY(ln_page(db, meta_sector(db, table->number) + 1, LN_SCHEMA, &frame));
   for (uint32_t i = 0; i < table->column_count; i++) {
-    const uint8_t* column = ln_bytes(db, frame) + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
+    const uint8_t* column = frame->bytes + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
     memcpy(schema->columns[i].name, column, LUNAR_NAME_MAX);
     schema->columns[i].type = table->types[i], schema->columns[i].flags = table->flags[i];
   }

@@ -25,9 +25,9 @@ static uint32_t end_of(const uint8_t* page) { return ln_get16(page + LN_TREE_END
 
 static struct ln_place place_of(const uint8_t* entry) {
   const uint8_t* payload = entry + 1 + entry[0];
-  return (struct ln_place){ln_get32(payload), ln_get16(payload + 4)};
+  return (struct ln_place){ln_load32(payload), ln_load16(payload + 4)};
 }
-static uint32_t child_of(const uint8_t* entry) { return ln_get32(entry + 1 + entry[0]); }
+static uint32_t child_of(const uint8_t* entry) { return ln_load32(entry + 1 + entry[0]); }
 
 static int compare(const uint8_t* entry, const struct ln_key* key) {
   const uint32_t n = entry[0] < key->count ? entry[0] : key->count;
@@ -54,7 +54,7 @@ static int sound(const struct lunar* db, const uint8_t* page, uint32_t level) {
 
 static int page_of(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_frame** frame) {
   LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_TREE, frame));
-  if (sound(db, ln_bytes(db, *frame), level)) return 0;
+  if (sound(db, (*frame)->bytes, level)) return 0;
   ln_put(*frame);
   return LUNAR_E_CORRUPT;
 }
@@ -76,33 +76,33 @@ static struct entry entry_at(uint8_t* page, uint32_t number) {
   return e;
 }
 
-static int height_of(struct lunar* db, struct lunar_frame* meta, uint32_t* height) {
-  *height = ln_get32(ln_bytes(db, meta) + LN_META_TREE_HEIGHT);
+static int height_of(struct lunar_frame* meta, uint32_t* height) {
+  *height = ln_get32(meta->bytes + LN_META_TREE_HEIGHT);
   return *height >= 1 && *height <= LN_TREE_HEIGHT_MAX ? 0 : LUNAR_E_CORRUPT;
 }
 
-static uint32_t root_of(struct lunar* db, struct lunar_frame* meta) {
-  return ln_get32(ln_bytes(db, meta) + LN_META_TREE_ROOT);
+static uint32_t root_of(struct lunar_frame* meta) {
+  return ln_get32(meta->bytes + LN_META_TREE_ROOT);
 }
 
 static void root_set(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t height) {
-  ln_put32(ln_bytes(db, meta) + LN_META_TREE_ROOT, ref);
-  ln_put32(ln_bytes(db, meta) + LN_META_TREE_HEIGHT, height);
+  ln_put32(meta->bytes + LN_META_TREE_ROOT, ref);
+  ln_put32(meta->bytes + LN_META_TREE_HEIGHT, height);
   ln_dirty(db, meta);
 }
 
 /* To the leaf in which the key is or would be. */
 static int descend(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct path* path) {
-  LN_TRY(height_of(db, meta, &path->height));
-  uint32_t ref = root_of(db, meta);
+  LN_TRY(height_of(meta, &path->height));
+  uint32_t ref = root_of(meta);
   for (uint32_t level = path->height; level-- > 0;) {
     struct lunar_frame* frame;
     path->refs[level] = ref;
     if (level == 0) break;
     LN_TRY(page_of(db, ref, level, &frame));
-    const uint32_t after = first_from(ln_bytes(db, frame), key, 1).number;
+    const uint32_t after = first_from(frame->bytes, key, 1).number;
     path->entries[level] = (uint16_t)(after ? after - 1 : 0);
-    ref = child_of(entry_at(ln_bytes(db, frame), path->entries[level]).bytes);
+    ref = child_of(entry_at(frame->bytes, path->entries[level]).bytes);
     ln_put(frame);
   }
   return 0;
@@ -111,7 +111,7 @@ static int descend(struct lunar* db, struct lunar_frame* meta, const struct ln_k
 static int page_new(struct lunar* db, uint32_t level, uint32_t* ref, struct lunar_frame** frame) {
   LN_TRY(ln_alloc(db, 0, LN_NONE, ref));
   LN_TRY(ln_page_fresh(db, ln_ref_sector(db, *ref), LN_TREE, frame));
-  uint8_t* page = ln_bytes(db, *frame);
+  uint8_t* page = (*frame)->bytes;
   page[LN_TREE_LEVEL] = (uint8_t)level;
   ln_put16(page + LN_TREE_END, LN_TREE_HEADER);
   return 0;
@@ -131,8 +131,8 @@ int ln_tree_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key
   struct lunar_frame* frame;
   LN_TRY(descend(db, meta, key, &path));
   LN_TRY(page_of(db, path.refs[0], 0, &frame));
-  const struct entry e = first_from(ln_bytes(db, frame), key, 0);
-  const int found = e.number < count_of(ln_bytes(db, frame)) && compare(e.bytes, key) == 0;
+  const struct entry e = first_from(frame->bytes, key, 0);
+  const int found = e.number < count_of(frame->bytes) && compare(e.bytes, key) == 0;
   if (found) *place = place_of(e.bytes);
   ln_put(frame);
   return found ? 0 : LUNAR_E_NOT_FOUND;
@@ -145,8 +145,8 @@ static void put_entry(uint8_t* page, uint8_t* at, const struct ln_key* key, stru
   memmove(at + bytes, at, (size_t)(page + end_of(page) - at));
   at[0] = key->count;
   memcpy(at + 1, key->bytes, key->count);
-  ln_put32(at + 1 + key->count, place.ref);
-  if (page[LN_TREE_LEVEL] == 0) ln_put16(at + 1 + key->count + 4, place.slot);
+  ln_store32(at + 1 + key->count, place.ref);
+  if (page[LN_TREE_LEVEL] == 0) ln_store16(at + 1 + key->count + 4, place.slot);
   ln_put16(page + LN_TREE_END, end_of(page) + bytes);
   ln_put16(page + LN_TREE_COUNT, count_of(page) + 1);
 }
@@ -179,11 +179,11 @@ static void separator(uint8_t* left, uint8_t* right, struct ln_key* key) {
 /* Puts the entry into the full page, whose upper part goes to a new one; then key and place lead to that. */
 static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, struct ln_key* key,
                  struct ln_place* place) {
-  uint8_t* page = ln_bytes(db, frame);
+  uint8_t* page = frame->bytes;
   struct lunar_frame* right_frame;
   uint32_t ref;
   LN_TRY(page_new(db, page[LN_TREE_LEVEL], &ref, &right_frame));
-  uint8_t* right = ln_bytes(db, right_frame);
+  uint8_t* right = right_frame->bytes;
   const struct entry from = split_point(page, number);
   const uint32_t moved = end_of(page) - (uint32_t)(from.bytes - page), count = count_of(page);
   memcpy(right + LN_TREE_HEADER, from.bytes, moved);
@@ -209,12 +209,12 @@ static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, s
 static int grow(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place right) {
   uint32_t ref, height;
   struct lunar_frame* frame;
-  LN_TRY(height_of(db, meta, &height));
+  LN_TRY(height_of(meta, &height));
   if (height == LN_TREE_HEIGHT_MAX) return LUNAR_E_FULL;
   LN_TRY(page_new(db, height, &ref, &frame));
-  uint8_t* page = ln_bytes(db, frame);
+  uint8_t* page = frame->bytes;
   static const struct ln_key lowest;
-  put_entry(page, page + LN_TREE_HEADER, &lowest, (struct ln_place){root_of(db, meta), 0});
+  put_entry(page, page + LN_TREE_HEADER, &lowest, (struct ln_place){root_of(meta), 0});
   put_entry(page, page + end_of(page), key, right);
   ln_dirty(db, frame);
   ln_put(frame);
@@ -229,7 +229,7 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
   for (uint32_t level = 0; level < path.height; level++) {
     struct lunar_frame* frame;
     LN_TRY(page_of(db, path.refs[level], level, &frame));
-    uint8_t* page = ln_bytes(db, frame);
+    uint8_t* page = frame->bytes;
     const struct entry at = first_from(page, &up, 1);
     const int fits = end_of(page) + 1 + up.count + payload_bytes(page) <= db->config->sector_bytes;
     int error = 0;
@@ -251,7 +251,7 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
 /* --- change and removal --- */
 
 static int is_last_page(struct lunar* db, struct lunar_frame* meta, struct lunar_frame* frame) {
-  return ln_ref_sector(db, root_of(db, meta)) == frame->sector;
+  return ln_ref_sector(db, root_of(meta)) == frame->sector;
 }
 
 /* The page that the inner page's first entry leads to takes what lies below the others. */
@@ -266,12 +266,12 @@ static void lowest_first(uint8_t* page) {
 /* A root that leads to one page only gives way to it. */
 static int shrink(struct lunar* db, struct lunar_frame* meta) {
   uint32_t height;
-  LN_TRY(height_of(db, meta, &height));
+  LN_TRY(height_of(meta, &height));
   while (height > 1) {
     struct lunar_frame* frame;
-    const uint32_t root = root_of(db, meta);
+    const uint32_t root = root_of(meta);
     LN_TRY(page_of(db, root, height - 1, &frame));
-    const uint32_t count = count_of(ln_bytes(db, frame)), child = child_of(ln_bytes(db, frame) + LN_TREE_HEADER);
+    const uint32_t count = count_of(frame->bytes), child = child_of(frame->bytes + LN_TREE_HEADER);
     ln_put(frame);
     if (count > 1) return 0;
     root_set(db, meta, child, --height);
@@ -284,7 +284,7 @@ static int remove_entry(struct lunar* db, struct lunar_frame* meta, const struct
   for (uint32_t level = 0;; level++, number = path->entries[level]) {
     struct lunar_frame* frame;
     LN_TRY(page_of(db, path->refs[level], level, &frame));
-    uint8_t* page = ln_bytes(db, frame);
+    uint8_t* page = frame->bytes;
     take_entry(page, entry_at(page, number).bytes);
     if (level && number == 0 && count_of(page)) lowest_first(page);
     ln_dirty(db, frame);
@@ -301,7 +301,7 @@ int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key
   struct lunar_frame* frame;
   LN_TRY(descend(db, meta, key, &path));
   LN_TRY(page_of(db, path.refs[0], 0, &frame));
-  uint8_t* page = ln_bytes(db, frame);
+  uint8_t* page = frame->bytes;
   const struct entry e = first_from(page, key, 0);
   int found = e.number < count_of(page) && compare(e.bytes, key) == 0;
   if (found) {
@@ -309,7 +309,7 @@ int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key
     found = here.ref == from.ref && here.slot == from.slot;
   }
   if (found && to.ref != LN_NONE) {
-    ln_put32(e.bytes + 1 + e.bytes[0], to.ref), ln_put16(e.bytes + 1 + e.bytes[0] + 4, to.slot);
+    ln_store32(e.bytes + 1 + e.bytes[0], to.ref), ln_store16(e.bytes + 1 + e.bytes[0] + 4, to.slot);
     ln_dirty(db, frame);
   }
   ln_put(frame);
@@ -320,16 +320,16 @@ int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key
 /* From page to page, each inner one when all below it are freed. */
 int ln_tree_drop(struct lunar* db, struct lunar_frame* meta) {
   struct path path = {.refs = {0}};
-  LN_TRY(height_of(db, meta, &path.height));
+  LN_TRY(height_of(meta, &path.height));
   uint32_t level = path.height - 1;
-  path.refs[level] = root_of(db, meta);
+  path.refs[level] = root_of(meta);
   while (level < path.height) {
     struct lunar_frame* frame;
     uint32_t count = 0, child = LN_NONE;
     if (level) {
       LN_TRY(page_of(db, path.refs[level], level, &frame));
-      count = count_of(ln_bytes(db, frame));
-      if (path.entries[level] < count) child = child_of(entry_at(ln_bytes(db, frame), path.entries[level]).bytes);
+      count = count_of(frame->bytes);
+      if (path.entries[level] < count) child = child_of(entry_at(frame->bytes, path.entries[level]).bytes);
       ln_put(frame);
     }
     if (child != LN_NONE) {
@@ -349,13 +349,13 @@ int ln_tree_drop(struct lunar* db, struct lunar_frame* meta) {
 static int seek_once(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
                      struct ln_key* bound, struct ln_place* place) {
   const int rising = seek == LN_AT_LEAST || seek == LN_MORE;
-  uint32_t height, ref = root_of(db, meta);
+  uint32_t height, ref = root_of(meta);
   int bounded = 0;
-  LN_TRY(height_of(db, meta, &height));
+  LN_TRY(height_of(meta, &height));
   for (uint32_t level = height; level-- > 0;) {
     struct lunar_frame* frame;
     LN_TRY(page_of(db, ref, level, &frame));
-    uint8_t* page = ln_bytes(db, frame);
+    uint8_t* page = frame->bytes;
     const uint32_t after = first_from(page, key, seek != LN_LESS && (level || seek != LN_AT_LEAST)).number;
     if (level) {
       const uint32_t number = after ? after - 1 : 0;
@@ -402,8 +402,8 @@ static int rises(struct rise* rise, const uint8_t* entry, int is_separator) {
   return sound;
 }
 
-static int check_leaf(struct lunar* db, const struct lunar_frame* frame, struct rise* rise, struct ln_check* check) {
-  uint8_t* page = ln_bytes(db, frame);
+static int check_leaf(const struct lunar_frame* frame, struct rise* rise, struct ln_check* check) {
+  uint8_t* page = frame->bytes;
   struct entry e = {page + LN_TREE_HEADER, 0};
   for (; e.number < count_of(page); e.bytes += entry_bytes(page, e.bytes), e.number++) {
     if (!rises(rise, e.bytes, 0)) return ln_check_problem(check, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
@@ -413,9 +413,9 @@ static int check_leaf(struct lunar* db, const struct lunar_frame* frame, struct 
 }
 
 /* The next entry of an inner page: *child, LN_NONE behind the last. */
-static int check_inner(struct lunar* db, const struct lunar_frame* frame, uint32_t number, struct rise* rise,
+static int check_inner(const struct lunar_frame* frame, uint32_t number, struct rise* rise,
                        uint32_t* child, struct ln_check* check) {
-  uint8_t* page = ln_bytes(db, frame);
+  uint8_t* page = frame->bytes;
   *child = LN_NONE;
   if (number == count_of(page)) return 0;
   const struct entry e = entry_at(page, number);
@@ -427,7 +427,7 @@ static int check_inner(struct lunar* db, const struct lunar_frame* frame, uint32
 static int check_page(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_frame** frame,
                       struct ln_check* check) {
   LN_TRY(ln_check_page(check, ln_ref_sector(db, ref), LN_TREE, frame));
-  if (sound(db, ln_bytes(db, *frame), level)) return 0;
+  if (sound(db, (*frame)->bytes, level)) return 0;
   ln_put(*frame);
   return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, ln_ref_sector(db, ref));
 }
@@ -435,16 +435,16 @@ static int check_page(struct lunar* db, uint32_t ref, uint32_t level, struct lun
 int ln_tree_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check) {
   struct path path = {.refs = {0}};
   struct rise rise = {.begun = 0};
-  if (height_of(db, meta, &path.height)) return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
-  uint32_t level = path.height - 1, child = root_of(db, meta), from = meta->sector;
+  if (height_of(meta, &path.height)) return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
+  uint32_t level = path.height - 1, child = root_of(meta), from = meta->sector;
   LN_TRY(ln_check_block(check, child, from));
   path.refs[level] = child;
   while (level < path.height) {
     struct lunar_frame* frame;
     LN_TRY(check_page(db, path.refs[level], level, &frame, check));
     from = frame->sector, child = LN_NONE;
-    int error = level ? check_inner(db, frame, path.entries[level]++, &rise, &child, check)
-                      : check_leaf(db, frame, &rise, check);
+    int error = level ? check_inner(frame, path.entries[level]++, &rise, &child, check)
+                      : check_leaf(frame, &rise, check);
     ln_put(frame);
     LN_TRY(error);
     if (child == LN_NONE) {

@@ -9,7 +9,7 @@ static uint32_t divided_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 static int config_check(const struct lunar_config* c) {
   if (!c || !c->read || !c->write || !c->sync || !c->lock != !c->unlock) return LUNAR_E_INVALID;
   if (c->sector_bytes != 512 && c->sector_bytes != 4096) return LUNAR_E_INVALID;
-  if (c->mode > LUNAR_MODE_FULL || (uintptr_t)c->buffer % 4) return LUNAR_E_INVALID;
+  if (c->mode > LUNAR_MODE_FULL || (uintptr_t)c->buffer % sizeof(void*)) return LUNAR_E_INVALID;
   if (!c->buffer || c->buffer_bytes < LUNAR_BUFFER_BYTES_MIN(c->sector_bytes)) return LUNAR_E_BUFFER;
   return c->sector_count < SECTORS_MIN ? LUNAR_E_DEVICE : 0;
 }
@@ -19,7 +19,7 @@ static void buffer_divide(struct lunar* db) {
   const uint32_t size = db->config->sector_bytes;
   uint8_t* buffer = db->config->buffer;
   const size_t bytes = db->config->buffer_bytes & ~(size_t)3;
-  const uint32_t frame = size + (uint32_t)sizeof(struct lunar_frame) + LN_FRAME_LINKS;
+  const uint32_t frame = size + LN_FRAME_BYTES + LN_FRAME_LINKS;
   uint32_t stage = (uint32_t)(bytes / 8 / size);
   if (stage < 1) stage = 1;
   if (stage > STAGE_BYTES_MAX / size) stage = STAGE_BYTES_MAX / size;
@@ -196,7 +196,7 @@ static int write_empty_pages(struct lunar* db, uint32_t from, uint32_t to, enum 
     struct lunar_frame* frame;
     LN_TRY(ln_page_fresh(db, sector, kind, &frame));
     if (kind == LN_MAP) {
-      uint8_t* entries = ln_bytes(db, frame) + LN_MAP_HEADER;
+      uint8_t* entries = frame->bytes + LN_MAP_HEADER;
       for (uint32_t i = 0; i < map_per_page(db->config); i++) entries[LN_MAP_ENTRY * i] = LN_CHUNK_FREE;
     }
     ln_put(frame);

@@ -56,7 +56,7 @@ lunar_mutant(before_images_without_updates frames.c "if (f->flags & LN_PLAIN && 
 lunar_mutant(metadata_without_images frames.c "if (kind >= LN_BLOCK) f->flags" "f->flags")
 lunar_mutant(runs_over_what_is_staged log.c "db->stage_used ? 1 : db->stage_bytes" "db->stage_bytes")
 lunar_mutant(runs_of_one_content log.c
-  "memcpy(db->stage + i * sector_bytes(db), ln_bytes(db, next)" "memcpy(db->stage + i * sector_bytes(db), ln_bytes(db, f)")
+  "memcpy(db->stage + i * sector_bytes(db), next->bytes" "memcpy(db->stage + i * sector_bytes(db), f->bytes")
 lunar_mutant(runs_take_clean_neighbours log.c "return f && f->flags & LN_DIRTY && (!only" "return f && (!only")
 lunar_mutant(images_left_out log.c "together ? 1 + count : 1" "1")
 

@@ -18,7 +18,7 @@ class Image : public testing::Test {
     ASSERT_GE(file, 0);
     ASSERT_EQ(ftruncate(file, 1 << 20), 0);
     close(file);
-    config.sector_bytes = 512, config.buffer = buffer.data() + 1, config.buffer_bytes = 4 * (buffer.size() - 1);
+    config.sector_bytes = 512, config.buffer = buffer.data() + 2, config.buffer_bytes = 4 * (buffer.size() - 2);
   }
   void TearDown() override { unlink(path); }
 

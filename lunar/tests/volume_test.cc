@@ -204,13 +204,13 @@ TEST(Mount, refuses_what_is_no_volume) {
   ASSERT_EQ(emubd_open(&device, 512, 256), 0);
   lunar_config config{};
   emubd_config(&device, &config);
-  std::uint32_t buffer[LUNAR_BUFFER_BYTES_MIN(512) / 4];
+  void* buffer[LUNAR_BUFFER_BYTES_MIN(512) / sizeof(void*)];
   config.buffer = buffer, config.buffer_bytes = sizeof buffer;
   lunar db{};
   EXPECT_EQ(lunar_mount(&db, &config), LUNAR_E_NO_VOLUME);
   ASSERT_EQ(lunar_format(&config), 0);
   EXPECT_EQ(lunar_mount(&db, &config), 0);
-  config.buffer_bytes -= 4;
+  config.buffer_bytes -= 8;
   EXPECT_EQ(lunar_mount(&db, &config), LUNAR_E_BUFFER);
   emubd_close(&device);
 }

@@ -11,7 +11,7 @@
 enum { SECTOR_BYTES = 512, YCSB_BUFFER_BYTES = 64 * 1024 };
 
 static uint8_t ram[YCSB_SECTORS * SECTOR_BYTES];
-static uint32_t buffer[YCSB_BUFFER_BYTES / 4];
+static void* buffer[YCSB_BUFFER_BYTES / sizeof(void*)];
 
 /* --- a RAM device --- */
 

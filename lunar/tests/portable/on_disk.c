@@ -6,7 +6,7 @@
 
 enum { YCSB_BUFFER_BYTES = 64 * 1024 };
 
-static uint32_t buffer[YCSB_BUFFER_BYTES / 4];
+static void* buffer[YCSB_BUFFER_BYTES / sizeof(void*)];
 
 static int run_tests(const struct lunar_config* disk, void (*print)(const char* text)) {
   struct lunar_config config = *disk;

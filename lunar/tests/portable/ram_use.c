@@ -10,7 +10,7 @@ enum { PAINTED_BYTES = 8192, COLOUR = 0xc5, ROW_BYTES = 2600, ROWS = 40 };
 static struct lunar_config config;
 static struct lunar db;
 static struct lunar_table table;
-static uint32_t buffer[LUNAR_BUFFER_BYTES_MIN(512) / 4];
+static void* buffer[LUNAR_BUFFER_BYTES_MIN(512) / sizeof(void*)];
 static uint8_t row[ROW_BYTES + 64], content[ROW_BYTES];
 static struct lunar_schema schema;
 static struct lunar_value values[3], key;
