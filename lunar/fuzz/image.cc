@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "reseal.h"
+#include "values.h"
 #include "world.h"
 
 namespace lunar_fuzz {
 namespace {
+
+using lunar_test::integer;
 
 constexpr std::uint32_t sectors = 256, sector_bytes = 512;
 constexpr std::uint64_t requests_max = 3'000'000;
@@ -101,12 +104,6 @@ int known(int error) {
   if (error > 0 || error < LUNAR_E_UNCLEAN) std::fprintf(stderr, "%d: ", error);
   require(error <= 0 && error >= LUNAR_E_UNCLEAN, "a result is one of lunar.h's");
   return error;
-}
-
-lunar_value integer(std::int64_t number) {
-  lunar_value value{};
-  value.type = LUNAR_INT64, value.as.integer = number;
-  return value;
 }
 
 void write_rows(lunar_table& table, const lunar_schema& schema, std::int64_t key) {

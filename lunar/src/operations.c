@@ -14,13 +14,16 @@ int ln_make_sure(struct lunar* db) {
   return db->state == LN_BROKEN ? LUNAR_E_IO : 0;
 }
 
-int ln_enter_to_end(struct lunar* db) {
+int ln_lock(struct lunar* db) {
   if (!db->config) return LUNAR_E_INVALID;
   if (db->config->lock) db->config->lock(db->config);
   db->allocated_count = 0;
-  const int error = db->state == LN_CLOSED ? LUNAR_E_INVALID : db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
-  if (error && db->config->unlock) db->config->unlock(db->config);
-  return error;
+  return db->state == LN_CLOSED ? LUNAR_E_INVALID : db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
+}
+
+int ln_enter_to_end(struct lunar* db) {
+  const int error = ln_lock(db);
+  return error && db->config ? ln_leave(db, error) : error;
 }
 
 int ln_enter(struct lunar* db) {

@@ -295,12 +295,9 @@ static int finish(struct lunar* db) {
 }
 
 int lunar_unmount(struct lunar* db) {
-  if (db->state == LN_BROKEN) {
-    db->state = LN_CLOSED;
-    return LUNAR_E_FAILED;
-  }
-  int error = ln_enter_to_end(db);
-  if (!error) error = ln_leave(db, finish(db));
+  int error = ln_lock(db);
+  if (!db->config) return error;
+  if (!error) error = finish(db);
   db->state = LN_CLOSED;
-  return error;
+  return ln_leave(db, error);
 }

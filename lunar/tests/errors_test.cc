@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "values.h"
 #include "world.h"
 
 extern "C" {
@@ -33,18 +34,6 @@ class Provoked {
 Provoked provoked;
 
 #define PROVOKE(error, function, ...) EXPECT_EQ(provoked(#function, #error, function(__VA_ARGS__)), error)
-
-lunar_value integer(std::int64_t number) {
-  lunar_value value{};
-  value.type = LUNAR_INT64, value.as.integer = number;
-  return value;
-}
-
-lunar_value blob(const std::string& content) {
-  lunar_value value{};
-  value.type = LUNAR_BLOB, value.bytes = static_cast<std::uint32_t>(content.size()), value.as.data = content.data();
-  return value;
-}
 
 struct Call {
   const char* function;
@@ -294,8 +283,8 @@ void no_block_for_a_table() {
 void rows() {
   auto world = world_with_rows(LUNAR_MODE_DATA, LUNAR_INDEX_TREE);
   lunar_table* table = &world->table;
-  const lunar_value key = integer(1), none = integer(4711), text = blob("x");
-  const std::string large(60000, 'x');
+  const std::string large(60000, 'x'), x = "x";
+  const lunar_value key = integer(1), none = integer(4711), text = blob(x);
   const lunar_value row_of[] = {key, text, integer(1)}, wrong[] = {text, text, integer(1)},
                     too_large[] = {none, blob(large), integer(1)};
   const lunar_value grown = blob(large);

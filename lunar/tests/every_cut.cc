@@ -15,12 +15,7 @@
 namespace lunar_test {
 namespace {
 
-struct Mode {
-  const char* name;
-  Options options;
-};
-
-std::vector<Mode> modes() {
+std::vector<Setting> modes() {
   const std::size_t least = LUNAR_BUFFER_BYTES_MIN(512);
   return {
       {"full", {.mode = LUNAR_MODE_FULL, .buffer_bytes = least}},
@@ -58,7 +53,7 @@ void keep(void* context) {
 
 class EveryCut {
  public:
-  EveryCut(const Mode& mode, std::uint64_t seed, std::size_t wanted) : mode_(mode), seed_(seed), wanted_(wanted) {}
+  EveryCut(const Setting& mode, std::uint64_t seed, std::size_t wanted) : mode_(mode), seed_(seed), wanted_(wanted) {}
 
   // 0, or 1 when an outcome was not permitted (it is told).
   int run() {
@@ -123,7 +118,7 @@ class EveryCut {
       wrong_ = where + ": another state";
   }
 
-  const Mode& mode_;
+  const Setting& mode_;
   std::uint64_t seed_;
   std::size_t wanted_;
   std::uint64_t lives_ = 0, place_ = 0;

@@ -8,6 +8,7 @@
 
 #include "emubd.h"
 #include "lunar.h"
+#include "values.h"
 
 namespace lunar_test {
 namespace {
@@ -37,18 +38,6 @@ class Prefetch : public testing::Test {
     ASSERT_EQ(lunar_mount(&db, &config), 0);
   }
   void TearDown() override { emubd_close(&device); }
-
-  static lunar_value integer(std::int64_t number) {
-    lunar_value value{};
-    value.type = LUNAR_INT64, value.as.integer = number;
-    return value;
-  }
-
-  static lunar_value text(const std::string& content) {
-    lunar_value value{};
-    value.type = LUNAR_TEXT, value.bytes = static_cast<std::uint32_t>(content.size()), value.as.data = content.data();
-    return value;
-  }
 
   emubd device{};
   lunar_config config{};

@@ -1,8 +1,7 @@
 // Values go into rows and come back, of every type, NULL too.
 #include <gtest/gtest.h>
 
-#include <cstring>
-
+#include "values.h"
 #include "world.h"
 
 namespace lunar_test {
@@ -11,12 +10,6 @@ namespace {
 lunar_value of(std::uint8_t type, std::int64_t integer) {
   lunar_value value{};
   value.type = type, value.as.integer = integer;
-  return value;
-}
-
-lunar_value text(const char* words) {
-  lunar_value value{};
-  value.type = LUNAR_TEXT, value.bytes = static_cast<std::uint32_t>(std::strlen(words)), value.as.data = words;
   return value;
 }
 
@@ -51,7 +44,7 @@ TEST_F(Rows, give_back_what_was_stored) {
   ASSERT_EQ(lunar_get(&all, &values[1], row, sizeof row, back), 0);
   for (const int i : {0, 2, 3, 4, 6}) EXPECT_EQ(back[i].as.integer, values[i].as.integer) << i;
   EXPECT_EQ(back[5].as.real, -0.1);
-  EXPECT_EQ(std::string(static_cast<const char*>(back[1].as.data), back[1].bytes), "a key");
+  EXPECT_EQ(bytes_of(back[1]), "a key");
 }
 
 TEST_F(Rows, keep_null_apart_from_zero) {

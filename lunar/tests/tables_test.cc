@@ -2,33 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
 
 #include "emubd.h"
 #include "lunar.h"
+#include "values.h"
 
 namespace lunar_test {
 namespace {
-
-std::uint64_t seed_told() {
-  const char* told = std::getenv("LUNAR_SEED");
-  return told != nullptr ? std::strtoull(told, nullptr, 10) : 1;
-}
-
-lunar_value integer(std::int64_t number) {
-  lunar_value value{};
-  value.type = LUNAR_INT64, value.as.integer = number;
-  return value;
-}
-
-lunar_value text(const std::string& content) {
-  lunar_value value{};
-  value.type = LUNAR_TEXT, value.bytes = static_cast<std::uint32_t>(content.size()), value.as.data = content.data();
-  return value;
-}
 
 struct Setting {
   const char* name;
@@ -45,7 +28,6 @@ class Tables : public testing::TestWithParam<Setting> {
     config.buffer = buffer.data(), config.buffer_bytes = GetParam().buffer_bytes, config.mode = LUNAR_MODE_DATA;
     ASSERT_EQ(lunar_format(&config), 0);
     ASSERT_EQ(lunar_mount(&db, &config), 0);
-    RecordProperty("seed", std::to_string(seed_told()));
   }
   void TearDown() override {
     lunar_findings found;
@@ -78,8 +60,7 @@ class Tables : public testing::TestWithParam<Setting> {
     EXPECT_EQ(lunar_cursor_open(&cursor, &table, from, to, descending), 0);
     lunar_value values[2];
     int error = 0;
-    while ((error = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0)
-      keys.emplace_back(static_cast<const char*>(values[0].as.data), values[0].bytes);
+    while ((error = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0) keys.push_back(bytes_of(values[0]));
     EXPECT_EQ(error, LUNAR_E_NOT_FOUND);
     return keys;
   }
@@ -166,8 +147,9 @@ TEST_P(Trees, order_integers_by_value) {
 
 TEST_P(Trees, refuse_a_key_that_is_too_long) {
   create(LUNAR_TEXT);
-  EXPECT_EQ(insert(text(std::string(LUNAR_TREE_KEY_MAX, 'k')), "x"), 0);
-  EXPECT_EQ(insert(text(std::string(LUNAR_TREE_KEY_MAX + 1, 'k')), "x"), LUNAR_E_TOO_LARGE);
+  const std::string longest(LUNAR_TREE_KEY_MAX, 'k'), longer = longest + "k";
+  EXPECT_EQ(insert(text(longest), "x"), 0);
+  EXPECT_EQ(insert(text(longer), "x"), LUNAR_E_TOO_LARGE);
 }
 
 TEST_P(Trees, are_filled_by_rising_keys_page_by_page) {
@@ -182,6 +164,7 @@ TEST_P(Trees, are_filled_by_rising_keys_page_by_page) {
 TEST_P(Trees, let_a_cursor_read_each_row_once_while_others_are_written) {
   create(LUNAR_INT64);
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(insert(integer(10 * i), "x"), 0);
+  const std::string longer(200, 'g');
   lunar_cursor cursor;
   ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
   lunar_value values[2];
@@ -194,7 +177,7 @@ TEST_P(Trees, let_a_cursor_read_each_row_once_while_others_are_written) {
     last = key;
     if (key % 10 != 0) continue;
     kept.push_back(key);
-    const lunar_value k = integer(key), behind = integer(key + 1), grown = text(std::string(200, 'g'));
+    const lunar_value k = integer(key), behind = integer(key + 1), grown = text(longer);
     ASSERT_EQ(insert(behind, "y"), 0);
     ASSERT_EQ(key % 20 == 0 ? lunar_remove(&table, &k) : lunar_update(&table, &k, 1, &grown), 0);
   }
@@ -247,12 +230,13 @@ TEST_P(Cursors, may_remove_each_row_that_they_read) {
 TEST_P(Cursors, end_although_each_row_that_is_read_moves_to_the_end) {
   create(LUNAR_INT64);
   for (int i = 0; i < 300; ++i) ASSERT_EQ(insert(integer(i), "x"), 0);
+  const std::string longer(100, 'g');
   lunar_cursor cursor;
   ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
   lunar_value values[2];
   int rows = 0;
   while (lunar_cursor_next(&cursor, row, sizeof row, values) == 0) {
-    const lunar_value key = integer(values[0].as.integer), grown = text(std::string(100, 'g'));
+    const lunar_value key = integer(values[0].as.integer), grown = text(longer);
     ASSERT_EQ(lunar_update(&table, &key, 1, &grown), 0);
     ASSERT_LE(++rows, 300);
   }

@@ -4,21 +4,15 @@
 
 #include <cstring>
 
+#include "values.h"
 #include "world.h"
 
 namespace lunar_test {
 namespace {
 
-lunar_value integer(std::int64_t number) {
-  lunar_value value{};
-  value.type = LUNAR_INT64, value.as.integer = number;
-  return value;
-}
-
 int insert(World& world, std::int64_t key, std::size_t bytes) {
   const std::string text(bytes, static_cast<char>('a' + key % 26));
-  lunar_value values[3] = {integer(key), {}, integer(1)};
-  values[1].type = LUNAR_BLOB, values[1].bytes = static_cast<std::uint32_t>(bytes), values[1].as.data = text.data();
+  const lunar_value values[] = {integer(key), blob(text), integer(1)};
   return lunar_insert(&world.table, values);
 }
 

@@ -4,20 +4,10 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "values.h"
+
 namespace lunar_test {
 namespace {
-
-lunar_value integer(std::int64_t value) {
-  lunar_value v{};
-  v.type = LUNAR_INT64, v.as.integer = value;
-  return v;
-}
-
-lunar_value bytes(const std::string& value) {
-  lunar_value v{};
-  v.type = LUNAR_BLOB, v.bytes = static_cast<std::uint32_t>(value.size()), v.as.data = value.data();
-  return v;
-}
 
 void must(int error, const char* what) {
   if (error != 0) throw std::runtime_error(std::string(what) + ": " + lunar_error_text(error));
@@ -101,7 +91,7 @@ std::string World::random_text() {
 
 int World::insert(std::int64_t key, const Row& row) {
   did = "insert";
-  const lunar_value values[] = {integer(key), bytes(row.text), integer(row.number)};
+  const lunar_value values[] = {integer(key), blob(row.text), integer(row.number)};
   const int error = lunar_insert(&table, values);
   State after = now;
   if (no_room(error)) return 0;
@@ -125,7 +115,7 @@ void World::append(State& state, std::int64_t key, const Row& row) {
 
 int World::update_text(std::int64_t key, const std::string& text) {
   did = "update of text";
-  const lunar_value k = integer(key), v = bytes(text);
+  const lunar_value k = integer(key), v = blob(text);
   const int error = lunar_update(&table, &k, 1, &v);
   if (no_room(error)) return 0;
   State after = now;
@@ -224,8 +214,7 @@ std::optional<State> World::read() {
     const int error = lunar_get(&table, &k, row.data(), row.size(), values);
     if (error == LUNAR_E_NOT_FOUND) continue;
     if (error != 0 || values[0].as.integer != key) return std::nullopt;
-    state[key] = {std::string(static_cast<const char*>(values[1].as.data), values[1].bytes),
-                  static_cast<std::int32_t>(values[2].as.integer)};
+    state[key] = {bytes_of(values[1]), static_cast<std::int32_t>(values[2].as.integer)};
   }
   if (!read_by_cursor(state)) return std::nullopt;
   std::uint64_t rows = 0;
@@ -251,7 +240,7 @@ bool World::read_by_cursor(State& state) {
     last = found->first;
     found->second.age = ++age_;
     if (found->second.number != static_cast<std::int32_t>(values[2].as.integer) ||
-        found->second.text != std::string_view(static_cast<const char*>(values[1].as.data), values[1].bytes))
+        found->second.text != bytes_of(values[1]))
       return false;
   }
   return rows + state.count(other_table) == state.size();

@@ -37,6 +37,11 @@ struct Options {
   std::uint32_t ring_rows = 0;  // not 0: the table keeps so many rows
 };
 
+struct Setting {
+  const char* name;
+  Options options;
+};
+
 class World {
  public:
   World(const Options& options, std::uint64_t seed);

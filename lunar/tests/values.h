@@ -1,0 +1,54 @@
+// What tests of tables share: values, a seed that can be told, and how much less there is to do under a sanitizer.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "lunar.h"
+
+namespace lunar_test {
+
+inline lunar_value integer(std::int64_t number) {
+  lunar_value value{};
+  value.type = LUNAR_INT64, value.as.integer = number;
+  return value;
+}
+
+inline lunar_value bytes_of(lunar_type type, const char* data, std::size_t bytes) {
+  lunar_value value{};
+  value.type = static_cast<std::uint8_t>(type), value.bytes = static_cast<std::uint32_t>(bytes), value.as.data = data;
+  return value;
+}
+
+// The content stays the caller's: a string that is gone at once cannot be given.
+inline lunar_value text(const char* words) { return bytes_of(LUNAR_TEXT, words, std::strlen(words)); }
+inline lunar_value text(const std::string& words) { return bytes_of(LUNAR_TEXT, words.data(), words.size()); }
+lunar_value text(std::string&& words) = delete;
+inline lunar_value blob(const std::string& content) { return bytes_of(LUNAR_BLOB, content.data(), content.size()); }
+lunar_value blob(std::string&& content) = delete;
+
+inline std::string bytes_of(const lunar_value& value) { return {static_cast<const char*>(value.as.data), value.bytes}; }
+
+// LUNAR_SEED, or 1.
+inline std::uint64_t seed_told() {
+  const char* told = std::getenv("LUNAR_SEED");
+  const std::uint64_t seed = told != nullptr ? std::strtoull(told, nullptr, 10) : 1;
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+// Of the cases of a long test one in n is tried under a sanitizer, which takes ten times as long, and all without one.
+inline std::uint64_t one_in(std::uint64_t n) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  std::printf("with a sanitizer: one case in %llu\n", static_cast<unsigned long long>(n));
+  return n;
+#else
+  (void)n;
+  return 1;
+#endif
+}
+
+}  // namespace lunar_test
