@@ -63,15 +63,14 @@ static int take(struct lunar* db, struct entry* entry, uint32_t index, uint8_t c
   return 0;
 }
 
-/* 1: a block of the chunk was taken; 0: there is none for this class. */
-static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t class, int even_free, uint32_t* ref) {
+/* 1: a block of the chunk was taken; 0: there is none for this class, or more than so many are in use. */
+static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t class, uint32_t most, uint32_t* ref) {
   struct entry entry;
   if (chunk >= db->geometry.chunk_count) return 0;
   LN_TRY(entry_get(db, chunk, &entry));
   const uint8_t* e = entry.bytes;
   const uint32_t blocks = blocks_of(db, class);
-  const int usable =
-      !stamped(db, e) && ((even_free && e[0] == LN_CHUNK_FREE) || (e[0] == class && e[LN_MAP_USED] < blocks));
+  const int usable = !stamped(db, e) && (e[0] == LN_CHUNK_FREE || (e[0] == class && e[LN_MAP_USED] <= most));
   int taken = 0;
   for (uint32_t i = 0; usable && !taken && i < blocks; i++) {
     const uint32_t index = (first + i) % blocks;
@@ -124,27 +123,24 @@ static int find_run(struct lunar* db, uint32_t* chunk) {
 /* A block of the class, behind near where that is free. */
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   if (db->redoing) return taken_before(db, ref);
-  const uint32_t chunks = db->geometry.chunk_count;
+  const uint32_t chunks = db->geometry.chunk_count, blocks = blocks_of(db, class);
   uint32_t chunk = db->class_hint[class], first = 0;
   int taken = 0;
   if (near != LN_NONE) {
     const uint32_t after = ref_number(near) + ln_class_sectors(db, ln_ref_class(near)) / db->geometry.class_sectors_min;
     chunk = after / units_per_chunk(db);
     first = after % units_per_chunk(db) * db->geometry.class_sectors_min / ln_class_sectors(db, class);
-    taken = try_chunk(db, chunk, first, class, 1, ref);
+    taken = try_chunk(db, chunk, first, class, blocks, ref);
     if (!taken) chunk = db->class_hint[class];
   }
-  if (!taken && class + 1 == db->geometry.class_count && db->chunks_free) {
-    LN_TRY(find_run(db, &chunk));
-    taken = try_chunk(db, chunk, 0, class, 1, ref);
-  }
-  if (!taken) taken = try_chunk(db, chunk, 0, class, 0, ref);
+  if (!taken && class + 1 == db->geometry.class_count && db->chunks_free) LN_TRY(find_run(db, &chunk));
+  if (!taken) taken = try_chunk(db, chunk, 0, class, blocks, ref);
   for (uint32_t i = 0; !taken && db->chunks_free && i < chunks; i++) {
     chunk = (db->chunk_hint + i) % chunks;
-    taken = try_chunk(db, chunk, 0, class, 1, ref);
+    taken = try_chunk(db, chunk, 0, class, blocks / 2, ref); /* what is nearly full would scatter a table */
     if (taken) db->chunk_hint = chunk;
   }
-  for (uint32_t i = 0; !taken && i < chunks; i++) taken = try_chunk(db, chunk = i, 0, class, 1, ref);
+  for (uint32_t i = 0; !taken && i < chunks; i++) taken = try_chunk(db, chunk = i, 0, class, blocks, ref);
   if (taken <= 0) return taken < 0 ? taken : LUNAR_E_FULL;
   return remember(db, chunk, *ref);
 }
@@ -197,7 +193,6 @@ int ln_free(struct lunar* db, uint32_t ref) {
     ln_put16(e + LN_MAP_STAMP, stamp(db));
     db->freed = 1;
     if (--e[LN_MAP_USED] == 0) e[0] = LN_CHUNK_FREE, db->chunks_free++;
-    db->class_hint[class] = chunk;
     if (chunk < db->chunk_hint) db->chunk_hint = chunk;
     ln_dirty(db, entry.frame);
   }
