@@ -1,10 +1,9 @@
 #include "image.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "require.h"
 #include "reseal.h"
 #include "values.h"
 #include "world.h"
@@ -16,12 +15,6 @@ using lunar_test::integer;
 
 constexpr std::uint32_t sectors = 256, sector_bytes = 512;
 constexpr std::uint64_t requests_max = 3'000'000;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
 
 struct Base {
   std::vector<std::uint8_t> image;
@@ -97,13 +90,6 @@ int write(const lunar_config* config, std::uint32_t sector, const void* data, st
 int sync(const lunar_config* config) {
   require(++of(config).requests < requests_max, "the volume is done with in a bounded number of requests");
   return 0;
-}
-
-// The result is an error of lunar.h or none.
-int known(int error) {
-  if (error > 0 || error < LUNAR_E_UNCLEAN) std::fprintf(stderr, "%d: ", error);
-  require(error <= 0 && error >= LUNAR_E_UNCLEAN, "a result is one of lunar.h's");
-  return error;
 }
 
 void write_rows(lunar_table& table, const lunar_schema& schema, std::int64_t key) {

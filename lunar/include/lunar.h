@@ -213,7 +213,7 @@ struct lunar {
   /* counters of lunar_stat */
   uint32_t checkpoints, spills;
   uint32_t reads, writes, flushes, sectors_read, sectors_written;
-  uint32_t releases; /* blocks that left their table's chain */
+  uint32_t releases; /* blocks that left their table's chain, and recoveries */
 };
 
 struct lunar_table {

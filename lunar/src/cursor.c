@@ -46,7 +46,7 @@ static int begin_blocks(struct lunar_cursor* c) {
   return 0;
 }
 
-/* The block that the cursor was in may have left the chain: to the next one in its direction. */
+/* The block that the cursor was in may have left the chain, or was undone: to the next one in its direction. */
 static int resume(struct lunar_cursor* c) {
   struct lunar* db = c->table->db;
   uint32_t first, last;
@@ -60,8 +60,10 @@ static int resume(struct lunar_cursor* c) {
     if (block.serial == c->serial || (block.serial > c->serial) == !c->descending) break;
   }
   c->releases = db->releases, c->ended = ref == LN_NONE || (!c->descending && block.serial > c->end_serial);
-  if (c->ended || block.serial == c->serial) return 0;
-  c->ref = ref, c->serial = block.serial, c->slot = (uint16_t)(c->descending ? block.slots : 0);
+  if (c->ended) return 0;
+  c->ref = ref;
+  if (block.serial == c->serial) return 0; /* in another place, when a transaction was undone */
+  c->serial = block.serial, c->slot = (uint16_t)(c->descending ? block.slots : 0);
   return 0;
 }
 
@@ -86,6 +88,7 @@ static int seek_slot(struct lunar_cursor* c, struct ln_place* place) {
     LN_TRY(block_of(db, c->ref, &block));
     const uint32_t end =
         !c->descending && block.serial == c->end_serial && c->end_slot < block.slots ? c->end_slot : block.slots;
+    if (c->descending && c->slot > block.slots) c->slot = (uint16_t)block.slots;
     for (; c->descending ? c->slot > 0 : c->slot < end; c->slot = (uint16_t)(c->slot + (c->descending ? -1 : 1))) {
       uint32_t position;
       *place = (struct ln_place){c->ref, (uint16_t)(c->slot - c->descending)};

@@ -404,6 +404,7 @@ int ln_recover(struct lunar* db) {
   uint32_t images_at = db->checkpoint_at;
   db->stage_used = 0, db->allocated_count = 0;
   db->redoing = 1, db->state = LN_READY;
+  db->releases++;
   ln_forget_all(db);
   LN_TRY(ln_device_sync(db)); /* what is read may be in the device's cache only, and pages are written because of it */
   if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));

@@ -243,6 +243,28 @@ TEST_P(Cursors, end_although_each_row_that_is_read_moves_to_the_end) {
   EXPECT_EQ(rows, 300);
 }
 
+// The rows of the transaction, and the blocks that it added, are no more; other rows may be in blocks of their numbers.
+TEST_P(Cursors, go_on_among_the_rows_that_are_left_when_a_transaction_is_rolled_back) {
+  create(LUNAR_INT64);
+  for (const bool descending : {false, true}) {
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(insert(integer(i), std::string(600, 'x')), 0);
+    ASSERT_EQ(lunar_begin(&db), 0);
+    for (int i = 3; i < 20; ++i) ASSERT_EQ(insert(integer(i), std::string(600, 'y')), 0);
+    lunar_cursor cursor;
+    ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, descending), 0);
+    lunar_value values[2];
+    for (int i = 0; i < (descending ? 1 : 18); ++i) ASSERT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), 0);
+    ASSERT_EQ(lunar_rollback(&db), 0);
+    for (int left = descending ? 3 : 0; left > 0; --left)
+      EXPECT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), 0);
+    EXPECT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), LUNAR_E_NOT_FOUND);
+    for (int i = 0; i < 3; ++i) {
+      const lunar_value key = integer(i);
+      ASSERT_EQ(lunar_remove(&table, &key), 0);
+    }
+  }
+}
+
 TEST_P(Cursors, wait_before_a_row_for_which_the_buffer_is_too_small) {
   create(LUNAR_INT64);
   ASSERT_EQ(insert(integer(1), std::string(500, 'x')), 0);
