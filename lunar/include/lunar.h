@@ -109,8 +109,8 @@ struct lunar_config {
   uint32_t seed;       /* tells this volume from what was on the device before: a clock, a noise source, or 0 */
 };
 
-/* Five frames of a sector, what each needs beside it, and a stage of one. */
-#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (6u * (sector_bytes) + 5u * 24u)
+/* Four frames of a sector, what each needs beside it, and a stage of one. */
+#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (5u * (sector_bytes) + 4u * 24u)
 
 struct lunar_value {
   uint8_t type;   /* enum lunar_type; integers of any width: LUNAR_INT64 */
@@ -157,7 +157,6 @@ struct lunar_schema {
 /* What follows is laid out here so that a program can place it; its fields are the library's own. */
 
 struct lunar_frame;
-struct ln_link;
 
 struct lunar_extent {
   uint32_t block;  /* block number; 0xffffffff: none */
@@ -184,30 +183,28 @@ struct lunar_geometry {
 
 struct lunar {
   const struct lunar_config* config;
+  uint8_t* stage;
+  struct lunar_frame* frames;
+  uint8_t* ahead;
   struct lunar_geometry geometry;
   /* log */
   struct lunar_series series;
   uint32_t checkpoint_at, before_last; /* log sectors */
   uint32_t log_before;                 /* how many of log_used before images take */
-  uint8_t extent_next;                 /* the extent that makes room */
   /* stage */
-  uint8_t* stage;
   uint32_t stage_bytes, stage_used, stage_sector;
   uint16_t stage_records;
   /* frames */
-  struct lunar_frame* frames;
-  struct ln_link* links;
-  uint8_t* frame_data;
   uint16_t frame_count, frames_dirty;
   uint16_t oldest, newest, clock;
   /* read ahead */
-  uint8_t* ahead;
   uint32_t ahead_sector, ahead_next;
   uint16_t ahead_count, ahead_max, ahead_window, ahead_streak;
   /* allocator */
   uint32_t chunks_free, chunk_hint, class_hint[8];
   uint32_t allocated[8];
   uint8_t allocated_count, allocated_taken;
+  uint8_t extent_next; /* the extent that makes room */
   /* state */
   uint8_t mode, state, redoing, unsynced, freed, doubtful, parts, settled, wants_settled;
   /* counters of lunar_stat */

@@ -105,7 +105,7 @@ static int remember(struct lunar* db, uint32_t chunk, uint32_t ref) {
 
 /* Where large blocks go next: the longest run of free chunks, at most RUN of them, in a window of the device behind the
  * last one. *chunk stays when there is none. */
-static int find_run(struct lunar* db, uint32_t* chunk) {
+static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
   const uint32_t chunks = db->geometry.chunk_count, start = *chunk;
   uint32_t length = 0, longest = 0;
   for (uint32_t i = 0; i < WINDOW && i < chunks && longest < RUN; i++) {
@@ -120,8 +120,10 @@ static int find_run(struct lunar* db, uint32_t* chunk) {
   return 0;
 }
 
-/* A block of the class, behind near where that is free. */
+/* A block of the class, behind near where that is free. Room for a page of the map is made here, where less of the
+ * stack is in use. */
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
+  LN_TRY(ln_ensure_clean(db, 1));
   if (db->redoing) return taken_before(db, ref);
   const uint32_t chunks = db->geometry.chunk_count, blocks = blocks_of(db, class);
   uint32_t chunk = db->class_hint[class], first = 0;

@@ -146,8 +146,7 @@ static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) 
 static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint32_t next = ln_get32(frame->bytes + LN_BLOCK_REUSE),
-                 back = ln_get32(frame->bytes + LN_BLOCK_REUSE_BACK);
+  const uint32_t next = ln_get32(frame->bytes + LN_BLOCK_REUSE), back = ln_get32(frame->bytes + LN_BLOCK_REUSE_BACK);
   ln_put(frame);
   if (next != LN_NONE) LN_TRY(link_to(db, next, LN_BLOCK_REUSE_BACK, back));
   if (back != LN_NONE) return link_to(db, back, LN_BLOCK_REUSE, next);
@@ -169,6 +168,7 @@ static int enter_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref)
 /* The block leaves the table. It is not the last. */
 static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   struct lunar_frame* frame;
+  LN_TRY(ln_ensure_clean(db, 2));
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = frame->bytes;
   const uint32_t next = ln_get32(header + LN_BLOCK_NEXT), previous = ln_get32(header + LN_BLOCK_PREVIOUS);
@@ -184,10 +184,11 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) - ln_class_sectors(db, ln_ref_class(ref)));
   ln_dirty(db, meta);
   db->releases++;
+  LN_TRY(ln_ensure_clean(db, 1));
   return ln_free(db, ref);
 }
 
-static int release_empty(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+static LN_APART int release_empty(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint32_t live = ln_get16(frame->bytes + LN_BLOCK_LIVE);
@@ -263,8 +264,7 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
   struct lunar_frame* frame;
   if (ref == LN_NONE) return LUNAR_E_NOT_FOUND;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS),
-                 free_slots = ln_get16(frame->bytes + LN_BLOCK_FREE);
+  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), free_slots = ln_get16(frame->bytes + LN_BLOCK_FREE);
   ln_put(frame);
   for (uint32_t slot = 0, seen = 0; slot < slots && seen < free_slots && seen < 8; slot++) {
     uint32_t position;

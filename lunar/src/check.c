@@ -101,8 +101,7 @@ static int map_check(struct ln_check* check) {
     struct lunar_frame* frame;
     const uint32_t sector = db->geometry.map_at + chunk / per_page;
     LN_TRY(ln_check_page(check, sector, LN_MAP, &frame));
-    const int sound =
-        chunk_check(check, chunk, frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page));
+    const int sound = chunk_check(check, chunk, frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page));
     ln_put(frame);
     if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_MAP, sector);
   }

@@ -1,5 +1,5 @@
-/* Frames: sectors of the device in RAM. Few of them, searched from the first to the last; one that was not used for some
- * time makes room. A dirty frame never does: see DESIGN.md, "Between checkpoints nothing in place changes".
+/* Frames: sectors of the device in RAM. Few of them, searched from the first to the last; one that was not used for
+ * some time makes room. A dirty frame never does: see DESIGN.md, "Between checkpoints nothing in place changes".
  */
 #include "internal.h"
 
@@ -41,13 +41,12 @@ static void drop(struct lunar* db, struct lunar_frame* f) {
   f->pins = 0;
 }
 
+static LN_APART int make_room(struct lunar* db) { return ln_buffer_oldest(db) ? 0 : ln_spill(db); }
+
+/* After make_room. */
 static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
   struct lunar_frame* f = ln_buffer_oldest(db);
-  if (!f) {
-    LN_TRY(ln_spill(db));
-    f = ln_buffer_oldest(db);
-    if (!f) return LUNAR_E_BUFFER;
-  }
+  if (!f) return LUNAR_E_BUFFER;
   ln_buffer_assign(db, f, sector);
   f->pins = 1;
   *frame = f;
@@ -95,6 +94,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
     *frame = f;
     return 0;
   }
+  LN_TRY(make_room(db));
   LN_TRY(take(db, sector, &f));
   const uint8_t* from_stage = staged(db, sector);
   int error = 0;
@@ -116,10 +116,12 @@ int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct l
   *frame = NULL;
   struct lunar_frame* f = ln_cached(db, sector);
   if (f && f->pins) return LUNAR_E_CORRUPT; /* what is used is said to be free */
-  if (f)
+  if (f) {
     f->pins++;
-  else
+  } else {
+    LN_TRY(make_room(db));
     LN_TRY(take(db, sector, &f));
+  }
   memset(f->bytes, 0, sector_bytes(db));
   f->bytes[LN_PAGE_KIND] = (uint8_t)kind;
   f->kind = (uint8_t)kind;
@@ -137,7 +139,7 @@ void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
 }
 
 void ln_cleaned(struct lunar* db, struct lunar_frame* frame) {
-  frame->flags = 0;
+  frame->flags &= LN_FRESH | LN_LOGGED; /* true until the next checkpoint */
   db->frames_dirty--;
   ln_buffer_clean(db, frame);
 }
@@ -157,7 +159,7 @@ int ln_forget(struct lunar* db, uint32_t sector, uint32_t count) {
 
 void ln_forget_all(struct lunar* db) {
   for (uint32_t i = 0; i < db->frame_count; i++)
-    db->frames[i] = (struct lunar_frame){.bytes = db->frame_data + (size_t)i * sector_bytes(db), .sector = LN_NONE};
+    db->frames[i] = (struct lunar_frame){.bytes = db->frames[i].bytes, .sector = LN_NONE};
   db->frames_dirty = 0;
   ln_buffer_reset(db);
 }

@@ -28,9 +28,7 @@ static uint32_t segment_of(uint32_t bucket) { return bucket ? log2_floor(bucket)
 static uint32_t segment_first(uint32_t segment) { return segment ? 1u << (segment - 1) : 0; }
 static uint32_t segment_sectors(uint32_t segment) { return segment ? 1u << (segment - 1) : 1; }
 
-static uint32_t buckets_of(struct lunar_frame* meta) {
-  return ln_get32(meta->bytes + LN_META_BUCKETS);
-}
+static uint32_t buckets_of(struct lunar_frame* meta) { return ln_get32(meta->bytes + LN_META_BUCKETS); }
 
 static uint8_t* segment_ref(struct lunar_frame* meta, uint32_t segment) {
   return meta->bytes + LN_META_SEGMENTS + 4 * segment;
@@ -179,7 +177,7 @@ static int unlink_page(struct lunar* db, uint32_t previous, uint32_t next) {
   return 0;
 }
 
-static int split(struct lunar* db, struct lunar_frame* meta) {
+static LN_APART int split(struct lunar* db, struct lunar_frame* meta) {
   const uint32_t bucket = buckets_of(meta), old = bucket - (1u << log2_floor(bucket));
   uint32_t sector, new_sector, previous = LN_NONE, steps = 0;
   LN_TRY(bucket_sector(db, meta, old, &sector));
@@ -217,11 +215,15 @@ static int split(struct lunar* db, struct lunar_frame* meta) {
   return 0;
 }
 
-int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+static LN_APART int add(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
   uint32_t sector;
+  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
+  return append(db, sector, key, place);
+}
+
+int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
   const uint32_t buckets = buckets_of(meta);
-  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets), &sector));
-  LN_TRY(append(db, sector, key, place));
+  LN_TRY(add(db, meta, key, place));
   const uint64_t rows = ln_get64(meta->bytes + LN_META_ROWS);
   return rows * 100 > (uint64_t)buckets * capacity(db) * LOAD_PERCENT ? split(db, meta) : 0;
 }

@@ -2,9 +2,7 @@
 #include "internal.h"
 
 #if LUNAR_WITH_TREE
-static int is_tree(struct lunar_frame* meta) {
-  return meta->bytes[LN_META_INDEX] == LUNAR_INDEX_TREE;
-}
+static int is_tree(struct lunar_frame* meta) { return meta->bytes[LN_META_INDEX] == LUNAR_INDEX_TREE; }
 
 #define EITHER(tree, hash) (is_tree(meta) ? (tree) : (hash))
 #else

@@ -20,6 +20,13 @@
     if (ln_error < 0) return ln_error; \
   } while (0)
 
+/* A function whose frame is not to be part of its caller's: what the caller calls next goes deep. */
+#ifdef __GNUC__
+#define LN_APART __attribute__((noinline))
+#else
+#define LN_APART
+#endif
+
 /* Pages: u32 checksum of the rest, u8 kind, then what the kind has. */
 enum ln_kind {
   LN_DATA = 0,
@@ -186,7 +193,7 @@ _Static_assert(LN_GROUP_HEADER + LN_CHECKPOINT_BODY <= 512, "a checkpoint group 
 _Static_assert(LN_GROUP_HEADER + 8 * LN_IMAGES_MAX <= 512, "the entries of an image group are in its first sector");
 
 /* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. LOGGED:
- * the log has what is on the device (found out anew at each spill). */
+ * the log has what was on the device at the last checkpoint. FRESH and LOGGED stay with a clean frame. */
 enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8 };
 
 struct lunar_frame {
@@ -194,9 +201,14 @@ struct lunar_frame {
   uint32_t sector;
   uint8_t flags, pins, kind;
   uint8_t used; /* without buffer.c: since the clock's hand was here */
+#if LUNAR_WITH_BUFFER
+  uint16_t older, newer; /* among clean frames, by use */
+  uint16_t next;         /* of the frames whose sectors have the same hash */
+  uint16_t first;        /* hash table: the first frame whose sector has this hash */
+#endif
 };
 /* As much on every processor, so that a buffer has as many frames. */
-enum { LN_FRAME_BYTES = 16 };
+enum { LN_FRAME_BYTES = LUNAR_WITH_BUFFER ? 24 : 16 };
 _Static_assert(sizeof(struct lunar_frame) <= LN_FRAME_BYTES, "pointers have at most 8 bytes");
 
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
@@ -253,16 +265,6 @@ int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count)
 #endif
 
 /* buffer.c, or the plain version of it in frames.c: which frame has a sector, and which one makes room. */
-#if LUNAR_WITH_BUFFER
-struct ln_link {
-  uint16_t older, newer; /* among clean frames, by use */
-  uint16_t next;         /* of the frames whose sectors have the same hash */
-  uint16_t first;        /* hash table: the first frame whose sector has this hash */
-};
-enum { LN_FRAME_LINKS = sizeof(struct ln_link) };
-#else
-enum { LN_FRAME_LINKS = 0 };
-#endif
 void ln_buffer_reset(struct lunar* db);
 struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector);
 struct lunar_frame* ln_buffer_oldest(struct lunar* db); /* neither dirty nor pinned; NULL: there is none */
@@ -461,6 +463,6 @@ int ln_lock(struct lunar* db); /* its error comes with the lock, where there is 
 int ln_make_sure(struct lunar* db);
 int ln_enter_to_end(struct lunar* db); /* a transaction, or all */
 int ln_leave(struct lunar* db, int error);
-int ln_worth_another_try(struct lunar* db, int* error, int freed);
+int ln_worth_another_try(struct lunar* db, int* error, int* freed);
 
 #endif

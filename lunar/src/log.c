@@ -286,61 +286,73 @@ int ln_write_in_place(struct lunar* db, int only_without_image) {
   return 0;
 }
 
-/* One group of images (of the frames) or of what is on the device before they are written. *first, when it is LN_NONE,
- * becomes the group's place in the log. */
-static int write_images(struct lunar* db, enum ln_group kind, struct lunar_frame* const* frames, uint32_t count,
-                        uint32_t* first) {
-  LN_FIELDS(entries, 8 * LN_IMAGES_MAX);
-  LN_TRY(log_room(db, 1 + count));
-  if (*first == LN_NONE) *first = db->series.log_head;
-  const uint32_t at = db->geometry.log_at + db->series.log_head;
-  const int together = db->stage_bytes >= (count + 1) * sector_bytes(db); /* the whole group in one request */
-  for (uint32_t i = 0; i < count; i++) {
-    uint8_t* place = db->stage + (together ? (i + 1) * sector_bytes(db) : 0);
-    const uint8_t* image = frames[i]->bytes;
-    if (kind == LN_BEFORE) {
-      LN_TRY(ln_device_read(db, frames[i]->sector, place, 1));
-      image = place;
-    } else {
-      ln_seal(db, frames[i]);
-      if (together) memcpy(place, image, sector_bytes(db));
-    }
-    ln_put32(entries + 8 * i, frames[i]->sector);
-    ln_put32(entries + 8 * i + 4, ln_checksum(db->geometry.volume, image, sector_bytes(db)));
-    if (!together) LN_TRY(write_out(db, at + 1 + i, image, 1));
+/* The next frame, from number *i on, that goes into an image group; NULL: there is none. */
+static struct lunar_frame* next_image(struct lunar* db, enum ln_group kind, uint32_t* i) {
+  while (*i < db->frame_count) {
+    struct lunar_frame* f = &db->frames[(*i)++];
+    const int logged = kind == LN_BEFORE && f->flags & LN_LOGGED;
+    if (f->flags & LN_DIRTY && !logged && !needs_no_image(db, f)) return f;
   }
+  return NULL;
+}
+
+/* One image to the log, or, when the group goes there in one request, to its place in the stage. */
+static int write_image(struct lunar* db, enum ln_group kind, struct lunar_frame* f, uint8_t* place, uint32_t at,
+                       uint32_t* sum) {
+  const uint8_t* image = f->bytes;
+  if (kind == LN_BEFORE) {
+    LN_TRY(ln_device_read(db, f->sector, place, 1));
+    image = place;
+  } else {
+    ln_seal(db, f);
+    if (at == LN_NONE) memcpy(place, image, sector_bytes(db));
+  }
+  *sum = ln_checksum(db->geometry.volume, image, sector_bytes(db));
+  return at == LN_NONE ? 0 : write_out(db, at, image, 1);
+}
+
+/* A group of images (of the frames from number *from on) or of what is on the device before they are written. *first,
+ * when it is LN_NONE, becomes the group's place in the log. */
+static int write_images(struct lunar* db, enum ln_group kind, uint32_t* from, uint32_t count, uint32_t* first) {
+  uint32_t sums[LN_IMAGES_MAX];
+  LN_TRY(log_room(db, 1 + count));
+  const uint32_t head = db->series.log_head, at = db->geometry.log_at + head;
+  if (*first == LN_NONE) *first = head;
+  const int together = db->stage_bytes >= (count + 1) * sector_bytes(db);
+  for (uint32_t i = 0, next = *from; i < count; i++)
+    LN_TRY(write_image(db, kind, next_image(db, kind, &next), db->stage + (together ? (i + 1) * sector_bytes(db) : 0),
+                       together ? LN_NONE : at + 1 + i, &sums[i]));
   memset(db->stage, 0, sector_bytes(db));
-  memcpy(db->stage + LN_GROUP_HEADER, entries, 8 * count);
-  const uint32_t extra = kind == LN_BEFORE ? db->before_last : 0;
-  header(db, db->stage, kind, 0, (count + 1) * sector_bytes(db) - LN_GROUP_HEADER, count, extra,
-         ln_checksum(db->geometry.volume, entries, 8 * count));
+  for (uint32_t i = 0; i < count; i++) {
+    struct lunar_frame* f = next_image(db, kind, from);
+    ln_put32(db->stage + LN_GROUP_HEADER + 8 * i, f->sector);
+    ln_put32(db->stage + LN_GROUP_HEADER + 8 * i + 4, sums[i]);
+    if (kind == LN_BEFORE) f->flags |= LN_LOGGED;
+  }
+  header(db, db->stage, kind, 0, (count + 1) * sector_bytes(db) - LN_GROUP_HEADER, count,
+         kind == LN_BEFORE ? db->before_last : 0,
+         ln_checksum(db->geometry.volume, db->stage + LN_GROUP_HEADER, 8 * count));
   LN_TRY(write_out(db, at, db->stage, together ? 1 + count : 1));
-  if (kind == LN_BEFORE) db->before_last = db->series.log_head;
+  if (kind == LN_BEFORE) db->before_last = head;
   log_advance(db, 1 + count);
   return 0;
 }
 
 static int write_images_of_dirty(struct lunar* db, enum ln_group kind, uint32_t* first) {
-  struct lunar_frame* frames[LN_IMAGES_MAX];
   const uint32_t most = db->geometry.unit_sectors > LN_IMAGES_MAX ? LN_IMAGES_MAX : db->geometry.unit_sectors - 1u;
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < db->frame_count; i++) {
-    struct lunar_frame* f = &db->frames[i];
-    const int logged = kind == LN_BEFORE && f->flags & LN_LOGGED;
-    if (f->flags & LN_DIRTY && !logged && !needs_no_image(db, f)) frames[count++] = f;
-    if (count == most || (count && i + 1 == db->frame_count)) {
-      LN_TRY(write_images(db, kind, frames, count, first));
-      count = 0;
-    }
+  for (uint32_t from = 0;;) {
+    uint32_t count = 0, next = from;
+    while (count < most && next_image(db, kind, &next)) count++;
+    if (!count) return 0;
+    LN_TRY(write_images(db, kind, &from, count, first));
   }
-  return 0;
 }
 
-enum { LOGGED_GROUPS = 2 };
+enum { LOGGED_GROUPS = 4 };
 
 /* A page that was spilled before, since the checkpoint, needs no other image of before. Looked at are the last groups
  * only: each costs a read, and all of them, at every spill, more than the images. */
-static int mark_logged(struct lunar* db) {
+static LN_APART int mark_logged(struct lunar* db) {
   uint32_t steps = 0;
   for (uint32_t at = db->before_last; at != LN_NONE && steps < LOGGED_GROUPS;
        at = ln_get32(db->stage + LN_GROUP_EXTRA)) {
@@ -409,7 +421,9 @@ static int checkpoint(struct lunar* db) {
   LN_TRY(ln_device_sync(db));
   db->checkpoint_at = images_at, db->before_last = LN_NONE, db->log_before = 0;
   db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;
-  return ln_write_in_place(db, 0);
+  LN_TRY(ln_write_in_place(db, 0));
+  for (uint32_t i = 0; i < db->frame_count; i++) db->frames[i].flags = 0;
+  return 0;
 }
 
 int ln_checkpoint(struct lunar* db) {

@@ -55,9 +55,10 @@ int ln_undo(struct lunar* db, int error) {
 }
 
 /* What was freed since a checkpoint is given out after the next one: an operation that found no room has another try
- * then. freed: db->freed before it. */
-int ln_worth_another_try(struct lunar* db, int* error, int freed) {
-  if (*error != LUNAR_E_FULL || !freed || db->state != LN_READY) return 0;
+ * then. *freed: db->freed before it; 0 after it, so that there is one only. */
+int ln_worth_another_try(struct lunar* db, int* error, int* freed) {
+  if (*error != LUNAR_E_FULL || !*freed || db->state != LN_READY) return 0;
+  *freed = 0;
   if (!db->freed) return 1; /* the way back led over a checkpoint */
   const int failed = ln_checkpoint(db);
   if (failed) *error = failed;
@@ -110,20 +111,15 @@ static struct lunar_extent* extent_of(struct lunar* db, uint32_t ref) {
   return NULL;
 }
 
-static int new_block(const struct lunar_table* table, struct lunar_frame* meta, uint32_t row_bytes, int direct,
-                     uint32_t* ref) {
+/* Says in the log that the table has this block, whose rows end at tail; direct: its extent is open from there on. */
+static int log_block(const struct lunar_table* table, uint32_t ref, uint32_t tail, uint32_t row_bytes, int direct) {
   struct lunar* db = table->db;
-  uint8_t class;
-  uint32_t slot, tail, end;
-  db->allocated_count = 0;
-  LN_TRY(ln_block_class(db, meta->bytes, row_bytes, &class));
-  LN_TRY(ln_block_add(db, meta, table->number, class, row_bytes, ref));
-  LN_TRY(ln_block_room(db, *ref, table->number, &slot, &tail, &end));
+  const uint32_t size = db->config->sector_bytes;
   struct ln_record_header record = {
-      .type = direct ? LN_OPEN : LN_EXTEND, .table = table->number, .ref = *ref, .bytes = 4};
+      .type = direct ? LN_OPEN : LN_EXTEND, .table = table->number, .ref = ref, .bytes = 4};
   if (direct) {
     record.slot = db->extent_next = (uint8_t)((db->extent_next + 1) % LUNAR_EXTENTS);
-    record.position = (uint16_t)(tail / db->config->sector_bytes);
+    record.position = (uint16_t)((tail + size - 1) / size);
   }
   LN_FIELDS(rows, 4);
   ln_put32(rows, row_bytes);
@@ -133,40 +129,36 @@ static int new_block(const struct lunar_table* table, struct lunar_frame* meta, 
   return 0;
 }
 
-/* The last block with room for the row; a new one when there is none. *slot and, for a row through the log, *tail. */
-static int room_for(const struct lunar_table* table, struct lunar_frame* meta, uint32_t row_bytes, int direct,
-                    uint32_t* ref, uint32_t* slot, uint32_t* tail) {
+static LN_APART int new_block(const struct lunar_table* table, struct lunar_frame* meta, uint32_t row_bytes,
+                              int direct) {
+  struct lunar* db = table->db;
+  uint8_t class;
+  uint32_t ref, slot, tail, end;
+  db->allocated_count = 0;
+  LN_TRY(ln_ensure_clean(db, 3));
+  LN_TRY(ln_block_class(db, meta->bytes, row_bytes, &class));
+  LN_TRY(ln_block_add(db, meta, table->number, class, row_bytes, &ref));
+  LN_TRY(ln_block_room(db, ref, table->number, &slot, &tail, &end));
+  return log_block(table, ref, tail, row_bytes, direct);
+}
+
+/* Whether the table's last block has room for the row: *slot and, for a row through the log, *tail. E_FULL: it has not.
+ */
+static LN_APART int room_for(const struct lunar_table* table, uint32_t ref, uint32_t row_bytes, int direct,
+                             uint32_t* slot, uint32_t* tail) {
   struct lunar* db = table->db;
   const uint32_t size = db->config->sector_bytes, padded = (row_bytes + 3) & ~3u;
+  uint32_t end;
+  if (ref == LN_NONE) return LUNAR_E_FULL;
+  LN_TRY(ln_block_room(db, ref, table->number, slot, tail, &end));
+  if (!direct) return *tail + LN_ROW_HEADER + padded <= end ? 0 : LUNAR_E_FULL;
   const uint32_t most =
       LN_GROUP_HEADER + LN_RECORD_HEADER + (uint32_t)sizeof db->allocated + 8 + LN_ROW_HEADER + padded;
-  uint32_t end;
-  *ref = ln_get32(meta->bytes + LN_META_LAST);
-  for (int tries = 0; tries < 2; tries++) {
-    int error = *ref == LN_NONE ? LUNAR_E_FULL : ln_block_room(db, *ref, table->number, slot, tail, &end);
-    if (error && error != LUNAR_E_FULL) return error;
-    if (!error && direct) {
-      const struct lunar_extent* extent = extent_of(db, *ref);
-      if (!extent) { /* it was open before, or has had small rows only */
-        const struct ln_record_header record = {
-            .type = LN_OPEN,
-            .table = table->number,
-            .ref = *ref,
-            .slot = db->extent_next = (uint8_t)((db->extent_next + 1) % LUNAR_EXTENTS),
-            .position = (uint16_t)((*tail + size - 1) / size)};
-        LN_TRY(ln_log(db, &record, NULL, NULL));
-        ln_extents_follow(db, &db->series, &record);
-        extent = extent_of(db, *ref);
-      }
-      const uint32_t open =
-          db->stage_used && db->stage_sector == extent->sector ? (db->stage_used + size - 1) / size : 0;
-      if ((extent->sector + open - ln_ref_sector(db, *ref)) * size + most <= end) return 0;
-    } else if (!error && *tail + LN_ROW_HEADER + padded <= end) {
-      return 0;
-    }
-    if (tries == 0) LN_TRY(new_block(table, meta, row_bytes, direct, ref));
-  }
-  return LUNAR_E_TOO_LARGE;
+  if (!extent_of(db, ref)) /* it was open before, or has had small rows only */
+    LN_TRY(log_block(table, ref, *tail, row_bytes, 1));
+  const uint32_t at = extent_of(db, ref)->sector;
+  const uint32_t open = db->stage_used && db->stage_sector == at ? (db->stage_used + size - 1) / size : 0;
+  return (at + open - ln_ref_sector(db, ref)) * size + most <= end ? 0 : LUNAR_E_FULL;
 }
 
 /* --- rows that are made --- */
@@ -236,9 +228,11 @@ static int put_frames(void* sink, const void* data, uint32_t bytes) {
 /* The index's and the block's part of a new row. from: the row's old place, LN_NONE: there was none. */
 static int link_row(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
                     const struct ln_row* row, uint32_t row_bytes) {
+  LN_TRY(ln_ensure_clean(db, 2));
   LN_TRY(ln_row_add(db, meta, row, row_bytes));
   if (from.ref == LN_NONE) return 0;
   LN_TRY(ln_index_move(db, meta, key, from, row->place));
+  LN_TRY(ln_ensure_clean(db, 2));
   return ln_row_drop(db, meta, from);
 }
 
@@ -252,8 +246,15 @@ static int store(struct content* c, struct lunar_frame* meta, const struct ln_ke
   int found = direct || in_order ? LUNAR_E_NOT_FOUND : ln_row_reuse(db, meta, c->row_bytes, &c->row);
   if (found && found != LUNAR_E_NOT_FOUND) return found;
   if (found) {
-    LN_TRY(room_for(c->table, meta, c->row_bytes, direct, &ref, &slot, &tail));
-    c->row.place = (struct ln_place){ref, (uint16_t)slot}, c->row.position = (uint16_t)(tail / 4);
+    int error = room_for(c->table, ln_get32(meta->bytes + LN_META_LAST), c->row_bytes, direct, &slot, &tail);
+    if (error == LUNAR_E_FULL) {
+      LN_TRY(new_block(c->table, meta, c->row_bytes, direct));
+      error = room_for(c->table, ln_get32(meta->bytes + LN_META_LAST), c->row_bytes, direct, &slot, &tail);
+      if (error == LUNAR_E_FULL) error = LUNAR_E_TOO_LARGE;
+    }
+    LN_TRY(error);
+    c->row.place = (struct ln_place){ln_get32(meta->bytes + LN_META_LAST), (uint16_t)slot};
+    c->row.position = (uint16_t)(tail / 4);
   }
   ref = c->row.place.ref, slot = c->row.place.slot;
   struct ln_record_header record = {.table = c->table->number,
@@ -290,6 +291,7 @@ int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, str
   LN_TRY(ln_row_at(db, place, &sector, &offset, &bytes));
   LN_TRY(ln_row_key(db, table, sector, offset, &key));
   LN_TRY(ln_index_move(db, meta, &key, place, (struct ln_place){LN_NONE, 0}));
+  LN_TRY(ln_ensure_clean(db, 2));
   return ln_row_drop(db, meta, place);
 }
 
@@ -385,7 +387,7 @@ static int put_plain(void* sink, const void* data, uint32_t bytes) {
 }
 
 /* The same number of bytes: where they are. */
-static int patch(const struct content* c) {
+static LN_APART int patch(const struct content* c) {
   struct lunar* db = c->table->db;
   struct patch value = {c->table->types[c->column], c->value};
   const struct ln_record_header record = {.type = LN_PATCH,
@@ -433,9 +435,9 @@ static int done(struct lunar* db, int error) { return ln_leave(db, error ? error
 
 int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
   LN_TRY(ln_enter(table->db));
-  const int freed = table->db->freed;
-  int error = insert(table, values);
-  if (ln_worth_another_try(table->db, &error, freed)) error = insert(table, values);
+  int freed = table->db->freed, error;
+  do error = insert(table, values);
+  while (ln_worth_another_try(table->db, &error, &freed));
   return done(table->db, error);
 }
 
@@ -448,9 +450,9 @@ int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* ro
 int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                  const struct lunar_value* value) {
   LN_TRY(ln_enter(table->db));
-  const int freed = table->db->freed;
-  int error = update(table, key, column, value);
-  if (ln_worth_another_try(table->db, &error, freed)) error = update(table, key, column, value);
+  int freed = table->db->freed, error;
+  do error = update(table, key, column, value);
+  while (ln_worth_another_try(table->db, &error, &freed));
   return done(table->db, error);
 }
 
@@ -522,7 +524,7 @@ int lunar_rollback(struct lunar* db) {
 
 /* --- the same from the log --- */
 
-static int redo_row(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
+static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
   struct lunar_table table;
   struct lunar_frame* meta;
   LN_FIELDS(head, 8);
@@ -552,7 +554,7 @@ static int redo_row(struct lunar* db, const struct ln_record_header* r, struct l
   return error;
 }
 
-static int redo_remove(struct lunar* db, const struct ln_record_header* r) {
+static LN_APART int redo_remove(struct lunar* db, const struct ln_record_header* r) {
   struct lunar_table table;
   struct lunar_frame* meta;
   LN_TRY(ln_table_load(db, r->table, &table));
@@ -562,7 +564,7 @@ static int redo_remove(struct lunar* db, const struct ln_record_header* r) {
   return error;
 }
 
-static int redo_patch(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
+static LN_APART int redo_patch(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
   uint32_t sector, offset, bytes;
   LN_TRY(ln_row_at(db, (struct ln_place){r->ref, r->slot}, &sector, &offset, &bytes));
   if ((uint32_t)r->position + r->bytes > bytes) return LUNAR_E_CORRUPT;
@@ -570,12 +572,13 @@ static int redo_patch(struct lunar* db, const struct ln_record_header* r, struct
   return emit_old(db, content.sector, content.offset, r->bytes, &to, put_frames);
 }
 
-static int redo_block(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
+static LN_APART int redo_block(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
   struct lunar_frame* meta;
   LN_FIELDS(rows, 4);
   uint32_t ref;
   if (db->allocated_count == 0) return 0; /* a block that the table had is opened again */
   LN_TRY(ln_read_bytes(db, content.sector, content.offset, rows, sizeof rows));
+  LN_TRY(ln_ensure_clean(db, 3));
   LN_TRY(ln_meta(db, r->table, &meta));
   const int error = ln_block_add(db, meta, r->table, ln_ref_class(r->ref), ln_get32(rows), &ref);
   ln_put(meta);

@@ -323,22 +323,6 @@ static int forget_torn(struct lunar* db, const struct lunar_series* end, uint32_
   return ln_device_write(db, at, db->stage, 1);
 }
 
-/* Where the series stands right behind its last group that is not the middle of a transaction. */
-static int find_committed(struct lunar* db, uint32_t base, struct lunar_series* committed) {
-  struct group group;
-  struct lunar_series series;
-  int there = begin_at(db, base, &series, &group);
-  if (there < 0) return there;
-  if (!there) return LUNAR_E_CORRUPT;
-  *committed = series;
-  while ((there = next_group(db, &series, &group)) > 0) {
-    if (group.kind != LN_RECORDS) continue;
-    LN_TRY(each_record(db, &series, &group, 0));
-    if (!(group.flags & LN_PART)) *committed = series;
-  }
-  return there;
-}
-
 static int put_images(struct lunar* db, const struct group* group) {
   for (uint32_t i = 0; i < group->count; i++) {
     uint32_t sector, sum;
@@ -380,52 +364,64 @@ static int put_back(struct lunar* db, uint32_t before, int put) {
   return 1;
 }
 
-static int redo_all(struct lunar* db, uint32_t base, uint32_t committed, struct lunar_series* series) {
-  struct group group;
-  LN_TRY(begin_at(db, base, series, &group));
-  while (series->sequence != committed) {
-    const int there = next_group(db, series, &group);
-    if (there < 0) return there;
-    if (!there) return LUNAR_E_CORRUPT;
-    if (group.kind == LN_RECORDS) LN_TRY(each_record(db, series, &group, 1));
-  }
-  return 0;
-}
-
 static void begin_unit(struct lunar* db) {
   const uint32_t unit = db->geometry.unit_sectors, skipped = (unit - db->series.log_head % unit) % unit;
   db->series.log_head = (db->series.log_head + skipped) % db->geometry.log_sectors;
   db->series.log_used += skipped;
 }
 
+/* Puts the pages in place as they were at the last checkpoint. */
+static LN_APART int go_back(struct lunar* db, struct state* found) {
+  struct lunar_series end;
+  uint32_t images_at = db->checkpoint_at;
+  if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
+  LN_TRY(log_groups(db, images_at, found, &end));
+  if (found->flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
+  const uint32_t unit = db->geometry.unit_sectors;
+  LN_TRY(forget_torn(db, &end, 0, found));
+  LN_TRY(forget_torn(db, &end, unit - end.log_head % unit, found));
+  LN_TRY(put_checkpoint(db, found->base));
+  const int restorable = put_back(db, found->before, 0);
+  LN_TRY(restorable);
+  return restorable ? put_back(db, found->before, 1) : 0;
+}
+
+/* The groups since the last checkpoint. First db->series comes to stand right behind the last one that is not the
+ * middle of a transaction; then, when redo is told, what was committed until there is done again. */
+static LN_APART int replay(struct lunar* db, int redo) {
+  struct group group;
+  struct lunar_series series;
+  int there = begin_at(db, db->checkpoint_at, &series, &group);
+  const uint32_t committed = db->series.sequence;
+  if (there > 0 && !redo) db->series = series;
+  while (there > 0 && (!redo || series.sequence != committed)) {
+    LN_TRY(ln_ensure_clean(db, 1));
+    there = next_group(db, &series, &group);
+    if (there == 0 && !redo) return 0;
+    if (there <= 0 || group.kind != LN_RECORDS) continue;
+    LN_TRY(each_record(db, &series, &group, redo));
+    if (!redo && !(group.flags & LN_PART)) db->series = series;
+  }
+  if (there > 0) memcpy(db->series.extents, series.extents, sizeof series.extents);
+  return there ? there : LUNAR_E_CORRUPT;
+}
+
 int ln_recover(struct lunar* db) {
   struct state found;
-  struct lunar_series reader;
-  uint32_t images_at = db->checkpoint_at;
   db->stage_used = 0, db->allocated_count = 0;
   db->redoing = 1, db->state = LN_READY;
   db->releases++;
   ln_forget_all(db);
   LN_TRY(ln_device_sync(db)); /* what is read may be in the device's cache only, and pages are written because of it */
-  if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
-  LN_TRY(log_groups(db, images_at, &found, &reader));
-  if (found.flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
-  const uint32_t unit = db->geometry.unit_sectors;
-  LN_TRY(forget_torn(db, &reader, 0, &found));
-  LN_TRY(forget_torn(db, &reader, unit - reader.log_head % unit, &found));
-  LN_TRY(put_checkpoint(db, found.base));
-  const int restorable = put_back(db, found.before, 0);
-  LN_TRY(restorable);
-  if (restorable) LN_TRY(put_back(db, found.before, 1));
+  LN_TRY(go_back(db, &found));
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);
-  LN_TRY(find_committed(db, found.base, &db->series));
+  db->checkpoint_at = found.base, db->before_last = LN_NONE;
+  LN_TRY(replay(db, 0));
   /* From here on what follows the last committed group is not needed: however often recovery itself is cut off, it
    * takes no more of the log. */
   db->series.epoch = found.epoch + 1;
-  db->checkpoint_at = found.base, db->before_last = LN_NONE;
-  LN_TRY(redo_all(db, found.base, db->series.sequence, &reader));
-  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) db->series.extents[i] = reader.extents[i];
+  LN_TRY(replay(db, 1));
   db->redoing = 0, db->allocated_count = 0;
   if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
   db->doubtful = 0;

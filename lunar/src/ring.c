@@ -60,15 +60,19 @@ static int too_old(const struct lunar_table* table, struct lunar_frame* meta, co
   return (int64_t)key.number < (int64_t)newest->number && newest->number - key.number > limit;
 }
 
-/* The insertion of a row into a ring table implies it: it needs no record. */
+enum { EVICTIONS_MAX = 8 };
+
+/* The insertion of a row into a ring table implies it: it needs no record. A few rows at a time, because an operation
+ * must fit into the log whatever the buffer. */
 int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
   struct ln_place oldest;
-  for (;;) {
+  for (uint32_t i = 0; i < EVICTIONS_MAX; i++) {
     LN_TRY(oldest_row(table->db, meta, &oldest));
     const int goes = too_old(table, meta, newest, oldest);
     if (goes <= 0) return goes;
     LN_TRY(ln_row_remove(table, meta, oldest));
   }
+  return 0;
 }
 
 #endif

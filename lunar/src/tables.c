@@ -220,9 +220,9 @@ static int committed(struct lunar* db, int error) {
 
 int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
   LN_TRY(ln_enter(db));
-  const int freed = db->freed;
-  int error = table_create(db, name, schema);
-  if (ln_worth_another_try(db, &error, freed)) error = table_create(db, name, schema);
+  int freed = db->freed, error;
+  do error = table_create(db, name, schema);
+  while (ln_worth_another_try(db, &error, &freed));
   return ln_leave(db, committed(db, error));
 }
 

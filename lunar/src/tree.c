@@ -81,9 +81,7 @@ static int height_of(struct lunar_frame* meta, uint32_t* height) {
   return *height >= 1 && *height <= LN_TREE_HEIGHT_MAX ? 0 : LUNAR_E_CORRUPT;
 }
 
-static uint32_t root_of(struct lunar_frame* meta) {
-  return ln_get32(meta->bytes + LN_META_TREE_ROOT);
-}
+static uint32_t root_of(struct lunar_frame* meta) { return ln_get32(meta->bytes + LN_META_TREE_ROOT); }
 
 static void root_set(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t height) {
   ln_put32(meta->bytes + LN_META_TREE_ROOT, ref);
@@ -413,8 +411,8 @@ static int check_leaf(const struct lunar_frame* frame, struct rise* rise, struct
 }
 
 /* The next entry of an inner page: *child, LN_NONE behind the last. */
-static int check_inner(const struct lunar_frame* frame, uint32_t number, struct rise* rise,
-                       uint32_t* child, struct ln_check* check) {
+static int check_inner(const struct lunar_frame* frame, uint32_t number, struct rise* rise, uint32_t* child,
+                       struct ln_check* check) {
   uint8_t* page = frame->bytes;
   *child = LN_NONE;
   if (number == count_of(page)) return 0;
@@ -443,8 +441,8 @@ int ln_tree_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* c
     struct lunar_frame* frame;
     LN_TRY(check_page(db, path.refs[level], level, &frame, check));
     from = frame->sector, child = LN_NONE;
-    int error = level ? check_inner(frame, path.entries[level]++, &rise, &child, check)
-                      : check_leaf(frame, &rise, check);
+    int error =
+        level ? check_inner(frame, path.entries[level]++, &rise, &child, check) : check_leaf(frame, &rise, check);
     ln_put(frame);
     LN_TRY(error);
     if (child == LN_NONE) {

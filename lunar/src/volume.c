@@ -19,7 +19,7 @@ static void buffer_divide(struct lunar* db) {
   const uint32_t size = db->config->sector_bytes;
   uint8_t* buffer = db->config->buffer;
   const size_t bytes = db->config->buffer_bytes & ~(size_t)3;
-  const uint32_t frame = size + LN_FRAME_BYTES + LN_FRAME_LINKS;
+  const uint32_t frame = size + LN_FRAME_BYTES;
   uint32_t stage = (uint32_t)(bytes / 8 / size);
   if (stage < 1) stage = 1;
   if (stage > STAGE_BYTES_MAX / size) stage = STAGE_BYTES_MAX / size;
@@ -29,17 +29,17 @@ static void buffer_divide(struct lunar* db) {
   db->frame_count = (uint16_t)frames;
   db->stage = buffer, db->stage_bytes = stage * size;
   db->ahead = buffer + db->stage_bytes, db->ahead_max = (uint16_t)ahead, db->ahead_next = LN_NONE;
-  db->frame_data = db->ahead + ahead * size;
-  db->frames = (struct lunar_frame*)(void*)(db->frame_data + frames * size);
-  db->links = (struct ln_link*)(void*)(db->frames + frames);
+  uint8_t* const sectors = db->ahead + ahead * size;
+  db->frames = (struct lunar_frame*)(void*)(sectors + frames * size);
+  for (size_t i = 0; i < frames; i++) db->frames[i].bytes = sectors + i * size;
 }
 
 /* The log must hold the images of all dirty pages twice, and what happens between two checkpoints. */
 static void fit_to_log(struct lunar* db) {
   const struct lunar_geometry* g = &db->geometry;
   const uint32_t operation = 4u * (g->unit_sectors + 2 * (1 + LN_IMAGES_MAX));
-  uint32_t frames = g->log_sectors > operation ? (g->log_sectors - operation) * 4 / 9 : 5;
-  if (frames < 5) frames = 5;
+  uint32_t frames = g->log_sectors > operation ? (g->log_sectors - operation) * 4 / 9 : 4;
+  if (frames < 4) frames = 4;
   if (frames < db->frame_count) db->frame_count = (uint16_t)frames;
   if (db->stage_bytes > g->unit_sectors * db->config->sector_bytes)
     db->stage_bytes = g->unit_sectors * db->config->sector_bytes;
@@ -127,12 +127,16 @@ static int super_read(const struct lunar_config* c, const uint8_t* from, struct 
 }
 
 /* From copy A, or from B when A is not readable. */
-static int super_load(struct lunar* db, struct lunar_geometry* g) {
+static LN_APART int super_load(struct lunar* db) {
+  struct lunar_geometry geometry;
   int first = LUNAR_E_CORRUPT;
   for (uint32_t copy = 0; copy < 2; copy++) {
     int error = ln_device_read(db, copy, db->stage, 1);
-    if (!error) error = super_read(db->config, db->stage, g);
-    if (!error) return 0;
+    if (!error) error = super_read(db->config, db->stage, &geometry);
+    if (!error) {
+      db->geometry = geometry;
+      return 0;
+    }
     if (copy == 0 || first == LUNAR_E_NO_VOLUME) first = error;
   }
   return first;
@@ -253,9 +257,7 @@ int lunar_format(const struct lunar_config* config) {
 int lunar_mount(struct lunar* db, const struct lunar_config* config) {
   LN_TRY(config_check(config));
   begin(db, config);
-  struct lunar_geometry geometry;
-  LN_TRY(super_load(db, &geometry));
-  db->geometry = geometry;
+  LN_TRY(super_load(db));
   fit_to_log(db);
   const int error = ln_recover(db);
   db->state = error ? LN_CLOSED : LN_READY;

@@ -120,9 +120,9 @@ std::unique_ptr<World> world_with_rows(lunar_mode mode = LUNAR_MODE_DATA, lunar_
   return world;
 }
 
-void fail_from_now_on(World& world) {
+void fail_from_now_on(World& world, std::uint64_t calls_that_work = 0) {
   emubd_reset(&world.device);
-  world.device.fail_at = 1, world.device.fail_until = ~0ULL;
+  world.device.fail_at = 1 + calls_that_work, world.device.fail_until = ~0ULL;
 }
 
 void handle_is_not_mounted() {
@@ -152,14 +152,24 @@ void device_fails() {
   }
 }
 
-void failure_could_not_be_undone() {
-  for (const auto& call : calls()) {
+/* A world whose device failed in the middle of an insertion and while that was undone. */
+std::unique_ptr<World> world_that_failed() {
+  for (std::uint64_t calls_that_work = 0; calls_that_work < 200; ++calls_that_work) {
     auto world = world_with_rows();
-    fail_from_now_on(*world);
+    fail_from_now_on(*world, calls_that_work);
     int error = 0;
     for (std::int64_t key = 100; error == 0; ++key) error = insert(*world, key, std::string(1000, 'x'));
     EXPECT_EQ(error, LUNAR_E_IO);
     emubd_reset(&world->device);
+    std::uint64_t rows = 0;
+    if (lunar_count(&world->table, &rows) == LUNAR_E_FAILED) return world;
+  }
+  throw std::runtime_error("no failure was found that cannot be undone");
+}
+
+void failure_could_not_be_undone() {
+  for (const auto& call : calls()) {
+    auto world = world_that_failed();
     EXPECT_EQ(provoked(call.function, "LUNAR_E_FAILED", call.make(world->db, world->table)), LUNAR_E_FAILED)
         << call.function;
   }
