@@ -136,7 +136,8 @@ enum lunar_index {
                           LUNAR_TREE_KEY_MAX of them (E_TOO_LARGE) */
 };
 
-/* What makes the oldest rows go. A row that an update makes larger may count as new. */
+/* What makes the oldest rows go: with an insertion, at most eight of them, the others with the next. A row that an
+ * update makes larger may count as new. */
 enum lunar_ring {
   LUNAR_RING_NONE = 0,
   LUNAR_RING_ROWS = 1,  /* more rows than ring_limit */

@@ -317,6 +317,35 @@ TEST_P(Rings, forget_what_is_older_than_their_age) {
   EXPECT_LE(keys.front(), keys.back() - 53);
 }
 
+/* One operation could not forget them all: with a small buffer it would not fit into the log. */
+TEST_P(Rings, forget_many_rows_over_several_insertions) {
+  create(LUNAR_INT32, LUNAR_RING_AGE, 100'000);
+  constexpr int rows = 3000;
+  for (int i = 0; i < rows; ++i) ASSERT_EQ(insert(integer(i * 7919 % rows), "x"), 0) << i;
+  int insertions = 0;
+  for (std::uint64_t left = rows; left > 1; ++insertions) {
+    ASSERT_EQ(insert(integer(1'000'000 + insertions), "x"), 0) << insertions;
+    std::uint64_t now = 0;
+    ASSERT_EQ(lunar_count(&table, &now), 0);
+    ASSERT_LT(insertions, rows);
+    left = now - static_cast<std::uint64_t>(insertions);
+  }
+  EXPECT_EQ(scan_integers().front(), 1'000'000);
+}
+
+TEST_P(Rings, keep_small_rows_within_their_bytes) {
+  constexpr std::uint64_t limit = 256 * 1024;
+  create(LUNAR_INT64, LUNAR_RING_BYTES, limit);
+  std::uint64_t most = 0, rows = 0;
+  for (int i = 0; i < 30000; ++i) {
+    ASSERT_EQ(insert(integer(i), ""), 0) << i;
+    ASSERT_EQ(lunar_count(&table, &rows), 0);
+    most = std::max(most, rows);
+  }
+  EXPECT_LE(most * 16, limit);
+  EXPECT_GE(rows * 16, limit / 2);
+}
+
 TEST_P(Rings, are_refused_without_a_limit_or_a_time) {
   lunar_schema schema{};
   schema.column_count = 1, schema.ring = LUNAR_RING_ROWS;
