@@ -88,7 +88,6 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   struct lunar_frame* f = ln_cached(db, sector);
   if (f) {
     if (f->kind != kind) return LUNAR_E_CORRUPT; /* two structures claim the same sector */
-    if (!(f->flags & LN_DIRTY) && staged(db, sector)) memcpy(f->bytes, staged(db, sector), sector_bytes(db));
     ln_buffer_used(db, f);
     f->pins++;
     *frame = f;
@@ -96,12 +95,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   }
   LN_TRY(make_room(db));
   LN_TRY(take(db, sector, &f));
-  const uint8_t* from_stage = staged(db, sector);
-  int error = 0;
-  if (from_stage)
-    memcpy(f->bytes, from_stage, sector_bytes(db));
-  else
-    error = (kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead : ln_device_read)(db, sector, f->bytes, 1);
+  int error = (kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead : ln_device_read)(db, sector, f->bytes, 1);
   if (!error && !sound(db, f, kind)) error = LUNAR_E_CORRUPT;
   if (error) {
     drop(db, f);
@@ -179,7 +173,7 @@ int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data
     }
     const uint8_t* from = staged(db, sector);
     struct lunar_frame* f = ln_cached(db, sector);
-    if (from && !f) {
+    if (from && !(f && f->flags & LN_DIRTY)) {
       memcpy(to, from + offset, n);
     } else {
       LN_TRY(ln_page(db, sector, LN_DATA, &f));
