@@ -16,7 +16,7 @@ class KeyChooser {
     eta_ = (1 - std::pow(2.0 / static_cast<double>(rows), 1 - skew)) / (1 - zeta2 / zeta_);
   }
 
-  std::int64_t operator()(std::mt19937_64& random) {
+  std::int64_t operator()(std::mt19937_64& random) const {
     if (skew_ == 0) return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(rows_));
     const double u = std::uniform_real_distribution<>(0, 1)(random), uz = u * zeta_;
     std::uint64_t rank = 0;
@@ -29,12 +29,13 @@ class KeyChooser {
     return static_cast<std::int64_t>(scattered(rank) % static_cast<std::uint64_t>(rows_));
   }
 
- private:
   static std::uint64_t scattered(std::uint64_t x) {  // the finaliser of MurmurHash3
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdU;
     x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53U;
     return x ^ x >> 33;
   }
+
+ private:
   std::int64_t rows_;
   double skew_, zeta_ = 0, eta_ = 0;
 };

@@ -4,12 +4,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <fstream>
 #include <random>
 
 #include "key_chooser.h"
+#include "raw_requests.h"
 
 namespace lunar_bench {
 namespace {
@@ -68,8 +70,47 @@ class Rows {
   std::size_t next_ = 0;
 };
 
+// The device under as many requests as the engine made, between slices of its operations: what else is going on meets
+// both.
+class RawBeside {
+ public:
+  RawBeside(const Engine& engine, const Work& work, std::int64_t rows, double skew)
+      : engine_(engine), work_(work), key_(rows, skew), random_(work.seed), before_(engine.own_counts()) {
+    requests_.path = work.raw_beside;
+    requests_.span_bytes = static_cast<std::uint64_t>(rows) * work.shape.row_bytes();
+  }
+  void after_operation(std::int64_t i) {
+    const std::int64_t slice = std::max<std::int64_t>(work_.operations / 20, 1);
+    if (work_.raw_beside.empty() || (i + 1) % slice != 0) return;
+    const auto start = Clock::now();
+    const double cpu = cpu_s();
+    const auto now = engine_.own_counts();
+    const auto per_operation = [slice](std::uint64_t from, std::uint64_t to) {
+      return static_cast<double>(to - from) / static_cast<double>(slice);
+    };
+    requests_.reads_per_operation = per_operation(before_.reads, now.reads);
+    requests_.writes_per_operation = per_operation(before_.writes, now.writes);
+    requests_.operations = slice;
+    seconds += raw_requests_s(requests_, key_, random_);
+    operations += slice;
+    before_ = now;
+    away_s += since(start), away_cpu_s += cpu_s() - cpu;
+  }
+  double seconds = 0, away_s = 0, away_cpu_s = 0;  // of the requests; of all that was not the engine's
+  std::int64_t operations = 0;
+
+ private:
+  const Engine& engine_;
+  const Work& work_;
+  const KeyChooser key_;
+  std::mt19937_64 random_;
+  OwnCounts before_;
+  RawRequests requests_;
+};
+
 // Runs the operations; the bytes that they were given.
-std::uint64_t run(Engine& engine, const Work& work, std::int64_t rows, Rows& row, std::mt19937_64& random) {
+std::uint64_t run(Engine& engine, const Work& work, std::int64_t rows, double skew, Rows& row, std::mt19937_64& random,
+                  RawBeside& raw) {
   if (work.kind == "insert") {
     for (std::int64_t i = 0; i < work.operations; ++i) {
       engine.insert(rows + i, row());
@@ -77,7 +118,7 @@ std::uint64_t run(Engine& engine, const Work& work, std::int64_t rows, Rows& row
     }
     return static_cast<std::uint64_t>(work.operations) * work.shape.row_bytes();
   }
-  KeyChooser key(rows, work.skew);
+  const KeyChooser key(rows, skew);
   std::uint64_t updates = 0;
   for (std::int64_t i = 0; i < work.operations; ++i) {
     const auto chosen = key(random);
@@ -88,8 +129,58 @@ std::uint64_t run(Engine& engine, const Work& work, std::int64_t rows, Rows& row
       if (work.sync_each) engine.sync();
       updates++;
     }
+    raw.after_operation(i);
   }
   return updates * static_cast<std::uint64_t>(work.shape.column_bytes);
+}
+
+nlohmann::json phase(Engine& engine, const Work& work, std::int64_t rows, double skew, bool last, Rows& row,
+                     std::mt19937_64& random) {
+  RawBeside raw(engine, work, rows, skew);
+  const auto blocks = block_counters(work);
+  mark(work, "lunar-bench begin");
+  const auto own = engine.own_counts();
+  const double cpu = cpu_s();
+  const auto start = Clock::now();
+  const auto payload = run(engine, work, rows, skew, row, random, raw);
+  const double seconds = since(start) - raw.away_s, cpu_end = cpu_s() - raw.away_cpu_s;
+  const auto own_end = engine.own_counts();
+  if (last) engine.close();
+  const auto blocks_end = block_counters(work);
+  mark(work, "lunar-bench end");
+  const double seconds_at_rest = since(start) - raw.away_s, cpu_at_rest = cpu_s() - raw.away_cpu_s;
+  const auto own_at_rest = engine.own_counts();
+  nlohmann::json result{{"rows_before", rows},
+                        {"skew", skew},
+                        {"operations", work.operations},
+                        {"payload_bytes", payload},
+                        {"seconds", seconds},
+                        {"cpu_s", cpu_end - cpu},
+                        {"seconds_at_rest", seconds_at_rest},
+                        {"cpu_at_rest_s", cpu_at_rest - cpu},
+                        {"block",
+                         {{"reads", blocks_end.reads - blocks.reads},
+                          {"bytes_read", (blocks_end.sectors_read - blocks.sectors_read) * 512},
+                          {"writes", blocks_end.writes - blocks.writes},
+                          {"bytes_written", (blocks_end.sectors_written - blocks.sectors_written) * 512},
+                          {"flushes", blocks_end.flushes - blocks.flushes}}},
+                        {"own",
+                         {{"reads", own_at_rest.reads - own.reads},
+                          {"bytes_read", own_at_rest.bytes_read - own.bytes_read},
+                          {"writes", own_at_rest.writes - own.writes},
+                          {"writes_before_close", own_end.writes - own.writes},
+                          {"bytes_written", own_at_rest.bytes_written - own.bytes_written},
+                          {"log_bytes", own_at_rest.log_bytes - own.log_bytes},
+                          {"flushes", own_at_rest.flushes - own.flushes},
+                          {"card_s", own_end.card_s - own.card_s},
+                          {"card_j", own_end.card_j - own.card_j},
+                          {"card_at_rest_s", own_at_rest.card_s - own.card_s},
+                          {"card_at_rest_j", own_at_rest.card_j - own.card_j}}}};
+  if (!work.raw_beside.empty()) {
+    result["raw"] = {{"operations", raw.operations}, {"seconds", raw.seconds}};
+    result.erase("block");  // has them too
+  }
+  return result;
 }
 
 }  // namespace
@@ -103,46 +194,12 @@ nlohmann::json measure(Engine& engine, const Work& work) {
   for (const auto& load : work.loads) {
     if (load > rows) engine.load(rows, load, [&row] { return row(); });
     rows = load;
-    const auto blocks = block_counters(work);
-    mark(work, "lunar-bench begin");
-    const auto own = engine.own_counts();
-    const double cpu = cpu_s();
-    const auto start = Clock::now();
-    const auto payload = run(engine, work, rows, row, random);
-    const double seconds = since(start), cpu_end = cpu_s();
-    const auto own_end = engine.own_counts();
-    const bool last = &load == &work.loads.back();
-    if (last) engine.close();
-    const auto blocks_end = block_counters(work);
-    mark(work, "lunar-bench end");
-    const double seconds_at_rest = since(start), cpu_at_rest = cpu_s();
-    const auto own_at_rest = engine.own_counts();
-    phases.push_back({{"rows_before", load},
-                      {"operations", work.operations},
-                      {"payload_bytes", payload},
-                      {"seconds", seconds},
-                      {"cpu_s", cpu_end - cpu},
-                      {"seconds_at_rest", seconds_at_rest},
-                      {"cpu_at_rest_s", cpu_at_rest - cpu},
-                      {"block",
-                       {{"reads", blocks_end.reads - blocks.reads},
-                        {"bytes_read", (blocks_end.sectors_read - blocks.sectors_read) * 512},
-                        {"writes", blocks_end.writes - blocks.writes},
-                        {"bytes_written", (blocks_end.sectors_written - blocks.sectors_written) * 512},
-                        {"flushes", blocks_end.flushes - blocks.flushes}}},
-                      {"own",
-                       {{"reads", own_at_rest.reads - own.reads},
-                        {"bytes_read", own_at_rest.bytes_read - own.bytes_read},
-                        {"writes", own_at_rest.writes - own.writes},
-                        {"writes_before_close", own_end.writes - own.writes},
-                        {"bytes_written", own_at_rest.bytes_written - own.bytes_written},
-                        {"log_bytes", own_at_rest.log_bytes - own.log_bytes},
-                        {"flushes", own_at_rest.flushes - own.flushes},
-                        {"card_s", own_end.card_s - own.card_s},
-                        {"card_j", own_end.card_j - own.card_j},
-                        {"card_at_rest_s", own_at_rest.card_s - own.card_s},
-                        {"card_at_rest_j", own_at_rest.card_j - own.card_j}}}});
-    if (work.kind == "insert") rows += work.operations;
+    for (const auto& skew : work.skews) {
+      const bool last = &load == &work.loads.back() && &skew == &work.skews.back();
+      phases.push_back(phase(engine, work, rows, skew, last, row, random));
+      if (work.skews.size() > 1 && !last) engine.sync();  // each pays for its own writes
+      if (work.kind == "insert") rows += work.operations;
+    }
   }
   return phases;
 }

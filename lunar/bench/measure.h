@@ -14,12 +14,14 @@ struct Work {
   Shape shape;
   std::vector<std::int64_t> loads{0};  // rows there before each measurement; more than one: one measurement each
   std::int64_t operations = 1000;
-  double reads = 0;        // share of the operations
-  double skew = 0;         // of the rows that update and read choose: 0 uniform, else Zipf's exponent
+  double reads = 0;  // share of the operations
+  // Of the rows that update and read choose: 0 uniform, else Zipf's exponent; several: one measurement each.
+  std::vector<double> skews{0};
   bool sync_each = false;  // the engine's sync after every write
   std::uint64_t seed = 1;
   std::string device;       // whose counters in /sys/block are read; empty: none
   std::string file_system;  // synced before counters are read; empty: none
+  std::string raw_beside;   // a device that gets as many requests between slices of an update's work
   std::string marker;       // a file where the begin and the end of each measurement are written; empty: none
 };
 

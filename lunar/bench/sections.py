@@ -318,22 +318,67 @@ def fragmentation(bench: Bench, plan: Plan) -> Section:
     return section
 
 
+def requests(reading: Reading, kind: str) -> float:
+    """The engine's own per operation."""
+    return reading["own"][kind] / reading["operations"]
+
+
+def rate_on_card(reading: Reading) -> float:
+    """Operations a second of the simulated card's time."""
+    return reading["operations"] / reading["own"]["card_s"]
+
+
+def fall(small: float, large: float) -> float:
+    """By how many percent."""
+    return 100 * (1 - large / small)
+
+
+SKEWS = {"uniform": 0.0, "skewed, 0.99": 0.99}
+
+
 def volumes(bench: Bench, plan: Plan) -> Section:
-    """The same work on more data."""
-    small, large = (plan.of(256, 32), plan.of(1024, 128))
-    section = Section("volumes", f"From {small} to {large} MB of data: half reads, half updates, 500-byte rows")
-    rows = [str(mib * MIB // 500) for mib in (small, large)]
-    shape = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--reads", "0.5"]
-    for name, skew in (("uniform", "0"), ("skewed, 0.99", "0.99")):
-        plan.note(f"volumes: {name}")
-        case = lunar("metadata")
-        work = [*shape, "--load", ",".join(rows), "--skew", skew, "--operations", str(plan.of(30000, 4000))]
-        phases = bench.run(case, work)
-        section.data[name] = phases
-        rates = [rate(phase) for phase in phases]
-        section.lines.append(f"{name:16}{rates[0]:10.0f} ops/s -> {rates[1]:.0f} ops/s ({case.name})")
-        section.bars.append(Bar(f"fall of throughput, {name}", 100 * (1 - rates[1] / rates[0]), 20, True, "%"))
+    """The same work on more data: on the card model, and on the loop device beside the device's own fall."""
+    section = Section("volumes", "Four times the data: half reads, half updates, 500-byte rows")
+    card_case, loop_case = lunar("metadata", place="card"), lunar("metadata")
+    card_sizes, loop_sizes = (plan.of(256, 32), plan.of(1024, 128)), (plan.of(128, 32), plan.of(512, 128))
+    plan.note("volumes: card model")
+    card_bytes = ["--card-bytes", str(2 * card_sizes[1] * MIB)]
+    on_card = bench.run(card_case, [*volumes_work(plan, card_sizes), *card_bytes])
+    plan.note("volumes: loop device")
+    beside = ["--raw-beside", bench.loops.devices["bare"]]
+    on_loop = bench.run(loop_case, [*volumes_work(plan, loop_sizes), *beside])
+    section.data = {card_case.name: on_card, loop_case.name: on_loop}
+    section.lines.append(f"{'':48}{'MB':>12}{'ops/s':>8}{'':4}{'ops/s':>8}{'fall':>9}   reads/op         writes/op")
+    for name, skew in SKEWS.items():
+        card_pair, loop_pair = ([phase for phase in phases if phase["skew"] == skew] for phases in (on_card, on_loop))
+        raw_pair = [phase["raw"] for phase in loop_pair]
+        section.lines += [
+            volumes_line(f"{name}: {card_case.name}", card_sizes, rate_on_card, card_pair),
+            volumes_line(f"{name}: {loop_case.name}, loop device", loop_sizes, rate, loop_pair),
+            volumes_line(f"{name}: as many raw requests", loop_sizes, rate, raw_pair),
+        ]
+        relative = fall(*(rate(phase) / rate(raw) for phase, raw in zip(loop_pair, raw_pair, strict=True)))
+        section.lines.append(f"{name + ': loop device, relative to raw':80}{relative:8.1f}%")
+        over = fall(*map(rate_on_card, card_pair))
+        section.bars.append(Bar(f"fall of throughput, {name}, card model", over, 20, True, "%"))
     return section
+
+
+def volumes_work(plan: Plan, sizes: tuple[int, int]) -> list[str]:
+    """At each size, each choice of rows."""
+    work = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--reads", "0.5"]
+    work += ["--load", ",".join(str(mib * MIB // 500) for mib in sizes)]
+    return [*work, "--skew", ",".join(map(str, SKEWS.values())), "--operations", str(plan.of(20000, 4000))]
+
+
+def volumes_line(name: str, sizes: tuple[int, int], figure: Callable[[Reading], float], pair: Sequence[Reading]) -> str:
+    """Rates at both sizes, and the engine's requests."""
+    rates = [figure(phase) for phase in pair]
+    line = f"{name:48}{f'{sizes[0]} -> {sizes[1]}':>12}{rates[0]:8.0f} -> {rates[1]:8.0f}{fall(*rates):8.1f}%"
+    if "own" in pair[0]:
+        for kind in ("reads", "writes_before_close"):
+            line += f"   {requests(pair[0], kind):.3f} -> {requests(pair[1], kind):.3f}"
+    return line
 
 
 SECTIONS: dict[str, Callable[[Bench, Plan], Section]] = {

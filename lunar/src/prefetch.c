@@ -1,13 +1,13 @@
 /* Reads ahead where rows are read in the order in which they lie: from the fifth request that begins where the one
  * before it ended, in a window that doubles as long as that goes on (the adaptive sizes of C. Ji et al., ACM TOS 16(4),
- * 2020, which the paper's prefetcher follows). A row that is read by its key takes at most three such requests, so that
- * nothing is read ahead of it.
+ * 2020, which the paper's prefetcher follows). A row that is read by its key takes less; its own sectors are read with
+ * one request as far as the next slot tells where it ends, and nothing is read ahead of it.
  */
 #include "internal.h"
 
 #if LUNAR_WITH_PREFETCH
 
-enum { STREAK = 4, WINDOW_MIN = 2 };
+enum { STREAK = 4, WINDOW_MIN = 2, ROW_SECTORS_MAX = 16 };
 
 static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
 
@@ -62,6 +62,17 @@ int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count)
   LN_TRY(fill(db, sector));
   const uint32_t n = taken(db, sector, to, count);
   return n == count ? 0 : ln_device_read(db, sector + n, to + (size_t)n * sector_bytes(db), count - n);
+}
+
+int ln_prefetch(struct lunar* db, uint32_t sector, uint32_t count) {
+  const int scans = db->ahead_streak == STREAK && sector == db->ahead_next;
+  if (count < 2 || count > ROW_SECTORS_MAX || count > db->ahead_max || scans ||
+      sector - db->ahead_sector < db->ahead_count || ln_cached(db, sector))
+    return 0;
+  db->ahead_count = 0;
+  LN_TRY(ln_device_read(db, sector, db->ahead, count));
+  db->ahead_sector = sector, db->ahead_count = (uint16_t)count;
+  return 0;
 }
 
 #endif

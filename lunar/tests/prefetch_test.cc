@@ -61,15 +61,44 @@ TEST_F(Prefetch, reads_many_sectors_at_a_time_in_a_scan) {
 }
 
 TEST_F(Prefetch, reads_nothing_in_vain_for_rows_here_and_there) {
-  const auto reads = device.reads, sectors = device.sectors_read;
+  const auto sectors = device.sectors_read;
   for (std::int64_t i = 0; i < 500; ++i) {
     const lunar_value key = integer(i * 1237 % rows);
     ASSERT_EQ(lunar_get(&table, &key, row, sizeof row, values), 0);
   }
-  EXPECT_EQ(device.reads - reads, device.sectors_read - sectors);
+  EXPECT_LT(device.sectors_read - sectors, 500 * 5 / 2);  // a bucket or a header now and then, the row's one or two
+}
+
+TEST_F(Prefetch, reads_the_sectors_of_a_row_with_one_request) {
+  const std::string content(2000, 'a');
+  for (std::int64_t key = rows; key < rows + 100; ++key) {
+    const lunar_value row_of[] = {integer(key), text(content)};
+    ASSERT_EQ(lunar_insert(&table, row_of), 0);
+  }
+  ASSERT_EQ(lunar_unmount(&db), 0);
+  ASSERT_EQ(lunar_mount(&db, &config), 0);
+  ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
+  std::vector<char> large(3000);
+  const auto reads = device.reads;
+  for (std::int64_t i = 0; i < 100; ++i) {
+    const lunar_value key = integer(rows + i * 37 % 100);
+    ASSERT_EQ(lunar_get(&table, &key, large.data(), large.size(), values), 0);
+    ASSERT_EQ(std::string(static_cast<const char*>(values[1].as.data), values[1].bytes), content);
+  }
+  EXPECT_LT(device.reads - reads, 100 * 5 / 2);  // without it a row takes three: its beginning, whole sectors, its end
 }
 
 TEST_F(Prefetch, sees_what_was_written_to_sectors_that_it_has_read_ahead) {
+  lunar_table small;  // rows of which nothing is read ahead
+  lunar_schema schema{};
+  schema.column_count = 1;
+  std::strcpy(schema.columns[0].name, "key"), schema.columns[0].type = LUNAR_INT64;
+  ASSERT_EQ(lunar_table_create(&db, "small", &schema), 0);
+  ASSERT_EQ(lunar_table_open(&db, "small", &small), 0);
+  for (std::int64_t key = 0; key < rows; ++key) {
+    const lunar_value row_of[] = {integer(key)};
+    ASSERT_EQ(lunar_insert(&small, row_of), 0);
+  }
   lunar_cursor cursor;
   ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
   for (int i = 0; i < rows; ++i) {
@@ -81,9 +110,9 @@ TEST_F(Prefetch, sees_what_was_written_to_sectors_that_it_has_read_ahead) {
     const lunar_value changed = text(content);
     ASSERT_EQ(lunar_update(&table, &key, 1, &changed), 0);
     ASSERT_EQ(lunar_checkpoint(&db), 0);
-    for (std::int64_t k = 0; k < 300; ++k) {  // other rows take the frames
-      const lunar_value other = integer((i + 1000 + k * 1237) % rows);
-      ASSERT_EQ(lunar_get(&table, &other, row, sizeof row, values), 0);
+    for (std::int64_t k = 0; k < 300; ++k) {  // they take the frames
+      const lunar_value other = integer(k * 1237 % rows);
+      ASSERT_EQ(lunar_get(&small, &other, row, sizeof row, values), 0);
     }
   }
 }
