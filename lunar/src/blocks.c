@@ -63,17 +63,17 @@ int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* positi
 #if LUNAR_WITH_PREFETCH
 /* Reads the sectors of a row in one request. Its end is not known yet; the next slot's row, when it lies behind, says
  * where it is at the least: in a group of its own. */
-int ln_row_prefetch(struct lunar* db, struct ln_place place, uint32_t position) {
+void ln_row_prefetch(struct lunar* db, struct ln_place place, uint32_t position) {
   struct lunar_frame* frame;
   uint8_t* bytes;
   const uint32_t size = sector_bytes(db), between = LN_GROUP_HEADER + LN_RECORD_HEADER;
-  LN_TRY(slot_page(db, place.ref, place.slot, &frame, &bytes));
+  if (slot_page(db, place.ref, place.slot, &frame, &bytes)) return;
   const int is_last = bytes + 2 == frame->bytes + size;
   const uint32_t next = is_last ? 0 : 4u * (ln_get16(bytes + 2) & ~(uint32_t)LN_SLOT_FREE);
   ln_put(frame);
-  if (next <= 4 * position + between) return 0;
+  if (next <= 4 * position + between) return;
   const uint32_t first = 4 * position / size, last = (next - between - 1) / size;
-  return ln_prefetch(db, ln_ref_sector(db, place.ref) + first, last - first + 1);
+  ln_prefetch(db, ln_ref_sector(db, place.ref) + first, last - first + 1);
 }
 #endif
 

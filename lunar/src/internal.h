@@ -258,7 +258,7 @@ int ln_device_sync(struct lunar* db);
 uint32_t ln_prefetch_sectors(const struct lunar_config* config);
 void ln_prefetch_forget(struct lunar* db, uint32_t sector, uint32_t count);
 int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count);
-int ln_prefetch(struct lunar* db, uint32_t sector, uint32_t count); /* sectors that are wanted next, unless in a scan */
+void ln_prefetch(struct lunar* db, uint32_t sector, uint32_t count); /* sectors that are wanted next, unless in a scan */
 #else
 #define ln_prefetch_sectors(config) 0u
 #define ln_prefetch_forget(db, sector, count) ((void)0)
@@ -433,9 +433,9 @@ int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uin
 int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end);
 int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position);
 #if LUNAR_WITH_PREFETCH
-int ln_row_prefetch(struct lunar* db, struct ln_place place, uint32_t position);
+void ln_row_prefetch(struct lunar* db, struct ln_place place, uint32_t position);
 #else
-#define ln_row_prefetch(db, place, position) 0
+#define ln_row_prefetch(db, place, position) ((void)0)
 #endif
 /* 1: rows came into the block since the last checkpoint. */
 int ln_block_stamped(struct lunar* db, uint32_t ref);

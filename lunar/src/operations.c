@@ -75,7 +75,7 @@ int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_
   LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
   if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
   *sector = ln_ref_sector(db, place.ref), *offset = 4 * position + LN_ROW_HEADER;
-  LN_TRY(ln_row_prefetch(db, place, position));
+  ln_row_prefetch(db, place, position);
   LN_TRY(ln_read_bytes(db, *sector, 4 * position, header, sizeof header));
   *bytes = ln_get16(header);
   return *offset + *bytes <= ln_class_sectors(db, ln_ref_class(place.ref)) * db->config->sector_bytes ? 0

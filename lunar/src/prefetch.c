@@ -64,15 +64,15 @@ int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count)
   return n == count ? 0 : ln_device_read(db, sector + n, to + (size_t)n * sector_bytes(db), count - n);
 }
 
-int ln_prefetch(struct lunar* db, uint32_t sector, uint32_t count) {
+/* What cannot be read, and may not be the row's, is left to the reader of the row. */
+void ln_prefetch(struct lunar* db, uint32_t sector, uint32_t count) {
   const int scans = db->ahead_streak == STREAK && sector == db->ahead_next;
   if (count < 2 || count > ROW_SECTORS_MAX || count > db->ahead_max || scans ||
       sector - db->ahead_sector < db->ahead_count || ln_cached(db, sector))
-    return 0;
+    return;
   db->ahead_count = 0;
-  LN_TRY(ln_device_read(db, sector, db->ahead, count));
+  if (ln_device_read(db, sector, db->ahead, count)) return;
   db->ahead_sector = sector, db->ahead_count = (uint16_t)count;
-  return 0;
 }
 
 #endif

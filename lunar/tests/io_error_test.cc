@@ -143,7 +143,8 @@ class IoErrors : public testing::TestWithParam<Setting> {
     }
     std::printf("%llu calls, %zu errors, %zu handles to be mounted again\n", static_cast<unsigned long long>(calls),
                 errors, failed);
-    EXPECT_LE(silent, calls / 50) << "only SUPER has a second copy that can do instead";
+    EXPECT_LE(silent, calls / 30)
+        << "SUPER has a second copy that can do instead; what was read ahead in vain is read again";
   }
 };
 
