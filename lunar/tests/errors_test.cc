@@ -448,6 +448,36 @@ TEST(DocumentedErrors, are_provoked_each) {
       EXPECT_TRUE(provoked.errors[call.function].count(error)) << call.function << ": " << error;
 }
 
+// Every page of that kind gets a number that it cannot have, and its right checksum.
+void make_impossible(World& world, std::uint8_t kind, std::uint32_t offset) {
+  for (std::uint32_t sector = world.db.geometry.data_at; sector < world.device.sector_count; ++sector) {
+    std::uint8_t* page = world.device.sectors + std::size_t{512} * sector;
+    std::uint32_t sum = 0;
+    std::memcpy(&sum, page, sizeof sum);
+    if (page[4] != kind || sum != ln_checksum(world.db.geometry.volume ^ sector, page + 4, 508)) continue;
+    page[offset] = page[offset + 1] = 0xff;
+    sum = ln_checksum(world.db.geometry.volume ^ sector, page + 4, 508);
+    std::memcpy(page, &sum, sizeof sum);
+  }
+}
+
+TEST(Pages, that_have_a_right_checksum_and_an_impossible_number_are_damaged) {
+  struct {
+    lunar_index index;
+    std::uint8_t kind;
+    std::uint32_t offset;
+  } const pages[] = {{LUNAR_INDEX_HASH, 5, 10}, {LUNAR_INDEX_HASH, 6, 6}, {LUNAR_INDEX_TREE, 7, 6}};  // FORMAT.md
+  for (const auto& page : pages) {
+    auto world = world_with_rows(LUNAR_MODE_DATA, page.index);
+    for (int i = 0; i < 2; ++i) {  // the second time without images that would heal
+      ASSERT_EQ(lunar_unmount(&world->db), 0);
+      ASSERT_EQ(world->mount(), 0);
+    }
+    make_impossible(*world, page.kind, page.offset);
+    EXPECT_EQ(insert(*world, 70, "a row"), LUNAR_E_CORRUPT) << "kind " << int{page.kind};
+  }
+}
+
 TEST(DocumentedErrors, have_texts_each_its_own) {
   std::set<std::string> texts;
   for (int error = 0; error >= LUNAR_E_UNCLEAN; --error) texts.insert(lunar_error_text(error));
