@@ -95,7 +95,7 @@ test-asan-ubsan test-tsan: test-%: setup-dev
 
 FUZZ_S ?= 60
 
-fuzz: setup ## fuzz what the driver reads from outside, and lunar's images, FUZZ_S seconds each (default 60)
+fuzz: setup ## fuzz what the driver reads from outside, lunar's images and its calls, FUZZ_S seconds each (default 60)
 	@tools/packages fuzz
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS)
 	@set -e; for fuzzer in build/fuzz/bin/fuzz-*; do corpus=build/fuzz/corpus/$${fuzzer##*/fuzz-}; mkdir -p $$corpus; \
