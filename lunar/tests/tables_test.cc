@@ -227,10 +227,13 @@ TEST_P(Keys, are_found_in_an_index_that_is_longer_than_a_chunk) {
     for (int i = 0; i < rows; ++i) ASSERT_TRUE(has(integer(i))) << i << " of " << rows << ", " << when;
   };
   int rows = 0;
-  for (; rows < 1500; ++rows) ASSERT_EQ(insert(integer(rows), "x"), 0);
-  ASSERT_EQ(lunar_sync(&db), 0);
-  ASSERT_EQ(lunar_mount(&db, &config), 0);
-  ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
+  for (; rows < 1500; ++rows) {
+    ASSERT_EQ(insert(integer(rows), "x"), 0);
+    if (rows % 20 != 0) continue;
+    ASSERT_EQ(lunar_sync(&db), 0);
+    ASSERT_EQ(lunar_mount(&db, &config), 0);  // the handle before is forgotten: a segment may be given out once more
+    ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
+  }
   all_there(rows, "redone");
   int error = 0;
   while ((error = insert(integer(rows), std::string(static_cast<std::size_t>(rows) % 200, 'x'))) == 0) ++rows;
