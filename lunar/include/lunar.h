@@ -202,7 +202,7 @@ struct lunar {
   uint32_t ahead_sector, ahead_next;
   uint16_t ahead_count, ahead_max, ahead_window, ahead_streak;
   /* allocator */
-  uint32_t chunks_free, chunk_hint, class_hint[8];
+  uint32_t chunks_free, chunks_waiting /* of them, for a checkpoint */, chunk_hint, class_hint[8];
   uint32_t allocated[8];
   uint8_t allocated_count, allocated_taken;
   uint8_t extent_next; /* the extent that makes room */
@@ -251,8 +251,8 @@ LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);
 LUNAR_MUST_CHECK int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema);
 /* The table stays usable until it is dropped; there is no close. E_NO_TABLE, E_INVALID (name). */
 LUNAR_MUST_CHECK int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table);
-/* E_NO_TABLE, E_INVALID (name), E_TXN_FULL (without a transaction too, where the log is short for a table of hundreds of
- * the largest blocks, as with a small class_bytes_max: remove its rows first). */
+/* E_NO_TABLE, E_INVALID (name), E_TXN_FULL (without a transaction too, where the log is short for a table of hundreds
+ * of the largest blocks, as with a small class_bytes_max: remove its rows first). */
 LUNAR_MUST_CHECK int lunar_table_drop(struct lunar* db, const char* name);
 /* The name of the first table whose number is at least *number, which becomes its number + 1. E_NO_TABLE at the end. */
 LUNAR_MUST_CHECK int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]);

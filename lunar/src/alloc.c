@@ -194,7 +194,7 @@ int ln_free(struct lunar* db, uint32_t ref) {
     e[LN_MAP_BITS + index / 8] &= (uint8_t) ~(1u << index % 8);
     ln_put16(e + LN_MAP_STAMP, stamp(db));
     db->freed = 1;
-    if (--e[LN_MAP_USED] == 0) e[0] = LN_CHUNK_FREE, db->chunks_free++;
+    if (--e[LN_MAP_USED] == 0) e[0] = LN_CHUNK_FREE, db->chunks_free++, db->chunks_waiting++;
     if (chunk < db->chunk_hint) db->chunk_hint = chunk;
     ln_dirty(db, entry.frame);
   }
@@ -216,5 +216,6 @@ int ln_count_free(struct lunar* db) {
 }
 
 int ln_room_is_sure(const struct lunar* db) {
-  return db->mode != LUNAR_MODE_NONE || db->redoing || (db->chunks_free && !db->freed);
+  return db->mode != LUNAR_MODE_NONE || db->redoing ||
+         db->chunks_free >= db->chunks_waiting + sizeof db->allocated / sizeof db->allocated[0];
 }

@@ -3,7 +3,9 @@
  */
 #include "internal.h"
 
-enum { LOAD_PERCENT = 80 };
+/* The overflow pages of a bucket that is split may all be needed anew, beside a page for the new entry and a segment: a
+ * record names at most eight blocks. */
+enum { LOAD_PERCENT = 80, OVERFLOWS_MAX = 6 };
 
 static uint32_t capacity(const struct lunar* db) { return (db->config->sector_bytes - LN_BUCKET_HEADER) / LN_ENTRY; }
 
@@ -168,6 +170,18 @@ static int move_entries(struct lunar* db, struct lunar_frame* frame, uint32_t ne
   return 0;
 }
 
+/* 1: the chain has more overflow pages than that. */
+static int is_longer(struct lunar* db, uint32_t sector, uint32_t most) {
+  for (uint32_t pages = 0; sector != LN_NONE; pages++) {
+    struct lunar_frame* frame;
+    if (pages > most) return 1;
+    LN_TRY(bucket_page(db, sector, &frame));
+    sector = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW);
+    ln_put(frame);
+  }
+  return 0;
+}
+
 static int unlink_page(struct lunar* db, uint32_t previous, uint32_t next) {
   struct lunar_frame* frame;
   LN_TRY(bucket_page(db, previous, &frame));
@@ -181,13 +195,9 @@ static LN_APART int split(struct lunar* db, struct lunar_frame* meta) {
   const uint32_t bucket = buckets_of(meta), old = bucket - (1u << log2_floor(bucket));
   uint32_t sector, new_sector, previous = LN_NONE, steps = 0;
   LN_TRY(bucket_sector(db, meta, old, &sector));
-  if (!ln_room_is_sure(db)) { /* a split that fails half-way would be for good */
-    struct lunar_frame* frame;
-    LN_TRY(bucket_page(db, sector, &frame));
-    const int overflows = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW) != LN_NONE;
-    ln_put(frame);
-    if (overflows) return 0;
-  }
+  /* Without a log a split that fails half-way would be for good. */
+  const int longer = is_longer(db, sector, ln_room_is_sure(db) ? OVERFLOWS_MAX : 0);
+  if (longer) return longer < 0 ? longer : 0;
   if (bucket == segment_first(segment_of(bucket))) {
     const int error = segment_alloc(db, meta, segment_of(bucket));
     if (error) return error == LUNAR_E_FULL ? 0 : error; /* longer chains instead */

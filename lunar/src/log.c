@@ -416,7 +416,7 @@ static int checkpoint(struct lunar* db) {
   uint32_t images_at = LN_NONE;
   LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));
   db->settled = images_at == LN_NONE; /* recovery writes nothing over what comes after it */
-  db->checkpoints++, db->freed = 0;
+  db->checkpoints++, db->freed = 0, db->chunks_waiting = 0;
   LN_TRY(write_checkpoint_group(db, &images_at));
   LN_TRY(ln_device_sync(db));
   db->checkpoint_at = images_at, db->before_last = LN_NONE, db->log_before = 0;

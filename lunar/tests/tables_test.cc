@@ -363,6 +363,41 @@ TEST_P(Cursors, take_bounds_with_a_tree_only) {
 
 using Rings = Tables;
 
+/* As hash.c mixes an integer key. */
+std::uint32_t mixed(std::uint64_t key) {
+  key = (key ^ key >> 33) * 0xff51afd7ed558ccdU;
+  key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53U;
+  return static_cast<std::uint32_t>(key ^ key >> 33);
+}
+
+class Hashes : public Tables {
+ protected:
+  /* Keys of one bucket that all go to another when there are 33; then others that make the index grow. */
+  void crowd_a_bucket_then_grow() {
+    create(LUNAR_INT64);
+    std::int64_t key = 0;
+    for (int crowded = 0; crowded < 500; ++key) {
+      if (mixed(static_cast<std::uint64_t>(key)) % 64 != 32) continue;
+      ASSERT_EQ(insert(integer(key), "x"), 0) << crowded;
+      if (++crowded % 100 == 0) {
+        ASSERT_EQ(lunar_checkpoint(&db), 0);
+      }
+    }
+    for (int i = 1; i <= 2000; ++i) ASSERT_EQ(insert(integer(-i), "x"), 0) << i;
+    EXPECT_EQ(scan_integers().size(), 2500U);
+    for (int i = 1; i <= 2000; ++i) ASSERT_TRUE(has(integer(-i)));
+  }
+};
+
+TEST_P(Hashes, grow_although_a_bucket_has_many_keys) { crowd_a_bucket_then_grow(); }
+
+TEST_P(Hashes, grow_in_mode_none_too) {
+  config.mode = LUNAR_MODE_NONE;
+  ASSERT_EQ(lunar_unmount(&db), 0);
+  ASSERT_EQ(lunar_mount(&db, &config), 0);
+  crowd_a_bucket_then_grow();
+}
+
 TEST_P(Rings, keep_the_newest_rows) {
   create(LUNAR_INT64, LUNAR_RING_ROWS, 100);
   for (int i = 0; i < 3000; ++i) {
@@ -441,6 +476,7 @@ const auto name_of = [](const auto& info) { return std::string(info.param.name);
 INSTANTIATE_TEST_SUITE_P(Buffers, Trees, testing::Values(tree, tree_64), name_of);
 INSTANTIATE_TEST_SUITE_P(Indexes, Keys, testing::Values(tree, hash, hash_64), name_of);
 INSTANTIATE_TEST_SUITE_P(Indexes, Cursors, testing::Values(tree, tree_64, hash, hash_64), name_of);
+INSTANTIATE_TEST_SUITE_P(Buffers, Hashes, testing::Values(hash, hash_64), name_of);
 INSTANTIATE_TEST_SUITE_P(Indexes, Rings, testing::Values(tree, hash, hash_64), name_of);
 
 }  // namespace
