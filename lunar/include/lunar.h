@@ -265,8 +265,9 @@ LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_
  * E_NOT_FOUND, E_INVALID (the key's type), E_TOO_LARGE (a key that a tree cannot have). */
 LUNAR_MUST_CHECK int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
                                struct lunar_value* values);
-/* Sets one column of one row. The key's column cannot be set (E_INVALID). E_NOT_FOUND, E_INVALID (type, range, NULL),
- * E_TOO_LARGE, E_FULL, E_TXN_FULL. */
+/* Sets one column of one row. The key's column cannot be set (E_INVALID). After E_IO, what modes disorder and metadata
+ * change in place may be changed in part. E_NOT_FOUND, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL.
+ */
 LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                                   const struct lunar_value* value);
 /* E_NOT_FOUND, E_INVALID (the key's type), E_TXN_FULL. */

@@ -107,10 +107,10 @@ class Trial {
     const auto state = world.read();
     if (!state)
       wrong = did + ": the handle is unreadable afterwards";
-    else if (*state != world.now && *state != world.since.back())
+    else if (!world.undone_or_done(*state))
       wrong = did + ": it is neither as before nor as after";
     else if (*state != world.now)
-      world.now = world.since.back();
+      world.since.push_back(*state), world.now = *state;
   }
 };
 

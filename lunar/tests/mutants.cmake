@@ -111,8 +111,8 @@ function(lunar_every_cut_mutant name file old new)
 endfunction()
 # One cut in a hundred thousand is of their kind; these seeds have one early.
 lunar_every_cut_mutant(lost_groups_before_those_of_a_recovery recover.c
-  "(beyond && next.epoch" "(beyond < 0 && next.epoch" 36)
-lunar_every_cut_mutant(torn_groups_made_whole recover.c "return ln_device_write(db, at, db->stage, 1);" "return 0;" 2036)
+  "(beyond && next.epoch" "(beyond < 0 && next.epoch" 22)
+lunar_every_cut_mutant(torn_groups_made_whole recover.c "return ln_device_write(db, at, db->stage, 1);" "return 0;" 131)
 lunar_every_cut_mutant(recovery_keeps_its_epoch recover.c "= found.epoch + 1;" "= found.epoch;")
 lunar_every_cut_mutant(sequence_unchecked recover.c "group->sequence != series->sequence + 1 ||" "0 ||")
 lunar_every_cut_mutant(checkpoint_before_its_images log.c
