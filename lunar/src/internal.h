@@ -258,7 +258,8 @@ int ln_device_sync(struct lunar* db);
 uint32_t ln_prefetch_sectors(const struct lunar_config* config);
 void ln_prefetch_forget(struct lunar* db, uint32_t sector, uint32_t count);
 int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count);
-void ln_prefetch(struct lunar* db, uint32_t sector, uint32_t count); /* sectors that are wanted next, unless in a scan */
+void ln_prefetch(struct lunar* db, uint32_t sector,
+                 uint32_t count); /* sectors that are wanted next, unless in a scan */
 #else
 #define ln_prefetch_sectors(config) 0u
 #define ln_prefetch_forget(db, sector, count) ((void)0)
