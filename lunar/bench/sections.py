@@ -227,9 +227,9 @@ def modes_of(bench: Bench, plan: Plan, section: Section, kind: str, work: list[s
             f"{kind + ', ' + mode + (', synced each' if synced else ''):32}{case.median(rate_at_rest):10.0f}"
             f"{over:11.1f}%{1 / card:12.0f}{card_over:11.1f}%{case.median(amplification):12.2f}{log:14.0f}"
         )
-        if mode in MODES and kind == "insert" and synced == (mode == "full"):
-            section.bars.append(Bar(f"mode {mode} over none, inserts, loop device", over, MODES[mode], True, "%"))
-            section.bars.append(Bar(f"mode {mode} over none, inserts, card model", card_over, MODES[mode], True, "%"))
+        if mode in MODES and synced == (mode == "full"):
+            section.bars.append(Bar(f"mode {mode} over none, {kind}s, loop device", over, MODES[mode], True, "%"))
+            section.bars.append(Bar(f"mode {mode} over none, {kind}s, card model", card_over, MODES[mode], True, "%"))
     suffix = ", synced each" if synced else ""
     section.data |= {f"{kind}: {case.name}{suffix}": case.readings for case in [*loop.values(), *cards.values()]}
 

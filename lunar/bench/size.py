@@ -31,6 +31,7 @@ class Archive:
     files: dict[str, int] = field(default_factory=dict)
     outside: set[str] = field(default_factory=set)
     static_ram: int = 0
+    linked: int = 0
 
 
 @dataclass
@@ -83,6 +84,17 @@ def read_archive(tools: str, path: Path, known: dict[str, tuple[str, str]]) -> A
     return archive
 
 
+def linked(tools: str, path: Path, archive: Archive) -> int:
+    """Bytes of the whole archive in a program: the linker makes far calls near ones where it can."""
+    outside = [f"--defsym={symbol}=0x80000" for symbol in sorted(archive.outside)]
+    with tempfile.TemporaryDirectory() as directory:
+        made = Path(directory) / "linked.elf"
+        whole = ("--whole-archive", path, "--no-whole-archive")
+        printed(f"{tools}ld", "-Ttext=0x10000", "-e", "0x10000", *whole, *outside, "-o", made)
+        text, data, *_ = printed(f"{tools}size", made).splitlines()[1].split()
+    return int(text) + int(data)
+
+
 def ram_of(tools: str, flags: list[str]) -> dict[str, int]:
     """Bytes of what a program places in its RAM."""
     wanted = {
@@ -108,7 +120,10 @@ def read_target(build: Path, known: dict[str, tuple[str, str]]) -> Target:
     more = cached(build, "LUNAR_C_FLAGS")
     flags = cached(build, "CMAKE_C_FLAGS").split()
     processor = next(flag.split("=")[1] for flag in flags if flag.startswith(("-march=", "-mcpu=")))
-    archives = {name: read_archive(tools, build / f"liblunar-{name}.a", known) for name in BARS}
+    paths = {name: build / f"liblunar-{name}.a" for name in BARS}
+    archives = {name: read_archive(tools, path, known) for name, path in paths.items()}
+    for name, archive in archives.items():
+        archive.linked = linked(tools, paths[name], archive)
     return Target(f"{processor} -Os {more}".strip(), archives, ram_of(tools, flags))
 
 
@@ -134,6 +149,7 @@ def print_table(targets: list[Target], known: dict[str, tuple[str, str]]) -> Non
                 line(f"    {file}", sums([file]))
     line("together", sums(list(known)))
     line("  in KB of 1024 bytes", [f"{int(bytes_) / KIB:.1f}" for bytes_ in sums(list(known))])
+    line("  linked, KB", [f"{target.archives[name].linked / KIB:.1f}" for target, name in archives])
     line("  the paper's LUNAR, KB", [f"{BARS[name][0]:.1f}" for _, name in archives])
     line("  aim, KB", [str(BARS[name][1]) for _, name in archives])
     line("static RAM", [str(target.archives[name].static_ram) for target, name in archives])
