@@ -215,7 +215,7 @@ int ln_count_free(struct lunar* db) {
   return 0;
 }
 
-int ln_room_is_sure(const struct lunar* db) {
+int ln_room_is_sure(const struct lunar* db, uint32_t chunks) {
   return db->mode != LUNAR_MODE_NONE || db->redoing ||
-         db->chunks_free >= db->chunks_waiting + sizeof db->allocated / sizeof db->allocated[0];
+         db->chunks_free >= db->chunks_waiting + chunks + sizeof db->allocated / sizeof db->allocated[0];
 }

@@ -195,11 +195,14 @@ static LN_APART int split(struct lunar* db, struct lunar_frame* meta) {
   const uint32_t bucket = buckets_of(meta), old = bucket - (1u << log2_floor(bucket));
   uint32_t sector, new_sector, previous = LN_NONE, steps = 0;
   LN_TRY(bucket_sector(db, meta, old, &sector));
+  const uint32_t segment = segment_of(bucket);
+  const int begins = bucket == segment_first(segment);
   /* Without a log a split that fails half-way would be for good. */
-  const int longer = is_longer(db, sector, ln_room_is_sure(db) ? OVERFLOWS_MAX : 0);
+  const uint32_t chunks = begins ? segment_sectors(segment) / db->geometry.chunk_sectors : 0;
+  const int longer = is_longer(db, sector, ln_room_is_sure(db, chunks) ? OVERFLOWS_MAX : 0);
   if (longer) return longer < 0 ? longer : 0;
-  if (bucket == segment_first(segment_of(bucket))) {
-    const int error = segment_alloc(db, meta, segment_of(bucket));
+  if (begins) {
+    const int error = segment_alloc(db, meta, segment);
     if (error) return error == LUNAR_E_FULL ? 0 : error; /* longer chains instead */
   }
   LN_TRY(bucket_sector(db, meta, bucket, &new_sector));

@@ -333,8 +333,9 @@ int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_c
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref);
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref);
 int ln_free(struct lunar* db, uint32_t ref);
-/* Whether an operation may count on some small blocks; with a log it need not, because it can be undone. */
-int ln_room_is_sure(const struct lunar* db);
+/* Whether an operation may count on some small blocks beside so many free chunks; with a log it need not, because it
+ * can be undone. */
+int ln_room_is_sure(const struct lunar* db, uint32_t chunks);
 int ln_count_free(struct lunar* db); /* chunks_free, from the map */
 uint32_t ln_ref_sector(const struct lunar* db, uint32_t ref);
 uint32_t ln_class_sectors(const struct lunar* db, uint8_t class);

@@ -408,6 +408,7 @@ static LN_APART int replay(struct lunar* db, int redo) {
 
 int ln_recover(struct lunar* db) {
   struct state found;
+  const uint8_t mode = db->mode;
   db->stage_used = 0, db->allocated_count = 0;
   db->redoing = 1, db->state = LN_READY;
   db->releases++;
@@ -417,6 +418,8 @@ int ln_recover(struct lunar* db) {
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);
   db->checkpoint_at = found.base, db->before_last = LN_NONE;
+  /* Mode none begins with what was kept for another mode: until it is at hand as a whole, it is kept. */
+  if (!(found.flags & LN_UNLOGGED) && mode == LUNAR_MODE_NONE) db->mode = LUNAR_MODE_FULL;
   LN_TRY(replay(db, 0));
   /* From here on what follows the last committed group is not needed: however often recovery itself is cut off, it
    * takes no more of the log. */
@@ -426,6 +429,9 @@ int ln_recover(struct lunar* db) {
   if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
   db->doubtful = 0;
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
+  LN_TRY(ln_checkpoint(db));
+  if (db->mode == mode) return 0;
+  db->mode = mode;
   return ln_checkpoint(db);
 }
 

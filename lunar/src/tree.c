@@ -220,6 +220,19 @@ static int grow(struct lunar* db, struct lunar_frame* meta, const struct ln_key*
   return 0;
 }
 
+/* 1: the tree can grow, or a split of the leaf ends below its root; and there are pages for all that it may need. It is
+ * asked before the first of the splits: without a log one that fails after it would be for good. */
+static int may_split(struct lunar* db, const struct path* path) {
+  int room = path->height < LN_TREE_HEIGHT_MAX;
+  for (uint32_t level = 1; !room && level < path->height; level++) {
+    struct lunar_frame* frame;
+    LN_TRY(page_of(db, path->refs[level], level, &frame));
+    room = end_of(frame->bytes) + 1 + LUNAR_TREE_KEY_MAX + payload_bytes(frame->bytes) <= db->config->sector_bytes;
+    ln_put(frame);
+  }
+  return room && ln_room_is_sure(db, 0);
+}
+
 int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {
   struct path path;
   struct ln_key up = *key;
@@ -234,10 +247,10 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
     if (fits) {
       put_entry(page, at.bytes, &up, place);
       ln_dirty(db, frame);
-    } else if (!ln_room_is_sure(db)) {
-      error = LUNAR_E_FULL; /* a split that fails half-way would be for good */
     } else {
-      error = split(db, frame, at.number, &up, &place);
+      const int may = level ? 1 : may_split(db, &path);
+      error = may < 0 ? may : !may ? LUNAR_E_FULL : 0;
+      if (!error) error = split(db, frame, at.number, &up, &place);
     }
     ln_put(frame);
     LN_TRY(error);
