@@ -80,7 +80,7 @@ def amalgamated() -> str:
 
 def main(arguments: list[str]) -> int:
     """Writes lunar.c and lunar.h."""
-    if len(arguments) != 1:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: amalgamate.py OUTPUT_FOLDER", file=sys.stderr)
         return 2
     folder = Path(arguments[0])

@@ -385,7 +385,9 @@ int ln_check_block(struct ln_check* check, uint32_t ref, uint32_t sector);
 int ln_check_entry(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector);
 int ln_index_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
 int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
+#if LUNAR_WITH_TREE
 int ln_tree_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
+#endif
 #endif
 
 /* tree.c */

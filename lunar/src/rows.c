@@ -14,7 +14,8 @@ int ln_value_check(uint8_t type, uint8_t flags, const struct lunar_value* value)
     return value->type == type && value->bytes <= 0xffff ? 0
            : value->type == type                         ? LUNAR_E_TOO_LARGE
                                                          : LUNAR_E_INVALID;
-  if (type == LUNAR_REAL || type == LUNAR_BOOLEAN) return value->type == type ? 0 : LUNAR_E_INVALID;
+  if (type == LUNAR_REAL) return value->type == type ? 0 : LUNAR_E_INVALID;
+  if (type == LUNAR_BOOLEAN) return value->type == type && !(value->as.integer & ~(int64_t)1) ? 0 : LUNAR_E_INVALID;
   if (value->type != LUNAR_INT64) return LUNAR_E_INVALID;
   const int64_t limit = type == LUNAR_INT64 ? INT64_MAX : ((int64_t)1 << (8 * width(type) - 1)) - 1;
   return value->as.integer <= limit && value->as.integer >= -limit - 1 ? 0 : LUNAR_E_INVALID;
@@ -44,7 +45,7 @@ int ln_value_emit(uint8_t type, const struct lunar_value* value, void* sink,
   if (is_bytes(type)) {
     ln_put16(number, value->bytes);
     LN_TRY(put(sink, number, 2));
-    return put(sink, value->as.data, value->bytes);
+    return value->bytes ? put(sink, value->as.data, value->bytes) : 0;
   }
   uint64_t bits = (uint64_t)value->as.integer;
   if (type == LUNAR_REAL) memcpy(&bits, &value->as.real, 8);

@@ -88,7 +88,9 @@ static int schema_check(const struct lunar_schema* schema) {
   if (schema->column_count == 0 || schema->column_count > LUNAR_COLUMNS_MAX || schema->key >= schema->column_count)
     return LUNAR_E_INVALID;
   for (uint32_t i = 0; i < schema->column_count; i++) {
-    if (!name_sound(schema->columns[i].name) || !type_known(schema->columns[i].type)) return LUNAR_E_INVALID;
+    if (!name_sound(schema->columns[i].name) || !type_known(schema->columns[i].type) ||
+        schema->columns[i].flags > LUNAR_NOT_NULL)
+      return LUNAR_E_INVALID;
     for (uint32_t k = 0; k < i; k++)
       if (strcmp(schema->columns[i].name, schema->columns[k].name) == 0) return LUNAR_E_INVALID;
   }

@@ -109,6 +109,8 @@ static int geometry_sound(const struct lunar_config* c, const struct lunar_geome
 
 static int super_read(const struct lunar_config* c, const uint8_t* from, struct lunar_geometry* g) {
   if (ln_get32(from + LN_SUPER_MAGIC) != LN_MAGIC) return LUNAR_E_NO_VOLUME;
+  /* Its checksum is over another number of bytes, and would tell of damage. */
+  if (from[LN_SUPER_SECTOR_SHIFT] == (c->sector_bytes == 512 ? 12 : 9)) return LUNAR_E_INVALID;
   if (ln_get32(from) != ln_checksum(LN_MAGIC, from + 4, c->sector_bytes - 4)) return LUNAR_E_CORRUPT;
   if (ln_get16(from + LN_SUPER_VERSION) != LN_VERSION) return LUNAR_E_VERSION;
   if (from[LN_SUPER_SECTOR_SHIFT] != (c->sector_bytes == 512 ? 9 : 12)) return LUNAR_E_INVALID;
@@ -255,6 +257,7 @@ int lunar_format(const struct lunar_config* config) {
 /* --- mount and after --- */
 
 int lunar_mount(struct lunar* db, const struct lunar_config* config) {
+  *db = (struct lunar){0}; /* not mounted, whatever was there: who cleans up calls unmount */
   LN_TRY(config_check(config));
   begin(db, config);
   LN_TRY(super_load(db));

@@ -62,6 +62,22 @@ TEST_F(Rows, refuse_what_their_columns_cannot_hold) {
   EXPECT_EQ(lunar_insert(&all, values), LUNAR_E_INVALID);
   values[0] = of(LUNAR_INT64, 1), values[1] = of(LUNAR_NULL, 0);
   EXPECT_EQ(lunar_insert(&all, values), LUNAR_E_INVALID) << "a key is not NULL";
+  values[1] = text("a key"), values[6] = of(LUNAR_BOOLEAN, 256);
+  EXPECT_EQ(lunar_insert(&all, values), LUNAR_E_INVALID) << "it would be stored as false";
+}
+
+TEST_F(Rows, take_no_bytes_from_nowhere) {
+  values[1] = bytes_of(LUNAR_TEXT, nullptr, 0);
+  ASSERT_EQ(lunar_insert(&all, values), 0);
+  ASSERT_EQ(lunar_get(&all, &values[1], row, sizeof row, back), 0);
+  EXPECT_EQ(back[1].type, LUNAR_TEXT);
+  EXPECT_EQ(back[1].bytes, 0U);
+}
+
+TEST_F(Rows, are_not_promised_to_columns_with_flags_that_nobody_knows) {
+  lunar_schema schema{};
+  schema.column_count = 1, schema.columns[0] = {"key", LUNAR_INT8, 2};
+  EXPECT_EQ(lunar_table_create(&world.db, "flags", &schema), LUNAR_E_INVALID);
 }
 
 TEST_F(Rows, tell_keys_apart_that_are_text) {

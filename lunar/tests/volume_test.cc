@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <vector>
 
 #include "values.h"
 #include "world.h"
@@ -207,6 +208,35 @@ TEST(Mount, refuses_what_is_no_volume) {
   config.buffer_bytes -= 8;
   EXPECT_EQ(lunar_mount(&db, &config), LUNAR_E_BUFFER);
   emubd_close(&device);
+}
+
+TEST(Mount, that_is_refused_leaves_a_handle_that_is_not_mounted) {
+  lunar_config config{};
+  lunar db;
+  std::memset(static_cast<void*>(&db), 0xff, sizeof db);
+  EXPECT_EQ(lunar_mount(&db, &config), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_unmount(&db), LUNAR_E_INVALID);
+}
+
+TEST(Mount, does_not_take_another_size_of_sectors_for_damage) {
+  for (const std::uint32_t sector_bytes : {512U, 4096U}) {
+    emubd device{};
+    ASSERT_EQ(emubd_open(&device, sector_bytes, 2048), 0);
+    lunar_config config{};
+    emubd_config(&device, &config);
+    std::vector<void*> buffer(65536 / sizeof(void*));
+    config.buffer = buffer.data(), config.buffer_bytes = 65536;
+    ASSERT_EQ(lunar_format(&config), 0);
+    emubd other{};
+    const std::uint32_t other_bytes = 512 + 4096 - sector_bytes;
+    ASSERT_EQ(emubd_open(&other, other_bytes, 2048 * sector_bytes / other_bytes), 0);
+    std::memcpy(other.sectors, device.sectors, 2048 * static_cast<std::size_t>(sector_bytes));
+    emubd_config(&other, &config);
+    lunar db;
+    EXPECT_EQ(lunar_mount(&db, &config), LUNAR_E_INVALID) << sector_bytes;
+    emubd_close(&other);
+    emubd_close(&device);
+  }
 }
 
 }  // namespace
