@@ -136,7 +136,7 @@ enum lunar_index {
                           LUNAR_TREE_KEY_MAX of them (E_TOO_LARGE) */
 };
 
-/* What makes the oldest rows go: with an insertion, at most eight of them, the others with the next. A row that an
+/* What makes the oldest rows go: with an insertion, at most four of them, the others with the next. A row that an
  * update makes larger may count as new. */
 enum lunar_ring {
   LUNAR_RING_NONE = 0,

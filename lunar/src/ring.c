@@ -60,7 +60,7 @@ static int too_old(const struct lunar_table* table, struct lunar_frame* meta, co
   return (int64_t)key.number < (int64_t)newest->number && newest->number - key.number > limit;
 }
 
-enum { EVICTIONS_MAX = 8 };
+enum { EVICTIONS_MAX = 4 };
 
 /* The insertion of a row into a ring table implies it: it needs no record. A few rows at a time, because an operation
  * must fit into the log whatever the buffer. */

@@ -497,6 +497,43 @@ TEST_P(Rings, forget_many_rows_over_several_insertions) {
   EXPECT_EQ(scan_integers().front(), 1'000'000);
 }
 
+/* Each row that goes changes another leaf, which a buffer of four frames has to spill. */
+TEST(Ring, forgets_rows_of_random_keys_with_the_smallest_log_and_buffer) {
+  emubd device{};
+  lunar_config config{};
+  lunar db{};
+  lunar_table table;
+  std::vector<std::uint64_t> memory(LUNAR_BUFFER_BYTES_MIN(512) / 8 + 1);
+  std::mt19937_64 random(1);
+  ASSERT_EQ(emubd_open(&device, 512, 16384), 0);
+  device.careless = 1;
+  emubd_config(&device, &config);
+  config.buffer = memory.data(), config.buffer_bytes = 8 * memory.size(), config.mode = LUNAR_MODE_FULL;
+  config.log_bytes = 64 * 512, config.tables_max = 2;
+  ASSERT_EQ(lunar_format(&config), 0);
+  ASSERT_EQ(lunar_mount(&db, &config), 0);
+  lunar_schema schema{};
+  schema.column_count = 2, schema.index = LUNAR_INDEX_TREE, schema.ring = LUNAR_RING_AGE, schema.ring_limit = 1'000'000;
+  schema.columns[0].name[0] = 'k', schema.columns[0].type = LUNAR_INT64;
+  schema.columns[1].name[0] = 't', schema.columns[1].type = LUNAR_TEXT;
+  ASSERT_EQ(lunar_table_create(&db, "t", &schema), 0);
+  ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
+  const std::string content(20, 'x');
+  for (std::int64_t time = 0; time < 4; ++time) {
+    for (int i = 0; i < 3000; ++i) {
+      const auto age = static_cast<std::int64_t>(random() % 900'000);
+      const lunar_value values[] = {integer(time * 10'000'000 + age), text(content)};
+      const int error = lunar_insert(&table, values);
+      if (error != LUNAR_E_EXISTS) {
+        ASSERT_EQ(error, 0) << lunar_error_text(error);
+      }
+    }
+  }
+  lunar_findings found;
+  EXPECT_EQ(lunar_check(&db, &found), 0) << found.text;
+  emubd_close(&device);
+}
+
 TEST_P(Rings, keep_small_rows_within_their_bytes) {
   constexpr std::uint64_t limit = 256 * 1024;
   create(LUNAR_INT64, LUNAR_RING_BYTES, limit);
