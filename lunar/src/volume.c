@@ -257,7 +257,7 @@ int lunar_format(const struct lunar_config* config) {
 /* --- mount and after --- */
 
 int lunar_mount(struct lunar* db, const struct lunar_config* config) {
-  *db = (struct lunar){0}; /* not mounted, whatever was there: who cleans up calls unmount */
+  db->config = NULL; /* not mounted, whatever was there: who cleans up calls unmount */
   LN_TRY(config_check(config));
   begin(db, config);
   LN_TRY(super_load(db));
