@@ -1,5 +1,5 @@
-// What the device itself can do: the row's bytes at one place and a flush, or the row and a sector elsewhere. No
-// database: these are ceilings.
+// What the device itself can do: the row's bytes at one place and a flush, or the row and a sector elsewhere; for an
+// update, a sector behind the one before and a flush, or one in place, too. No database: these are ceilings.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -36,10 +36,14 @@ class Raw : public Engine {
     std::memcpy(memory_, row, shape_.row_bytes());
     write(bytes, rows_at + static_cast<off_t>(bytes) * key);
     if (writes_ == 2) write(512, log_at + 512 * (key % log_sectors));
-    if (fdatasync(descriptor_) != 0) throw BenchError(std::string("raw: ") + std::strerror(errno));
+    flush();
   }
-  void update(std::int64_t, int, const char*) override { throw BenchError("raw: inserts only"); }
-  void read(std::int64_t) override { throw BenchError("raw: inserts only"); }
+  void update(std::int64_t key, int, const char*) override {
+    write(512, log_at + 512 * (updates_++ % log_sectors));
+    if (writes_ == 2) write(512, rows_at + 512 * key);
+    flush();
+  }
+  void read(std::int64_t) override { throw BenchError("raw: no reads"); }
   void close() override {}
 
  private:
@@ -47,7 +51,11 @@ class Raw : public Engine {
     if (pwrite(descriptor_, memory_, bytes, at) != static_cast<ssize_t>(bytes))
       throw BenchError(std::string("raw: ") + std::strerror(errno));
   }
+  void flush() const {
+    if (fdatasync(descriptor_) != 0) throw BenchError(std::string("raw: ") + std::strerror(errno));
+  }
   int writes_;
+  off_t updates_ = 0;
   int descriptor_;
   void* memory_ = nullptr;
   Shape shape_;

@@ -145,7 +145,7 @@ def small_update(bench: Bench, plan: Plan) -> Section:
     section = Section("update", "Durable 100-byte updates in 500-byte rows (20 k rows, uniform)")
     ours, small = lunar("full"), lunar("full", "4 KB")
     truncate, wal, other = sqlite("truncate", "full"), sqlite("wal", "full"), lmdb()
-    cases = [ours, small, truncate, wal, other]
+    cases = [ours, small, truncate, wal, other, raw(1), raw(2)]
     work = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--load", "20000"]
     work += ["--operations", str(plan.of(3000, 400))]
     bench.rounds(cases, work, plan.rounds, plan.note)
