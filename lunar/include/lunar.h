@@ -113,7 +113,12 @@ struct lunar_config {
 };
 
 /* Four frames of a sector, what each needs beside it, and a stage of one. */
-#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (5u * (sector_bytes) + 4u * 24u)
+#if defined(LUNAR_WITH_BUFFER) && !LUNAR_WITH_BUFFER
+#define LUNAR_FRAME_BYTES 16u
+#else
+#define LUNAR_FRAME_BYTES 24u
+#endif
+#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (5u * (sector_bytes) + 4u * LUNAR_FRAME_BYTES)
 
 struct lunar_value {
   uint8_t type;   /* enum lunar_type; integers of any width: LUNAR_INT64 */

@@ -208,8 +208,7 @@ struct lunar_frame {
 #endif
 };
 /* As much on every processor, so that a buffer has as many frames. */
-enum { LN_FRAME_BYTES = LUNAR_WITH_BUFFER ? 24 : 16 };
-_Static_assert(sizeof(struct lunar_frame) <= LN_FRAME_BYTES, "pointers have at most 8 bytes");
+_Static_assert(sizeof(struct lunar_frame) <= LUNAR_FRAME_BYTES, "pointers have at most 8 bytes");
 
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 

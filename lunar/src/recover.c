@@ -148,9 +148,8 @@ static int each_record(struct lunar* db, struct lunar_series* series, const stru
         4u * db->allocated_count + record.bytes > end - offset)
       return LUNAR_E_CORRUPT;
     for (uint32_t k = 0; k < db->allocated_count; k++, offset += 4) {
-      LN_FIELDS(ref, 4);
-      LN_TRY(ln_read_bytes(db, group->sector, offset, ref, 4));
-      db->allocated[k] = ln_get32(ref);
+      LN_TRY(ln_read_bytes(db, group->sector, offset, head, 4));
+      db->allocated[k] = ln_get32(head);
     }
     ln_extents_follow(db, series, &record);
     if (redo) LN_TRY(ln_redo(db, &record, (struct ln_content){group->sector, offset}));
@@ -408,7 +407,6 @@ static LN_APART int replay(struct lunar* db, int redo) {
 
 int ln_recover(struct lunar* db) {
   struct state found;
-  const uint8_t mode = db->mode;
   db->stage_used = 0, db->allocated_count = 0;
   db->redoing = 1, db->state = LN_READY;
   db->releases++;
@@ -419,7 +417,7 @@ int ln_recover(struct lunar* db) {
   ln_forget_all(db);
   db->checkpoint_at = found.base, db->before_last = LN_NONE;
   /* Mode none begins with what was kept for another mode: until it is at hand as a whole, it is kept. */
-  if (!(found.flags & LN_UNLOGGED) && mode == LUNAR_MODE_NONE) db->mode = LUNAR_MODE_FULL;
+  if (!(found.flags & LN_UNLOGGED) && db->mode == LUNAR_MODE_NONE) db->mode = LUNAR_MODE_FULL;
   LN_TRY(replay(db, 0));
   /* From here on what follows the last committed group is not needed: however often recovery itself is cut off, it
    * takes no more of the log. */
@@ -430,8 +428,8 @@ int ln_recover(struct lunar* db) {
   db->doubtful = 0;
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
   LN_TRY(ln_checkpoint(db));
-  if (db->mode == mode) return 0;
-  db->mode = mode;
+  if (db->mode == LUNAR_MODE_NONE || db->config->mode != LUNAR_MODE_NONE) return 0;
+  db->mode = LUNAR_MODE_NONE;
   return ln_checkpoint(db);
 }
 

@@ -19,7 +19,7 @@ static void buffer_divide(struct lunar* db) {
   const uint32_t size = db->config->sector_bytes;
   uint8_t* buffer = db->config->buffer;
   const size_t bytes = db->config->buffer_bytes & ~(size_t)3;
-  const uint32_t frame = size + LN_FRAME_BYTES;
+  const uint32_t frame = size + LUNAR_FRAME_BYTES;
   uint32_t stage = (uint32_t)(bytes / 8 / size);
   if (stage < 1) stage = 1;
   if (stage > STAGE_BYTES_MAX / size) stage = STAGE_BYTES_MAX / size;
