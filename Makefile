@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut
+.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -13,7 +13,7 @@ LABELS := slow|root|server
 # Tests start many Pythons, and pytest rewrites 170 files: bytecode is kept, also where the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
-PROGRAMS := edgejoule-driver edgejoule-sampler
+PROGRAMS := edgejoule-driver edgejoule-sampler lunar-shell
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
@@ -95,7 +95,7 @@ test-asan-ubsan test-tsan: test-%: setup-dev
 
 FUZZ_S ?= 60
 
-fuzz: setup ## fuzz what the driver reads from outside, lunar's images and its calls, FUZZ_S seconds each (default 60)
+fuzz: setup ## fuzz what the driver reads from outside, lunar's images, calls and SQL, FUZZ_S seconds each (default 60)
 	@tools/packages fuzz
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS)
 	@set -e; for fuzzer in build/fuzz/bin/fuzz-*; do corpus=build/fuzz/corpus/$${fuzzer##*/fuzz-}; mkdir -p $$corpus; \
@@ -121,6 +121,9 @@ bench-driver: setup-dev build ## the driver's bars; peers by GO_YCSB=PATH YCSB_C
 bench-lunar: setup-dev build/build.ninja ## lunar's bars beside SQLite and LMDB on loop devices (root); QUICK=1: a minute; JSON=FILE; ONLY=SECTION
 	@cmake --build --preset release -j $(JOBS) --target lunar-bench
 	$(SUDO) $(PYTHON) lunar/bench/bench.py $(if $(QUICK),--quick) $(foreach section,$(ONLY),--only $(section)) $(if $(JSON),--json $(JSON))
+
+bench-ycsb: setup-dev build ## lunar's YCSB beside SQLite, through the driver; LOOPS=1: on loop devices (root); JSON=FILE
+	$(if $(LOOPS),$(SUDO)) $(PYTHON) lunar/bench/ycsb.py $(if $(LOOPS),--loops) $(if $(JSON),--json $(JSON))
 
 schemas: setup ## write schemas/experiment.schema.json anew from the model
 	@$(PYTHON) -c 'import json; from edgejoule.spec import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json

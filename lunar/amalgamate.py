@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 LUNAR = Path(__file__).parent
-HEADERS = ["modules.h", "checksum.h", "internal.h"]
+HEADERS = ["modules.h", "checksum.h", "internal.h", "sql.h"]
 FUNCTION = re.compile(r"^static [^;={]*?\b(\w+)\(", re.MULTILINE)
 VARIABLE = re.compile(r"^static [^;={(]*?\b(\w+)(?=\[| = )", re.MULTILINE)
 TAG = re.compile(r"^struct (\w+) \{", re.MULTILINE)

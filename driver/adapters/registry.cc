@@ -1,5 +1,6 @@
 // The adapters built in. A further one is one line in each of the two lists.
 #include "adapter.h"
+#include "lunar/lunar.h"
 #include "noop/noop.h"
 #ifdef EDGEJOULE_LEVELDB
 #include "leveldb/leveldb.h"
@@ -24,7 +25,7 @@ const std::vector<AdapterInfo>& adapters() {
 #ifdef EDGEJOULE_LMDB
       lmdb_adapter(),
 #endif
-      noop_adapter(),
+      lunar_adapter(),   noop_adapter(),
 #ifdef EDGEJOULE_ROCKSDB
       rocksdb_adapter(),
 #endif

@@ -15,7 +15,7 @@ from driving import DRIVER, REPOSITORY, Event
 SCHEMA = jsonschema.Draft202012Validator(json.loads((REPOSITORY / "schemas" / "driver-event.schema.json").read_text()))
 EMULATORS = {"arm64": "qemu-aarch64", "armhf": "qemu-arm"}
 CLOCKS = {"arm64": "cntvct", "armhf": "steady_clock"}
-STORES = ["leveldb", "lmdb", "rocksdb", "sqlite"]
+STORES = ["leveldb", "lmdb", "lunar", "rocksdb", "sqlite"]
 BEYOND_32_BITS = 5_000_000_000
 
 pytestmark = pytest.mark.board

@@ -16,7 +16,7 @@ import pytest
 from driving import DRIVER, REPOSITORY, Event, drive, events_of
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads((REPOSITORY / "schemas" / "driver-event.schema.json").read_text()))
-EMBEDDED = ["sqlite", "leveldb", "rocksdb", "lmdb"]
+EMBEDDED = ["sqlite", "leveldb", "rocksdb", "lmdb", "lunar"]
 RECORDS = 20_000
 PAYLOAD_BYTES = RECORDS * 1000
 NOBODY = 65534

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from driving import Event, drive, events_of
 
-EMBEDDED = ["sqlite", "leveldb", "rocksdb", "lmdb"]
+EMBEDDED = ["sqlite", "leveldb", "rocksdb", "lmdb", "lunar"]
 MEBIBYTE = 1 << 20
 
 # What the kernel and the C library round up, and the histograms' pages that a longer run touches. A byte kept of each

@@ -53,7 +53,7 @@ def closing(events: list[Event]) -> list[int]:
     return [event["monotonic_ns"] for event in events if event["event"] == "phase" and event["phase"] in ends]
 
 
-@pytest.mark.parametrize("database", ["noop", "sqlite", "leveldb", "rocksdb", "lmdb"])
+@pytest.mark.parametrize("database", ["noop", "sqlite", "leveldb", "rocksdb", "lmdb", "lunar"])
 def test_it_stands_still_before_the_first_operation_and_after_settling(tmp_path: Path, database: str) -> None:
     place = [] if database == "noop" else ["-p", f"{database}.path={tmp_path / 'database'}"]
     assert drive("load", "-db", database, *SMALL, *place).returncode == 0
@@ -118,7 +118,7 @@ def test_what_opening_leaves_to_do_is_done_before_it_stands_still(tmp_path: Path
     assert checkpoints[0]["monotonic_ns"] < quiet_ns
 
 
-@pytest.mark.parametrize("database", ["sqlite", "leveldb", "rocksdb", "lmdb"])
+@pytest.mark.parametrize("database", ["sqlite", "leveldb", "rocksdb", "lmdb", "lunar"])
 def test_standing_still_leaves_the_run_as_it_was(tmp_path: Path, database: str) -> None:
     """The same seed on the same load does the same work: what the engine counts from active to settled is equal."""
     found = []

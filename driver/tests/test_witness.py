@@ -1,5 +1,5 @@
 """The operations the driver counts are the ones the database counted: RocksDB's tickers, SQLite's changes, LMDB's
-commits and entries, LevelDB's log."""
+commits and entries, LevelDB's log, lunar's flushes."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -62,6 +62,7 @@ def runs_of_all_workloads(database: str, data: Path, *arguments: str) -> Iterato
 
 
 STATISTICS = ["-p", "rocksdb.statistics=true"]
+FULL = ["-p", "lunar.mode=full"]
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
@@ -127,3 +128,18 @@ def test_leveldb_logs_each_record_the_driver_writes(tmp_path: Path) -> None:
         run = end_of("run", "leveldb", tmp_path / "data", "-P", workload, *sizes)
         records = run["components"]["wal"]["write_bytes"] / record_bytes
         assert records == pytest.approx(done_of(run, "UPDATE"), rel=0.002)
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_lunar_flushes_once_for_each_write_of_the_driver_and_for_nothing_else_but_checkpoints(
+    tmp_path: Path, threads: str
+) -> None:
+    """A transaction for each write; a checkpoint has a flush of its own, and one more before it at most."""
+    data = tmp_path / "data"
+    loaded("lunar", data, "-threads", threads, *FULL)
+    for letter, end, _ in runs_of_all_workloads("lunar", data, "-threads", threads, *FULL):
+        written = done_of(end, "UPDATE") + done_of(end, "INSERT")
+        flushes = int(end["database_stats"]["device_flushes"])
+        checkpoints = end["components"]["checkpoint"]["count"]
+        of_opening_and_settling = 10
+        assert written <= flushes <= written + 2 * checkpoints + of_opening_and_settling, letter

@@ -19,7 +19,7 @@ def loaded_and_run(workload: str, database: str, data: Path, *arguments: str) ->
     return run[-1]
 
 
-@pytest.mark.parametrize("database", ["sqlite", "leveldb"])
+@pytest.mark.parametrize("database", ["sqlite", "leveldb", "lunar"])
 @pytest.mark.parametrize("workload", FILES)
 def test_a_workload_finds_the_rows_of_its_load_and_does_its_operations(
     workload: str, database: str, tmp_path: Path
@@ -28,6 +28,25 @@ def test_a_workload_finds_the_rows_of_its_load_and_does_its_operations(
     assert end["operations"] == OPERATIONS
     assert end["failures"] == 0
     assert (end["not_found"] == 0) == (workload not in READS_OF_NEGATIVE_KEYS), returns_of(end)
+
+
+@pytest.mark.parametrize("workload", [name for name in FILES if name.startswith(("lunar-", "mobibench-"))])
+def test_lunar_and_sqlite_give_the_same_answers_to_the_workloads_of_the_lunar_paper(
+    workload: str, tmp_path: Path
+) -> None:
+    def answers(database: str) -> tuple[object, ...]:
+        end = loaded_and_run(workload, database, tmp_path / database)
+        return returns_of(end), end["payload_read_bytes"], end["payload_write_bytes"]
+
+    assert answers("lunar") == answers("sqlite")
+
+
+@pytest.mark.parametrize("mode", ["none", "disorder", "metadata", "data", "full"])
+def test_lunar_keeps_the_values_of_dataintegrity_in_every_mode(mode: str, tmp_path: Path) -> None:
+    checked = ("-p", "dataintegrity=true", "-p", f"lunar.mode={mode}", "-threads", "2")
+    end = loaded_and_run("workloadf", "lunar", tmp_path / "data", *checked)
+    assert end["verify_failures"] == end["not_found"] == 0
+    assert returns_of(end)["VERIFY"] == {"OK": done_of(end, "READ")}
 
 
 def test_the_readme_names_every_file() -> None:

@@ -184,6 +184,14 @@ def test_what_is_wrong_in_a_condition_is_named_with_file_line_and_key(
     assert phrase in str(caught.value)
 
 
+def test_a_rule_for_a_level_that_set_leaves_out_holds_nowhere(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD + WHEN)
+    only = load_spec(path, ["fixed.threads=4", 'factors.database=["leveldb"]'])
+    assert {(p.database, p.threads) for p in make_plan(only)} == {("leveldb", 2)}
+    with pytest.raises(SpecError, match=r"when\.database: 'leveldb' is no level of database; known: sqlite"):
+        load_spec(written(tmp_path, GOOD.replace(', "leveldb"', "") + WHEN), ["fixed.threads=4"])
+
+
 def test_rules_that_agree_or_never_meet_are_no_conflict(tmp_path: Path) -> None:
     agreeing = WHEN.replace("threads = 2", "threads = 1").replace('database = ["leveldb"]', 'workload = "mixed"')
     assert len(load_spec(written(tmp_path, GOOD + agreeing)).when) == 2
@@ -246,7 +254,7 @@ def test_the_committed_schema_is_the_models_own() -> None:
     "path", sorted((REPOSITORY / "experiments").glob("*/*.toml")), ids=lambda p: f"{p.parent.name}/{p.name}"
 )
 def test_every_experiment_of_the_house_is_valid(path: Path) -> None:
-    assert load_spec(path).name == path.parent.name + ("-small" if path.name == "small.toml" else "")
+    assert load_spec(path).name == path.parent.name + ("" if path.stem == "experiment" else f"-{path.stem}")
     jsonschema.Draft202012Validator(json_schema()).validate(tomllib.loads(path.read_text()))
 
 

@@ -27,7 +27,7 @@ import pytest
 from command_line import edgejoule
 
 from edgejoule import databases, environment, study
-from edgejoule.databases import Snapshots, driver_path
+from edgejoule.databases import Snapshots, data_bytes, driver_path
 from edgejoule.errors import EdgejouleError
 from edgejoule.plan import make_plan
 from edgejoule.properties import LOAD_PROPERTIES, PROPERTIES
@@ -361,6 +361,25 @@ def test_what_decides_the_content_decides_the_snapshot(tmp_path: Path, name: str
     assert snapshots.key(dataclasses.replace(run, options={"page_size_bytes": 512})) != snapshots.key(run)
     same = dataclasses.replace(run, properties={**run.properties, "operationcount": 1}, block=3, seed=9, threads=4)
     assert snapshots.key(same) == snapshots.key(run)
+
+
+def test_a_restored_image_has_the_bytes_of_the_loaded_one_and_its_holes(tmp_path: Path) -> None:
+    run = next(p for p in make_plan(Spec.model_validate(tomllib.loads(SPEC))) if p.adapter == "sqlite")
+    snapshots = Snapshots(tmp_path / "snapshots")
+    loaded = tmp_path / "snapshots" / snapshots.key(run) / "data" / "image"
+    loaded.parent.mkdir(parents=True)
+    with loaded.open("wb") as image:
+        for at in (0, 40 << 20, 90 << 20):
+            image.seek(at)
+            image.write(bytes(range(1, 256)) * 100)
+        image.truncate(100 << 20)
+    (loaded.parent / "small").write_bytes(b"whole")
+    snapshots.restore(run, tmp_path / "data")
+    restored = tmp_path / "data" / "image"
+    assert restored.read_bytes() == loaded.read_bytes()
+    assert (tmp_path / "data" / "small").read_bytes() == b"whole"
+    assert restored.stat().st_blocks * 512 < 1 << 20
+    assert data_bytes(tmp_path / "data") < 1 << 20
 
 
 def test_a_part_load_is_no_snapshot(bench: Bench) -> None:

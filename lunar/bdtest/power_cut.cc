@@ -179,7 +179,7 @@ Note read_note(std::istream& stream) {
       note.cut.area_sectors;
   const bool sized = (note.cut.sector_bytes == 512 || note.cut.sector_bytes == 4096) && note.cut.area_sectors > 0;
   if (!head || program != "lunar-bdtest" || version != 1 || !sized)
-    throw std::runtime_error("line 1: expected a note of lunar-bdtest write, found: " + line);
+    throw std::runtime_error("line 1: expected a note of lunar bdtest write, found: " + line);
   for (std::uint64_t number_of_line = 2; std::getline(stream, line); ++number_of_line) {
     std::istringstream words(line);
     std::uint64_t round = 0;

@@ -28,6 +28,7 @@ struct EngineOptions {
   std::size_t buffer_bytes = std::size_t{1} << 20;
   std::uint64_t card_bytes = std::uint64_t{256} << 20;
   std::uint32_t atomic_write_bytes = 512;
+  bool page_cache = false;  // lunar: through it, not past it
   std::string journal = "truncate";
   std::string synchronous = "full";
   int raw_writes = 1;

@@ -37,7 +37,7 @@ class Lunar : public Engine {
     device_.sector_bytes = 512;
     if (options.path.empty()) {
       open_card();
-    } else if (const int error = lunar_posix_open(&posix_, &device_, options.path.c_str(), 1)) {
+    } else if (const int error = lunar_posix_open(&posix_, &device_, options.path.c_str(), !options.page_cache)) {
       throw BenchError(options.path + ": " + std::strerror(error));
     }
     counted_.attach(&config_);

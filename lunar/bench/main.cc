@@ -30,6 +30,7 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--buffer-bytes", e.buffer_bytes, "lunar: RAM; sqlite: cache");
   run->add_option("--card-bytes", e.card_bytes);
   run->add_option("--atomic-write-bytes", e.atomic_write_bytes);
+  run->add_flag("--page-cache", e.page_cache, "lunar: through the kernel's page cache, not past it");
   run->add_option("--journal", e.journal, "sqlite");
   run->add_option("--synchronous", e.synchronous, "sqlite");
   run->add_option("--raw-writes", e.raw_writes)->check(CLI::Range(1, 2));

@@ -18,7 +18,7 @@ namespace {
 using lunar_test::bytes_of;
 using lunar_test::integer;
 
-constexpr int tables = 5, keys = 48, steps_max = 500;
+constexpr int tables = 5, indexes = 3 /* of each */, keys = 48, steps_max = 500;
 
 class Bytes {
  public:
@@ -51,15 +51,23 @@ struct Row {
   }
 };
 
+struct Index {
+  std::uint8_t column = 0, kind = 0;
+  std::uint64_t made = 0;  // tells it from others of its name; not compared
+  bool operator==(const Index& other) const { return column == other.column && kind == other.kind; }
+};
+
 // The keys' order is that of the table's. An integer key is one byte here.
 struct Table {
   lunar_index index = LUNAR_INDEX_HASH;
   bool text_keys = false;
   std::uint32_t ring_rows = 0;
   std::map<std::string, Row> rows;
+  std::map<std::string, Index> indexes;
   std::uint64_t made = 0;  // tells it from others of its name; not compared
   bool operator==(const Table& other) const {
-    return index == other.index && text_keys == other.text_keys && ring_rows == other.ring_rows && rows == other.rows;
+    return index == other.index && text_keys == other.text_keys && ring_rows == other.ring_rows && rows == other.rows &&
+           indexes == other.indexes;
   }
 };
 using State = std::map<int, Table>;
@@ -90,6 +98,12 @@ lunar_schema schema_of(const Table& table) {
 
 std::string name_of(int table) { return {'t', static_cast<char>('0' + table)}; }
 
+// What an index has of a row, in an order that is that of the values; of a key, as much as orders.
+std::string indexed(const std::string& key, const Row& row, std::uint8_t column) {
+  if (column == 0) return std::to_string(200000 + row.number);
+  return column == 1 ? key : row.content();
+}
+
 bool no_room(int error) { return error == LUNAR_E_FULL || error == LUNAR_E_TXN_FULL; }
 
 class Program {
@@ -103,7 +117,7 @@ class Program {
     config_.buffer = buffer_.data(), config_.buffer_bytes = buffer_.size() * 4;
     config_.mode = static_cast<lunar_mode>(1 + kind % 5);
     config_.atomic_write_bytes = more & 8 ? 512 : 0;
-    config_.class_growth = more & 48 ? 2 : 1, config_.tables_max = tables;
+    config_.class_growth = more & 48 ? 2 : 1, config_.tables_max = more & 1 ? tables * (1 + indexes) : tables;
     device_.failing_write_256 = static_cast<std::uint8_t>(more & 64 ? 255 : more & 128 ? 128 : 0);
     begin_anew();
   }
@@ -137,6 +151,7 @@ class Program {
     if (what < 226) return cut();
     if (what < 240) return fail_soon();
     if (what < 245) return wrong_calls();
+    if (what < 249) return what < 248 ? create_index() : drop_index();
     return get();
   }
 
@@ -186,6 +201,34 @@ class Program {
     return rows;
   }
 
+  // All rows by a tree, in the order of their values; by hashing those of the first row's value.
+  bool read_index(lunar_table& table, const Table& like, const char* name, const Index& index) {
+    if (like.rows.empty()) return true;
+    const auto& [first, first_row] = *like.rows.begin();
+    const std::string content = first_row.content(), wanted = indexed(first, first_row, index.column);
+    const lunar_value value = index.column == 0   ? integer(first_row.number)
+                              : index.column == 1 ? value_of(like, first)
+                                                  : lunar_test::blob(content);
+    const lunar_value* bound = index.kind == LUNAR_INDEX_HASH ? &value : nullptr;
+    lunar_cursor cursor{};
+    if (lunar_index_cursor(&cursor, &table, name, bound, bound, 0) != 0) return false;
+    std::set<std::string> found, expected;
+    for (const auto& [key, row] : like.rows)
+      if (bound == nullptr || indexed(key, row, index.column) == wanted) expected.insert(key);
+    std::string last;
+    lunar_value values[3];
+    int error = 0;
+    while ((error = lunar_cursor_next(&cursor, row_, sizeof row_, values)) == 0) {
+      const std::string key = key_from(like, values[1]);
+      const auto row = like.rows.find(key);
+      if (row == like.rows.end() || !found.insert(key).second) return false;
+      const std::string here = indexed(key, row->second, index.column).substr(0, 20);
+      if (bound == nullptr && here < last) return false;
+      last = here;
+    }
+    return error == LUNAR_E_NOT_FOUND && found == expected;
+  }
+
   std::optional<State> read() {
     State state;
     std::uint16_t number = 0;
@@ -198,9 +241,17 @@ class Program {
       Table& found = state[std::atoi(name + 1)];
       found.index = static_cast<lunar_index>(schema.index), found.text_keys = schema.columns[1].type == LUNAR_TEXT;
       found.ring_rows = static_cast<std::uint32_t>(schema.ring_limit);
+      lunar_index_info info{};
+      std::uint8_t at = 0;
+      int listed = 0;
+      while ((listed = lunar_index_list(&table, &at, &info)) == 0)
+        found.indexes[info.name] = {info.column, info.kind, 0};
+      if (listed != LUNAR_E_NOT_FOUND) return std::nullopt;
       auto rows = read_table(std::atoi(name + 1), found);
       if (!rows) return std::nullopt;
       found.rows = std::move(*rows);
+      for (const auto& [index, of] : found.indexes)
+        if (!read_index(table, found, index.c_str(), of)) return std::nullopt;
     }
     if (error != LUNAR_E_NO_TABLE) return std::nullopt;
     return state;
@@ -395,7 +446,9 @@ class Program {
     }
     const int error = lunar_update(table, &k, column, &v);
     if (error == LUNAR_E_TOO_LARGE && row.bytes > 900) return;
-    if (error == 0 && number == cursor_table_ && now_[number].index == LUNAR_INDEX_HASH) pending_.erase(moved_);
+    if (error == 0 && number == cursor_table_ && now_[number].index == LUNAR_INDEX_HASH && cursor_index_.empty())
+      pending_.erase(moved_);
+    if (there) changed_under_cursor(number, key, column);
     if (there || no_room(error)) return changed(error, there ? after : now_);
     const int read = read_result(error);
     require(read == 1 || read == LUNAR_E_NOT_FOUND, "an update finds its row");
@@ -467,6 +520,41 @@ class Program {
     if (there || no_room(error)) return changed(error, after);
     const int read = read_result(error);
     require(read == 1 || read == LUNAR_E_NO_TABLE, "what is dropped was there");
+  }
+
+  static std::string index_name(int table, std::uint32_t which) {
+    return {'i', static_cast<char>('0' + table), static_cast<char>('0' + which)};
+  }
+
+  // Durable when it is made.
+  void create_index() {
+    const int number = static_cast<int>(bytes_.below(tables));
+    const std::string name = index_name(number, bytes_.below(indexes));
+    const std::uint32_t kind = bytes_.next();
+    Index index{static_cast<std::uint8_t>(kind % 3), static_cast<std::uint8_t>(kind / 3 % 2), ++age_};
+    State after = now_;
+    const bool table = now_.contains(number), there = table && now_[number].indexes.contains(name);
+    if (table) after[number].indexes.emplace(name, index);
+    const int error = lunar_index_create(&db_, name_of(number).c_str(), name.c_str(), index.column, index.kind);
+    if (transaction_ && error != LUNAR_E_IO) return require(error == LUNAR_E_TXN, "no index is made in a transaction");
+    if (error == 0) require(table && !there, "an index is made for a table that is there, once");
+    if (!table || there || transaction_) {
+      const int read = read_result(error);
+      return require(read == 1 || read == (table ? LUNAR_E_EXISTS : LUNAR_E_NO_TABLE), "an index's name is there once");
+    }
+    changed(error, after);
+    if (error == 0) durable();
+  }
+
+  void drop_index() {
+    const int number = static_cast<int>(bytes_.below(tables));
+    const std::string name = index_name(number, bytes_.below(indexes));
+    State after = now_;
+    const bool there = now_.contains(number) && after[number].indexes.erase(name) != 0;
+    const int error = lunar_index_drop(&db_, name.c_str());
+    if (there || no_room(error)) return changed(error, after);
+    const int read = read_result(error);
+    require(read == 1 || read == LUNAR_E_NO_TABLE, "an index that is dropped was there");
   }
 
   void begin() {
@@ -552,12 +640,43 @@ class Program {
     from_ = key_of(table, bytes_.next()), to_ = key_of(table, bytes_.next());
     const bool bounded = table.index == LUNAR_INDEX_TREE && bytes_.below(2) == 1;
     from_value_ = value_of(table, from_), to_value_ = value_of(table, to_);
-    cursor_handle_ = handles_[number];
+    cursor_handle_ = handles_[number], cursor_index_.clear();
+    if (!table.indexes.empty() && bytes_.below(4) != 0) return index_cursor_open(table);
     const int error = lunar_cursor_open(&cursor_, &cursor_handle_, bounded ? &from_value_ : nullptr,
                                         bounded ? &to_value_ : nullptr, descending_);
     require(error == 0, "a cursor can be opened");
     for (const auto& [key, row] : table.rows)
       if (!bounded || (key >= from_ && key <= to_)) pending_.insert(key);
+  }
+
+  // By an index: all rows of a tree, those of one value by hashing.
+  void index_cursor_open(const Table& table) {
+    auto it = table.indexes.begin();
+    std::advance(it, bytes_.below(static_cast<std::uint32_t>(table.indexes.size())));
+    const Index& index = it->second;
+    const auto row = table.rows.find(from_);
+    const bool hash = index.kind == LUNAR_INDEX_HASH;
+    const Row like = row == table.rows.end() ? Row{} : row->second;
+    content_ = like.content();
+    if (index.column == 0) from_value_ = integer(like.number);
+    if (index.column == 2) from_value_ = lunar_test::blob(content_);
+    const lunar_value* bound = hash ? &from_value_ : nullptr;
+    const int error =
+        read_result(lunar_index_cursor(&cursor_, &cursor_handle_, it->first.c_str(), bound, bound, descending_));
+    if (error == 1) {
+      cursor_table_ = -1;
+      return;
+    }
+    require(error == 0, "a cursor by an index can be opened");
+    cursor_index_ = it->first, cursor_of_ = index;
+    for (const auto& [key, row_of] : table.rows)
+      if (!hash || indexed(key, row_of, index.column) == indexed(from_, like, index.column)) pending_.insert(key);
+  }
+
+  // The row's place in the cursor's order, or where it lies, is another one.
+  void changed_under_cursor(int table, const std::string& key, std::uint8_t column) {
+    if (table != cursor_table_ || cursor_index_.empty()) return;
+    if (column == cursor_of_.column || cursor_of_.kind == LUNAR_INDEX_HASH) pending_.erase(key);
   }
 
   void cursor_step() {
@@ -578,6 +697,13 @@ class Program {
     require(it != table.rows.end() && bytes_of(values[2]) == it->second.content() &&
                 values[0].as.integer == it->second.number,
             "a cursor reads what is there");
+    const std::string value = indexed(key, it->second, cursor_of_.column).substr(0, 20);
+    if (!cursor_index_.empty() && cursor_of_.kind == LUNAR_INDEX_TREE && last_)
+      require(descending_ ? value <= *last_ : value >= *last_, "a cursor by an index goes one way");
+    if (!cursor_index_.empty()) {
+      last_ = value, pending_.erase(key);
+      return;
+    }
     if (table.index == LUNAR_INDEX_TREE && last_)
       require(descending_ ? key < *last_ : key > *last_, "a cursor by key goes one way");
     last_ = key, pending_.erase(key);
@@ -587,6 +713,11 @@ class Program {
     if (cursor_table_ < 0) return;
     const auto table = after.find(cursor_table_);
     if (table == after.end() || table->second.made != now_[cursor_table_].made) {
+      cursor_table_ = -1;
+      return;
+    }
+    const auto index = table->second.indexes.find(cursor_index_);
+    if (!cursor_index_.empty() && (index == table->second.indexes.end() || index->second.made != cursor_of_.made)) {
       cursor_table_ = -1;
       return;
     }
@@ -606,7 +737,10 @@ class Program {
   bool transaction_ = false;
   std::uint64_t age_ = 0;
   lunar_cursor cursor_{};
-  int cursor_table_ = -1;  // -1: there is no cursor
+  int cursor_table_ = -1;     // -1: there is no cursor
+  std::string cursor_index_;  // its name; empty: none
+  Index cursor_of_;
+  std::string content_;
   bool descending_ = false;
   std::string from_, to_, moved_;
   lunar_value from_value_{}, to_value_{};

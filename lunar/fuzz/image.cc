@@ -56,6 +56,16 @@ const std::vector<Base>& bases() {
                            150, unmounted));
       }
       all.push_back(base({.mode = LUNAR_MODE_FULL, .sectors = sectors, .ring_rows = 12}, 60, unmounted));
+      all.push_back(
+          base({.mode = LUNAR_MODE_FULL, .sectors = sectors, .log_bytes = 96 * 512, .secondary = 1}, 60, unmounted));
+      all.push_back(base({.mode = LUNAR_MODE_DATA,
+                          .sectors = sectors,
+                          .buffer_bytes = 16384,
+                          .log_bytes = 128 * 512,
+                          .keys = 40,
+                          .text_bytes_max = 200,
+                          .secondary = 2},
+                         100, unmounted));
       all.push_back(base({.mode = LUNAR_MODE_NONE, .sectors = sectors}, 60, unmounted));
     }
     return all;
@@ -109,6 +119,22 @@ void write_rows(lunar_table& table, const lunar_schema& schema, std::int64_t key
   if (key % 2 == 0) known(lunar_remove(&table, &values[schema.key]));
 }
 
+void use_indexes(lunar& db, lunar_table& table, const char* name) {
+  std::uint8_t at = 0;
+  lunar_index_info info{};
+  static std::vector<char> row(2000);
+  lunar_value values[LUNAR_COLUMNS_MAX];
+  while (known(lunar_index_list(&table, &at, &info)) == 0) {
+    lunar_cursor cursor{};
+    const lunar_value number = integer(1);
+    const lunar_value* bound = info.kind == LUNAR_INDEX_HASH ? &number : nullptr;
+    if (known(lunar_index_cursor(&cursor, &table, info.name, bound, bound, at % 2)) != 0) continue;
+    for (int i = 0; i < 100 && known(lunar_cursor_next(&cursor, row.data(), row.size(), values)) == 0; ++i) continue;
+  }
+  known(lunar_index_create(&db, name, "another", 0, LUNAR_INDEX_TREE));
+  if (at > 0) known(lunar_index_drop(&db, info.name));
+}
+
 void use_table(lunar& db, const char* name) {
   lunar_table table{};
   lunar_schema schema{};
@@ -127,6 +153,7 @@ void use_table(lunar& db, const char* name) {
     const lunar_value k = integer(key);
     known(lunar_get(&table, &k, row.data(), row.size(), values));
   }
+  use_indexes(db, table, name);
   for (std::int64_t key = 0; key < 70; key += 6) write_rows(table, schema, key);
 }
 

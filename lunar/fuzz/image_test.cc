@@ -12,7 +12,7 @@ namespace lunar_fuzz {
 namespace {
 
 TEST(DamagedImages, of_every_kind_that_are_sound_are_used) {
-  for (std::uint8_t image = 0; image < 12; ++image) use_damaged_image(&image, 1);
+  for (std::uint8_t image = 0; image < 16; ++image) use_damaged_image(&image, 1);
 }
 
 TEST(DamagedImages, are_refused_or_survived) {

@@ -7,7 +7,8 @@
  * from any thread, but not from a signal handler or an interrupt, nor from a callback of the device. No function
  * allocates memory, and the library has no variables of its own. No pointer may be NULL where nothing else is said:
  * only the fields of lunar_config are looked at. A module that a build leaves out (src/modules.h) takes its functions
- * with it: lunar_cursor_* (CURSOR), lunar_check, lunar_stat are then missing when the program is linked.
+ * with it: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_check, lunar_stat, those of SQL are then missing
+ * when the program is linked.
  *
  * Source: X. Fan et al., "LUNAR: A Native Table Engine for Embedded Devices", LCTES '23. docs/DESIGN.md says what
  * differs and why, docs/FORMAT.md what lies where on the device.
@@ -28,6 +29,7 @@ extern "C" {
 #define LUNAR_COLUMNS_MAX 16  /* columns of a table */
 #define LUNAR_TREE_KEY_MAX 64 /* bytes of a TEXT or BLOB key in a tree index */
 #define LUNAR_EXTENTS 4       /* tables that take large rows in turn at no extra write */
+#define LUNAR_INDEXES_MAX 4   /* secondary indexes of a table */
 
 enum lunar_error {
   LUNAR_OK = 0,
@@ -38,7 +40,7 @@ enum lunar_error {
   LUNAR_E_EXISTS = -5,       /* a row with this key, or a table of this name, is there */
   LUNAR_E_INVALID = -6,      /* an argument, or a field of the configuration, is outside its constraint */
   LUNAR_E_TOO_LARGE = -7,    /* the row does not fit into a block of the largest class */
-  LUNAR_E_NO_TABLE = -8,     /* no table of this name */
+  LUNAR_E_NO_TABLE = -8,     /* no table of this name; the open table has been dropped, or its creation undone */
   LUNAR_E_TABLES = -9,       /* no room for a further table (config.tables_max) */
   LUNAR_E_TXN = -10,         /* begin within a transaction, commit or rollback without one */
   LUNAR_E_TXN_FULL = -11,    /* no room left in the log (see lunar_begin); the transaction has been rolled back */
@@ -48,7 +50,10 @@ enum lunar_error {
   LUNAR_E_VERSION = -15,     /* the volume was made by another version of the format */
   LUNAR_E_FAILED = -16,      /* an earlier device error could not be undone; mount again */
   LUNAR_E_UNSUPPORTED = -17, /* not in this mode, or not in this build */
-  LUNAR_E_UNCLEAN = -18      /* mode none was cut off: mount in mode none, lunar_check, unmount; then any mode */
+  LUNAR_E_UNCLEAN = -18,     /* mode none was cut off: mount in mode none, lunar_check, unmount; then any mode */
+  LUNAR_E_SQL = -19,         /* the text is not of lunar's SQL: lunar_sql_error has the place and the reason */
+  LUNAR_E_SCHEMA = -20 /* the table is not as it was when the statement was prepared: prepare it again. Or the index
+                          by which a SELECT is reading was dropped */
 };
 
 /* What a power cut may take (the paper's Table 2; docs/FORMAT.md has it operation by operation). In every mode but none
@@ -100,6 +105,9 @@ struct lunar_config {
   void* buffer;         /* aligned for a pointer */
   size_t buffer_bytes;  /* at least LUNAR_BUFFER_BYTES_MIN(sector_bytes); more makes everything faster */
   enum lunar_mode mode; /* may differ from mount to mount */
+  /* 1: where mount looks for the operation after the last one, a sector that cannot be read is taken for none, and what
+   * was committed there and later is lost. 0: mount fails with E_IO, each time if the sector stays unreadable. */
+  uint8_t skip_unreadable;
 
   /* For lunar_format only. 0 takes the default. */
   uint32_t class_bytes_min; /* smallest block: a power of two, at least a sector (default: a sector) */
@@ -129,6 +137,13 @@ struct lunar_value {
     const void* data; /* TEXT (no final zero needed) and BLOB; of a row that was read: inside the caller's row buffer */
   } as;
 };
+
+/* Blocks that one operation may take: some for each index. */
+#if defined(LUNAR_WITH_SECONDARY) && !LUNAR_WITH_SECONDARY
+#define LUNAR_ALLOCATED 8u
+#else
+#define LUNAR_ALLOCATED (8u * (1u + LUNAR_INDEXES_MAX))
+#endif
 
 enum { LUNAR_NOT_NULL = 1 };
 
@@ -205,13 +220,15 @@ struct lunar {
   uint16_t stage_records;
   /* frames */
   uint16_t frame_count, frames_dirty;
-  uint16_t oldest, newest, clock;
+  uint16_t clock, rows_dirty /* of frames_dirty */;
+  uint8_t operation;  /* the last digits of its number */
+  uint16_t creations; /* since mount */
   /* read ahead */
   uint32_t ahead_sector, ahead_next;
   uint16_t ahead_count, ahead_max, ahead_window, ahead_streak;
   /* allocator */
   uint32_t chunks_free, chunks_waiting /* of them, for a checkpoint */, chunk_hint, class_hint[8];
-  uint32_t allocated[8];
+  uint32_t allocated[LUNAR_ALLOCATED];
   uint8_t allocated_count, allocated_taken;
   uint8_t extent_next; /* the extent that makes room */
   /* state */
@@ -220,10 +237,16 @@ struct lunar {
   uint32_t checkpoints, spills;
   uint32_t reads, writes, flushes, sectors_read, sectors_written;
   uint32_t releases; /* blocks that left their table's chain, and recoveries */
+#if LUNAR_ALLOCATED > 8u
+  uint16_t index_sectors; /* of the log, for the secondary indexes of the table that was worked on last */
+  uint8_t indexes;        /* their number */
+  uint8_t building;       /* an index */
+#endif
 };
 
 struct lunar_table {
   struct lunar* db;
+  uint32_t creation;
   uint16_t number;
   uint8_t column_count, key, index, ring;
   uint8_t types[LUNAR_COLUMNS_MAX], flags[LUNAR_COLUMNS_MAX];
@@ -240,6 +263,10 @@ struct lunar_cursor {
   /* in the order of the keys */
   uint8_t key_bytes;
   uint8_t key[LUNAR_TREE_KEY_MAX];
+  /* by a secondary index */
+  uint8_t bounds, index_kind, column;
+  uint16_t index;
+  uint32_t index_creation; /* 0: by none */
 };
 
 /* Each function below names its errors. Those with a handle also have E_INVALID when it is not mounted, E_FAILED after
@@ -251,7 +278,8 @@ LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
 /* Makes db ready, after a power cut too: every outcome is one that the mode permits. What db had before is not looked
  * at: the caller unmounts a mounted handle before. After an error it is a handle that is not mounted. E_NO_VOLUME,
  * E_VERSION, E_CORRUPT, E_INVALID (also: the volume has sectors of the other size), E_BUFFER, E_DEVICE (sector_count is
- * less than the volume's), E_UNCLEAN, E_IO. */
+ * less than the volume's), E_UNCLEAN, E_IO. After a cut, with a much smaller buffer than before it, the recovery may
+ * need more of the log than there is and be refused for it: nothing is lost, mount with a buffer as large as that. */
 LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* config);
 /* Makes everything durable and forgets the device. An open transaction is rolled back. */
 LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);
@@ -260,33 +288,32 @@ LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);
  * E_TXN_FULL. */
 LUNAR_MUST_CHECK int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema);
 /* The table stays usable until it is dropped or the volume unmounted; there is no close, and it may be open several
- * times. Nobody notices that a dropped table is used on: that damages the volume, or the table that has its number now.
- * E_NO_TABLE, E_INVALID (name). */
+ * times. E_NO_TABLE, E_INVALID (name). */
 LUNAR_MUST_CHECK int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table);
 /* E_NO_TABLE, E_INVALID (name), E_TXN_FULL (without a transaction too, where the log is short for a table of hundreds
  * of the largest blocks, as with a small class_bytes_max: remove its rows first). */
 LUNAR_MUST_CHECK int lunar_table_drop(struct lunar* db, const char* name);
 /* The name of the first table whose number is at least *number, which becomes its number + 1. E_NO_TABLE at the end. */
 LUNAR_MUST_CHECK int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]);
-/* The schema as it was given. */
+/* The schema as it was given. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema);
 
 /* values: one per column. A row has 2 bytes, those of its numbers, and of TEXT and BLOB their bytes and 2; it lies in
  * one block, some 600 bytes less than the largest (64,916 bytes of TEXT beside an integer in one of 64 KiB).
- * E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL. */
+ * E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_value* values);
 /* Reads a row into row (row_bytes; E_BUFFER when it is too small) and points values (one per column) into it.
- * E_NOT_FOUND, E_INVALID (the key's type), E_TOO_LARGE (a key that a tree cannot have). */
+ * E_NOT_FOUND, E_INVALID (the key's type), E_TOO_LARGE (a key that a tree cannot have), E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
                                struct lunar_value* values);
 /* Sets one column of one row. The key's column cannot be set (E_INVALID). After E_IO, what modes disorder and metadata
- * change in place may be changed in part. E_NOT_FOUND, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL.
- */
+ * change in place may be changed in part. E_NOT_FOUND, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL,
+ * E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                                   const struct lunar_value* value);
-/* E_NOT_FOUND, E_INVALID (the key's type), E_TXN_FULL. */
+/* E_NOT_FOUND, E_INVALID (the key's type), E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_value* key);
-/* Rows of the table. */
+/* Rows of the table. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);
 
 /* Reads all rows of a table: with a hash index in the order in which they lie (about that of insertion), with a tree
@@ -299,9 +326,42 @@ LUNAR_MUST_CHECK int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar
 /* The next row, as lunar_get gives it; E_NOT_FOUND after the last. E_BUFFER: the row is larger than row_bytes; the
  * cursor stays before it. Rows may be written between two calls, also the one just read: by key, each row that is there
  * all the time is read once; by blocks, a row that an update moves may be missed or read twice, and those inserted
- * after the opening are not read. */
+ * after the opening are not read. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes,
                                        struct lunar_value* values);
+
+/* Makes an index of column number column of that table, by hashing or as a tree, whose name is among those of the
+ * tables and whose number is one of config.tables_max. Every insertion, update and removal keeps it. It is durable when
+ * this returns, as is everything before it: with a checkpoint, so it is not for a transaction (E_TXN). A table that has
+ * rows is read once; the pages of the new index need none of the log. E_NO_TABLE, E_EXISTS (the name), E_INVALID (name,
+ * column, kind), E_UNSUPPORTED (an index that this build has not), E_TABLES (config.tables_max; LUNAR_INDEXES_MAX),
+ * E_FULL, E_TXN_FULL (config.log_bytes, which needs 59 sectors and 32 for each index, or 48 for each of a ring table,
+ * in a larger one two units and 43 instead of 59). */
+LUNAR_MUST_CHECK int lunar_index_create(struct lunar* db, const char* table, const char* name, uint8_t column,
+                                        uint8_t kind);
+/* A table that is dropped takes its indexes with it. E_NO_TABLE (no index of this name), E_INVALID (name), E_TXN_FULL
+ * (as for lunar_table_drop). */
+LUNAR_MUST_CHECK int lunar_index_drop(struct lunar* db, const char* name);
+
+struct lunar_index_info {
+  char name[LUNAR_NAME_MAX + 1];
+  uint8_t column, kind;
+};
+
+/* The table's index number *at (from 0), which becomes *at + 1. E_NOT_FOUND at the end. E_NO_TABLE. */
+LUNAR_MUST_CHECK int lunar_index_list(struct lunar_table* table, uint8_t* at, struct lunar_index_info* info);
+
+/* A cursor, for lunar_cursor_next, over the rows with from <= value <= to by the index of that name. A tree has them in
+ * the order of the values and, of equal ones, of the primary keys (of TEXT and BLOB ones: of their hashes). NULL is the
+ * least value, -0.0 equals 0.0, a NaN lies at the end that its sign says; of TEXT and BLOB only the first 47 bytes
+ * order (bytes of zero count twice). from or to NULL: no bound; a bound of type LUNAR_NULL is one. By hashing: from and
+ * to are the same pointer, to the value that is looked for, and the rows are in no order. Rows may be written between
+ * two calls of lunar_cursor_next: by a tree, each row that is there all the time with its value is read once; by
+ * hashing, a row that an update moves may be missed or read twice, and those inserted after the first call are mostly
+ * not read. E_NO_TABLE (also: no such index of the table; from lunar_cursor_next: it was dropped), E_INVALID (name, a
+ * bound's type), E_UNSUPPORTED (by hashing: anything but one value). */
+LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct lunar_table* table, const char* name,
+                                        const struct lunar_value* from, const struct lunar_value* to, int descending);
 
 /* Everything between begin and commit happens wholly or not at all. It has at least half the log: for what it writes,
  * and for the pages that leave the buffer meanwhile, a sector each. So rising keys or a larger buffer make room for
@@ -381,7 +441,7 @@ struct lunar_statistics {
   uint64_t super_bytes, root_bytes, meta_bytes, map_bytes, log_bytes, data_bytes; /* the zones */
   uint32_t chunks_free, chunks_used;
   uint64_t free_bytes; /* in free chunks; blocks that are free in used chunks are not counted */
-  uint32_t tables, tables_max;
+  uint32_t tables /* and indexes */, tables_max;
   uint32_t frames, frames_dirty, frames_pinned;
   uint32_t stage_bytes, stage_bytes_used; /* where groups are collected */
   uint64_t log_bytes_used;                /* needed for a recovery from now */
@@ -398,6 +458,112 @@ LUNAR_MUST_CHECK int lunar_stat(struct lunar* db, struct lunar_statistics* stat)
 
 /* The error in words, without a final full stop. */
 const char* lunar_error_text(int error);
+
+/* --- SQL: docs/SQL.md has the language. The calling order is SQLite's: prepare, bind, step, column, reset, finalize.
+ */
+
+/* A compiled statement, in memory that the caller gave. One thread at a time; with several threads on a handle the
+ * program sees to it that no other thread changes tables while a statement does. */
+struct lunar_statement;
+
+/* What a statement complains about. */
+struct lunar_sql_message {
+  const char* text;  /* the reason in words, without a final full stop; empty: none, or a build without texts */
+  const char* token; /* of an error in the text: the word there. Of one in a row: the column's name. No final zero */
+  uint32_t bytes;    /* of token */
+  uint32_t position; /* of token in the text that was prepared, in bytes; 0 for an error in a row */
+};
+
+/* Compiles the first statement of sql (sql_bytes) into memory, which stays the statement's until lunar_finalize; the
+ * text need not stay. *statement: NULL where nothing but space and comments was, or the memory is too small for
+ * anything; after another error it is there for lunar_sql_error only. *tail, unless tail is NULL: what follows the
+ * statement and its semicolon, or after E_SQL the place of the error. What is left of the memory holds one row at a
+ * time, and for ORDER BY and GROUP BY as many keys as fit: the more, the fewer passes over the table.
+ * E_SQL, E_NO_TABLE, E_BUFFER, E_UNSUPPORTED (an index or ring that this build has not). */
+LUNAR_MUST_CHECK int lunar_prepare(struct lunar* db, const char* sql, size_t sql_bytes, void* memory,
+                                   size_t memory_bytes, struct lunar_statement** statement, const char** tail);
+/* About the last error of this statement; after success empty. token is valid as long as the text that was prepared,
+ * or the statement. */
+const struct lunar_sql_message* lunar_sql_error(const struct lunar_statement* statement);
+
+/* Gives parameter number (from 1) a value, until another is given; before that it is NULL. TEXT and BLOB stay where
+ * they are as long as the statement is used. Not between two rows of a result (lunar_reset first). E_INVALID. */
+LUNAR_MUST_CHECK int lunar_bind(struct lunar_statement* statement, unsigned number, const struct lunar_value* value);
+unsigned lunar_bind_parameter_count(const struct lunar_statement* statement); /* the highest number */
+/* The number of the parameter of this name (with its colon), 0: there is none. */
+unsigned lunar_bind_parameter_index(const struct lunar_statement* statement, const char* name);
+
+enum { LUNAR_DONE = 0, LUNAR_ROW = 1 };
+
+/* LUNAR_ROW: the columns have the next row, until the next call with this statement. LUNAR_DONE: the statement has run
+ * to its end; a further call runs it again. A statement that changes rows does so wholly or not at all: it begins a
+ * transaction of its own where there is none (mode none has none: what was done before an error stays). Within a
+ * transaction an error after its first change loses the transaction (see lunar_begin).
+ * E_INVALID (a value that its column or place cannot have: lunar_sql_error says which), E_EXISTS, E_NO_TABLE, E_SCHEMA,
+ * E_BUFFER (a row, or a key to be sorted, is larger than the memory), E_UNSUPPORTED (in mode none: BEGIN; indexes in a
+ * build without them), E_TOO_LARGE, E_FULL, E_TABLES, E_TXN, E_TXN_FULL. */
+LUNAR_MUST_CHECK int lunar_step(struct lunar_statement* statement);
+uint64_t lunar_changes(const struct lunar_statement* statement); /* rows that its last run inserted, changed, removed */
+
+unsigned lunar_column_count(const struct lunar_statement* statement); /* 0: it gives no rows */
+/* Columns are counted from 0. The name stays until lunar_finalize; NULL: there is no such column. */
+const char* lunar_column_name(const struct lunar_statement* statement, unsigned column);
+/* The value in the current row; of type LUNAR_NULL where there is no row, or no such column. */
+const struct lunar_value* lunar_column_value(const struct lunar_statement* statement, unsigned column);
+
+/* Before the first row again; parameters keep their values. */
+void lunar_reset(struct lunar_statement* statement);
+/* The memory is the caller's again. NULL is allowed. */
+void lunar_finalize(struct lunar_statement* statement);
+
+/* As SQLite's; numbers become one another, TEXT and BLOB are not converted (0, NULL), and TEXT has no final zero. */
+static inline int lunar_bind_null(struct lunar_statement* statement, unsigned number) {
+  struct lunar_value value;
+  value.type = LUNAR_NULL, value.bytes = 0, value.as.integer = 0;
+  return lunar_bind(statement, number, &value);
+}
+static inline int lunar_bind_int64(struct lunar_statement* statement, unsigned number, int64_t integer) {
+  struct lunar_value value;
+  value.type = LUNAR_INT64, value.bytes = 0, value.as.integer = integer;
+  return lunar_bind(statement, number, &value);
+}
+static inline int lunar_bind_double(struct lunar_statement* statement, unsigned number, double real) {
+  struct lunar_value value;
+  value.type = LUNAR_REAL, value.bytes = 0, value.as.real = real;
+  return lunar_bind(statement, number, &value);
+}
+static inline int lunar_bind_text(struct lunar_statement* statement, unsigned number, const char* text, size_t bytes) {
+  struct lunar_value value;
+  value.type = LUNAR_TEXT, value.bytes = (uint32_t)bytes, value.as.data = text;
+  return lunar_bind(statement, number, &value);
+}
+static inline int lunar_bind_blob(struct lunar_statement* statement, unsigned number, const void* data, size_t bytes) {
+  struct lunar_value value;
+  value.type = LUNAR_BLOB, value.bytes = (uint32_t)bytes, value.as.data = data;
+  return lunar_bind(statement, number, &value);
+}
+static inline int lunar_column_type(const struct lunar_statement* statement, unsigned column) {
+  return lunar_column_value(statement, column)->type;
+}
+static inline int64_t lunar_column_int64(const struct lunar_statement* statement, unsigned column) {
+  const struct lunar_value* value = lunar_column_value(statement, column);
+  if (value->type != LUNAR_REAL)
+    return value->type == LUNAR_INT64 || value->type == LUNAR_BOOLEAN ? value->as.integer : 0;
+  if (value->as.real >= 9223372036854775808.0) return INT64_MAX;
+  return value->as.real >= -9223372036854775808.0 ? (int64_t)value->as.real : INT64_MIN;
+}
+static inline double lunar_column_double(const struct lunar_statement* statement, unsigned column) {
+  const struct lunar_value* value = lunar_column_value(statement, column);
+  return value->type == LUNAR_REAL ? value->as.real : (double)lunar_column_int64(statement, column);
+}
+static inline const void* lunar_column_data(const struct lunar_statement* statement, unsigned column) {
+  const struct lunar_value* value = lunar_column_value(statement, column);
+  return value->type >= LUNAR_TEXT ? value->as.data : NULL;
+}
+static inline uint32_t lunar_column_bytes(const struct lunar_statement* statement, unsigned column) {
+  const struct lunar_value* value = lunar_column_value(statement, column);
+  return value->type >= LUNAR_TEXT ? value->bytes : 0;
+}
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-# lunar_firmware(NAME DEFINITIONS FILES...): the library, built for size, and firmware.c with the files of a port. The
-# project that includes this is a port's own, made with its toolchain.
+# lunar_firmware_library(NAME DEFINITIONS): the library, built for size. lunar_firmware(NAME DEFINITIONS FILES...): it,
+# and firmware.c with the files of a port. The project that includes this is a port's own, made with its toolchain.
 include(${CMAKE_CURRENT_LIST_DIR}/../modules.cmake)
 lunar_sources(LUNAR_SOURCES)
 set(LUNAR_C_FLAGS "" CACHE STRING "further flags for the library, for example -msave-restore")
@@ -11,11 +11,15 @@ file(STRINGS ${LUNAR_DIRECTORY}/src/modules.h switches REGEX "^#define LUNAR_WIT
 list(TRANSFORM switches REPLACE "^#define (LUNAR_WITH_[A-Z]+) .*" "\\1=0")
 set(LUNAR_BASIC ${switches})
 
-function(lunar_firmware name definitions)
+function(lunar_firmware_library name definitions)
   add_library(lunar-${name} STATIC ${LUNAR_SOURCES})
   target_include_directories(lunar-${name} PUBLIC ${LUNAR_DIRECTORY}/include)
   target_compile_definitions(lunar-${name} PUBLIC ${definitions})
   target_compile_options(lunar-${name} PRIVATE ${LUNAR_FLAGS} ${LUNAR_MORE_FLAGS} -ffreestanding)
+endfunction()
+
+function(lunar_firmware name definitions)
+  lunar_firmware_library(${name} "${definitions}")
   set(portable ${LUNAR_DIRECTORY}/tests/portable)
   add_executable(firmware-${name} ${ARGN} ${portable}/firmware.c ${portable}/lines.c ${portable}/on_disk.c
     ${portable}/portable_tests.c ${portable}/ram_use.c ${portable}/ycsb.c)

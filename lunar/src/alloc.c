@@ -5,7 +5,7 @@
  */
 #include "internal.h"
 
-enum { RUN = 8, WINDOW = 256 }; /* chunks */
+enum { BLOCKS_SURE = 8, RUN = 8, WINDOW = 256 }; /* chunks */
 
 struct entry {
   struct lunar_frame* frame;
@@ -216,6 +216,5 @@ int ln_count_free(struct lunar* db) {
 }
 
 int ln_room_is_sure(const struct lunar* db, uint32_t chunks) {
-  return db->mode != LUNAR_MODE_NONE || db->redoing ||
-         db->chunks_free >= db->chunks_waiting + chunks + sizeof db->allocated / sizeof db->allocated[0];
+  return db->mode != LUNAR_MODE_NONE || db->redoing || db->chunks_free >= db->chunks_waiting + chunks + BLOCKS_SURE;
 }

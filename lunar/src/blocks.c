@@ -111,7 +111,8 @@ static uint32_t sectors_wanted(const struct lunar* db, uint32_t have) {
 
 /* The class of the next block: the row fits. */
 int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class) {
-  const uint32_t group = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * 8 + 8 + LN_ROW_HEADER + padded(row_bytes);
+  const uint32_t group =
+      LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded(row_bytes);
   const uint32_t wanted = sectors_wanted(db, ln_get32(meta + LN_META_SECTORS));
   for (uint8_t c = 0; c < db->geometry.class_count; c++) {
     const uint32_t sectors = ln_class_sectors(db, c), bytes = sectors * sector_bytes(db);

@@ -1,14 +1,17 @@
-/* Many frames: found by a hash table, replaced in the order of their last use (LRU). A dirty frame is in no list: it
- * makes no room before it is clean.
+/* Many frames: found by a hash table, replaced by a clock whose hand goes round them and takes away a chance at each
+ * pass (GCLOCK; A. Smith, ACM TODS 3(3), 1978). Pages that lead to rows have several chances, the sectors of rows one,
+ * and it only when a later operation meets them again: a row is much larger than its part of the index, and with rows
+ * read in order of their last use the index went with them. Dirty frames make no room before they are clean; the
+ * operation in whose course too many of them have rows begins with a checkpoint (ln_make_room), because rows wait for
+ * it at the cost of the index.
  *
- * The links of frame i are links[i]; links[h].first begins the chain of frames whose sectors have hash h. 0xffff ends
- * lists and chains.
+ * frames[h].first begins the chain of frames whose sectors have hash h. 0xffff ends a chain.
  */
 #include "internal.h"
 
 #if LUNAR_WITH_BUFFER
 
-enum { END = 0xffff };
+enum { END = 0xffff, CHANCES = 3 /* of a page; a row's sectors are taken when they have so many left */ };
 
 static uint16_t number_of(const struct lunar* db, const struct lunar_frame* f) { return (uint16_t)(f - db->frames); }
 
@@ -17,32 +20,9 @@ static uint16_t* chain_of(struct lunar* db, uint32_t sector) {
   return &db->frames[mixed * db->frame_count >> 16].first;
 }
 
-static void append(struct lunar* db, uint16_t i) {
-  struct lunar_frame* f = &db->frames[i];
-  f->older = db->newest, f->newer = END;
-  if (db->newest != END) db->frames[db->newest].newer = i;
-  db->newest = i;
-  if (db->oldest == END) db->oldest = i;
-}
-
-static void unlink(struct lunar* db, uint16_t i) {
-  const struct lunar_frame* f = &db->frames[i];
-  if (f->older != END)
-    db->frames[f->older].newer = f->newer;
-  else
-    db->oldest = f->newer;
-  if (f->newer != END)
-    db->frames[f->newer].older = f->older;
-  else
-    db->newest = f->older;
-}
-
 void ln_buffer_reset(struct lunar* db) {
-  db->oldest = db->newest = END;
-  for (uint16_t i = 0; i < db->frame_count; i++) {
-    db->frames[i].first = END;
-    append(db, i);
-  }
+  db->rows_dirty = db->clock = 0;
+  for (uint16_t i = 0; i < db->frame_count; i++) db->frames[i].first = END;
 }
 
 struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
@@ -52,9 +32,15 @@ struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
 }
 
 struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
-  uint16_t i = db->oldest;
-  while (i != END && db->frames[i].pins) i = db->frames[i].newer;
-  return i == END ? NULL : &db->frames[i];
+  for (uint32_t steps = 0; steps < (CHANCES + 2u) * db->frame_count; steps++) {
+    struct lunar_frame* f = &db->frames[db->clock];
+    if (!f->pins && !(f->flags & LN_DIRTY)) {
+      if (f->used <= (f->kind == LN_DATA ? CHANCES : 0)) return f;
+      f->used--;
+    }
+    db->clock = (uint16_t)(db->clock + 1) < db->frame_count ? (uint16_t)(db->clock + 1) : 0;
+  }
+  return NULL;
 }
 
 static void leave_chain(struct lunar* db, uint16_t i) {
@@ -66,28 +52,29 @@ static void leave_chain(struct lunar* db, uint16_t i) {
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector) {
   const uint16_t i = number_of(db, frame);
   if (frame->sector != LN_NONE) leave_chain(db, i);
-  frame->sector = sector, frame->flags = frame->pins = frame->kind = 0;
-  unlink(db, i);
-  if (sector == LN_NONE) { /* the first to be taken again */
-    db->frames[i].older = END, db->frames[i].newer = db->oldest;
-    if (db->oldest != END) db->frames[db->oldest].older = i;
-    db->oldest = i;
-    if (db->newest == END) db->newest = i;
-    return;
-  }
-  append(db, i);
+  frame->sector = sector, frame->flags = frame->pins = frame->kind = frame->used = 0;
+  if (sector == LN_NONE) return;
+  frame->used = CHANCES, frame->operation = db->operation;
   uint16_t* first = chain_of(db, sector);
-  db->frames[i].next = *first, *first = i;
+  frame->next = *first, *first = i;
 }
 
 void ln_buffer_used(struct lunar* db, struct lunar_frame* frame) {
-  const uint16_t i = number_of(db, frame);
-  if (frame->flags & LN_DIRTY || db->newest == i) return;
-  unlink(db, i);
-  append(db, i);
+  if (frame->kind != LN_DATA)
+    frame->used = CHANCES;
+  else if (frame->operation != db->operation)
+    frame->used = CHANCES + 1;
+  frame->operation = db->operation;
 }
 
-void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame) { unlink(db, number_of(db, frame)); }
-void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame) { append(db, number_of(db, frame)); }
+void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame) {
+  if (frame->kind != LN_DATA) return;
+  frame->flags |= LN_ROWS;
+  db->rows_dirty++;
+}
+
+void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame) {
+  if (frame->flags & LN_ROWS) db->rows_dirty--;
+}
 
 #endif

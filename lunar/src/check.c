@@ -15,7 +15,21 @@ struct tally {
   uint64_t count, sum, mixed;
 };
 
+#if LUNAR_WITH_SECONDARY
+enum { CHECKED_MAX = 1 + LUNAR_INDEXES_MAX };
+#else
+enum { CHECKED_MAX = 1 };
+#endif
+
 enum phase { COUNT, FIND_ROWS, FIND_ENTRIES };
+
+/* One of a table's indexes. */
+struct checked {
+  uint16_t number; /* whose metadata page has it */
+  uint8_t kind, column;
+  uint64_t told; /* how many entries its metadata say */
+  struct tally rows, entries;
+};
 
 struct ln_check {
   struct lunar* db;
@@ -23,7 +37,9 @@ struct ln_check {
   struct tally used, reached; /* blocks: by the allocation map, and by what they are for */
   /* of the table that is walked */
   struct lunar_table table;
-  struct tally rows, entries, with_free_slots;
+  struct tally with_free_slots;
+  struct checked indexes[CHECKED_MAX]; /* the primary one, then the secondary ones */
+  uint32_t index_count, index;         /* how many there are; which one is walked */
   uint32_t sectors;
   enum phase phase;
   uint8_t extents_seen; /* a bit for each */
@@ -46,13 +62,13 @@ static void add(struct tally* tally, uint64_t member) {
 
 static int same(const struct tally* a, const struct tally* b) { return a->count == b->count && a->mixed == b->mixed; }
 
-static uint64_t member(const struct lunar_table* table, const struct ln_key* key, struct ln_place place) {
+static uint64_t member(uint8_t kind, const struct ln_key* key, struct ln_place place) {
   uint64_t number = key->number;
 #if LUNAR_WITH_TREE
-  if (table->index == LUNAR_INDEX_TREE)
+  if (kind == LUNAR_INDEX_TREE)
     number = (uint64_t)ln_checksum(1, key->bytes, key->count) << 32 | ln_checksum(2, key->bytes, key->count);
 #else
-  (void)table;
+  (void)kind;
 #endif
   return mixed(number) ^ ((uint64_t)place.ref << 16 | place.slot);
 }
@@ -183,10 +199,22 @@ static int find_place(struct ln_check* check, struct lunar_frame* meta, const st
 
 static int row_is_indexed(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
   struct lunar_frame* meta;
-  LN_TRY(ln_meta(check->db, check->table.number, &meta));
+  LN_TRY(ln_meta(check->db, check->indexes[check->index].number, &meta));
   const int error = find_place(check, meta, key, place);
   ln_put(meta);
   return error == LUNAR_E_NOT_FOUND ? ln_check_problem(check, LUNAR_PROBLEM_ROW_NOT_INDEXED, sector) : error;
+}
+
+/* The key that the index has of the row whose bytes begin there. */
+static int row_key(struct ln_check* check, uint32_t index, struct ln_place place, uint32_t sector, uint32_t offset,
+                   struct ln_key* key) {
+#if LUNAR_WITH_SECONDARY
+  const struct checked* of = &check->indexes[index];
+  if (index) return ln_secondary_row_key(&check->table, of->kind, of->column, place, sector, offset, key);
+#else
+  (void)index, (void)place;
+#endif
+  return ln_row_key(check->db, &check->table, sector, offset, key);
 }
 
 /* A live row, whose header is at offset of the block. */
@@ -198,9 +226,14 @@ static int row_check(struct ln_check* check, const struct block* block, uint32_t
   const int sound = is_row(check, block->sector, offset + LN_ROW_HEADER, bytes);
   LN_TRY(sound);
   if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_ROW, sector);
-  LN_TRY(ln_row_key(check->db, &check->table, block->sector, offset + LN_ROW_HEADER, &key));
-  if (check->phase == FIND_ROWS) return row_is_indexed(check, &key, place, sector);
-  add(&check->rows, member(&check->table, &key, place));
+  if (check->phase == FIND_ROWS) {
+    LN_TRY(row_key(check, check->index, place, block->sector, offset + LN_ROW_HEADER, &key));
+    return row_is_indexed(check, &key, place, sector);
+  }
+  for (uint32_t i = 0; i < check->index_count; i++) {
+    LN_TRY(row_key(check, i, place, block->sector, offset + LN_ROW_HEADER, &key));
+    add(&check->indexes[i].rows, member(check->indexes[i].kind, &key, place));
+  }
   check->found->rows++, check->found->row_bytes += bytes;
   return 0;
 }
@@ -353,22 +386,24 @@ static int entry_has_row(struct ln_check* check, const struct ln_key* key, struc
   if (sound) LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
   if (sound) sound = !(position & LN_SLOT_FREE);
   if (sound) {
-    LN_TRY(ln_row_key(db, &check->table, block.sector, 4 * position + LN_ROW_HEADER, &there));
-    sound = member(&check->table, &there, place) == member(&check->table, key, place);
+    const uint8_t kind = check->indexes[check->index].kind;
+    LN_TRY(row_key(check, check->index, place, block.sector, 4 * position + LN_ROW_HEADER, &there));
+    sound = member(kind, &there, place) == member(kind, key, place);
   }
   return sound ? 0 : ln_check_problem(check, LUNAR_PROBLEM_ENTRY_WITHOUT_ROW, sector);
 }
 
 int ln_check_entry(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
+  struct checked* index = &check->indexes[check->index];
   if (check->phase == FIND_ENTRIES) return entry_has_row(check, key, place, sector);
-  add(&check->entries, member(&check->table, key, place));
+  add(&index->entries, member(index->kind, key, place));
   check->found->index_entries++;
   return 0;
 }
 
 static int index_check(struct ln_check* check) {
   struct lunar_frame* meta;
-  LN_TRY(ln_meta(check->db, check->table.number, &meta));
+  LN_TRY(ln_meta(check->db, check->indexes[check->index].number, &meta));
   const uint64_t before = check->reached.count;
   const int error = ln_index_check(check->db, meta, check);
   ln_put(meta);
@@ -384,6 +419,19 @@ static int find_difference(struct ln_check* check, uint32_t first, uint32_t sect
   check->phase = FIND_ENTRIES;
   LN_TRY(index_check(check));
   return ln_check_problem(check, LUNAR_PROBLEM_ENTRY_TWICE, sector);
+}
+
+static int indexes_compare(struct ln_check* check, uint32_t first) {
+  for (check->index = 0; check->index < check->index_count; check->index++) {
+    const struct checked* index = &check->indexes[check->index];
+    check->phase = COUNT;
+    LN_TRY(index_check(check));
+    if (!same(&index->rows, &index->entries))
+      return find_difference(check, first, check->db->geometry.meta_at + 2u * index->number);
+    if (index->entries.count != index->told)
+      return ln_check_problem(check, LUNAR_PROBLEM_ROWS, check->db->geometry.meta_at + 2u * index->number);
+  }
+  return 0;
 }
 
 /* --- tables --- */
@@ -463,23 +511,84 @@ static int metadata_read(struct ln_check* check, uint32_t sector, struct metadat
   return 0;
 }
 
+#if LUNAR_WITH_SECONDARY
+static int lists(struct ln_check* check, uint16_t table, uint16_t number) {
+  uint16_t numbers[LUNAR_INDEXES_MAX];
+  int listed = 0, count = table < check->db->geometry.tables_max ? ln_secondary_list(check->db, table, numbers) : 0;
+  LN_TRY(count);
+  while (count-- > 0) listed += numbers[count] == number;
+  return listed;
+}
+
+/* 1: the number is a secondary index, which its table lists once; 0: it is a table. */
+static int is_index(struct ln_check* check, uint16_t number) {
+  struct lunar_frame* frame;
+  const uint32_t sector = check->db->geometry.meta_at + 2u * number;
+  LN_TRY(ln_check_page(check, sector, LN_META, &frame));
+  const int is = frame->bytes[LN_META_COLUMNS] == 0 && ln_get32(frame->bytes + LN_META_CREATION);
+  const uint16_t table = ln_get16(frame->bytes + LN_META_TABLE);
+  ln_put(frame);
+  if (!is) return 0;
+  const int listed = lists(check, table, number);
+  LN_TRY(listed);
+  return listed == 1 ? 1 : ln_check_problem(check, LUNAR_PROBLEM_METADATA, sector);
+}
+
+static int index_begin(struct ln_check* check, uint16_t number, struct checked* index) {
+  struct lunar_frame* frame;
+  char name[LN_ROOT_ENTRY];
+  uint32_t at;
+  const uint32_t sector = check->db->geometry.meta_at + 2u * number;
+  if (number >= check->db->geometry.tables_max) return ln_check_problem(check, LUNAR_PROBLEM_METADATA, LN_NONE);
+  LN_TRY(ln_check_page(check, sector, LN_META, &frame));
+  const uint8_t* m = frame->bytes;
+  *index = (struct checked){
+      .number = number, .kind = m[LN_META_INDEX], .column = m[LN_META_KEY], .told = ln_get64(m + LN_META_ROWS)};
+  const int sound = m[LN_META_COLUMNS] == 0 && ln_get32(m + LN_META_CREATION) && index->kind <= LUNAR_INDEX_TREE &&
+                    index->column < check->table.column_count && ln_get16(m + LN_META_TABLE) == check->table.number &&
+                    ln_get32(m + LN_META_FIRST) == LN_NONE;
+  ln_put(frame);
+  if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_METADATA, sector);
+  LN_TRY(name_read(check, number, name, &at));
+  const int listed = lists(check, check->table.number, number);
+  LN_TRY(listed);
+  return name[0] && listed == 1 ? 0 : ln_check_problem(check, LUNAR_PROBLEM_METADATA, sector);
+}
+
+static int indexes_begin(struct ln_check* check) {
+  uint16_t numbers[LUNAR_INDEXES_MAX];
+  const int count = ln_secondary_list(check->db, check->table.number, numbers);
+  LN_TRY(count);
+  for (int i = 0; i < count; i++) {
+    LN_TRY(index_begin(check, numbers[i], &check->indexes[1 + i]));
+    check->index_count++;
+  }
+  return 0;
+}
+#else
+#define is_index(check, number) 0
+#define indexes_begin(check) 0
+#endif
+
 static int table_check(struct ln_check* check, uint16_t number) {
   const uint32_t sector = check->db->geometry.meta_at + 2u * number;
   struct metadata m;
   uint32_t last;
   check->phase = COUNT, check->sectors = 0;
-  check->rows = check->entries = check->with_free_slots = (struct tally){0};
+  check->with_free_slots = (struct tally){0};
   LN_TRY(metadata_read(check, sector, &m));
   if (m.index > LUNAR_INDEX_TREE || m.columns == 0 || m.columns > LUNAR_COLUMNS_MAX || m.key >= m.columns)
     return ln_check_problem(check, LUNAR_PROBLEM_METADATA, sector);
   LN_TRY(schema_check(check, number, m.columns, m.key));
+  check->indexes[0] = (struct checked){.number = number, .kind = m.index, .column = m.key, .told = m.rows};
+  check->index_count = 1;
+  LN_TRY(indexes_begin(check));
   LN_TRY(chain_check(check, m.first, &last));
   if (last != m.last) return ln_check_problem(check, LUNAR_PROBLEM_CHAIN, sector);
   if (check->sectors != m.sectors) return ln_check_problem(check, LUNAR_PROBLEM_SECTORS, sector);
-  if (check->rows.count != m.rows) return ln_check_problem(check, LUNAR_PROBLEM_ROWS, sector);
+  if (check->indexes[0].rows.count != m.rows) return ln_check_problem(check, LUNAR_PROBLEM_ROWS, sector);
   LN_TRY(reuse_check(check, m.reuse, sector));
-  LN_TRY(index_check(check));
-  if (!same(&check->rows, &check->entries)) return find_difference(check, m.first, sector);
+  LN_TRY(indexes_compare(check, m.first));
   check->found->tables++;
   return 0;
 }
@@ -493,7 +602,9 @@ static int tables_check(struct ln_check* check) {
     if (memcmp(name, free_name, sizeof free_name) == 0) continue;
     memcpy(check->found->table, name, LUNAR_NAME_MAX);
     LN_TRY(name_check(check, number, name, sector));
-    LN_TRY(table_check(check, number));
+    const int index = is_index(check, number);
+    LN_TRY(index);
+    if (!index) LN_TRY(table_check(check, number));
     memset(check->found->table, 0, sizeof check->found->table);
   }
   return 0;

@@ -22,9 +22,8 @@ static int block_of(struct lunar* db, uint32_t ref, struct block* block) {
 }
 
 static int ends_of(const struct lunar_cursor* c, uint32_t* first, uint32_t* last) {
-  struct lunar* db = c->table->db;
   struct lunar_frame* meta;
-  LN_TRY(ln_meta(db, c->table->number, &meta));
+  LN_TRY(ln_table_meta(c->table, &meta));
   *first = ln_get32(meta->bytes + LN_META_FIRST), *last = ln_get32(meta->bytes + LN_META_LAST);
   ln_put(meta);
   return 0;
@@ -131,7 +130,7 @@ static int seek_key(struct lunar_cursor* c, struct ln_key* key, struct ln_place*
     memset(key->bytes, 0xff, sizeof key->bytes);
     key->count = sizeof key->bytes, seek = LN_AT_MOST;
   }
-  LN_TRY(ln_meta(db, c->table->number, &meta));
+  LN_TRY(ln_table_meta(c->table, &meta));
   const int error = ln_tree_seek(db, meta, seek, key, place);
   ln_put(meta);
   LN_TRY(error);
@@ -143,6 +142,9 @@ static int seek_key(struct lunar_cursor* c, struct ln_key* key, struct ln_place*
 static int next(struct lunar_cursor* c, void* row, size_t row_bytes, struct lunar_value* values) {
   struct ln_place place = {LN_NONE, 0};
   if (c->ended) return LUNAR_E_NOT_FOUND;
+#if LUNAR_WITH_SECONDARY
+  if (c->index_creation) return ln_secondary_next(c, row, row_bytes, values);
+#endif
 #if LUNAR_WITH_TREE
   if (c->table->index == LUNAR_INDEX_TREE) {
     struct ln_key key;

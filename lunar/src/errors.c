@@ -23,6 +23,8 @@ const char* lunar_error_text(int error) {
       "an earlier failure of the device could not be undone; mount again",
       "not available in this mode or build",
       "the power went in mode none: mount in mode none, check, unmount",
+      "the text is not of lunar's SQL",
+      "the table is not as it was when the statement was prepared; prepare it again",
   };
   const unsigned i = error < 0 ? 0u - (unsigned)error : 0u;
   return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown error";

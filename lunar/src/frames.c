@@ -133,18 +133,27 @@ void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
 }
 
 void ln_cleaned(struct lunar* db, struct lunar_frame* frame) {
+  ln_buffer_clean(db, frame);
   frame->flags &= LN_FRESH | LN_LOGGED; /* true until the next checkpoint */
   db->frames_dirty--;
-  ln_buffer_clean(db, frame);
 }
 
 void ln_put(struct lunar_frame* frame) { frame->pins--; }
 
+/* The frames of some sectors, one by one: of few sectors each is looked for, of many each frame is looked at. */
+static uint32_t most_frames(const struct lunar* db, uint32_t count) {
+  return count > db->frame_count ? db->frame_count : count;
+}
+
+static struct lunar_frame* frame_among(struct lunar* db, uint32_t sector, uint32_t count, uint32_t i) {
+  struct lunar_frame* f = count > db->frame_count ? &db->frames[i] : ln_cached(db, sector + i);
+  return f && f->sector - sector < count ? f : NULL;
+}
+
 int ln_forget(struct lunar* db, uint32_t sector, uint32_t count) {
-  const int all = count > db->frame_count;
-  for (uint32_t i = 0; i < (all ? db->frame_count : count); i++) {
-    struct lunar_frame* f = all ? &db->frames[i] : ln_cached(db, sector + i);
-    if (!f || f->sector - sector >= count) continue;
+  for (uint32_t i = 0; i < most_frames(db, count); i++) {
+    struct lunar_frame* f = frame_among(db, sector, count, i);
+    if (!f) continue;
     if (f->pins) return LUNAR_E_CORRUPT; /* a block that is freed or written over is in use */
     drop(db, f);
   }
@@ -227,14 +236,10 @@ int ln_is_plain(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t byt
   return 1;
 }
 
-static int settle(struct lunar* db, struct lunar_frame* f) { return f->flags & LN_PLAIN ? ln_write_frame(db, f) : 0; }
-
 int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count) {
-  for (uint32_t i = 0; count <= db->frame_count && i < count; i++) {
-    struct lunar_frame* f = ln_cached(db, sector + i);
-    if (f) LN_TRY(settle(db, f));
+  for (uint32_t i = 0; i < most_frames(db, count); i++) {
+    struct lunar_frame* f = frame_among(db, sector, count, i);
+    if (f && f->flags & LN_PLAIN) LN_TRY(ln_write_frame(db, f));
   }
-  for (uint32_t i = 0; count > db->frame_count && i < db->frame_count; i++)
-    if (db->frames[i].sector - sector < count) LN_TRY(settle(db, &db->frames[i]));
   return 0;
 }

@@ -269,6 +269,111 @@ int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struc
   return LUNAR_E_CORRUPT;
 }
 
+#if LUNAR_WITH_SECONDARY
+static void put_entry(struct lunar* db, struct lunar_frame* frame, uint64_t key, struct ln_place place) {
+  uint8_t* page = frame->bytes;
+  const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
+  uint8_t* entry = entry_at(page, count);
+  ln_put64(entry, key), ln_put32(entry + 8, place.ref), ln_put16(entry + 12, place.slot), ln_put16(entry + 14, 0);
+  ln_put16(page + LN_BUCKET_COUNT, count + 1);
+  ln_dirty(db, frame);
+}
+
+/* A page for the entry, between the bucket's and the others. */
+static int put_overflow(struct lunar* db, struct lunar_frame* bucket, uint64_t key, struct ln_place place) {
+  struct lunar_frame* frame;
+  uint32_t ref;
+  LN_TRY(ln_alloc(db, 0, LN_NONE, &ref));
+  LN_TRY(ln_page_fresh(db, ln_ref_sector(db, ref), LN_BUCKET, &frame));
+  ln_put32(frame->bytes + LN_BUCKET_OVERFLOW, ln_get32(bucket->bytes + LN_BUCKET_OVERFLOW));
+  put_entry(db, frame, key, place);
+  ln_put32(bucket->bytes + LN_BUCKET_OVERFLOW, frame->sector);
+  ln_dirty(db, bucket);
+  ln_put(frame);
+  return 0;
+}
+
+/* Into the bucket's page or its first overflow page: the others, of which many equal keys make many, are full, because
+ * what leaves one of them is replaced from the first. */
+static LN_APART int enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+  struct lunar_frame *bucket, *frame;
+  uint32_t sector;
+  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
+  LN_TRY(bucket_page(db, sector, &bucket));
+  const uint32_t next = ln_get32(bucket->bytes + LN_BUCKET_OVERFLOW);
+  int in = ln_get16(bucket->bytes + LN_BUCKET_COUNT) < capacity(db), error = 0;
+  if (in) {
+    put_entry(db, bucket, key, place);
+  } else if (next != LN_NONE && (error = bucket_page(db, next, &frame)) == 0) {
+    in = ln_get16(frame->bytes + LN_BUCKET_COUNT) < capacity(db);
+    if (in) put_entry(db, frame, key, place);
+    ln_put(frame);
+  }
+  if (!in && !error) error = put_overflow(db, bucket, key, place);
+  ln_put(bucket);
+  return error;
+}
+
+enum { OVERFLOWS_OF_ENTERED = 3 };
+
+/* 1: the bucket that is split next has too many pages, for many entries may have one key: several indexes are changed
+ * in one operation, and its log is short. */
+static int is_too_long(struct lunar* db, struct lunar_frame* meta) {
+  const uint32_t bucket = buckets_of(meta);
+  uint32_t sector;
+  LN_TRY(bucket_sector(db, meta, bucket - (1u << log2_floor(bucket)), &sector));
+  return is_longer(db, sector, OVERFLOWS_OF_ENTERED);
+}
+
+int ln_hash_enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+  LN_TRY(enter(db, meta, key, place));
+  const uint64_t rows = ln_get64(meta->bytes + LN_META_ROWS);
+  if (rows * 100 <= (uint64_t)buckets_of(meta) * capacity(db) * LOAD_PERCENT) return 0;
+  const int stays = is_too_long(db, meta);
+  return stays < 0 ? stays : stays ? 0 : split(db, meta);
+}
+
+/* Fills the entry's place with the last entry of the bucket's first overflow page. *emptied: that page, when it was its
+ * only one. */
+static int replace(struct lunar* db, uint32_t first, struct lunar_frame* frame, uint32_t i, uint32_t* emptied,
+                   uint32_t* next) {
+  struct lunar_frame* from = frame;
+  if (first != LN_NONE) LN_TRY(bucket_page(db, first, &from));
+  if (ln_get16(from->bytes + LN_BUCKET_COUNT) == 0) ln_put(from), from = frame, first = LN_NONE;
+  const uint32_t last = ln_get16(from->bytes + LN_BUCKET_COUNT) - 1u;
+  memmove(entry_at(frame->bytes, i), entry_at(from->bytes, last), LN_ENTRY);
+  ln_put16(from->bytes + LN_BUCKET_COUNT, last);
+  ln_dirty(db, frame), ln_dirty(db, from);
+  if (first != LN_NONE) {
+    if (last == 0) *emptied = first, *next = ln_get32(from->bytes + LN_BUCKET_OVERFLOW);
+    ln_put(from);
+  }
+  return 0;
+}
+
+int ln_hash_leave(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+  uint32_t bucket, sector, first = LN_NONE, steps = 0, emptied = LN_NONE, next = LN_NONE;
+  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &bucket));
+  for (sector = bucket; sector != LN_NONE;) {
+    struct lunar_frame* frame;
+    LN_TRY(bucket_page(db, sector, &frame));
+    const uint32_t count = ln_get16(frame->bytes + LN_BUCKET_COUNT);
+    uint32_t i = 0;
+    while (i < count && !entry_is(entry_at(frame->bytes, i), key, place)) i++;
+    int error = next_of(db, frame->bytes, &sector, &steps);
+    if (steps == 1) first = sector;
+    if (i < count) error = replace(db, first, frame, i, &emptied, &next);
+    ln_put(frame);
+    LN_TRY(error);
+    if (i == count) continue;
+    if (emptied == LN_NONE) return 0;
+    LN_TRY(unlink_page(db, bucket, next));
+    return ln_free(db, overflow_ref(db, emptied));
+  }
+  return LUNAR_E_CORRUPT;
+}
+#endif
+
 static int drop_chain(struct lunar* db, uint32_t sector) {
   for (uint32_t steps = 0, first = 1; sector != LN_NONE; first = 0) {
     struct lunar_frame* frame;

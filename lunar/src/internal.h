@@ -115,7 +115,8 @@ enum ln_record {
   LN_DROP = 7,
   LN_EXTEND = 8,
   LN_MOVE = 9,
-  LN_MOVE_PUT = 10
+  LN_MOVE_PUT = 10,
+  LN_PATCH_INDEXED = 11 /* of a column with a secondary index */
 };
 
 /* Allocation map: 8 bytes of page header, then an entry per chunk: u8 class (0xff: free), u8 blocks in use, u16
@@ -145,14 +146,18 @@ enum {
   LN_META_REUSE = 28,
   LN_META_SERIAL = 32,
   LN_META_RING_LIMIT = 36,
-  LN_META_RING = 44,
+  LN_META_RING = 44,    /* and LN_INDEXED */
   LN_META_BUCKETS = 48, /* hash index */
   LN_META_SEGMENTS = 52,
   LN_SEGMENTS = 28,
-  LN_META_END = LN_META_SEGMENTS + 4 * LN_SEGMENTS,
+  LN_META_CREATION = LN_META_SEGMENTS + 4 * LN_SEGMENTS, /* tells from the tables that had the number; 0: dropped */
+  LN_META_INDEXES = LN_META_CREATION + 4,                /* secondary indexes: number + 1 of each, 0: no more */
+  LN_META_END = LN_META_INDEXES + 2 * LUNAR_INDEXES_MAX,
+  LN_META_TABLE = 20,     /* of a secondary index, which has no columns and no blocks: the table's number */
   LN_META_TREE_ROOT = 48, /* tree index: refs of one page each */
   LN_META_TREE_HEIGHT = 52
 };
+enum { LN_INDEXED = 0x80 }; /* the table has secondary indexes: a build without them does not open it */
 enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
 
 /* Data block: header page with the first slots, further slot pages, then rows. */
@@ -193,22 +198,26 @@ _Static_assert(LN_GROUP_HEADER + LN_CHECKPOINT_BODY <= 512, "a checkpoint group 
 _Static_assert(LN_GROUP_HEADER + 8 * LN_IMAGES_MAX <= 512, "the entries of an image group are in its first sector");
 
 /* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. LOGGED:
- * the log has what was on the device at the last checkpoint. FRESH and LOGGED stay with a clean frame. */
-enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8 };
+ * the log has what was on the device at the last checkpoint. FRESH and LOGGED stay with a clean frame. ROWS: counted in
+ * rows_dirty. */
+enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8, LN_ROWS = 16 };
 
 struct lunar_frame {
   uint8_t* bytes;
   uint32_t sector;
   uint8_t flags, pins, kind;
-  uint8_t used; /* without buffer.c: since the clock's hand was here */
+  uint8_t used; /* how often the clock's hand passes by before it takes the frame */
 #if LUNAR_WITH_BUFFER
-  uint16_t older, newer; /* among clean frames, by use */
-  uint16_t next;         /* of the frames whose sectors have the same hash */
-  uint16_t first;        /* hash table: the first frame whose sector has this hash */
+  uint16_t next;     /* of the frames whose sectors have the same hash */
+  uint16_t first;    /* hash table: the first frame whose sector has this hash */
+  uint8_t operation; /* which met it last */
 #endif
 };
 /* As much on every processor, so that a buffer has as many frames. */
 _Static_assert(sizeof(struct lunar_frame) <= LUNAR_FRAME_BYTES, "pointers have at most 8 bytes");
+
+/* What redoing has in a recovery, and in that of a mount which takes an unreadable sector for the end. */
+enum { LN_REDOING = 1, LN_SKIPPING = 2 };
 
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 
@@ -269,6 +278,14 @@ void ln_prefetch(struct lunar* db, uint32_t sector,
 void ln_buffer_reset(struct lunar* db);
 struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector);
 struct lunar_frame* ln_buffer_oldest(struct lunar* db); /* neither dirty nor pinned; NULL: there is none */
+#if LUNAR_WITH_BUFFER
+#define ln_buffer_operation(db) ((void)++(db)->operation)
+/* Rows wait for a checkpoint in so many frames that the index has too few. Of a few frames it never has enough. */
+#define ln_buffer_crowded(db) (3u * (db)->rows_dirty > (db)->frame_count + 24u)
+#else
+#define ln_buffer_operation(db) ((void)0)
+#define ln_buffer_crowded(db) 0
+#endif
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector);
 void ln_buffer_used(struct lunar* db, struct lunar_frame* frame);
 void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame); /* it makes no room until it is clean */
@@ -403,6 +420,62 @@ int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, 
                  struct ln_place* place);
 #endif
 
+/* secondary.c: further indexes of a table. */
+#define LN_NO_COLUMN 0xffu
+#if LUNAR_WITH_SECONDARY
+/* Where an index finds the values of a row. */
+struct ln_source {
+  const struct lunar_value* values; /* NULL: the row is stored, */
+  uint32_t sector, offset;          /* here, */
+  uint8_t column;                   /* but for this column, */
+  const struct lunar_value* value;  /* which is this, or, when it is NULL, */
+  struct ln_content stored;         /* what is stored here */
+};
+/* The indexes forget a row that was at from (old NULL: there was none) and get to know the one at to (new NULL: none).
+ * Blocks are taken before any are given back; with E_FULL nothing has changed. */
+int ln_secondary_change(const struct lunar_table* table, const struct ln_source* old, struct ln_place from,
+                        const struct ln_source* new, struct ln_place to);
+int ln_secondary_forget(const struct lunar_table* table, struct ln_place place); /* the row that is stored there */
+/* ln_make_room for an operation on this table; then, before its record, whether the log still has what is needed behind
+ * that, and for a recovery (E_TXN_FULL). all: nothing is changed after the record. */
+int ln_make_room_for(const struct lunar_table* table);
+int ln_room_stays(const struct lunar_table* table, int all);
+int ln_is_indexed(const struct lunar_table* table, uint8_t column);
+/* Before that number is dropped: a table's indexes go, an index leaves its table's list. */
+int ln_secondary_drop(struct lunar* db, uint16_t number);
+int ln_is_table(struct lunar* db, uint16_t number); /* E_NO_TABLE: it is an index */
+int ln_secondary_list(struct lunar* db, uint16_t number, uint16_t numbers[LUNAR_INDEXES_MAX]); /* how many there are */
+int ln_secondary_row_key(const struct lunar_table* table, uint8_t kind, uint8_t column, struct ln_place place,
+                         uint32_t sector, uint32_t offset, struct ln_key* key);
+int ln_secondary_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, struct lunar_value* values);
+/* hash.c: many entries may have one key. */
+int ln_hash_enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);
+int ln_hash_leave(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);
+/* tables.c */
+int ln_name_find(struct lunar* db, const char* name, uint16_t* number); /* E_INVALID: it cannot be a name */
+int ln_name_free(struct lunar* db, uint16_t* number);                   /* E_TABLES: there is none */
+int ln_name_read(struct lunar* db, uint16_t number, char name[LUNAR_NAME_MAX + 1]);
+int ln_name_write(struct lunar* db, uint16_t number, const char name[LUNAR_NAME_MAX + 1]);
+/* log.c: of the log, what an operation may need without them. */
+uint32_t ln_operation_sectors(const struct lunar* db);
+#define LN_RING_OF (0xff & ~LN_INDEXED)
+#define LN_ALLOCATED(db) (8u * (1u + (db)->indexes))
+#define LN_INDEX_SECTORS(db) ((uint32_t)(db)->index_sectors)
+/* A page of an index that no checkpoint knows, whatever became of its frame. */
+#define LN_IS_BUILT(db, frame) ((db)->building && (frame)->kind >= LN_BUCKET)
+#else
+#define ln_secondary_forget(table, place) 0
+#define ln_make_room_for(table) ln_make_room((table)->db)
+#define ln_room_stays(table, all) 0
+#define ln_is_indexed(table, column) 0
+#define ln_secondary_drop(db, number) 0
+#define ln_is_table(db, number) 0
+#define LN_RING_OF 0xff
+#define LN_ALLOCATED(db) 8u
+#define LN_INDEX_SECTORS(db) 0u
+#define LN_IS_BUILT(db, frame) 0
+#endif
+
 /* rows.c: a row is u16 of NULL bits (by column), the key's column, then the other columns in order. Integers, REAL and
  * BOOLEAN have their width; TEXT and BLOB u16 bytes and the bytes. NULL takes no bytes. */
 int ln_values_check(const struct lunar_table* table, const struct lunar_value* values);
@@ -449,6 +522,7 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
 
 /* tables.c */
 int ln_meta(struct lunar* db, uint16_t number, struct lunar_frame** meta);
+int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta); /* E_NO_TABLE: it was dropped */
 int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table);
 int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes);
 int ln_table_redo_drop(struct lunar* db, uint16_t number);

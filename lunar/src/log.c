@@ -189,13 +189,9 @@ static int log_record(struct lunar* db, uint32_t extent_sector, const struct ln_
   LN_TRY(open_group(db, extent_sector, bytes));
   if (db->stage_used + bytes > db->stage_bytes) return pass_through(db, record, emit, context);
   struct passing p = {.db = db, .sector = LN_NONE};
-  const uint32_t used = db->stage_used;
-  const int error = emit_record(db, record, emit, context, &p, put_stage);
-  if (error)
-    db->stage_used = used; /* half a record would spoil the whole ones before it */
-  else
-    db->stage_records++;
-  return error;
+  LN_TRY(emit_record(db, record, emit, context, &p, put_stage));
+  db->stage_records++; /* half a record, after an error, is behind those that count */
+  return 0;
 }
 
 int ln_log(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context) {
@@ -246,7 +242,7 @@ int ln_commit_point(struct lunar* db) {
 }
 
 static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
-  return f->flags & (LN_FRESH | LN_PLAIN) || db->mode == LUNAR_MODE_NONE;
+  return f->flags & (LN_FRESH | LN_PLAIN) || db->mode == LUNAR_MODE_NONE || LN_IS_BUILT(db, f);
 }
 
 int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
@@ -353,16 +349,16 @@ enum { LOGGED_GROUPS = 4 };
 /* A page that was spilled before, since the checkpoint, needs no other image of before. Looked at are the last groups
  * only: each costs a read, and all of them, at every spill, more than the images. */
 static LN_APART int mark_logged(struct lunar* db) {
-  uint32_t steps = 0;
-  for (uint32_t at = db->before_last; at != LN_NONE && steps < LOGGED_GROUPS;
-       at = ln_get32(db->stage + LN_GROUP_EXTRA)) {
-    if (at >= db->geometry.log_sectors || ++steps > db->geometry.log_sectors) return LUNAR_E_CORRUPT;
+  uint32_t at = db->before_last;
+  for (uint32_t steps = 0; at != LN_NONE && steps < LOGGED_GROUPS; steps++) {
+    if (at >= db->geometry.log_sectors) return LUNAR_E_CORRUPT;
     LN_TRY(ln_device_read(db, db->geometry.log_at + at, db->stage, 1));
     const uint32_t count = ln_get32(db->stage + LN_GROUP_COUNT);
     for (uint32_t i = 0; i < count && i < LN_IMAGES_MAX; i++) {
       struct lunar_frame* f = ln_cached(db, ln_get32(db->stage + LN_GROUP_HEADER + 8 * i));
       if (f && f->flags & LN_DIRTY) f->flags |= LN_LOGGED;
     }
+    at = ln_get32(db->stage + LN_GROUP_EXTRA);
   }
   return 0;
 }
@@ -397,6 +393,8 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
   ln_put32(body, db->series.epoch);
   ln_put32(body + 4, db->checkpoints);
   ln_put32(body + 8, db->chunks_free);
+  if (db->mode == LUNAR_MODE_NONE) /* what comes into them is in place, and not to be repeated */
+    memset(db->series.extents, 0xff, sizeof db->series.extents);
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) {
     ln_put32(body + 12 + 12 * i, db->series.extents[i].block);
     ln_put32(body + 16 + 12 * i, db->series.extents[i].sector);
@@ -433,18 +431,42 @@ int ln_checkpoint(struct lunar* db) {
   return error;
 }
 
+static uint32_t images_sectors(const struct lunar* db) {
+  return (uint32_t)db->frame_count + db->frame_count / LN_IMAGES_MAX + 2;
+}
+static uint32_t operation_sectors(const struct lunar* db) {
+  return db->geometry.unit_sectors + 2 * (1 + LN_IMAGES_MAX);
+}
+
 /* Before an operation: enough clean frames, and room in the log for it and for the checkpoint after it; for the
  * recovery from it too, which spills what was spilled before, behind it. */
 int ln_make_room(struct lunar* db) {
   if (db->redoing) return 0;
-  const uint32_t images = (uint32_t)db->frame_count + db->frame_count / LN_IMAGES_MAX + 2;
-  const uint32_t operation = db->geometry.unit_sectors + 2 * (1 + LN_IMAGES_MAX);
+  const uint32_t images = images_sectors(db), operation = operation_sectors(db) + LN_INDEX_SECTORS(db);
   if (db->frames_dirty * 4u >= db->frame_count * 3u) LN_TRY(ln_write_in_place(db, 1));
   const int log_full = db->series.log_used + db->log_before + images + 2 * operation > db->geometry.log_sectors;
   if (db->state == LN_IN_TXN) return log_full ? ln_undo(db, LUNAR_E_TXN_FULL) : 0;
-  if (!log_full && db->frames_dirty + 1 < db->frame_count && db->frames_dirty * 4u < db->frame_count * 3u) return 0;
+  if (!log_full && !ln_buffer_crowded(db) && db->frames_dirty + 1 < db->frame_count &&
+      db->frames_dirty * 4u < db->frame_count * 3u)
+    return 0;
   LN_TRY(ln_checkpoint(db));
-  if (!db->wants_settled) return 0;
+  if (!db->wants_settled && !LN_INDEX_SECTORS(db)) return 0; /* an index needs more than images may leave */
   db->wants_settled = 0;
   return db->settled ? 0 : ln_checkpoint(db);
 }
+
+#if LUNAR_WITH_SECONDARY
+uint32_t ln_operation_sectors(const struct lunar* db) { return operation_sectors(db); }
+
+enum { ROW_SECTORS = 12 }; /* for pages that the row itself changes */
+
+int ln_room_stays(const struct lunar_table* table, int all) {
+  const struct lunar* db = table->db;
+  if (db->redoing || db->mode == LUNAR_MODE_NONE || !db->indexes) return 0;
+  const uint32_t rest =
+      db->geometry.unit_sectors + (all ? 0u : ROW_SECTORS + (table->ring ? db->index_sectors / 2u : 0u));
+  return db->series.log_used + db->log_before + images_sectors(db) + 2 * rest <= db->geometry.log_sectors
+             ? 0
+             : LUNAR_E_TXN_FULL;
+}
+#endif

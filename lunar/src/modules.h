@@ -3,7 +3,7 @@
 #define LUNAR_MODULES_H
 
 #ifndef LUNAR_WITH_BUFFER
-#define LUNAR_WITH_BUFFER 1 /* buffer.c: many frames, found by hashing, in LRU order; without it a few are searched */
+#define LUNAR_WITH_BUFFER 1 /* buffer.c: many frames, found by hashing; without it a few are searched */
 #endif
 #ifndef LUNAR_WITH_PREFETCH
 #define LUNAR_WITH_PREFETCH 1 /* prefetch.c: sequential reads ahead, in a window that adapts */
@@ -17,6 +17,9 @@
 #ifndef LUNAR_WITH_RING
 #define LUNAR_WITH_RING 1 /* ring.c: tables that forget their oldest rows */
 #endif
+#ifndef LUNAR_WITH_SECONDARY
+#define LUNAR_WITH_SECONDARY 1 /* secondary.c: indexes on further columns */
+#endif
 #ifndef LUNAR_WITH_CHECK
 #define LUNAR_WITH_CHECK 1 /* check.c: the whole volume verified */
 #endif
@@ -25,6 +28,12 @@
 #endif
 #ifndef LUNAR_WITH_TEXTS
 #define LUNAR_WITH_TEXTS 1 /* errors, and what lunar_check finds, in words */
+#endif
+#ifndef LUNAR_WITH_SQL
+#define LUNAR_WITH_SQL LUNAR_WITH_CURSOR /* sql_*.c: statements in SQL; needs cursors */
+#endif
+#if LUNAR_WITH_SQL && !LUNAR_WITH_CURSOR
+#error "LUNAR_WITH_SQL needs LUNAR_WITH_CURSOR"
 #endif
 
 #endif

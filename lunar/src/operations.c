@@ -18,6 +18,7 @@ int ln_lock(struct lunar* db) {
   if (!db->config) return LUNAR_E_INVALID;
   if (db->config->lock) db->config->lock(db->config);
   db->allocated_count = 0;
+  ln_buffer_operation(db);
   return db->state == LN_CLOSED ? LUNAR_E_INVALID : db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
 }
 
@@ -57,6 +58,10 @@ int ln_undo(struct lunar* db, int error) {
 /* What was freed since a checkpoint is given out after the next one: an operation that found no room has another try
  * then. *freed: db->freed before it; 0 after it, so that there is one only. */
 int ln_worth_another_try(struct lunar* db, int* error, int* freed) {
+#if LUNAR_WITH_SECONDARY
+  /* Many indexes changed much at once: a log without anything else has room for that. */
+  if (*error == LUNAR_E_TXN_FULL && db->indexes && db->state == LN_READY && *freed < 2) return *freed = 2;
+#endif
   if (*error != LUNAR_E_FULL || !*freed || db->state != LN_READY) return 0;
   *freed = 0;
   if (!db->freed) return 1; /* the way back led over a checkpoint */
@@ -153,8 +158,7 @@ static LN_APART int room_for(const struct lunar_table* table, uint32_t ref, uint
   if (ref == LN_NONE) return LUNAR_E_FULL;
   LN_TRY(ln_block_room(db, ref, table->number, slot, tail, &end));
   if (!direct) return *tail + LN_ROW_HEADER + padded <= end ? 0 : LUNAR_E_FULL;
-  const uint32_t most =
-      LN_GROUP_HEADER + LN_RECORD_HEADER + (uint32_t)sizeof db->allocated + 8 + LN_ROW_HEADER + padded;
+  const uint32_t most = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded;
   if (!extent_of(db, ref)) /* it was open before, or has had small rows only */
     LN_TRY(log_block(table, ref, *tail, row_bytes, 1));
   const uint32_t at = extent_of(db, ref)->sector;
@@ -237,6 +241,23 @@ static int link_row(struct lunar* db, struct lunar_frame* meta, const struct ln_
   return ln_row_drop(db, meta, from);
 }
 
+#if LUNAR_WITH_SECONDARY
+/* The secondary indexes' part of a new row, after the primary one's: what has no room there leaves that as it was. */
+static LN_APART int index_row(const struct content* c, struct lunar_frame* meta, const struct ln_key* key) {
+  struct lunar* db = c->table->db;
+  const struct ln_source old = {.sector = c->sector, .offset = c->offset, .column = LN_NO_COLUMN};
+  const struct ln_source new = {
+      .values = c->values, .sector = c->sector, .offset = c->offset, .column = c->column, .value = c->value};
+  const int moves = c->old.ref != LN_NONE;
+  const int error = ln_secondary_change(c->table, moves ? &old : NULL, c->old, &new, c->row.place);
+  if (error == LUNAR_E_FULL && db->mode == LUNAR_MODE_NONE && !moves)
+    LN_TRY(ln_index_move(db, meta, key, c->row.place, (struct ln_place){LN_NONE, 0}));
+  return error ? error : ln_room_stays(c->table, 0);
+}
+#else
+#define index_row(c, meta, key) 0
+#endif
+
 /* Stores the row and logs it. What is changed when this fails, the caller undoes. */
 static int store(struct content* c, struct lunar_frame* meta, const struct ln_key* key) {
   struct lunar* db = c->table->db;
@@ -265,6 +286,7 @@ static int store(struct content* c, struct lunar_frame* meta, const struct ln_ke
   const ln_emit emit = moves ? emit_move : emit_row;
   db->allocated_count = 0;
   if (!moves) LN_TRY(ln_index_insert(db, meta, key, c->row.place));
+  LN_TRY(index_row(c, meta, key));
   LN_TRY(ln_slot_touch(db, ref, slot));
   LN_TRY(ln_ensure_clean(db, 3));
   if (direct) {
@@ -289,6 +311,7 @@ int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, str
   struct lunar* db = table->db;
   uint32_t sector, offset, bytes;
   struct ln_key key;
+  LN_TRY(ln_secondary_forget(table, place));
   LN_TRY(ln_row_at(db, place, &sector, &offset, &bytes));
   LN_TRY(ln_row_key(db, table, sector, offset, &key));
   LN_TRY(ln_index_move(db, meta, &key, place, (struct ln_place){LN_NONE, 0}));
@@ -303,8 +326,8 @@ static int insert(const struct lunar_table* table, const struct lunar_value* val
   uint8_t class;
   LN_TRY(ln_values_check(table, values));
   content.row_bytes = ln_row_bytes(table, values);
-  LN_TRY(ln_make_room(db));
-  LN_TRY(ln_meta(db, table->number, &meta));
+  LN_TRY(ln_make_room_for(table));
+  LN_TRY(ln_table_meta(table, &meta));
   int error = find(table, meta, &values[table->key], &content.old), changing = 0;
   content.old = (struct ln_place){LN_NONE, 0};
   error = error == LUNAR_E_NOT_FOUND ? 0 : error ? error : LUNAR_E_EXISTS;
@@ -332,7 +355,7 @@ static int get(const struct lunar_table* table, const struct lunar_value* key, v
                struct lunar_value* values) {
   struct lunar_frame* meta;
   struct ln_place place;
-  LN_TRY(ln_meta(table->db, table->number, &meta));
+  LN_TRY(ln_table_meta(table, &meta));
   const int error = find(table, meta, key, &place);
   ln_put(meta);
   LN_TRY(error);
@@ -343,14 +366,15 @@ static int remove_row(const struct lunar_table* table, const struct lunar_value*
   struct lunar* db = table->db;
   struct lunar_frame* meta;
   struct ln_place place;
-  LN_TRY(ln_make_room(db));
-  LN_TRY(ln_meta(db, table->number, &meta));
+  LN_TRY(ln_make_room_for(table));
+  LN_TRY(ln_table_meta(table, &meta));
   int error = find(table, meta, key, &place), changing = 0;
   if (!error) {
     const struct ln_record_header record = {
         .type = LN_REMOVE, .table = table->number, .ref = place.ref, .slot = place.slot};
     changing = 1;
     error = ln_row_remove(table, meta, place);
+    if (!error) error = ln_room_stays(table, 1);
     if (!error) error = ln_log(db, &record, NULL, NULL);
   }
   ln_put(meta);
@@ -387,19 +411,34 @@ static int put_plain(void* sink, const void* data, uint32_t bytes) {
   return 0;
 }
 
+#if LUNAR_WITH_SECONDARY
+static LN_APART int index_patch(const struct content* c) {
+  const struct ln_source old = {.sector = c->sector, .offset = c->offset, .column = LN_NO_COLUMN};
+  const struct ln_source new = {.sector = c->sector, .offset = c->offset, .column = c->column, .value = c->value};
+  c->table->db->allocated_count = 0;
+  LN_TRY(ln_secondary_change(c->table, &old, c->old, &new, c->old));
+  return ln_room_stays(c->table, 0);
+}
+#else
+#define index_patch(c) 0
+#endif
+
 /* The same number of bytes: where they are. */
 static LN_APART int patch(const struct content* c) {
   struct lunar* db = c->table->db;
   struct patch value = {c->table->types[c->column], c->value};
-  const struct ln_record_header record = {.type = LN_PATCH,
+  const int indexed = ln_is_indexed(c->table, c->column);
+  const struct ln_record_header record = {.type = indexed ? LN_PATCH_INDEXED : LN_PATCH,
                                           .table = c->table->number,
                                           .ref = c->old.ref,
                                           .slot = c->old.slot,
                                           .position = (uint16_t)c->column_offset,
                                           .bytes = c->column_bytes};
   struct into_frames to = {db, c->sector, c->offset + c->column_offset};
-  const int plain = needs_no_record(c);
+  LN_TRY(indexed);
+  const int plain = indexed ? 0 : needs_no_record(c);
   LN_TRY(plain);
+  if (indexed) LN_TRY(index_patch(c));
   if (plain) return emit_patch(&value, &to, put_plain);
   LN_TRY(ln_log(db, &record, emit_patch, &value));
   return emit_patch(&value, &to, put_frames);
@@ -415,8 +454,8 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
   int changing = 0;
   if (column >= table->column_count || column == table->key) return LUNAR_E_INVALID;
   LN_TRY(ln_value_check(table->types[column], table->flags[column], value));
-  LN_TRY(ln_make_room(db));
-  LN_TRY(ln_meta(db, table->number, &meta));
+  LN_TRY(ln_make_room_for(table));
+  LN_TRY(ln_table_meta(table, &meta));
   int error = find(table, meta, key, &c.old);
   if (!error) error = ln_row_at(db, c.old, &c.sector, &c.offset, &c.old_bytes);
   if (!error) error = ln_row_column(db, table, c.sector, c.offset, column, &c.column_offset, &c.column_bytes);
@@ -459,12 +498,17 @@ int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8
 
 int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {
   LN_TRY(ln_enter(table->db));
-  return done(table->db, remove_row(table, key));
+  int error = remove_row(table, key);
+#if LUNAR_WITH_SECONDARY
+  int freed = 0;
+  if (ln_worth_another_try(table->db, &error, &freed)) error = remove_row(table, key);
+#endif
+  return done(table->db, error);
 }
 
-static int count(struct lunar* db, uint16_t number, uint64_t* rows) {
+static int count(const struct lunar_table* table, uint64_t* rows) {
   struct lunar_frame* meta;
-  LN_TRY(ln_meta(db, number, &meta));
+  LN_TRY(ln_table_meta(table, &meta));
   *rows = ln_get64(meta->bytes + LN_META_ROWS);
   ln_put(meta);
   return 0;
@@ -472,7 +516,7 @@ static int count(struct lunar* db, uint16_t number, uint64_t* rows) {
 
 int lunar_count(struct lunar_table* table, uint64_t* rows) {
   LN_TRY(ln_enter(table->db));
-  return ln_leave(table->db, count(table->db, table->number, rows));
+  return ln_leave(table->db, count(table, rows));
 }
 
 /* --- transactions --- */
@@ -525,6 +569,38 @@ int lunar_rollback(struct lunar* db) {
 
 /* --- the same from the log --- */
 
+#if LUNAR_WITH_SECONDARY
+static LN_APART int index_again(const struct lunar_table* table, struct ln_place from, const struct ln_row* row) {
+  struct lunar* db = table->db;
+  struct ln_source old = {.column = LN_NO_COLUMN};
+  const struct ln_source new = {.sector = ln_ref_sector(db, row->place.ref),
+                                .offset = 4u * row->position + LN_ROW_HEADER,
+                                .column = LN_NO_COLUMN};
+  uint32_t bytes;
+  if (from.ref != LN_NONE) LN_TRY(ln_row_at(db, from, &old.sector, &old.offset, &bytes));
+  return ln_secondary_change(table, from.ref == LN_NONE ? NULL : &old, from, &new, row->place);
+}
+
+/* Which column the bytes are of follows from where they lie: NULL has none. */
+static LN_APART int index_patched(struct lunar* db, const struct ln_record_header* r, uint32_t sector, uint32_t offset,
+                                  struct ln_content content) {
+  const struct ln_place place = {r->ref, r->slot};
+  const struct ln_source old = {.sector = sector, .offset = offset, .column = LN_NO_COLUMN};
+  struct lunar_table table;
+  LN_TRY(ln_table_load(db, r->table, &table));
+  for (uint8_t i = 0; r->bytes && i < table.column_count; i++) {
+    uint32_t column_offset, column_bytes;
+    LN_TRY(ln_row_column(db, &table, sector, offset, i, &column_offset, &column_bytes));
+    if (column_offset != r->position || column_bytes != r->bytes) continue;
+    const struct ln_source new = {.sector = sector, .offset = offset, .column = i, .stored = content};
+    return ln_secondary_change(&table, &old, place, &new, place);
+  }
+  return r->bytes ? LUNAR_E_CORRUPT : 0;
+}
+#else
+#define index_again(table, from, row) 0
+#endif
+
 static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
   struct lunar_table table;
   struct lunar_frame* meta;
@@ -549,6 +625,7 @@ static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r,
   LN_TRY(ln_row_key(db, &table, sector, 4u * r->position + LN_ROW_HEADER, &key));
   LN_TRY(ln_meta(db, r->table, &meta));
   int error = ahead ? 0 : ln_index_insert(db, meta, &key, row.place);
+  if (!error) error = index_again(&table, from, &row);
   if (!error) error = link_row(db, meta, &key, from, &row, row_bytes);
   if (!error && table.ring && !ahead) error = ln_ring_evict(&table, meta, &key);
   ln_put(meta);
@@ -569,6 +646,9 @@ static LN_APART int redo_patch(struct lunar* db, const struct ln_record_header* 
   uint32_t sector, offset, bytes;
   LN_TRY(ln_row_at(db, (struct ln_place){r->ref, r->slot}, &sector, &offset, &bytes));
   if ((uint32_t)r->position + r->bytes > bytes) return LUNAR_E_CORRUPT;
+#if LUNAR_WITH_SECONDARY
+  if (r->type == LN_PATCH_INDEXED) LN_TRY(index_patched(db, r, sector, offset, content));
+#endif
   struct into_frames to = {db, sector, offset + r->position};
   return emit_old(db, content.sector, content.offset, r->bytes, &to, put_frames);
 }
@@ -597,6 +677,9 @@ int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_c
     case LN_MOVE_PUT:
       return redo_row(db, record, content);
     case LN_PATCH:
+#if LUNAR_WITH_SECONDARY
+    case LN_PATCH_INDEXED:
+#endif
       return redo_patch(db, record, content);
     case LN_REMOVE:
       return redo_remove(db, record);
@@ -604,6 +687,7 @@ int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_c
       return ln_table_redo_create(db, record->table, content, record->bytes);
     case LN_DROP:
       return ln_table_redo_drop(db, record->table);
+    default:
+      return LUNAR_E_CORRUPT;
   }
-  return LUNAR_E_CORRUPT;
 }

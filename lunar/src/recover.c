@@ -80,6 +80,11 @@ static int whole(struct lunar* db, const struct group* group) {
   return 1;
 }
 
+/* Where the next group would lie, what cannot be read is no group, if the mount is told so. */
+static int skipping(const struct lunar* db, int there) {
+  return there == LUNAR_E_IO && db->redoing & LN_SKIPPING ? 0 : there;
+}
+
 static int is_next(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t room,
                    struct group* group) {
   const int there = read_header(db, sector, group);
@@ -101,7 +106,7 @@ static int next_group(struct lunar* db, struct lunar_series* series, struct grou
     struct lunar_extent* extent = &series->extents[i];
     const uint32_t room = extent->block == LN_NONE ? 0 : extent_room(db, extent);
     if (room == 0) continue;
-    const int found = is_next(db, series, extent->sector, room, group);
+    const int found = skipping(db, is_next(db, series, extent->sector, room, group));
     if (found < 0) return found;
     if (!found || group->kind != LN_RECORDS) continue;
     extent->sector += sectors_of(db, LN_GROUP_HEADER + group->bytes);
@@ -111,7 +116,7 @@ static int next_group(struct lunar* db, struct lunar_series* series, struct grou
   for (uint32_t skip = 0; skip < 2; skip++) {
     const uint32_t skipped = skip ? unit - series->log_head % unit : 0;
     const uint32_t at = (series->log_head + skipped) % db->geometry.log_sectors;
-    const int found = is_next(db, series, log_sector(db, at), unit - at % unit, group);
+    const int found = skipping(db, is_next(db, series, log_sector(db, at), unit - at % unit, group));
     if (found < 0) return found;
     if (!found) continue;
     const uint32_t sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
@@ -236,7 +241,7 @@ static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
   uint32_t epoch = group.epoch, sequence = group.sequence;
   *images_at = group.checkpoint_at;
   while (at < end) {
-    int there = read_header(db, log_sector(db, at), &group);
+    int there = skipping(db, read_header(db, log_sector(db, at), &group));
     if (there < 0) return there;
     if (!there || newer(&(struct group){.epoch = epoch, .sequence = sequence}, group.epoch, group.sequence)) break;
     epoch = group.epoch, sequence = group.sequence;
@@ -275,7 +280,8 @@ static int log_group(struct lunar* db, const struct lunar_series* series, uint32
 static int following_group(struct lunar* db, struct lunar_series* series, struct group* group) {
   const uint32_t to_next = db->geometry.unit_sectors - series->log_head % db->geometry.unit_sectors;
   struct group next;
-  const int there = log_group(db, series, 0, group), beyond = log_group(db, series, to_next, &next);
+  const int there = skipping(db, log_group(db, series, 0, group));
+  const int beyond = skipping(db, log_group(db, series, to_next, &next));
   LN_TRY(there);
   LN_TRY(beyond);
   if (!there && !beyond) return 0;
@@ -313,7 +319,7 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
 static int forget_torn(struct lunar* db, const struct lunar_series* end, uint32_t skipped, struct state* found) {
   struct group group;
   const uint32_t at = log_sector(db, (end->log_head + skipped) % db->geometry.log_sectors);
-  const int there = read_header(db, at, &group);
+  const int there = skipping(db, read_header(db, at, &group));
   if (there <= 0 || !later_number(group.sequence, end->sequence) || group.epoch < end->epoch)
     return there < 0 ? there : 0;
   if (group.epoch > found->epoch) found->epoch = group.epoch;
@@ -408,7 +414,7 @@ static LN_APART int replay(struct lunar* db, int redo) {
 int ln_recover(struct lunar* db) {
   struct state found;
   db->stage_used = 0, db->allocated_count = 0;
-  db->redoing = 1, db->state = LN_READY;
+  db->redoing |= LN_REDOING, db->state = LN_READY;
   db->releases++;
   ln_forget_all(db);
   LN_TRY(ln_device_sync(db)); /* what is read may be in the device's cache only, and pages are written because of it */

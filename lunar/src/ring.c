@@ -60,13 +60,20 @@ static int too_old(const struct lunar_table* table, struct lunar_frame* meta, co
   return (int64_t)key.number < (int64_t)newest->number && newest->number - key.number > limit;
 }
 
-enum { EVICTIONS_MAX = 4 };
+#if LUNAR_WITH_SECONDARY
+/* Fewer where each goes from several indexes. */
+static uint32_t evictions_max(const struct lunar_frame* meta) {
+  return ln_get16(meta->bytes + LN_META_INDEXES) ? 2 : 4;
+}
+#else
+#define evictions_max(meta) 4u
+#endif
 
 /* The insertion of a row into a ring table implies it: it needs no record. A few rows at a time, because an operation
  * must fit into the log whatever the buffer. */
 int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
   struct ln_place oldest;
-  for (uint32_t i = 0; i < EVICTIONS_MAX; i++) {
+  for (uint32_t i = 0; i < evictions_max(meta); i++) {
     LN_TRY(oldest_row(table->db, meta, &oldest));
     const int goes = too_old(table, meta, newest, oldest);
     if (goes <= 0) return goes;

@@ -46,6 +46,37 @@ int ln_meta(struct lunar* db, uint16_t number, struct lunar_frame** meta) {
   return ln_page(db, meta_sector(db, number), LN_META, meta);
 }
 
+int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta) {
+  LN_TRY(ln_meta(table->db, table->number, meta));
+  if (ln_get32((*meta)->bytes + LN_META_CREATION) == table->creation) return 0;
+  ln_put(*meta);
+  return LUNAR_E_NO_TABLE;
+}
+
+static int name_sound(const char* name) {
+  const void* end = memchr(name, 0, LUNAR_NAME_MAX + 1);
+  return name[0] && end;
+}
+
+#if LUNAR_WITH_SECONDARY
+int ln_name_find(struct lunar* db, const char* name, uint16_t* number) {
+  return name_sound(name) ? number_of(db, name, number) : LUNAR_E_INVALID;
+}
+
+int ln_name_free(struct lunar* db, uint16_t* number) {
+  const int error = number_of(db, "", number);
+  return error == LUNAR_E_NO_TABLE ? LUNAR_E_TABLES : error;
+}
+
+int ln_name_read(struct lunar* db, uint16_t number, char name[LUNAR_NAME_MAX + 1]) {
+  return name_read(db, number, name);
+}
+
+int ln_name_write(struct lunar* db, uint16_t number, const char name[LUNAR_NAME_MAX + 1]) {
+  return name_write(db, number, name);
+}
+#endif
+
 static int type_known(uint8_t type) { return type >= LUNAR_INT8 && type <= LUNAR_BLOB; }
 
 static int index_known(uint8_t index) {
@@ -57,14 +88,15 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
   LN_TRY(ln_meta(db, number, &frame));
   const uint8_t* m = frame->bytes;
   *table = (struct lunar_table){.db = db,
+                                .creation = ln_get32(m + LN_META_CREATION),
                                 .number = number,
                                 .column_count = m[LN_META_COLUMNS],
                                 .key = m[LN_META_KEY],
                                 .index = m[LN_META_INDEX],
-                                .ring = m[LN_META_RING]};
+                                .ring = m[LN_META_RING] & LN_RING_OF};
   ln_put(frame);
   if (!index_known(table->index)) return table->index == LUNAR_INDEX_TREE ? LUNAR_E_UNSUPPORTED : LUNAR_E_CORRUPT;
-  if (table->ring && !LUNAR_WITH_RING) return LUNAR_E_UNSUPPORTED;
+  if (table->ring && (!LUNAR_WITH_RING || table->ring & LN_INDEXED)) return LUNAR_E_UNSUPPORTED;
   if (table->ring > LUNAR_RING_AGE || table->column_count == 0 || table->column_count > LUNAR_COLUMNS_MAX ||
       table->key >= table->column_count)
     return LUNAR_E_CORRUPT;
@@ -73,15 +105,10 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
   for (uint32_t i = 0; i < table->column_count; i++) {
     const uint8_t* column = frame->bytes + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
     table->types[i] = column[LUNAR_NAME_MAX + 1], table->flags[i] = column[LUNAR_NAME_MAX + 2];
-    if (!type_known(table->types[i])) error = LUNAR_E_CORRUPT;
+    if (column[LUNAR_NAME_MAX] || !type_known(table->types[i])) error = LUNAR_E_CORRUPT;
   }
   ln_put(frame);
   return error;
-}
-
-static int name_sound(const char* name) {
-  const void* end = memchr(name, 0, LUNAR_NAME_MAX + 1);
-  return name[0] && end;
 }
 
 static int schema_check(const struct lunar_schema* schema) {
@@ -102,8 +129,11 @@ static int schema_check(const struct lunar_schema* schema) {
   return index_known(schema->index) && (LUNAR_WITH_RING || !schema->ring) ? 0 : LUNAR_E_UNSUPPORTED;
 }
 
-/* The content of a CREATE record: the name, then u8 index, key, columns, ring, u64 its limit, then the columns. */
-enum { CREATE_HEAD = LN_ROOT_ENTRY + 12 };
+/* The content of a CREATE record: the name, then u8 index, key, columns, ring, u64 its limit, u32 creation, then the
+ * columns. */
+enum { CREATE_HEAD = LN_ROOT_ENTRY + 16 };
+
+_Static_assert(sizeof(struct lunar_column) == LN_SCHEMA_COLUMN, "a column is stored as it is given");
 
 static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_HEAD]) {
   struct lunar_frame* meta;
@@ -112,6 +142,7 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
   m[LN_META_INDEX] = head[LN_ROOT_ENTRY], m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1],
   m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2], m[LN_META_RING] = head[LN_ROOT_ENTRY + 3];
   memcpy(m + LN_META_RING_LIMIT, head + LN_ROOT_ENTRY + 4, 8);
+  ln_put32(m + LN_META_CREATION, ln_get32(head + LN_ROOT_ENTRY + 12));
   ln_put32(m + LN_META_FIRST, LN_NONE), ln_put32(m + LN_META_LAST, LN_NONE), ln_put32(m + LN_META_REUSE, LN_NONE);
   const int error = ln_index_create(db, meta);
   ln_put(meta);
@@ -145,6 +176,7 @@ static int table_create(struct lunar* db, const char* name, const struct lunar_s
   creation.head[LN_ROOT_ENTRY] = schema->index, creation.head[LN_ROOT_ENTRY + 1] = schema->key;
   creation.head[LN_ROOT_ENTRY + 2] = schema->column_count, creation.head[LN_ROOT_ENTRY + 3] = schema->ring;
   ln_put64(creation.head + LN_ROOT_ENTRY + 4, schema->ring_limit);
+  ln_put32(creation.head + LN_ROOT_ENTRY + 12, db->checkpoints << 16 | db->creations++ | 1u << 31);
   error = create(db, number, creation.head);
   if (!error) error = ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame);
   if (error) return ln_undo(db, error);
@@ -193,9 +225,12 @@ static int drop_blocks(struct lunar* db, uint32_t ref) {
 int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   static const char none[LUNAR_NAME_MAX + 1];
   struct lunar_frame* meta;
+  LN_TRY(ln_secondary_drop(db, number));
   LN_TRY(ln_meta(db, number, &meta));
   const uint32_t first = ln_get32(meta->bytes + LN_META_FIRST);
   const int error = ln_index_drop(db, meta);
+  ln_put32(meta->bytes + LN_META_CREATION, 0), ln_dirty(db, meta);
+  db->releases++;
   ln_put(meta);
   LN_TRY(error);
   LN_TRY(drop_blocks(db, first));
@@ -206,6 +241,7 @@ static int table_drop(struct lunar* db, const char* name) {
   uint16_t number;
   if (!name_sound(name)) return LUNAR_E_INVALID;
   LN_TRY(number_of(db, name, &number));
+  LN_TRY(ln_is_table(db, number));
   LN_TRY(ln_make_room(db));
   const struct ln_record_header record = {.type = LN_DROP, .table = number};
   int error = ln_table_redo_drop(db, number);
@@ -237,6 +273,7 @@ static int table_open(struct lunar* db, const char* name, struct lunar_table* ta
   uint16_t number;
   if (!name_sound(name)) return LUNAR_E_INVALID;
   LN_TRY(number_of(db, name, &number));
+  LN_TRY(ln_is_table(db, number));
   return ln_table_load(db, number, table);
 }
 
@@ -248,7 +285,8 @@ int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* tab
 static int table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]) {
   while (*number < db->geometry.tables_max) {
     LN_TRY(name_read(db, (*number)++, name));
-    if (name[0]) return 0;
+    const int error = name[0] ? ln_is_table(db, (uint16_t)(*number - 1)) : LUNAR_E_NO_TABLE;
+    if (error != LUNAR_E_NO_TABLE) return error;
   }
   return LUNAR_E_NO_TABLE;
 }
@@ -263,15 +301,11 @@ static int table_schema(const struct lunar_table* table, struct lunar_schema* sc
   struct lunar_frame* frame;
   *schema = (struct lunar_schema){
       .column_count = table->column_count, .key = table->key, .index = table->index, .ring = table->ring};
-  LN_TRY(ln_meta(db, table->number, &frame));
+  LN_TRY(ln_table_meta(table, &frame));
   schema->ring_limit = ln_get64(frame->bytes + LN_META_RING_LIMIT);
   ln_put(frame);
   LN_TRY(ln_page(db, meta_sector(db, table->number) + 1, LN_SCHEMA, &frame));
-  for (uint32_t i = 0; i < table->column_count; i++) {
-    const uint8_t* column = frame->bytes + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
-    memcpy(schema->columns[i].name, column, LUNAR_NAME_MAX);
-    schema->columns[i].type = table->types[i], schema->columns[i].flags = table->flags[i];
-  }
+  memcpy(schema->columns, frame->bytes + LN_SCHEMA_COLUMNS, (size_t)LN_SCHEMA_COLUMN * table->column_count);
   ln_put(frame);
   return 0;
 }

@@ -50,7 +50,7 @@ static void begin(struct lunar* db, const struct lunar_config* config) {
   *db = (struct lunar){.config = config};
   buffer_divide(db);
   db->checkpoint_at = LN_NONE, db->before_last = LN_NONE;
-  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) db->series.extents[i] = (struct lunar_extent){LN_NONE, LN_NONE, 0xffff};
+  memset(db->series.extents, 0xff, sizeof db->series.extents);
   db->mode = (uint8_t)(config->mode ? config->mode : LUNAR_MODE_METADATA);
 }
 
@@ -197,9 +197,11 @@ static int plan(const struct lunar_config* c, struct lunar_geometry* g) {
   return g->chunk_count >= 2 && geometry_sound(c, g) ? 0 : LUNAR_E_DEVICE;
 }
 
-static int write_empty_pages(struct lunar* db, uint32_t from, uint32_t to, enum ln_kind kind) {
-  for (uint32_t sector = from; sector < to; sector++) {
+static int write_empty_pages(struct lunar* db) {
+  const struct lunar_geometry* g = &db->geometry;
+  for (uint32_t sector = g->root_at; sector < g->log_at; sector++) {
     struct lunar_frame* frame;
+    const enum ln_kind kind = sector < g->meta_at ? LN_ROOT : sector < g->map_at ? LN_META : LN_MAP;
     LN_TRY(ln_page_fresh(db, sector, kind, &frame));
     if (kind == LN_MAP) {
       uint8_t* entries = frame->bytes + LN_MAP_HEADER;
@@ -220,8 +222,7 @@ static int write_zones(struct lunar* db) {
   LN_TRY(ln_device_sync(db));
   for (uint32_t at = 0; at < g->log_sectors; at += g->unit_sectors)
     LN_TRY(ln_device_write(db, g->log_at + at, db->stage, 1));
-  LN_TRY(write_empty_pages(db, g->root_at, g->meta_at, LN_ROOT));
-  LN_TRY(write_empty_pages(db, g->map_at, g->log_at, LN_MAP));
+  LN_TRY(write_empty_pages(db));
   db->checkpoint_at = 0, db->series.epoch = 1, db->chunks_free = g->chunk_count;
   LN_TRY(ln_checkpoint(db));
   super_write(db->config, g, db->stage);
@@ -262,6 +263,7 @@ int lunar_mount(struct lunar* db, const struct lunar_config* config) {
   begin(db, config);
   LN_TRY(super_load(db));
   fit_to_log(db);
+  if (config->skip_unreadable) db->redoing = LN_SKIPPING;
   const int error = ln_recover(db);
   db->state = error ? LN_CLOSED : LN_READY;
   return error;

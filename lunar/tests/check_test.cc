@@ -30,8 +30,8 @@ TEST_P(Check, finds_nothing_after_a_random_life) {
       lunar_findings found{};
       ASSERT_EQ(lunar_check(&world.db, &found), 0) << "seed " << seed << " step " << i << ": " << found.text
                                                    << ", table " << found.table << ", sector " << found.sector;
-      EXPECT_EQ(found.rows, world.now.size() - world.now.count(other_table));
-      EXPECT_EQ(found.index_entries, found.rows);
+      EXPECT_EQ(found.rows, rows_of(world.now));
+      EXPECT_EQ(found.index_entries, found.rows * (1 + life.options.secondary + world.now.count(other_index)));
     }
     EXPECT_EQ(world.read(), world.now);
   }
@@ -57,6 +57,34 @@ INSTANTIATE_TEST_SUITE_P(
         Life{"data_tree_of_a_ring",
              {.mode = LUNAR_MODE_DATA, .sectors = 1024, .keys = 200, .index = LUNAR_INDEX_TREE, .ring_rows = 30},
              1500},
+        Life{"data_secondary",
+             {.mode = LUNAR_MODE_DATA, .sectors = 1024, .log_bytes = 128 * 512, .keys = 100, .secondary = 1},
+             800},
+        Life{"full_secondary",
+             {.mode = LUNAR_MODE_FULL, .sectors = 1024, .log_bytes = 192 * 512, .keys = 100, .secondary = 3},
+             800},
+        Life{"metadata_secondary_16_KiB",
+             {.mode = LUNAR_MODE_METADATA,
+              .sectors = 1024,
+              .buffer_bytes = 16384,
+              .log_bytes = 512 * 512,
+              .keys = 200,
+              .text_bytes_max = 300,
+              .index = LUNAR_INDEX_TREE,
+              .atomic_sectors = true,
+              .secondary = 3},
+             800},
+        Life{"none_secondary",
+             {.mode = LUNAR_MODE_NONE, .sectors = 640, .log_bytes = 192 * 512, .keys = 200, .secondary = 3},
+             800},
+        Life{"data_secondary_of_a_ring",
+             {.mode = LUNAR_MODE_DATA,
+              .sectors = 1024,
+              .log_bytes = 208 * 512,
+              .keys = 200,
+              .ring_rows = 30,
+              .secondary = 2},
+             1000},
         Life{"data_full_device", {.mode = LUNAR_MODE_DATA, .sectors = 256, .keys = 200}, 1000},
         Life{"full_large_sectors",
              {.mode = LUNAR_MODE_FULL,
@@ -90,6 +118,27 @@ TEST(CheckDamage, of_every_kind_is_found_and_told_from_the_others) {
     EXPECT_EQ(lunar_check(&world->db, &found), LUNAR_E_CORRUPT) << damages[i].name;
     EXPECT_EQ(found.problem, damages[i].problem) << damages[i].name << ": " << found.text;
     EXPECT_TRUE(before == std::string(reinterpret_cast<const char*>(world->device.sectors), 2048U * 512U));
+  }
+}
+
+// Told, and neither written to nor met for ever.
+TEST(CheckDamage, of_secondary_indexes_is_found_and_survived) {
+  for (unsigned i = 0; i < index_damage_count; ++i) {
+    World world({.mode = LUNAR_MODE_DATA, .sectors = 1024, .log_bytes = 160 * 512, .keys = 60, .secondary = 2}, 1);
+    for (int step = 0; step < 100; ++step) ASSERT_EQ(world.step(), 0);
+    ASSERT_EQ(lunar_index_drop(&world.db, "tree by number"), 0);
+    ASSERT_EQ(lunar_index_create(&world.db, "rows", "another", 2, LUNAR_INDEX_HASH), 0);
+    for (int again = 0; again < 2; ++again) {  // the second time without images that would heal
+      ASSERT_EQ(lunar_unmount(&world.db), 0);
+      ASSERT_EQ(world.mount(), 0);
+    }
+    ASSERT_EQ(damage_begin(&world.db), 0);
+    index_damages[i].make(&world.db);
+    lunar_findings found{};
+    EXPECT_EQ(lunar_check(&world.db, &found), LUNAR_E_CORRUPT) << index_damages[i].name;
+    EXPECT_EQ(found.problem, index_damages[i].problem) << index_damages[i].name << ": " << found.text;
+    const int dropped = lunar_table_drop(&world.db, "rows");
+    EXPECT_TRUE(dropped == 0 || dropped == LUNAR_E_CORRUPT) << index_damages[i].name << ": " << dropped;
   }
 }
 
@@ -132,6 +181,27 @@ TEST(GroupOfTheLog, that_is_said_to_be_of_four_GiB_ends_the_mount_with_an_error)
 TEST(CheckInModeNone, finds_nothing_after_a_sync_and_a_cut) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     World world({.mode = LUNAR_MODE_NONE, .sectors = 2048, .keys = 40}, seed);
+    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
+    ASSERT_EQ(world.sync(), 0);
+    world.cut();
+    ASSERT_EQ(world.mount(), 0);
+    lunar_findings found{};
+    EXPECT_EQ(lunar_check(&world.db, &found), 0) << found.text;
+    EXPECT_EQ(world.read(), world.now);
+  }
+}
+
+// What another mode leaves open, mode none fills without a log: nothing of it may be repeated.
+TEST(CheckInModeNone, finds_nothing_after_another_mode_a_sync_and_a_cut) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World world({.mode = LUNAR_MODE_NONE, .sectors = 2048, .keys = 40}, seed);
+    world.config().mode = LUNAR_MODE_FULL;
+    ASSERT_EQ(world.unmount(), 0);
+    ASSERT_EQ(world.mount(), 0);
+    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
+    world.config().mode = LUNAR_MODE_NONE;
+    ASSERT_EQ(world.unmount(), 0);
+    ASSERT_EQ(world.mount(), 0);
     for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
     ASSERT_EQ(world.sync(), 0);
     world.cut();

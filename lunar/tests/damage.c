@@ -349,6 +349,43 @@ static void checkpoint_damaged(struct lunar* db) {
   at(db, db->geometry.log_at + db->checkpoint_at)[LN_GROUP_HEADER] ^= 1;
 }
 
+/* --- secondary indexes: numbers 1, by hashing, and 2 of table number 0 --- */
+
+static uint32_t meta_of(struct lunar* db, uint32_t number) { return meta(db) + 2 * number; }
+static void index_of_another_table(struct lunar* db) { set16(db, meta_of(db, 1), LN_META_TABLE, 2); }
+static void index_of_no_column(struct lunar* db) { set8(db, meta_of(db, 1), LN_META_KEY, 3); }
+static void index_not_listed(struct lunar* db) { set16(db, meta(db), LN_META_INDEXES + 2, 0); }
+static void index_listed_twice(struct lunar* db) {
+  set16(db, meta(db), LN_META_INDEXES + 2, get16(db, meta(db), LN_META_INDEXES));
+}
+static void table_as_index(struct lunar* db) { set16(db, meta(db), LN_META_INDEXES + 2, 0 + 1); }
+static void index_out_of_the_volume(struct lunar* db) { set16(db, meta(db), LN_META_INDEXES + 2, 0xffff); }
+static void index_without_a_name(struct lunar* db) {
+  memset(root_entry(db, 1), 0, LN_ROOT_ENTRY);
+  seal(db, db->geometry.root_at);
+}
+static void index_entries_miscounted(struct lunar* db) {
+  set32(db, meta_of(db, 1), LN_META_ROWS, get32(db, meta_of(db, 1), LN_META_ROWS) + 1);
+}
+static void index_entry_lost(struct lunar* db) {
+  uint32_t sector = ln_ref_sector(db, get32(db, meta_of(db, 1), LN_META_SEGMENTS));
+  while (get16(db, sector, LN_BUCKET_COUNT) == 0) sector = get32(db, sector, LN_BUCKET_OVERFLOW);
+  set16(db, sector, LN_BUCKET_COUNT, get16(db, sector, LN_BUCKET_COUNT) - 1);
+}
+
+const struct damage index_damages[] = {
+    {"an index of another table", LUNAR_PROBLEM_METADATA, LUNAR_INDEX_HASH, index_of_another_table},
+    {"an index of a column that is not there", LUNAR_PROBLEM_METADATA, LUNAR_INDEX_HASH, index_of_no_column},
+    {"an index that its table does not list", LUNAR_PROBLEM_METADATA, LUNAR_INDEX_HASH, index_not_listed},
+    {"an index that its table lists twice", LUNAR_PROBLEM_METADATA, LUNAR_INDEX_HASH, index_listed_twice},
+    {"a table among its own indexes", LUNAR_PROBLEM_METADATA, LUNAR_INDEX_HASH, table_as_index},
+    {"an index number that is none", LUNAR_PROBLEM_METADATA, LUNAR_INDEX_HASH, index_out_of_the_volume},
+    {"an index without a name", LUNAR_PROBLEM_METADATA, LUNAR_INDEX_HASH, index_without_a_name},
+    {"a wrong number of entries", LUNAR_PROBLEM_ROWS, LUNAR_INDEX_HASH, index_entries_miscounted},
+    {"a row that is not in an index", LUNAR_PROBLEM_ROW_NOT_INDEXED, LUNAR_INDEX_HASH, index_entry_lost},
+};
+const unsigned index_damage_count = sizeof index_damages / sizeof index_damages[0];
+
 void damage_group_bytes(struct lunar* db) {
   const struct lunar_geometry* g = &db->geometry;
   for (uint32_t unit = 0; unit < g->log_sectors; unit += g->unit_sectors) {

@@ -18,6 +18,9 @@ struct damage {
 
 extern const struct damage damages[];
 extern const unsigned damage_count;
+/* To secondary indexes: number 1, by hashing, and 2 of table number 0. */
+extern const struct damage index_damages[];
+extern const unsigned index_damage_count;
 
 /* Everything is written and nothing is in frames: from now on the device is what counts. */
 int damage_begin(struct lunar* db);

@@ -41,6 +41,14 @@ struct Call {
   std::function<int(lunar&, lunar_table&)> make;
 };
 
+struct Prepared {
+  Prepared(lunar& db, const std::string& sql, std::size_t bytes = sizeof memory)
+      : error(lunar_prepare(&db, sql.data(), sql.size(), memory, bytes, &statement, nullptr)) {}
+  lunar_statement* statement = nullptr;
+  std::uint64_t memory[1000];
+  int error;
+};
+
 lunar_schema one_column() {
   lunar_schema schema{};
   schema.column_count = 1;
@@ -90,6 +98,20 @@ const std::vector<Call>& calls() {
          EXPECT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
          return lunar_cursor_next(&cursor, row, sizeof row, values);
        }},
+      {"lunar_index_create", true,
+       [](lunar& db, lunar_table&) { return lunar_index_create(&db, "rows", "new", 2, LUNAR_INDEX_TREE); }},
+      {"lunar_index_drop", true, [](lunar& db, lunar_table&) { return lunar_index_drop(&db, "tree by number"); }},
+      {"lunar_index_list", true,
+       [](lunar&, lunar_table& table) {
+         std::uint8_t at = 0;
+         lunar_index_info info;
+         return lunar_index_list(&table, &at, &info);
+       }},
+      {"lunar_index_cursor", true,
+       [](lunar&, lunar_table& table) {
+         lunar_cursor cursor;
+         return lunar_index_cursor(&cursor, &table, "tree by number", nullptr, nullptr, 0);
+       }},
       {"lunar_begin", false, [](lunar& db, lunar_table&) { return lunar_begin(&db); }},
       {"lunar_commit", false, [](lunar& db, lunar_table&) { return lunar_commit(&db); }},
       {"lunar_rollback", false, [](lunar& db, lunar_table&) { return lunar_rollback(&db); }},
@@ -105,6 +127,17 @@ const std::vector<Call>& calls() {
          lunar_statistics stat;
          return lunar_stat(&db, &stat);
        }},
+      {"lunar_prepare", true,
+       [](lunar& db, lunar_table&) {
+         Prepared select(db, "SELECT * FROM rows");
+         return select.error;
+       }},
+      {"lunar_step", true,
+       [](lunar& db, lunar_table&) {
+         Prepared drop(db, "DROP TABLE rows");
+         EXPECT_EQ(drop.error, 0);
+         return lunar_step(drop.statement);
+       }},
   };
   return all;
 }
@@ -114,10 +147,22 @@ int insert(World& world, std::int64_t key, const std::string& content) {
   return lunar_insert(&world.table, row_of);
 }
 
+// With an index, and room in the names for another.
+std::unique_ptr<World> world_with_index(lunar_mode mode = LUNAR_MODE_DATA) {
+  auto world =
+      std::make_unique<World>(Options{.mode = mode, .sectors = 1024, .log_bytes = 192 * 512, .secondary = 1}, 1);
+  for (std::int64_t key = 1; key < 9; ++key) EXPECT_EQ(insert(*world, key, "a row"), 0);
+  return world;
+}
+
 std::unique_ptr<World> world_with_rows(lunar_mode mode = LUNAR_MODE_DATA, lunar_index index = LUNAR_INDEX_HASH) {
   auto world = std::make_unique<World>(Options{.mode = mode, .sectors = 1024, .index = index}, 1);
   for (std::int64_t key = 1; key < 9; ++key) EXPECT_EQ(insert(*world, key, "a row"), 0);
   return world;
+}
+
+std::unique_ptr<World> world_for(const Call& call) {
+  return std::string(call.function).starts_with("lunar_index_") ? world_with_index() : world_with_rows();
 }
 
 void fail_from_now_on(World& world, std::uint64_t calls_that_work = 0) {
@@ -136,7 +181,7 @@ void handle_is_not_mounted() {
 
 void device_fails() {
   for (const auto& call : calls()) {
-    auto world = world_with_rows();
+    auto world = world_for(call);
     const bool in_transaction =
         std::strcmp(call.function, "lunar_commit") == 0 || std::strcmp(call.function, "lunar_rollback") == 0;
     ASSERT_EQ(lunar_unmount(&world->db), 0);
@@ -183,7 +228,7 @@ int lose_transaction(World& world) {
 
 void transaction_was_lost() {
   for (const auto& call : calls()) {
-    auto world = world_with_rows();
+    auto world = world_for(call);
     ASSERT_EQ(lose_transaction(*world), LUNAR_E_TXN_FULL);
     const int result = call.make(world->db, world->table);
     if (std::strcmp(call.function, "lunar_unmount") == 0 || std::strcmp(call.function, "lunar_rollback") == 0) {
@@ -197,7 +242,7 @@ void transaction_was_lost() {
 void pages_are_damaged() {
   for (const auto& call : calls()) {
     if (!call.reads_pages) continue;
-    auto world = world_with_rows();
+    auto world = world_for(call);
     for (int i = 0; i < 2; ++i) {  // the second time without images that would heal
       ASSERT_EQ(lunar_unmount(&world->db), 0);
       ASSERT_EQ(lunar_mount(&world->db, world->db.config), 0);
@@ -276,6 +321,19 @@ void tables() {
   ASSERT_EQ(lunar_table_drop(db, "second"), 0);
 }
 
+void table_was_dropped() {
+  for (const auto& call : calls()) {
+    auto world = world_for(call);
+    ASSERT_EQ(lunar_table_drop(&world->db, "rows"), 0);
+    static const std::set<std::string> of_a_table = {"lunar_table_schema", "lunar_insert",     "lunar_get",
+                                                     "lunar_update",       "lunar_remove",     "lunar_count",
+                                                     "lunar_cursor_next",  "lunar_index_list", "lunar_index_cursor"};
+    if (!of_a_table.count(call.function)) continue;
+    EXPECT_EQ(provoked(call.function, "LUNAR_E_NO_TABLE", call.make(world->db, world->table)), LUNAR_E_NO_TABLE)
+        << call.function;
+  }
+}
+
 // More tables than blocks.
 void no_block_for_a_table() {
   World world({.sectors = 512}, 1);
@@ -337,6 +395,45 @@ void keys_that_are_text() {
   PROVOKE(LUNAR_E_UNSUPPORTED, lunar_cursor_open, &cursor, &world.table, &number, nullptr, 0);
 }
 
+void indexes() {
+  auto world = world_with_index();
+  lunar* db = &world->db;
+  lunar_table* table = &world->table;
+  const lunar_value number = integer(1), wrong = bytes_of(LUNAR_TEXT, "x", 1);
+  PROVOKE(LUNAR_E_NO_TABLE, lunar_index_create, db, "none", "i", 1, LUNAR_INDEX_HASH);
+  PROVOKE(LUNAR_E_EXISTS, lunar_index_create, db, "rows", "tree by number", 1, LUNAR_INDEX_HASH);
+  PROVOKE(LUNAR_E_INVALID, lunar_index_create, db, "rows", "", 1, LUNAR_INDEX_HASH);
+  PROVOKE(LUNAR_E_INVALID, lunar_index_create, db, "rows", "i", 3, LUNAR_INDEX_HASH);
+  PROVOKE(LUNAR_E_INVALID, lunar_index_create, db, "rows", "i", 1, 2);
+  ASSERT_EQ(lunar_index_create(db, "rows", "i", 1, LUNAR_INDEX_HASH), 0);
+  lunar_cursor cursor;
+  PROVOKE(LUNAR_E_NO_TABLE, lunar_index_cursor, &cursor, table, "rows", &number, &number, 0);
+  PROVOKE(LUNAR_E_INVALID, lunar_index_cursor, &cursor, table, "", &number, &number, 0);
+  PROVOKE(LUNAR_E_INVALID, lunar_index_cursor, &cursor, table, "tree by number", &wrong, nullptr, 0);
+  PROVOKE(LUNAR_E_UNSUPPORTED, lunar_index_cursor, &cursor, table, "i", nullptr, nullptr, 0);
+  std::uint8_t at = 2;
+  lunar_index_info info;
+  PROVOKE(LUNAR_E_NOT_FOUND, lunar_index_list, table, &at, &info);
+  PROVOKE(LUNAR_E_NO_TABLE, lunar_index_drop, db, "none");
+  PROVOKE(LUNAR_E_NO_TABLE, lunar_index_drop, db, "rows");
+  PROVOKE(LUNAR_E_INVALID, lunar_index_drop, db, "");
+  const lunar_schema schema = one_column();
+  ASSERT_EQ(lunar_table_create(db, "last", &schema), 0);
+  PROVOKE(LUNAR_E_TABLES, lunar_index_create, db, "rows", "j", 1, LUNAR_INDEX_HASH);
+  ASSERT_EQ(lunar_begin(db), 0);
+  PROVOKE(LUNAR_E_TXN, lunar_index_create, db, "rows", "j", 1, LUNAR_INDEX_HASH);
+  ASSERT_EQ(lunar_rollback(db), 0);
+  int error = 0;
+  for (std::int64_t key = 100; error == 0; ++key) error = insert(*world, key, std::string(400, 'x'));
+  ASSERT_EQ(lunar_index_drop(db, "i"), 0);
+  ASSERT_EQ(lunar_checkpoint(db), 0);
+  error = 0;
+  for (std::int64_t key = 10000; error == 0; ++key) error = insert(*world, key, std::string(400, 'x'));
+  PROVOKE(LUNAR_E_FULL, lunar_index_create, db, "rows", "j", 1, LUNAR_INDEX_TREE);
+  World short_log({.sectors = 512}, 1);
+  PROVOKE(LUNAR_E_TXN_FULL, lunar_index_create, &short_log.db, "rows", "i", 1, LUNAR_INDEX_HASH);
+}
+
 void no_room() {
   auto world = world_with_rows();
   std::int64_t key = 100;
@@ -372,11 +469,13 @@ void transaction_is_too_large() {
       {"lunar_remove", [&](World& world) { return lunar_remove(&world.table, &key); }},
       {"lunar_table_create", [&](World& world) { return lunar_table_create(&world.db, "new", &schema); }},
       {"lunar_table_drop", [&](World& world) { return lunar_table_drop(&world.db, "rows"); }},
+      {"lunar_index_drop", [&](World& world) { return lunar_index_drop(&world.db, "tree by number"); }},
   };
   for (const auto& [function, call] : last) {
     int longest = 0;
     for (int error = 0, n = 0; error == 0; longest = n++) {
-      auto world = world_with_rows();
+      const bool of_an_index = std::string(function) == "lunar_index_drop";
+      auto world = of_an_index ? world_with_index() : world_with_rows();
       ASSERT_EQ(lunar_begin(&world->db), 0);
       for (int i = 0; i < n && error == 0; ++i) error = lunar_update(&world->table, &key, 2, &value);
       if (error == 0) error = call(*world);
@@ -401,12 +500,93 @@ void transactions() {
   PROVOKE(LUNAR_E_TXN, lunar_check, db, &found);
 }
 
+void sql() {
+  auto world = world_with_rows();
+  lunar& db = world->db;
+  const auto prepared = [&](const std::string& text, std::size_t bytes = 8000) {
+    return Prepared(db, text, bytes).error;
+  };
+  const auto stepped = [&](const std::string& text) {
+    Prepared made(db, text);
+    EXPECT_EQ(made.error, 0) << text;
+    return lunar_step(made.statement);
+  };
+  EXPECT_EQ(provoked("lunar_prepare", "LUNAR_E_SQL", prepared("SELECT")), LUNAR_E_SQL);
+  EXPECT_EQ(provoked("lunar_prepare", "LUNAR_E_NO_TABLE", prepared("SELECT * FROM none")), LUNAR_E_NO_TABLE);
+  for (std::size_t bytes = 0; bytes < 2000; bytes += 100) {
+    const int error = prepared("SELECT * FROM rows WHERE key IN (1, 2, 3, 4, 5, 6, 7, 8, 9)", bytes);
+    if (error != 0) {
+      EXPECT_EQ(provoked("lunar_prepare", "LUNAR_E_BUFFER", error), LUNAR_E_BUFFER) << bytes;
+    }
+  }
+  const std::pair<const char*, std::vector<const char*>> texts[] = {
+      {"LUNAR_E_INVALID", {"INSERT INTO rows (key) VALUES ('one')", "SELECT * FROM rows LIMIT 'one'"}},
+      {"LUNAR_E_EXISTS", {"INSERT INTO rows (key) VALUES (1)", "CREATE TABLE rows (n INT PRIMARY KEY)"}},
+      {"LUNAR_E_NO_TABLE", {"DROP TABLE none", "DROP INDEX none"}},
+      {"LUNAR_E_TXN", {"COMMIT", "ROLLBACK"}}};
+  const std::map<std::string, int> errors = {{"LUNAR_E_INVALID", LUNAR_E_INVALID},
+                                             {"LUNAR_E_EXISTS", LUNAR_E_EXISTS},
+                                             {"LUNAR_E_NO_TABLE", LUNAR_E_NO_TABLE},
+                                             {"LUNAR_E_TXN", LUNAR_E_TXN}};
+  for (const auto& [error, of] : texts)
+    for (const char* text : of) EXPECT_EQ(provoked("lunar_step", error, stepped(text)), errors.at(error)) << text;
+  {
+    auto without_log = world_with_rows(LUNAR_MODE_NONE);
+    Prepared begin(without_log->db, "BEGIN");
+    PROVOKE(LUNAR_E_UNSUPPORTED, lunar_step, begin.statement);
+  }
+  ASSERT_EQ(stepped("CREATE TABLE second (n INT PRIMARY KEY)"), 0);
+  EXPECT_EQ(provoked("lunar_step", "LUNAR_E_TABLES", stepped("CREATE TABLE third (n INT PRIMARY KEY)")),
+            LUNAR_E_TABLES);
+  {
+    Prepared select(db, "SELECT * FROM second");
+    ASSERT_EQ(stepped("DROP TABLE second"), 0);
+    ASSERT_EQ(stepped("CREATE TABLE second (n INT8 PRIMARY KEY)"), 0);
+    PROVOKE(LUNAR_E_SCHEMA, lunar_step, select.statement);
+  }
+  {
+    Prepared put(db, "INSERT INTO rows (key, text) VALUES (?, ?)");
+    ASSERT_EQ(put.error, 0);
+    const std::string large(60000, 'x'), some(5000, 'x');
+    const lunar_value too_large = blob(large), bytes = blob(some);
+    lunar_value key = integer(1000);
+    PROVOKE(LUNAR_E_INVALID, lunar_bind, put.statement, 3, &key);
+    ASSERT_EQ(lunar_bind(put.statement, 1, &key), 0);
+    ASSERT_EQ(lunar_bind(put.statement, 2, &too_large), 0);
+    PROVOKE(LUNAR_E_TOO_LARGE, lunar_step, put.statement);
+    ASSERT_EQ(lunar_bind(put.statement, 2, &bytes), 0);
+    ASSERT_EQ(lunar_step(put.statement), LUNAR_DONE);
+    Prepared select(db, "SELECT * FROM rows WHERE key = 1000", 3000);
+    PROVOKE(LUNAR_E_BUFFER, lunar_step, select.statement);
+    for (const char* error : {"LUNAR_E_TXN_FULL", "LUNAR_E_FULL"}) {
+      const bool within = std::strcmp(error, "LUNAR_E_TXN_FULL") == 0;
+      if (within) {
+        ASSERT_EQ(stepped("BEGIN"), 0);
+        ASSERT_EQ(lunar_bind_null(put.statement, 2), 0);
+      } else {
+        ASSERT_EQ(lunar_bind(put.statement, 2, &bytes), 0);
+      }
+      int result = 0;
+      while (result == 0) {
+        ++key.as.integer;
+        ASSERT_EQ(lunar_bind(put.statement, 1, &key), 0);
+        result = provoked("lunar_step", error, lunar_step(put.statement));
+      }
+      EXPECT_EQ(result, within ? LUNAR_E_TXN_FULL : LUNAR_E_FULL);
+      if (within) {
+        ASSERT_EQ(stepped("ROLLBACK"), 0);
+      }
+    }
+  }
+}
+
 // The errors in the comment right before each function.
 Errors documented() {
   std::ifstream header(LUNAR_HEADER);
   Errors errors;
   std::string comment;
-  const std::regex function("LUNAR_MUST_CHECK int (lunar_\\w+)\\("), error("E_[A-Z_]+\\b(?! \\(an index or ring that)");
+  const std::regex function("LUNAR_MUST_CHECK int (lunar_\\w+)\\("),
+      error("E_[A-Z_]+\\b(?! \\(an index (?:or ring )?that)");
   for (std::string line; std::getline(header, line);) {
     std::smatch found;
     if (std::regex_search(line, found, function)) {
@@ -431,14 +611,17 @@ TEST(DocumentedErrors, are_provoked_each) {
   format_and_mount();
   mode_none();
   tables();
+  table_was_dropped();
   no_block_for_a_table();
   rows();
   keys_that_are_text();
+  indexes();
   no_room();
   transaction_is_too_large();
   transactions();
+  sql();
   const Errors all = documented();
-  EXPECT_EQ(all.size(), calls().size() + 3) << "calls() has every function but format, mount and cursor_open";
+  EXPECT_EQ(all.size(), calls().size() + 4) << "calls() has every function but format, mount, cursor_open and bind";
   for (const auto& [function, errors] : all)
     for (const auto& error : errors)
       EXPECT_TRUE(provoked.errors[function].count(error))
@@ -480,9 +663,9 @@ TEST(Pages, that_have_a_right_checksum_and_an_impossible_number_are_damaged) {
 
 TEST(DocumentedErrors, have_texts_each_its_own) {
   std::set<std::string> texts;
-  for (int error = 0; error >= LUNAR_E_UNCLEAN; --error) texts.insert(lunar_error_text(error));
-  EXPECT_EQ(texts.size(), static_cast<std::size_t>(1 - LUNAR_E_UNCLEAN));
-  EXPECT_STREQ(lunar_error_text(LUNAR_E_UNCLEAN - 1), "unknown error");
+  for (int error = 0; error >= LUNAR_E_SCHEMA; --error) texts.insert(lunar_error_text(error));
+  EXPECT_EQ(texts.size(), static_cast<std::size_t>(1 - LUNAR_E_SCHEMA));
+  EXPECT_STREQ(lunar_error_text(LUNAR_E_SCHEMA - 1), "unknown error");
   EXPECT_STREQ(lunar_error_text(1), lunar_error_text(0));
 }
 

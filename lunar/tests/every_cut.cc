@@ -47,6 +47,23 @@ std::vector<Setting> modes() {
         .log_bytes = 144 * 512,
         .keys = 100,
         .atomic_sectors = true}},
+      {"full, secondary",
+       {.mode = LUNAR_MODE_FULL, .sectors = 384, .buffer_bytes = least, .log_bytes = 192 * 512, .secondary = 3}},
+      {"data, secondary, ring",
+       {.mode = LUNAR_MODE_DATA,
+        .sectors = 384,
+        .buffer_bytes = 4096,
+        .log_bytes = 208 * 512,
+        .index = LUNAR_INDEX_TREE,
+        .ring_rows = 9,
+        .secondary = 2}},
+      {"metadata, secondary",
+       {.mode = LUNAR_MODE_METADATA,
+        .sectors = 384,
+        .buffer_bytes = buffer_of(8),
+        .log_bytes = 144 * 512,
+        .atomic_sectors = true,
+        .secondary = 1}},
   };
 }
 

@@ -2,6 +2,7 @@
 // is what the mode permits. A replay: LUNAR_SEED=N.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <unordered_set>
 
@@ -146,6 +147,31 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{"data_tree", {.mode = LUNAR_MODE_DATA, .buffer_bytes = 16384, .index = LUNAR_INDEX_TREE}},
         Setting{"full_ring", {.mode = LUNAR_MODE_FULL, .buffer_bytes = 16384, .ring_rows = 9}},
         Setting{"data_ring", {.mode = LUNAR_MODE_DATA, .buffer_bytes = 4096, .ring_rows = 9}},
+        Setting{"full_secondary", {.mode = LUNAR_MODE_FULL, .sectors = 448, .log_bytes = 192 * 512, .secondary = 3}},
+        Setting{"data_secondary",
+                {.mode = LUNAR_MODE_DATA,
+                 .sectors = 384,
+                 .log_bytes = 128 * 512,
+                 .index = LUNAR_INDEX_TREE,
+                 .secondary = 1}},
+        Setting{
+            "data_secondary_16_KiB",
+            {.mode = LUNAR_MODE_DATA, .sectors = 512, .buffer_bytes = 16384, .log_bytes = long_log, .secondary = 3}},
+        Setting{"data_secondary_of_a_ring",
+                {.mode = LUNAR_MODE_DATA, .sectors = 448, .log_bytes = 208 * 512, .ring_rows = 9, .secondary = 2}},
+        Setting{"metadata_secondary",
+                {.mode = LUNAR_MODE_METADATA,
+                 .sectors = 384,
+                 .log_bytes = 128 * 512,
+                 .atomic_sectors = true,
+                 .secondary = 1}},
+        Setting{"metadata_secondary_16_KiB",
+                {.mode = LUNAR_MODE_METADATA,
+                 .sectors = 512,
+                 .buffer_bytes = 16384,
+                 .log_bytes = long_log,
+                 .atomic_sectors = true,
+                 .secondary = 1}},
         Setting{"metadata_smallest_buffer", {.mode = LUNAR_MODE_METADATA, .atomic_sectors = true}},
         Setting{"metadata_16_KiB", {.mode = LUNAR_MODE_METADATA, .buffer_bytes = 16384, .atomic_sectors = true}},
         Setting{"disorder_128_KiB_of_log",
@@ -156,6 +182,122 @@ INSTANTIATE_TEST_SUITE_P(
                  .index = LUNAR_INDEX_TREE,
                  .atomic_sectors = true}}),
     [](const auto& of) { return of.param.name; });
+
+// Pages that are written ahead of a checkpoint, several in one request, while groups wait in the stage.
+TEST(GrowingTablePowerCuts, leave_every_row_that_was_synced) {
+  for (std::int64_t rows = 10; rows < 800; rows += 10) {
+    World world({.mode = LUNAR_MODE_DATA, .sectors = 2048, .buffer_bytes = 16384, .log_bytes = 1 << 18}, 1);
+    const std::string text(30, 'x');
+    for (std::int64_t key = 0; key < rows; ++key) {
+      const lunar_value values[] = {integer(key * 7919 % 3000), blob(text), integer(1)};
+      ASSERT_EQ(lunar_insert(&world.table, values), 0);
+    }
+    ASSERT_EQ(lunar_sync(&world.db), 0);
+    world.cut();
+    ASSERT_EQ(world.mount(), 0) << rows;
+    lunar_findings found{};
+    ASSERT_EQ(lunar_check(&world.db, &found), 0) << rows << ": " << found.text;
+    ASSERT_EQ(found.rows, static_cast<std::uint64_t>(rows));
+  }
+}
+
+// A world as it is now, to which it can be set back: the device, the handle and its buffer.
+class Moment {
+ public:
+  explicit Moment(World& world) : world_(world), handle_(sizeof world.db), buffer_(world.config().buffer_bytes) {
+    EXPECT_EQ(emubd_open(&device_, world.device.sector_bytes, world.device.sector_count), 0);
+    EXPECT_EQ(emubd_copy(&device_, &world.device), 0);
+    std::memcpy(handle_.data(), static_cast<const void*>(&world.db), handle_.size());
+    std::memcpy(buffer_.data(), world.config().buffer, buffer_.size());
+  }
+  ~Moment() { emubd_close(&device_); }
+  Moment(const Moment&) = delete;
+  Moment& operator=(const Moment&) = delete;
+  void back() {
+    EXPECT_EQ(emubd_copy(&world_.device, &device_), 0);
+    std::memcpy(static_cast<void*>(&world_.db), handle_.data(), handle_.size());
+    std::memcpy(world_.config().buffer, buffer_.data(), buffer_.size());
+    emubd_reset(&world_.device);
+  }
+
+ private:
+  World& world_;
+  emubd device_{};
+  std::vector<char> handle_, buffer_;
+};
+
+// Cuts a checkpoint off at each of its writes, and the recovery after it at each of its own: that one begins where the
+// checkpoint's images lie, when these begin a unit of the log, and must not make them whole.
+std::size_t cuts_in_a_checkpoint_and_its_recovery(World& world, std::uint64_t seed) {
+  Moment before(world);
+  std::size_t trials = 0;
+  for (std::uint64_t at = 1;; ++at) {
+    for (std::uint64_t subset = 0; subset < 12; ++subset) {
+      before.back();
+      world.device.cut_at = at;
+      if (lunar_checkpoint(&world.db) == 0 || testing::Test::HasFailure()) {
+        before.back();
+        return trials;
+      }
+      std::uint64_t random = ((seed * 100 + at) * 100 + subset) * 2654435761U + 1;
+      emubd_cut(&world.device, &random, subset == 0 ? 256 : 128, subset % 2 != 0 ? 64 : 0);
+      Moment cut(world);
+      int error = -1;
+      for (std::uint64_t in_recovery = 1; error != 0 && !testing::Test::HasFailure(); ++in_recovery, ++trials) {
+        cut.back();
+        world.device.cut_at = in_recovery;
+        error = world.mount();
+        std::uint64_t other = random + in_recovery;
+        emubd_cut(&world.device, &other, subset % 3 == 0 ? 256 : 128, 0);
+        emubd_reset(&world.device);
+        EXPECT_EQ(world.mount(), 0) << "write " << at << ", subset " << subset << ", of recovery " << in_recovery;
+        EXPECT_EQ(world.read(), world.now)
+            << "write " << at << ", subset " << subset << ", of recovery " << in_recovery;
+      }
+    }
+  }
+}
+
+TEST(CheckpointPowerCuts, lose_nothing_although_the_recovery_is_cut_off_too) {
+  const auto first = seed_told();
+  std::size_t trials = 0;
+  for (std::uint64_t seed = first; seed < first + 100 / one_in(5); ++seed) {
+    World world({.mode = LUNAR_MODE_FULL}, seed);
+    for (int i = 0; i < 60 && world.step() == 0; ++i) {
+      const bool begins_a_unit = world.db.series.log_head % world.db.geometry.unit_sectors == 0;
+      if (begins_a_unit && world.db.stage_used == 0 && world.db.frames_dirty == 2)
+        trials += cuts_in_a_checkpoint_and_its_recovery(world, seed);
+      ASSERT_FALSE(HasFailure()) << "seed " << seed << ", step " << i;
+    }
+  }
+  EXPECT_GT(trials, 20000U / one_in(5));
+}
+
+// A recovery spills, behind it, what the transaction spilled: with four frames that is most of the log.
+TEST(TransactionPowerCuts, leave_room_in_the_log_for_their_recovery) {
+  int committed = 0;
+  for (std::int64_t rows = 1;; ++rows) {
+    World world({.mode = LUNAR_MODE_DATA, .sectors = 8192, .log_bytes = 256 * 512}, 1);
+    const auto insert_row = [&](std::int64_t key) {
+      const std::string none;
+      const auto mixed = static_cast<std::int64_t>(static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15U);
+      const lunar_value values[] = {integer(mixed), blob(none), integer(1)};
+      return lunar_insert(&world.table, values);
+    };
+    for (std::int64_t key = 0; key < 600; ++key) ASSERT_EQ(insert_row(key), 0);
+    ASSERT_EQ(lunar_begin(&world.db), 0);
+    int error = 0;
+    for (std::int64_t key = 0; key < rows && error == 0; ++key) error = insert_row(1000 * rows + key);
+    if (error == LUNAR_E_TXN_FULL) break;
+    ASSERT_EQ(error, 0);
+    ASSERT_EQ(lunar_commit(&world.db), 0);
+    ASSERT_EQ(lunar_sync(&world.db), 0);
+    world.cut();
+    ASSERT_EQ(world.mount(), 0) << rows;
+    ++committed;
+  }
+  EXPECT_GT(committed, 10);
+}
 
 TEST(PowerCutsMutant, a_device_that_ignores_flushes_is_caught) {
   const Outcome outcome = lives({.device_ignores_sync = true}, seed_told(), 200);

@@ -64,7 +64,7 @@ def test_prints_the_hosts_lines_byte_by_byte(board: str) -> None:
     assert "not ok" not in host
     assert "ok 1 - formats_and_mounts_an_empty_volume" in host
     assert "100/0 skew 0.5" in host
-    assert board_prints(board, "all")[: len(host)] == host
+    assert board_prints(board, "sql")[: len(host)] == host
 
 
 @on_every_board
@@ -77,7 +77,7 @@ def test_passes_without_any_module_over_a_legacy_disk_that_is_polled(board: str)
 
 @on_every_board
 def test_counts_instructions_and_not_the_disks_waits(board: str) -> None:
-    over_ram = board_prints(board, "all").split("== YCSB over RAM")[1]
+    over_ram = board_prints(board, "sql").split("== YCSB over RAM")[1]
     counts = [int(n) for n in re.findall(r"^(?:load|\d+/\d+ skew [0-9.]+) +\d+ +(\d+)$", over_ram, re.MULTILINE)]
     assert len(counts) == 26
     assert all(1_000 < count < 1_000_000 for count in counts)

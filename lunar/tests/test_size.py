@@ -23,8 +23,9 @@ def test_has_no_static_ram_and_needs_only_memory_and_string_functions() -> None:
     assert "from outside" not in table.stdout
     assert "static RAM, expected none" not in table.stdout
     static_ram = next(line for line in table.stdout.splitlines() if line.startswith("static RAM"))
-    assert static_ram.split()[2:] == ["0"] * 6
+    assert static_ram.split()[2:] == ["0"] * 9
     assert "basic: device management" in table.stdout
+    assert "table: SQL" in table.stdout
 
 
 def test_says_what_to_do_when_nothing_was_built(tmp_path: Path) -> None:

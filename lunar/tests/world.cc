@@ -13,6 +13,8 @@ void must(int error, const char* what) {
   if (error != 0) throw std::runtime_error(std::string(what) + ": " + lunar_error_text(error));
 }
 
+constexpr const char* names[] = {"tree by number", "hash by text", "tree by text"};
+
 lunar_schema schema(const Options& options) {
   lunar_schema s{};
   s.index = options.index;
@@ -35,12 +37,16 @@ World::World(const Options& options, std::uint64_t seed)
   emubd_config(&device, &config_);
   config_.buffer = buffer_.get(), config_.buffer_bytes = options.buffer_bytes, config_.mode = options.mode;
   config_.atomic_write_bytes = options.atomic_sectors ? options.sector_bytes : 0;
-  config_.tables_max = 2, config_.log_bytes = options.log_bytes;
+  config_.tables_max = static_cast<std::uint16_t>(options.secondary == 0 ? 2 : 3 + options.secondary);
+  config_.log_bytes = options.log_bytes;
   must(lunar_format(&config_), "format");
   must(lunar_mount(&db, &config_), "mount");
   const lunar_schema s = schema(options);
   must(lunar_table_create(&db, "rows", &s), "create");
   must(lunar_table_open(&db, "rows", &table), "open");
+  for (std::uint32_t i = 0; i < options.secondary; ++i)
+    must(lunar_index_create(&db, "rows", names[i], i == 0 ? 2 : 1, i == 1 ? LUNAR_INDEX_HASH : LUNAR_INDEX_TREE),
+         "index");
   must(sync(), "sync");
   device.ignore_sync = options.device_ignores_sync;
 }
@@ -91,7 +97,7 @@ std::string World::random_text() {
 
 int World::insert(std::int64_t key, const Row& row) {
   did = "insert";
-  const lunar_value values[] = {integer(key), blob(row.text), integer(row.number)};
+  const lunar_value values[] = {integer(key), blob(row.text), number_value(row.number)};
   const int error = lunar_insert(&table, values);
   State after = now;
   if (no_room(error)) return 0;
@@ -103,11 +109,11 @@ int World::insert(std::int64_t key, const Row& row) {
 void World::append(State& state, std::int64_t key, const Row& row) {
   state[key] = row;
   state[key].age = ++age_;
-  auto rows = state.size() - state.count(other_table);
+  auto rows = rows_of(state);
   for (; options_.ring_rows != 0 && rows > options_.ring_rows; --rows) {
     auto oldest = state.end();
     for (auto it = state.begin(); it != state.end(); ++it) {
-      if (it->first != other_table && (oldest == state.end() || it->second.age < oldest->second.age)) oldest = it;
+      if (it->first >= 0 && (oldest == state.end() || it->second.age < oldest->second.age)) oldest = it;
     }
     state.erase(oldest);
   }
@@ -131,10 +137,11 @@ bool World::no_room(int error) {
 
 int World::update_number(std::int64_t key, std::int32_t number) {
   did = "update of a number";
-  const lunar_value k = integer(key), v = integer(number);
+  const lunar_value k = integer(key), v = number_value(number);
   const int error = lunar_update(&table, &k, 2, &v);
   if (no_room(error)) return 0;
   State after = now;
+  if (v.type != number_value(after[key].number).type) after[key].age = ++age_;  // it moves
   after[key].number = number;
   return acknowledged(error, after);
 }
@@ -160,6 +167,22 @@ int World::toggle_other_table() {
   return acknowledged(error, after);
 }
 
+lunar_value World::number_value(std::int32_t number) const {
+  return options_.secondary != 0 && number == 0 ? lunar_value{} : integer(number);
+}
+
+int World::toggle_other_index() {
+  did = "create or drop of an index";
+  State after = now;
+  if (after.erase(other_index) != 0) {
+    const int error = lunar_index_drop(&db, "other index");
+    return no_room(error) ? 0 : acknowledged(error, after);
+  }
+  const int error = lunar_index_create(&db, "rows", "other index", 2, LUNAR_INDEX_HASH);
+  after[other_index] = {};
+  return no_room(error) ? 0 : acknowledged(error, after);
+}
+
 // Up to six operations that count together or not at all. What failed for want of room has undone the transaction.
 int World::transaction() {
   const State before = now;
@@ -182,6 +205,11 @@ int World::transaction() {
 }
 
 int World::step() {
+  if (options_.secondary != 0 && random(16) == 0) {
+    const int error = toggle_other_index();
+    full_ = false;
+    return error;
+  }
   if (random(20) == 0) return toggle_other_table();
   if (options_.mode != LUNAR_MODE_NONE && random(12) == 0) return transaction();
   const int error = change_a_row();
@@ -191,7 +219,8 @@ int World::step() {
 
 int World::change_a_row() {
   const std::int64_t key = random(options_.keys);
-  const auto number = static_cast<std::int32_t>(random_());
+  auto number = static_cast<std::int32_t>(random_());
+  if (options_.secondary != 0) number %= 4;
   const std::uint32_t kind = random(10);
   if (!now.contains(key) || kind < 2) return insert(key, {random_text(), number});
   if (kind < 5) return remove(key);
@@ -214,11 +243,13 @@ std::optional<State> World::read() {
     const int error = lunar_get(&table, &k, row.data(), row.size(), values);
     if (error == LUNAR_E_NOT_FOUND) continue;
     if (error != 0 || values[0].as.integer != key) return std::nullopt;
+    if (values[2].type == LUNAR_NULL) values[2] = integer(0);
     state[key] = {bytes_of(values[1]), static_cast<std::int32_t>(values[2].as.integer)};
   }
   if (!read_by_cursor(state)) return std::nullopt;
   std::uint64_t rows = 0;
-  if (lunar_count(&table, &rows) != 0 || rows + state.count(other_table) != state.size()) return std::nullopt;
+  if (lunar_count(&table, &rows) != 0 || rows != rows_of(state)) return std::nullopt;
+  if (options_.secondary != 0 && !read_by_indexes(state)) return std::nullopt;
   return state;
 }
 
@@ -239,11 +270,65 @@ bool World::read_by_cursor(State& state) {
     if (options_.index == LUNAR_INDEX_TREE && found->first <= last) return false;
     last = found->first;
     found->second.age = ++age_;
+    if (values[2].type == LUNAR_NULL) values[2] = integer(0);
     if (found->second.number != static_cast<std::int32_t>(values[2].as.integer) ||
         found->second.text != bytes_of(values[1]))
       return false;
   }
-  return rows + state.count(other_table) == state.size();
+  return rows == rows_of(state);
+}
+
+// The rows by an index: those expected, in their order where it has one.
+bool World::reads(const char* index, const lunar_value* value, bool descending, const State& state,
+                  std::vector<std::int64_t> expected, bool ordered) {
+  lunar_cursor cursor;
+  if (lunar_index_cursor(&cursor, &table, index, value, value, descending) != 0) return false;
+  std::vector<char> row(options_.text_bytes_max + 64);
+  std::vector<std::int64_t> found;
+  lunar_value values[3];
+  int error = 0;
+  while ((error = lunar_cursor_next(&cursor, row.data(), row.size(), values)) == 0) {
+    found.push_back(values[0].as.integer);
+    const auto it = state.find(found.back());
+    if (it == state.end() || it->second.text != bytes_of(values[1])) return false;
+  }
+  if (!ordered) std::sort(found.begin(), found.end()), std::sort(expected.begin(), expected.end());
+  if (ordered && descending) std::reverse(expected.begin(), expected.end());
+  return error == LUNAR_E_NOT_FOUND && found == expected;
+}
+
+// Each index gives all rows, in its order or value by value.
+bool World::read_by_indexes(State& state) {
+  std::uint32_t indexes = 0;
+  lunar_index_info info;
+  int error = 0;
+  for (std::uint8_t at = 0; (error = lunar_index_list(&table, &at, &info)) == 0; ++indexes) {
+    if (std::strcmp(info.name, "other index") == 0) state[other_index] = {}, --indexes;
+    std::map<std::string, std::vector<std::int64_t>> keys;  // by what orders, or the hashed value
+    for (const auto& [key, row] : state) {
+      if (key < 0) continue;
+      std::string order;
+      for (const char c : row.text) order += c == 0 ? std::string("\0\xff", 2) : std::string(1, c);
+      if (info.column == 2) order = row.number == 0 ? "" : std::to_string(row.number + 20000);
+      if (info.kind == LUNAR_INDEX_TREE) order = (order + std::string(2, '\0')).substr(0, 55);
+      keys[order].push_back(key);
+    }
+    if (info.kind == LUNAR_INDEX_TREE) {
+      std::vector<std::int64_t> all;
+      for (const auto& [order, some] : keys) all.insert(all.end(), some.begin(), some.end());
+      if (!reads(info.name, nullptr, false, state, all, true) || !reads(info.name, nullptr, true, state, all, true))
+        return false;
+      continue;
+    }
+    for (const auto& [order, some] : keys) {
+      const Row& row = state.at(some.front());
+      const lunar_value value = info.column == 2 ? number_value(row.number) : blob(row.text);
+      if (!reads(info.name, &value, false, state, some, false)) return false;
+    }
+    const lunar_value none = info.column == 2 ? integer(77) : bytes_of(LUNAR_BLOB, "none", 4);
+    if (!reads(info.name, &none, false, state, {}, false)) return false;
+  }
+  return error == LUNAR_E_NOT_FOUND && indexes == options_.secondary;
 }
 
 void World::cut() {
@@ -272,7 +357,7 @@ bool World::permitted(const State& state) const {
   const auto same = [this](const auto& a, const auto& b) {
     if (a.first != b.first) return false;
     return a.second == b.second ||
-           (updates_in_place() && a.first != other_table && a.second.text.size() == b.second.text.size() &&
+           (updates_in_place() && a.first >= 0 && a.second.text.size() == b.second.text.size() &&
             made_of_versions(a.first, b.second, a.second.age));
   };
   return std::any_of(since.begin(), since.end(), [&](const State& moment) {

@@ -22,6 +22,10 @@ struct Row {
 };
 using State = std::map<std::int64_t, Row>;
 inline constexpr std::int64_t other_table = -1;  // this key: whether there is a second table
+inline constexpr std::int64_t other_index = -2;  // and this: an index that comes and goes
+inline std::size_t rows_of(const State& state) {
+  return state.size() - state.count(other_table) - state.count(other_index);
+}
 
 struct Options {
   lunar_mode mode = LUNAR_MODE_FULL;
@@ -35,6 +39,9 @@ struct Options {
   lunar_index index = LUNAR_INDEX_HASH;
   bool atomic_sectors = false;  // the device writes a sector wholly or not at all, and says so
   std::uint32_t ring_rows = 0;  // not 0: the table keeps so many rows
+  // So many secondary indexes at the least: a tree by number, one by hashing and a tree by text. The numbers are few
+  // then, and 0 is stored as NULL.
+  std::uint32_t secondary = 0;
 };
 
 struct Setting {
@@ -70,6 +77,7 @@ class World {
   // After a cut: the state that was found is the one from which the model goes on.
   void go_on_from(const State& state);
   std::uint64_t image_hash() const;
+  lunar_config& config() { return config_; }
   std::uint32_t random(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
 
   lunar db{};
@@ -86,6 +94,11 @@ class World {
   int update_number(std::int64_t key, std::int32_t number);
   int remove(std::int64_t key);
   int toggle_other_table();
+  int toggle_other_index();
+  lunar_value number_value(std::int32_t number) const;
+  bool read_by_indexes(State& state);
+  bool reads(const char* index, const lunar_value* value, bool descending, const State& state,
+             std::vector<std::int64_t> expected, bool ordered);
   int change_a_row();
   bool no_room(int error);
   int transaction();

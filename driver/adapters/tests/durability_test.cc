@@ -58,7 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Adapters, ProcessDeath, testing::ValuesIn(keeping_adapt
 
 TEST_P(ProcessDeath, keeps_every_acknowledged_row_of_class_process) {
   TestDatabase database(GetParam());
-  const int rows = GetParam() == "lmdb" ? 20 : 3000;  // LMDB syncs in this class, too
+  const bool syncs = GetParam() == "lmdb";  // in this class, too
+  const int rows = syncs ? 20 : 3000;
   const int acknowledged = write_and_kill(GetParam(), database.path().string(), "process", rows);
   ASSERT_GE(acknowledged, rows);
   database.open(false);
@@ -122,16 +123,19 @@ TEST_P(PowerCut, every_write_of_class_power_is_synced_before_it_is_acknowledged)
   EXPECT_EQ(writes_acknowledged_unsynced(database), 0);
 }
 
-// The mutant of the check above: the same writes with sync=false (SQLite: synchronous=NORMAL, LMDB: MDB_NOSYNC).
+// The mutant of the check above: the same writes with sync=false (SQLite: synchronous=NORMAL, LMDB: MDB_NOSYNC, lunar:
+// mode data).
 TEST_P(PowerCut, a_lower_class_acknowledges_without_a_sync) {
   TestDatabase database(GetParam());
-  database.open(true, GetParam() == "lmdb" ? Durability::none : Durability::process);
+  const bool syncs = GetParam() == "lmdb";
+  database.open(true, syncs ? Durability::none : Durability::process);
   EXPECT_GT(writes_acknowledged_unsynced(database), 4 * writes_of_each_kind * 9 / 10);
 }
 
 bool says_that_it_syncs(const std::string& adapter, std::map<std::string, std::string> options) {
   if (adapter == "sqlite") return options["synchronous"] == "2";
   if (adapter == "lmdb") return options["nosync"] == "false";
+  if (adapter == "lunar") return options["mode"] == "full";
   return options["sync"] == "true";
 }
 

@@ -13,6 +13,8 @@
 #ifdef EDGEJOULE_LMDB
 #include <lmdb.h>
 #endif
+#include <lunar.h>
+#include <posix.h>
 #ifdef EDGEJOULE_ROCKSDB
 #include <rocksdb/db.h>
 #endif
@@ -168,6 +170,23 @@ void damage_row(const std::string& adapter, const std::string& path, const std::
     mdb_env_close(environment);
   }
 #endif
+  if (adapter == "lunar") {
+    std::vector<std::uint64_t> buffer(8192);
+    lunar_config config{};
+    lunar_posix file{};
+    lunar db{};
+    lunar_table table{};
+    config.sector_bytes = 512, config.buffer = buffer.data(), config.buffer_bytes = buffer.size() * 8;
+    ASSERT_EQ(lunar_posix_open(&file, &config, path.c_str(), 0), 0);
+    ASSERT_EQ(lunar_mount(&db, &config), 0);
+    ASSERT_EQ(lunar_table_open(&db, "usertable", &table), 0);
+    lunar_value name{};
+    name.type = LUNAR_TEXT, name.bytes = static_cast<std::uint32_t>(key.size()), name.as.data = key.data();
+    const lunar_value nothing{};
+    ASSERT_EQ(lunar_update(&table, &name, 4, &nothing), 0);
+    ASSERT_EQ(lunar_unmount(&db), 0);
+    lunar_posix_close(&file);
+  }
 #ifdef EDGEJOULE_ROCKSDB
   if (adapter == "rocksdb") {
     rocksdb::DB* opened = nullptr;
@@ -208,8 +227,9 @@ TEST_P(Failure, a_damaged_row_is_unexpected_and_named) {
 
 TEST_P(Failure, files_of_something_else_are_left_alone) {
   TestDatabase database(GetParam());
-  const auto foreign = GetParam() == "sqlite" ? database.path() : database.path() / "notes.txt";
-  if (GetParam() != "sqlite") std::filesystem::create_directory(database.path());
+  const bool is_file = GetParam() == "sqlite" || GetParam() == "lunar";
+  const auto foreign = is_file ? database.path() : database.path() / "notes.txt";
+  if (!is_file) std::filesystem::create_directory(database.path());
   std::ofstream(foreign) << "these are the notes of somebody else, and no database at all\n" << std::string(8192, '.');
   const auto bytes = std::filesystem::file_size(foreign);
   const std::string error = open_error(database);

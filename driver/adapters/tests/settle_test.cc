@@ -27,8 +27,9 @@ class Settling : public testing::TestWithParam<std::string> {
                     "level0_file_num_compaction_trigger=2");
     }
     begin_ns_ = now_monotonic_ns();
-    // LMDB syncs each commit in the higher classes; what is left to settle is most in this one.
-    database_.open(true, GetParam() == "lmdb" ? Durability::none : Durability::process);
+    // LMDB and lunar sync each commit in the higher classes; what is left to settle is most in this one.
+    const bool syncs = GetParam() == "lmdb" || GetParam() == "lunar";
+    database_.open(true, syncs ? Durability::none : Durability::process);
   }
 
   void load(int first, int last) {

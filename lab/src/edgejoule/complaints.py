@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from edgejoule import file_system
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from edgejoule.spec import Spec
 
 
-def complaints(spec: Spec) -> list[Complaint]:
-    """(dotted key, message) pairs, the more telling first; empty for a good experiment."""
+def complaints(spec: Spec, left_out: Mapping[str, Sequence[Level]] | None = None) -> list[Complaint]:
+    """(dotted key, message) pairs, the more telling first; empty for a good experiment.
+
+    left_out: factor -> levels that the file has, where `--set` gave the factor others.
+    """
     found = [*_settings(spec), *_workloads(spec), *_missing(spec)]
-    found = found or condition_complaints(spec.when, spec.factors)
+    found = found or condition_complaints(spec.when, spec.factors, left_out or {})
     found = found or [*_foreign_properties(spec), *_excluded(spec), *_shared_loads(spec), *_sequential(spec)]
     return [*found, *_clocks(spec), *_analysis(spec)]
 

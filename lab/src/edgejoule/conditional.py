@@ -56,8 +56,14 @@ def settings_of(rules: Sequence[When], levels: Levels) -> dict[str, Level]:
     return {name: value for rule in rules if rule.holds(levels) for name, value in rule.set.items()}
 
 
-def condition_complaints(rules: Sequence[When], factors: Mapping[str, Sequence[Level]]) -> list[Complaint]:
-    """Conditions on what is no factor or no level of it, settings that are factors, and conflicts."""
+def condition_complaints(
+    rules: Sequence[When], factors: Mapping[str, Sequence[Level]], left_out: Mapping[str, Sequence[Level]]
+) -> list[Complaint]:
+    """Conditions on what is no factor or no level of it, settings that are factors, and conflicts.
+
+    left_out: levels that the spec has and `--set` does not; a rule may name them, it holds nowhere.
+    """
+    known = {factor: [*levels, *left_out.get(factor, ())] for factor, levels in factors.items()}
     found: list[Complaint] = []
     for i, rule in enumerate(rules):
         if not rule.conditions():
@@ -65,7 +71,7 @@ def condition_complaints(rules: Sequence[When], factors: Mapping[str, Sequence[L
                 (f"when.{i}", "has no condition; name a factor and its levels, or put the settings in [fixed]")
             )
         for factor, wanted in rule.conditions().items():
-            found += [(f"when.{i}.{factor}", words) for words in _wrong_condition(factor, wanted, factors)]
+            found += [(f"when.{i}.{factor}", words) for words in _wrong_condition(factor, wanted, known)]
         found += [
             (f"when.{i}.set.{name}", "is a factor; a setting is either varied or set")
             for name in rule.set

@@ -191,7 +191,9 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         raise SpecError(path, int(found[1]) if found else None, None, f"not valid TOML: {error}") from error
+    written = dict(_lists(data.get("factors")))
     overridden = {_apply_override(data, word) for word in overrides}
+    left_out = {name: levels for name, levels in written.items() if f"factors.{name}" in overridden}
     lines = key_lines(text)
 
     def fail(key: str, message: str) -> SpecError:
@@ -212,7 +214,7 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
         first = min(error.errors(), key=_rank)
         key = _dotted(first["loc"])
         raise fail(key, _words(first, data)) from None
-    for key, message in complaints(spec):
+    for key, message in complaints(spec, left_out):
         raise fail(key, message)
     return spec
 
@@ -220,6 +222,11 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
 def _tables(value: object) -> list[tuple[str, dict[str, Any]]]:
     """The tables of a table, before anything is known to be right."""
     return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []
+
+
+def _lists(value: object) -> list[tuple[str, list[Any]]]:
+    """The lists of a table, before anything is known to be right."""
+    return [(k, v) for k, v in value.items() if isinstance(v, list)] if isinstance(value, dict) else []
 
 
 def _with_file(workload: dict[str, Any], beside: Path) -> dict[str, Any]:

@@ -821,6 +821,42 @@ static int reads_a_range_in_order_of_the_keys(void) {
 }
 #endif
 
+#if LUNAR_WITH_SECONDARY && LUNAR_WITH_TREE && LUNAR_WITH_CURSOR
+/* How many rows the index has with that number, each with it. */
+static int count_by(const char* index, int64_t number, int* rows) {
+  const struct lunar_value wanted = integer(number);
+  struct lunar_cursor cursor;
+  WORKS(lunar_index_cursor(&cursor, &table, index, &wanted, &wanted, 0));
+  for (*rows = 0; (last_code = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0; ++*rows)
+    CHECK(values[1].as.integer == number);
+  CHECK(last_code == LUNAR_E_NOT_FOUND);
+  return 0;
+}
+
+static int finds_rows_by_secondary_indexes(void) {
+  int rows = 0;
+  WORKS(fresh_plain(LUNAR_MODE_FULL));
+  for (int64_t key = 0; key < 120; key++) WORKS(insert(key, (uint32_t)key % 7, 20));
+  WORKS(lunar_index_create(&db, "plain", "hash", 1, LUNAR_INDEX_HASH));
+  WORKS(lunar_index_create(&db, "plain", "tree", 1, LUNAR_INDEX_TREE));
+  for (int64_t key = 120; key < 210; key++) WORKS(insert(key, (uint32_t)key % 7, 20));
+  const struct lunar_value five = integer(5);
+  for (int64_t key = 0; key < 210; key += 7) {
+    const struct lunar_value zero = integer(key), one = integer(key + 1);
+    WORKS(lunar_update(&table, &zero, 1, &five));
+    WORKS(lunar_remove(&table, &one));
+  }
+  WORKS(mount()); /* as after a cut */
+  WORKS(lunar_table_open(&db, "plain", &table));
+  for (int64_t number = 0; number < 7; number++) {
+    const int expected = number < 2 ? 0 : number == 5 ? 60 : 30;
+    CHECK(count_by("hash", number, &rows) == 0 && rows == expected);
+    CHECK(count_by("tree", number, &rows) == 0 && rows == expected);
+  }
+  return 0;
+}
+#endif
+
 #if LUNAR_WITH_CHECK
 static int finds_no_problem_in_a_volume_that_was_used(void) {
   struct lunar_findings found;
@@ -831,6 +867,40 @@ static int finds_no_problem_in_a_volume_that_was_used(void) {
   WORKS(power_cut());
   WORKS(lunar_check(&db, &found));
   CHECK(found.problem == LUNAR_PROBLEM_NONE && found.tables == 1 && found.rows == 85 && found.index_entries == 85);
+  return 0;
+}
+#endif
+
+#if LUNAR_WITH_SQL
+static uint64_t statement_memory[256];
+
+/* Runs a statement; its error, or how many rows it gave, whose first columns added up to *sum. */
+static int sql(const char* statement_text, double* sum) {
+  struct lunar_statement* statement;
+  int rows = 0;
+  *sum = 0;
+  last_code = lunar_prepare(&db, statement_text, strlen(statement_text), statement_memory, sizeof statement_memory,
+                            &statement, NULL);
+  while (last_code == 0 && (last_code = lunar_step(statement)) == LUNAR_ROW) {
+    rows++, last_code = 0;
+    *sum += rows * lunar_column_double(statement, 0);
+  }
+  return last_code ? last_code : rows;
+}
+
+static int runs_statements_of_sql_in_little_memory(void) {
+  double sum;
+  WORKS(fresh_plain(LUNAR_MODE_FULL));
+  WORKS(sql("CREATE TABLE t (id INT PRIMARY KEY, heat REAL, name TEXT)", &sum));
+  WORKS(sql("INSERT INTO t VALUES (1, 1.5, 'one'), (2, -2.25, 'two'), (3, NULL, 'three'), (4, 1e2, NULL)", &sum));
+  CHECK(sql("INSERT INTO t VALUES (5, 5, 'five'), (1, 1, 'again')", &sum) == LUNAR_E_EXISTS);
+  CHECK(sql("SELECT heat FROM t WHERE id <= 4 ORDER BY heat DESC", &sum) == 4 && sum == 100 + 2 * 1.5 - 3 * 2.25);
+  WORKS(sql("UPDATE t SET heat = heat + 0.5 WHERE name LIKE 'T%' OR heat BETWEEN 1 AND 2", &sum));
+  CHECK(sql("SELECT SUM(heat) FROM t", &sum) == 1 && sum == 100.25);
+  CHECK(sql("SELECT AVG(id) FROM t GROUP BY name", &sum) == 4 && sum == 4 + 2 * 1 + 3 * 3 + 4 * 2);
+  WORKS(sql("DELETE FROM t WHERE id IN (2, 3)", &sum));
+  CHECK(sql("SELECT id FROM t", &sum) == 2);
+  CHECK(sql("SELECT id FROM", &sum) == LUNAR_E_SQL);
   return 0;
 }
 #endif
@@ -902,8 +972,14 @@ static const struct {
 #if LUNAR_WITH_TREE && LUNAR_WITH_CURSOR
     TEST(reads_a_range_in_order_of_the_keys),
 #endif
+#if LUNAR_WITH_SECONDARY && LUNAR_WITH_TREE && LUNAR_WITH_CURSOR
+    TEST(finds_rows_by_secondary_indexes),
+#endif
 #if LUNAR_WITH_CHECK
     TEST(finds_no_problem_in_a_volume_that_was_used),
+#endif
+#if LUNAR_WITH_SQL
+    TEST(runs_statements_of_sql_in_little_memory),
 #endif
 #if LUNAR_WITH_STAT
     TEST(counts_tables_flushes_and_bytes),

@@ -1,4 +1,5 @@
-// lunar-bdtest: is a device fit for lunar, what does it cost, how long will it last.
+#include "command.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -120,7 +121,7 @@ int write(const Options& options) {
   std::ostringstream head;
   write_note_head(head, cut);
   note.add(head.str());
-  std::fprintf(stderr, "writing; pull the power at any moment, then: lunar-bdtest verify %s --note %s\n",
+  std::fprintf(stderr, "writing; pull the power at any moment, then: lunar bdtest verify %s --note %s\n",
                options.device.c_str(), options.note.c_str());
   const auto start = std::chrono::steady_clock::now();
   const auto go_on = [&] {
@@ -235,21 +236,19 @@ void add_prediction(CLI::App& app, Options& o) {
 }
 
 constexpr const char* examples = R"(Examples:
-  lunar-bdtest check /dev/sdX                      read-back, capacity, requests, order: all on the device is lost
-  lunar-bdtest write /dev/sdX --note /media/note   then pull the power; the note must not be on the device
-  lunar-bdtest verify /dev/sdX --note /media/note  what had been flushed must be there
-  lunar-bdtest cost /dev/sdX --out card.json       measure requests, fit the card model
-  lunar-bdtest predict --card card.json --row-bytes 64 --rows-per-day 86400 --endurance-tb 30
+  lunar bdtest check /dev/sdX                      read-back, capacity, requests, order: all on the device is lost
+  lunar bdtest write /dev/sdX --note /media/note   then pull the power; the note must not be on the device
+  lunar bdtest verify /dev/sdX --note /media/note  what had been flushed must be there
+  lunar bdtest cost /dev/sdX --out card.json       measure requests, fit the card model
+  lunar bdtest predict --card card.json --row-bytes 64 --rows-per-day 86400 --endurance-tb 30
 
 Exit: 0 as it should be, 1 it could not be tried, 2 asked wrongly, 3 the device breaks a promise.)";
 
 }  // namespace
-}  // namespace bdtest
 
-int main(int argc, char** argv) {
-  using namespace bdtest;
+int command(int argc, char** argv) {
   Options options;
-  CLI::App app("Is this device fit for lunar? What does it cost, and how long will it last?");
+  CLI::App app("Is this device fit for lunar? What does it cost, and how long will it last?", "lunar bdtest");
   app.require_subcommand(1);
   app.footer(examples);
   add(app, "check", "what a device must do while the power is on", options, true)
@@ -282,7 +281,9 @@ int main(int argc, char** argv) {
     if (app.got_subcommand("verify")) return verify(options);
     return app.got_subcommand("cost") ? cost(options) : prediction(options);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "lunar-bdtest: %s\n", error.what());
+    std::fprintf(stderr, "lunar bdtest: %s\n", error.what());
     return 1;
   }
 }
+
+}  // namespace bdtest

@@ -1,0 +1,36 @@
+// Comma-separated values after RFC 4180: lines end with LF or CRLF; a field without quotes is told from one with.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shell {
+
+struct CsvField {
+  std::string text;
+  bool quoted = false;
+};
+
+class CsvReader {
+ public:
+  explicit CsvReader(std::istream& in);
+  // The next record; blank lines are none. False at the end. Throws Failure on what is no CSV, naming the line.
+  bool next(std::vector<CsvField>& fields);
+  std::uint64_t line() const { return record_line_; }  // where the record begins, from 1
+
+ private:
+  int get();
+  void read_quoted(CsvField& field);
+  int read_field(CsvField& field);
+
+  std::streambuf& in_;
+  std::uint64_t line_ = 1, record_line_ = 1;
+};
+
+// Appends a field, in quotes where it needs them; an empty one always has them.
+void append_csv_text(std::string& line, std::string_view text);
+
+}  // namespace shell

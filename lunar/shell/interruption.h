@@ -1,0 +1,22 @@
+// Ctrl-C: while a statement runs, one read of the device fails, so that the library undoes the statement; elsewhere the
+// shell looks for it itself.
+#pragma once
+
+namespace shell::interruption {
+
+void listen();   // catches SIGINT, and ignores SIGPIPE
+bool pending();  // it came since the last clear
+void clear();
+// Once after each Ctrl-C: what the device does now shall fail. What undoes the work afterwards must not.
+bool fail_now();
+
+// While one lives, fail_now can be true.
+class Armed {
+ public:
+  Armed();
+  ~Armed();
+  Armed(const Armed&) = delete;
+  Armed& operator=(const Armed&) = delete;
+};
+
+}  // namespace shell::interruption

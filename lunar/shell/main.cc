@@ -1,0 +1,160 @@
+// lunar: the command line of a volume in an image or on a block device.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "commands.h"
+#include "failure.h"
+#include "format.h"
+#include "interruption.h"
+#include "schema.h"
+#include "session.h"
+
+namespace shell {
+namespace {
+
+struct Options {
+  VolumeOptions volume;
+  FormatOptions format;
+  Output output;
+  std::vector<std::string> files, statements;
+  bool make = false;
+};
+
+constexpr const char* examples = R"help(
+Examples:
+  lunar --format --size 64M disk.img               make an image with an empty volume
+  lunar disk.img "CREATE TABLE readings (id INTEGER PRIMARY KEY, celsius REAL)"
+  lunar disk.img ".import readings.csv readings"   add the rows of a CSV file
+  lunar --csv disk.img "SELECT * FROM readings WHERE id > 100" > some.csv
+  lunar disk.img -f schema.sql                     the statements of a file
+  echo "SELECT COUNT(*) FROM readings;" | lunar disk.img
+  lunar disk.img                                   a prompt; .help lists its commands
+  lunar --read-only /dev/sdX .tables               a card, without a byte written to it
+  lunar bdtest check /dev/sdX                      is a card or a driver fit for lunar? (lunar bdtest --help)
+
+The first error ends a run that has no prompt, and takes back a transaction that is open. Exit: 0 done, 1 an error,
+2 asked wrongly, 130 Ctrl-C, 141 who reads the output has ended. lunar/docs/SHELL.md has more, SQL.md the language.
+)help";
+
+void add_options(CLI::App& app, Options& o) {
+  static const std::map<std::string, lunar_mode> modes{{"none", LUNAR_MODE_NONE},
+                                                       {"disorder", LUNAR_MODE_DISORDER},
+                                                       {"metadata", LUNAR_MODE_METADATA},
+                                                       {"data", LUNAR_MODE_DATA},
+                                                       {"full", LUNAR_MODE_FULL}};
+  app.add_option("image", o.volume.path, "an image file or a block device")->required()->type_name("IMAGE");
+  app.add_option("statements", o.statements, "SQL, or a dot command; else: standard input")->type_name("TEXT");
+  app.add_option("-f,--file", o.files, "statements from a file, before those of the command line (- is standard input)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app.add_option("--mode", o.volume.mode,
+                 "what a power cut may take while this runs; not kept on the volume (default: full)")
+      ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case).description(""))
+      ->type_name("none|disorder|metadata|data|full");
+  app.add_option("--buffer", o.volume.buffer_bytes, "memory for the volume's pages (default: 1M)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->check(CLI::Range(std::size_t{32} << 10, std::size_t{64} << 20).description(""))
+      ->type_name("BYTES");
+  app.add_option("--sector-bytes", o.volume.sector_bytes, "512 or 4096 (default: the volume's own; --format: 512)")
+      ->check(CLI::IsMember({512, 4096}).description(""))
+      ->type_name("BYTES");
+  app.add_flag("--read-only", o.volume.read_only, "write nothing, not even what a mount after a power cut repairs");
+  const auto add_format = [&](const char* name, Format format, const char* help) {
+    return app.add_flag_callback(
+        name, [&o, format] { o.output.format = format; }, help);
+  };
+  add_format("--csv", Format::csv, "results as CSV, with names");
+  add_format("--json", Format::json, "results as JSON, an object a line");
+  add_format("--table", Format::table, "results in columns");
+  auto* make = app.add_flag("--format", o.make, "make an empty volume first")->group("Making a volume");
+  const auto add = [&](CLI::Option* option) { option->needs(make)->group("Making a volume"); };
+  add(app.add_option("--size", o.format.bytes, "of the image: 64M, 2G")
+          ->transform(CLI::AsSizeValue(false).description(""))
+          ->type_name("BYTES"));
+  add(app.add_option("--log", o.format.log_bytes,
+                     "of the log: half of it is what a transaction may have (default: a 32nd, at most 4M)")
+          ->transform(CLI::AsSizeValue(false).description(""))
+          ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 31).description(""))
+          ->type_name("BYTES"));
+  add(app.add_option("--tables", o.format.tables_max, "how many there can be (default: 16)")
+          ->check(CLI::PositiveNumber.description(""))
+          ->type_name("N"));
+  add(app.add_flag("--force", o.format.force, "overwrite what is there (never a device in use)"));
+}
+
+void make_volume(Options& o) {
+  o.format.path = o.volume.path;
+  if (o.volume.sector_bytes != 0) o.format.sector_bytes = o.volume.sector_bytes;
+  fmt::print(stderr, "{}\n", format_volume(o.format));
+}
+
+void work(const Options& o, Session& session) {
+  for (const auto& file : o.files) session.run(lines_of_file(file), file == "-" ? "standard input" : file);
+  for (const auto& statement : o.statements) session.run(lines_of_text(statement), "");
+  if (!o.files.empty() || !o.statements.empty()) return;
+  if (isatty(STDIN_FILENO) != 1) return session.run(lines_of_file("-"), "standard input");
+  session.output().write(fmt::format("lunar {}, {}: {} tables. .help lists commands, Ctrl-D leaves.\n", LUNAR_VERSION,
+                                     o.volume.path, table_names(session.volume()).size()));
+  session.interact(lines_of_terminal());
+}
+
+// The exit code; what ended it early is on standard error.
+template <typename Work>
+int guarded(const Work& todo) {
+  try {
+    todo();
+    return succeeded;
+  } catch (const OutputClosed&) {
+    return output_closed;
+  } catch (const Interrupted& interruption) {
+    fmt::print(stderr, "lunar: {}\n", interruption.what());
+    return interrupted;
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "lunar: {}\n", failure.what());
+    return failed;
+  }
+}
+
+int run(Options& o) {
+  std::optional<Volume> volume;
+  const bool only_format = o.make && o.files.empty() && o.statements.empty();
+  int code = guarded([&] {
+    if (o.make) make_volume(o);
+    if (!only_format) volume.emplace(o.volume);
+  });
+  if (!volume) return code;
+  Session session(*volume, o.output);
+  code = guarded([&] { work(o, session); });
+  const int closing = guarded([&] {
+    if (volume->close()) fmt::print(stderr, "lunar: the transaction that was open has been rolled back\n");
+  });
+  return code != succeeded ? code : closing;
+}
+
+}  // namespace
+}  // namespace shell
+
+int main(int argc, char** argv) {
+  using namespace shell;
+  if (argc > 1 && std::string_view(argv[1]) == "bdtest") return bdtest::command(argc - 1, argv + 1);
+  Options options;
+  CLI::App app("Tables on a block device: SQL, import, export, check.", "lunar");
+  app.set_version_flag("--version", "lunar " LUNAR_VERSION);
+  app.footer(fmt::format("Dot commands:\n{}{}", command_help(), examples));
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? succeeded : asked_wrongly;
+  }
+  interruption::listen();
+  return run(options);
+}

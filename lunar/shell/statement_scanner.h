@@ -1,0 +1,27 @@
+// Where statements end in a text that comes line by line.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace shell {
+
+class StatementScanner {
+ public:
+  // text: what was given before, and more. What was seen is not looked at again.
+  void look_at(std::string_view text);
+  // Behind the last semicolon outside quotes and comments; 0: none.
+  std::size_t complete() const { return complete_; }
+  // There is something but space and comments behind it.
+  bool begun() const { return begun_; }
+
+ private:
+  enum class Within { nothing, quotes, line_comment, block_comment };
+
+  std::size_t position_ = 0, complete_ = 0;
+  Within within_ = Within::nothing;
+  char quote_ = 0;
+  bool begun_ = false;
+};
+
+}  // namespace shell

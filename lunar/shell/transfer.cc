@@ -1,0 +1,266 @@
+#include "transfer.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "csv.h"
+#include "failure.h"
+#include "interruption.h"
+#include "schema.h"
+#include "value_text.h"
+
+namespace shell {
+namespace {
+
+constexpr std::size_t rows_per_transaction = 1000;
+constexpr std::size_t batch_bytes = std::size_t{4} << 20;
+constexpr std::size_t row_bytes = std::size_t{128} << 10;
+
+// Rows so far, on a terminal, five times a second.
+class Progress {
+ public:
+  explicit Progress(const char* what) : what_(what) {}
+  ~Progress() {
+    if (shown_) fmt::print(stderr, "\r\x1b[K");
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void rows(std::uint64_t count) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!terminal_ || now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    shown_ = true;
+    fmt::print(stderr, "\r{} rows {}", count, what_);
+  }
+
+ private:
+  const char* what_;
+  bool terminal_ = isatty(STDERR_FILENO) == 1, shown_ = false;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+struct Record {
+  std::uint64_t line;
+  std::vector<CsvField> fields;
+  std::vector<lunar_value> values;
+};
+
+class Import {
+ public:
+  Import(Volume& volume, const std::string& path, const std::string& table)
+      : volume_(volume), path_(path), table_(volume, table), file_(path) {
+    if (!file_) throw Failure(path + ": " + std::strerror(errno));
+    if (struct stat status{}; stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+      throw Failure(path + ": it is a directory");
+  }
+
+  void run() {
+    CsvReader reader(file_);
+    read_names(reader);
+    std::vector<Record> batch;
+    std::size_t bytes = 0;
+    for (;;) {
+      Record record;
+      std::string wrong;
+      bool more = true;
+      try {
+        more = read_record(reader, record);
+      } catch (const Failure& failure) {
+        wrong = failure.what();
+      }
+      if (more && wrong.empty()) {
+        for (const auto& field : record.fields) bytes += field.text.size();
+        batch.push_back(std::move(record));
+      }
+      if (!more || !wrong.empty() || batch.size() == rows_per_transaction || bytes > batch_bytes) {
+        insert(batch);
+        batch.clear();
+        bytes = 0;
+      }
+      if (!wrong.empty()) throw Failure(told(wrong));
+      if (!more) return;
+    }
+  }
+
+ private:
+  void read_names(CsvReader& reader) {
+    std::vector<CsvField> names;
+    if (!reader.next(names)) throw Failure(path_ + ": it is empty; its first line has to name the columns");
+    for (const auto& name : names) {
+      const int column = column_of(table_.schema, name.text);
+      if (column < 0)
+        throw Failure(
+            fmt::format("{}:1: table {} has no column \"{}\"; the first line has to name columns of the table", path_,
+                        table_.name, name.text));
+      if (std::ranges::find(columns_, column) != columns_.end())
+        throw Failure(fmt::format("{}:1: the column \"{}\" is there twice", path_, name.text));
+      columns_.push_back(column);
+    }
+  }
+
+  bool read_record(CsvReader& reader, Record& record) {
+    if (!reader.next(record.fields)) return false;
+    record.line = reader.line();
+    if (record.fields.size() != columns_.size())
+      throw Failure(fmt::format("line {}: it has {} fields, and the first line names {}", record.line,
+                                record.fields.size(), columns_.size()));
+    record.values.resize(table_.schema.column_count);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const auto& column = table_.schema.columns[columns_[i]];
+      try {
+        record.values[static_cast<std::size_t>(columns_[i])] =
+            value_of(record.fields[i], static_cast<lunar_type>(column.type));
+      } catch (const Failure& failure) {
+        throw Failure(fmt::format("line {}, column {}: {}", record.line, column.name, failure.what()));
+      }
+    }
+    // The values point into the fields, which stay where they are when the record is moved.
+    return true;
+  }
+
+  // What failed, and what is in the table nevertheless.
+  std::string told(const std::string& wrong) const {
+    return fmt::format("{}: {}\n  rows of the file in the table: {}, all before this line; it and what follows are not",
+                       path_, wrong, done_);
+  }
+
+  void insert(const std::vector<Record>& batch) {
+    for (std::size_t from = 0; from < batch.size();) {
+      if (interruption::pending())
+        throw Interrupted(fmt::format("{}: interrupted\n  rows of the file in the table: {}, all before line {}", path_,
+                                      done_, batch[from].line));
+      const auto count = std::min(rows_at_once_, batch.size() - from);
+      const bool alone = count == 1;
+      const int error =
+          alone ? lunar_insert(&table_.table, batch[from].values.data()) : insert_together(batch, from, from + count);
+      if (error == 0) {
+        from += count, done_ += count;
+        progress_.rows(done_);
+      } else if (alone || error == LUNAR_E_IO || error == LUNAR_E_FAILED || error == LUNAR_E_CORRUPT) {
+        throw Failure(told(fmt::format("line {}: {}", batch[from].line, why(error, batch[from]))));
+      } else {
+        rows_at_once_ = count / 2;  // less for the log; and what no log helps is found alone, in the end
+      }
+    }
+  }
+
+  // Wholly or not at all.
+  int insert_together(const std::vector<Record>& batch, std::size_t from, std::size_t to) {
+    int error = lunar_begin(volume_.handle());
+    if (error != 0) return error;
+    for (; error == 0 && from < to; ++from) error = lunar_insert(&table_.table, batch[from].values.data());
+    if (error == 0) error = lunar_commit(volume_.handle());
+    if (error != 0 && lunar_rollback(volume_.handle()) == LUNAR_E_FAILED) return LUNAR_E_FAILED;
+    return error;
+  }
+
+  std::string why(int error, const Record& record) const {
+    const auto& schema = table_.schema;
+    if (error == LUNAR_E_EXISTS)
+      return fmt::format("a row with the key {} exists already", plain_text(record.values[schema.key], 0));
+    if (error == LUNAR_E_INVALID)
+      for (std::size_t i = 0; i < record.values.size(); ++i)
+        if (record.values[i].type == LUNAR_NULL && (i == schema.key || (schema.columns[i].flags & LUNAR_NOT_NULL) != 0))
+          return fmt::format("column {}: it is NOT NULL, and the field is empty or missing (an empty text is \"\")",
+                             schema.columns[i].name);
+    return volume_.explain(error);
+  }
+
+  Volume& volume_;
+  std::string path_;
+  Table table_;
+  std::ifstream file_;
+  std::vector<int> columns_;
+  std::size_t rows_at_once_ = rows_per_transaction;
+  std::uint64_t done_ = 0;
+  Progress progress_{"read"};
+};
+
+// Returns how many, to the table's end or to an error of the volume.
+std::uint64_t write_rows(Table& table, std::FILE* file, int& error) {
+  std::string line;
+  const auto write = [&] {
+    line += '\n';
+    const bool written = std::fwrite(line.data(), 1, line.size(), file) == line.size();
+    if (!written && errno == EPIPE) throw OutputClosed();
+    if (!written) throw Failure(std::strerror(errno));
+    line.clear();
+  };
+  for (int i = 0; i < table.schema.column_count; ++i) {
+    if (i > 0) line += ',';
+    append_csv_text(line, table.schema.columns[i].name);
+  }
+  write();
+  std::vector<std::uint8_t> row(row_bytes);
+  lunar_value values[LUNAR_COLUMNS_MAX];
+  lunar_cursor cursor;
+  Progress progress("written");
+  std::uint64_t rows = 0;
+  error = lunar_cursor_open(&cursor, &table.table, nullptr, nullptr, 0);
+  while (error == 0 && (error = lunar_cursor_next(&cursor, row.data(), row.size(), values)) == 0) {
+    for (int i = 0; i < table.schema.column_count; ++i) {
+      if (i > 0) line += ',';
+      append_csv(line, values[i]);
+    }
+    write();
+    progress.rows(++rows);
+    if (interruption::pending()) throw Interrupted("interrupted");
+  }
+  if (std::fflush(file) != 0) throw Failure(std::strerror(errno));
+  if (error == LUNAR_E_NOT_FOUND) error = 0;
+  return rows;
+}
+
+}  // namespace
+
+void import_table(Volume& volume, const std::string& path, const std::string& table) {
+  if (volume.read_only()) throw Failure("the volume is open with --read-only");
+  if (lunar_begin(volume.handle()) == LUNAR_E_TXN)
+    throw Failure(".import has its own transactions: COMMIT or ROLLBACK before it");
+  if (lunar_rollback(volume.handle()) == LUNAR_E_FAILED) throw Failure(volume.explain(LUNAR_E_FAILED));
+  Import(volume, path, table).run();
+}
+
+void export_table(Volume& volume, const std::string& name, const std::string& path) {
+  Table table(volume, name);
+  std::FILE* file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
+  struct Close {
+    std::FILE* file;
+    ~Close() {
+      if (file != nullptr) std::fclose(file);
+    }
+  } closing{file};
+  const auto discard = [&] {
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) std::remove(path.c_str());
+  };
+  int error = 0;
+  std::uint64_t rows = 0;
+  try {
+    rows = write_rows(table, file, error);
+    closing.file = nullptr;
+    if (std::fclose(file) != 0) throw Failure(std::strerror(errno));
+  } catch (const Interrupted&) {
+    discard();
+    throw Interrupted(path + ": interrupted; the file was removed");
+  } catch (const Failure& failure) {
+    discard();
+    throw Failure(path + ": " + failure.what() + "; the file was removed");
+  }
+  if (error != 0)
+    throw Failure(fmt::format("table {} cannot be read to its end: {}\n  {} has the rows before that: {}", table.name,
+                              volume.explain(error), path, rows));
+}
+
+}  // namespace shell

@@ -1,0 +1,18 @@
+// Tables from and to CSV files.
+#pragma once
+
+#include <string>
+
+#include "volume.h"
+
+namespace shell {
+
+// Adds the file's rows; columns that its first line does not name are NULL. Rows go in by transactions that the log has
+// room for. Throws Failure, Interrupted, whose text says up to which line the rows are in the table.
+void import_table(Volume& volume, const std::string& path, const std::string& table);
+
+// Writes every row: what import_table reads back as the same values. Throws Failure, Interrupted: the file is then
+// removed, but for a table that cannot be read to its end, whose rows so far it keeps.
+void export_table(Volume& volume, const std::string& table, const std::string& path);
+
+}  // namespace shell

@@ -1,0 +1,148 @@
+/* Tokens of SQL. */
+#include "sql.h"
+
+#if LUNAR_WITH_SQL
+
+enum { LETTER = 1, DIGIT = 2, SPACE = 4 };
+
+static int is_digit(char c) { return c >= '0' && c <= '9'; }
+static char upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 32) : c; }
+
+/* Behind what is of these kinds. Bytes above 127 are letters: UTF-8. */
+static const char* behind(const char* p, const char* end, int kinds) {
+  for (; p < end; p++) {
+    const char c = *p, up = upper(c);
+    const int kind = (up >= 'A' && up <= 'Z') || c == '_' || (uint8_t)c > 127 ? LETTER
+                     : is_digit(c)                                            ? DIGIT
+                     : c == ' ' || (c >= '\t' && c <= '\r')                   ? SPACE
+                                                                              : 0;
+    if (!(kind & kinds)) break;
+  }
+  return p;
+}
+
+int ln_sql_same(const char* a, uint32_t a_bytes, const char* b, int exact) {
+  for (uint32_t i = 0; i < a_bytes; i++)
+    if (b[i] == 0 || (exact ? a[i] != b[i] : upper(a[i]) != upper(b[i]))) return 0;
+  return b[a_bytes] == 0;
+}
+
+static uint8_t keyword(const char* text, uint32_t bytes) {
+#define WORD(word) #word "\0"
+  static const char words[] = LN_RESERVED(WORD) LN_UNRESERVED(WORD) LN_TYPES(WORD);
+#undef WORD
+  uint8_t kind = LN_KEYWORDS_BEFORE + 1;
+  for (const char* word = words; *word; word += strlen(word) + 1, kind++)
+    if (ln_sql_same(text, bytes, word, 0)) return kind;
+  return LN_T_NAME;
+}
+
+/* The end of what is quoted; NULL: it has none. Two quotes are one of the content. */
+static const char* quoted(const char* p, const char* end) {
+  const char quote = *p++;
+  for (; p < end; p++)
+    if (*p == quote) {
+      if (p + 1 == end || p[1] != quote) return p + 1;
+      p++;
+    }
+  return NULL;
+}
+
+/* Behind space and comments. A comment without an end goes to the end, as in SQLite. */
+static const char* skipped(const char* p, const char* end) {
+  for (;;) {
+    p = behind(p, end, SPACE);
+    const int line = end - p > 1 && p[0] == '-' && p[1] == '-';
+    if (!line && !(end - p > 1 && p[0] == '/' && p[1] == '*')) return p;
+    for (p += 2; p < end; p++) {
+      if (line ? *p == '\n' : *p == '*' && end - p > 1 && p[1] == '/') {
+        p += 2 - line;
+        break;
+      }
+    }
+  }
+}
+
+void ln_sql_next(struct ln_token* token, const char* end) {
+  const char *from = skipped(token->text + token->bytes, end), *p = from + 1;
+  const char c = from < end ? *from : 0, second = end - from > 1 ? *p : 0;
+  const int blob = upper(c) == 'X' && second == '\'';
+  uint8_t kind = (uint8_t)c;
+  token->text = from;
+  if (from == end) {
+    p = from, kind = LN_T_END;
+  } else if (blob || c == '\'' || c == '"' || c == '`') {
+    p = quoted(from + blob, end);
+    kind = !p ? LN_T_BAD : blob ? LN_T_BLOB : c == '\'' ? LN_T_STRING : LN_T_QUOTED;
+    if (!p) p = end;
+  } else if (behind(from, p, LETTER) == p) {
+    p = behind(p, end, LETTER | DIGIT);
+    kind = keyword(from, (uint32_t)(p - from));
+  } else if (is_digit(c) || (c == '.' && is_digit(second))) {
+    struct lunar_value value;
+    const char* number = from + ln_sql_number(from, (uint32_t)(end - from), &value);
+    p = behind(number, end, LETTER | DIGIT);
+    kind = p == number ? LN_T_NUMBER : LN_T_BAD;
+  } else if (c == '?' || c == ':') {
+    p = behind(p, end, c == '?' ? DIGIT : LETTER | DIGIT);
+    kind = c == ':' && (p == from + 1 || is_digit(second)) ? LN_T_BAD : LN_T_PARAMETER;
+  } else {
+    static const char two[] = "===<=l>=g<>n!=n";
+    for (const char* t = two; *t; t += 3)
+      if (c == t[0] && second == t[1]) kind = (uint8_t)t[2], p = from + 2;
+    if (p == from + 1 && (!c || !strchr("()*+,-;<=>", c))) kind = LN_T_BAD;
+  }
+  token->kind = kind, token->bytes = (uint32_t)(p - from);
+}
+
+static double power_of_ten(uint32_t exponent) {
+  double power = 1, square = 10;
+  for (; exponent; exponent >>= 1, square *= square)
+    if (exponent & 1) power *= square;
+  return power;
+}
+
+uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* value) {
+  uint64_t digits = 0;
+  int32_t scale = 0;
+  uint32_t i = 0, seen = 0;
+  uint8_t real = 0;
+  for (; i < bytes; i++) {
+    if (text[i] == '.' && !real) {
+      real = 1;
+    } else if (is_digit(text[i])) {
+      seen = 1;
+      if (digits < (UINT64_MAX - 9) / 10)
+        digits = 10 * digits + (uint64_t)(text[i] - '0'), scale -= real;
+      else
+        scale += !real;
+    } else {
+      break;
+    }
+  }
+  if (!seen) return 0;
+  uint32_t k = i + 1;
+  if (i < bytes && upper(text[i]) == 'E') {
+    const int minus = k < bytes && text[k] == '-';
+    int32_t exponent = 0;
+    if (k < bytes && (minus || text[k] == '+')) k++;
+    if (k < bytes && is_digit(text[k])) {
+      for (; k < bytes && is_digit(text[k]); k++)
+        if (exponent < 10000) exponent = 10 * exponent + (text[k] - '0');
+      scale += minus ? -exponent : exponent, i = k, real = 1;
+    }
+  }
+  *value = (struct lunar_value){.type = LUNAR_INT64};
+  value->as.integer = (int64_t)digits;
+  if (!real && !scale && digits <= INT64_MAX) return i;
+  value->type = LUNAR_REAL;
+  double number = (double)digits;
+  if (scale < -300) number /= power_of_ten(300), scale = scale < -600 ? -300 : scale + 300;
+  if (scale > 400) scale = 400;
+  value->as.real = digits == 0 ? 0
+                   : scale < 0 ? number / power_of_ten((uint32_t)-scale)
+                               : number * power_of_ten((uint32_t)scale);
+  return i;
+}
+
+#endif

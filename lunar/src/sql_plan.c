@@ -1,0 +1,279 @@
+/* How rows are found. ln_sql_plan is the one place that decides it: docs/SQL.md, "Access paths". */
+#include "sql.h"
+
+#if LUNAR_WITH_SQL
+
+static int is_column(const struct ln_expr* e, uint8_t column) { return e->op == LN_X_COLUMN && e->number == column; }
+
+static int is_constant(const struct ln_expr* e) { return e->op <= LN_X_PARAMETER; }
+
+/* Of a constant, or of the first in a list. */
+static const struct lunar_value* constant(const struct lunar_statement* s, const struct ln_expr* e) {
+  if (e->op == LN_X_LINK) e = e->left;
+  return e->op == LN_X_VALUE ? &e->value : &s->parameters[e->number - 1];
+}
+
+/* LIKE knows no case and an index does: one range for each case of the pattern's first letters, and within it what lies
+ * between the capitals and the small ones of the others. Puts the ends of one into words; their bytes: 0, the pattern
+ * begins with no character of its own. */
+static uint32_t like_range(struct lunar_statement* s, const struct lunar_value* pattern, uint32_t range,
+                           uint8_t* ranges) {
+  enum { LETTERS = 2 };
+  const uint8_t* p = pattern->as.data;
+  uint32_t n = 0, letters = 0;
+  for (; pattern->type == LUNAR_TEXT && n < pattern->bytes && n < sizeof s->words[0]; n++) {
+    uint8_t low = p[n], high = p[n];
+    if (low == '%' || low == '_' || low == 0xff) break;
+    if ((low | 32) >= 'a' && (low | 32) <= 'z') {
+      low = low | 32, high = low & (uint8_t)~32u;
+      if (letters < LETTERS) low = high = range >> letters++ & 1 ? low : high;
+    }
+    s->words[0][n] = (char)high, s->words[1][n] = (char)low;
+  }
+  *ranges = (uint8_t)(1u << letters);
+  if (n) s->words[1][n - 1]++; /* behind all that begin so */
+  return n;
+}
+
+/* What the terms of WHERE that must all be true say about the column. */
+static void bounds(struct lunar_statement* s, const struct ln_expr* e, struct ln_path* path) {
+  const struct ln_expr* value = e->right;
+  if (e->op == LN_X_AND) {
+    bounds(s, e->left, path);
+    for (; value; value = value->right) bounds(s, value->left, path);
+    return;
+  }
+  if (e->op < LN_X_EQ || e->op == LN_X_NE) return;
+  if (e->op == LN_X_IN) {
+    if (!is_column(e->left, path->column) || (path->values && is_constant(path->values))) return;
+    while (value && is_constant(value->left)) value = value->right;
+    if (!value) path->values = e->right;
+    return;
+  }
+  const int mirrored = is_column(value, path->column);
+  if (mirrored) value = e->left;
+  if (!is_column(mirrored ? e->right : e->left, path->column) || !is_constant(value)) return;
+  if (e->op == LN_X_LIKE) {
+    uint8_t ranges;
+    if (!mirrored && s->table.types[path->column] == LUNAR_TEXT && like_range(s, constant(s, value), 0, &ranges))
+      path->from = value, path->like = ranges;
+  } else if (e->op == LN_X_EQ || e->op == LN_X_IS) {
+    path->values = value, path->is = e->op == LN_X_IS;
+  } else if ((e->op >= LN_X_GT) == mirrored) {
+    path->to = value;
+  } else if (!path->like) {
+    path->from = value;
+  }
+}
+
+/* What a record of the order has: what it is ordered by, the key, and the numbers that the result needs. For TEXT and
+ * BLOB the row is read again. */
+void ln_sql_plan_records(struct lunar_statement* s) {
+  if (s->aggregate_count || s->group) {
+    s->batch.keys = s->group != 0;
+    s->batch.width = (uint8_t)(s->batch.keys + s->aggregate_count);
+    return;
+  }
+  uint32_t known = 1u << s->table.key;
+  for (const struct ln_expr* l = s->order; l; l = l->right)
+    if (l->left->op == LN_X_COLUMN) known |= 1u << l->left->number;
+  s->carried = (uint16_t)(s->used & ~known);
+  s->looked_up = s->kind == LN_S_UPDATE;
+  s->batch.keys = s->batch.width = (uint8_t)(s->order_count + 1);
+  for (uint32_t i = 0; i < s->table.column_count; i++) {
+    if (!(s->carried >> i & 1)) continue;
+    s->looked_up |= s->table.types[i] >= LUNAR_TEXT;
+    s->batch.width++;
+  }
+  if (s->looked_up) s->carried = 0, s->batch.width = s->batch.keys;
+}
+
+/* Takes this path if it is a better one: a value of the key, of an index, a range of the key, of an index, ORDER BY's
+ * order from an index. What a value or a range has of the table is not known. An index without a name is the key's. */
+static void consider(struct lunar_statement* s, const struct lunar_index_info* index, uint8_t* best) {
+  const int tree = index->kind == LUNAR_INDEX_TREE, primary = !index->name[0];
+  const uint8_t column = index->column;
+  const struct ln_expr* first = s->group || s->aggregate_count || !s->order ? NULL : s->order->left;
+  struct ln_path path = {.column = column};
+  if (s->where) bounds(s, s->where, &path);
+  const int number = s->table.types[column] < LUNAR_TEXT; /* what an index has of a text may be its beginning */
+  const int one = path.values && is_constant(path.values);
+  const int range = !path.values && tree && (path.from || path.to);
+  int ordered = first && tree && !path.values && !path.like && is_column(first, column) &&
+                (primary || (number && s->order_count == 1));
+  const uint8_t rank = (uint8_t)(2 * (path.values ? 3 + one : range ? 2 : ordered) + primary);
+  if (rank <= *best) return;
+  /* Rows with the same value come in the order of the key, where it is a number. */
+  if (tree && one && first && s->table.types[s->table.key] < LUNAR_TEXT) ordered = is_column(first, s->table.key);
+  *best = rank;
+  s->access = path.values ? (one && primary ? LN_A_GET : LN_A_VALUES) : range ? LN_A_RANGE : LN_A_SCAN;
+  s->path = path, s->ordered = ordered != 0;
+  memcpy(s->index, index->name, sizeof s->index);
+}
+
+int ln_sql_plan(struct lunar_statement* s) {
+  struct lunar_index_info index = {.column = s->table.key, .kind = s->table.index};
+  uint8_t best = 0;
+  int counted = s->kind == LN_S_SELECT && s->aggregate_count && !s->where && !s->group;
+  for (const struct ln_expr* l = s->aggregates; l; l = l->right)
+    counted &= l->left->function == LN_K_COUNT && !l->left->left;
+  consider(s, &index, &best);
+  if (counted) s->access = LN_A_COUNT;
+#if LUNAR_WITH_SECONDARY
+  int error = 0;
+  for (uint8_t at = 0; s->access != LN_A_GET && (s->where || s->order);) {
+    if ((error = lunar_index_list(&s->table, &at, &index)) != 0) break;
+    consider(s, &index, &best);
+  }
+  if (error && error != LUNAR_E_NOT_FOUND) return error;
+#endif
+  s->descending = s->ordered && s->order->number;
+  /* An update may move a row to where the scan has not been. A tree's cursor knows it by its key. */
+  int moves = 0;
+  if (s->kind == LN_S_UPDATE)
+    for (const struct ln_expr* l = s->rows; l; l = l->right)
+      moves |= s->table.types[l->number] >= LUNAR_TEXT || !(s->table.flags[l->number] & LUNAR_NOT_NULL);
+  const int collected =
+      s->index[0] ? s->kind != LN_S_SELECT : moves && s->access == LN_A_SCAN && s->table.index != LUNAR_INDEX_TREE;
+  s->batched = s->aggregate_count || s->group || (s->access != LN_A_GET && ((s->order && !s->ordered) || collected));
+  return 0;
+}
+
+/* The constant as the type of the path's column, if it can be equal to a value of that. text: where an integer becomes
+ * TEXT. */
+static void column_value(const struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* v, char* text) {
+  const uint8_t type = s->table.types[s->path.column];
+  *v = *constant(s, e);
+  if (type == LUNAR_TEXT) ln_sql_to_text(v, text);
+  if (type < LUNAR_TEXT) ln_sql_to_number(v);
+  ln_sql_convert(type, v); /* the nearest REAL: there is none between it and the integer */
+}
+
+static int cursor_open(struct lunar_statement* s, const struct lunar_value* from, const struct lunar_value* to) {
+#if LUNAR_WITH_SECONDARY
+  if (s->index[0]) return lunar_index_cursor(&s->cursor, &s->table, s->index, from, to, s->descending);
+#endif
+  return lunar_cursor_open(&s->cursor, &s->table, from, to, s->descending);
+}
+
+/* No row has a value that its column cannot have. */
+static int no_row(int error) { return error == LUNAR_E_INVALID || error == LUNAR_E_TOO_LARGE; }
+
+/* To the rows of the next value of = or IN, or of LIKE's next range; there may be none. */
+static int advance(struct lunar_statement* s) {
+  struct lunar_value v, other;
+  if (s->cases) {
+    uint8_t ranges;
+    v = (struct lunar_value){.type = LUNAR_TEXT};
+    v.bytes = like_range(s, constant(s, s->path.from), --s->cases, &ranges), other = v;
+    v.as.data = s->words[0], other.as.data = s->words[1];
+    return cursor_open(s, &v, &other);
+  }
+  while (s->at) {
+    const struct ln_expr *here = s->at, *before = s->path.values;
+    s->at = is_constant(here) ? NULL : here->right;
+    column_value(s, here, &v, s->words[0]);
+    if (v.type == LUNAR_NULL && !s->path.is) continue;
+    for (; before != here; before = before->right) {
+      column_value(s, before, &other, s->words[1]);
+      if (ln_sql_compare(&v, &other) == 0) break;
+    }
+    if (before != here) continue; /* these were there */
+    const int error = s->index[0] ? cursor_open(s, &v, &v) : 0;
+    if (!s->index[0]) s->cursor.from = v;
+    if (!no_row(error)) return error;
+  }
+  s->ended = 1;
+  return 0;
+}
+
+/* A bound that the cursor cannot have is left out: there are more rows then, for WHERE to tell. */
+int ln_sql_rows_open(struct lunar_statement* s) {
+  struct lunar_value values[2];
+  const struct lunar_value* bounds[2] = {NULL, NULL};
+  s->ended = 0, s->at = s->path.values, s->cases = s->access == LN_A_RANGE ? s->path.like : 0;
+  if (s->at || s->cases) return advance(s);
+  for (uint32_t i = 0; i < 2 && s->access == LN_A_RANGE; i++) {
+    const struct ln_expr* bound = i ? s->path.to : s->path.from;
+    if (!bound) continue;
+    column_value(s, bound, &values[i], s->words[i]);
+    if (ln_value_check(s->table.types[s->path.column], LUNAR_NOT_NULL, &values[i]) == 0) bounds[i] = &values[i];
+    if (values[i].type == LUNAR_NULL) s->ended = 1;
+  }
+  for (;;) {
+    const int error = cursor_open(s, bounds[0], bounds[1]);
+    if (!no_row(error) || (!bounds[0] && !bounds[1])) return error;
+    bounds[0] = bounds[1] = NULL;
+  }
+}
+
+/* Whether the path is through look-ups by the key. */
+static int by_key(const struct lunar_statement* s) { return s->path.values && !s->index[0]; }
+
+int ln_sql_row_read(struct lunar_statement* s, int again) {
+  for (;;) {
+    size_t bytes;
+    const struct lunar_value* key = again       ? ln_batch_given(s) + s->order_count /* moves as others go */
+                                    : by_key(s) ? &s->cursor.from
+                                                : NULL;
+    uint8_t* row = ln_batch_room(s, &bytes);
+    const int error =
+        key ? lunar_get(&s->table, key, row, bytes, s->row) : lunar_cursor_next(&s->cursor, row, bytes, s->row);
+    if (error != LUNAR_E_BUFFER || !s->batched || !ln_batch_give_way(s))
+      return key && no_row(error) ? LUNAR_E_NOT_FOUND : error;
+  }
+}
+
+int ln_sql_row_next(struct lunar_statement* s) {
+  struct lunar_value truth;
+  while (!s->ended) {
+    const int error = ln_sql_row_read(s, 0);
+    if (error == LUNAR_E_NOT_FOUND || (!error && by_key(s))) LN_TRY(advance(s));
+    if (error == LUNAR_E_NOT_FOUND) continue;
+    LN_TRY(error);
+    if (!s->where) return 0;
+    LN_TRY(ln_sql_eval(s, s->where, &truth));
+    if (ln_sql_truth(&truth) == 1) return 0;
+  }
+  return LUNAR_E_NOT_FOUND;
+}
+
+/* --- EXPLAIN --- */
+
+static void say(struct lunar_statement* s, const char* words) {
+  struct lunar_value* line = &s->results[0];
+  const size_t bytes = strlen(words), room = (size_t)(s->end - s->memory) - line->bytes;
+  if (bytes > room) return;
+  memcpy(s->memory + line->bytes, words, bytes);
+  line->bytes += (uint32_t)bytes;
+}
+
+void ln_sql_explain(struct lunar_statement* s) {
+  const int secondary = s->index[0] != 0, every = s->access == LN_A_SCAN;
+  s->results[0] = (struct lunar_value){.type = LUNAR_TEXT};
+  s->results[0].as.data = s->memory;
+  say(s, s->name);
+  say(s, every                         ? LN_WORDS(": every row")
+         : s->access == LN_A_RANGE     ? LN_WORDS(": a range of ")
+         : s->access == LN_A_GET       ? LN_WORDS(": one row by ")
+         : s->access == LN_A_COUNT     ? LN_WORDS(": its number of rows")
+         : is_constant(s->path.values) ? LN_WORDS(": one value of ")
+                                       : LN_WORDS(": some values of "));
+  if (!every && s->access != LN_A_COUNT) {
+    if (!secondary) say(s, LN_WORDS("the key "));
+    say(s, s->columns[s->path.column].name);
+  }
+  if (secondary) say(s, LN_WORDS(" by the index ")), say(s, s->index);
+  if (secondary ? s->ordered
+                : s->table.index == LUNAR_INDEX_TREE && (every || (s->access == LN_A_RANGE && !s->path.like)))
+    say(s, s->descending ? LN_WORDS(", last first") : LN_WORDS(", in order"));
+  if (s->where) say(s, LN_WORDS("; tested by WHERE"));
+  if (!s->batched || s->access == LN_A_COUNT) return;
+  say(s, s->kind != LN_S_SELECT ? LN_WORDS("; keys collected before a change")
+         : s->group             ? LN_WORDS("; grouped")
+         : s->aggregate_count   ? LN_WORDS("; made one row")
+                                : LN_WORDS("; sorted"));
+  if (s->group || !s->aggregate_count) say(s, LN_WORDS(" in memory, in several passes where it is short"));
+}
+
+#endif

@@ -1,0 +1,194 @@
+/* The order of rows, and groups, in little memory and without a write to the device.
+ *
+ * What is left of the statement's memory holds records, each some values and their bytes, sorted by their keys. When
+ * it is full, the last records make way and are left out, and so is everything behind those that stay. They are given
+ * out, the last of them becomes the bound, and the table is read again for what is behind it; docs/adr/015 compares it
+ * with a merge. The row that is read lies behind the records, so that a large one only takes their room.
+ */
+#include "sql.h"
+
+#if LUNAR_WITH_SQL
+
+typedef struct lunar_value* sql_record;
+
+static sql_record* slot(const struct lunar_statement* s, uint32_t i) { return (sql_record*)(void*)s->end - 1 - i; }
+static size_t gap(const struct lunar_statement* s) {
+  return (size_t)((uint8_t*)(slot(s, s->batch.count) + 1) - s->batch.used);
+}
+
+static size_t bytes_of(const struct lunar_statement* s, const struct lunar_value* values) {
+  size_t bytes = s->batch.width * sizeof *values;
+  for (uint32_t i = 0; i < s->batch.width; i++)
+    if (values[i].type >= LUNAR_TEXT) bytes += values[i].bytes;
+  return (bytes + 7) & ~(size_t)7;
+}
+
+/* The record's bytes are now that much lower. */
+static sql_record moved(const struct lunar_statement* s, sql_record r, size_t down) {
+  r = (sql_record)(void*)((uint8_t*)r - down);
+  for (uint32_t i = 0; i < s->batch.width; i++)
+    if (r[i].type >= LUNAR_TEXT) r[i].as.data = (const uint8_t*)r[i].as.data - down;
+  return r;
+}
+
+static void release(struct lunar_statement* s, sql_record r) {
+  struct ln_batch* b = &s->batch;
+  const size_t bytes = bytes_of(s, r);
+  uint8_t* from = (uint8_t*)r + bytes;
+  memmove(r, from, (size_t)(b->used - from));
+  b->used -= bytes;
+  for (uint32_t i = 0; i < b->count; i++)
+    if (*slot(s, i) > r) *slot(s, i) = moved(s, *slot(s, i), bytes);
+}
+
+static void drop_last(struct lunar_statement* s) {
+  const sql_record last = *slot(s, s->batch.count - 1);
+  s->batch.count--, s->batch.full = 1;
+  release(s, last);
+}
+
+/* A copy of the values behind the records; NULL: no room. */
+static sql_record placed(struct lunar_statement* s, const struct lunar_value* values) {
+  const size_t bytes = bytes_of(s, values), room = gap(s);
+  if (room < 2 * sizeof(sql_record) || bytes > room / 2 - sizeof(sql_record)) return NULL;
+  const sql_record r = (sql_record)(void*)s->batch.used;
+  uint8_t* data = (uint8_t*)(r + s->batch.width);
+  memcpy(r, values, s->batch.width * sizeof *values);
+  for (uint32_t i = 0; i < s->batch.width; i++) {
+    if (r[i].type < LUNAR_TEXT) continue;
+    if (r[i].bytes) memcpy(data, r[i].as.data, r[i].bytes);
+    r[i].as.data = data, data += r[i].bytes;
+  }
+  s->batch.used += bytes;
+  return r;
+}
+
+/* Where these keys are, or would be; 1: they are. */
+static int find(const struct lunar_statement* s, const struct lunar_value* values, uint32_t* at) {
+  uint32_t low = 0, high = s->batch.count;
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    const sql_record r = *slot(s, middle);
+    int order = 0;
+    for (uint32_t i = 0; i < s->batch.keys && !order; i++) {
+      order = ln_sql_compare(&values[i], &r[i]);
+      if (s->batch.descending >> i & 1) order = -order;
+    }
+    *at = middle;
+    if (!order) return 1;
+    if (order < 0)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  *at = low;
+  return 0;
+}
+
+/* Whether what would come to this place is given out before, or in another pass. */
+static int elsewhere(const struct ln_batch* b, uint32_t at) {
+  return (b->bounded && at == 0) || (b->full && at == b->count);
+}
+
+int ln_batch_put(struct lunar_statement* s, const struct lunar_value* values) {
+  struct ln_batch* b = &s->batch;
+  uint32_t at;
+  if (find(s, values, &at) || elsewhere(b, at)) return 0;
+  sql_record r = NULL;
+  while (b->count - b->bounded >= b->most || !(r = placed(s, values))) {
+    if (b->count == b->bounded) return LUNAR_E_BUFFER;
+    if (at == b->count) {
+      b->full = 1;
+      return 0;
+    }
+    drop_last(s);
+  }
+  memmove(slot(s, b->count), slot(s, b->count - 1), (b->count - at) * sizeof r);
+  *slot(s, at) = r, b->count++;
+  return 0;
+}
+
+/* New sums for a group: in their place, or, when TEXT or BLOB took the place of another, behind the records. 1: other
+ * groups made way for it, and its values may have moved. */
+static int replace(struct lunar_statement* s, uint32_t at, const struct lunar_value* values) {
+  struct ln_batch* b = &s->batch;
+  const sql_record old = *slot(s, at);
+  int same = 1;
+  for (uint32_t i = 0; i < b->width; i++)
+    if (values[i].type >= LUNAR_TEXT) same &= values[i].type == old[i].type && values[i].as.data == old[i].as.data;
+  if (same) {
+    memcpy(old, values, b->width * sizeof *values);
+    return 0;
+  }
+  const sql_record r = placed(s, values);
+  if (!r) {
+    drop_last(s);
+    return b->count > b->bounded ? 1 : LUNAR_E_BUFFER;
+  }
+  *slot(s, at) = r;
+  release(s, old);
+  return 0;
+}
+
+int ln_batch_accumulate(struct lunar_statement* s) {
+  struct ln_batch* b = &s->batch;
+  struct lunar_value* sums = s->keys + b->keys;
+  for (;;) {
+    uint32_t at;
+    if (s->group) s->keys[0] = s->row[s->group - 1];
+    const int found = find(s, s->keys, &at);
+    if (found ? b->bounded && at == 0 : elsewhere(b, at)) return 0;
+    if (found)
+      memcpy(s->keys, *slot(s, at), b->width * sizeof *s->keys);
+    else
+      ln_sql_accumulate_begin(s, sums);
+    LN_TRY(ln_sql_accumulate(s, sums));
+    const int error = found ? replace(s, at, s->keys) : ln_batch_put(s, s->keys);
+    if (error <= 0) return error;
+  }
+}
+
+int ln_batch_give_way(struct lunar_statement* s) {
+  struct ln_batch* b = &s->batch;
+  const uint8_t full = b->full;
+  if (b->count > b->at) {
+    drop_last(s);
+    return 1;
+  }
+  if (b->at < 2) return 0;
+  ln_batch_again(s);
+  b->full = full;
+  return 1;
+}
+
+int ln_batch_take(struct lunar_statement* s) {
+  struct ln_batch* b = &s->batch;
+  b->filling = 0;
+  if (b->at == b->count) return 0;
+  b->at++;
+  return 1;
+}
+
+const struct lunar_value* ln_batch_given(const struct lunar_statement* s) { return *slot(s, s->batch.at - 1); }
+
+uint8_t* ln_batch_room(const struct lunar_statement* s, size_t* bytes) {
+  const size_t room = gap(s), before = s->batched && s->batch.filling ? room / 2 : 0;
+  *bytes = room - before;
+  return s->batch.used + before;
+}
+
+void ln_batch_begin(struct lunar_statement* s) {
+  struct ln_batch* b = &s->batch;
+  b->used = s->memory, b->count = b->at = b->bounded = b->full = 0;
+}
+
+void ln_batch_again(struct lunar_statement* s) {
+  struct ln_batch* b = &s->batch;
+  sql_record last = *slot(s, b->at - 1);
+  const size_t bytes = bytes_of(s, last), down = (size_t)((uint8_t*)last - s->memory);
+  memmove(s->memory, last, bytes);
+  *slot(s, 0) = moved(s, last, down);
+  b->used = s->memory + bytes, b->count = b->at = b->bounded = 1, b->full = 0;
+}
+
+#endif

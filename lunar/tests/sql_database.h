@@ -1,0 +1,49 @@
+// A database in RAM for tests of SQL: statements as texts, results as texts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emubd.h"
+#include "lunar.h"
+#include "values.h"
+
+namespace lunar_test {
+
+struct Ran {
+  int error = 0;
+  std::vector<std::vector<std::string>> rows;
+  std::uint64_t changes = 0;
+  std::string complaint;  // "reason: token @ position"
+  bool several_passes = false;
+  std::string index;  // by which rows were found
+};
+
+class Database {
+ public:
+  explicit Database(lunar_mode mode = LUNAR_MODE_DATA, std::uint32_t sectors = 32768, std::size_t buffer_bytes = 65536);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // One statement, with the values of its parameters and that much memory.
+  Ran run(const std::string& sql, const std::vector<lunar_value>& parameters = {}, std::size_t memory_bytes = 65536);
+  // The rows as "a b|c d", or "error: complaint".
+  std::string told(const std::string& sql, const std::vector<lunar_value>& parameters = {},
+                   std::size_t memory_bytes = 65536);
+  // Every statement of the text; the first error.
+  int all(const std::string& sql);
+
+  emubd device{};
+  lunar_config config{};
+  lunar db{};
+
+ private:
+  std::vector<std::uint64_t> buffer_, memory_;
+};
+
+// NULL, 12, 1.5, text, x'00ff', true.
+std::string shown(const lunar_value& value);
+
+}  // namespace lunar_test

@@ -1,0 +1,537 @@
+// What SQL statements do, and say, one by one.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "sql_database.h"
+#include "sql_peek.h"
+
+namespace lunar_test {
+namespace {
+
+class Sql : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(database.all("CREATE TABLE readings (id INTEGER PRIMARY KEY, place TEXT, heat REAL, ok BOOLEAN, n INT8);"
+                           "INSERT INTO readings VALUES (1, 'roof', 20.5, TRUE, 5), (2, 'cellar', 12, FALSE, NULL),"
+                           "  (3, 'roof', NULL, TRUE, -128), (4, NULL, 7.25, NULL, 127);"
+                           "CREATE TABLE words (word TEXT, n INT, PRIMARY KEY (word) USING HASH);"
+                           "INSERT INTO words VALUES ('one', 1), ('two', 2), ('three', 3)"),
+              0);
+  }
+  std::string told(const std::string& sql, const std::vector<lunar_value>& parameters = {}) {
+    return database.told(sql, parameters);
+  }
+  Database database;
+};
+
+TEST_F(Sql, select_gives_columns_in_their_order) {
+  EXPECT_EQ(told("SELECT * FROM readings WHERE id = 1"), "1 roof 20.5 true 5");
+  EXPECT_EQ(told("SELECT n, id FROM readings WHERE id < 3"), "5 1|NULL 2");
+  EXPECT_EQ(told("select ID, \"Place\" from READINGS where iD = 4 -- words in any case\n"), "4 NULL");
+}
+
+TEST_F(Sql, where_knows_three_values) {
+  EXPECT_EQ(told("SELECT id FROM readings WHERE heat > 10"), "1|2");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE NOT heat > 10"), "4");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE heat IS NULL"), "3");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE heat IS NOT NULL AND ok"), "1");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE heat > 10 OR ok"), "1|2|3");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE n NOT IN (5, NULL)"), "");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE n IN (5, NULL, 127)"), "1|4");
+}
+
+TEST_F(Sql, where_compares_in_every_way) {
+  EXPECT_EQ(told("SELECT id FROM readings WHERE id <> 1 AND id != 2 AND id == 3"), "3");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE heat BETWEEN 7.25 AND 12"), "2|4");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE heat NOT BETWEEN 7.25 AND 12"), "1");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE place LIKE 'RO%'"), "1|3");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE place LIKE '%l_r'"), "2");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE (id = 1 OR id = 2) AND NOT (id = 2)"), "1");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE id + 1 - 2 = 2"), "3");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE -n = 128"), "3");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE id = '2'"), "2");
+}
+
+TEST_F(Sql, order_by_sorts_and_puts_null_first) {
+  EXPECT_EQ(told("SELECT id FROM readings ORDER BY heat"), "3|4|2|1");
+  EXPECT_EQ(told("SELECT id FROM readings ORDER BY heat DESC"), "1|2|4|3");
+  EXPECT_EQ(told("SELECT id FROM readings ORDER BY place DESC, id DESC"), "3|1|2|4");
+  EXPECT_EQ(told("SELECT id FROM readings ORDER BY id DESC LIMIT 2 OFFSET 1"), "3|2");
+  EXPECT_EQ(told("SELECT word FROM words ORDER BY n DESC LIMIT 2"), "three|two");
+  EXPECT_EQ(told("SELECT id FROM readings LIMIT -1 OFFSET 3"), "4");
+  EXPECT_EQ(told("SELECT id FROM readings ORDER BY n LIMIT 0"), "");
+}
+
+TEST_F(Sql, aggregates_make_one_row_of_all) {
+  EXPECT_EQ(told("SELECT COUNT(*) FROM readings"), "4");
+  EXPECT_EQ(told("SELECT COUNT(*), COUNT(heat), MIN(heat), MAX(heat), SUM(n), AVG(n) FROM readings"),
+            "4 3 7.25 20.5 4 1.33333333333333");
+  EXPECT_EQ(told("SELECT COUNT(*), SUM(n), AVG(n), MIN(place) FROM readings WHERE id > 99"), "0 NULL NULL NULL");
+  EXPECT_EQ(told("SELECT MIN(place), MAX(place) FROM readings"), "cellar roof");
+  EXPECT_EQ(told("SELECT SUM(id) + 1 FROM readings"), "11");
+}
+
+TEST_F(Sql, group_by_makes_one_row_of_each_key) {
+  EXPECT_EQ(told("SELECT place, COUNT(*), MAX(id) FROM readings GROUP BY place"), "NULL 1 4|cellar 1 2|roof 2 3");
+  EXPECT_EQ(told("SELECT place FROM readings GROUP BY place ORDER BY place DESC LIMIT 2"), "roof|cellar");
+}
+
+TEST_F(Sql, sum_that_overflows_is_an_error) {
+  ASSERT_EQ(database.all("CREATE TABLE big (id INT PRIMARY KEY, n BIGINT);"
+                         "INSERT INTO big VALUES (1, 9223372036854775807), (2, 1)"),
+            0);
+  EXPECT_EQ(told("SELECT SUM(n) FROM big"), "error: the sum is larger than a 64-bit integer: SUM @ 0");
+  EXPECT_EQ(told("SELECT AVG(n) FROM big"), "4.61168601842739e+18");
+}
+
+TEST_F(Sql, update_changes_what_where_says) {
+  EXPECT_EQ(database.run("UPDATE readings SET n = n + 1, place = 'attic' WHERE place = 'roof'").changes, 2u);
+  EXPECT_EQ(told("SELECT id, place, n FROM readings WHERE place = 'attic'"), "1 attic 6|3 attic -127");
+  EXPECT_EQ(told("UPDATE readings SET id = 7 WHERE id = 1"),
+            "error: the primary key cannot be set: delete the row, insert another: id @ 20");
+  EXPECT_EQ(database.run("UPDATE words SET n = n + 10").changes, 3u);
+  EXPECT_EQ(told("SELECT n FROM words ORDER BY n"), "11|12|13");
+}
+
+TEST_F(Sql, a_value_out_of_range_is_an_error_that_names_the_column_and_changes_nothing) {
+  EXPECT_EQ(told("INSERT INTO readings (id, n) VALUES (10, 1), (11, 128)"), "error: the value is out of range: n @ 0");
+  EXPECT_EQ(told("UPDATE readings SET n = n + 1"), "error: the value is out of range: n @ 0");
+  EXPECT_EQ(told("SELECT id, n FROM readings"), "1 5|2 NULL|3 -128|4 127");
+  EXPECT_EQ(told("INSERT INTO readings (n) VALUES (1)"), "error: may not be NULL: id @ 0");
+  EXPECT_EQ(told("INSERT INTO readings (id, n) VALUES (10, 'many')"), "error: has another type: n @ 0");
+}
+
+TEST_F(Sql, delete_removes_what_where_says) {
+  EXPECT_EQ(database.run("DELETE FROM readings WHERE heat < 13").changes, 2u);
+  EXPECT_EQ(told("SELECT id FROM readings"), "1|3");
+  EXPECT_EQ(database.run("DELETE FROM words WHERE word = 'two'").changes, 1u);
+  EXPECT_EQ(database.run("DELETE FROM words").changes, 2u);
+}
+
+TEST_F(Sql, parameters_have_numbers_and_names) {
+  EXPECT_EQ(told("SELECT id FROM readings WHERE id = ? OR id = ?", {integer(1), integer(3)}), "1|3");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE id = ?2", {integer(1), integer(3)}), "3");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE id >= :low AND id < :high AND id <> :low", {integer(2), integer(4)}),
+            "3");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE id = ?"), "") << "not bound: NULL";
+}
+
+TEST_F(Sql, transactions_commit_and_roll_back) {
+  ASSERT_EQ(database.all("BEGIN; DELETE FROM readings; ROLLBACK TRANSACTION"), 0);
+  EXPECT_EQ(told("SELECT COUNT(*) FROM readings"), "4");
+  ASSERT_EQ(database.all("BEGIN TRANSACTION; DELETE FROM readings WHERE id > 1; COMMIT;"), 0);
+  EXPECT_EQ(told("SELECT COUNT(*) FROM readings"), "1");
+}
+
+TEST_F(Sql, a_statement_that_fails_half_way_loses_the_transaction_it_is_in) {
+  ASSERT_EQ(database.all("BEGIN; INSERT INTO words VALUES ('four', 4)"), 0);
+  EXPECT_EQ(database.run("INSERT INTO words VALUES ('one', 1)").error, LUNAR_E_EXISTS) << "nothing was changed";
+  EXPECT_EQ(database.run("INSERT INTO words VALUES ('five', 5), ('one', 1)").error, LUNAR_E_EXISTS);
+  EXPECT_EQ(database.run("SELECT * FROM words").error, LUNAR_E_TXN);
+  EXPECT_EQ(database.run("COMMIT").error, LUNAR_E_TXN);
+  EXPECT_EQ(told("SELECT COUNT(*) FROM words"), "3");
+}
+
+TEST_F(Sql, explain_tells_the_access_path) {
+  EXPECT_EQ(told("EXPLAIN SELECT * FROM readings WHERE id = 3 AND n = 1"),
+            "readings: one row by the key id; tested by WHERE");
+  EXPECT_EQ(told("EXPLAIN SELECT * FROM readings WHERE 3 < id AND id < 9 ORDER BY id DESC"),
+            "readings: a range of the key id, last first; tested by WHERE");
+  EXPECT_EQ(told("EXPLAIN SELECT * FROM words WHERE n = 3 ORDER BY n"),
+            "words: every row; tested by WHERE; sorted in memory, in several passes where it is short");
+  EXPECT_EQ(told("EXPLAIN SELECT COUNT(*) FROM words"), "words: its number of rows");
+  EXPECT_EQ(told("EXPLAIN UPDATE words SET n = 1"),
+            "words: every row; keys collected before a change in memory, in several passes where it is short");
+  EXPECT_EQ(told("EXPLAIN DELETE FROM readings"), "readings: every row, in order");
+  EXPECT_EQ(told("EXPLAIN SELECT SUM(n) FROM words"), "words: every row; made one row");
+}
+
+TEST_F(Sql, explain_names_the_index) {
+  ASSERT_EQ(database.all("CREATE INDEX by_place ON readings (place); CREATE INDEX by_heat ON readings (heat);"
+                         "CREATE INDEX by_n ON readings (n) USING HASH; CREATE INDEX words_n ON words (n) USING TREE"),
+            0);
+  const auto path = [&](const std::string& sql) { return told("EXPLAIN " + sql); };
+  EXPECT_EQ(path("SELECT * FROM readings WHERE n = 5"), "readings: one value of n by the index by_n; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE 'roof' = place"),
+            "readings: one value of place by the index by_place; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE heat IS NULL"),
+            "readings: one value of heat by the index by_heat; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE heat IS NULL ORDER BY id DESC"),
+            "readings: one value of heat by the index by_heat, last first; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE n IN (5, ?)"),
+            "readings: some values of n by the index by_n; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE id IN (1, 3) ORDER BY id"),
+            "readings: some values of the key id; tested by WHERE; sorted in memory, in several passes where it is "
+            "short");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE heat BETWEEN 1 AND 2"),
+            "readings: a range of heat by the index by_heat; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE heat > 1 ORDER BY heat DESC"),
+            "readings: a range of heat by the index by_heat, last first; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE place LIKE 'ro%'"),
+            "readings: a range of place by the index by_place; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings ORDER BY heat LIMIT 3"), "readings: every row by the index by_heat, in order");
+  EXPECT_EQ(path("SELECT word FROM words ORDER BY n"), "words: every row by the index words_n, in order");
+  EXPECT_EQ(path("DELETE FROM words WHERE n > 1"),
+            "words: a range of n by the index words_n; tested by WHERE; keys collected before a change in memory, in "
+            "several passes where it is short");
+  // The better of two.
+  EXPECT_EQ(path("SELECT * FROM readings WHERE n = 5 AND id = 1"), "readings: one row by the key id; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE heat > 1 AND n = 5 AND id > 1"),
+            "readings: one value of n by the index by_n; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE heat > 1 AND id > 1"),
+            "readings: a range of the key id, in order; tested by WHERE");
+  EXPECT_EQ(path("SELECT * FROM readings WHERE heat > 1 ORDER BY id"),
+            "readings: a range of heat by the index by_heat; tested by WHERE; sorted in memory, in several passes "
+            "where it is short");
+  // None.
+  const std::string every = "readings: every row, in order; tested by WHERE";
+  for (const char* where : {"n > 5", "heat <> 1", "heat = 1 OR id = 1", "place LIKE '%f'", "NOT heat = 1",
+                            "heat + 1 = 2", "heat = n", "heat IN (1, n)", "heat IN ()", "place NOT LIKE 'r%'"})
+    EXPECT_EQ(path(std::string("SELECT * FROM readings WHERE ") + where), every) << where;
+  EXPECT_EQ(path("SELECT place FROM readings ORDER BY place"),
+            "readings: every row, in order; sorted in memory, in several passes where it is short")
+      << "an index has the first bytes of a text";
+}
+
+TEST_F(Sql, rows_are_found_by_an_index) {
+  const std::vector<std::string> wheres = {"place = 'roof'",
+                                           "place LIKE 'RO%'",
+                                           "place LIKE 'c_l%'",
+                                           "heat IS NULL",
+                                           "heat >= 7.25",
+                                           "heat IN (12, 7.25, 12.0, NULL)",
+                                           "n = 5",
+                                           "n IN (-128, '127', 9)",
+                                           "ok = TRUE",
+                                           "n = 1000",
+                                           "heat = NULL",
+                                           "n IS -128",
+                                           "id IN (4, 1, 4, 'x')",
+                                           "place = 5",
+                                           "place BETWEEN 'a' AND 'm'",
+                                           "ok IN (0, 1, 7)"};
+  std::vector<std::string> scanned;
+  for (const auto& where : wheres) scanned.push_back(told("SELECT id FROM readings WHERE " + where + " ORDER BY id"));
+  EXPECT_EQ(scanned[0], "1|3");
+  ASSERT_EQ(database.all("CREATE INDEX a ON readings (place) USING TREE; CREATE INDEX b ON readings (heat) USING TREE;"
+                         "CREATE INDEX c ON readings (n) USING HASH; CREATE INDEX d ON readings (ok) USING HASH"),
+            0);
+  for (std::size_t i = 0; i < wheres.size(); ++i) {
+    EXPECT_EQ(told("SELECT id FROM readings WHERE " + wheres[i] + " ORDER BY id"), scanned[i]) << wheres[i];
+    if (i != 12) {
+      EXPECT_NE(told("EXPLAIN SELECT id FROM readings WHERE " + wheres[i]).find("index"), std::string::npos)
+          << wheres[i];
+    }
+  }
+  EXPECT_EQ(told("SELECT heat FROM readings ORDER BY heat"), "NULL|7.25|12|20.5");
+  EXPECT_EQ(told("SELECT heat FROM readings ORDER BY heat DESC LIMIT 2"), "20.5|12");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE place = 'roof' ORDER BY id DESC"), "3|1");
+}
+
+TEST_F(Sql, indexes_are_made_and_dropped) {
+  EXPECT_EQ(database.all("CREATE INDEX by_n ON words (n); CREATE INDEX IF NOT EXISTS BY_N ON words (n);"
+                         "DROP INDEX By_n; DROP INDEX IF EXISTS by_n"),
+            0);
+  EXPECT_EQ(told("DROP INDEX by_n"), "error: no index has this name: by_n @ 11");
+  EXPECT_EQ(told("CREATE INDEX words ON words (n)"), "error: it exists already: words @ 13");
+  EXPECT_EQ(told("CREATE INDEX by_n ON nothing (n)"), "error: no table has this name: nothing @ 21");
+  EXPECT_EQ(told("CREATE INDEX by_n ON words (x)"), "error: the table has no column of this name: x @ 28");
+  ASSERT_EQ(database.run("CREATE INDEX by_n ON words (n)").error, 0);
+  EXPECT_EQ(told("CREATE INDEX By_N ON readings (n)"), "error: it exists already: by_n @ 13");
+  ASSERT_EQ(database.run("BEGIN").error, 0);
+  EXPECT_EQ(told("CREATE INDEX b ON words (n)"), "error: a transaction is open, or none is: b @ 13");
+  ASSERT_EQ(database.all("DROP INDEX by_n; ROLLBACK"), 0);
+  EXPECT_EQ(told("EXPLAIN SELECT word FROM words WHERE n = 1"),
+            "words: one value of n by the index by_n; tested by WHERE");
+  ASSERT_EQ(database.run("DROP TABLE words").error, 0);
+  EXPECT_EQ(told("DROP INDEX by_n"), "error: no index has this name: by_n @ 11") << "it went with its table";
+}
+
+TEST_F(Sql, a_statement_notices_indexes_that_come_and_go) {
+  std::uint64_t memory[300];
+  lunar_statement* statement = nullptr;
+  const std::string sql = "SELECT id FROM readings WHERE n >= -128 AND n = ?";
+  ASSERT_EQ(lunar_prepare(&database.db, sql.data(), sql.size(), memory, sizeof memory, &statement, nullptr), 0);
+  ASSERT_EQ(lunar_bind_int64(statement, 1, 127), 0);
+  const auto found = [&] {
+    const std::uint64_t before = database.device.calls;
+    EXPECT_EQ(lunar_step(statement), LUNAR_ROW);
+    EXPECT_EQ(lunar_column_int64(statement, 0), 4);
+    return database.device.calls - before;
+  };
+  found();
+  EXPECT_EQ(lunar_step(statement), LUNAR_DONE);
+  for (const char* kind : {"TREE", "HASH"}) {
+    ASSERT_EQ(database.run(std::string("CREATE INDEX i ON readings (n) USING ") + kind).error, 0);
+    found();
+    EXPECT_STREQ(sql_peek_index(statement), "i");
+    EXPECT_EQ(lunar_step(statement), LUNAR_DONE);
+    found();
+    ASSERT_EQ(database.run("DROP INDEX i").error, 0);
+    EXPECT_EQ(lunar_step(statement), LUNAR_E_SCHEMA) << "between two rows";
+    found();
+    EXPECT_STREQ(sql_peek_index(statement), "");
+    EXPECT_EQ(lunar_step(statement), LUNAR_DONE);
+  }
+  lunar_finalize(statement);
+}
+
+TEST_F(Sql, an_error_names_the_word_and_its_place) {
+  EXPECT_EQ(told("SELECT wheat FROM readings"), "error: the table has no column of this name: wheat @ 7");
+  EXPECT_EQ(told("SELECT id FROM nothing"), "error: no table has this name: nothing @ 15");
+  EXPECT_EQ(told("SELECT id FROM readings JOIN words"), "error: not expected here, or not in lunar's SQL: JOIN @ 24");
+  EXPECT_EQ(told("SELECT id FROM readings WHERE id = 'a"),
+            "error: no character of SQL, or a quote without its end: 'a @ 35");
+  EXPECT_EQ(told("MERGE INTO x"), "error: a statement cannot begin so: MERGE @ 0");
+  EXPECT_EQ(told("SELECT id, COUNT(*) FROM readings"),
+            "error: beside aggregates stands the column of GROUP BY only: id @ 7");
+}
+
+TEST_F(Sql, tables_are_made_with_rings_and_dropped) {
+  ASSERT_EQ(database.all("CREATE TABLE log (at BIGINT PRIMARY KEY, v REAL NOT NULL) RING ROWS 3;"
+                         "INSERT INTO log VALUES (1, 1), (2, 2), (3, 3), (4, 4);"
+                         "CREATE TABLE IF NOT EXISTS log (x INT PRIMARY KEY)"),
+            0);
+  EXPECT_EQ(told("SELECT at FROM log"), "2|3|4");
+  EXPECT_EQ(database.run("CREATE TABLE LOG (x INT PRIMARY KEY)").error, LUNAR_E_EXISTS);
+  ASSERT_EQ(database.all("DROP TABLE log; DROP TABLE IF EXISTS log"), 0);
+  EXPECT_EQ(database.run("DROP TABLE log").error, LUNAR_E_NO_TABLE);
+}
+
+TEST_F(Sql, statements_run_again_with_other_parameters) {
+  std::uint64_t memory[300];
+  lunar_statement* statement = nullptr;
+  const std::string sql = "SELECT word AS w, n + :more FROM words WHERE n >= :least ORDER BY n; SELECT 2";
+  const char* tail = nullptr;
+  ASSERT_EQ(lunar_prepare(&database.db, sql.data(), sql.size(), memory, sizeof memory, &statement, &tail), 0);
+  EXPECT_STREQ(tail, " SELECT 2");
+  EXPECT_EQ(lunar_bind_parameter_count(statement), 2u);
+  EXPECT_EQ(lunar_bind_parameter_index(statement, ":least"), 2u);
+  EXPECT_EQ(lunar_bind_parameter_index(statement, ":most"), 0u);
+  EXPECT_EQ(lunar_column_count(statement), 2u);
+  EXPECT_STREQ(lunar_column_name(statement, 0), "w");
+  EXPECT_STREQ(lunar_column_name(statement, 1), "n + :more");
+  EXPECT_EQ(lunar_column_name(statement, 2), nullptr);
+  for (std::int64_t least = 1; least <= 3; ++least) {
+    ASSERT_EQ(lunar_bind_int64(statement, 1, 10), 0);
+    ASSERT_EQ(lunar_bind_double(statement, 2, static_cast<double>(least)), 0);
+    ASSERT_EQ(lunar_step(statement), LUNAR_ROW);
+    EXPECT_EQ(lunar_bind_int64(statement, 1, 11), LUNAR_E_INVALID) << "between two rows";
+    EXPECT_EQ(lunar_column_int64(statement, 1), 10 + least);
+    EXPECT_EQ(lunar_column_double(statement, 1), 10.0 + static_cast<double>(least));
+    EXPECT_EQ(lunar_column_type(statement, 0), LUNAR_TEXT);
+    EXPECT_EQ(std::string(static_cast<const char*>(lunar_column_data(statement, 0)), lunar_column_bytes(statement, 0)),
+              least == 1   ? "one"
+              : least == 2 ? "two"
+                           : "three");
+    EXPECT_EQ(lunar_column_type(statement, 7), LUNAR_NULL);
+    if (least != 2) {
+      for (std::int64_t more = least; more < 3; ++more) ASSERT_EQ(lunar_step(statement), LUNAR_ROW);
+      EXPECT_EQ(lunar_step(statement), LUNAR_DONE);
+      EXPECT_EQ(lunar_column_type(statement, 0), LUNAR_NULL) << "there is no row any more";
+    } else {
+      lunar_reset(statement);
+    }
+  }
+  lunar_finalize(statement);
+}
+
+TEST_F(Sql, memory_may_lie_anywhere_and_be_too_small) {
+  const std::string sql = "SELECT id FROM readings WHERE id IN (1, 2, ?) ORDER BY heat";
+  int fitting = 0;
+  for (std::size_t bytes = 0; bytes < 2048; ++bytes) {
+    std::vector<std::uint8_t> memory(bytes + 3);
+    lunar_statement* statement = nullptr;
+    int error = lunar_prepare(&database.db, sql.data(), sql.size(), memory.data() + 3, bytes, &statement, nullptr);
+    while (error == 0 && (error = lunar_step(statement)) == LUNAR_ROW) error = 0;
+    EXPECT_TRUE(error == 0 || error == LUNAR_E_BUFFER) << bytes << " " << error;
+    fitting += error == 0;
+    EXPECT_EQ(error == 0, fitting > 0) << "what fits does so in more memory, too";
+  }
+  EXPECT_GT(fitting, 500);
+}
+
+TEST_F(Sql, what_nests_too_deeply_is_refused) {
+  for (const char* open : {"(", "NOT ", "- ", "(1 + ", "(0 OR ", "id IN (", "(NOT "}) {
+    int deepest = 0;
+    for (int depth = 0; depth < 60; ++depth) {
+      std::string sql = "SELECT id FROM readings WHERE ";
+      for (int i = 0; i < depth; ++i) sql += open;
+      sql += "id";
+      for (int i = 0; i < depth && std::strchr(open, '(') != nullptr; ++i) sql += ")";
+      const Ran ran = database.run(sql);
+      if (ran.error == 0) deepest = depth;
+      if (ran.error != 0) {
+        EXPECT_EQ(ran.complaint.substr(0, 17), "nested too deeply") << sql;
+      }
+    }
+    EXPECT_GE(deepest, 7) << open;
+    EXPECT_LT(deepest, 30) << open;
+  }
+  std::string sql = "SELECT id FROM readings WHERE id = 1";
+  for (int i = 0; i < 100; ++i) sql += " OR id = 1 + 1 - 1 AND ok";
+  EXPECT_EQ(told(sql), "1") << "long is not deep";
+}
+
+TEST(SqlUpdate, meets_each_row_once_although_rows_move) {
+  for (const std::size_t memory : {1280U, 65536U}) {
+    Database database;
+    ASSERT_EQ(database.all("CREATE TABLE t (id INT PRIMARY KEY USING HASH, n INT, s TEXT)"), 0);
+    constexpr int rows = 300;
+    for (int i = 0; i < rows; ++i) {
+      const lunar_value id = integer(i);
+      ASSERT_EQ(database.run("INSERT INTO t VALUES (?, 0, 'short')", {id}).error, 0);
+    }
+    const Ran ran =
+        database.run("UPDATE t SET n = n + 1, s = 'so long that the row has to go elsewhere in its table'", {}, memory);
+    EXPECT_EQ(ran.error, 0) << ran.complaint;
+    EXPECT_EQ(ran.changes, static_cast<std::uint64_t>(rows));
+    EXPECT_EQ(ran.several_passes, memory < 2000);
+    EXPECT_EQ(database.told("SELECT COUNT(*), MIN(n), MAX(n) FROM t"), "300 1 1");
+  }
+}
+
+TEST(SqlUpdate, meets_each_row_once_although_it_moves_in_the_index) {
+  for (const std::size_t memory : {1536U, 65536U})
+    for (const char* key : {"INT PRIMARY KEY USING HASH", "TEXT PRIMARY KEY USING TREE"})
+      for (const char* kind : {"TREE", "HASH"}) {
+        Database database;
+        ASSERT_EQ(database.all(std::string("CREATE TABLE t (id ") + key +
+                               ", n INT, s TEXT); CREATE INDEX by_n ON t (n) USING " + kind),
+                  0);
+        constexpr int rows = 200;
+        for (int i = 0; i < rows; ++i) {
+          const std::string digits = std::to_string(i);
+          const lunar_value id = key[0] == 'I' ? integer(i) : text(digits);
+          ASSERT_EQ(database.run("INSERT INTO t VALUES (?, 7, 'short')", {id}).error, 0);
+        }
+        const std::string where = kind[0] == 'T' ? " WHERE n >= 7" : " WHERE n IN (7, 8, 9)";
+        const Ran ran = database.run(
+            "UPDATE t SET n = n + 1, s = 'so long that the row has to go elsewhere in its table'" + where, {}, memory);
+        EXPECT_EQ(ran.error, 0) << ran.complaint;
+        EXPECT_EQ(ran.changes, static_cast<std::uint64_t>(rows));
+        EXPECT_EQ(ran.several_passes, memory < 2000);
+        EXPECT_EQ(ran.index, "by_n");
+        EXPECT_EQ(database.told("SELECT COUNT(*), MIN(n), MAX(n) FROM t"), "200 8 8");
+        const Ran removed = database.run("DELETE FROM t" + where, {}, memory);
+        EXPECT_EQ(removed.changes, static_cast<std::uint64_t>(rows)) << removed.complaint;
+        EXPECT_EQ(removed.index, "by_n");
+        EXPECT_EQ(database.told("SELECT COUNT(*) FROM t WHERE n = 8"), "0");
+      }
+}
+
+TEST(SqlModes, mode_none_has_statements_and_no_transactions) {
+  Database database(LUNAR_MODE_NONE);
+  ASSERT_EQ(database.all("CREATE TABLE t (id INT PRIMARY KEY, n INT8); INSERT INTO t VALUES (1, 1), (2, 127), (3, 3)"),
+            0);
+  EXPECT_EQ(database.run("BEGIN").error, LUNAR_E_UNSUPPORTED);
+  EXPECT_EQ(database.run("UPDATE t SET n = n + 1").error, LUNAR_E_INVALID);
+  EXPECT_EQ(database.told("SELECT n FROM t"), "2|127|3") << "what was done before the error stays";
+}
+
+// The device fails at each call in turn; what the statement did is there wholly or not at all.
+TEST(SqlFailures, leave_a_statement_done_or_not_begun) {
+  int undone = 0;
+  bool failed = true;
+  for (std::uint64_t call = 1; failed; ++call) {
+    Database database(LUNAR_MODE_FULL, 1024, LUNAR_BUFFER_BYTES_MIN(512));
+    ASSERT_EQ(database.all("CREATE TABLE t (id INT PRIMARY KEY, n INT, s TEXT);"
+                           "INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (4, 4, 'd')"),
+              0);
+    emubd_reset(&database.device);
+    database.device.fail_at = call, database.device.fail_until = call;
+    const Ran ran = database.run("UPDATE t SET n = n + 10, s = 'longer than it was before' WHERE id > 1");
+    failed = database.device.calls >= call;
+    emubd_reset(&database.device);
+    lunar db{};
+    ASSERT_EQ(lunar_mount(&db, &database.config), 0);
+    database.db = db;
+    const std::string sum = database.told("SELECT SUM(n), COUNT(*) FROM t");
+    EXPECT_TRUE(sum == "10 4" || sum == "40 4") << "call " << call << ": " << sum;
+    if (ran.error == 0) {
+      EXPECT_EQ(sum, "40 4");
+    }
+    undone += sum == "10 4";
+  }
+  EXPECT_GT(undone, 3);
+}
+
+// docs/adr/015 has the figures that this prints.
+TEST(SqlSort, reads_more_in_less_memory_and_writes_nothing) {
+  Database database(LUNAR_MODE_DATA, 32768, 8192);
+  ASSERT_EQ(database.all("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, content BLOB)"), 0);
+  const std::string content(88, 'x');
+  constexpr int rows = 2000;
+  for (int i = 0; i < rows; ++i) {
+    const lunar_value id = integer(i), n = integer(i * 7919LL % 10007), bytes = blob(content);
+    ASSERT_EQ(database.run("INSERT INTO t VALUES (?, ?, ?)", {id, n, bytes}, 4096).error, 0);
+  }
+  ASSERT_EQ(lunar_checkpoint(&database.db), 0);
+  const struct {
+    const char *name, *sql;
+    std::size_t results;
+  } statements[] = {{"scan", "SELECT n FROM t", rows},
+                    {"order", "SELECT n FROM t ORDER BY n", rows},
+                    {"order, BLOB", "SELECT n, content FROM t ORDER BY n", rows},
+                    {"order, limit 10", "SELECT n FROM t ORDER BY n DESC LIMIT 10", 10},
+                    {"998 groups", "SELECT n, COUNT(*) FROM t WHERE n < 5000 GROUP BY n", 998}};
+  std::printf("statement         memory   sectors read   rows\n");
+  for (const auto& statement : statements) {
+    std::uint64_t least = 1ULL << 40;
+    for (const std::size_t memory : {2048U, 8192U, 65536U, 1048576U}) {
+      const auto read = database.device.sectors_read, written = database.device.sectors_written;
+      const Ran ran = database.run(statement.sql, {}, memory);
+      ASSERT_EQ(ran.error, 0) << ran.complaint;
+      EXPECT_EQ(database.device.sectors_written, written);
+      const auto sectors = database.device.sectors_read - read;
+      std::printf("%-16s%8zu%15llu%7zu\n", statement.name, memory, static_cast<unsigned long long>(sectors),
+                  ran.rows.size());
+      EXPECT_LE(sectors, least + 10) << "more memory, no more reads";
+      least = sectors;
+      EXPECT_EQ(ran.rows.size(), statement.results);
+      if (std::strcmp(statement.name, "scan") != 0) {
+        for (std::size_t i = 1; i < ran.rows.size(); ++i) {
+          const int before = std::stoi(ran.rows[i - 1][0]), here = std::stoi(ran.rows[i][0]);
+          EXPECT_TRUE(std::strcmp(statement.name, "order, limit 10") == 0 ? here < before : here > before) << i;
+        }
+      }
+    }
+  }
+}
+
+// Statements between ```sql and ```; after each, what it gives: "--> ".
+TEST(SqlDocumentation, has_examples_that_do_what_it_says) {
+  std::ifstream page(LUNAR_SQL_PAGE);
+  ASSERT_TRUE(page);
+  Database database;
+  bool inside = false;
+  std::vector<std::string> given, told;
+  int statements = 0;
+  const auto compare = [&] {
+    EXPECT_EQ(given, told) << "statement " << statements;
+    given.clear(), told.clear();
+  };
+  for (std::string line; std::getline(page, line);) {
+    if (line.rfind("```", 0) == 0) {
+      if (inside) compare();
+      inside = line == "```sql";
+    } else if (inside && line.rfind("--> ", 0) == 0) {
+      told.push_back(line.substr(4));
+    } else if (inside) {
+      compare();
+      ++statements;
+      const Ran ran = database.run(line, {}, 4096);
+      for (const auto& row : ran.rows) {
+        std::string text;
+        for (const auto& value : row) text += (text.empty() ? "" : " ") + value;
+        given.push_back(text);
+      }
+      if (ran.error != 0) given.push_back("error: " + ran.complaint.substr(0, ran.complaint.find(" @")));
+    }
+  }
+  EXPECT_GT(statements, 15);
+}
+
+}  // namespace
+}  // namespace lunar_test

@@ -1,0 +1,492 @@
+"""The command line `lunar`, as a person or a script runs it."""
+
+import fcntl
+import json
+import os
+import pty
+import random
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+LUNAR = REPOSITORY / "build" / "bin" / "lunar"
+READINGS = "CREATE TABLE readings (id INTEGER PRIMARY KEY, place TEXT, heat REAL, ok BOOLEAN NOT NULL);"
+ROWS = "INSERT INTO readings VALUES (1, 'roof', 20.5, TRUE), (2, 'cellar', 12, TRUE), (3, NULL, NULL, FALSE);"
+
+
+def run(*words: str | Path, stdin: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([LUNAR, *words], input=stdin, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def out(*words: str | Path, stdin: str = "") -> str:
+    return run(*words, stdin=stdin).stdout
+
+
+def complaint(*words: str | Path, stdin: str = "", code: int = 1) -> str:
+    return run(*words, stdin=stdin, code=code).stderr
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    path = tmp_path / "disk.img"
+    run("--format", "--size", "16M", path, READINGS + ROWS)
+    return path
+
+
+def test_results_come_in_four_formats(image: Path) -> None:
+    query = "SELECT * FROM readings"
+    assert out(image, query) == "1|roof|20.5|TRUE\n2|cellar|12.0|TRUE\n3|NULL|NULL|FALSE\n"
+    assert out("--csv", image, query) == "id,place,heat,ok\n1,roof,20.5,TRUE\n2,cellar,12.0,TRUE\n3,,,FALSE\n"
+    assert [json.loads(line) for line in out("--json", image, query).splitlines()] == [
+        {"id": 1, "place": "roof", "heat": 20.5, "ok": True},
+        {"id": 2, "place": "cellar", "heat": 12.0, "ok": True},
+        {"id": 3, "place": None, "heat": None, "ok": False},
+    ]
+    assert out("--table", image, query).splitlines() == [
+        "id  place   heat  ok",
+        "--  ------  ----  -----",
+        " 1  roof    20.5  TRUE",
+        " 2  cellar  12.0  TRUE",
+        " 3  NULL    NULL  FALSE",
+    ]
+    assert out(image, ".mode csv", "SELECT COUNT(*) AS n FROM readings") == "n\n3\n"
+    assert '"list of mine" is no format' in complaint(image, ".mode 'list of mine'")
+
+
+def test_statements_come_from_arguments_files_and_standard_input(image: Path, tmp_path: Path) -> None:
+    script = tmp_path / "a script.sql"
+    script.write_text("-- two statements\nSELECT id\n FROM readings WHERE place = 'a;b';\n\nSELECT 'it''s' AS x\n"
+                      " FROM readings LIMIT 1; .tables;")  # fmt: skip
+    assert complaint(image, "-f", script).startswith(f"lunar: {script}:6: ")
+    script.write_text("SELECT id FROM readings LIMIT 1;\n.tables\nSELECT 'no semicolon' AS x FROM readings LIMIT 1")
+    assert out(image, "-f", script, "SELECT 2 FROM readings LIMIT 1") == "1\nreadings\nno semicolon\n2\n"
+    assert out(image, f".read '{script}'") == "1\nreadings\nno semicolon\n"
+    assert out(image, stdin="SELECT id\nFROM readings\nLIMIT 1;") == "1\n"
+    assert out(image, "-f", "-", stdin="SELECT id FROM readings LIMIT 1") == "1\n"
+    assert out(image, "", ";", " ;; SELECT id FROM readings LIMIT 1;; -- that is all") == "1\n"
+    script.write_text(f".read '{script}'\n")
+    assert "read each other too deep" in complaint(image, f".read '{script}'")
+
+
+def test_a_row_is_there_before_the_next_statement_is(image: Path) -> None:
+    with subprocess.Popen([LUNAR, image], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as shell:
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        for number in (1, 2, 3):
+            shell.stdin.write(f"SELECT id\nFROM readings WHERE id = {number};\n")
+            assert shell.stdout.readline() == f"{number}\n"
+        shell.stdin.close()
+        assert shell.wait(timeout=10) == 0
+
+
+def test_an_error_names_the_word_and_its_place(image: Path) -> None:
+    assert complaint(image, "SELECT wheat\nFROM readings") == (
+        'lunar: the table has no column of this name: "wheat"\n  SELECT wheat\n         ^^^^^\n'
+    )
+    text = complaint(image, stdin="SELECT id FROM readings;\nSELECT id\n\tFROM 'ö' x;\n")
+    assert text.startswith("lunar: standard input:3: ")
+    assert text.splitlines()[1:] == ["   FROM 'ö' x;", "        ^^^"]
+    assert complaint(image, "INSERT INTO readings VALUES (4, 'x', 1, NULL)") == 'lunar: may not be NULL: "ok"\n'
+    far = complaint(image, "SELECT " + "id, " * 200 + "wheat, " + "id, " * 200 + "id FROM readings").splitlines()
+    assert far[2].index("^") == far[1].index("wheat")
+    assert max(map(len, far)) < 120
+    assert "no command" in complaint(image, ".table")
+    assert "usage: .import FILE TABLE" in complaint(image, ".import x")
+
+
+def test_the_first_error_ends_a_script_and_takes_back_what_is_open(image: Path) -> None:
+    done = run(image, stdin="BEGIN; DELETE FROM readings;\nSELECT 1;\nSELECT id FROM readings;\n", code=1)
+    assert done.stdout == ""
+    assert "the transaction that was open has been rolled back" in done.stderr
+    assert out(image, "SELECT COUNT(*) FROM readings") == "3\n"
+    assert "rolled back" in run(image, "BEGIN; DELETE FROM readings").stderr
+    assert out(image, "SELECT COUNT(*) FROM readings") == "3\n"
+
+
+def test_an_image_is_made_and_never_overwritten_by_accident(tmp_path: Path) -> None:
+    image = tmp_path / "new.img"
+    assert "--size 64M makes one" in complaint("--format", image)
+    assert not image.exists()
+    made = run("--format", "--size", "1M", "--sector-bytes", "4096", "--tables", "3", image).stderr
+    assert "an empty volume of 1 MiB, sectors of 4096 bytes" in made
+    assert "up to 3 tables" in made
+    assert out(image, READINGS, ".tables", ".stat").startswith("readings\nmode|full\nsector_bytes|4096\n")
+    assert "there is a lunar volume on it; --force overwrites it" in complaint("--format", "--size", "2M", image)
+    assert out(image, ".tables") == "readings\n"
+    run("--format", "--force", "--size", "2M", image)
+    assert image.stat().st_size == 2 << 20
+    assert out(image, ".tables") == ""
+    notes = tmp_path / "notes.txt"
+    notes.write_text("dear diary\n" * 50000)
+    assert "there is something on it; --force" in complaint("--format", notes)
+    assert notes.read_text().startswith("dear diary")
+    empty = tmp_path / "empty.img"
+    empty.write_bytes(bytes(1 << 20))
+    run("--format", empty, READINGS)
+    assert "too few for a volume" in complaint("--format", "--size", "8K", tmp_path / "small.img")
+    assert not (tmp_path / "small.img").exists()
+    assert "--format" in complaint("--size", "1M", image, code=2)
+
+
+def test_what_cannot_be_opened_says_what_to_do(image: Path, tmp_path: Path) -> None:
+    assert "lunar --format --size 64M" in complaint(tmp_path / "none.img", ".tables")
+    zeros = tmp_path / "zeros.img"
+    zeros.write_bytes(bytes(1 << 20))
+    assert "there is no lunar volume on the device; `lunar --format` makes one" in complaint(zeros, ".tables")
+    assert "neither an image file nor a block device" in complaint(tmp_path, ".tables")
+    with image.open("r+b") as file:
+        file.truncate(1 << 20)
+    assert "smaller than the volume on it" in complaint(image, ".tables")
+
+
+def damage(image: Path, text: bytes) -> None:
+    """Spoils the block in whose rows the text is."""
+    data = bytearray(image.read_bytes())
+    at = data.rindex(text)
+    data[at - at % 512 - 1024 : at - at % 512 + 8] = b"\xff" * 1032
+    image.write_bytes(data)
+
+
+def test_a_damaged_volume_is_told_and_what_can_be_read_is_saved(image: Path) -> None:
+    run(image, "CREATE TABLE other (k INTEGER PRIMARY KEY); INSERT INTO other VALUES (1)")
+    assert out(image, ".check") == run(image, ".check").stdout
+    rows = ",".join(f"({key}, 'row {key}')" for key in range(3000))
+    run(image, "CREATE TABLE long (k INTEGER PRIMARY KEY, v TEXT); INSERT INTO long VALUES " + rows)
+    damage(image, b"cellar")
+    text = complaint(image, ".check")
+    assert text.startswith("lunar: damaged: ")
+    assert "table readings; sector" in text
+    saved = image.with_name("saved.csv")
+    for table, rows in (("other", 1), ("long", 3000)):
+        run(image, f".export {table} {saved}")
+        assert saved.read_text().count("\n") == rows + 1
+    damage(image, b"row 2000")
+    text = complaint(image, f".export long {saved}")
+    told = re.search(r"cannot be read to its end: .*\n  .*saved.csv has the rows before that: (\d+)", text)
+    assert told is not None
+    assert 0 < int(told[1]) < 2000
+    assert saved.read_text().count("\n") == int(told[1]) + 1
+
+
+def test_another_process_is_kept_out(image: Path) -> None:
+    with image.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert "another process has it open" in complaint(image, ".tables")
+        assert "another process has it open" in complaint("--read-only", image, ".tables")
+        assert "another process has it open" in complaint("--format", "--force", image)
+        fcntl.flock(file, fcntl.LOCK_SH)
+        assert "another process has it open" in complaint(image, ".tables")
+        assert out("--read-only", image, ".tables") == "readings\n"
+
+
+def test_read_only_leaves_every_byte_as_it_is(image: Path) -> None:
+    with subprocess.Popen([LUNAR, image], stdin=subprocess.PIPE, text=True) as shell:  # cut off with a log to replay
+        assert shell.stdin is not None
+        shell.stdin.write("INSERT INTO readings VALUES (4, 'new', 1, TRUE);\n")
+        shell.stdin.flush()
+        deadline = time.monotonic() + 10
+        while b"new" not in image.read_bytes() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        shell.kill()
+    before = image.read_bytes()
+    image.chmod(0o444)
+    assert out("--read-only", image, "SELECT place FROM readings WHERE id = 4", ".schema").startswith("new\nCREATE")
+    assert "only SELECT and EXPLAIN" in complaint("--read-only", image, "DELETE FROM readings")
+    assert "--read-only" in complaint("--read-only", image, ".import /dev/null readings")
+    assert image.read_bytes() == before
+
+
+SCHEMAS = [
+    'CREATE TABLE "a ""b""" (k TINYINT PRIMARY KEY, "select" SMALLINT NOT NULL, c INT, d INTEGER, e REAL, f BOOLEAN, '
+    "g TEXT, h BLOB);",
+    "CREATE TABLE hashed (k TEXT PRIMARY KEY USING HASH, v BLOB) RING ROWS 20000;",
+]
+
+
+def test_a_schema_makes_the_same_table(tmp_path: Path) -> None:
+    for number, statement in enumerate(SCHEMAS):
+        image = tmp_path / f"{number}.img"
+        run("--format", "--size", "1M", image, statement)
+        assert out(image, ".schema") == statement + "\n"
+    assert out(image, ".indexes") == "hashed|k|HASH|primary key\n"
+    assert out(image, ".schema HASHED") == SCHEMAS[1] + "\n"
+    assert 'no table has the name "x"' in complaint(image, ".schema x")
+
+
+def test_export_and_import_give_the_same_values(tmp_path: Path) -> None:
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    choose = random.Random(seed)
+
+    def text() -> str:
+        return (
+            "'" + "".join(choose.choices("ab \",\\|\n\r\t;X''öNULL", k=choose.randrange(12))).replace("'", "''") + "'"
+        )
+
+    def either(value: str) -> str:
+        return value if choose.random() < 0.8 else "NULL"
+
+    image, csv, again = tmp_path / "1.img", tmp_path / "t.csv", tmp_path / "again.csv"
+    run(
+        "--format",
+        "--size",
+        "4M",
+        image,
+        'CREATE TABLE t (a INTEGER PRIMARY KEY, "b,""" REAL, c TEXT, d BLOB, e BOOLEAN)',
+    )
+
+    def row(key: int) -> str:
+        real = str(choose.choice([1e300, -0.1, 5e-324, 3, choose.gauss(0, 1)]))
+        blob = "X'" + choose.randbytes(choose.randrange(6)).hex() + "'"
+        return f"({key}, {either(real)}, {either(text())}, {either(blob)}, {either(choose.choice(['TRUE', 'FALSE']))})"
+
+    values = [row(key) for key in {choose.randrange(-(1 << 63), 1 << 63) for _ in range(500)}]
+    run(image, "-f", "-", stdin=f"INSERT INTO t VALUES {','.join(values)}")
+    query = "SELECT * FROM t ORDER BY a"
+    first = out("--json", image, query)
+    run(image, f".export t {csv}", "DELETE FROM t", f".import {csv} t", f".export t {again}")
+    assert out("--json", image, query) == first
+    assert again.read_bytes() == csv.read_bytes()
+    assert first.count("\n") == len(values)
+
+
+def test_import_takes_columns_by_name_and_leaves_the_others_null(image: Path, tmp_path: Path) -> None:
+    csv = tmp_path / "some.csv"
+    csv.write_bytes(b'\xef\xbb\xbfok,ID,place\r\ntrue,7,""\r\n0,8,\r\n')
+    run(image, f".import {csv} Readings")
+    assert out("--csv", image, "SELECT * FROM readings WHERE id > 3") == 'id,place,heat,ok\n7,"",,TRUE\n8,,,FALSE\n'
+
+
+@pytest.mark.parametrize(
+    ("lines", "says", "rows"),
+    [
+        ("id,ok\n10,1\n11,1\nx,1\n12,1\n", 'line 4, column id: "x" is no integer', 2),
+        ("id,ok\n10,1\n11\n", "line 3: it has 1 fields, and the first line names 2", 1),
+        ("id,ok\n10,1\n1,1\n12,1\n", "line 3: a row with the key 1 exists already", 1),
+        ("id,ok\n10,1\n11,\n", "line 3: column ok: it is NOT NULL", 1),
+        ('id,ok\n10,1\n11,"1\n', "line 3: the quote that begins here has no end", 1),
+        ("id,okay\n10,1\n", 'has no column "okay"', 0),
+        ("id,ok,ID\n10,1,1\n", 'the column "ID" is there twice', 0),
+        ("", "its first line has to name the columns", 0),
+    ],
+)
+def test_import_says_which_line_is_wrong_and_keeps_those_before(
+    image: Path, tmp_path: Path, lines: str, says: str, rows: int
+) -> None:
+    csv = tmp_path / "some.csv"
+    csv.write_text(lines)
+    text = complaint(image, f".import {csv} readings")
+    assert says in text
+    assert rows == 0 or f"rows of the file in the table: {rows}, " in text
+    assert out(image, "SELECT COUNT(*) FROM readings") == f"{3 + rows}\n"
+
+
+def test_import_loses_no_row_to_a_short_log(tmp_path: Path) -> None:
+    image, csv = tmp_path / "disk.img", tmp_path / "t.csv"
+    keys = random.Random(7).sample(range(1 << 30), 5000)
+    csv.write_text("k,v\n" + "".join(f"{key},{key}\n" for key in keys))
+    run("--format", "--size", "4M", "--log", "40K", image, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+    assert "larger log" in complaint(image, "BEGIN; INSERT INTO t VALUES " + ",".join(f"({key}, 0)" for key in keys))
+    for mode in ("full", "none"):
+        run("--mode", mode, "--buffer", "32K", image, "DELETE FROM t WHERE k >= 0 AND k < 1000", f".import {csv} t")
+        assert out(image, "SELECT COUNT(*), MAX(k), MIN(v) FROM t") == f"5000|{max(keys)}|{min(keys)}\n"
+        assert out(image, ".check").startswith("ok")
+        run(image, "DROP TABLE t", "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+    assert "transactions" in complaint(image, "BEGIN", f".import {csv} t")
+
+
+def test_a_full_volume_says_so_and_works_again_after_a_drop(tmp_path: Path) -> None:
+    image, csv = tmp_path / "disk.img", tmp_path / "t.csv"
+    csv.write_text("k,v\n" + "".join(f"{key},{'x' * 900}\n" for key in range(3000)))
+    run("--format", "--size", "1M", image, "CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT)")
+    text = complaint(image, f".import {csv} t")
+    assert "the device is full; delete rows or drop a table" in text
+    told = re.search(r"line (\d+): .*\n  rows of the file in the table: (\d+), ", text)
+    assert told is not None
+    assert int(told[1]) == int(told[2]) + 2
+    assert out(image, "SELECT COUNT(*) FROM t") == f"{told[2]}\n"
+    run(image, "DROP TABLE t", READINGS + ROWS, ".check")
+
+
+def test_a_host_without_room_is_told_and_what_was_committed_stays(tmp_path: Path) -> None:
+    image, csv = tmp_path / "disk.img", tmp_path / "t.csv"
+    run("--format", "--size", "16M", image, "CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT)")
+    csv.write_text("k,v\n" + "".join(f"{key},{'x' * 900}\n" for key in range(8000)))
+    limited = f"trap '' XFSZ; ulimit -f 6000; {LUNAR} {image} '.import {csv} t'"  # writes fail beyond 6 MB
+    text = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=60).stderr
+    assert "File too large" in text
+    told = re.search(r"rows of the file in the table: (\d+), ", text)
+    assert told is not None
+    assert 1000 <= int(told[1]) < 8000
+    assert out(image, "SELECT COUNT(*) FROM t", ".check").startswith(f"{told[1]}\nok")
+
+
+def test_the_largest_rows_and_long_statements_work(image: Path) -> None:
+    large = "x" * 64000
+    run(image, READINGS.replace("readings", "large"))
+    run(image, "-f", "-", stdin=f"INSERT INTO large VALUES (1,'{large}',0,FALSE)")
+    assert out(image, "SELECT place FROM large ORDER BY heat") == large + "\n"
+    many = ",".join(f"({number},NULL,NULL,TRUE)" for number in range(10, 2000))
+    run(image, stdin=f"INSERT INTO readings VALUES {many};")
+    assert out(image, "SELECT COUNT(*) FROM readings") == "1993\n"
+    assert out(image, stdin="SELECT id FROM readings WHERE id IN (" + "1," * 300000 + "2);") == "1\n2\n"
+
+
+def test_a_reader_that_leaves_ends_it_quietly(image: Path) -> None:
+    run(image, stdin="INSERT INTO readings VALUES " + ",".join(f"({k},'x',NULL,TRUE)" for k in range(10, 5000)))
+    select_all = "SELECT * FROM readings;" * 20
+    done = subprocess.run(
+        ["bash", "-c", f"{LUNAR} {image} '{select_all}' | head -1; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout == "1|roof|20.5|TRUE\n141\n"
+    assert done.stderr == ""
+    with Path("/dev/full").open("w") as full:
+        failed = subprocess.run([LUNAR, image, select_all], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert failed.returncode == 1
+    assert failed.stderr == "lunar: standard output: No space left on device\n"
+    assert "/dev/full: No space left on device" in complaint(image, ".export readings /dev/full")
+
+
+@pytest.mark.parametrize("mode", ["full", "metadata"])
+def test_ctrl_c_takes_back_the_statement(tmp_path: Path, mode: str) -> None:
+    image, csv = tmp_path / "disk.img", tmp_path / "t.csv"
+    rows = 20000
+    csv.write_text("k,v,s\n" + "".join(f"{key},0,{'x' * 40}\n" for key in range(rows)))
+    run("--format", "--size", "256M", "--log", "64M", image, "CREATE TABLE t (k INT PRIMARY KEY, v INT, s TEXT)")
+    run("--mode", "data", image, f".import {csv} t")
+    for seconds in (0.1, 0.25, 0.4):
+        update = ["UPDATE t SET v = v + 1"] * 1000
+        with subprocess.Popen(
+            [LUNAR, "--mode", mode, "--buffer", "64K", image, *update], stderr=subprocess.PIPE, text=True
+        ) as shell:
+            time.sleep(seconds)
+            shell.send_signal(signal.SIGINT)
+            errors = shell.communicate(timeout=30)[1]
+        assert shell.returncode == 130
+        assert errors.startswith("lunar: interrupted")
+        least, most, count = out(image, "SELECT MIN(v), MAX(v), COUNT(*) FROM t").strip().split("|")
+        assert least == most
+        assert count == str(rows)
+        assert out(image, ".check").startswith("ok")
+
+
+class Terminal:
+    """A person at a prompt."""
+
+    def __init__(self, *words: str | Path, home: Path) -> None:
+        environment = {**os.environ, "HOME": str(home), "TERM": "dumb"}
+        self.pid, self.descriptor = pty.fork()
+        if self.pid == 0:
+            os.execve(LUNAR, [str(LUNAR), *map(str, words)], environment)
+        self.seen = ""
+
+    def wait_for(self, text: str) -> str:
+        deadline = time.monotonic() + 20
+        while text not in self.seen:
+            ready, _, _ = select.select([self.descriptor], [], [], max(0, deadline - time.monotonic()))
+            assert ready, f"{text!r} did not come, but {self.seen!r}"
+            try:
+                self.seen += os.read(self.descriptor, 65536).decode()
+            except OSError:
+                assert text in self.seen, f"{text!r} did not come, but {self.seen!r}"
+        before, _, self.seen = self.seen.partition(text)
+        return before
+
+    def type(self, text: str) -> None:
+        os.write(self.descriptor, text.encode())
+
+    def exit_code(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.fixture
+def terminal(image: Path, tmp_path: Path) -> Iterator[Terminal]:
+    person = Terminal(image, home=tmp_path)
+    yield person
+    os.close(person.descriptor)
+
+
+def test_a_person_at_the_prompt_is_answered_and_errors_do_not_end_it(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.wait_for(".help lists commands")
+    terminal.wait_for("lunar> ")
+    terminal.type("SELECT place\n")
+    terminal.wait_for("  ...> ")
+    terminal.type("FROM readings WHERE id = 1;\n")
+    terminal.wait_for("roof")
+    terminal.wait_for("lunar> ")
+    terminal.type("SELECT wheat FROM readings;\n")
+    terminal.wait_for("error: the table has no column of this name")
+    terminal.wait_for("^^^^^")
+    terminal.wait_for("lunar> ")
+    terminal.type("SELECT 1, then I think again\x03")
+    terminal.wait_for("lunar> ")
+    terminal.type(".tables\n")
+    terminal.wait_for("readings\r\n")
+    terminal.wait_for("lunar> ")
+    terminal.type("\x04")
+    assert terminal.exit_code() == 0
+    history = tmp_path / ".lunar_history"
+    assert not history.exists() or "FROM" in history.read_text()
+
+
+def test_ctrl_c_at_the_prompt_ends_the_statement_and_not_the_program(terminal: Terminal) -> None:
+    terminal.wait_for("lunar> ")
+    terminal.type("INSERT INTO readings VALUES " + ",".join(f"({key},'',0,TRUE)" for key in range(10, 60)) + ";\n")
+    terminal.wait_for("lunar> ")
+    terminal.type("SELECT id FROM readings\n\x03")
+    terminal.wait_for("lunar> ")
+    terminal.type("SELECT COUNT(*) FROM readings;\n")
+    terminal.wait_for("53")
+    terminal.type(".quit\n")
+    assert terminal.exit_code() == 0
+
+
+def test_help_and_version_are_told(image: Path) -> None:
+    text = out("--help")
+    for word in ("Examples:", ".import FILE TABLE", "--read-only", "lunar bdtest"):
+        assert word in text
+    assert max(map(len, text.splitlines())) <= 120
+    assert re.fullmatch(r"lunar \d+\.\d+\.\d+\n", out("--version"))
+    assert ".schema [TABLE]" in out(image, ".help")
+    assert "--buffer" in complaint("--buffer", "1K", image, ".tables", code=2)
+    assert "--mode" in complaint("--mode", "safe", image, ".tables", code=2)
+    assert "IMAGE" in complaint(code=2).upper()
+
+
+def test_the_device_tester_is_a_subcommand(tmp_path: Path) -> None:
+    card = tmp_path / "card.img"
+    card.write_bytes(bytes(4 << 20))
+    assert "lunar bdtest check" in out("bdtest", "--help")
+    assert out("bdtest", "check", card).count("ok  ") >= 3
+    assert "rows/s at most" in out("bdtest", "predict", "--row-bytes", "64")
+    assert "lunar bdtest: " in complaint("bdtest", "check", tmp_path / "none.img")
+
+
+@pytest.mark.parametrize("name", ["SHELL.md", "GUIDE.md"])
+def test_the_commands_of_the_guides_print_what_the_guides_say(tmp_path: Path, name: str) -> None:
+    environment = {**os.environ, "PATH": f"{LUNAR.parent}:{os.environ['PATH']}"}
+    page = (REPOSITORY / "lunar" / "docs" / name).read_text()
+    (tmp_path / "lunar").symlink_to(REPOSITORY / "lunar")
+    (tmp_path / "firmware").mkdir()
+    for program in re.findall(r"^```c\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        (tmp_path / "firmware" / "main.c").write_text(program)
+    commands = 0
+    for block in re.findall(r"^```\n(\$ .*?)^```", page, re.MULTILINE | re.DOTALL):
+        for command, printed in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            done = subprocess.run(
+                ["bash", "-c", f"exec 2>&1; {command}"],
+                cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60,
+            )  # fmt: skip
+            assert done.stdout == printed, command
+            commands += 1
+    assert commands >= 9
