@@ -29,7 +29,7 @@ demo: build ## measure real databases on this machine and explain the result (ab
 
 test: setup-dev build/build.ninja ## the fast tests of all languages: no root, no hardware, no network
 	@cmake --build --preset release -j $(JOBS)
-	ctest --preset release -LE '$(LABELS)' -j $(JOBS)
+	ctest --preset release --timeout 300 -LE '$(LABELS)' -j $(JOBS)
 	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu' -n $(JOBS)
 
 test-all: test test-slow test-root test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan ## all tests, sanitizers included
@@ -38,15 +38,15 @@ test-slow: setup-dev build ## tests that take long
 	@tools/packages slow
 	@cmake --build --preset release -j $(JOBS) --target driver-trace
 	ctest --preset release -L slow --no-tests=ignore
-	$(PYTEST) -m 'slow and not root and not alone' -n $(JOBS) --dist loadgroup
-	$(PYTEST) -m alone
+	$(PYTEST) --timeout 1200 -m 'slow and not root and not alone' -n $(JOBS) --dist loadgroup
+	$(PYTEST) --timeout 1200 -m alone
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 test-root: setup-dev build ## tests that need root
 	@cmake --build --preset release -j $(JOBS) --target durability-root-tests
 	$(SUDO) ctest --preset release -L root --no-tests=error
-	$(SUDO) $(PYTEST) -m root
+	$(SUDO) $(PYTEST) --timeout 1200 -m root
 
 test-r: setup-dev ## statistics against R
 	@tools/packages test-all
@@ -54,19 +54,19 @@ test-r: setup-dev ## statistics against R
 
 test-browser: setup-dev ## the report in headless Chromium
 	@tools/packages test-all
-	$(PYTEST) -m browser
+	$(PYTEST) --timeout 1200 -m browser
 
 test-java: setup-dev build ## the driver against the real Java YCSB (Maven fetches it)
 	@tools/packages java
 	@cmake --build --preset release -j $(JOBS) --target driver-recorder
-	$(PYTEST) -m java
+	$(PYTEST) --timeout 1200 -m java
 
 board: setup ## the driver for ARM boards, cross-built: ARCH=arm64, ARCH=armhf, or both when not given
 	@JOBS=$(JOBS) tools/board $(or $(ARCH),arm64 armhf)
 
 test-board: setup-dev build board ## the driver for ARM boards, under qemu-user
 	@tools/packages board
-	$(PYTEST) -m board
+	$(PYTEST) --timeout 1200 -m board
 
 FIRMWARE := build/qemu-virt build/qemu-virt-save-restore build/mps2
 
@@ -87,7 +87,7 @@ size-lunar: firmware ## what lunar takes: ROM by module, RAM, beside the paper's
 test-qemu: setup-dev build firmware ## lunar on emulated boards, beside what it prints here
 	@tools/packages qemu
 	@cmake --build --preset release -j $(JOBS) --target lunar-portable-host
-	$(PYTEST) -m qemu
+	$(PYTEST) --timeout 1200 -m qemu
 
 test-asan-ubsan test-tsan: test-%: setup-dev
 	@cmake --preset $* >/dev/null && cmake --build --preset $* -j $(JOBS)

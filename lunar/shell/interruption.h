@@ -7,6 +7,9 @@ namespace shell::interruption {
 void listen();   // catches SIGINT, and ignores SIGPIPE
 bool pending();  // it came since the last clear
 void clear();
+// Waits until the descriptor has something to read (true) or Ctrl-C comes (false), which no moment before the wait
+// hides.
+bool wait_to_read(int descriptor);
 // Once after each Ctrl-C: what the device does now shall fail. What undoes the work afterwards must not.
 bool fail_now();
 

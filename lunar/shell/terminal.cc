@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cwchar>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -45,9 +47,8 @@ class FileLines {
   bool fill() {
     text_.resize(std::size_t{1} << 16);
     at_ = 0;
-    ssize_t n = 0;
-    while ((n = read(descriptor_, text_.data(), text_.size())) < 0 && errno == EINTR)
-      if (interruption::pending()) throw Interrupted("interrupted");
+    if (!interruption::wait_to_read(descriptor_)) throw Interrupted("interrupted");
+    const auto n = read(descriptor_, text_.data(), text_.size());
     if (n < 0) throw Failure(name_ + ": " + std::strerror(errno));
     text_.resize(static_cast<std::size_t>(n));
     return n > 0;
@@ -62,13 +63,16 @@ class FileLines {
 
 class Editor {
  public:
-  Editor() : edit_(el_init("lunar", stdin, stdout, stderr)), history_(history_init()) {
+  Editor() : history_(history_init()) {
+    std::setlocale(LC_CTYPE, "");  // what is typed may be in UTF-8
+    edit_ = el_init("lunar", stdin, stdout, stderr);
     HistEvent event{};
     history(history_, &event, H_SETSIZE, 1000);
     history(history_, &event, H_SETUNIQUE, 1);
     if (const char* home = std::getenv("HOME")) file_ = std::string(home) + "/.lunar_history";
     if (!file_.empty()) history(history_, &event, H_LOAD, file_.c_str());
     el_set(edit_, EL_CLIENTDATA, this);
+    el_set(edit_, EL_GETCFN, character);
     el_set(edit_, EL_PROMPT, prompt);
     el_set(edit_, EL_EDITOR, "emacs");
     el_set(edit_, EL_HIST, history, history_);
@@ -106,7 +110,21 @@ class Editor {
     return self->continued_ ? self->more_ : self->first_;
   }
 
-  EditLine* edit_;
+  static int character(EditLine*, wchar_t* out) {
+    for (std::mbstate_t state{};;) {
+      char byte = 0;
+      if (!interruption::wait_to_read(STDIN_FILENO)) return -1;
+      const auto n = read(STDIN_FILENO, &byte, 1);
+      if (n <= 0) return static_cast<int>(n);
+      const auto length = std::mbrtowc(out, &byte, 1, &state);
+      if (length == static_cast<std::size_t>(-1))
+        state = {};  // no text of this locale: dropped
+      else if (length != static_cast<std::size_t>(-2))
+        return 1;
+    }
+  }
+
+  EditLine* edit_ = nullptr;
   History* history_;
   std::string file_;
   char first_[8] = "lunar> ", more_[8] = "  ...> ";

@@ -384,7 +384,7 @@ class Terminal:
     """A person at a prompt."""
 
     def __init__(self, *words: str | Path, home: Path) -> None:
-        environment = {**os.environ, "HOME": str(home), "TERM": "dumb"}
+        environment = {**os.environ, "HOME": str(home), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
             os.execve(LUNAR, [str(LUNAR), *map(str, words)], environment)
@@ -406,14 +406,25 @@ class Terminal:
         os.write(self.descriptor, text.encode())
 
     def exit_code(self) -> int:
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        deadline = time.monotonic() + 20
+        while (ended := os.waitpid(self.pid, os.WNOHANG))[0] == 0:
+            assert time.monotonic() < deadline, f"it does not end, but {self.seen!r}"
+            time.sleep(0.01)
+        self.pid = 0
+        return os.waitstatus_to_exitcode(ended[1])
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
 
 
 @pytest.fixture
 def terminal(image: Path, tmp_path: Path) -> Iterator[Terminal]:
     person = Terminal(image, home=tmp_path)
     yield person
-    os.close(person.descriptor)
+    person.close()
 
 
 def test_a_person_at_the_prompt_is_answered_and_errors_do_not_end_it(terminal: Terminal, tmp_path: Path) -> None:
@@ -437,6 +448,16 @@ def test_a_person_at_the_prompt_is_answered_and_errors_do_not_end_it(terminal: T
     assert terminal.exit_code() == 0
     history = tmp_path / ".lunar_history"
     assert not history.exists() or "FROM" in history.read_text()
+
+
+def test_what_is_typed_may_be_in_utf_8(terminal: Terminal) -> None:
+    terminal.wait_for("lunar> ")
+    terminal.type("UPDATE readings SET place = 'Höhle' WHERE id = 1;\n")
+    terminal.wait_for("lunar> ")
+    terminal.type("SELECT place, id FROM readings WHERE place = 'Höhle';\n")
+    terminal.wait_for("Höhle|1")
+    terminal.type(".quit\n")
+    assert terminal.exit_code() == 0
 
 
 def test_ctrl_c_at_the_prompt_ends_the_statement_and_not_the_program(terminal: Terminal) -> None:
