@@ -17,10 +17,12 @@ from types import FrameType
 from typing import Any
 
 from contest import Bench
+from layers import layers
 from loops import BenchError, Loops
 from sections import SECTIONS, Plan, Section
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+ALL_SECTIONS = SECTIONS | {"layers": layers}
 
 
 def note(words: str) -> None:
@@ -40,7 +42,7 @@ def arguments_of() -> argparse.Namespace:
     parser.add_argument("--program", type=Path, default=REPOSITORY / "build" / "bin" / "lunar-bench")
     parser.add_argument("--data", type=Path, default=REPOSITORY / "build", help="a folder on a disk (default: build)")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", action="append", choices=list(SECTIONS), help="these sections alone")
+    parser.add_argument("--only", action="append", choices=list(ALL_SECTIONS), help="these sections alone")
     parser.add_argument("--quick", action="store_true", help="one short round: that it runs, not what things cost")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every figure of every round")
     arguments = parser.parse_args()
@@ -65,7 +67,7 @@ def measure(arguments: argparse.Namespace, scratch: Path) -> list[Section]:
     note("making the devices")
     with Loops(scratch, plan.of(1536, 320), plan.of(768, 256)) as loops:
         bench = Bench(arguments.program, loops)
-        for name, section in SECTIONS.items():
+        for name, section in ALL_SECTIONS.items():
             if not arguments.only or name in arguments.only:
                 sections.append(section(bench, plan))
                 report(sections[-1])

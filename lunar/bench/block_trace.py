@@ -17,7 +17,8 @@ ISSUED = re.compile(r"block_rq_issue: \d+,\d+ (\S+) (\d+) \([^)\n]*\) (\d+) \+ (
 class BlockTrace:
     """Records the requests to one device during `with`.
 
-    `lines` has those between begin and end in `marker` afterwards, as card_replay reads them.
+    `lines` has those between begin and end in `marker` afterwards, as card_replay reads them. `acknowledged` has those
+    until all operations were acknowledged: what they do as Linux writes it, first sector, number of sectors.
     """
 
     def __init__(self, device: str) -> None:
@@ -26,6 +27,7 @@ class BlockTrace:
         self.marker = self.instance / "trace_marker"
         self.mounted_here = False
         self.lines: list[str] = []
+        self.acknowledged: list[tuple[str, int, int]] = []
 
     def __enter__(self) -> Self:
         if not (TRACING / "instances").exists():
@@ -64,10 +66,14 @@ class BlockTrace:
                 raise BenchError("the kernel's trace buffer was too small")
         recorded = (self.instance / "trace").read_text()
         begin, end = recorded.rfind("lunar-bench begin"), recorded.rfind("lunar-bench end")
-        if begin < 0 or end < begin:
+        acknowledged = recorded.rfind("lunar-bench acknowledged")
+        if begin < 0 or not begin < acknowledged < end:
             raise BenchError("the kernel's trace has no marks")
         for found in ISSUED.finditer(recorded, begin, end):
-            self.lines += requests_of(found[1], int(found[3]), int(found[4]))
+            request = found[1], int(found[3]), int(found[4])
+            self.lines += requests_of(*request)
+            if found.end() < acknowledged:
+                self.acknowledged.append(request)
 
 
 def requests_of(what: str, sector: int, sectors: int) -> list[str]:

@@ -25,6 +25,8 @@ class Case:
     readings: list[Reading] = field(default_factory=list)  # by round
     requests: list[str] = field(default_factory=list)  # of a run that was traced
     traced: dict[str, int] = field(default_factory=dict)  # its operations, and how many requests were R, W, F
+    acknowledged: list[tuple[str, int, int]] = field(default_factory=list)  # requests until the last acknowledgement
+    zones: dict[str, int] = field(default_factory=dict)  # first sectors of the device's parts, in that run
 
     def per_operation(self, kind: str) -> float:
         """Requests of the traced run. (Linux's own counter of writes counts a flush as one more write.)"""
@@ -70,7 +72,7 @@ class Bench:
             note(f"trace: {case.name}")
             with BlockTrace(self.loops.devices["bare" if case.place == "bare" else "other"]) as trace:
                 reading = self.run(case, [*work, "--marker", str(trace.marker)])[-1]
-            case.requests = trace.lines
+            case.requests, case.acknowledged, case.zones = trace.lines, trace.acknowledged, reading["zones"]
             counts = {kind: sum(line.startswith(kind) for line in trace.lines) for kind in "RWF"}
             case.traced = {"operations": reading["operations"], **counts}
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -52,6 +53,8 @@ class Engine {
   virtual void sync() { throw BenchError("no sync of this engine's own"); }
   virtual void close() = 0;  // everything durable and at rest
   virtual OwnCounts own_counts() const { return {}; }
+  // First sectors of the device's parts, where the engine has a device to itself.
+  virtual std::map<std::string, std::uint32_t> zones() const { return {}; }
 };
 
 std::unique_ptr<Engine> open_lunar(const EngineOptions& options);

@@ -1,4 +1,4 @@
-"""Loop devices with 512-byte sectors on files of a real disk, one of them with ext4; root."""
+"""Loop devices with 512-byte sectors on files of a real disk, one of them with a file system; root."""
 
 import shutil
 import subprocess
@@ -7,9 +7,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+MKFS = {
+    "ext4": ["mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    "vfat": ["mkfs.vfat", "-S", "512"],
+    "f2fs": ["mkfs.f2fs", "-q", "-f"],
+}
+
 
 class BenchError(Exception):
     """The bench cannot go on; the message says why."""
+
+
+def missing(kind: str) -> str:
+    """Why this machine cannot have a file system of this kind; empty when it can."""
+    if not shutil.which(MKFS[kind][0]):
+        return f"{MKFS[kind][0]} is not installed"
+    if shutil.which("modprobe"):
+        subprocess.run(["modprobe", "-q", kind], capture_output=True, check=False)
+    known = Path("/proc/filesystems").read_text().split()
+    return "" if kind in known else "the kernel has not got it"
 
 
 def run(*command: str | Path) -> str:
@@ -36,10 +52,8 @@ class Loops:
                 raise BenchError(f"{self.scratch} is in memory: give a folder on a disk with --data")
             for name, mib in self.sizes.items():
                 self.devices[name] = self._attach(name, mib)
-            run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", self.devices["other"])
             self.folder.mkdir()
-            run("mount", self.devices["other"], self.folder)
-            self.mounted = True
+            self.make_file_system("ext4")
         except BaseException:
             self._remove()
             raise
@@ -58,13 +72,23 @@ class Loops:
         run("dd", "if=/dev/zero", f"of={file}", "bs=1M", f"count={mib}", "conv=fsync", "status=none")
         return run("losetup", "--find", "--show", "--sector-size", "512", file)
 
-    def _remove(self) -> None:
+    def make_file_system(self, kind: str) -> None:
+        """Another one in `folder`; what was there is gone."""
+        self._unmount()
+        run(*MKFS[kind], self.devices["other"])
+        run("mount", "-t", kind, self.devices["other"], self.folder)
+        self.mounted = True
+
+    def _unmount(self) -> None:
         if self.mounted:
             for _ in range(50):
                 if subprocess.run(["umount", str(self.folder)], capture_output=True, check=False).returncode == 0:
                     break
                 time.sleep(0.1)
             self.mounted = False
+
+    def _remove(self) -> None:
+        self._unmount()
         for device in self.devices.values():
             subprocess.run(["losetup", "--detach", device], capture_output=True, check=False)
         self.devices = {}

@@ -119,6 +119,12 @@ class Lunar : public Engine {
     return counts;
   }
 
+  std::map<std::string, std::uint32_t> zones() const override {
+    const auto& at = db_.geometry;
+    return {{"SUPER", 0},       {"ROOT", at.root_at}, {"META", at.meta_at},
+            {"map", at.map_at}, {"LOG", at.log_at},   {"DATA", at.data_at}};
+  }
+
  private:
   void open_card() {
     if (emubd_open(&emubd_, 512, static_cast<std::uint32_t>(options_.card_bytes / 512)) != 0) throw std::bad_alloc();

@@ -38,6 +38,16 @@ BlockCounters block_counters(const Work& work) {
   return {field[0], field[2], field[4], field[6], field[15]};
 }
 
+// Bytes that the process gave to write calls: proc(5), wchar.
+std::uint64_t bytes_written_by_calls() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  for (std::uint64_t value; file >> name >> value;) {
+    if (name == "wchar:") return value;
+  }
+  throw BenchError("/proc/self/io: cannot be read");
+}
+
 void mark(const Work& work, const char* text) {
   if (work.marker.empty()) return;
   std::ofstream file(work.marker);
@@ -140,12 +150,15 @@ nlohmann::json phase(Engine& engine, const Work& work, std::int64_t rows, double
   const auto blocks = block_counters(work);
   mark(work, "lunar-bench begin");
   const auto own = engine.own_counts();
+  const auto calls = bytes_written_by_calls();
   const double cpu = cpu_s();
   const auto start = Clock::now();
   const auto payload = run(engine, work, rows, skew, row, random, raw);
   const double seconds = since(start) - raw.away_s, cpu_end = cpu_s() - raw.away_cpu_s;
   const auto own_end = engine.own_counts();
+  mark(work, "lunar-bench acknowledged");
   if (last) engine.close();
+  const auto calls_end = bytes_written_by_calls();
   const auto blocks_end = block_counters(work);
   mark(work, "lunar-bench end");
   const double seconds_at_rest = since(start) - raw.away_s, cpu_at_rest = cpu_s() - raw.away_cpu_s;
@@ -158,6 +171,8 @@ nlohmann::json phase(Engine& engine, const Work& work, std::int64_t rows, double
                         {"cpu_s", cpu_end - cpu},
                         {"seconds_at_rest", seconds_at_rest},
                         {"cpu_at_rest_s", cpu_at_rest - cpu},
+                        {"bytes_written_by_calls", calls_end - calls},
+                        {"zones", engine.zones()},
                         {"block",
                          {{"reads", blocks_end.reads - blocks.reads},
                           {"bytes_read", (blocks_end.sectors_read - blocks.sectors_read) * 512},
