@@ -18,7 +18,7 @@ namespace {
 using lunar_test::bytes_of;
 using lunar_test::integer;
 
-constexpr int tables = 5, indexes = 3 /* of each */, keys = 48, steps_max = 500;
+constexpr int tables = 5, indexes = 3 /* of each */, keys = 48, steps_max = 500, cached_row = 100;
 
 class Bytes {
  public:
@@ -116,6 +116,7 @@ class Program {
     buffer_.resize(buffers[more >> 1 & 3] / 4);
     config_.buffer = buffer_.data(), config_.buffer_bytes = buffer_.size() * 4;
     config_.mode = static_cast<lunar_mode>(1 + kind % 5);
+    cached_ = kind >= 128;
     config_.atomic_write_bytes = more & 8 ? 512 : 0;
     config_.class_growth = more & 48 ? 2 : 1, config_.tables_max = more & 1 ? tables * (1 + indexes) : tables;
     device_.failing_write_256 = static_cast<std::uint8_t>(more & 64 ? 255 : more & 128 ? 128 : 0);
@@ -392,7 +393,15 @@ class Program {
     const int error = read_result(lunar_table_open(&db_, name_of(number).c_str(), &handles_[number]));
     if (error == 1) return nullptr;
     require(error == (now_.contains(number) ? 0 : LUNAR_E_NO_TABLE), "a table can be opened when it is there");
-    return error == 0 ? &handles_[number] : nullptr;
+    return error == 0 && cache(number) ? &handles_[number] : nullptr;
+  }
+
+  bool cache(int number) {
+    if (!cached_) return true;
+    const int error = read_result(
+        lunar_cache_open(&handles_[number], &caches_[number], memory_[number], sizeof memory_[number], cached_row));
+    require(error == 0 || error == 1 || error == LUNAR_E_EXISTS, "a table can have a query cache");
+    return error != 1;
   }
 
   Row random_row() {
@@ -517,6 +526,10 @@ class Program {
     State after = now_;
     const bool there = after.erase(number) != 0;
     const int error = lunar_table_drop(&db_, name_of(number).c_str());
+    if (error == 0 && caches_[number].db != nullptr) {
+      const int closed = lunar_cache_close(&caches_[number]);
+      require(closed == 0 || closed == LUNAR_E_INVALID, "a dropped table's cache can be closed");
+    }
     if (there || no_room(error)) return changed(error, after);
     const int read = read_result(error);
     require(read == 1 || read == LUNAR_E_NO_TABLE, "what is dropped was there");
@@ -731,6 +744,9 @@ class Program {
   std::vector<std::uint32_t> buffer_;
   lunar db_{};
   lunar_table handles_[tables]{}, cursor_handle_{};
+  bool cached_ = false;
+  lunar_cache caches_[tables]{};
+  std::uint32_t memory_[tables][4 * cached_row];
   char row_[4000];
   State now_, before_;  // now; when the transaction began
   std::vector<State> since_;

@@ -7,8 +7,8 @@
  * from any thread, but not from a signal handler or an interrupt, nor from a callback of the device. No function
  * allocates memory, and the library has no variables of its own. No pointer may be NULL where nothing else is said:
  * only the fields of lunar_config are looked at. A module that a build leaves out (src/modules.h) takes its functions
- * with it: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_check, lunar_stat, those of SQL are then missing
- * when the program is linked.
+ * with it: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_cache_* (CACHE), lunar_check, lunar_stat, those of
+ * SQL are then missing when the program is linked.
  *
  * Source: X. Fan et al., "LUNAR: A Native Table Engine for Embedded Devices", LCTES '23. docs/DESIGN.md says what
  * differs and why, docs/FORMAT.md what lies where on the device.
@@ -237,6 +237,9 @@ struct lunar {
   uint32_t checkpoints, spills;
   uint32_t reads, writes, flushes, sectors_read, sectors_written;
   uint32_t releases; /* blocks that left their table's chain, and recoveries */
+#if !defined(LUNAR_WITH_CACHE) || LUNAR_WITH_CACHE
+  struct lunar_cache* caches;
+#endif
 #if LUNAR_ALLOCATED > 8u
   uint16_t index_sectors; /* of the log, for the secondary indexes of the table that was worked on last */
   uint8_t indexes;        /* their number */
@@ -250,6 +253,16 @@ struct lunar_table {
   uint16_t number;
   uint8_t column_count, key, index, ring;
   uint8_t types[LUNAR_COLUMNS_MAX], flags[LUNAR_COLUMNS_MAX];
+};
+
+/* What lunar_cache_open gives a table. hits and misses are the program's to read and to reset. */
+struct lunar_cache {
+  struct lunar* db;
+  struct lunar_cache* next;
+  uint8_t* slots;
+  uint32_t sets, slot_bytes, row_bytes, creation;
+  uint32_t hits, misses; /* of lunar_get */
+  uint16_t number;
 };
 
 /* A place between two rows of a table. It holds nothing of the volume: it may be forgotten at any time. */
@@ -315,6 +328,19 @@ LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_
 LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_value* key);
 /* Rows of the table. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);
+
+#define LUNAR_CACHED_ROW_BYTES 8u /* bytes of a cache for each row beside the row's (see lunar_insert) */
+
+/* A query cache: from now on lunar_get, and SQL's WHERE with a value of the primary key, find rows of the table that
+ * they read before in this memory, without index and device. It has the rows of up to row_bytes that were asked for
+ * last, about; one that changes is read again. memory: aligned for 4 bytes, in multiples of
+ * 4 * (LUNAR_CACHED_ROW_BYTES + row_bytes rounded up to 4). It pays where rows are asked for again and are short: in
+ * config.buffer a row takes its sector. E_EXISTS (the table has one, or cache is open), E_INVALID (row_bytes 0 or above
+ * 65535; memory), E_BUFFER (memory for less than four rows), E_NO_TABLE. */
+LUNAR_MUST_CHECK int lunar_cache_open(struct lunar_table* table, struct lunar_cache* cache, void* memory,
+                                      size_t memory_bytes, uint32_t row_bytes);
+/* cache and memory are the caller's again, as they are after lunar_unmount. E_INVALID (it is not open). */
+LUNAR_MUST_CHECK int lunar_cache_close(struct lunar_cache* cache);
 
 /* Reads all rows of a table: with a hash index in the order in which they lie (about that of insertion), with a tree
  * index in the order of the keys, and then only those with from <= key <= to (NULL: no bound; TEXT and BLOB stay where

@@ -527,6 +527,22 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table);
 int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes);
 int ln_table_redo_drop(struct lunar* db, uint16_t number);
 
+/* cache.c: rows that were read by their keys. */
+#if LUNAR_WITH_CACHE
+int ln_cache_get(const struct lunar_table* table, const struct lunar_value* value, void* row, size_t row_bytes,
+                 struct lunar_value* values); /* as lunar_get; E_NOT_FOUND: it has not got the row */
+int ln_cache_put(const struct lunar_table* table, const void* row, const struct lunar_value* values);
+void ln_cache_forget(const struct lunar_table* table, const struct ln_key* key);
+void ln_cache_forget_all(struct lunar* db);
+/* rows.c */
+int ln_row_is_of(const struct lunar_table* table, const uint8_t* row, const struct lunar_value* key);
+#else
+#define ln_cache_get(table, key, row, row_bytes, values) LUNAR_E_NOT_FOUND
+#define ln_cache_put(table, row, values) 0
+#define ln_cache_forget(table, key) ((void)0)
+#define ln_cache_forget_all(db) ((void)0)
+#endif
+
 /* ring.c: what an insertion of the row with that key makes go. */
 #if LUNAR_WITH_RING
 int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest);

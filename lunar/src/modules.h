@@ -20,6 +20,9 @@
 #ifndef LUNAR_WITH_SECONDARY
 #define LUNAR_WITH_SECONDARY 1 /* secondary.c: indexes on further columns */
 #endif
+#ifndef LUNAR_WITH_CACHE
+#define LUNAR_WITH_CACHE 1 /* cache.c: rows that were read by their keys, in RAM of their own */
+#endif
 #ifndef LUNAR_WITH_CHECK
 #define LUNAR_WITH_CHECK 1 /* check.c: the whole volume verified */
 #endif

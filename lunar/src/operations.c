@@ -314,6 +314,7 @@ int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, str
   LN_TRY(ln_secondary_forget(table, place));
   LN_TRY(ln_row_at(db, place, &sector, &offset, &bytes));
   LN_TRY(ln_row_key(db, table, sector, offset, &key));
+  ln_cache_forget(table, &key);
   LN_TRY(ln_index_move(db, meta, &key, place, (struct ln_place){LN_NONE, 0}));
   LN_TRY(ln_ensure_clean(db, 2));
   return ln_row_drop(db, meta, place);
@@ -355,11 +356,14 @@ static int get(const struct lunar_table* table, const struct lunar_value* key, v
                struct lunar_value* values) {
   struct lunar_frame* meta;
   struct ln_place place;
+  const int cached = ln_cache_get(table, key, row, row_bytes, values);
+  if (cached != LUNAR_E_NOT_FOUND) return cached;
   LN_TRY(ln_table_meta(table, &meta));
   const int error = find(table, meta, key, &place);
   ln_put(meta);
   LN_TRY(error);
-  return ln_row_get(table, place, row, row_bytes, values);
+  LN_TRY(ln_row_get(table, place, row, row_bytes, values));
+  return ln_cache_put(table, row, values);
 }
 
 static int remove_row(const struct lunar_table* table, const struct lunar_value* key) {
@@ -465,6 +469,7 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
     c.row_bytes = c.old_bytes - c.column_bytes + bytes;
     if (bytes != c.column_bytes) error = ln_block_class(db, meta->bytes, c.row_bytes, &class);
     if (!error) error = ln_key_of(table, key, &number);
+    if (!error) ln_cache_forget(table, &number);
     if (!error) changing = 1, error = bytes == c.column_bytes ? patch(&c) : store(&c, meta, &number);
   }
   ln_put(meta);

@@ -209,6 +209,17 @@ int ln_row_has_key(struct lunar* db, const struct lunar_table* table, uint32_t s
   return 1;
 }
 
+#if LUNAR_WITH_CACHE
+int ln_row_is_of(const struct lunar_table* table, const uint8_t* row, const struct lunar_value* key) {
+  const uint8_t type = table->types[table->key];
+  struct lunar_value stored;
+  if (is_bytes(type))
+    return ln_load16(row + 2) == key->bytes && (!key->bytes || memcmp(row + 4, key->as.data, key->bytes) == 0);
+  decode_number(type, row + 2, &stored);
+  return stored.as.integer == key->as.integer;
+}
+#endif
+
 int ln_row_column(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, uint8_t column,
                   uint32_t* column_offset, uint32_t* column_bytes) {
   LN_FIELDS(number, 2);

@@ -225,6 +225,7 @@ static int drop_blocks(struct lunar* db, uint32_t ref) {
 int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   static const char none[LUNAR_NAME_MAX + 1];
   struct lunar_frame* meta;
+  ln_cache_forget_all(db);
   LN_TRY(ln_secondary_drop(db, number));
   LN_TRY(ln_meta(db, number, &meta));
   const uint32_t first = ln_get32(meta->bytes + LN_META_FIRST);

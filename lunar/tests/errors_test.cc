@@ -92,6 +92,12 @@ const std::vector<Call>& calls() {
          std::uint64_t rows = 0;
          return lunar_count(&table, &rows);
        }},
+      {"lunar_cache_open", true,
+       [](lunar&, lunar_table& table) {
+         static lunar_cache cache;
+         static std::uint32_t memory[100];
+         return lunar_cache_open(&table, &cache, memory, sizeof memory, 20);
+       }},
       {"lunar_cursor_next", true,
        [](lunar&, lunar_table& table) {
          lunar_cursor cursor;
@@ -325,9 +331,9 @@ void table_was_dropped() {
   for (const auto& call : calls()) {
     auto world = world_for(call);
     ASSERT_EQ(lunar_table_drop(&world->db, "rows"), 0);
-    static const std::set<std::string> of_a_table = {"lunar_table_schema", "lunar_insert",     "lunar_get",
-                                                     "lunar_update",       "lunar_remove",     "lunar_count",
-                                                     "lunar_cursor_next",  "lunar_index_list", "lunar_index_cursor"};
+    static const std::set<std::string> of_a_table = {
+        "lunar_table_schema", "lunar_insert",     "lunar_get",         "lunar_update",     "lunar_remove",
+        "lunar_count",        "lunar_cache_open", "lunar_cursor_next", "lunar_index_list", "lunar_index_cursor"};
     if (!of_a_table.count(call.function)) continue;
     EXPECT_EQ(provoked(call.function, "LUNAR_E_NO_TABLE", call.make(world->db, world->table)), LUNAR_E_NO_TABLE)
         << call.function;
@@ -393,6 +399,27 @@ void keys_that_are_text() {
   PROVOKE(LUNAR_E_TOO_LARGE, lunar_cursor_open, &cursor, &table, &key, nullptr, 0);
   const lunar_value number = integer(1);
   PROVOKE(LUNAR_E_UNSUPPORTED, lunar_cursor_open, &cursor, &world.table, &number, nullptr, 0);
+}
+
+void caches() {
+  auto world = world_with_rows();
+  static lunar_cache cache, second;
+  static std::uint32_t memory[100];
+  PROVOKE(LUNAR_E_INVALID, lunar_cache_open, &world->table, &cache, memory, sizeof memory, 0);
+  PROVOKE(LUNAR_E_INVALID, lunar_cache_open, &world->table, &cache, memory, sizeof memory, 65536);
+  PROVOKE(LUNAR_E_INVALID, lunar_cache_open, &world->table, &cache, reinterpret_cast<char*>(memory) + 1, 200, 20);
+  PROVOKE(LUNAR_E_BUFFER, lunar_cache_open, &world->table, &cache, memory, 4 * (LUNAR_CACHED_ROW_BYTES + 20) - 1, 20);
+  EXPECT_EQ(lunar_cache_open(&world->table, &cache, memory, 4 * (LUNAR_CACHED_ROW_BYTES + 20), 20), 0);
+  PROVOKE(LUNAR_E_EXISTS, lunar_cache_open, &world->table, &second, memory, sizeof memory, 20);
+  EXPECT_EQ(lunar_cache_close(&cache), 0);
+  PROVOKE(LUNAR_E_INVALID, lunar_cache_close, &cache);
+  EXPECT_EQ(lunar_cache_open(&world->table, &cache, memory, sizeof memory, 20), 0);
+  EXPECT_EQ(lunar_unmount(&world->db), 0);
+  PROVOKE(LUNAR_E_INVALID, lunar_cache_close, &cache);
+  auto failed = world_that_failed();
+  second = lunar_cache{};
+  second.db = &failed->db;
+  PROVOKE(LUNAR_E_FAILED, lunar_cache_close, &second);
 }
 
 void indexes() {
@@ -615,13 +642,15 @@ TEST(DocumentedErrors, are_provoked_each) {
   no_block_for_a_table();
   rows();
   keys_that_are_text();
+  caches();
   indexes();
   no_room();
   transaction_is_too_large();
   transactions();
   sql();
   const Errors all = documented();
-  EXPECT_EQ(all.size(), calls().size() + 4) << "calls() has every function but format, mount, cursor_open and bind";
+  EXPECT_EQ(all.size(), calls().size() + 5)
+      << "calls() has every function but format, mount, cache_close, cursor_open and bind";
   for (const auto& [function, errors] : all)
     for (const auto& error : errors)
       EXPECT_TRUE(provoked.errors[function].count(error))

@@ -73,6 +73,7 @@ std::map<std::string, std::string> Lunar::options() const {
       {"index", std::string(name_of(volume_->index()))},
       {"buffer_bytes", std::to_string(settings_.buffer_bytes)},
       {"frames", std::to_string(stat.frames)},
+      {"cache_bytes", std::to_string(settings_.cache_bytes)},
       {"stage_bytes", std::to_string(stat.stage_bytes)},
       {"sector_bytes", std::to_string(stat.sector_bytes)},
       {"atomic_write_bytes", std::to_string(settings_.atomic_write_bytes)},
@@ -116,6 +117,8 @@ std::map<std::string, std::string> Lunar::stats() const {
       {"free_bytes", std::to_string(stat.free_bytes)},
       {"log_bytes_used", std::to_string(stat.log_bytes_used)},
       {"frames_dirty", std::to_string(stat.frames_dirty)},
+      {"cache_hits", std::to_string(volume_->cache().hits)},
+      {"cache_misses", std::to_string(volume_->cache().misses)},
   };
 }
 

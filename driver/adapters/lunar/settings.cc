@@ -17,6 +17,8 @@ constexpr std::string_view file_in_directory = "usertable.lunar";
 constexpr std::uint64_t default_size_bytes = 1ULL << 30U;
 constexpr std::uint64_t size_bytes_min = 128ULL * 512;
 constexpr std::uint64_t default_buffer_bytes = 1ULL << 20U;
+constexpr std::uint64_t default_cache_row_bytes = 1024;
+constexpr std::uint64_t cache_row_bytes_max = 0xffff;
 constexpr std::uint64_t buffer_bytes_max = 1ULL << 30U;
 constexpr std::uint64_t atomic_write_bytes_max = 1ULL << 20U;
 constexpr std::array<std::string_view, 5> modes = {"none", "disorder", "metadata", "data", "full"};
@@ -100,6 +102,8 @@ const std::vector<OptionHelp>& lunar_option_help() {
       {"lunar.mode", "none, disorder, metadata, data or full: what a power cut may take", "by durability class"},
       {"lunar.index", "of a new table: tree (keys of at most 64 bytes), or hash (any keys; no scans)", "tree"},
       {"lunar.buffer_bytes", "RAM for pages and for writes that are collected", std::to_string(default_buffer_bytes)},
+      {"lunar.cache_bytes", "RAM of a query cache: rows that were read by their keys; 0: none", "0"},
+      {"lunar.cache_row_bytes", "largest row of the query cache", std::to_string(default_cache_row_bytes)},
       {"lunar.size_bytes", "of a new image; its blocks take room as they are written",
        std::to_string(default_size_bytes)},
       {"lunar.allocate", "write every block of a new image, so that no later write has to make room in the file system",
@@ -136,6 +140,9 @@ LunarSettings lunar_settings(const Properties& properties, Durability durability
                      std::uint64_t{std::numeric_limits<std::uint32_t>::max()} * settings.sector_bytes);
   settings.buffer_bytes = bounded_option(properties, "lunar.buffer_bytes", default_buffer_bytes,
                                          LUNAR_BUFFER_BYTES_MIN(settings.sector_bytes), buffer_bytes_max);
+  settings.cache_row_bytes = static_cast<std::uint32_t>(
+      bounded_option(properties, "lunar.cache_row_bytes", default_cache_row_bytes, 1, cache_row_bytes_max));
+  settings.cache_bytes = bounded_option(properties, "lunar.cache_bytes", 0, 0, buffer_bytes_max);
   settings.atomic_write_bytes =
       static_cast<std::uint32_t>(bounded_option(properties, "lunar.atomic_write_bytes", 0, 0, atomic_write_bytes_max));
   settings.direct = properties.get_bool("lunar.direct", false);

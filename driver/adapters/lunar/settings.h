@@ -25,6 +25,8 @@ struct LunarSettings {
   std::optional<lunar_index> index;  // of a new table; nothing: the table's own
   std::uint64_t size_bytes;          // of a new image
   std::uint64_t buffer_bytes;
+  std::uint64_t cache_bytes;  // 0: no query cache
+  std::uint32_t cache_row_bytes;
   std::uint32_t sector_bytes;
   std::uint32_t atomic_write_bytes;
   bool direct;

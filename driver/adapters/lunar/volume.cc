@@ -138,6 +138,18 @@ void LunarVolume::open_table(bool create) {
   }
   if (code != LUNAR_OK) fail("open of table " + settings_.table, code);
   check_table();
+  if (settings_.cache_bytes > 0) open_cache();
+}
+
+void LunarVolume::open_cache() {
+  cache_memory_.resize(memory_size(settings_.cache_bytes / sizeof(std::uint64_t)));
+  const auto bytes = cache_memory_.size() * sizeof(std::uint64_t);
+  const int code = lunar_cache_open(&table_, &cache_, cache_memory_.data(), bytes, settings_.cache_row_bytes);
+  if (code == LUNAR_E_BUFFER) {
+    throw DatabaseError(fmt::format("lunar: lunar.cache_bytes={} is too few for four rows of lunar.cache_row_bytes={}",
+                                    settings_.cache_bytes, settings_.cache_row_bytes));
+  }
+  if (code != LUNAR_OK) fail("cache of table " + settings_.table, code);
 }
 
 void LunarVolume::check_table() {

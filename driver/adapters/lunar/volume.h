@@ -36,6 +36,7 @@ class LunarVolume {
   // Where the settings say so: what is committed goes to the system, which syncs it with the next checkpoint.
   [[nodiscard]] int hand_over();
 
+  [[nodiscard]] const lunar_cache& cache() const { return cache_; }
   [[nodiscard]] lunar_index index() const { return static_cast<lunar_index>(table_.index); }
 
   // The file, lunar's words, the system's reason, and the way out.
@@ -47,6 +48,7 @@ class LunarVolume {
   void format();
   void open_table(bool create);
   void check_table();
+  void open_cache();
   [[noreturn]] void fail(const std::string& what, int code);
 
   const LunarSettings& settings_;
@@ -54,6 +56,8 @@ class LunarVolume {
   std::vector<std::uint64_t> buffer_;
   lunar handle_{};
   lunar_table table_{};
+  lunar_cache cache_{};
+  std::vector<std::uint64_t> cache_memory_;
   bool mounted_ = false;
   std::mutex mutex_;
 };

@@ -322,6 +322,25 @@ TEST(LunarAdapter, stats_and_components_agree_with_the_calls_of_the_program) {
   EXPECT_LE(log_bytes, seen.write_bytes - seen_before.write_bytes);
 }
 
+TEST(LunarAdapter, a_query_cache_answers_what_was_read_before) {
+  TestDatabase database("lunar");
+  database.set("cache_bytes", "4096");
+  EXPECT_NE(open_error(database).find("too few for four rows of lunar.cache_row_bytes=1024"), std::string::npos);
+  database.set("cache_bytes", "65536");
+  database.open();
+  for (int row = 0; row < 20; ++row) insert(database, test_key(row));
+  const auto session = database->session();
+  for (int version = 0; version < 2; ++version) {
+    Row row;
+    for (int again = 0; again < 2; ++again) {
+      ASSERT_EQ(session->read(test_key(7), {}, row), Status::ok) << session->error();
+      EXPECT_EQ(as_map(row), as_map(TestRow(test_key(7), version)));
+    }
+    ASSERT_EQ(session->update(test_key(7), TestRow(test_key(7), 1).fields()), Status::ok) << session->error();
+  }
+  EXPECT_EQ(number(database->stats(), "cache_hits"), 2U);
+}
+
 TEST(LunarAdapter, direct_and_through_the_page_cache_read_each_other_s_rows) {
   TestDatabase database("lunar");
   database.open();
