@@ -44,7 +44,7 @@ test-slow: setup-dev build ## tests that take long
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 test-root: setup-dev build ## tests that need root
-	@cmake --build --preset release -j $(JOBS) --target durability-root-tests
+	@cmake --build --preset release -j $(JOBS) --target durability-root-tests lunar-bench
 	$(SUDO) ctest --preset release -L root --no-tests=error
 	$(SUDO) $(PYTEST) --timeout 1200 -m root
 

@@ -22,6 +22,7 @@ class Case:
     name: str
     place: str  # bare, folder, card
     options: Sequence[str]
+    loaded: bool = False  # its rows are there from an earlier run
     readings: list[Reading] = field(default_factory=list)  # by round
     requests: list[str] = field(default_factory=list)  # of a run that was traced
     traced: dict[str, int] = field(default_factory=dict)  # its operations, and how many requests were R, W, F
@@ -53,7 +54,8 @@ class Bench:
 
     def run(self, case: Case, work: Sequence[str]) -> list[Reading]:
         """A case once: a reading for each phase."""
-        return self.call("run", *self.place(case), *case.options, *work)
+        loaded = ["--loaded"] if case.loaded else []
+        return self.call("run", *self.place(case), *case.options, *loaded, *work)
 
     def place(self, case: Case) -> list[str]:
         """Where it runs and whose counters are read."""
@@ -62,7 +64,8 @@ class Bench:
         if case.place == "bare":
             device = self.loops.devices["bare"]
             return ["--path", device, "--device", device.removeprefix("/dev/")]
-        self.loops.empty_folder()
+        if not case.loaded:
+            self.loops.empty_folder()
         device = self.loops.devices["other"].removeprefix("/dev/")
         return ["--path", str(self.loops.folder), "--device", device, "--file-system", str(self.loops.folder)]
 

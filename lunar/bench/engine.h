@@ -30,6 +30,7 @@ struct EngineOptions {
   std::uint64_t card_bytes = std::uint64_t{256} << 20;
   std::uint32_t atomic_write_bytes = 512;
   bool page_cache = false;  // lunar: through it, not past it
+  bool direct = false;      // sqlite: past it
   std::string journal = "truncate";
   std::string synchronous = "full";
   int raw_writes = 1;
@@ -45,6 +46,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual void create(const Shape& shape) = 0;
+  // Instead of create: the rows of an earlier run are there.
+  virtual void reopen(const Shape&) { throw BenchError("this engine cannot take the rows of an earlier run"); }
   // Inserts many rows, as fast as it goes, makes them durable, and is ready to be measured.
   virtual void load(std::int64_t from, std::int64_t to, const std::function<const char*()>& row) = 0;
   virtual void insert(std::int64_t key, const char* row) = 0;

@@ -57,8 +57,7 @@ class Lunar : public Engine {
   Lunar& operator=(const Lunar&) = delete;
 
   void create(const Shape& shape) override {
-    shape_ = shape;
-    row_.resize(shape.row_bytes() + 64 + 4 * static_cast<std::size_t>(shape.columns));
+    shaped(shape);
     must(lunar_format(&config_), "format");
     mount(options_.mode);
     lunar_schema schema{};
@@ -72,6 +71,12 @@ class Lunar : public Engine {
     must(lunar_table_create(&db_, "rows", &schema), "create");
     must(lunar_table_open(&db_, "rows", &table_), "open");
     must(lunar_checkpoint(&db_), "checkpoint");
+  }
+
+  void reopen(const Shape& shape) override {
+    shaped(shape);
+    mount(options_.mode);
+    must(lunar_table_open(&db_, "rows", &table_), "open");
   }
 
   void load(std::int64_t from, std::int64_t to, const std::function<const char*()>& row) override {
@@ -126,6 +131,11 @@ class Lunar : public Engine {
   }
 
  private:
+  void shaped(const Shape& shape) {
+    shape_ = shape;
+    row_.resize(shape.row_bytes() + 64 + 4 * static_cast<std::size_t>(shape.columns));
+  }
+
   void open_card() {
     if (emubd_open(&emubd_, 512, static_cast<std::uint32_t>(options_.card_bytes / 512)) != 0) throw std::bad_alloc();
     card_start(&card_, &card_sandisk_ultra);

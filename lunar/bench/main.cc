@@ -31,6 +31,7 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--card-bytes", e.card_bytes);
   run->add_option("--atomic-write-bytes", e.atomic_write_bytes);
   run->add_flag("--page-cache", e.page_cache, "lunar: through the kernel's page cache, not past it");
+  run->add_flag("--direct", e.direct, "sqlite: past the kernel's page cache, not through it");
   run->add_option("--journal", e.journal, "sqlite");
   run->add_option("--synchronous", e.synchronous, "sqlite");
   run->add_option("--raw-writes", e.raw_writes)->check(CLI::Range(1, 2));
@@ -38,6 +39,8 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--columns", w.shape.columns)->check(CLI::Range(1, 15));
   run->add_option("--column-bytes", w.shape.column_bytes)->check(CLI::Range(1, 60000));
   run->add_option("--load", w.loads, "rows there before; several: a measurement at each size")->delimiter(',');
+  run->add_flag("--loaded", w.loaded, "lunar, sqlite: the first number of them are there from an earlier run");
+  run->add_option("--warm-up", w.warm_up, "update: operations before each measurement")->check(CLI::NonNegativeNumber);
   run->add_option("--operations", w.operations)->check(CLI::PositiveNumber);
   run->add_option("--reads", w.reads)->check(CLI::Range(0.0, 1.0));
   run->add_option("--skew", w.skews, "several: a measurement of each")->delimiter(',')->check(CLI::Range(0.0, 0.999));

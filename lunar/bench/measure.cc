@@ -144,8 +144,17 @@ std::uint64_t run(Engine& engine, const Work& work, std::int64_t rows, double sk
   return updates * static_cast<std::uint64_t>(work.shape.column_bytes);
 }
 
+void warm_up(Engine& engine, Work work, std::int64_t rows, double skew, Rows& row, std::mt19937_64& random) {
+  if (work.warm_up == 0) return;
+  work.operations = work.warm_up;
+  work.raw_beside.clear();
+  RawBeside none(engine, work, rows, skew);
+  (void)run(engine, work, rows, skew, row, random, none);
+}
+
 nlohmann::json phase(Engine& engine, const Work& work, std::int64_t rows, double skew, bool last, Rows& row,
                      std::mt19937_64& random) {
+  warm_up(engine, work, rows, skew, row, random);
   RawBeside raw(engine, work, rows, skew);
   const auto blocks = block_counters(work);
   mark(work, "lunar-bench begin");
@@ -204,8 +213,12 @@ nlohmann::json measure(Engine& engine, const Work& work) {
   std::mt19937_64 random(work.seed);
   Rows row(work.shape, work.seed);
   nlohmann::json phases = nlohmann::json::array();
-  engine.create(work.shape);
-  std::int64_t rows = 0;
+  if (work.loaded) {
+    engine.reopen(work.shape);
+  } else {
+    engine.create(work.shape);
+  }
+  std::int64_t rows = work.loaded ? work.loads.front() : 0;
   for (const auto& load : work.loads) {
     if (load > rows) engine.load(rows, load, [&row] { return row(); });
     rows = load;

@@ -13,6 +13,8 @@ struct Work {
   std::string kind = "insert";  // insert; update: a random row's column, or reads of random rows among updates
   Shape shape;
   std::vector<std::int64_t> loads{0};  // rows there before each measurement; more than one: one measurement each
+  bool loaded = false;                 // the first of them are there from an earlier run
+  std::int64_t warm_up = 0;            // update: operations before each measurement
   std::int64_t operations = 1000;
   double reads = 0;  // share of the operations
   // Of the rows that update and read choose: 0 uniform, else Zipf's exponent; several: one measurement each.

@@ -1,5 +1,6 @@
 // What the device itself can do: the row's bytes at one place and a flush, or the row and a sector elsewhere; for an
-// update, a sector behind the one before and a flush, or one in place, too. No database: these are ceilings.
+// update, a sector behind the one before and a flush, or one in place, too; of a read, the row's sectors alone. No
+// database: these are ceilings.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -32,9 +33,8 @@ class Raw : public Engine {
   void create(const Shape& shape) override { shape_ = shape; }
   void load(std::int64_t, std::int64_t, const std::function<const char*()>&) override {}
   void insert(std::int64_t key, const char* row) override {
-    const auto bytes = (shape_.row_bytes() + 511) / 512 * 512;
     std::memcpy(memory_, row, shape_.row_bytes());
-    write(bytes, rows_at + static_cast<off_t>(bytes) * key);
+    write(row_sectors_bytes(), row_at(key));
     if (writes_ == 2) write(512, log_at + 512 * (key % log_sectors));
     flush();
   }
@@ -43,10 +43,15 @@ class Raw : public Engine {
     if (writes_ == 2) write(512, rows_at + 512 * key);
     flush();
   }
-  void read(std::int64_t) override { throw BenchError("raw: no reads"); }
+  void read(std::int64_t key) override {
+    if (pread(descriptor_, memory_, row_sectors_bytes(), row_at(key)) != static_cast<ssize_t>(row_sectors_bytes()))
+      throw BenchError(std::string("raw: ") + std::strerror(errno));
+  }
   void close() override {}
 
  private:
+  std::size_t row_sectors_bytes() const { return (shape_.row_bytes() + 511) / 512 * 512; }
+  off_t row_at(std::int64_t key) const { return rows_at + static_cast<off_t>(row_sectors_bytes()) * key; }
   void write(std::size_t bytes, off_t at) {
     if (pwrite(descriptor_, memory_, bytes, at) != static_cast<ssize_t>(bytes))
       throw BenchError(std::string("raw: ") + std::strerror(errno));

@@ -14,11 +14,12 @@ from contest import (
     cpu_us,
     rate,
     rate_at_rest,
+    ratio,
     ratio_bar,
 )
 
 MIB = 1 << 20
-BUFFER = {"1 MB": 1 << 20, "4 KB": 4096}
+BUFFER = {"4 MB": 4 << 20, "1 MB": 1 << 20, "4 KB": 4096}
 
 
 def lunar(mode: str, buffer: str = "1 MB", place: str = "bare") -> Case:
@@ -27,16 +28,17 @@ def lunar(mode: str, buffer: str = "1 MB", place: str = "bare") -> Case:
     return Case(f"lunar {mode}, {buffer}{' on the card' if place == 'card' else ''}", place, options)
 
 
-def lunar_cached(mode: str) -> Case:
+def lunar_cached(mode: str, buffer: str = "1 MB") -> Case:
     """lunar through the kernel's page cache, as SQLite and LMDB are."""
-    case = lunar(mode)
+    case = lunar(mode, buffer)
     return Case(f"{case.name}, page cache", "bare", [*case.options, "--page-cache"])
 
 
-def sqlite(journal: str, synchronous: str) -> Case:
-    """SQLite with a cache of 1 MB."""
+def sqlite(journal: str, synchronous: str, buffer: str = "1 MB") -> Case:
+    """SQLite; its cache has as many bytes as lunar's buffer."""
     options = ["--engine", "sqlite", "--journal", journal, "--synchronous", synchronous]
-    return Case(f"SQLite {journal.upper()} {synchronous.upper()}, 1 MB", "folder", options)
+    options += ["--buffer-bytes", str(BUFFER[buffer])]
+    return Case(f"SQLite {journal.upper()} {synchronous.upper()}, {buffer}", "folder", options)
 
 
 def lmdb() -> Case:
@@ -48,6 +50,11 @@ def raw(writes: int) -> Case:
     """No database."""
     name = "raw: one write, one flush" if writes == 1 else "raw: two writes, one flush"
     return Case(name, "bare", ["--engine", "raw", "--raw-writes", str(writes)])
+
+
+def raw_read() -> Case:
+    """No database: the row's sectors with one request."""
+    return Case("raw: one read", "bare", ["--engine", "raw"])
 
 
 @dataclass
@@ -166,6 +173,83 @@ def small_update(bench: Bench, plan: Plan) -> Section:
     ]
     section.keep(cases)
     return section
+
+
+@dataclass(frozen=True)
+class Access:
+    """How both sides read their device."""
+
+    name: str
+    direct: bool
+    bar: float
+    operations: int
+
+
+def block_reads(reading: Reading) -> float:
+    """Requests per operation, by the device's own counter."""
+    return reading["block"]["reads"] / reading["operations"]
+
+
+def block_sectors(reading: Reading) -> float:
+    """Of 512 bytes, read per operation."""
+    return reading["block"]["bytes_read"] / 512 / reading["operations"]
+
+
+READ_COLUMNS: tuple[tuple[str, Callable[[Reading], float], int], ...] = (
+    ("ops/s", rate, 0),
+    ("CPU us/op", cpu_us, 1),
+    ("reads/op", block_reads, 3),
+    ("sectors/op", block_sectors, 3),
+)
+
+
+def reads(bench: Bench, plan: Plan) -> Section:
+    """Rows by their keys, of a table much larger than the cache. They are loaded once for all cases."""
+    rows = plan.of(500_000, 50_000)
+    section = Section("reads", f"Reads by key, {rows} rows (8-byte key, five columns of 100 bytes)")
+    work = ["--work", "update", "--reads", "1", "--columns", "5", "--column-bytes", "100", "--load", str(rows)]
+    accesses = (
+        Access("through the page cache", False, 1, plan.of(200_000, 20_000)),
+        Access("past the page cache", True, 2, plan.of(10_000, 2000)),
+    )
+    # The kernel forgets what it has of a device when the last who has it open closes it.
+    with Path(bench.loops.devices["bare"]).open("rb"):
+        for case in (sqlite("wal", "full"), lunar_cached("full", "4 MB")):
+            plan.note(f"load: {case.name}")
+            bench.run(case, [*work, "--operations", "1"])
+        for access in accesses:
+            section.lines.append(
+                f"{access.name:44}" + "".join(f"{name:>12}" for name, _, _ in READ_COLUMNS) + "   lunar to it"
+            )
+            for buffer in ("1 MB", "4 MB"):
+                for skew in (0, 0.5, 0.99):
+                    reads_of(bench, plan, section, access, buffer, skew, work)
+    return section
+
+
+def reads_of(
+    bench: Bench, plan: Plan, section: Section, access: Access, buffer: str, skew: float, work: list[str]
+) -> None:
+    """One choice of keys; the bar is on the ratio to the faster SQLite."""
+    ours = lunar("full", buffer) if access.direct else lunar_cached("full", buffer)
+    peers = [sqlite("wal", "full", buffer), sqlite("truncate", "full", buffer)]
+    for peer in peers:
+        peer.options = [*peer.options, *(["--direct"] if access.direct else [])]
+    for case in (ours, *peers):
+        case.loaded = True
+    cases = [ours, *peers, *([raw_read()] if access.direct and buffer == "1 MB" else [])]
+    work = [*work, "--skew", str(skew), "--warm-up", str(plan.of(10000, 2000)), "--operations", str(access.operations)]
+    bench.rounds(cases, work, plan.rounds, plan.note)
+    for case in cases:
+        figures = "".join(f"{case.median(figure):12.{digits}f}" for _, figure, digits in READ_COLUMNS)
+        middle, least, most = ratio(ours, case, rate)
+        beside = "" if case is ours else f"   {middle:.2f} [{least:.2f}, {most:.2f}]"
+        section.lines.append(f"  skew {skew:4}  {case.name:32}{figures}{beside}")
+        section.data[f"{access.name}, skew {skew}: {case.name}"] = case.readings
+    faster = max(peers, key=lambda peer: peer.median(rate))
+    if buffer == "1 MB":
+        name = f"reads {access.name}, skew {skew}: ops/s to {faster.name.removesuffix(', 1 MB')}"
+        section.bars.append(ratio_bar(name, ours, faster, access.bar))
 
 
 def bandwidth(bench: Bench, plan: Plan) -> Section:
@@ -393,6 +477,7 @@ SECTIONS: dict[str, Callable[[Bench, Plan], Section]] = {
     "durable": durable_insert,
     "relaxed": relaxed_insert,
     "update": small_update,
+    "reads": reads,
     "card": card,
     "bandwidth": bandwidth,
     "modes": modes,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine.h"
+#include "sqlite_direct_vfs.h"
 
 namespace lunar_bench {
 namespace {
@@ -12,7 +13,8 @@ class Sqlite : public Engine {
  public:
   explicit Sqlite(const EngineOptions& options) {
     const std::string path = options.path + "/rows.db";
-    must(sqlite3_open(path.c_str(), &db_));
+    must(sqlite3_open_v2(path.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                         options.direct ? sqlite_direct_vfs() : nullptr));
     run("PRAGMA page_size=4096");
     run("PRAGMA cache_size=-" + std::to_string(options.buffer_bytes / 1024));
     run("PRAGMA journal_mode=" + options.journal);
@@ -27,10 +29,16 @@ class Sqlite : public Engine {
   Sqlite& operator=(const Sqlite&) = delete;
 
   void create(const Shape& shape) override {
-    shape_ = shape;
-    std::string columns, marks;
-    for (int i = 1; i <= shape.columns; ++i) columns += ", c" + std::to_string(i) + " TEXT", marks += ", ?";
+    std::string columns;
+    for (int i = 1; i <= shape.columns; ++i) columns += ", c" + std::to_string(i) + " TEXT";
     run("CREATE TABLE rows(key INTEGER PRIMARY KEY" + columns + ")");
+    reopen(shape);
+  }
+
+  void reopen(const Shape& shape) override {
+    shape_ = shape;
+    std::string marks;
+    for (int i = 1; i <= shape.columns; ++i) marks += ", ?";
     insert_ = prepare("INSERT INTO rows VALUES(?" + marks + ")");
     read_ = prepare("SELECT * FROM rows WHERE key = ?");
     for (int i = 1; i <= shape.columns; ++i)
