@@ -27,6 +27,7 @@ struct EngineOptions {
   std::string mode = "metadata";
   std::string load_mode = "data";  // lunar: of the rows that are there before the measurement
   std::size_t buffer_bytes = std::size_t{1} << 20;
+  std::size_t query_cache_bytes = 0;  // lunar: beside buffer_bytes
   std::uint64_t card_bytes = std::uint64_t{256} << 20;
   std::uint32_t atomic_write_bytes = 512;
   bool page_cache = false;  // lunar: through it, not past it

@@ -33,7 +33,10 @@ lunar_mode mode_of(const std::string& name) {
 class Lunar : public Engine {
  public:
   explicit Lunar(const EngineOptions& options)
-      : options_(options), counted_(&device_), buffer_(options.buffer_bytes / sizeof(std::uint64_t)) {
+      : options_(options),
+        counted_(&device_),
+        buffer_(options.buffer_bytes / sizeof(std::uint64_t)),
+        query_cache_rows_(options.query_cache_bytes / sizeof(std::uint64_t)) {
     device_.sector_bytes = 512;
     if (options.path.empty()) {
       open_card();
@@ -69,14 +72,14 @@ class Lunar : public Engine {
       schema.columns[i].type = LUNAR_TEXT;
     }
     must(lunar_table_create(&db_, "rows", &schema), "create");
-    must(lunar_table_open(&db_, "rows", &table_), "open");
+    open_table();
     must(lunar_checkpoint(&db_), "checkpoint");
   }
 
   void reopen(const Shape& shape) override {
     shaped(shape);
     mount(options_.mode);
-    must(lunar_table_open(&db_, "rows", &table_), "open");
+    open_table();
   }
 
   void load(std::int64_t from, std::int64_t to, const std::function<const char*()>& row) override {
@@ -149,10 +152,19 @@ class Lunar : public Engine {
     counted_.log_at = db_.geometry.log_at, counted_.log_sectors = db_.geometry.log_sectors;
   }
 
+  void open_table() {
+    must(lunar_table_open(&db_, "rows", &table_), "open");
+    if (options_.query_cache_bytes == 0) return;
+    // As lunar_get has a row: NULL bits, the key, and each column behind its size.
+    const auto row_bytes = static_cast<std::uint32_t>(2 + 8 + shape_.columns * (2 + shape_.column_bytes));
+    must(lunar_cache_open(&table_, &query_cache_, query_cache_rows_.data(), options_.query_cache_bytes, row_bytes),
+         "query cache");
+  }
+
   void remount(const std::string& mode) {
     must(lunar_unmount(&db_), "unmount");
     mount(mode);
-    must(lunar_table_open(&db_, "rows", &table_), "open");
+    open_table();
   }
 
   EngineOptions options_;
@@ -161,9 +173,10 @@ class Lunar : public Engine {
   lunar_posix posix_{};
   emubd emubd_{};
   card card_{};
-  std::vector<std::uint64_t> buffer_;
+  std::vector<std::uint64_t> buffer_, query_cache_rows_;
   lunar db_{};
   lunar_table table_{};
+  lunar_cache query_cache_{};
   Shape shape_;
   lunar_value values_[LUNAR_COLUMNS_MAX]{};
   std::vector<char> row_;

@@ -28,6 +28,7 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--mode", e.mode, "lunar: none, disorder, metadata, data, full");
   run->add_option("--load-mode", e.load_mode, "lunar: mode in which rows are loaded");
   run->add_option("--buffer-bytes", e.buffer_bytes, "lunar: RAM; sqlite: cache");
+  run->add_option("--query-cache-bytes", e.query_cache_bytes, "lunar: RAM for rows read by their keys");
   run->add_option("--card-bytes", e.card_bytes);
   run->add_option("--atomic-write-bytes", e.atomic_write_bytes);
   run->add_flag("--page-cache", e.page_cache, "lunar: through the kernel's page cache, not past it");

@@ -52,6 +52,13 @@ def raw(writes: int) -> Case:
     return Case(name, "bare", ["--engine", "raw", "--raw-writes", str(writes)])
 
 
+def lunar_query_cache(mode: str, buffer: str) -> Case:
+    """Half of lunar's RAM is a query cache."""
+    half = str(BUFFER[buffer] // 2)
+    options = ["--engine", "lunar", "--mode", mode, "--buffer-bytes", half, "--query-cache-bytes", half]
+    return Case(f"lunar {mode}, {buffer}, half for rows", "bare", options)
+
+
 def raw_read() -> Case:
     """No database: the row's sectors with one request."""
     return Case("raw: one read", "bare", ["--engine", "raw"])
@@ -235,9 +242,12 @@ def reads_of(
     peers = [sqlite("wal", "full", buffer), sqlite("truncate", "full", buffer)]
     for peer in peers:
         peer.options = [*peer.options, *(["--direct"] if access.direct else [])]
-    for case in (ours, *peers):
+    with_rows = [lunar_query_cache("full", buffer)] if access.direct else []
+    cases = [ours, *with_rows, *peers]
+    for case in cases:
         case.loaded = True
-    cases = [ours, *peers, *([raw_read()] if access.direct and buffer == "1 MB" else [])]
+    if access.direct and buffer == "1 MB":
+        cases.append(raw_read())
     work = [*work, "--skew", str(skew), "--warm-up", str(plan.of(10000, 2000)), "--operations", str(access.operations)]
     bench.rounds(cases, work, plan.rounds, plan.note)
     for case in cases:
