@@ -237,6 +237,9 @@ struct lunar {
   uint32_t checkpoints, spills;
   uint32_t reads, writes, flushes, sectors_read, sectors_written;
   uint32_t releases; /* blocks that left their table's chain, and recoveries */
+#if !defined(LUNAR_WITH_CURSOR) || LUNAR_WITH_CURSOR
+  uint32_t tree_changes; /* and recoveries */
+#endif
 #if !defined(LUNAR_WITH_CACHE) || LUNAR_WITH_CACHE
   struct lunar_cache* caches;
 #endif
@@ -265,6 +268,12 @@ struct lunar_cache {
   uint16_t number;
 };
 
+/* An entry of a tree, as long as no tree changes. */
+struct lunar_leaf {
+  uint32_t ref, changes; /* changes 0: none */
+  uint16_t entry;
+};
+
 /* A place between two rows of a table. It holds nothing of the volume: it may be forgotten at any time. */
 struct lunar_cursor {
   struct lunar_table* table;
@@ -276,6 +285,7 @@ struct lunar_cursor {
   /* in the order of the keys */
   uint8_t key_bytes;
   uint8_t key[LUNAR_TREE_KEY_MAX];
+  struct lunar_leaf leaf;
   /* by a secondary index */
   uint8_t bounds, index_kind, column;
   uint16_t index;

@@ -131,7 +131,7 @@ static int seek_key(struct lunar_cursor* c, struct ln_key* key, struct ln_place*
     key->count = sizeof key->bytes, seek = LN_AT_MOST;
   }
   LN_TRY(ln_table_meta(c->table, &meta));
-  const int error = ln_tree_seek(db, meta, seek, key, place);
+  const int error = ln_tree_seek(db, meta, seek, key, place, &c->leaf);
   ln_put(meta);
   LN_TRY(error);
   const int inside = within(c, key);

@@ -199,8 +199,8 @@ _Static_assert(LN_GROUP_HEADER + 8 * LN_IMAGES_MAX <= 512, "the entries of an im
 
 /* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. LOGGED:
  * the log has what was on the device at the last checkpoint. FRESH and LOGGED stay with a clean frame. ROWS: counted in
- * rows_dirty. */
-enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8, LN_ROWS = 16 };
+ * rows_dirty. SOUND: a page of a tree whose entries were looked through. */
+enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8, LN_ROWS = 16, LN_SOUND = 32 };
 
 struct lunar_frame {
   uint8_t* bytes;
@@ -407,6 +407,11 @@ int ln_tree_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* c
 #endif
 
 /* tree.c */
+#if LUNAR_WITH_TREE && LUNAR_WITH_CURSOR
+#define LN_TREES_CHANGE(db) ((db)->tree_changes++)
+#else
+#define LN_TREES_CHANGE(db) ((void)0)
+#endif
 #if LUNAR_WITH_TREE
 int ln_tree_create(struct lunar* db, struct lunar_frame* meta);
 int ln_tree_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place* place);
@@ -416,8 +421,11 @@ int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key
 int ln_tree_drop(struct lunar* db, struct lunar_frame* meta);
 /* The entry next to the key in that direction; key becomes the entry's. */
 enum ln_seek { LN_AT_LEAST, LN_MORE, LN_LESS, LN_AT_MOST };
+#if LUNAR_WITH_CURSOR
+/* leaf: where the last one was found, or of zeros. */
 int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
-                 struct ln_place* place);
+                 struct ln_place* place, struct lunar_leaf* leaf);
+#endif
 #endif
 
 /* secondary.c: further indexes of a table. */

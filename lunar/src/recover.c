@@ -416,6 +416,7 @@ int ln_recover(struct lunar* db) {
   db->stage_used = 0, db->allocated_count = 0;
   db->redoing |= LN_REDOING, db->state = LN_READY;
   db->releases++;
+  LN_TREES_CHANGE(db);
   ln_cache_forget_all(db);
   ln_forget_all(db);
   LN_TRY(ln_device_sync(db)); /* what is read may be in the device's cache only, and pages are written because of it */

@@ -625,8 +625,10 @@ static int go_on(const struct lunar_cursor* c, struct index* index, struct ln_ke
   key->count = c->key_bytes;
   memcpy(key->bytes, c->key, c->key_bytes);
   if (!is_bytes(c->table->types[c->table->key])) return 0;
+  struct lunar_leaf elsewhere = {0};
   struct ln_key here = *key;
-  const int error = ln_tree_seek(c->table->db, &index->meta, c->descending ? LN_AT_MOST : LN_AT_LEAST, &here, &place);
+  const int error =
+      ln_tree_seek(c->table->db, &index->meta, c->descending ? LN_AT_MOST : LN_AT_LEAST, &here, &place, &elsewhere);
   if (error && error != LUNAR_E_NOT_FOUND) return error;
   if (error || !same_key(LUNAR_INDEX_TREE, &here, key))
     memset(key->bytes + key->count - PLACE_BYTES, c->descending ? 0 : 0xff, PLACE_BYTES);
@@ -648,7 +650,7 @@ static int next_in_tree(struct lunar_cursor* c, struct index* index, struct ln_p
       key.count = sizeof key.bytes;
     }
   }
-  LN_TRY(ln_tree_seek(c->table->db, &index->meta, seek, &key, place));
+  LN_TRY(ln_tree_seek(c->table->db, &index->meta, seek, &key, place, &c->leaf));
   if (ends) {
     LN_TRY(bound_key(c, end, &last));
     const int order = memcmp(key.bytes, last.bytes, key.count < last.count ? key.count : last.count);

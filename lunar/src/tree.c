@@ -1,6 +1,7 @@
 /* The primary index as a B+tree (R. Bayer, E. McCreight 1972; D. Comer 1979) of byte strings. A page is one sector; it
- * leaves the tree when it is empty and is not merged before. Leaves are not chained: who reads on descends again, which
- * needs no page but those of one path, whatever was written meanwhile.
+ * leaves the tree when it is empty and is not merged before. Leaves are not chained: who reads on stays in the leaf as
+ * long as no tree has changed, and descends again, which needs no page but those of one path, at its end and after
+ * that.
  */
 #include "internal.h"
 
@@ -54,7 +55,11 @@ static int sound(const struct lunar* db, const uint8_t* page, uint32_t level) {
 
 static int page_of(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_frame** frame) {
   LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_TREE, frame));
-  if (sound(db, (*frame)->bytes, level)) return 0;
+  const int known = (*frame)->flags & LN_SOUND && (*frame)->bytes[LN_TREE_LEVEL] == level;
+  if (known || sound(db, (*frame)->bytes, level)) {
+    (*frame)->flags |= LN_SOUND;
+    return 0;
+  }
   ln_put(*frame);
   return LUNAR_E_CORRUPT;
 }
@@ -236,6 +241,7 @@ static int may_split(struct lunar* db, const struct path* path) {
 int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {
   struct path path;
   struct ln_key up = *key;
+  LN_TREES_CHANGE(db);
   LN_TRY(descend(db, meta, key, &path));
   for (uint32_t level = 0; level < path.height; level++) {
     struct lunar_frame* frame;
@@ -292,6 +298,7 @@ static int shrink(struct lunar* db, struct lunar_frame* meta) {
 }
 
 static int remove_entry(struct lunar* db, struct lunar_frame* meta, const struct path* path, uint32_t number) {
+  LN_TREES_CHANGE(db);
   for (uint32_t level = 0;; level++, number = path->entries[level]) {
     struct lunar_frame* frame;
     LN_TRY(page_of(db, path->refs[level], level, &frame));
@@ -331,6 +338,7 @@ int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key
 /* From page to page, each inner one when all below it are freed. */
 int ln_tree_drop(struct lunar* db, struct lunar_frame* meta) {
   struct path path = {.refs = {0}};
+  LN_TREES_CHANGE(db);
   LN_TRY(height_of(meta, &path.height));
   uint32_t level = path.height - 1;
   path.refs[level] = root_of(meta);
@@ -355,10 +363,38 @@ int ln_tree_drop(struct lunar* db, struct lunar_frame* meta) {
 
 /* --- reading on --- */
 
+#if LUNAR_WITH_CURSOR
+static void found(uint32_t ref, struct entry e, struct ln_key* key, struct ln_place* place, struct lunar_leaf* leaf) {
+  *place = place_of(e.bytes);
+  key_from(e.bytes, key);
+  leaf->ref = ref, leaf->entry = (uint16_t)e.number;
+}
+
+/* The entry next to the key's in its leaf. 1: found; 0: who knows. */
+static int seek_in_leaf(struct lunar* db, enum ln_seek seek, struct ln_key* key, struct ln_place* place,
+                        struct lunar_leaf* leaf) {
+  struct lunar_frame* frame;
+  if (leaf->changes != db->tree_changes || (seek != LN_MORE && seek != LN_LESS)) return 0;
+  LN_TRY(page_of(db, leaf->ref, 0, &frame));
+  uint8_t* page = frame->bytes;
+  const uint32_t to = seek == LN_MORE ? leaf->entry + 1u : leaf->entry - 1u;
+  struct entry e = entry_at(page, leaf->entry < count_of(page) ? leaf->entry : 0);
+  const int is_there = to < count_of(page) && compare(e.bytes, key) == 0;
+  if (is_there) {
+    if (seek == LN_MORE)
+      e.bytes += entry_bytes(page, e.bytes), e.number++;
+    else
+      e = entry_at(page, to);
+    found(leaf->ref, e, key, place, leaf);
+  }
+  ln_put(frame);
+  return is_there;
+}
+
 /* One descent. 1: found; 0: there is none in that leaf, and bound is the separator beyond which to look; E_NOT_FOUND
  * at the tree's end. */
 static int seek_once(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
-                     struct ln_key* bound, struct ln_place* place) {
+                     struct ln_key* bound, struct ln_place* place, struct lunar_leaf* leaf) {
   const int rising = seek == LN_AT_LEAST || seek == LN_MORE;
   uint32_t height, ref = root_of(meta);
   int bounded = 0;
@@ -375,9 +411,7 @@ static int seek_once(struct lunar* db, struct lunar_frame* meta, enum ln_seek se
       if (rising && number + 1 < count_of(page)) key_from(entry_at(page, number + 1).bytes, bound), bounded = 1;
       if (!rising && number) key_from(e.bytes, bound), bounded = 1;
     } else if (rising ? after < count_of(page) : after > 0) {
-      const struct entry e = entry_at(page, rising ? after : after - 1);
-      *place = place_of(e.bytes);
-      key_from(e.bytes, key);
+      found(ref, entry_at(page, rising ? after : after - 1), key, place, leaf);
       ln_put(frame);
       return 1;
     }
@@ -387,16 +421,20 @@ static int seek_once(struct lunar* db, struct lunar_frame* meta, enum ln_seek se
 }
 
 int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
-                 struct ln_place* place) {
+                 struct ln_place* place, struct lunar_leaf* leaf) {
   struct ln_key bound;
+  int is_there = seek_in_leaf(db, seek, key, place, leaf);
+  if (is_there) return is_there < 0 ? is_there : 0;
+  leaf->changes = db->tree_changes;
   for (uint32_t tries = 0; tries <= LN_TREE_HEIGHT_MAX; tries++) {
-    const int found = seek_once(db, meta, seek, key, &bound, place);
-    if (found) return found < 0 ? found : 0;
+    is_there = seek_once(db, meta, seek, key, &bound, place, leaf);
+    if (is_there) return is_there < 0 ? is_there : 0;
     *key = bound;
     seek = seek == LN_AT_LEAST || seek == LN_MORE ? LN_AT_LEAST : LN_LESS;
   }
   return LUNAR_E_CORRUPT; /* no page is empty */
 }
+#endif
 
 #if LUNAR_WITH_CHECK
 /* The walk from left to right: what it has met rises, where a separator may equal the entry after it. */

@@ -104,6 +104,10 @@ target_include_directories(lunar-Calls PRIVATE . ../fuzz)
 target_link_libraries(lunar-Calls PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(Calls epochs_of_groups_unchecked recover.c "if (group->epoch != series->epoch && !later) return 0;" "(void)later;")
 
+add_library(lunar-Trees OBJECT tables_test.cc)
+target_link_libraries(lunar-Trees PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+lunar_mutant_of(Trees a_cursor_stays_in_a_leaf_that_changed tree.c "leaf->changes != db->tree_changes" "!leaf->changes")
+
 add_library(lunar-Secondary OBJECT secondary_test.cc)
 target_link_libraries(lunar-Secondary PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 function(lunar_secondary_mutant name file old new)

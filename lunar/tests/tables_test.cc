@@ -187,6 +187,27 @@ TEST_P(Trees, let_a_cursor_read_each_row_once_while_others_are_written) {
   EXPECT_EQ(kept.size(), 1000U);
 }
 
+TEST_P(Trees, let_a_cursor_go_on_behind_leaves_that_have_left_the_tree) {
+  create(LUNAR_INT64);
+  for (const bool descending : {false, true}) {
+    for (int i = 0; i < 400; ++i) ASSERT_EQ(insert(integer(i), "x"), 0);
+    lunar_cursor cursor;
+    ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, descending), 0);
+    lunar_value values[2];
+    for (int i = 0; i < 10; ++i) ASSERT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), 0);
+    for (int i = 0; i < 200; ++i) {
+      const lunar_value gone = integer(descending ? 399 - i : i);
+      ASSERT_EQ(lunar_remove(&table, &gone), 0);
+    }
+    ASSERT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), 0);
+    EXPECT_EQ(values[0].as.integer, descending ? 199 : 200);
+    for (int i = 0; i < 200; ++i) {
+      const lunar_value gone = integer(descending ? i : 399 - i);
+      ASSERT_EQ(lunar_remove(&table, &gone), 0);
+    }
+  }
+}
+
 using Keys = Tables;
 
 TEST_P(Keys, that_are_text_of_any_length_are_found_removed_and_redone) {
