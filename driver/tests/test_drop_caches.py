@@ -89,12 +89,13 @@ def test_a_run_after_dropping_fetches_the_database_from_storage(database: str, d
 @pytest.mark.parametrize("database", EMBEDDED)
 def test_standing_still_warms_no_cold_cache(database: str, data: Path) -> None:
     load(database, data)
-    fetched = [
-        run(database, data, "--seed", "1", "--drop-caches", *still)["settled"]["usage"]["process_read_bytes"]
-        for still in ([], ["--quiet-before-s", "0.5", "--quiet-after-s", "0.2"])
-    ]
+    quiet = ["--quiet-before-s", "0.5", "--quiet-after-s", "0.2"]
+    before, still, after = (
+        run(database, data, "--seed", "1", "--drop-caches", *words)["settled"]["usage"]["process_read_bytes"]
+        for words in ([], quiet, [])
+    )
     a_few_pages = 64 * 1024  # LevelDB begins another log
-    assert abs(fetched[1] - fetched[0]) <= a_few_pages
+    assert still >= min(before, after) - a_few_pages  # one of them may have had a compaction to do
 
 
 @pytest.mark.root
