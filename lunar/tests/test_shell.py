@@ -371,7 +371,10 @@ def test_ctrl_c_takes_back_the_statement(tmp_path: Path, mode: str) -> None:
         ) as shell:
             time.sleep(seconds)
             shell.send_signal(signal.SIGINT)
-            errors = shell.communicate(timeout=30)[1]
+            try:
+                errors = shell.communicate(timeout=30)[1]
+            finally:
+                shell.kill()
         assert shell.returncode == 130
         assert errors.startswith("lunar: interrupted")
         least, most, count = out(image, "SELECT MIN(v), MAX(v), COUNT(*) FROM t").strip().split("|")
