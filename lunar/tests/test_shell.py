@@ -239,6 +239,8 @@ def test_export_and_import_give_the_same_values(tmp_path: Path) -> None:
     run(
         "--format",
         "--size",
+        "16M",
+        "--log",
         "4M",
         image,
         'CREATE TABLE t (a INTEGER PRIMARY KEY, "b,""" REAL, c TEXT, d BLOB, e BOOLEAN)',
