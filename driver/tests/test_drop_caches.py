@@ -95,7 +95,8 @@ def test_standing_still_warms_no_cold_cache(database: str, data: Path) -> None:
         for words in ([], quiet, [])
     )
     a_few_pages = 64 * 1024  # LevelDB begins another log
-    assert still >= min(before, after) - a_few_pages  # one of them may have had a compaction to do
+    # one of the others may have had a compaction to do
+    assert min(before, after) - a_few_pages <= still <= max(before, after) + a_few_pages
 
 
 @pytest.mark.root
