@@ -220,7 +220,7 @@ struct lunar {
   uint16_t stage_records;
   /* frames */
   uint16_t frame_count, frames_dirty;
-  uint16_t clock, rows_dirty /* of frames_dirty */;
+  uint16_t clock, rows_dirty /* of frames_dirty */, dirty_max /* frames whose images the log holds */;
   uint8_t operation;  /* the last digits of its number */
   uint16_t creations; /* since mount */
   /* read ahead */

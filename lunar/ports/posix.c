@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,7 +87,8 @@ int lunar_posix_open(struct lunar_posix* posix, struct lunar_config* config, con
   *posix =
       (struct lunar_posix){.descriptor = open(path, O_RDWR | O_CLOEXEC | (direct ? O_DIRECT : 0)), .direct = direct};
   if (posix->descriptor < 0) return errno;
-  int error = bytes_of(posix->descriptor, &bytes);
+  int error = flock(posix->descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK ? EWOULDBLOCK : 0;
+  if (!error) error = bytes_of(posix->descriptor, &bytes);
   if (!error && direct) error = posix_memalign(&posix->bounce, ALIGNMENT, BOUNCE_BYTES);
   if (error) {
     close(posix->descriptor);

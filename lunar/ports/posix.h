@@ -15,7 +15,8 @@ struct lunar_posix {
 };
 
 /* Opens the path for config: sets its callbacks, context, and sector_count from the size (a multiple of sector_bytes,
- * which the caller has set). direct: past the page cache, where the file system can. 0, or an errno. */
+ * which the caller has set). direct: past the page cache, where the file system can. 0, or an errno; EWOULDBLOCK: it is
+ * open by this function already, in this process or another (flock), and two on one volume would destroy it. */
 LUNAR_MUST_CHECK int lunar_posix_open(struct lunar_posix* posix, struct lunar_config* config, const char* path,
                                       int direct);
 void lunar_posix_close(struct lunar_posix* posix);

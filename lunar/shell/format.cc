@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +22,10 @@ namespace {
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 constexpr std::uint32_t looked_at_sectors = 16;
 
-std::string error_text(const std::string& path, int error) { return path + ": " + std::strerror(error); }
+std::string error_text(const std::string& path, int error) {
+  return path + ": " +
+         (error == EWOULDBLOCK ? "another process has it open; nothing was written" : std::strerror(error));
+}
 
 // The image, of its size; true: it was made now.
 bool make_image(const FormatOptions& options) {
@@ -66,10 +68,6 @@ class Opened {
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
-  void lock() {
-    if (flock(posix_.descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      throw Failure(path_ + ": another process has it open; nothing was written");
-  }
   // Of a file that is overwritten.
   void resize(std::uint64_t bytes) {
     struct stat status {};
@@ -99,7 +97,6 @@ std::string size_text(std::uint64_t bytes) {
 
 std::string format_opened(const FormatOptions& options, bool made) {
   Opened opened(options);
-  opened.lock();
   auto& config = opened.config;
   if (!made && !options.force) {
     const auto contents = bdtest::contents_of(config);

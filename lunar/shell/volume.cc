@@ -20,6 +20,7 @@ std::string why_not_opened(const std::string& path, int error) {
   if (error == ENOENT) return path + ": there is no such file; `lunar --format --size 64M " + path + "` makes an image";
   if (error == EACCES || error == EPERM || error == EROFS)
     return path + ": " + std::strerror(error) + "; --read-only needs less, and a device its group (often disk) or root";
+  if (error == EWOULDBLOCK) return path + ": another process has it open; `fuser " + path + "` tells which";
   return path + ": " + std::strerror(error);
 }
 
@@ -39,9 +40,8 @@ Device::Device(const VolumeOptions& options)
   if (options.read_only)
     open_to_read(options.path);
   else if (const int error = lunar_posix_open(&posix_, &inner_, options.path.c_str(), 0))
-    throw Failure(why_not_opened(options.path, error));
-  else
-    lock(posix_.descriptor, options.path, false);
+    throw Failure(why_not_opened(options.path, error) +
+                  (error == EWOULDBLOCK ? " (--read-only permits several readers, and no writer)" : ""));
   config = inner_;
   config.context = this;
   config.buffer = buffer_.get(), config.buffer_bytes = options.buffer_bytes;
@@ -81,17 +81,13 @@ Device::~Device() {
 void Device::open_to_read(const std::string& path) {
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) throw Failure(why_not_opened(path, errno));
-  lock(descriptor_, path, true);
+  if (flock(descriptor_, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(descriptor_);
+    throw Failure(why_not_opened(path, EWOULDBLOCK));
+  }
   const auto bytes = lseek(descriptor_, 0, SEEK_END);
   const auto sectors = static_cast<std::uint64_t>(std::max<off_t>(bytes, 0)) / inner_.sector_bytes;
   inner_.sector_count = static_cast<std::uint32_t>(std::min<std::uint64_t>(sectors, UINT32_MAX));
-}
-
-void Device::lock(int descriptor, const std::string& path, bool shared) const {
-  if (flock(descriptor, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  close(descriptor);
-  throw Failure(path + ": another process has it open; `fuser " + path + "` tells which" +
-                (shared ? "" : " (--read-only permits several readers, and no writer)"));
 }
 
 int Device::read_sectors(std::uint32_t sector, std::uint8_t* data, std::uint32_t count) {

@@ -20,7 +20,7 @@ struct VolumeOptions {
   bool read_only = false;          // several processes may; what the mount would write stays in memory
 };
 
-// The device below the volume: it adds to lunar_posix a lock, Ctrl-C, and memory for what is not to be written.
+// The device below the volume: it adds to lunar_posix Ctrl-C, and memory for what is not to be written.
 class Device {
  public:
   // Throws Failure.
@@ -36,7 +36,6 @@ class Device {
   using Sector = std::vector<std::uint8_t>;
 
   void open_to_read(const std::string& path);
-  void lock(int descriptor, const std::string& path, bool shared) const;
   int read_sectors(std::uint32_t sector, std::uint8_t* data, std::uint32_t count);
 
   lunar_posix posix_{};

@@ -633,12 +633,12 @@ static int log_check(struct ln_check* check) {
   return whole ? 0 : ln_check_problem(check, LUNAR_PROBLEM_LOG, check->db->geometry.log_at + check->db->checkpoint_at);
 }
 
-enum { FRAMES_CLEAN = 4 };
+#define FRAMES_CLEAN 4u
 
 static int everything(struct ln_check* check) {
   struct lunar* db = check->db;
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
-  if (db->frames_dirty + FRAMES_CLEAN > db->frame_count) LN_TRY(ln_checkpoint(db));
+  if (db->frames_dirty + FRAMES_CLEAN > ln_dirty_max(db)) LN_TRY(ln_checkpoint(db));
   LN_TRY(map_check(check));
   LN_TRY(tables_check(check));
   LN_TRY(blocks_compare(check));

@@ -41,7 +41,9 @@ static void drop(struct lunar* db, struct lunar_frame* f) {
   f->pins = 0;
 }
 
-static LN_APART int make_room(struct lunar* db) { return ln_buffer_oldest(db) ? 0 : ln_spill(db); }
+static LN_APART int make_room(struct lunar* db) {
+  return !ln_dirty_bound(db, 1u, 1u) && ln_buffer_oldest(db) ? 0 : ln_spill(db);
+}
 
 /* After make_room. */
 static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
@@ -57,9 +59,9 @@ enum { PINS_MAX = 5 };
 
 int ln_ensure_clean(struct lunar* db, uint32_t count) {
   uint32_t clean = 0;
-  if (db->frames_dirty + count + PINS_MAX <= db->frame_count) return 0;
+  if (db->frames_dirty + count + PINS_MAX <= ln_dirty_max(db)) return 0;
   for (uint32_t i = 0; i < db->frame_count; i++) clean += !db->frames[i].pins && !(db->frames[i].flags & LN_DIRTY);
-  return clean >= count ? 0 : ln_spill(db);
+  return clean >= count && db->frames_dirty + count <= ln_dirty_max(db) ? 0 : ln_spill(db);
 }
 
 static uint32_t page_sum(const struct lunar* db, const struct lunar_frame* f, const uint8_t* bytes) {
@@ -204,6 +206,7 @@ static int write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const
     struct lunar_frame* f = NULL;
     if (staged(db, sector))
       LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN)); /* else its later rows miss in the frame */
+    if (ln_dirty_bound(db, 1u, 1u)) LN_TRY(ln_spill(db)); /* the frame may be there, and clean */
     LN_TRY(ln_page(db, sector, LN_DATA, &f));
     int error = 0;
     if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f); /* what is put back must have it */

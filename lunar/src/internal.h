@@ -282,9 +282,15 @@ struct lunar_frame* ln_buffer_oldest(struct lunar* db); /* neither dirty nor pin
 #define ln_buffer_operation(db) ((void)++(db)->operation)
 /* Rows wait for a checkpoint in so many frames that the index has too few. Of a few frames it never has enough. */
 #define ln_buffer_crowded(db) (3u * (db)->rows_dirty > (db)->frame_count + 24u)
+/* The log holds the images of fewer pages than there are frames: before more are dirty, they go in place. */
+#define ln_dirty_max(db) ((uint32_t)(db)->dirty_max)
+#define ln_dirty_bound(db, of, parts) \
+  ((db)->dirty_max < (db)->frame_count && (db)->frames_dirty * (parts) >= (db)->dirty_max * (of))
 #else
 #define ln_buffer_operation(db) ((void)0)
 #define ln_buffer_crowded(db) 0
+#define ln_dirty_max(db) ((uint32_t)(db)->frame_count)
+#define ln_dirty_bound(db, of, parts) 0
 #endif
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector);
 void ln_buffer_used(struct lunar* db, struct lunar_frame* frame);

@@ -432,7 +432,7 @@ int ln_checkpoint(struct lunar* db) {
 }
 
 static uint32_t images_sectors(const struct lunar* db) {
-  return (uint32_t)db->frame_count + db->frame_count / LN_IMAGES_MAX + 2;
+  return ln_dirty_max(db) + ln_dirty_max(db) / LN_IMAGES_MAX + 2;
 }
 static uint32_t operation_sectors(const struct lunar* db) {
   return db->geometry.unit_sectors + 2 * (1 + LN_IMAGES_MAX);
@@ -443,11 +443,15 @@ static uint32_t operation_sectors(const struct lunar* db) {
 int ln_make_room(struct lunar* db) {
   if (db->redoing) return 0;
   const uint32_t images = images_sectors(db), operation = operation_sectors(db) + LN_INDEX_SECTORS(db);
-  if (db->frames_dirty * 4u >= db->frame_count * 3u) LN_TRY(ln_write_in_place(db, 1));
+  const uint32_t dirty_max = ln_dirty_max(db);
+  if (db->frames_dirty * 4u >= dirty_max * 3u) LN_TRY(ln_write_in_place(db, 1));
   const int log_full = db->series.log_used + db->log_before + images + 2 * operation > db->geometry.log_sectors;
-  if (db->state == LN_IN_TXN) return log_full ? ln_undo(db, LUNAR_E_TXN_FULL) : 0;
-  if (!log_full && !ln_buffer_crowded(db) && db->frames_dirty + 1 < db->frame_count &&
-      db->frames_dirty * 4u < db->frame_count * 3u)
+  if (db->state == LN_IN_TXN) {
+    if (log_full) return ln_undo(db, LUNAR_E_TXN_FULL);
+    return ln_dirty_bound(db, 3u, 4u) ? ln_spill(db) : 0;
+  }
+  if (!log_full && !ln_buffer_crowded(db) && db->frames_dirty + 1u < dirty_max &&
+      db->frames_dirty * 4u < dirty_max * 3u)
     return 0;
   LN_TRY(ln_checkpoint(db));
   if (!db->wants_settled && !LN_INDEX_SECTORS(db)) return 0; /* an index needs more than images may leave */

@@ -34,13 +34,22 @@ static void buffer_divide(struct lunar* db) {
   for (size_t i = 0; i < frames; i++) db->frames[i].bytes = sectors + i * size;
 }
 
-/* The log must hold the images of all dirty pages twice, and what happens between two checkpoints. */
+/* The log must hold the images of all dirty pages twice, and what happens between two checkpoints. Where that is so few
+ * that one operation may change as many pages in frames, there are no more frames than that. */
+enum { DIRTY_BOUNDED = 32 };
+
 static void fit_to_log(struct lunar* db) {
   const struct lunar_geometry* g = &db->geometry;
   const uint32_t operation = 4u * (g->unit_sectors + 2 * (1 + LN_IMAGES_MAX));
   uint32_t frames = g->log_sectors > operation ? (g->log_sectors - operation) * 4 / 9 : 4;
   if (frames < 4) frames = 4;
-  if (frames < db->frame_count) db->frame_count = (uint16_t)frames;
+  if (frames > db->frame_count) frames = db->frame_count;
+#if LUNAR_WITH_BUFFER
+  db->dirty_max = (uint16_t)frames;
+  if (frames < DIRTY_BOUNDED) db->frame_count = (uint16_t)frames;
+#else
+  db->frame_count = (uint16_t)frames;
+#endif
   if (db->stage_bytes > g->unit_sectors * db->config->sector_bytes)
     db->stage_bytes = g->unit_sectors * db->config->sector_bytes;
   ln_forget_all(db);
@@ -208,7 +217,7 @@ static int write_empty_pages(struct lunar* db) {
       for (uint32_t i = 0; i < map_per_page(db->config); i++) entries[LN_MAP_ENTRY * i] = LN_CHUNK_FREE;
     }
     ln_put(frame);
-    if (db->frames_dirty >= db->frame_count) LN_TRY(ln_write_in_place(db, 0));
+    if (db->frames_dirty >= ln_dirty_max(db)) LN_TRY(ln_write_in_place(db, 0));
   }
   return ln_write_in_place(db, 0);
 }

@@ -47,7 +47,7 @@ add_library(lunar-Prefetch OBJECT prefetch_test.cc)
 target_link_libraries(lunar-Prefetch PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 
 function(lunar_mutant name file old new)
-  lunar_mutant_of(PowerCuts "${name}" "${file}" "${old}" "${new}")
+  lunar_mutant_of(PowerCuts "${name}" "${file}" "${old}" "${new}" ${ARGN})
 endfunction()
 
 lunar_mutant(commit_without_flush log.c "return db->unsynced ? ln_device_sync(db) : 0;" "return 0;")
@@ -75,6 +75,8 @@ lunar_mutant(indexes_made_before_a_checkpoint_only secondary.c "return error ? e
 lunar_mutant(updates_again_without_their_indexes operations.c "if (r->type == LN_PATCH_INDEXED) LN_TRY(" "if (0) LN_TRY(")
 lunar_mutant(rows_again_without_their_indexes operations.c "error = index_again(&table, from, &row);" "error = 0;")
 lunar_mutant(no_log_kept_for_a_recovery log.c "db->series.log_used + db->log_before + images" "db->series.log_used + images")
+lunar_mutant(more_dirty_pages_than_the_log_holds volume.c "db->dirty_max = (uint16_t)frames;" "db->dirty_max = db->frame_count;"
+  --gtest_filter=*TransactionPowerCuts*)
 lunar_mutant(images_left_out log.c "together ? 1 + count : 1" "1")
 
 lunar_mutant_of(PortableList rollback_undoes_nothing operations.c

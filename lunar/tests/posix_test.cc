@@ -57,6 +57,16 @@ TEST_F(Image, keeps_rows_from_one_program_to_the_next) {
   }
 }
 
+TEST_F(Image, is_opened_by_one_at_a_time) {
+  lunar_posix second{};
+  lunar_config other = config;
+  ASSERT_EQ(lunar_posix_open(&posix, &config, path, 0), 0);
+  EXPECT_EQ(lunar_posix_open(&second, &other, path, 0), EWOULDBLOCK);
+  lunar_posix_close(&posix);
+  ASSERT_EQ(lunar_posix_open(&second, &other, path, 0), 0);
+  lunar_posix_close(&second);
+}
+
 TEST_F(Image, that_is_not_there_is_told_by_errno) {
   EXPECT_EQ(lunar_posix_open(&posix, &config, "/tmp/no/such/image", 0), ENOENT);
 }

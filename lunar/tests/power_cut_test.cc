@@ -143,6 +143,19 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{"data_128_KiB_of_log",
                 {.mode = LUNAR_MODE_DATA, .sectors = 512, .buffer_bytes = 32768, .log_bytes = long_log}},
         Setting{"data_64_KiB", {.mode = LUNAR_MODE_DATA, .sectors = 512, .buffer_bytes = 65536, .log_bytes = long_log}},
+        Setting{
+            "full_more_frames_than_the_log_holds_images",
+            {.mode = LUNAR_MODE_FULL, .sectors = 1024, .buffer_bytes = 1 << 17, .log_bytes = long_log, .keys = 200}},
+        Setting{
+            "data_more_frames_than_the_log_holds_images",
+            {.mode = LUNAR_MODE_DATA, .sectors = 1024, .buffer_bytes = 1 << 17, .log_bytes = long_log, .keys = 200}},
+        Setting{"data_secondary_more_frames_than_the_log_holds_images",
+                {.mode = LUNAR_MODE_DATA,
+                 .sectors = 1024,
+                 .buffer_bytes = 1 << 17,
+                 .log_bytes = 192 * 512,
+                 .keys = 150,
+                 .secondary = 3}},
         Setting{"full_tree", {.mode = LUNAR_MODE_FULL, .buffer_bytes = 4096, .index = LUNAR_INDEX_TREE}},
         Setting{"data_tree", {.mode = LUNAR_MODE_DATA, .buffer_bytes = 16384, .index = LUNAR_INDEX_TREE}},
         Setting{"full_ring", {.mode = LUNAR_MODE_FULL, .buffer_bytes = 16384, .ring_rows = 9}},
@@ -274,10 +287,12 @@ TEST(CheckpointPowerCuts, lose_nothing_although_the_recovery_is_cut_off_too) {
 }
 
 // A recovery spills, behind it, what the transaction spilled: with four frames that is most of the log.
-TEST(TransactionPowerCuts, leave_room_in_the_log_for_their_recovery) {
+class TransactionPowerCuts : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(TransactionPowerCuts, leave_room_in_the_log_for_their_recovery) {
   int committed = 0;
   for (std::int64_t rows = 1;; ++rows) {
-    World world({.mode = LUNAR_MODE_DATA, .sectors = 8192, .log_bytes = 256 * 512}, 1);
+    World world({.mode = LUNAR_MODE_DATA, .sectors = 8192, .buffer_bytes = GetParam(), .log_bytes = 256 * 512}, 1);
     const auto insert_row = [&](std::int64_t key) {
       const std::string none;
       const auto mixed = static_cast<std::int64_t>(static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15U);
@@ -298,6 +313,9 @@ TEST(TransactionPowerCuts, leave_room_in_the_log_for_their_recovery) {
   }
   EXPECT_GT(committed, 10);
 }
+
+INSTANTIATE_TEST_SUITE_P(Buffers, TransactionPowerCuts,
+                         testing::Values(std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{1} << 18));
 
 TEST(PowerCutsMutant, a_device_that_ignores_flushes_is_caught) {
   const Outcome outcome = lives({.device_ignores_sync = true}, seed_told(), 200);

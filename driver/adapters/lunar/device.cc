@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,17 +64,16 @@ void LunarDevice::make(const LunarSettings& settings) {
                                   settings.size_bytes, why));
 }
 
-// Two programs on one volume would destroy it. A block device that is mounted refuses the claim.
-void LunarDevice::hold(const std::string& file) {
+// A block device that is mounted refuses the claim.
+void LunarDevice::claim_block_device() {
   struct stat status {};
-  const bool block = fstat(posix_.descriptor, &status) == 0 && S_ISBLK(status.st_mode);
-  if (block) claim_ = ::open(file.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC);
-  if ((block && claim_ < 0) || flock(posix_.descriptor, LOCK_EX | LOCK_NB) != 0) {
-    const int why = errno;
-    lunar_posix_close(&posix_);
-    throw DatabaseError(fmt::format("cannot use {} for lunar: {}: it is open elsewhere{}; close that first", file,
-                                    std::strerror(why), block ? " or mounted" : ""));
-  }
+  if (fstat(posix_.descriptor, &status) != 0 || !S_ISBLK(status.st_mode)) return;
+  claim_ = ::open(file_.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC);
+  if (claim_ >= 0) return;
+  const std::string why = reason();
+  lunar_posix_close(&posix_);
+  throw DatabaseError(
+      fmt::format("cannot use {} for lunar: {}: it is open elsewhere or mounted; close that first", file_, why));
 }
 
 LunarDevice::LunarDevice(const LunarSettings& settings, bool create) : file_(settings.file) {
@@ -86,10 +84,12 @@ LunarDevice::LunarDevice(const LunarSettings& settings, bool create) : file_(set
   }
   inner_.sector_bytes = settings.sector_bytes;
   if (const int error = lunar_posix_open(&posix_, &inner_, file_.c_str(), settings.direct ? 1 : 0)) {
-    const char* way_out = error == EINVAL && settings.direct ? "; it may not be able to: set lunar.direct=false" : "";
+    const char* way_out = error == EWOULDBLOCK                 ? ": it is open elsewhere; close that first"
+                          : error == EINVAL && settings.direct ? "; it may not be able to: set lunar.direct=false"
+                                                               : "";
     throw DatabaseError(fmt::format("cannot open the lunar volume {}: {}{}", file_, std::strerror(error), way_out));
   }
-  hold(file_);
+  claim_block_device();
   config_.context = this;
   config_.sector_bytes = inner_.sector_bytes;
   config_.sector_count = inner_.sector_count;

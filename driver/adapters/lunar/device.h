@@ -47,7 +47,7 @@ class LunarDevice {
 
  private:
   void make(const LunarSettings& settings);
-  void hold(const std::string& file);
+  void claim_block_device();
   int outcome(int error);
 
   std::string file_;
