@@ -44,6 +44,7 @@ std::string flush_cause(rocksdb::FlushReason reason) {
 void EventWatch::OnFlushBegin(rocksdb::DB* /*db*/, const rocksdb::FlushJobInfo& info) {
   const std::lock_guard lock(mutex_);
   flushes_[info.job_id] = {now_monotonic_ns(), not_said};
+  ++begun_;
 }
 
 void EventWatch::OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) {
@@ -62,6 +63,7 @@ void EventWatch::OnFlushCompleted(rocksdb::DB* /*db*/, const rocksdb::FlushJobIn
 void EventWatch::OnCompactionBegin(rocksdb::DB* /*db*/, const rocksdb::CompactionJobInfo& info) {
   const std::lock_guard lock(mutex_);
   compactions_[info.job_id] = {now_monotonic_ns(), not_said};
+  ++begun_;
 }
 
 void EventWatch::OnCompactionCompleted(rocksdb::DB* /*db*/, const rocksdb::CompactionJobInfo& info) {
@@ -101,6 +103,11 @@ void EventWatch::OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& 
 std::uint64_t EventWatch::running() const {
   const std::lock_guard lock(mutex_);
   return flushes_.size() + compactions_.size();
+}
+
+std::uint64_t EventWatch::begun() const {
+  const std::lock_guard lock(mutex_);
+  return begun_;
 }
 
 std::vector<Component> EventWatch::components() const {

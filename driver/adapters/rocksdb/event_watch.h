@@ -29,6 +29,9 @@ class EventWatch : public rocksdb::EventListener {
   // Flushes and compactions that have begun and not ended.
   [[nodiscard]] std::uint64_t running() const;
 
+  // All that have ever begun.
+  [[nodiscard]] std::uint64_t begun() const;
+
   // Flushes and compactions so far.
   [[nodiscard]] std::vector<Component> components() const;
 
@@ -56,6 +59,7 @@ class EventWatch : public rocksdb::EventListener {
   mutable std::mutex mutex_;
   std::map<int, Job> flushes_;  // by RocksDB's job id
   std::map<int, Job> compactions_;
+  std::uint64_t begun_ = 0;
   std::optional<Stall> stall_;
   std::string failure_;
   Component flush_totals_ = counted_component("flush", false);

@@ -218,7 +218,14 @@ Settled RocksDb::settle(std::uint64_t timeout_ns) {
     if (options.disable_auto_compactions || number(rocksdb::DB::Properties::kCompactionPending) == 0) return false;
     return starts_what_is_pending || std::chrono::steady_clock::now() - last_work < start_of_compaction_max;
   };
-  for (bool working = works(); working || pending(); working = works()) {
+  // What one look finds pending another may find running; a compaction that begins between them is in neither.
+  bool working = false;
+  const auto busy = [&] {
+    const std::uint64_t begun = watch_->begun();
+    working = works();
+    return working || pending() || works() || watch_->begun() != begun;
+  };
+  while (busy()) {
     if (working) last_work = std::chrono::steady_clock::now();
     throw_background_failure();
     if (std::chrono::steady_clock::now() >= deadline) {
