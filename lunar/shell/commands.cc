@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <optional>
 #include <vector>
@@ -45,9 +46,20 @@ Words wanted_tables(Session& session, const Words& words) {
   return words.empty() ? table_names(session.volume()) : words;
 }
 
+// A name of somebody else's image must not move the cursor or set the title.
+std::string harmless_on_a_terminal(const std::string& text) {
+  if (isatty(STDOUT_FILENO) != 1) return text;
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    shown += c != '\n' && (byte < 0x20 || byte == 0x7f) ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return shown;
+}
+
 void show_schema(Session& session, const Words& words) {
   for (const auto& name : wanted_tables(session, words))
-    session.output().write(create_statements(Table(session.volume(), name)));
+    session.output().write(harmless_on_a_terminal(create_statements(Table(session.volume(), name))));
 }
 
 void list_indexes(Session& session, const Words& words) {

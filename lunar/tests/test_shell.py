@@ -465,6 +465,14 @@ def test_what_is_typed_may_be_in_utf_8(terminal: Terminal) -> None:
     assert terminal.exit_code() == 0
 
 
+def test_a_name_with_control_characters_does_not_reach_the_terminal(image: Path, tmp_path: Path) -> None:
+    run(image, stdin='CREATE TABLE "red \x1b[31m" (k INTEGER PRIMARY KEY);')
+    assert '"red \x1b[31m"' in out(image, ".schema")  # another shell reads it again
+    person = Terminal(image, ".schema", home=tmp_path)
+    person.wait_for(r'CREATE TABLE "red \x1b[31m" (')
+    person.close()
+
+
 def test_ctrl_c_at_the_prompt_ends_the_statement_and_not_the_program(terminal: Terminal) -> None:
     terminal.wait_for("lunar> ")
     terminal.type("INSERT INTO readings VALUES " + ",".join(f"({key},'',0,TRUE)" for key in range(10, 60)) + ";\n")
