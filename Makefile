@@ -100,6 +100,7 @@ fuzz: setup ## fuzz what the driver reads from outside, lunar's images, calls an
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS)
 	@set -e; for fuzzer in build/fuzz/bin/fuzz-*; do corpus=build/fuzz/corpus/$${fuzzer##*/fuzz-}; mkdir -p $$corpus; \
 	  echo "$$fuzzer, $(FUZZ_S) s"; $$fuzzer -max_total_time=$(FUZZ_S) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	  $$(ls lunar/fuzz/$${fuzzer##*lunar_}.dict 2>/dev/null | sed 's/^/-dict=/') \
 	  -artifact_prefix=$$corpus- $$corpus $$(ls -d driver/fuzz/seeds/$${fuzzer##*/fuzz-} 2>/dev/null) 2>&1 | grep -E 'ERROR|does not hold|SUMMARY|DONE +cov:|stat::number' ; done
 
 fmt: setup-dev ## format all sources
