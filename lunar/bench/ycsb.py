@@ -163,7 +163,10 @@ def arguments_of() -> argparse.Namespace:
     parser.add_argument("--loops", action="store_true", help="on loop devices; needs root")
     parser.add_argument("--records", type=int, default=500_000, help="rows of 500 bytes (default: 500,000)")
     parser.add_argument(
-        "--operations", type=int, default=2000, help="of a run of writes; more where many are reads (default: 2000)"
+        "--operations",
+        type=int,
+        default=8000,
+        help="of a run of writes; more where many are reads. In fewer a WAL only grows, which is dear (default: 8000)",
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, metavar="FILE", help="every figure of every round")
