@@ -8,7 +8,8 @@ namespace eco {
 
 class InputRate {
  public:
-  // window_s: the average age of what the mean remembers; the paper's is 3 s, looked at each second.
+  // window_s: the plain moving average of as old data has this window, so the time constant is half of it. The paper's
+  // is 3 s, looked at each second.
   explicit InputRate(double window_s = 3) : window_s_(window_s) {}
 
   // `bytes`: all that was written so far, at `now_s` of any clock. A count that falls begins anew.

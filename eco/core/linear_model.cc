@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t n = LinearModel::terms_max;
 constexpr double prior_variance = 1e4;      // of a coefficient, beside relative errors
-constexpr double variance_max = 1e6;        // where nothing new comes in a direction, its variance stops to grow
 constexpr double deviation_unknown = 0.25;  // of the first predictions, relative
+constexpr double scale_max = 4;             // an observation so much larger than predicted is relative to itself
 
 using Terms = LinearModel::Terms;
 
@@ -36,25 +36,31 @@ LinearModel::LinearModel(const State& state, double forgetting) : state_(state),
 
 void LinearModel::learn(const Terms& terms, double y) {
   if (!(y > 0) || !std::isfinite(y)) return;
-  Terms x{};
-  for (std::size_t i = 0; i < n; ++i) x[i] = terms[i] / y;
-  const double error = 1 - product(state_.coefficients, x);
-  if (state_.observations >= 2) {  // what was predicted from less says nothing of later predictions
-    state_.squares = forgetting_ * state_.squares + error * error;
+  const double predicted = product(state_.coefficients, terms);
+  const bool settled = state_.observations >= 2;  // what was predicted from less says nothing of later predictions
+  const double scale = settled ? std::max(predicted, y / scale_max) : y;
+  const double error = (y - predicted) / scale;
+  if (settled) {
+    const double surprise = std::min(std::abs(error), 1.0);
+    state_.squares = forgetting_ * state_.squares + surprise * surprise;
     state_.weight = forgetting_ * state_.weight + 1;
   }
   state_.observations += 1;
 
+  Terms x{};
+  for (std::size_t i = 0; i < n; ++i) x[i] = terms[i] / scale;
   auto& p = state_.covariance;
   const Terms px = times(p, x);
-  const double gain = 1 / (forgetting_ + product(x, px));
-  for (std::size_t i = 0; i < n; ++i) state_.coefficients[i] += gain * px[i] * error;
+  const double r = product(x, px);
+  if (!(r > 0)) return;
+  for (std::size_t i = 0; i < n; ++i) state_.coefficients[i] += px[i] * error / (1 + r);
+  // Forgets only where the observation says something new: where bytes and entries stay proportional, the other
+  // direction keeps what it knows.
+  const double kept = forgetting_ - (1 - forgetting_) / r;
+  if (kept == 0) return;
+  const double gain = 1 / (1 / kept + r);
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) p[i * n + j] = (p[i * n + j] - gain * px[i] * px[j]) / forgetting_;
-  double largest = 0;
-  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, p[i * n + i]);
-  if (largest > variance_max)
-    for (double& value : p) value *= variance_max / largest;
+    for (std::size_t j = 0; j < n; ++j) p[i * n + j] -= gain * px[i] * px[j];
 }
 
 Estimate LinearModel::predict(const Terms& terms) const {

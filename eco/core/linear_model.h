@@ -1,7 +1,7 @@
-// Linear regression that forgets: recursive least squares with an exponential window (S. Haykin, Adaptive Filter
-// Theory, ch. 10), of relative errors: an observation y weighs 1 / y^2, because a job of 10 ms matters as much as one
-// of 10 s. Where the terms go together (one size of values: bytes and entries are proportional) the small prior keeps
-// the coefficients small; the prediction is what counts.
+// Linear regression that forgets: recursive least squares with directional forgetting (R. Kulhavy, Automatica 23 (5),
+// 1987), of errors relative to the prediction, because a job of 10 ms matters as much as one of 10 s. Where the terms
+// go together (one size of values: bytes and entries are proportional) the small prior keeps the coefficients small;
+// the prediction is what counts.
 #pragma once
 
 #include <array>

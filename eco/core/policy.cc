@@ -50,14 +50,14 @@ class Places {
   [[nodiscard]] Option elsewhere(std::size_t i, const Prediction& here) const {
     const Server &server = servers_[i], &home = servers_[home_];
     Prediction there = server.model.predict(request_.job);
-    const bool known = there.observations > 0;
-    if (!known) there = here;
+    if (there.observations == 0) there = here;
     const double moved = 2.0 * static_cast<double>(request_.job.input_bytes);  // in, and about as much out
     const double link = std::min(server.link_bytes_s > 0 ? server.link_bytes_s - server.network_bytes_s : 0,
                                  home.link_bytes_s > 0 ? home.link_bytes_s - home.network_bytes_s : 0);
     Option option{.server = i, .time_s = there.compute_s};
-    option.available = (there.observations > 0 || policy_.kind == PolicyKind::fixed) && link > 0 &&
-                       server.takes_jobs(policy_.busy_max) && same_release(server.rocksdb, request_.rocksdb);
+    const bool queues = policy_.kind == PolicyKind::eco_plus;
+    option.available = link > 0 && same_release(server.rocksdb, request_.rocksdb) &&
+                       (queues ? server.reachable(policy_.busy_max) : server.takes_jobs(policy_.busy_max));
     const double network_s = link > 0 ? moved / link : 0;
     const double wait_s = server.jobs < server.slots ? 0 : server.jobs_s;
     option.time_s.mean += network_s + wait_s;
@@ -155,7 +155,7 @@ class Choice {
     const LevelZero& level_zero = request_.level_zero;
     const double time_s = decision_.options[home_].time_s.mean;
     return fmt::format("no stall is near: level 0 has {:.1f} of {:.0f} files, {:.1f} after {:.2f} s", level_zero.files,
-                       level_zero.stop, level_zero.files_after(time_s), time_s);
+                       level_zero.threshold(), level_zero.files_after(time_s), time_s);
   }
 
   const Policy& policy_;

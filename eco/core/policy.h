@@ -1,20 +1,20 @@
 // Where a compaction runs: pure functions of what is known, shared by the daemon and the simulator.
 //
-// | policy | offloads | to |
-// |---|---|---|
-// | local | never: plain RocksDB | |
-// | edgepilot | where another server is faster (EdgePilot) | the fastest |
-// | eco | where the compaction here would end in a write stall (Equation 2) | of those that avoid it, the least energy
-// (Equations 3, 4) | | eco-local | as eco (the paper's Fig. 12) | as edgepilot | | eco-global | where another server
-// avoids a stall and is faster | as eco | | static | always (Figs. 4, 5) | one server | | eco-plus | where it costs
-// less | the least cost |
+// - local: here, always; plain RocksDB
+// - edgepilot: on the fastest server, where that is faster than here (EdgePilot)
+// - eco: where it would end in a write stall here (Equation 2), on that of the servers that avoid it (Equation 3) which
+//   takes the least energy (Equation 4)
+// - eco-local: asks as eco does, chooses as edgepilot does (the paper's Fig. 12)
+// - eco-global: does not ask; as eco, among the servers that are faster than here (Fig. 12)
+// - static:NAME: on one server, always (Figs. 4, 5)
+// - eco-plus: where it costs least
 //
 // eco-plus prices a place by what it does to energy per operation. Its cost, in joules, is the energy of the compaction
 // there, of its bytes on the network at both ends and of what stays to be done here, each weighted by the price of a
 // joule on that server and by its battery; plus the operations lost to stalls and delays while it runs, at the power
 // that this server draws meanwhile without serving them; plus `read_weight` times that power for the time that reads
-// find level 0 full. All by what is rarely exceeded, not by the mean; waits at the target are counted. Its own server
-// is always a candidate.
+// find level 0 full. All by what is rarely exceeded, not by the mean. Its own server is always a candidate; a full one
+// is, too, with its wait counted.
 #pragma once
 
 #include <optional>
@@ -56,7 +56,7 @@ struct Option {
   double energy_j = 0;     // marginal, of all servers that take part
   double lost_s = 0;       // of the application's writing, meanwhile
   double cost_j = 0;       // of eco-plus
-  bool available = false;  // takes jobs, and knows what it does
+  bool available = false;  // takes jobs
   bool stalls = false;     // Equation 2 holds for it
 };
 

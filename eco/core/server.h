@@ -33,11 +33,13 @@ struct Server {
   double energy_weight = 1;       // price of a joule here, relative
   CompactionModel model;          // of the jobs that ran there
 
-  // The paper's binary table (Section VI-B): it takes a job now.
-  [[nodiscard]] bool takes_jobs(double busy_max) const {
-    return alive && !draining && !address.empty() && jobs < slots && busy_cores <= busy_max * cores &&
+  // It takes a job, which may have to wait for a slot.
+  [[nodiscard]] bool reachable(double busy_max) const {
+    return alive && !draining && !address.empty() && slots > 0 && busy_cores <= busy_max * cores &&
            (link_bytes_s <= 0 || network_bytes_s <= busy_max * link_bytes_s);
   }
+  // The paper's binary table (Section VI-B): it takes a job now.
+  [[nodiscard]] bool takes_jobs(double busy_max) const { return reachable(busy_max) && jobs < slots; }
 };
 
 }  // namespace eco
