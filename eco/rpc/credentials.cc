@@ -44,9 +44,10 @@ std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const TlsFiles& fi
 }
 
 bool is_loopback(const std::string& address) {
-  for (const char* prefix : {"127.", "localhost:", "[::1]:", "unix:"})
+  for (const char* prefix : {"localhost:", "[::1]:", "unix:"})
     if (address.starts_with(prefix)) return true;
-  return false;
+  const std::string host = address.substr(0, address.rfind(':'));
+  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
 }
 
 }  // namespace eco
