@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -206,22 +207,25 @@ std::string show(const Estimation& e) {
                    {"OVER THE LINK", Align::right},
                    {"COMPACTION ENERGY", Align::right}});
   const double local_j = e.savings.front().compaction_j;
+  const auto tidy = [](double value) { return std::abs(value) < 5e-3 ? 0 : value; };  // no "-0.00"
   for (const auto& s : e.savings)
-    table.add({s.policy, fmt::format("{}/{}", s.offloaded, e.sizes.size()), fmt::format("{:.2f} s", s.avoided_s),
-               fmt::format("{:.0f} %", percent(s.avoided_s, e.waited_level_zero_s)), fmt::format("{:.2f} s", s.cpu_s),
-               fmt::format("{:.1f} MB", s.moved_bytes * 1e-6),
+    table.add({s.policy, fmt::format("{}/{}", s.offloaded, e.sizes.size()), fmt::format("{:.2f} s", tidy(s.avoided_s)),
+               fmt::format("{:.0f} %", percent(tidy(s.avoided_s), e.waited_level_zero_s)),
+               fmt::format("{:.2f} s", s.cpu_s), fmt::format("{:.1f} MB", s.moved_bytes * 1e-6),
                fmt::format("{:.2f} J ({:+.0f} %)", s.compaction_j, percent(s.compaction_j - local_j, local_j))});
   out += "\n" + table.text();
   const auto& a = e.assumptions;
   out += fmt::format(
-      "\nAssumed: one other server, {:g} times as fast (--speed), free whenever it is asked, over {:g} Mbit/s "
-      "(--link-mbit-s);\n"
-      "{:g} W per busy core here and {:g} W there (--busy-core-w, --other-busy-core-w), {:g} nJ per byte and side; all "
-      "energies\n"
-      "modelled. Models learn from the log as they go; a stall is a delay or a stop by level 0. What an avoided stall "
-      "lets\n"
-      "the application write, and what that stalls in turn, is not followed.\n",
-      a.speed, a.link_mbit_s, a.busy_core_w, a.other_busy_core_w, transfer_j_per_byte * 1e9);
+      "\nAssumed: one other server, {:g} times as fast (--speed), free whenever it is asked, over {:g} Mbit/s\n",
+      a.speed, a.link_mbit_s);
+  out += fmt::format(
+      "(--link-mbit-s); {:g} W per busy core here and {:g} W there (--busy-core-w, --other-busy-core-w), {:g} W idle\n",
+      a.busy_core_w, a.other_busy_core_w, a.idle_w);
+  out += fmt::format(
+      "(--idle-w), {:g} nJ per byte and side: all energies are modelled. Models learn from the log as they go; a\n",
+      transfer_j_per_byte * 1e9);
+  out += "stall is a delay or a stop by level 0. What an avoided stall lets the application write, and what that\n";
+  out += "stalls in turn, is not followed.\n";
   return out;
 }
 

@@ -49,7 +49,7 @@ class StaticMember final : public Federation {
   std::unique_ptr<proto::Master::Stub> stub_;
   double beat_s_;
   Member* member_ = nullptr;
-  bool was_reached_ = false;
+  std::optional<bool> was_reached_;
   mutable std::mutex mutex_;
   std::optional<proto::Settings> settings_;
 };

@@ -383,13 +383,13 @@ TEST_F(Certificates, what_would_listen_beyond_loopback_without_one_does_not_star
 TEST_F(Federation, metrics_are_served_on_loopback) {
   start_static();
   ASSERT_EQ(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "a");
-  const std::string log = named("b").process().log();
-  const auto at = log.find("metrics at port ");
-  ASSERT_NE(at, std::string::npos) << log;
-  const std::string url = "http://127.0.0.1:" + std::to_string(std::stoi(log.substr(at + 16))) + "/metrics";
-  Process curl({"curl", "-sS", url}, named("b").folder() / "metrics");
-  ASSERT_EQ(curl.wait(), 0);
-  const std::string page = curl.log();
+  std::string log;
+  std::size_t at = 0;
+  ASSERT_TRUE(eventually([&] {
+    log = named("b").process().log();
+    return (at = log.find("metrics at port ")) != std::string::npos;
+  }));
+  const std::string page = http_get(std::stoi(log.substr(at + 16)), "/metrics");
   for (const char* line : {"ecod_master_is_heard 1", "ecod_is_master 0", "ecod_servers_alive 3",
                            "ecod_policy{name=\"edgepilot\"} 1", "ecod_power_watts{method=\"modelled (defaults)\"} "})
     EXPECT_NE(page.find(line), std::string::npos) << line << " is not in\n" << page;

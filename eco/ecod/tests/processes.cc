@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -123,16 +124,35 @@ std::string Nats::urls() const {
   return fmt::format("[{}]", fmt::join(all, ", "));
 }
 
+std::string http_get(int port, const std::string& path) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+  std::string answer;
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+      send(fd, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
+    std::array<char, 4096> part{};
+    for (ssize_t n = 0; (n = recv(fd, part.data(), part.size(), 0)) > 0;)
+      answer.append(part.data(), static_cast<std::size_t>(n));
+  }
+  close(fd);
+  return answer;
+}
+
 Ecod::Ecod(std::string name, const std::string& federation, const std::string& rest, const std::string& timing)
     : name_(std::move(name)) {
-  folder_.write("ecod.toml", fmt::format("name = \"{}\"\nnode_socket = \"{}\"\ncontrol_socket = "
-                                         "\"{}\"\nstate_directory = \"{}\"\nlog_level = \"debug\"\n"
-                                         "[telemetry]\nlink_mbit_s = 10000\n[metrics]\nlisten = \"127.0.0.1:0\"\n"
-                                         "[worker]\nlisten = \"127.0.0.1:0\"\nscratch = \"{}\"\nslots = 4\n"
-                                         "[policy]\nname = \"edgepilot\"\nbusy_max = 1\n{}\n"
-                                         "[federation]\n{}{}\n",
-                                         name_, node_socket(), control_socket(), folder_ / "state", folder_ / "scratch",
-                                         rest, timing, federation));
+  folder_.write("ecod.toml",
+                fmt::format("name = \"{}\"\nnode_socket = \"{}\"\ncontrol_socket = "
+                            "\"{}\"\nstate_directory = \"{}\"\nlog_level = \"debug\"\n"
+                            "[telemetry]\nlink_mbit_s = 10000\ncores = 1000\n[metrics]\nlisten = \"127.0.0.1:0\"\n"
+                            "[worker]\nlisten = \"127.0.0.1:0\"\nscratch = \"{}\"\nslots = 4\n"
+                            "[policy]\nname = \"edgepilot\"\nbusy_max = 1\n{}\n"
+                            "[federation]\n{}{}\n",
+                            name_, node_socket(), control_socket(), folder_ / "state", folder_ / "scratch", rest,
+                            timing, federation));
   node_ = proto::Node::NewStub(grpc::CreateChannel("unix:" + node_socket(), grpc::InsecureChannelCredentials()));
   control_ =
       proto::Control::NewStub(grpc::CreateChannel("unix:" + control_socket(), grpc::InsecureChannelCredentials()));
@@ -154,6 +174,7 @@ proto::FederationView Ecod::view() {
 proto::Placement Ecod::place(const proto::PlaceRequest& request, double deadline_s) {
   grpc::ClientContext context;
   set_deadline(context, deadline_s);
+  context.set_wait_for_ready(true);
   proto::Placement placement;
   const auto status = node_->Place(&context, request, &placement);
   if (!status.ok()) throw std::runtime_error(fmt::format("{}: Place: {}", name_, status.error_message()));

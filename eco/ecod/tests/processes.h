@@ -21,6 +21,9 @@ namespace eco::test {
 // Ports that were free a moment ago.
 [[nodiscard]] std::vector<int> free_ports(std::size_t count);
 
+// The whole answer of a server on loopback; empty: there is none.
+[[nodiscard]] std::string http_get(int port, const std::string& path);
+
 class Process {
  public:
   // Output goes to the file `log`.
@@ -77,7 +80,7 @@ class Ecod {
 
   // An empty view: it does not answer.
   [[nodiscard]] proto::FederationView view();
-  [[nodiscard]] proto::Placement place(const proto::PlaceRequest& request, double deadline_s = 0.5);
+  [[nodiscard]] proto::Placement place(const proto::PlaceRequest& request, double deadline_s = 5);
   // Twenty local jobs: so that it knows what a job of 64 MB takes here, in seconds, and others in proportion.
   void teach(double compute_s);
   [[nodiscard]] grpc::Status kill(bool on);
