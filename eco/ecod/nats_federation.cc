@@ -5,7 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -32,6 +32,7 @@ using JetStream = Owned<jsCtx, jsCtx_Destroy>;
 using Bucket = Owned<kvStore, kvStore_Destroy>;
 using Entry = Owned<kvEntry, kvEntry_Destroy>;
 using Watcher = Owned<kvWatcher, kvWatcher_Destroy>;
+using BucketStatus = Owned<kvStatus, kvStatus_Destroy>;
 using ConnectionOptions = Owned<natsOptions, natsOptions_Destroy>;
 
 constexpr int servers_per_part = 64;  // of a table: far below a NATS server's 1 MB per message
@@ -56,8 +57,7 @@ class NatsFederation final : public Federation {
       : server_(options.server),
         federation_(options.federation),
         prefix_("eco." + federation_.name + "."),
-        instance_(options.server + " " + new_token()),
-        lease_s_(static_cast<double>(federation_.lease_ms) * 1e-3) {
+        instance_(options.server + " " + new_token()) {
     make_options(options);
   }
 
@@ -132,10 +132,10 @@ class NatsFederation final : public Federation {
   }
 
   [[nodiscard]] Result<proto::Settings> settings() override {
-    Bucket bucket;
-    if (const auto opened = open_bucket("settings", bucket); !opened) return Error{opened.error()};
+    const std::scoped_lock lock(settings_mutex_);
+    if (const auto ready = settings_ready(); !ready) return Error{ready.error()};
     kvEntry* found = nullptr;
-    const natsStatus status = kvStore_Get(&found, bucket.get(), "settings");
+    const natsStatus status = kvStore_Get(&found, settings_.get(), "settings");
     const Entry entry(found);
     proto::Settings kept;
     if (status == NATS_NOT_FOUND) return kept;
@@ -148,15 +148,15 @@ class NatsFederation final : public Federation {
   }
 
   [[nodiscard]] Result<proto::Settings> change(const proto::Settings& wanted) override {
-    Bucket bucket;
-    if (const auto opened = open_bucket("settings", bucket); !opened) return Error{opened.error()};
+    const std::scoped_lock lock(settings_mutex_);
+    if (const auto ready = settings_ready(); !ready) return Error{ready.error()};
     const std::string bytes = wanted.SerializeAsString();
     std::uint64_t revision = 0;
     const auto length = static_cast<int>(bytes.size());
     const natsStatus status =
         wanted.revision() == 0
-            ? kvStore_Create(&revision, bucket.get(), "settings", bytes.data(), length)
-            : kvStore_Update(&revision, bucket.get(), "settings", bytes.data(), length, wanted.revision());
+            ? kvStore_Create(&revision, settings_.get(), "settings", bytes.data(), length)
+            : kvStore_Update(&revision, settings_.get(), "settings", bytes.data(), length, wanted.revision());
     if (status != NATS_OK) return Error{fmt::format("NATS: {}", natsStatus_GetText(status))};
     proto::Settings changed = wanted;
     changed.set_revision(revision);
@@ -254,23 +254,40 @@ class NatsFederation final : public Federation {
     return Done{};
   }
 
-  // A handle of its own for a caller of any thread.
-  Result<> open_bucket(std::string_view which, Bucket& bucket) {
+  // settings_mutex_ is held.
+  Result<> settings_ready() {
     if (!connected()) return Error{"NATS is not connected"};
-    return make_bucket(which, 0, bucket);
+    return make_bucket("settings", 0, settings_);
   }
 
   bool buckets_ready() {
     const auto servers = make_bucket("servers", federation_.alive_ms, servers_);
     const auto lease = servers ? make_bucket("lease", federation_.lease_ms, lease_) : Result<>(Done{});
-    if (servers && lease) return true;
+    if (servers && lease) return take_lease_time();
     complain("buckets", servers ? lease.error() : servers.error());
     return false;
+  }
+
+  // The bucket's time holds, which the first server made: else two could hold the lease at a time.
+  bool take_lease_time() {
+    if (lease_s_ > 0) return true;
+    kvStatus* asked = nullptr;
+    const natsStatus status = kvStore_Status(&asked, lease_.get());
+    const BucketStatus kept(asked);
+    report_failure("lease", status);
+    if (status != NATS_OK) return false;
+    lease_s_ = static_cast<double>(kvStatus_TTL(asked)) * 1e-9;
+    const double wanted_s = static_cast<double>(federation_.lease_ms) * 1e-3;
+    if (std::abs(lease_s_ - wanted_s) > 1e-3)
+      spdlog::warn("NATS: the bucket {} was made with a lease of {:g} s: that holds, not lease_ms = {}",
+                   bucket_name("lease"), lease_s_, federation_.lease_ms);
+    return lease_s_ > 0;
   }
 
   // Once, not at each beat.
   void complain(std::string_view about, const std::string& what) {
     const std::string text = fmt::format("{}: {}", about, what);
+    const std::scoped_lock lock(complaint_mutex_);
     if (text == complaint_) return;
     spdlog::warn("NATS: {}", text);
     complaint_ = text;
@@ -469,15 +486,18 @@ class NatsFederation final : public Federation {
   const std::string server_;
   const FederationConfig federation_;
   const std::string prefix_, instance_;
-  const double lease_s_;
   Member* member_ = nullptr;
   ConnectionOptions options_;
   Connection connection_;
   JetStream js_;
   Bucket servers_, lease_;  // of the beat's thread
+  double lease_s_ = 0;      // as the bucket has it; 0: not known yet
   std::uint64_t beats_ = 0, revision_ = 0;
   std::size_t servers_alive_ = 0;
+  std::mutex complaint_mutex_;
   std::string complaint_;
+  std::mutex settings_mutex_;
+  Bucket settings_;
   std::vector<Subscription> subscriptions_;
 
   mutable std::mutex mutex_;  // of what follows

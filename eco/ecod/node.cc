@@ -92,7 +92,13 @@ void Node::beat(const Telemetry& telemetry) {
   scheduler_.with_tracker([&](Tracker& tracker) { tracker.heard(own, now_s_()); });
   federation_.beat(own);
   const auto standing = federation_.standing();
-  if (standing.master) epoch_ = std::max(epoch_.load(), standing.epoch);
+  if (standing.master) {
+    epoch_ = std::max(epoch_.load(), standing.epoch);
+    const InForce now = in_force();
+    const std::scoped_lock lock(mutex_);
+    // When it is deposed and hears of no other, its own table is the last.
+    master_ = {.name = config_.name, .at_s = now_s_(), .policy = message_of(now.policy, now.shadow), .silent = true};
+  }
   send_reports();
 }
 
@@ -356,7 +362,7 @@ bool Node::heard_table(const proto::Table& table) {
     }
     if (table.master() != master_.name) spdlog::info("{} is the master, epoch {}", table.master(), table.epoch());
     epoch_ = table.epoch();
-    master_ = {.name = table.master(), .at_s = now_s_(), .policy = table.policy()};
+    master_ = {.name = table.master(), .at_s = now_s_(), .policy = table.policy(), .silent = false};
   }
   heard_settings(table.settings());
   scheduler_.with_tracker([&](Tracker& tracker) {
@@ -458,7 +464,8 @@ proto::FederationView Node::view() {
     *view.mutable_settings() = settings_;
     view.set_local_only_here(local_only_here_);
     view.set_table_age_s(standing.master ? 0 : now_s_() - master_.at_s);
-    const bool heard = !master_.name.empty() && now_s_() - master_.at_s <= scheduler_.alive_s();
+    const bool heard =
+        !master_.name.empty() && master_.name != config_.name && now_s_() - master_.at_s <= scheduler_.alive_s();
     view.set_master(standing.master ? config_.name : heard ? master_.name : "");
   }
   scheduler_.with_tracker([&](Tracker& tracker) {

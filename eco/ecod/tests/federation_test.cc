@@ -223,6 +223,20 @@ TEST_F(Federation, ecod_starts_before_nats_and_joins_when_it_comes) {
   EXPECT_NE(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "");
 }
 
+TEST_F(Federation, the_lease_lasts_as_long_as_its_bucket_says_whoever_made_it) {
+  nats = std::make_unique<Nats>(1);
+  const auto federation = fmt::format("mode = \"nats\"\nurls = {}\nreplicas = 1\n", nats->urls());
+  servers.push_back(std::make_unique<Ecod>("a", federation));
+  servers[0]->start();
+  ASSERT_EQ(agreed_master({servers[0].get()}, 1), "a");
+  servers.push_back(std::make_unique<Ecod>("b", federation, "", "beat_ms = 100\nalive_ms = 600\nlease_ms = 60000\n"));
+  servers[1]->start();
+  EXPECT_TRUE(eventually([&] {
+    return named("b").process().log().find("was made with a lease of 1 s: that holds, not lease_ms = 60000") !=
+           std::string::npos;
+  }));
+}
+
 TEST_F(Federation, the_kill_switch_reaches_all_and_outlives_every_master) {
   start_nats(1);
   const std::string master = agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3);

@@ -64,14 +64,18 @@ class NodeTest : public testing::Test {
       node->learn({static_cast<std::uint64_t>(size * 64e6), static_cast<std::uint64_t>(size * 64e3), "Snappy"},
                   {size * 4, size * 8});
     }
-    eco::Telemetry telemetry;
-    telemetry.cores = 4, telemetry.busy_cores = 1, telemetry.link_bytes_s = 1.25e9, telemetry.network_bytes_s = 0;
-    telemetry.power = {.busy_core_w = 5, .idle_w = 20, .transfer_j_per_byte = 1e-9};
-    node->beat(telemetry);
+    node->beat(telemetry());
     federation.answer.set_offload(true);
     federation.answer.set_server("medium");
     federation.answer.set_decided_by("master");
     federation.answer.set_epoch(7);
+  }
+
+  static eco::Telemetry telemetry() {
+    eco::Telemetry now;
+    now.cores = 4, now.busy_cores = 1, now.link_bytes_s = 1.25e9, now.network_bytes_s = 0;
+    now.power = {.busy_core_w = 5, .idle_w = 20, .transfer_j_per_byte = 1e-9};
+    return now;
   }
 
   proto::Table table(std::uint64_t epoch, std::uint64_t beat = 1) {
@@ -164,6 +168,19 @@ TEST_F(NodeTest, as_the_master_decides_for_the_others_and_else_does_not) {
   EXPECT_EQ(placement->server(), "high");
   EXPECT_EQ(placement->epoch(), 3U);
   EXPECT_EQ(placement->decided_by(), "home");
+}
+
+TEST_F(NodeTest, a_deposed_master_decides_for_itself_with_its_own_last_table) {
+  federation.own = {.master = true, .epoch = 3};
+  node->heard_server(state_of("medium", 2, 10));
+  node->beat(telemetry());
+  federation.own = {.master = false, .epoch = 0};
+  federation.answers = false;
+  const auto placement = place();
+  EXPECT_EQ(placement.server(), "medium");
+  EXPECT_EQ(placement.decided_by(), "home (without the master)");
+  EXPECT_EQ(federation.asked, 0) << "nobody but itself was the master";
+  EXPECT_EQ(node->view().master(), "");
 }
 
 TEST_F(NodeTest, the_kill_switch_returns_to_local_at_once_for_itself_and_as_the_master) {
