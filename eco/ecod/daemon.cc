@@ -92,6 +92,10 @@ class Daemon {
         control_service_(node_),
         master_service_(node_, *federation_) {}
 
+  ~Daemon() { federation_->leave(); }  // before the node that it calls goes
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
   int run(const sigset_t& signals) {
     start();
     const double beat_s = static_cast<double>(config_.federation.beat_ms) * 1e-3;

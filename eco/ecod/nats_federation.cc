@@ -8,6 +8,7 @@
 #include <cmath>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <stdexcept>
 #include <string_view>
 
@@ -76,24 +77,13 @@ class NatsFederation final : public Federation {
     require(natsConnection_JetStream(&js, connection_.get(), &js_options), "JetStream");
     js_.reset(js);
 
-    subscribe(prefix_ + "table", [](natsConnection*, natsSubscription*, natsMsg* message, void* self) {
-      static_cast<NatsFederation*>(self)->on_table(message);
-    });
-    subscribe(prefix_ + "settings", [](natsConnection*, natsSubscription*, natsMsg* message, void* self) {
-      static_cast<NatsFederation*>(self)->on_settings(message);
-    });
+    subscribe(prefix_ + "table", call<&NatsFederation::on_table>);
+    subscribe(prefix_ + "settings", call<&NatsFederation::on_settings>);
     if (!federation_.candidate) return;
-    subscribe(prefix_ + "place." + server_, [](natsConnection*, natsSubscription*, natsMsg* message, void* self) {
-      static_cast<NatsFederation*>(self)->on_place(message);
-    });
-    subscribe(prefix_ + "report." + server_, [](natsConnection*, natsSubscription*, natsMsg* message, void* self) {
-      static_cast<NatsFederation*>(self)->on_report(message);
-    });
+    subscribe(prefix_ + "place." + server_, call<&NatsFederation::on_place>);
+    subscribe(prefix_ + "report." + server_, call<&NatsFederation::on_report>);
     // What is put into the bucket arrives here, too; a beat that is missed is followed by the next.
-    subscribe("$KV." + bucket_name("servers") + ".*",
-              [](natsConnection*, natsSubscription*, natsMsg* message, void* self) {
-                static_cast<NatsFederation*>(self)->on_server(message);
-              });
+    subscribe("$KV." + bucket_name("servers") + ".*", call<&NatsFederation::on_server>);
   }
 
   void beat(const proto::ServerState& own) override {
@@ -166,7 +156,7 @@ class NatsFederation final : public Federation {
   }
 
   void leave() override {
-    if (connected() && buckets_ready()) {
+    if (member_ != nullptr && connected() && buckets_ready()) {
       if (standing().master) report_failure("lease", kvStore_Delete(lease_.get(), "master"));
       report_failure("servers", kvStore_Delete(servers_.get(), server_.c_str()));
       (void)natsConnection_FlushTimeout(connection_.get(), 500);
@@ -215,6 +205,14 @@ class NatsFederation final : public Federation {
     spdlog::warn("NATS: {}", natsStatus_GetText(error));
   }
 
+  template <void (NatsFederation::*handle)(natsMsg*)>
+  static void call(natsConnection*, natsSubscription*, natsMsg* message, void* closure) {
+    const Message owned(message);
+    auto& self = *static_cast<NatsFederation*>(closure);
+    const std::shared_lock lock(self.calls_);
+    if (self.member_ != nullptr) (self.*handle)(message);
+  }
+
   void subscribe(const std::string& subject, natsMsgHandler handler) {
     natsSubscription* subscription = nullptr;
     require(natsConnection_Subscribe(&subscription, connection_.get(), subject.c_str(), handler, this), subject);
@@ -224,6 +222,8 @@ class NatsFederation final : public Federation {
   void stop() {
     subscriptions_.clear();
     if (connection_) natsConnection_Close(connection_.get());
+    const std::unique_lock lock(calls_);  // those that run end first
+    member_ = nullptr;
   }
 
   [[nodiscard]] bool connected() const {
@@ -438,27 +438,24 @@ class NatsFederation final : public Federation {
     if (status != NATS_OK) spdlog::warn("NATS: an answer could not be sent: {}", natsStatus_GetText(status));
   }
 
-  void on_table(natsMsg* raw) {
-    const Message message(raw);
+  void on_table(natsMsg* message) {
     proto::Table table;
-    if (!parse(bytes_of(raw), table) || table.master() == server_ || !member_->heard_table(table)) return;
+    if (!parse(bytes_of(message), table) || table.master() == server_ || !member_->heard_table(table)) return;
     const std::scoped_lock lock(mutex_);
     master_ = table.master();
     master_heard_s_ = boot_clock_s();
   }
 
-  void on_settings(natsMsg* raw) {
-    const Message message(raw);
+  void on_settings(natsMsg* message) {
     proto::Settings settings;
-    if (parse(bytes_of(raw), settings)) member_->heard_settings(settings);
+    if (parse(bytes_of(message), settings)) member_->heard_settings(settings);
   }
 
-  void on_server(natsMsg* raw) {
-    const Message message(raw);
-    const std::string_view subject = natsMsg_GetSubject(raw);
+  void on_server(natsMsg* message) {
+    const std::string_view subject = natsMsg_GetSubject(message);
     proto::ServerState state;
-    if (natsMsg_GetDataLength(raw) > 0) {
-      if (parse(bytes_of(raw), state)) member_->heard_server(state);
+    if (natsMsg_GetDataLength(message) > 0) {
+      if (parse(bytes_of(message), state)) member_->heard_server(state);
       return;
     }
     const std::string name(subject.substr(subject.rfind('.') + 1));  // its key was deleted: it left
@@ -467,25 +464,24 @@ class NatsFederation final : public Federation {
     if (name == master_) master_heard_s_ = -1e9;
   }
 
-  void on_place(natsMsg* raw) {
-    const Message message(raw);
+  void on_place(natsMsg* message) {
     proto::PlaceRequest request;
-    if (!parse(bytes_of(raw), request)) return answer(raw, "");
+    if (!parse(bytes_of(message), request)) return answer(message, "");
     const auto placement = member_->place_for(request);
-    answer(raw, placement ? placement->SerializeAsString() : "");
+    answer(message, placement ? placement->SerializeAsString() : "");
   }
 
-  void on_report(natsMsg* raw) {
-    const Message message(raw);
+  void on_report(natsMsg* message) {
     proto::JobReport report;
-    const bool heeded = parse(bytes_of(raw), report) && standing().master;
+    const bool heeded = parse(bytes_of(message), report) && standing().master;
     if (heeded) member_->heard_report(report);
-    answer(raw, heeded ? "heard" : "");
+    answer(message, heeded ? "heard" : "");
   }
 
   const std::string server_;
   const FederationConfig federation_;
   const std::string prefix_, instance_;
+  std::shared_mutex calls_;
   Member* member_ = nullptr;
   ConnectionOptions options_;
   Connection connection_;

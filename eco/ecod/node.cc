@@ -94,10 +94,10 @@ void Node::beat(const Telemetry& telemetry) {
   const auto standing = federation_.standing();
   if (standing.master) {
     epoch_ = std::max(epoch_.load(), standing.epoch);
-    const InForce now = in_force();
     const std::scoped_lock lock(mutex_);
     // When it is deposed and hears of no other, its own table is the last.
-    master_ = {.name = config_.name, .at_s = now_s_(), .policy = message_of(now.policy, now.shadow), .silent = true};
+    master_ = {
+        .name = config_.name, .at_s = now_s_(), .policy = message_of(configured_, configured_shadow_), .silent = true};
   }
   send_reports();
 }
@@ -329,14 +329,13 @@ void Node::heard_report(const proto::JobReport& report) {
 }
 
 proto::Table Node::table(bool with_servers) {
-  const InForce now = in_force();
   const auto standing = federation_.standing();
   proto::Table table;
   table.set_master(config_.name);
   table.set_epoch(standing.epoch);
-  *table.mutable_policy() = message_of(now.policy, now.shadow);
   {
     const std::scoped_lock lock(mutex_);
+    *table.mutable_policy() = message_of(configured_, configured_shadow_);
     *table.mutable_settings() = settings_;
   }
   scheduler_.with_tracker([&](Tracker& tracker) {

@@ -48,8 +48,10 @@ Result<> StateFile::change(const std::function<void(proto::SavedState&)>& change
   const std::scoped_lock lock(mutex_);
   proto::SavedState changed = state_;
   change(changed);
+  const std::string text = changed.SerializeAsString();
+  if (text == state_.SerializeAsString()) return Done{};
   const std::filesystem::path next = file_.string() + ".new";
-  if (!write_synced(next, changed.SerializeAsString()) || rename(next.c_str(), file_.c_str()) != 0)
+  if (!write_synced(next, text) || rename(next.c_str(), file_.c_str()) != 0)
     return Error{fmt::format("{}: {}", file_.string(), std::strerror(errno))};
   state_ = changed;
   return Done{};

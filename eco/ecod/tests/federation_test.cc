@@ -394,6 +394,41 @@ TEST_F(Certificates, what_would_listen_beyond_loopback_without_one_does_not_star
   EXPECT_NE(open.process().log().find("that takes certificates, [tls]"), std::string::npos);
 }
 
+TEST_F(Federation, ecoctl_shows_and_tells_and_says_what_is_wrong) {
+  start_static();
+  ASSERT_EQ(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "a");
+  teach();
+  ASSERT_TRUE(places(named("b"), "c"));
+  int runs = 0;
+  const auto ecoctl = [&](const std::vector<std::string>& arguments, int code) {
+    std::vector<std::string> command{ECOCTL_PROGRAM, "--socket", named("b").control_socket()};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    Process process(command, named("b").folder() / fmt::format("ecoctl {}", ++runs));
+    EXPECT_EQ(process.wait(), code) << process.log();
+    return process.log();
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  };
+  has(ecoctl({"servers"}, 0), "asked b: master a, epoch ");
+  has(ecoctl({"servers", "--json"}, 0), "\"takes_jobs\": true");
+  has(ecoctl({"decisions"}, 0), "c: the fastest");
+  has(ecoctl({"decisions", "--json", "--last", "1"}, 0), "\"decided_by\": \"a\"");
+  EXPECT_EQ(ecoctl({"policy", "eco", "--shadow", "on"}, 0), "eco in shadow mode\n");
+  EXPECT_EQ(ecoctl({"policy", "configured"}, 0), "edgepilot\n");
+  has(ecoctl({"policy", "ecco"}, 1), "ecoctl: no policy is named \"ecco\"; expected local, ");
+  EXPECT_EQ(ecoctl({"drain", "x"}, 1), "ecoctl: no server is named x\n");
+  has(ecoctl({"drain", "c"}, 0), "c takes no more jobs");
+  has(ecoctl({"servers"}, 0), "draining");
+  has(ecoctl({"undrain", "c"}, 0), "c takes jobs again");
+  has(ecoctl({"kill"}, 0), "every server compacts for itself");
+  has(ecoctl({"servers"}, 0), "THE KILL SWITCH IS ON");
+  has(ecoctl({"resume"}, 0), "offloaded again");
+  named("b").process().signal(SIGTERM);
+  EXPECT_EQ(named("b").process().wait(), 0);
+  has(ecoctl({"servers"}, 1), "no ecod answers at");
+}
+
 TEST_F(Federation, metrics_are_served_on_loopback) {
   start_static();
   ASSERT_EQ(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "a");
