@@ -1,0 +1,207 @@
+#include "policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace eco {
+namespace {
+
+constexpr std::pair<std::string_view, PolicyKind> names[] = {
+    {"local", PolicyKind::local},         {"edgepilot", PolicyKind::edgepilot},   {"eco", PolicyKind::eco},
+    {"eco-local", PolicyKind::eco_local}, {"eco-global", PolicyKind::eco_global}, {"static", PolicyKind::fixed},
+    {"eco-plus", PolicyKind::eco_plus},
+};
+
+constexpr double battery_low_weight = 10;
+
+double joule_weight(const Policy& policy, const Server& server) {
+  const bool low = server.battery && *server.battery < policy.battery_low;
+  return server.energy_weight * (low ? battery_low_weight : 1);
+}
+
+double upper_j(const Prediction& prediction) { return prediction.energy_j.upper(); }
+
+// Power that a server draws while its application waits: its idle power and what it computes with.
+double waiting_w(const Server& server) { return server.power.idle_w + server.power.busy_core_w * server.busy_cores; }
+
+class Places {
+ public:
+  Places(const Policy& policy, const Request& request, const std::vector<Server>& servers, std::size_t home)
+      : policy_(policy), request_(request), servers_(servers), home_(home) {}
+
+  [[nodiscard]] std::vector<Option> options() const {
+    std::vector<Option> all;
+    all.reserve(servers_.size());
+    const Prediction here = servers_[home_].model.predict(request_.job);
+    for (std::size_t i = 0; i < servers_.size(); ++i) all.push_back(i == home_ ? at_home(here) : elsewhere(i, here));
+    return all;
+  }
+
+ private:
+  [[nodiscard]] Option at_home(const Prediction& here) const {
+    Option option{.server = home_, .time_s = here.compute_s, .energy_j = here.energy_j.mean, .available = true};
+    price(option, joule_weight(policy_, servers_[home_]) * upper_j(here));
+    return option;
+  }
+
+  [[nodiscard]] Option elsewhere(std::size_t i, const Prediction& here) const {
+    const Server &server = servers_[i], &home = servers_[home_];
+    Prediction there = server.model.predict(request_.job);
+    if (there.observations == 0) there = here;
+    const double moved = 2.0 * static_cast<double>(request_.job.input_bytes);  // in, and about as much out
+    const double link = std::min(server.link_bytes_s > 0 ? server.link_bytes_s - server.network_bytes_s : 0,
+                                 home.link_bytes_s > 0 ? home.link_bytes_s - home.network_bytes_s : 0);
+    Option option{.server = i, .time_s = there.compute_s};
+    const bool queues = policy_.kind == PolicyKind::eco_plus;
+    option.available = link > 0 && same_release(server.rocksdb, request_.rocksdb) &&
+                       (queues ? server.reachable(policy_.busy_max) : server.takes_jobs(policy_.busy_max));
+    const double network_s = link > 0 ? moved / link : 0;
+    const double wait_s = server.jobs < server.slots ? 0 : server.jobs_s;
+    option.time_s.mean += network_s + wait_s;
+    const double residual_j = residual_share * here.energy_j.mean;
+    const double home_j = residual_j + moved * home.power.transfer_j_per_byte;
+    const double there_network_j = moved * server.power.transfer_j_per_byte;
+    option.energy_j = there.energy_j.mean + there_network_j + home_j;
+    price(option,
+          joule_weight(policy_, server) * (upper_j(there) + there_network_j) + joule_weight(policy_, home) * home_j);
+    return option;
+  }
+
+  void price(Option& option, double energy_j) const {
+    const LevelZero& level_zero = request_.level_zero;
+    const bool bound = policy_.kind == PolicyKind::eco_plus;
+    const double time_s = bound ? option.time_s.upper() : option.time_s.mean;
+    option.stalls = level_zero.stalls_within(time_s);
+    option.lost_s = level_zero.lost_within(time_s);
+    const double full = level_zero.stop > 0 ? std::min(1.0, level_zero.files_after(time_s / 2) / level_zero.stop) : 0;
+    option.cost_j = energy_j + waiting_w(servers_[home_]) * (option.lost_s + policy_.read_weight * full * time_s);
+  }
+
+  const Policy& policy_;
+  const Request& request_;
+  const std::vector<Server>& servers_;
+  std::size_t home_;
+};
+
+// The least of those that are candidates; nullptr: there is none.
+template <typename Candidate, typename Measure>
+const Option* least(const std::vector<Option>& options, Candidate candidate, Measure measure) {
+  const Option* best = nullptr;
+  for (const Option& option : options)
+    if (candidate(option) && (best == nullptr || measure(option) < measure(*best))) best = &option;
+  return best;
+}
+
+double time_of(const Option& option) { return option.time_s.mean; }
+double energy_of(const Option& option) { return option.energy_j; }
+double cost_of(const Option& option) { return option.cost_j; }
+
+class Choice {
+ public:
+  Choice(const Policy& policy, const Request& request, const std::vector<Server>& servers, std::size_t home,
+         Decision& decision)
+      : policy_(policy), request_(request), servers_(servers), home_(home), decision_(decision) {}
+
+  void make() {
+    const Option& here = decision_.options[home_];
+    const auto other = [&](const Option& o) { return o.server != home_ && o.available; };
+    const auto faster = [&](const Option& o) { return other(o) && time_of(o) < time_of(here); };
+    const auto no_stall = [&](const Option& o) { return other(o) && !o.stalls; };
+    switch (policy_.kind) {
+      case PolicyKind::local:
+        return stay("the policy is local");
+      case PolicyKind::fixed:
+        return go(least(
+                      decision_.options,
+                      [&](const Option& o) { return other(o) && servers_[o.server].name == policy_.target; }, time_of),
+                  "the policy names it", fmt::format("{} takes no job", policy_.target));
+      case PolicyKind::edgepilot:
+        return go(least(decision_.options, faster, time_of), "the fastest", "no available server is faster");
+      case PolicyKind::eco_local:
+        if (!here.stalls) return stay(no_stall_here());
+        return go(least(decision_.options, faster, time_of), "a stall is near; the fastest",
+                  "a stall is near, but no available server is faster");
+      case PolicyKind::eco:
+        if (!here.stalls) return stay(no_stall_here());
+        return go(least(decision_.options, no_stall, energy_of), "a stall is near; the least energy that avoids it",
+                  "a stall is near, but no available server avoids it");
+      case PolicyKind::eco_global:
+        return go(least(
+                      decision_.options, [&](const Option& o) { return faster(o) && !o.stalls; }, energy_of),
+                  "the least energy of those that are faster and avoid a stall",
+                  "no available server is faster and avoids a stall");
+      case PolicyKind::eco_plus: {
+        const Option* best = least(
+            decision_.options, [](const Option& o) { return o.available; }, cost_of);
+        if (best->server == home_) return stay("the least cost is here");
+        return go(best, "the least cost", "");
+      }
+    }
+  }
+
+ private:
+  void stay(std::string reason) { decision_.reason = std::move(reason); }
+
+  void go(const Option* option, std::string_view why, std::string otherwise) {
+    if (option == nullptr) return stay(std::move(otherwise));
+    decision_.offload = true, decision_.target = option->server;
+    decision_.reason = fmt::format("{}: {}", servers_[option->server].name, why);
+  }
+
+  [[nodiscard]] std::string no_stall_here() const {
+    const LevelZero& level_zero = request_.level_zero;
+    const double time_s = decision_.options[home_].time_s.mean;
+    return fmt::format("no stall is near: level 0 has {:.1f} of {:.0f} files, {:.1f} after {:.2f} s", level_zero.files,
+                       level_zero.threshold(), level_zero.files_after(time_s), time_s);
+  }
+
+  const Policy& policy_;
+  const Request& request_;
+  const std::vector<Server>& servers_;
+  std::size_t home_;
+  Decision& decision_;
+};
+
+}  // namespace
+
+std::optional<Policy> policy_named(std::string_view name) {
+  Policy policy;
+  const auto colon = name.find(':');
+  const auto head = name.substr(0, colon);
+  const auto* found = std::ranges::find(names, head, &std::pair<std::string_view, PolicyKind>::first);
+  if (found == std::end(names)) return std::nullopt;
+  policy.kind = found->second;
+  if ((policy.kind == PolicyKind::fixed) != (colon != std::string_view::npos)) return std::nullopt;
+  if (policy.kind == PolicyKind::fixed) policy.target = name.substr(colon + 1);
+  if (policy.kind == PolicyKind::fixed && policy.target.empty()) return std::nullopt;
+  return policy;
+}
+
+std::string name_of(const Policy& policy) {
+  const auto* found = std::ranges::find(names, policy.kind, &std::pair<std::string_view, PolicyKind>::second);
+  return std::string(found->first) + (policy.kind == PolicyKind::fixed ? ":" + policy.target : "");
+}
+
+bool same_release(std::string_view a, std::string_view b) {
+  const auto minor = [](std::string_view release) {
+    const auto first = release.find('.');
+    return first == std::string_view::npos ? release : release.substr(0, release.find('.', first + 1));
+  };
+  return !a.empty() && minor(a) == minor(b);
+}
+
+Decision decide(const Policy& policy, const Request& request, const std::vector<Server>& servers, std::size_t home) {
+  Decision decision;
+  decision.options = Places(policy, request, servers, home).options();
+  if (decision.options[home].time_s.mean <= 0 && policy.kind != PolicyKind::fixed && policy.kind != PolicyKind::local) {
+    decision.reason = "nothing is known yet of compactions here";
+    return decision;
+  }
+  Choice(policy, request, servers, home, decision).make();
+  return decision;
+}
+
+}  // namespace eco

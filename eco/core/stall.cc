@@ -1,0 +1,22 @@
+#include "stall.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace eco {
+
+double LevelZero::until(double trigger) const {
+  if (files >= trigger) return 0;
+  return files_s > 0 ? (trigger - files) / files_s : std::numeric_limits<double>::infinity();
+}
+
+double LevelZero::lost_within(double seconds) const {
+  const double slow_from = std::min(until(slowdown), until(stop));
+  // Between the triggers level 0 grows as slowly as it is written.
+  const double growth = files_s * (1 - delayed), left = stop - std::max(files, slowdown);
+  const double slow_for = left <= 0 ? 0 : growth > 0 ? left / growth : std::numeric_limits<double>::infinity();
+  const double slow = std::clamp(seconds - slow_from, 0.0, slow_for);
+  return std::max(0.0, seconds - slow_from - slow_for) + delayed * slow;
+}
+
+}  // namespace eco

@@ -1,0 +1,153 @@
+#include "show.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ctime>
+
+#include "text_table.h"
+
+namespace eco {
+namespace {
+
+using Align = TextTable::Align;
+constexpr const char* missing = "-";
+
+std::string seconds(double s) {
+  if (s <= 0) return missing;
+  return s < 1 ? fmt::format("{:.0f} ms", s * 1e3) : fmt::format("{:.1f} s", s);
+}
+
+std::string bits_s(bool known, double bytes_s) {
+  if (!known) return missing;
+  const double mbit_s = bytes_s * 8e-6;
+  return mbit_s >= 1000 ? fmt::format("{:g} Gbit/s", std::round(mbit_s / 10) / 100)
+                        : fmt::format("{:.1f} Mbit/s", mbit_s);
+}
+
+std::string megabytes(double bytes) { return fmt::format("{:.1f} MB", bytes * 1e-6); }
+
+std::string state_of(const proto::ServerLine& line) {
+  if (!line.alive()) return fmt::format("not heard of for {:.0f} s", line.state().age_s());
+  return line.takes_jobs() ? "takes jobs" : line.why_not();
+}
+
+double observations(const proto::ServerState& state) {
+  double sum = 0;
+  for (const auto& model : state.models()) sum += model.compute().observations();
+  return sum;
+}
+
+std::string head(const proto::FederationView& view) {
+  int alive = 0;
+  for (const auto& line : view.servers()) alive += line.alive();
+  std::string out = fmt::format("asked {}: ", view.server());
+  out +=
+      view.master().empty() ? "no master is heard of" : fmt::format("master {}, epoch {}", view.master(), view.epoch());
+  out +=
+      fmt::format("; policy {}{}; {} of {} servers alive\n", view.policy().name(),
+                  view.policy().shadow() ? " in shadow mode (nothing is offloaded)" : "", alive, view.servers_size());
+  if (view.settings().local_only()) out += "THE KILL SWITCH IS ON: every server compacts for itself (ecoctl resume)\n";
+  if (view.local_only_here())
+    out += fmt::format("THE KILL SWITCH IS ON at {} alone: the others could not be told\n", view.server());
+  return out;
+}
+
+std::string local_time(double unix_s) {
+  const auto at = static_cast<std::time_t>(unix_s);
+  return fmt::format("{:%H:%M:%S}.{:03.0f}", fmt::localtime(at), std::floor((unix_s - std::floor(unix_s)) * 1e3));
+}
+
+std::string place_of(const proto::Placement& placement) {
+  if (!placement.offload()) return "local";
+  return placement.server() + (placement.shadow() ? " (shadow)" : "");
+}
+
+std::string options_of(const proto::LoggedDecision& decision) {
+  TextTable table({{"    SERVER"},
+                   {"TIME", Align::right},
+                   {"ENERGY", Align::right},
+                   {"COST", Align::right},
+                   {"STALLS"},
+                   {"AVAILABLE"}});
+  for (const auto& option : decision.options())
+    table.add({"    " + option.server(), fmt::format("{:.3f} s", option.time_s()),
+               fmt::format("{:.2f} J", option.energy_j()), fmt::format("{:.2f} J", option.cost_j()),
+               option.stalls() ? "yes" : "no", option.available() ? "yes" : "no"});
+  return table.text();
+}
+
+}  // namespace
+
+std::string show(const proto::FederationView& view) {
+  TextTable table({{"SERVER"},
+                   {"STATE"},
+                   {"JOBS", Align::right},
+                   {"CORES", Align::right},
+                   {"BUSY", Align::right},
+                   {"LINK", Align::right},
+                   {"USED", Align::right},
+                   {"POWER", Align::right},
+                   {"BUSY CORE", Align::right},
+                   {"WATTS ARE"},
+                   {"BATTERY", Align::right},
+                   {"LEARNT FROM", Align::right},
+                   {"ROCKSDB"},
+                   {"ADDRESS"}});
+  for (const auto& line : view.servers()) {
+    const auto& state = line.state();
+    table.add({state.name() + (state.name() == view.master() ? " *" : ""), state_of(line),
+               fmt::format("{}{}/{}", state.jobs(), line.placed() > 0 ? fmt::format("+{}", line.placed()) : "",
+                           state.slots()),
+               fmt::format("{:g}", state.cores()),
+               state.has_busy_cores() ? fmt::format("{:.2f}", state.busy_cores()) : missing,
+               bits_s(state.has_link_bytes_s(), state.link_bytes_s()),
+               bits_s(state.has_network_bytes_s(), state.network_bytes_s()),
+               state.has_power_w() ? fmt::format("{:.1f} W", state.power_w()) : missing,
+               fmt::format("{:.1f} W", state.busy_core_w()), state.power_method(),
+               state.has_battery() ? fmt::format("{:.0f} %", state.battery() * 100) : "mains",
+               fmt::format("{:.0f} jobs", observations(state)), state.rocksdb().empty() ? missing : state.rocksdb(),
+               state.address().empty() ? missing : state.address()});
+  }
+  return head(view) + table.text();
+}
+
+std::string show(const proto::DecisionLog& log, bool with_options) {
+  if (log.decisions().empty()) return "no decision was taken yet\n";
+  if (with_options) {
+    std::string out;
+    for (const auto& d : log.decisions())
+      out += fmt::format(
+          "{}  {} asks for {} of level 0 ({} entries): {}: {} (by {}, epoch {}, {:.2f} ms){}\n{}", local_time(d.at_s()),
+          d.request().server(), megabytes(static_cast<double>(d.request().features().input_bytes())),
+          d.request().features().input_entries(), place_of(d.placement()), d.placement().reason(),
+          d.placement().decided_by(), d.placement().epoch(), d.took_s() * 1e3,
+          d.outcome().empty() ? "" : fmt::format("; {} after {:.2f} s", d.outcome(), d.wall_s()), options_of(d));
+    return out;
+  }
+  TextTable table({{"TIME"},
+                   {"ASKED BY"},
+                   {"INPUT", Align::right},
+                   {"L0", Align::right},
+                   {"PLACE"},
+                   {"EXPECTED", Align::right},
+                   {"HERE", Align::right},
+                   {"TOOK", Align::right},
+                   {"OUTCOME"},
+                   {"BY"},
+                   {"REASON"}});
+  for (const auto& d : log.decisions()) {
+    const auto& level_zero = d.request().level_zero();
+    table.add({local_time(d.at_s()), d.request().server(),
+               megabytes(static_cast<double>(d.request().features().input_bytes())),
+               fmt::format("{:.0f}/{:.0f}", level_zero.files(), level_zero.stop()), place_of(d.placement()),
+               seconds(d.placement().expected_s()), seconds(d.placement().local_s()),
+               fmt::format("{:.2f} ms", d.took_s() * 1e3),
+               d.outcome().empty() ? missing : fmt::format("{}, {}", d.outcome(), seconds(d.wall_s())),
+               d.placement().decided_by(), d.placement().reason()});
+  }
+  return table.text();
+}
+
+}  // namespace eco

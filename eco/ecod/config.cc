@@ -1,0 +1,338 @@
+#include "config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+namespace eco {
+namespace {
+
+// Every key, once: visit.section(NAME, ABOUT), visit(KEY, FIELD, ABOUT).
+template <typename Configuration, typename Visitor>
+void visit_keys(Configuration& c, Visitor& visit) {
+  visit.section("", "");
+  visit("name", c.name, "this server's name in the federation: letters, digits, - and _; empty: the host's");
+  visit("node_socket", c.node_socket, "Unix socket for the applications of this server");
+  visit("node_socket_mode", c.node_socket_mode, "its permissions, octal");
+  visit("control_socket", c.control_socket, "Unix socket for ecoctl; its owner's alone");
+  visit("state_directory", c.state_directory, "what outlives a restart: the models, a static master's settings");
+  visit("log_level", c.log_level, "trace, debug, info, warning, error");
+
+  visit.section("tls", "Certificates between servers; each side shows one that `ca` has signed.");
+  visit("ca", c.tls.ca, "PEM file");
+  visit("certificate", c.tls.certificate, "PEM file; names the host of the addresses below");
+  visit("key", c.tls.key, "PEM file");
+
+  visit.section("federation", "Who is the master, and how the servers hear of each other.");
+  auto& f = c.federation;
+  visit("mode", f.mode,
+        "none: this server alone; nats: elected by NATS; master: this server, always; member: of `master`");
+  visit("name", f.name, "servers with one name make one federation (nats)");
+  visit("listen", f.listen, "host:port for the members (master); beyond loopback only with [tls]");
+  visit("master", f.master, "host:port of the static master (member)");
+  visit("candidate", f.candidate, "may be elected (nats)");
+  visit("urls", f.urls, "of the NATS servers; tls:// beyond loopback, with [tls]");
+  visit("replicas", f.replicas, "of what NATS stores: 3 with three NATS servers, else 1");
+  visit("beat_ms", f.beat_ms, "telemetry is read and told so often");
+  visit("alive_ms", f.alive_ms, "a server that was not heard of for so long is not alive");
+  visit("lease_ms", f.lease_ms, "a master that cannot renew its lease for so long is none any more (nats)");
+  visit("table_age_max_ms", f.table_age_max_ms,
+        "without a master, the last server table decides for so long; then all compact for themselves");
+  visit("place_timeout_ms", f.place_timeout_ms, "the master's answer is waited for so long");
+
+  visit.section("policy", "Where compactions run; of the master. `ecoctl policy` overrides it; SIGHUP reads it anew.");
+  visit("name", c.policy.name, "local, edgepilot, eco, eco-local, eco-global, static:SERVER, eco-plus");
+  visit("shadow", c.policy.shadow, "decide and log, offload nothing");
+  visit("read_weight", c.policy.read_weight, "of eco-plus: the weight of reads that find level 0 full");
+  visit("busy_max", c.policy.busy_max, "a server with more of its cores or its link in use takes no jobs");
+  visit("battery_low", c.policy.battery_low, "of eco-plus: below it a joule costs ten times as much");
+
+  visit.section("telemetry", "");
+  visit("network_interface", c.telemetry.network_interface, "empty: the default route's");
+  visit("cgroup", c.telemetry.cgroup,
+        "folder of a cgroup (v2) that this server is limited to; empty: the whole machine");
+  visit("cores", c.telemetry.cores, "that eco may count on; 0: all of the machine or the cgroup");
+  visit("link_mbit_s", c.telemetry.link_mbit_s, "0: as the interface says; without either nothing is offloaded");
+
+  visit.section("power", "For energies where no meter tells. 0: a default, which `ecoctl servers` then says.");
+  visit("busy_core_w", c.power.busy_core_w, "watts of one busy core, above idle");
+  visit("idle_w", c.power.idle_w, "watts of the idle server");
+  visit("transfer_j_per_byte", c.power.transfer_j_per_byte, "joules of a byte that it sends or receives");
+  visit("rapl", c.power.rapl, "read the processor's energy counters where they can be read");
+  visit("energy_weight", c.power.energy_weight, "price of a joule here, relative to the other servers");
+
+  visit.section("worker", "Compactions of other servers.");
+  visit("enabled", c.worker.enabled, "take them");
+  visit("listen", c.worker.listen, "host:port for the primaries; beyond loopback only with [tls]");
+  visit("address", c.worker.address, "host:port by which they reach it; empty: `listen`");
+  visit("scratch", c.worker.scratch, "a folder of its own, with room for the outputs of all slots");
+  visit("slots", c.worker.slots, "so many at a time");
+  visit("queue", c.worker.queue, "so many may wait for a slot; further ones are refused");
+  visit("nice", c.worker.nice, "added to the niceness of their processes");
+  visit("cgroup", c.worker.cgroup, "folder of a cgroup (v2) that their processes are put into; empty: none");
+  visit("job_cpu_s_max", c.worker.job_cpu_s_max, "a job that used more is ended; 0: no limit");
+  visit("rocksdb", c.worker.rocksdb, "the release it compacts for; empty: the one that ecod is linked with");
+
+  visit.section("metrics", "Prometheus.");
+  visit("listen", c.metrics_listen, "host:port on loopback; empty: no metrics");
+}
+
+std::string qualified(std::string_view section, std::string_view key) {
+  return section.empty() ? std::string(key) : fmt::format("{}.{}", section, key);
+}
+
+class Reader {
+ public:
+  Reader(const toml::table& root, std::string file, Config& config)
+      : root_(root), file_(std::move(file)), config_(config) {}
+
+  void section(std::string_view name, std::string_view) {
+    section_ = name;
+    known_.emplace_back(std::string(name), std::vector<std::string>{});
+    table_ = &root_;
+    if (name.empty()) return;
+    const toml::node* node = root_.get(name);
+    table_ = node == nullptr ? nullptr : node->as_table();
+    if (node != nullptr && table_ == nullptr) fail(*node, name, "expected a table, [" + std::string(name) + "]");
+  }
+
+  template <typename Field>
+  void operator()(std::string_view key, Field& field, std::string_view) {
+    known_.back().second.emplace_back(key);
+    const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
+    if (node == nullptr) return;
+    config_.where[qualified(section_, key)] = at(*node);
+    assign(*node, qualified(section_, key), field);
+  }
+
+  void refuse_unknown() const {
+    for (const auto& [key, node] : root_) {
+      const bool is_section = std::ranges::any_of(known_, [&](const auto& s) { return s.first == key.str(); });
+      if (!is_section) refuse(known_.front(), key.str(), node);
+    }
+    for (const auto& section : known_) {
+      const toml::node* node = section.first.empty() ? nullptr : root_.get(section.first);
+      if (node == nullptr) continue;
+      for (const auto& [key, value] : *node->as_table()) refuse(section, key.str(), value);
+    }
+  }
+
+ private:
+  using Known = std::pair<std::string, std::vector<std::string>>;  // section, its keys
+
+  [[nodiscard]] std::string at(const toml::node& node) const {
+    return fmt::format("{}:{}", file_, node.source().begin.line);
+  }
+  [[noreturn]] void fail(const toml::node& node, std::string_view key, std::string_view what) const {
+    throw ConfigError(fmt::format("{}: {}: {}", at(node), key, what));
+  }
+  void refuse(const Known& section, std::string_view key, const toml::node& node) const {
+    if (std::ranges::find(section.second, key) == section.second.end())
+      fail(node, qualified(section.first, key),
+           fmt::format("unknown key; {} knows {}",
+                       section.first.empty() ? "the top of the file" : "[" + section.first + "]",
+                       fmt::join(section.second, ", ")));
+  }
+
+  void assign(const toml::node& node, const std::string& key, std::string& field) const {
+    if (!node.is_string()) fail(node, key, "expected a string, in quotes");
+    field = *node.value<std::string>();
+  }
+  void assign(const toml::node& node, const std::string& key, bool& field) const {
+    if (!node.is_boolean()) fail(node, key, "expected true or false");
+    field = *node.value<bool>();
+  }
+  void assign(const toml::node& node, const std::string& key, std::int64_t& field) const {
+    if (!node.is_integer() || *node.value<std::int64_t>() < 0) fail(node, key, "expected a whole number, 0 or more");
+    field = *node.value<std::int64_t>();
+  }
+  void assign(const toml::node& node, const std::string& key, double& field) const {
+    const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+    if (!value || !(*value >= 0) || !std::isfinite(*value)) fail(node, key, "expected a number, 0 or more");
+    field = *value;
+  }
+  void assign(const toml::node& node, const std::string& key, std::vector<std::string>& field) const {
+    if (!node.is_array()) fail(node, key, "expected a list of strings");
+    field.clear();
+    for (const auto& element : *node.as_array()) assign(element, key, field.emplace_back());
+  }
+
+  const toml::table& root_;
+  const toml::table* table_ = nullptr;
+  std::string section_, file_;
+  std::vector<Known> known_;
+  Config& config_;
+};
+
+class Printer {
+ public:
+  void section(std::string_view name, std::string_view about) {
+    if (name.empty()) return;
+    text_ += about.empty() ? "\n" : fmt::format("\n# {}\n", about);
+    text_ += fmt::format("[{}]\n", name);
+  }
+  template <typename Field>
+  void operator()(std::string_view key, const Field& field, std::string_view about) {
+    text_ += fmt::format("# {}\n{} = {}\n", about, key, text_of(field));
+  }
+  [[nodiscard]] std::string text() && { return std::move(text_); }
+
+ private:
+  static std::string text_of(const std::string& value) {
+    const toml::value<std::string> node(value);
+    std::ostringstream out;
+    out << toml::toml_formatter(node, toml::toml_formatter::default_flags & ~toml::format_flags::allow_literal_strings);
+    return out.str();
+  }
+  static std::string text_of(bool value) { return value ? "true" : "false"; }
+  template <typename Number>
+  requires std::integral<Number> || std::floating_point<Number>
+  static std::string text_of(Number value) { return fmt::format("{}", value); }
+  static std::string text_of(const std::vector<std::string>& values) {
+    std::vector<std::string> quoted;
+    for (const auto& value : values) quoted.push_back(text_of(value));
+    return fmt::format("[{}]", fmt::join(quoted, ", "));
+  }
+
+  std::string text_;
+};
+
+[[noreturn]] void fail(const Config& config, const std::string& key, std::string_view what) {
+  const auto where = config.where.find(key);
+  throw ConfigError(fmt::format("{}{}: {}", where == config.where.end() ? "" : where->second + ": ", key, what));
+}
+
+void require_one_of(const Config& config, const std::string& key, const std::string& value,
+                    const std::vector<std::string>& allowed) {
+  if (std::ranges::find(allowed, value) == allowed.end())
+    fail(config, key, fmt::format("\"{}\"; expected {}", value, fmt::join(allowed, ", ")));
+}
+
+void require_host_port(const Config& config, const std::string& key, const std::string& value) {
+  const auto colon = value.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : value.substr(colon + 1);
+  const bool digits =
+      !port.empty() && port.size() <= 5 && std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
+  if (colon == std::string::npos || colon == 0 || !digits || std::stoi(port) > 65535)
+    fail(config, key, fmt::format("\"{}\"; expected host:port", value));
+}
+
+void require_listen(const Config& config, const std::string& key, const std::string& value) {
+  require_host_port(config, key, value);
+  if (!is_loopback(value) && config.tls.none())
+    fail(config, key, fmt::format("{} is reached from other machines: that takes certificates, [tls]", value));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "";
+  const std::string full = name.data();
+  return full.substr(0, full.find('.'));
+}
+
+void check_federation(const Config& config) {
+  const auto& f = config.federation;
+  require_one_of(config, "federation.mode", f.mode, {"none", "nats", "master", "member"});
+  if (f.mode == "member") require_host_port(config, "federation.master", f.master);
+  if (f.mode == "member" && config.tls.none() && !is_loopback(f.master))
+    fail(config, "federation.master", "a master beyond loopback needs certificates, [tls]");
+  if (f.mode == "master") require_listen(config, "federation.listen", f.listen);
+  if (f.beat_ms < 1) fail(config, "federation.beat_ms", "expected 1 or more");
+  if (f.replicas < 1 || f.replicas > 5) fail(config, "federation.replicas", "expected 1 to 5");
+  if (f.alive_ms < 2 * f.beat_ms) fail(config, "federation.alive_ms", "expected at least two beats (beat_ms)");
+  if (f.lease_ms < 2 * f.beat_ms) fail(config, "federation.lease_ms", "expected at least two beats (beat_ms)");
+  if (f.mode != "nats") return;
+  if (f.urls.empty()) fail(config, "federation.urls", "expected a NATS server at least");
+  for (const auto& url : f.urls) {
+    const auto slashes = url.find("://");
+    const std::string scheme = slashes == std::string::npos ? "" : url.substr(0, slashes);
+    if (scheme != "nats" && scheme != "tls")
+      fail(config, "federation.urls", fmt::format("\"{}\"; expected nats://host:port or tls://host:port", url));
+    const std::string rest = url.substr(slashes + 3);
+    if (!is_loopback(rest.substr(rest.find('@') + 1)) && (scheme != "tls" || config.tls.none()))
+      fail(config, "federation.urls",
+           fmt::format("\"{}\": beyond loopback it takes tls:// and certificates, [tls]", url));
+  }
+}
+
+void check(Config& config) {
+  if (config.name.empty()) config.name = host_name();
+  const auto allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
+  if (config.name.empty() || !std::ranges::all_of(config.name, allowed))
+    fail(config, "name", fmt::format("\"{}\"; expected letters, digits, - and _", config.name));
+  if (config.federation.name.empty() || !std::ranges::all_of(config.federation.name, allowed))
+    fail(config, "federation.name", fmt::format("\"{}\"; expected letters, digits, - and _", config.federation.name));
+  if (config.worker.enabled) require_listen(config, "worker.listen", config.worker.listen);
+  if (!config.worker.address.empty()) require_host_port(config, "worker.address", config.worker.address);
+  if (config.worker.slots < 1 || config.worker.slots > 1000) fail(config, "worker.slots", "expected 1 to 1000");
+  require_one_of(config, "log_level", config.log_level, {"trace", "debug", "info", "warning", "error"});
+  const auto& tls = config.tls;
+  if (tls.ca.empty() != tls.certificate.empty() || tls.ca.empty() != tls.key.empty())
+    fail(config, "tls.ca", "ca, certificate and key go together");
+  if (!config.metrics_listen.empty()) {
+    require_host_port(config, "metrics.listen", config.metrics_listen);
+    if (!is_loopback(config.metrics_listen))
+      fail(config, "metrics.listen", "expected a loopback address: the metrics have no password; put a proxy in front");
+  }
+  const bool octal = !config.node_socket_mode.empty() && config.node_socket_mode.size() <= 4 &&
+                     std::ranges::all_of(config.node_socket_mode, [](char c) { return c >= '0' && c <= '7'; });
+  if (!octal) fail(config, "node_socket_mode", "expected permissions in octal, such as \"0660\"");
+  check_federation(config);
+  if (config.policy.busy_max > 1) fail(config, "policy.busy_max", "expected 0 to 1");
+  if (config.policy.battery_low > 1) fail(config, "policy.battery_low", "expected 0 to 1");
+  (void)policy_of(config);
+}
+
+}  // namespace
+
+Policy policy_of(const Config& config) {
+  auto policy = policy_named(config.policy.name);
+  if (!policy)
+    fail(config, "policy.name",
+         fmt::format(
+             "no policy is named \"{}\"; expected local, edgepilot, eco, eco-local, eco-global, static:SERVER or "
+             "eco-plus",
+             config.policy.name));
+  policy->read_weight = config.policy.read_weight;
+  policy->busy_max = config.policy.busy_max;
+  policy->battery_low = config.policy.battery_low;
+  return *policy;
+}
+
+Config parse_config(const std::string& text, const std::string& file) {
+  Config config;
+  try {
+    const toml::table root = toml::parse(text);
+    Reader reader(root, file, config);
+    visit_keys(config, reader);
+    reader.refuse_unknown();
+  } catch (const toml::parse_error& error) {
+    throw ConfigError(fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
+  }
+  check(config);
+  return config;
+}
+
+Config read_config(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) throw ConfigError(fmt::format("{}: cannot be read", file.string()));
+  return parse_config(text, file.string());
+}
+
+std::string print_config(const Config& config) {
+  Printer printer;
+  visit_keys(config, printer);
+  return std::move(printer).text();
+}
+
+}  // namespace eco

@@ -1,0 +1,89 @@
+// The daemon's configuration: TOML, every key with a default that works on one server alone. Sections and keys are
+// described once, in config.cc: what reads them, what refuses unknown ones and what `ecod --print-config` prints.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "credentials.h"
+#include "policy.h"
+
+namespace eco {
+
+struct ConfigError : std::runtime_error {
+  using std::runtime_error::runtime_error;  // "FILE:LINE: KEY: what is wrong; what was expected"
+};
+
+struct FederationConfig {
+  std::string mode = "none";  // none, nats, master, member
+  std::string name = "edge";
+  std::string listen = "127.0.0.1:7421";                   // master: host:port
+  std::string master;                                      // member: host:port
+  bool candidate = true;                                   // nats: may be elected
+  std::vector<std::string> urls{"nats://127.0.0.1:4222"};  // nats
+  std::int64_t replicas = 3;                               // nats: of its buckets
+  std::int64_t beat_ms = 1000, alive_ms = 3500, lease_ms = 5000, table_age_max_ms = 15000, place_timeout_ms = 20;
+};
+
+struct PolicyConfig {
+  std::string name = "eco-plus";
+  bool shadow = false;
+  double read_weight = Policy{}.read_weight, busy_max = Policy{}.busy_max, battery_low = Policy{}.battery_low;
+};
+
+struct TelemetryConfig {
+  std::string network_interface;  // empty: of the default route
+  std::string cgroup;             // empty: the whole server
+  double cores = 0;               // 0: all
+  double link_mbit_s = 0;         // 0: as the interface says
+};
+
+struct PowerConfig {
+  double busy_core_w = 0, idle_w = 0;  // 0: a default, and said so
+  double transfer_j_per_byte = 5e-9;
+  bool rapl = true;
+  double energy_weight = 1;
+};
+
+struct WorkerConfig {
+  bool enabled = true;
+  std::string listen = "127.0.0.1:7420", address;  // empty address: `listen`
+  std::string rocksdb;                             // empty: the release that it is linked with
+  std::string scratch = "/var/tmp/ecod";
+  std::int64_t slots = 1, queue = 8, nice = 0;
+  std::string cgroup;
+  double job_cpu_s_max = 0;
+};
+
+struct Config {
+  std::string name;  // empty: the host's
+  std::string node_socket = "/run/ecod/node.sock", control_socket = "/run/ecod/control.sock";
+  std::string node_socket_mode = "0660";
+  std::string state_directory = "/var/lib/ecod";
+  std::string log_level = "info";
+  TlsFiles tls;
+  FederationConfig federation;
+  PolicyConfig policy;
+  TelemetryConfig telemetry;
+  PowerConfig power;
+  WorkerConfig worker;
+  std::string metrics_listen = "127.0.0.1:9464";
+
+  std::map<std::string, std::string> where;  // "FILE:LINE" of each key that the file gives
+};
+
+// Throws ConfigError. An absent file is an error, too.
+[[nodiscard]] Config read_config(const std::filesystem::path& file);
+[[nodiscard]] Config parse_config(const std::string& toml, const std::string& file);
+
+// Annotated TOML which read_config() reads as the same configuration.
+[[nodiscard]] std::string print_config(const Config& config);
+
+// The policy's own, for the policies' functions. Throws ConfigError when it has no such name.
+[[nodiscard]] Policy policy_of(const Config& config);
+
+}  // namespace eco

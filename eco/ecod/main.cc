@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "daemon.h"
+#include "job.h"
+#include "worker.h"
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  ecod --config /etc/ecod.toml
+  ecod --print-config > /etc/ecod.toml          every key with its default, to edit
+  ecod --config /etc/ecod.toml --print-config   what holds, and whether the file is right
+  ecod worker --scratch /var/tmp/ecod           plain remote compaction, no federation
+SIGHUP reads the [policy] section anew; SIGTERM ends it, and another server is the master at once.)";
+
+void add_worker(CLI::App& app, eco::WorkerOptions& options) {
+  app.add_option("--listen", options.listen, "HOST:PORT; beyond loopback it wants TLS")->capture_default_str();
+  app.add_option("--scratch", options.scratch, "folder of its own, with room for the outputs of all slots")->required();
+  app.add_option("--slots", options.slots, "jobs at a time")->capture_default_str();
+  app.add_option("--queue", options.queue_max, "jobs that wait for a slot; further ones are refused")
+      ->capture_default_str();
+  app.add_option("--nice", options.nice, "added to the niceness of the jobs' processes")->capture_default_str();
+  app.add_option("--cgroup", options.cgroup, "folder of a cgroup (v2) that the jobs' processes are put into");
+  app.add_option("--job-cpu-s-max", options.job_cpu_s_max, "a job that used more is ended; 0: no limit")
+      ->capture_default_str();
+  app.add_option("--ca", options.tls.ca, "PEM: who may send jobs");
+  app.add_option("--certificate", options.tls.certificate, "PEM: of this server");
+  app.add_option("--key", options.tls.key, "PEM: of this server");
+  app.add_option("--token", options.token, "what a job must bring")->envname("ECO_TOKEN");
+}
+
+// Until SIGINT or SIGTERM.
+int run_worker(eco::WorkerOptions options) {
+  sigset_t stop;
+  sigemptyset(&stop), sigaddset(&stop, SIGINT), sigaddset(&stop, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  const eco::Worker worker(std::move(options));
+  fmt::print("worker on port {}\n", worker.port());
+  std::fflush(stdout);
+  int signal = 0;
+  sigwait(&stop, &signal);
+  return 0;
+}
+
+int run_federated(const std::string& file, bool print) {
+  auto config = file.empty() ? eco::parse_config("", "defaults") : eco::read_config(file);
+  if (print) {
+    fmt::print("{}", eco::print_config(config));
+    return 0;
+  }
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("ecod"));
+  spdlog::set_level(spdlog::level::from_str(config.log_level));
+  return eco::run_daemon(std::move(config), file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"ecod: a server of an eco federation, which shares RocksDB compactions", "ecod"};
+  app.footer(examples);
+  app.set_version_flag("--version", EDGEJOULE_VERSION);
+  std::string file;
+  bool print = false;
+  app.add_option("--config", file, "TOML file; without one, the defaults hold");
+  app.add_flag("--print-config", print, "print the configuration, annotated, and end");
+  eco::WorkerOptions options;
+  auto* worker = app.add_subcommand("worker", "compacts for other servers' databases; without a federation");
+  add_worker(*worker, options);
+  int fd = -1;
+  std::string scratch;
+  auto* job = app.add_subcommand("job")->group("");  // a worker's own process of one job
+  job->add_option("--fd", fd)->required();
+  job->add_option("--scratch", scratch)->required();
+  CLI11_PARSE(app, argc, argv);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    if (job->parsed()) return eco::run_job(fd, scratch);
+    if (worker->parsed()) return run_worker(std::move(options));
+    return run_federated(file, print);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "ecod: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,25 @@
+// What crosses a process, as what the policies work on, and back.
+#pragma once
+
+#include "eco.pb.h"
+#include "policy.h"
+#include "server.h"
+
+namespace eco {
+
+[[nodiscard]] Job job_of(const proto::JobFeatures& features);
+[[nodiscard]] Request request_of(const proto::PlaceRequest& request);
+
+// Of `alive` and of jobs that the state does not show yet, the caller knows more. A load that is not known counts as
+// full: the server takes no jobs.
+[[nodiscard]] Server server_of(const proto::ServerState& state);
+
+[[nodiscard]] std::vector<proto::ModelState> models_of(const CompactionModel& model);
+[[nodiscard]] std::map<std::string, CompactionModel::State> models_in(
+    const google::protobuf::RepeatedPtrField<proto::ModelState>& models);
+
+// What holds where a policy's name is none: local.
+[[nodiscard]] Policy policy_of(const proto::Policy& policy);
+[[nodiscard]] proto::Policy message_of(const Policy& policy, bool shadow);
+
+}  // namespace eco

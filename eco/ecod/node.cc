@@ -1,0 +1,486 @@
+#include "node.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "clock.h"
+#include "messages.h"
+
+namespace eco {
+namespace {
+
+constexpr std::size_t unsent_max = 1000;
+
+SchedulerOptions scheduler_options(const Config& config) {
+  const double beat_s = static_cast<double>(config.federation.beat_ms) * 1e-3;
+  return {.alive_s = static_cast<double>(config.federation.alive_ms) * 1e-3, .placed_s = std::max(2.0, 4 * beat_s)};
+}
+
+}  // namespace
+
+Node::Node(const Config& config, Federation& federation, StateFile& state, Clock now_s)
+    : config_(config),
+      federation_(federation),
+      state_(state),
+      now_s_(std::move(now_s)),
+      scheduler_(scheduler_options(config)),
+      configured_(policy_of(config)),
+      configured_shadow_(config.policy.shadow),
+      beat_(static_cast<std::uint64_t>(unix_time_s() * 1e3)) {
+  const auto saved = state.get();
+  model_.set_state(models_in(saved.models()));
+  local_only_here_ = saved.local_only_here();
+  const PowerModel power(config.power);
+  power_ = power.power(), power_method_ = power.method();
+}
+
+void Node::set_policy(const Config& config) {
+  const std::scoped_lock lock(mutex_);
+  configured_ = policy_of(config);
+  configured_shadow_ = config.policy.shadow;
+}
+
+void Node::count(const std::function<void(NodeCounts&)>& change) {
+  const std::scoped_lock lock(mutex_);
+  change(counts_);
+}
+
+NodeCounts Node::counts() const {
+  const std::scoped_lock lock(mutex_);
+  return counts_;
+}
+
+std::pair<Power, std::string> Node::power() const {
+  const std::scoped_lock lock(mutex_);
+  return {power_, power_method_};
+}
+
+proto::ServerState Node::own_state(const Telemetry& telemetry) {
+  const WorkerLoad load = worker_();
+  proto::ServerState state;
+  state.set_name(config_.name);
+  state.set_address(load.address);
+  state.set_rocksdb(load.rocksdb);
+  state.set_slots(load.slots);
+  state.set_jobs(load.jobs);
+  state.set_jobs_s(load.jobs_s);
+  for (const auto& token : load.tokens) state.add_tokens(token);
+  state.set_cores(telemetry.cores.value_or(1));
+  if (telemetry.busy_cores) state.set_busy_cores(*telemetry.busy_cores);
+  if (telemetry.link_bytes_s) state.set_link_bytes_s(*telemetry.link_bytes_s);
+  if (telemetry.network_bytes_s) state.set_network_bytes_s(*telemetry.network_bytes_s);
+  if (telemetry.power_w) state.set_power_w(*telemetry.power_w);
+  if (telemetry.battery) state.set_battery(*telemetry.battery);
+  state.set_busy_core_w(telemetry.power.busy_core_w);
+  state.set_idle_w(telemetry.power.idle_w);
+  state.set_transfer_j_per_byte(telemetry.power.transfer_j_per_byte);
+  state.set_power_method(telemetry.power_method);
+  state.set_energy_weight(config_.power.energy_weight);
+
+  const std::scoped_lock lock(mutex_);
+  power_ = telemetry.power, power_method_ = telemetry.power_method;
+  for (auto& model : models_of(model_)) *state.add_models() = std::move(model);
+  state.set_beat(++beat_);
+  state.set_draining(std::ranges::find(settings_.drained(), config_.name) != settings_.drained().end());
+  return state;
+}
+
+void Node::beat(const Telemetry& telemetry) {
+  const auto own = own_state(telemetry);
+  scheduler_.with_tracker([&](Tracker& tracker) { tracker.heard(own, now_s_()); });
+  federation_.beat(own);
+  const auto standing = federation_.standing();
+  if (standing.master) {
+    epoch_ = std::max(epoch_.load(), standing.epoch);
+    const std::scoped_lock lock(mutex_);
+    // When it is deposed and hears of no other, its own table is the last.
+    master_ = {
+        .name = config_.name, .at_s = now_s_(), .policy = message_of(configured_, configured_shadow_), .silent = true};
+  }
+  send_reports();
+}
+
+Node::InForce Node::in_force() const {
+  const bool master = federation_.standing().master;
+  const std::scoped_lock lock(mutex_);
+  InForce now{.policy = configured_, .shadow = configured_shadow_};
+  if (!master && !master_.policy.name().empty())
+    now.policy = policy_of(master_.policy), now.shadow = master_.policy.shadow();
+  if (!settings_.policy().empty()) {
+    if (const auto named = policy_named(settings_.policy())) {
+      now.policy.kind = named->kind;
+      now.policy.target = named->target;
+    }
+  }
+  if (settings_.has_shadow()) now.shadow = settings_.shadow();
+  now.local_only = settings_.local_only() || local_only_here_;
+  return now;
+}
+
+bool Node::master_is_heard() const {
+  const std::scoped_lock lock(mutex_);
+  return !master_.name.empty() && !master_.silent && now_s_() - master_.at_s <= scheduler_.alive_s();
+}
+
+proto::Placement Node::stay(std::string reason) const {
+  proto::Placement placement;
+  placement.set_reason(std::move(reason));
+  placement.set_decided_by(config_.name);
+  placement.set_epoch(epoch_);
+  return placement;
+}
+
+// The paper's Local System: where no stall is near, or nothing is known, nobody is asked.
+std::optional<proto::Placement> Node::stay_by_own_model(const proto::PlaceRequest& request,
+                                                        const Policy& policy) const {
+  if (policy.kind == PolicyKind::fixed) return std::nullopt;
+  std::vector<Server> alone(1);
+  {
+    const std::scoped_lock lock(mutex_);
+    alone[0].model = model_;
+  }
+  const Request asked = request_of(request);
+  const Decision decision = decide(policy, asked, alone, 0);
+  const Option& here = decision.options[0];
+  const bool by_stall = policy.kind == PolicyKind::eco || policy.kind == PolicyKind::eco_local;
+  const bool unknown = here.time_s.mean <= 0;
+  if (policy.kind != PolicyKind::local && !unknown && (!by_stall || here.stalls)) return std::nullopt;
+  auto placement = stay(decision.reason);
+  placement.set_local_s(here.time_s.upper());
+  return placement;
+}
+
+proto::Placement Node::decide_here(const proto::PlaceRequest& request, const InForce& in_force, double alive_s,
+                                   const std::string& decided_by, std::uint64_t epoch, proto::LoggedDecision& log) {
+  auto placement = scheduler_.place(request, in_force.policy, in_force.shadow, now_s_(), alive_s, log);
+  placement.set_decided_by(decided_by);
+  placement.set_epoch(epoch);
+  return placement;
+}
+
+Result<proto::Placement> Node::ask_master(const proto::PlaceRequest& request, double timeout_s) {
+  auto answer =
+      federation_.place(request, std::min(timeout_s, static_cast<double>(config_.federation.place_timeout_ms) * 1e-3));
+  if (answer && answer->epoch() < epoch_) {
+    count([](NodeCounts& counts) { ++counts.stale_refused; });
+    return Error{fmt::format("{} answered as the master of epoch {}, but epoch {} has begun", answer->decided_by(),
+                             answer->epoch(), epoch_.load())};
+  }
+  return answer;
+}
+
+proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double timeout_s, proto::LoggedDecision& log) {
+  const InForce now = in_force();
+  if (now.local_only) return stay("the kill switch is on");
+  const auto standing = federation_.standing();
+  if (standing.master) {
+    auto placement = decide_here(request, now, scheduler_.alive_s(), config_.name, standing.epoch, log);
+    count([](NodeCounts& counts) { ++counts.placements_by_master; });
+    return placement;
+  }
+  if (auto placement = stay_by_own_model(request, now.policy)) return *placement;
+  std::string why = "no master is heard of";
+  if (master_is_heard()) {
+    const auto placement = ask_master(request, timeout_s);
+    if (placement) {
+      count([](NodeCounts& counts) { ++counts.placements_by_master; });
+      return *placement;
+    }
+    why = placement.error();
+    const std::scoped_lock lock(mutex_);
+    master_.silent = true;
+    ++counts_.federation_errors;
+  }
+  double table_age_s = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    table_age_s = now_s_() - master_.at_s;
+    ++counts_.placements_without_master;
+  }
+  const double age_max_s = static_cast<double>(config_.federation.table_age_max_ms) * 1e-3;
+  if (table_age_s > age_max_s)
+    return stay(fmt::format("{}, and there is no server table of the last {:.0f} s", why, age_max_s));
+  auto placement =
+      decide_here(request, now, age_max_s + scheduler_.alive_s(), config_.name + " (without the master)", epoch_, log);
+  placement.set_reason(fmt::format("{} ({})", placement.reason(), why));
+  return placement;
+}
+
+proto::Placement Node::place(proto::PlaceRequest request, double timeout_s) {
+  const double began_s = now_s_();
+  request.set_server(config_.name);
+  proto::LoggedDecision log;
+  log.set_at_s(unix_time_s());
+  const auto placement = place_somehow(request, timeout_s, log);
+  const double took_s = now_s_() - began_s;
+  spdlog::debug("job {}: {} ({}, epoch {}, {:.3f} ms){}", request.job(), placement.reason(), placement.decided_by(),
+                placement.epoch(), took_s * 1e3, placement.shadow() ? ", shadow" : "");
+  *log.mutable_request() = std::move(request);
+  *log.mutable_placement() = placement;
+  log.mutable_placement()->clear_token();
+  log.set_took_s(took_s);
+  log_.add(std::move(log));
+  count([&](NodeCounts& counts) {
+    ++(placement.offload() && !placement.shadow() ? counts.offloads : counts.locals);
+    counts.decision_s += took_s;
+  });
+  return placement;
+}
+
+void Node::learn(const Job& job, const Cost& cost) {
+  const std::scoped_lock lock(mutex_);
+  model_.learn(job, cost);
+}
+
+Prediction Node::predict(const proto::JobFeatures& features) const {
+  const std::scoped_lock lock(mutex_);
+  return model_.predict(job_of(features));
+}
+
+void Node::report(proto::JobReport report) {
+  if (report.outcome() == "local") {
+    const double joules = report.energy_j() > 0 ? report.energy_j() : report.cpu_s() * power().first.busy_core_w;
+    learn(job_of(report.features()),
+          {.compute_s = report.compute_s() > 0 ? report.compute_s() : report.wall_s(), .energy_j = joules});
+    report.set_energy_j(joules);
+  }
+  if (report.server().empty()) report.set_server(config_.name);
+  spdlog::debug("job {}: {} on {}, {:.3f} s", report.job(), report.outcome(), report.server(), report.wall_s());
+  log_.report(report);
+  count([&](NodeCounts& counts) {
+    ++counts.reports;
+    if (report.outcome().starts_with("fell back")) ++counts.fell_back;
+  });
+  if (report.server() == config_.name && !report.outcome().starts_with("fell back")) return;
+  if (federation_.standing().master) return heard_report(report);
+  {
+    const std::scoped_lock lock(mutex_);
+    unsent_.push_back(std::move(report));
+    if (unsent_.size() > unsent_max) unsent_.pop_front();
+  }
+  send_reports();
+}
+
+// Those that find no master are sent with a later beat.
+void Node::send_reports() {
+  while (master_is_heard()) {
+    proto::JobReport next;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (unsent_.empty()) return;
+      next = std::move(unsent_.front());
+      unsent_.pop_front();
+    }
+    if (federation_.report(next)) continue;
+    const std::scoped_lock lock(mutex_);
+    ++counts_.federation_errors;
+    unsent_.push_front(std::move(next));
+    return;
+  }
+}
+
+Result<> Node::save() {
+  std::vector<proto::ModelState> models;
+  {
+    const std::scoped_lock lock(mutex_);
+    models = models_of(model_);
+  }
+  return state_.change([&](proto::SavedState& state) { state.mutable_models()->Assign(models.begin(), models.end()); });
+}
+
+// --- Member
+
+void Node::heard_server(const proto::ServerState& state) {
+  if (state.name() == config_.name) return;
+  scheduler_.with_tracker([&](Tracker& tracker) { tracker.heard(state, now_s_()); });
+}
+
+void Node::heard_gone(const std::string& server) {
+  scheduler_.with_tracker([&](Tracker& tracker) { tracker.forget(server); });
+}
+
+Result<proto::Placement> Node::place_for(const proto::PlaceRequest& request) {
+  const auto standing = federation_.standing();
+  if (!standing.master) return Error{fmt::format("{} is not the master", config_.name)};
+  const InForce now = in_force();
+  if (now.local_only) {
+    auto placement = stay("the kill switch is on");
+    placement.set_epoch(standing.epoch);
+    return placement;
+  }
+  const double began_s = now_s_();
+  proto::LoggedDecision log;
+  log.set_at_s(unix_time_s());
+  auto placement = decide_here(request, now, scheduler_.alive_s(), config_.name, standing.epoch, log);
+  *log.mutable_request() = request;
+  *log.mutable_placement() = placement;
+  log.mutable_placement()->clear_token();
+  log.set_took_s(now_s_() - began_s);
+  log_.add(std::move(log));
+  count([](NodeCounts& counts) { ++counts.decided_for_others; });
+  return placement;
+}
+
+void Node::heard_report(const proto::JobReport& report) {
+  log_.report(report);
+  scheduler_.with_tracker([&](Tracker& tracker) { tracker.ended(report.job()); });
+}
+
+proto::Table Node::table(bool with_servers) {
+  const auto standing = federation_.standing();
+  proto::Table table;
+  table.set_master(config_.name);
+  table.set_epoch(standing.epoch);
+  {
+    const std::scoped_lock lock(mutex_);
+    *table.mutable_policy() = message_of(configured_, configured_shadow_);
+    *table.mutable_settings() = settings_;
+  }
+  scheduler_.with_tracker([&](Tracker& tracker) {
+    (void)tracker.servers(now_s_(), scheduler_.alive_s());
+    table.set_servers_alive(static_cast<std::uint32_t>(tracker.alive()));
+    if (!with_servers) return;
+    for (auto& line : tracker.lines(now_s_())) {
+      if (line.state.age_s() > scheduler_.alive_s()) continue;
+      line.state.clear_tokens();
+      *table.add_servers() = std::move(line.state);
+    }
+  });
+  table.set_has_servers(with_servers);
+  return table;
+}
+
+bool Node::heard_table(const proto::Table& table) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (table.epoch() < epoch_) {
+      ++counts_.stale_refused;
+      return false;
+    }
+    if (table.master() != master_.name) spdlog::info("{} is the master, epoch {}", table.master(), table.epoch());
+    epoch_ = table.epoch();
+    master_ = {.name = table.master(), .at_s = now_s_(), .policy = table.policy(), .silent = false};
+  }
+  heard_settings(table.settings());
+  scheduler_.with_tracker([&](Tracker& tracker) {
+    for (const auto& state : table.servers())
+      if (state.name() != config_.name) tracker.heard(state, now_s_());
+  });
+  return true;
+}
+
+void Node::heard_settings(const proto::Settings& settings) {
+  std::set<std::string> drained;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (settings.revision() <= settings_.revision()) return;
+    if (settings.local_only() != settings_.local_only())
+      spdlog::warn("the kill switch is {}", settings.local_only() ? "on: every server compacts for itself" : "off");
+    settings_ = settings;
+    drained = {settings.drained().begin(), settings.drained().end()};
+  }
+  scheduler_.with_tracker([&](Tracker& tracker) { tracker.drain(drained); });
+}
+
+// --- of the operator
+
+Result<> Node::change(const std::function<void(proto::Settings&)>& change) {
+  std::string why;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto newest = federation_.settings();
+    if (!newest) return Error{newest.error()};
+    proto::Settings wanted = *newest;
+    change(wanted);
+    const auto changed = federation_.change(wanted);
+    if (changed) {
+      heard_settings(*changed);
+      return Done{};
+    }
+    why = changed.error();
+  }
+  return Error{why};
+}
+
+Result<> Node::set_policy(const proto::PolicyRequest& request) {
+  const bool configured = request.policy() == "configured";
+  if (!request.policy().empty() && !configured && !policy_named(request.policy()))
+    return Error{
+        fmt::format("no policy is named \"{}\"; expected local, edgepilot, eco, eco-local, eco-global, "
+                    "static:SERVER, eco-plus or configured",
+                    request.policy())};
+  return change([&](proto::Settings& settings) {
+    if (configured) settings.clear_policy(), settings.clear_shadow();
+    if (!configured && !request.policy().empty()) settings.set_policy(request.policy());
+    if (request.has_shadow()) settings.set_shadow(request.shadow());
+  });
+}
+
+Result<> Node::drain(const proto::DrainRequest& request) {
+  const auto& name = request.server();
+  const bool known = scheduler_.with_tracker([&](Tracker& tracker) { return tracker.find(name).has_value(); });
+  if (request.drain() && !known) return Error{fmt::format("no server is named {}", name)};
+  return change([&](proto::Settings& settings) {
+    std::set<std::string> drained(settings.drained().begin(), settings.drained().end());
+    if (request.drain())
+      drained.insert(name);
+    else
+      drained.erase(name);
+    settings.mutable_drained()->Assign(drained.begin(), drained.end());
+  });
+}
+
+// Here at once, whatever the others hear of it.
+Result<> Node::kill(bool local_only) {
+  if (local_only) {
+    const std::scoped_lock lock(mutex_);
+    local_only_here_ = true;
+  }
+  const auto told = change([&](proto::Settings& settings) { settings.set_local_only(local_only); });
+  const bool here = local_only && !told;
+  if (!told && !local_only) return told;
+  {
+    const std::scoped_lock lock(mutex_);
+    local_only_here_ = here;
+  }
+  const auto saved = state_.change([&](proto::SavedState& state) { state.set_local_only_here(here); });
+  if (here)
+    return Error{
+        fmt::format("{} compacts for itself now, but the others could not be told: {}", config_.name, told.error())};
+  return saved;
+}
+
+proto::FederationView Node::view() {
+  const InForce now = in_force();
+  const auto standing = federation_.standing();
+  proto::FederationView view;
+  view.set_server(config_.name);
+  view.set_epoch(standing.master ? standing.epoch : epoch_.load());
+  *view.mutable_policy() = message_of(now.policy, now.shadow);
+  {
+    const std::scoped_lock lock(mutex_);
+    *view.mutable_settings() = settings_;
+    view.set_local_only_here(local_only_here_);
+    view.set_table_age_s(standing.master ? 0 : now_s_() - master_.at_s);
+    const bool heard =
+        !master_.name.empty() && master_.name != config_.name && now_s_() - master_.at_s <= scheduler_.alive_s();
+    view.set_master(standing.master ? config_.name : heard ? master_.name : "");
+  }
+  scheduler_.with_tracker([&](Tracker& tracker) {
+    const double age_max_s = static_cast<double>(config_.federation.table_age_max_ms) * 1e-3;
+    const auto& servers = tracker.servers(now_s_(), standing.master ? scheduler_.alive_s() : age_max_s);
+    auto lines = tracker.lines(now_s_());
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+      auto& line = *view.add_servers();
+      *line.mutable_state() = std::move(lines[i].state);
+      line.set_placed(lines[i].placed);
+      line.set_alive(servers[i].alive);
+      line.set_why_not(why_not(servers[i], now.policy.busy_max));
+      line.set_takes_jobs(servers[i].takes_jobs(now.policy.busy_max));
+    }
+  });
+  return view;
+}
+
+}  // namespace eco

@@ -1,0 +1,136 @@
+// A server's part in the federation: decides or has decided where its applications' compactions run, learns what they
+// take here, and, when it is the master, decides for the others. Any number of threads.
+//
+// Who decides: the master; this server itself, with the last server table, when no master answers; nobody (the
+// compaction stays here) when that table is too old, while the kill switch is on, and before anything is known.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config.h"
+#include "decision_log.h"
+#include "eco.pb.h"
+#include "federation.h"
+#include "scheduler.h"
+#include "state_file.h"
+#include "telemetry.h"
+
+namespace eco {
+
+// What the worker of this server does now.
+struct WorkerLoad {
+  std::string address, rocksdb;  // empty address: there is none
+  std::uint32_t slots = 0, jobs = 0;
+  double jobs_s = 0;
+  std::vector<std::string> tokens;
+};
+
+// Counts since the start.
+struct NodeCounts {
+  std::uint64_t placements_by_master = 0, placements_without_master = 0, offloads = 0, locals = 0, stale_refused = 0,
+                decided_for_others = 0, reports = 0, fell_back = 0, federation_errors = 0;
+  double decision_s = 0;  // sum
+};
+
+class Node final : public Member {
+ public:
+  using Clock = std::function<double()>;
+
+  Node(const Config& config, Federation& federation, StateFile& state, Clock now_s);
+
+  void set_worker(std::function<WorkerLoad()> load) { worker_ = std::move(load); }
+  void set_policy(const Config& config);  // the [policy] section, read anew
+
+  // Once each beat.
+  void beat(const Telemetry& telemetry);
+
+  // --- of an application of this server; timeout_s: what it can wait
+  [[nodiscard]] proto::Placement place(proto::PlaceRequest request, double timeout_s);
+  void report(proto::JobReport report);
+  // A job ran here: for another server, or locally.
+  void learn(const Job& job, const Cost& cost);
+  [[nodiscard]] Prediction predict(const proto::JobFeatures& features) const;
+  // For who has only seconds and bytes; and how it is known.
+  [[nodiscard]] std::pair<Power, std::string> power() const;
+  // The newest master that was heard of: what is older is refused.
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+
+  // --- of the operator
+  [[nodiscard]] proto::FederationView view();
+  [[nodiscard]] const DecisionLog& decisions() const { return log_; }
+  [[nodiscard]] Result<> set_policy(const proto::PolicyRequest& request);
+  [[nodiscard]] Result<> drain(const proto::DrainRequest& request);
+  [[nodiscard]] Result<> kill(bool local_only);
+  [[nodiscard]] NodeCounts counts() const;
+  // What this server has learnt, for the next start.
+  [[nodiscard]] Result<> save();
+
+  // --- Member
+  void heard_server(const proto::ServerState& state) override;
+  void heard_gone(const std::string& server) override;
+  [[nodiscard]] Result<proto::Placement> place_for(const proto::PlaceRequest& request) override;
+  void heard_report(const proto::JobReport& report) override;
+  [[nodiscard]] proto::Table table(bool with_servers) override;
+  bool heard_table(const proto::Table& table) override;
+  void heard_settings(const proto::Settings& settings) override;
+
+ private:
+  struct InForce {
+    Policy policy;
+    bool shadow = false;
+    bool local_only = false;
+  };
+  struct Heard {  // of the master
+    std::string name;
+    double at_s = -1e9;
+    proto::Policy policy;
+    bool silent = false;  // it did not answer, and was not heard of since
+  };
+
+  [[nodiscard]] proto::ServerState own_state(const Telemetry& telemetry);
+  [[nodiscard]] InForce in_force() const;
+  [[nodiscard]] bool master_is_heard() const;
+  [[nodiscard]] proto::Placement decide_here(const proto::PlaceRequest& request, const InForce& in_force,
+                                             double alive_s, const std::string& decided_by, std::uint64_t epoch,
+                                             proto::LoggedDecision& log);
+  [[nodiscard]] proto::Placement place_somehow(const proto::PlaceRequest& request, double timeout_s,
+                                               proto::LoggedDecision& log);
+  [[nodiscard]] std::optional<proto::Placement> stay_by_own_model(const proto::PlaceRequest& request,
+                                                                  const Policy& policy) const;
+  [[nodiscard]] proto::Placement stay(std::string reason) const;
+  [[nodiscard]] Result<proto::Placement> ask_master(const proto::PlaceRequest& request, double timeout_s);
+  [[nodiscard]] Result<> change(const std::function<void(proto::Settings&)>& change);
+  void send_reports();
+  void count(const std::function<void(NodeCounts&)>& change);
+
+  const Config config_;
+  Federation& federation_;
+  StateFile& state_;
+  Clock now_s_;
+  std::function<WorkerLoad()> worker_ = [] { return WorkerLoad{}; };
+  Scheduler scheduler_;
+  DecisionLog log_;
+
+  mutable std::mutex mutex_;  // of what follows
+  Policy configured_;
+  bool configured_shadow_;
+  proto::Settings settings_;
+  bool local_only_here_ = false;
+  Heard master_;
+  CompactionModel model_;
+  Power power_;
+  std::string power_method_;
+  std::deque<proto::JobReport> unsent_;
+  NodeCounts counts_;
+  std::atomic<std::uint64_t> epoch_ = 0;
+  std::uint64_t beat_;
+};
+
+}  // namespace eco

@@ -1,0 +1,44 @@
+// Places compactions, one after the other, on the servers of the table (the paper's Scheduler). Any number of threads.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "eco.pb.h"
+#include "policy.h"
+#include "tracker.h"
+
+namespace eco {
+
+struct SchedulerOptions {
+  double alive_s = 3.5;
+  double placed_s = 5;  // Tracker's
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(SchedulerOptions options) : options_(options), tracker_(options.placed_s) {}
+
+  // alive_s: how long ago a candidate may have been heard of.
+  // Fills `decision` but for its times. A placement that offloads carries a new token; in shadow mode nothing is
+  // counted as placed.
+  [[nodiscard]] proto::Placement place(const proto::PlaceRequest& request, const Policy& policy, bool shadow,
+                                       double now_s, double alive_s, proto::LoggedDecision& decision);
+  [[nodiscard]] double alive_s() const { return options_.alive_s; }
+
+  template <typename Change>
+  auto with_tracker(Change change) {
+    const std::scoped_lock lock(mutex_);
+    return change(tracker_);
+  }
+
+ private:
+  SchedulerOptions options_;
+  std::mutex mutex_;
+  Tracker tracker_;
+};
+
+// 128 bits that cannot be guessed, in hexadecimal.
+[[nodiscard]] std::string new_token();
+
+}  // namespace eco

@@ -1,0 +1,58 @@
+// What a server tells of itself, by its sensors and its configuration.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "config.h"
+#include "linear_model.h"
+#include "sensors.h"
+#include "server.h"
+
+namespace eco {
+
+// Watts of one busy core and of the idle server: declared, or learnt from RAPL once the load has varied.
+class PowerModel {
+ public:
+  explicit PowerModel(const PowerConfig& declared);
+
+  // What RAPL counted while so many cores were busy.
+  void observe(double busy_cores, double power_w);
+
+  [[nodiscard]] bool counted() const;
+  [[nodiscard]] Power power() const;
+  // "counted (RAPL)", "modelled (declared)", "modelled (defaults)"
+  [[nodiscard]] std::string method() const;
+
+ private:
+  PowerConfig declared_;
+  LinearModel model_{0.999};
+  double least_busy_ = 0, most_busy_ = 0;
+};
+
+struct Telemetry {
+  std::optional<double> cores, busy_cores, network_bytes_s, link_bytes_s, power_w, battery;
+  Power power;
+  std::string power_method;  // of `power`
+};
+
+class Sensors {
+ public:
+  explicit Sensors(const Config& config, const std::filesystem::path& root = {});
+
+  // now_s: of a clock that only runs forward.
+  [[nodiscard]] Telemetry read(double now_s);
+  // Empty: none was found.
+  [[nodiscard]] std::string interface() const { return network_.interface(); }
+
+ private:
+  TelemetryConfig config_;
+  std::filesystem::path root_;
+  CpuUse cpu_;
+  NetworkUse network_;
+  std::optional<Rapl> rapl_;
+  PowerModel model_;
+};
+
+}  // namespace eco

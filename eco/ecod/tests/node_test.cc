@@ -1,0 +1,318 @@
+#include "node.h"
+
+#include <gtest/gtest.h>
+
+#include "states.h"
+#include "temporary_folder.h"
+
+namespace {
+
+using eco::Error, eco::Result, eco::test::request_of, eco::test::state_of;
+namespace proto = eco::proto;
+
+// A federation whose master the test is.
+class FakeFederation final : public eco::Federation {
+ public:
+  void join(eco::Member&) override {}
+  void beat(const proto::ServerState&) override {}
+  [[nodiscard]] Standing standing() const override { return own; }
+  [[nodiscard]] Result<proto::Placement> place(const proto::PlaceRequest& request, double) override {
+    ++asked;
+    last_request = request;
+    if (!answers) return Error{"the master did not answer in time"};
+    return answer;
+  }
+  [[nodiscard]] Result<> report(const proto::JobReport& report) override {
+    if (!answers) return Error{"the master did not answer in time"};
+    reports.push_back(report.job());
+    return eco::Done{};
+  }
+  [[nodiscard]] Result<proto::Settings> change(const proto::Settings& wanted) override {
+    if (!answers) return Error{"NATS is not connected"};
+    if (wanted.revision() != kept.revision()) return Error{"somebody else was faster"};
+    kept = wanted;
+    kept.set_revision(wanted.revision() + 1);
+    return kept;
+  }
+  [[nodiscard]] Result<proto::Settings> settings() override {
+    if (!answers) return Error{"NATS is not connected"};
+    return kept;
+  }
+  void leave() override {}
+
+  Standing own;
+  bool answers = true;
+  int asked = 0;
+  proto::Placement answer;
+  proto::PlaceRequest last_request;
+  proto::Settings kept;
+  std::vector<std::string> reports;
+};
+
+class NodeTest : public testing::Test {
+ protected:
+  void SetUp() override { make("eco"); }
+
+  void make(const std::string& policy, bool shadow = false) {
+    node.reset();
+    state = std::make_unique<eco::StateFile>(folder.path());
+    auto config = eco::parse_config("name = \"home\"\n[policy]\nname = \"" + policy + "\"\n", "test");
+    config.policy.shadow = shadow;
+    node = std::make_unique<eco::Node>(config, federation, *state, [this] { return now_s; });
+    for (int i = 1; i <= 40; ++i) {
+      const double size = 0.1 * (1 + i % 20);
+      node->learn({static_cast<std::uint64_t>(size * 64e6), static_cast<std::uint64_t>(size * 64e3), "Snappy"},
+                  {size * 4, size * 8});
+    }
+    node->beat(telemetry());
+    federation.answer.set_offload(true);
+    federation.answer.set_server("medium");
+    federation.answer.set_decided_by("master");
+    federation.answer.set_epoch(7);
+  }
+
+  static eco::Telemetry telemetry() {
+    eco::Telemetry now;
+    now.cores = 4, now.busy_cores = 1, now.link_bytes_s = 1.25e9, now.network_bytes_s = 0;
+    now.power = {.busy_core_w = 5, .idle_w = 20, .transfer_j_per_byte = 1e-9};
+    return now;
+  }
+
+  proto::Table table(std::uint64_t epoch, std::uint64_t beat = 1) {
+    proto::Table table;
+    table.set_master("master");
+    table.set_epoch(epoch);
+    *table.mutable_policy() = message_of(*eco::policy_named("eco"), false);
+    *table.mutable_settings() = federation.kept;
+    *table.add_servers() = state_of("medium", 2, 10, beat);
+    *table.add_servers() = state_of("high", 1, 16, beat);
+    table.set_has_servers(true);
+    return table;
+  }
+
+  proto::Placement place() { return node->place(request_of("someone"), 0.05); }
+
+  eco::test::TemporaryFolder folder;
+  FakeFederation federation;
+  double now_s = 100;
+  std::unique_ptr<eco::StateFile> state;
+  std::unique_ptr<eco::Node> node;
+};
+
+TEST_F(NodeTest, asks_the_master_in_its_own_name) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  EXPECT_EQ(place().server(), "medium");
+  EXPECT_EQ(federation.last_request.server(), "home");
+  EXPECT_EQ(place().decided_by(), "master");
+}
+
+TEST_F(NodeTest, asks_nobody_where_its_own_model_sees_no_stall) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  auto calm = request_of("home");
+  calm.mutable_level_zero()->set_files(2);
+  EXPECT_FALSE(node->place(calm, 0.05).offload());
+  EXPECT_EQ(federation.asked, 0);
+}
+
+TEST_F(NodeTest, decides_with_the_last_table_when_the_master_does_not_answer) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  federation.answers = false;
+  const auto placement = place();
+  EXPECT_EQ(placement.server(), "medium");
+  EXPECT_EQ(placement.decided_by(), "home (without the master)");
+  EXPECT_EQ(placement.epoch(), 7U);
+  (void)place();
+  EXPECT_EQ(federation.asked, 1) << "one that is silent is not waited for again";
+  ASSERT_TRUE(node->heard_table(table(7, 2)));
+  (void)place();
+  EXPECT_EQ(federation.asked, 2) << "until it is heard of";
+}
+
+TEST_F(NodeTest, a_master_that_fell_silent_is_not_asked) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  now_s += 5;
+  EXPECT_EQ(place().decided_by(), "home (without the master)");
+  EXPECT_EQ(federation.asked, 0);
+}
+
+TEST_F(NodeTest, compacts_locally_once_the_last_table_is_too_old) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  now_s += 15.5;
+  const auto placement = place();
+  EXPECT_FALSE(placement.offload());
+  EXPECT_EQ(placement.reason(), "no master is heard of, and there is no server table of the last 15 s");
+}
+
+TEST_F(NodeTest, compacts_locally_where_no_master_was_ever_heard_of) { EXPECT_FALSE(place().offload()); }
+
+TEST_F(NodeTest, refuses_what_a_deposed_master_still_says) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  ASSERT_TRUE(node->heard_table(table(9, 2)));
+  EXPECT_FALSE(node->heard_table(table(7, 3)));
+  federation.answer.set_server("high");  // of epoch 7
+  const auto placement = place();
+  EXPECT_EQ(placement.server(), "medium");
+  EXPECT_EQ(placement.decided_by(), "home (without the master)");
+  EXPECT_EQ(node->counts().stale_refused, 2U);
+}
+
+TEST_F(NodeTest, as_the_master_decides_for_the_others_and_else_does_not) {
+  EXPECT_FALSE(node->place_for(request_of("medium")));
+  federation.own = {.master = true, .epoch = 3};
+  node->heard_server(state_of("medium", 2, 10));
+  node->heard_server(state_of("high", 1, 16));
+  auto request = request_of("medium");
+  request.mutable_level_zero()->set_files(18.5);
+  const auto placement = node->place_for(request);
+  ASSERT_TRUE(placement);
+  EXPECT_EQ(placement->server(), "high");
+  EXPECT_EQ(placement->epoch(), 3U);
+  EXPECT_EQ(placement->decided_by(), "home");
+}
+
+TEST_F(NodeTest, a_deposed_master_decides_for_itself_with_its_own_last_table) {
+  federation.own = {.master = true, .epoch = 3};
+  node->heard_server(state_of("medium", 2, 10));
+  node->beat(telemetry());
+  federation.own = {.master = false, .epoch = 0};
+  federation.answers = false;
+  const auto placement = place();
+  EXPECT_EQ(placement.server(), "medium");
+  EXPECT_EQ(placement.decided_by(), "home (without the master)");
+  EXPECT_EQ(federation.asked, 0) << "nobody but itself was the master";
+  EXPECT_EQ(node->view().master(), "");
+}
+
+TEST_F(NodeTest, the_kill_switch_returns_to_local_at_once_for_itself_and_as_the_master) {
+  federation.own = {.master = true, .epoch = 3};
+  node->heard_server(state_of("medium", 2, 10));
+  EXPECT_TRUE(place().offload());
+  ASSERT_TRUE(node->kill(true));
+  EXPECT_FALSE(place().offload());
+  EXPECT_EQ(place().reason(), "the kill switch is on");
+  EXPECT_FALSE(node->place_for(request_of("medium"))->offload());
+  ASSERT_TRUE(node->kill(false));
+  EXPECT_TRUE(place().offload());
+}
+
+TEST_F(NodeTest, the_kill_switch_reaches_a_server_with_the_settings) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  federation.kept.set_revision(5);
+  federation.kept.set_local_only(true);
+  node->heard_settings(federation.kept);
+  EXPECT_FALSE(place().offload());
+  proto::Settings older;
+  older.set_revision(4);
+  node->heard_settings(older);
+  EXPECT_FALSE(place().offload()) << "older settings change nothing";
+}
+
+TEST_F(NodeTest, a_kill_switch_that_the_others_cannot_hear_holds_here_and_over_a_restart) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  federation.answers = false;
+  const auto killed = node->kill(true);
+  ASSERT_FALSE(killed);
+  EXPECT_EQ(killed.error(), "home compacts for itself now, but the others could not be told: NATS is not connected");
+  EXPECT_FALSE(place().offload());
+  make("eco");
+  ASSERT_TRUE(node->heard_table(table(7)));
+  EXPECT_EQ(place().reason(), "the kill switch is on");
+  federation.answers = true;
+  ASSERT_TRUE(node->kill(false));
+  EXPECT_TRUE(place().offload());
+}
+
+TEST_F(NodeTest, shadow_mode_decides_and_says_so) {
+  make("eco", true);
+  federation.own = {.master = true, .epoch = 3};
+  node->heard_server(state_of("medium", 2, 10));
+  const auto placement = place();
+  EXPECT_TRUE(placement.offload());
+  EXPECT_TRUE(placement.shadow());
+  EXPECT_EQ(node->counts().offloads, 0U) << "nothing was offloaded";
+}
+
+TEST_F(NodeTest, the_operators_policy_goes_before_the_configured_one) {
+  federation.own = {.master = true, .epoch = 3};
+  node->heard_server(state_of("medium", 2, 10));
+  node->heard_server(state_of("high", 1, 16));
+  EXPECT_EQ(place().server(), "medium");
+  proto::PolicyRequest request;
+  request.set_policy("edgepilot");
+  ASSERT_TRUE(node->set_policy(request));
+  EXPECT_EQ(place().server(), "high");
+  request.set_policy("configured");
+  ASSERT_TRUE(node->set_policy(request));
+  EXPECT_EQ(place().server(), "medium");
+  request.set_policy("ecco");
+  EXPECT_FALSE(node->set_policy(request));
+}
+
+TEST_F(NodeTest, draining_takes_a_server_that_exists) {
+  federation.own = {.master = true, .epoch = 3};
+  node->heard_server(state_of("medium", 2, 10));
+  proto::DrainRequest request;
+  request.set_server("mediun");
+  request.set_drain(true);
+  EXPECT_EQ(node->drain(request).error(), "no server is named mediun");
+  request.set_server("medium");
+  ASSERT_TRUE(node->drain(request));
+  EXPECT_FALSE(place().offload());
+}
+
+TEST_F(NodeTest, learns_from_reports_of_local_jobs_and_keeps_it_over_a_restart) {
+  state = std::make_unique<eco::StateFile>(folder.path());
+  auto config = eco::parse_config("name = \"home\"\n[power]\nbusy_core_w = 4\nidle_w = 1\nrapl = false\n", "test");
+  for (const bool restarted : {false, true}) {
+    if (restarted) state = std::make_unique<eco::StateFile>(folder.path());
+    eco::Node fresh(config, federation, *state, [this] { return now_s; });
+    if (!restarted) {
+      EXPECT_EQ(fresh.predict(request_of("home").features()).observations, 0);
+      for (int i = 0; i < 20; ++i) {
+        proto::JobReport report;
+        report.set_job(std::to_string(i));
+        *report.mutable_features() = request_of("home").features();
+        report.set_outcome("local");
+        report.set_wall_s(3), report.set_compute_s(3), report.set_cpu_s(2);
+        fresh.report(report);
+      }
+      ASSERT_TRUE(fresh.save());
+    }
+    const auto prediction = fresh.predict(request_of("home").features());
+    EXPECT_NEAR(prediction.compute_s.mean, 3, 0.1);
+    EXPECT_NEAR(prediction.energy_j.mean, 8, 0.3) << "CPU seconds by the watts of a core";
+  }
+}
+
+TEST_F(NodeTest, reports_of_remote_jobs_reach_the_master_when_it_is_back) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  federation.answers = false;
+  proto::JobReport report;
+  report.set_job("a"), report.set_server("medium"), report.set_outcome("installed");
+  node->report(report);
+  EXPECT_TRUE(federation.reports.empty());
+  federation.answers = true;
+  node->beat({});
+  EXPECT_EQ(federation.reports, std::vector<std::string>{"a"});
+}
+
+TEST_F(NodeTest, a_report_joins_its_decision_in_the_log) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  (void)place();
+  proto::JobReport report;
+  report.set_job("job"), report.set_server("medium"), report.set_outcome("fell back: the worker was lost");
+  report.set_wall_s(5);
+  node->report(report);
+  const auto log = node->decisions().last(10);
+  ASSERT_EQ(log.size(), 1U);
+  EXPECT_EQ(log[0].outcome(), "fell back: the worker was lost");
+  EXPECT_EQ(log[0].placement().token(), "") << "tokens are not shown";
+  EXPECT_EQ(node->counts().fell_back, 1U);
+}
+
+TEST_F(NodeTest, a_state_file_that_is_none_stops_the_start) {
+  folder.write("state", "no protobuf \xff\xff\xff");
+  EXPECT_THROW(eco::StateFile(folder.path()), std::runtime_error);
+}
+
+}  // namespace

@@ -1,0 +1,101 @@
+#include "tracker.h"
+
+#include <algorithm>
+
+#include "messages.h"
+
+namespace eco {
+
+void Tracker::heard(const proto::ServerState& state, double now_s) {
+  const auto [at, is_new] = index_.try_emplace(state.name(), entries_.size());
+  if (is_new) entries_.emplace_back(), servers_.emplace_back();
+  Entry& entry = entries_[at->second];
+  const bool again = !is_new && state.address() == entry.state.address() && state.beat() == entry.state.beat();
+  if (again) return;
+  entry.state = state;
+  entry.state.clear_age_s();
+  entry.heard_s = now_s - state.age_s();
+  std::erase_if(entry.placed, [&](const Placed& placed) {
+    return std::ranges::find(state.tokens(), placed.token) != state.tokens().end();
+  });
+  servers_[at->second] = server_of(state);
+  refresh(at->second);
+}
+
+void Tracker::forget(const std::string& name) {
+  if (const auto found = find(name)) entries_[*found].heard_s = -1e9;
+}
+
+void Tracker::drain(const std::set<std::string>& names) {
+  drained_ = names;
+  for (std::size_t i = 0; i < entries_.size(); ++i) refresh(i);
+}
+
+// What its telemetry will show when the jobs that were placed there have begun.
+void Tracker::refresh(std::size_t i) {
+  const Entry& entry = entries_[i];
+  Server& server = servers_[i];
+  const auto placed = static_cast<std::uint32_t>(entry.placed.size());
+  server.jobs = entry.state.jobs() + placed;
+  server.jobs_s = entry.state.jobs_s();
+  for (const Placed& job : entry.placed) server.jobs_s = std::max(server.jobs_s, job.expected_s);
+  const double busy = entry.state.has_busy_cores() ? entry.state.busy_cores() : entry.state.cores();
+  server.busy_cores = std::min(std::max(busy, server.cores), busy + placed);
+  server.draining = entry.state.draining() || drained_.contains(server.name);
+}
+
+void Tracker::placed(const std::string& server, const std::string& token, const std::string& job, double expected_s,
+                     double now_s) {
+  const auto found = find(server);
+  if (!found) return;
+  entries_[*found].placed.push_back({token, job, now_s, expected_s});
+  refresh(*found);
+}
+
+void Tracker::ended(const std::string& job) {
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    if (std::erase_if(entries_[i].placed, [&](const Placed& placed) { return placed.job == job; }) > 0) refresh(i);
+}
+
+const std::vector<Server>& Tracker::servers(double now_s, double alive_s) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    servers_[i].alive = now_s - entry.heard_s <= alive_s;
+    const std::size_t before = entry.placed.size();
+    while (!entry.placed.empty() && now_s - entry.placed.front().at_s > placed_s_) entry.placed.pop_front();
+    if (entry.placed.size() != before) refresh(i);
+  }
+  return servers_;
+}
+
+std::optional<std::size_t> Tracker::find(const std::string& name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::size_t Tracker::alive() const {
+  return static_cast<std::size_t>(std::ranges::count_if(servers_, [](const Server& server) { return server.alive; }));
+}
+
+std::vector<Tracker::Line> Tracker::lines(double now_s) const {
+  std::vector<Line> out;
+  for (const Entry& entry : entries_) {
+    auto& line = out.emplace_back(Line{entry.state, static_cast<std::uint32_t>(entry.placed.size())});
+    line.state.set_age_s(std::max(0.0, now_s - entry.heard_s));
+    line.state.set_draining(line.state.draining() || drained_.contains(line.state.name()));
+  }
+  return out;
+}
+
+std::string why_not(const Server& server, double busy_max) {
+  if (!server.alive) return "not heard of";
+  if (server.draining) return "draining";
+  if (server.address.empty()) return "no worker";
+  if (server.jobs >= server.slots) return "its slots are taken";
+  if (server.busy_cores > busy_max * server.cores) return "its cores are busy";
+  if (server.link_bytes_s <= 0) return "link speed unknown";
+  if (server.network_bytes_s > busy_max * server.link_bytes_s) return "its link is busy";
+  return "";
+}
+
+}  // namespace eco

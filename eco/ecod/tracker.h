@@ -1,0 +1,67 @@
+// The server table: who is there, by their beats, and what they told last (the paper's Tracker), together with the jobs
+// that were placed there and that their telemetry does not show yet. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "eco.pb.h"
+#include "server.h"
+
+namespace eco {
+
+class Tracker {
+ public:
+  // placed_s: a placed job that its server has not shown for so long was never started.
+  explicit Tracker(double placed_s) : placed_s_(placed_s) {}
+
+  // A beat that does not count up is not news of the server.
+  void heard(const proto::ServerState& state, double now_s);
+  // The server left.
+  void forget(const std::string& name);
+  void drain(const std::set<std::string>& names);
+
+  void placed(const std::string& server, const std::string& token, const std::string& job, double expected_s,
+              double now_s);
+  void ended(const std::string& job);
+
+  // Brought up to `now_s`: alive is who was heard of within alive_s.
+  [[nodiscard]] const std::vector<Server>& servers(double now_s, double alive_s);
+  [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const;
+  [[nodiscard]] std::size_t alive() const;  // by the last servers()
+
+  struct Line {
+    proto::ServerState state;  // with its age
+    std::uint32_t placed = 0;
+  };
+  [[nodiscard]] std::vector<Line> lines(double now_s) const;
+
+ private:
+  struct Placed {
+    std::string token, job;
+    double at_s = 0, expected_s = 0;
+  };
+  struct Entry {
+    proto::ServerState state;
+    double heard_s = 0;
+    std::deque<Placed> placed;
+  };
+
+  void refresh(std::size_t i);
+
+  double placed_s_;
+  std::map<std::string, std::size_t> index_;
+  std::vector<Entry> entries_;
+  std::vector<Server> servers_;  // of the entries, in their order
+  std::set<std::string> drained_;
+};
+
+// Why it takes no job, in a few words; empty: it takes one.
+[[nodiscard]] std::string why_not(const Server& server, double busy_max);
+
+}  // namespace eco

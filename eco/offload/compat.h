@@ -1,0 +1,52 @@
+// RocksDB's interface of a compaction service, which changed its form between releases, as one: start, wait.
+//
+// | release | start | wait | then |
+// |---|---|---|---|
+// | 7.8 ... 9.0 | StartV2 | WaitForCompleteV2 | |
+// | 9.1 ... | Schedule | Wait | OnInstallation from 9.6 on |
+#pragma once
+
+#include <rocksdb/options.h>
+#include <rocksdb/version.h>
+
+#include <cstdint>
+#include <string>
+
+#define ECO_ROCKSDB_GE(major, minor) (ROCKSDB_MAJOR > (major) || (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
+
+namespace eco {
+
+// The release that this was compiled for, "7.8".
+inline std::string compiled_release() { return std::to_string(ROCKSDB_MAJOR) + '.' + std::to_string(ROCKSDB_MINOR); }
+
+class PortableCompactionService : public rocksdb::CompactionService {
+ public:
+  using Info = rocksdb::CompactionServiceJobInfo;
+  using Status = rocksdb::CompactionServiceJobStatus;
+
+  [[nodiscard]] static std::string id_of(const Info& info) {
+    return info.db_session_id + '-' + std::to_string(info.job_id >> 32) + '-' +
+           std::to_string(info.job_id & 0xffffffff);
+  }
+
+#if ECO_ROCKSDB_GE(9, 1)
+  rocksdb::CompactionServiceScheduleResponse Schedule(const Info& info, const std::string& input) final {
+    return {id_of(info), status_of(start(info, input))};
+  }
+  Status Wait(const std::string& id, std::string* result) final { return status_of(wait(id, result)); }
+#else
+  Status StartV2(const Info& info, const std::string& input) final { return status_of(start(info, input)); }
+  Status WaitForCompleteV2(const Info& info, std::string* result) final { return status_of(wait(id_of(info), result)); }
+#endif
+
+ protected:
+  // True: the job is taken, or done. False: RocksDB compacts itself. There is no third: a failure that RocksDB is told
+  // of stops the database.
+  [[nodiscard]] virtual bool start(const Info& info, const std::string& input) noexcept = 0;
+  [[nodiscard]] virtual bool wait(const std::string& id, std::string* result) noexcept = 0;
+
+ private:
+  static Status status_of(bool taken) { return taken ? Status::kSuccess : Status::kUseLocal; }
+};
+
+}  // namespace eco

@@ -1,0 +1,61 @@
+// The Monitor (Section VI-B): what an application's databases do, by RocksDB's events. Thread-safe.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/listener.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compaction_model.h"
+#include "input_rate.h"
+#include "stall.h"
+
+namespace eco {
+
+// A compaction that has begun.
+struct Begun {
+  rocksdb::DB* db = nullptr;
+  std::string column_family;
+  int level = 0, output_level = 0;
+  Job features;
+  bool countable = false;  // only puts and deletions: each entry that goes in comes out, or is dropped and counted
+  LevelZero level_zero;    // its triggers are the service's to fill in
+  std::shared_ptr<rocksdb::FileSystem> files;
+  std::shared_ptr<rocksdb::Logger> log;
+  std::uint64_t latest_sequence = 0;
+  std::string unsuited;  // why no job of this database is offloaded; empty: nothing is known against it
+};
+
+class Monitor {
+ public:
+  void on_flush(rocksdb::DB& db, const rocksdb::FlushJobInfo& info);
+  void on_begin(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info);
+  void on_end(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info);
+
+  [[nodiscard]] std::optional<Begun> begun(const std::string& database, int job) const;
+
+ private:
+  // In thousandths of a level 0 file.
+  struct Input {
+    InputRate rate;
+    std::uint64_t flushed = 0;
+  };
+  using Family = std::pair<std::string, std::string>;  // database, column family
+
+  [[nodiscard]] LevelZero level_zero(rocksdb::DB& db, const std::string& column_family);
+  void observe(rocksdb::DB& db, const std::string& column_family, std::uint64_t flushes, double memtable);
+
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, int>, Begun> begun_;
+  std::map<Family, Input> inputs_;
+};
+
+// RocksDB's name of a compression, as in its options: "Snappy".
+[[nodiscard]] std::string codec_name(rocksdb::CompressionType type);
+
+}  // namespace eco

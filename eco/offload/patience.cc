@@ -1,0 +1,29 @@
+#include "patience.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace eco {
+
+double Patience::remainder_s(double now_s) const {
+  const double elapsed_s = now_s - begin_s_;
+  // A speed is only known after a part of the time.
+  if (limits_.usual_s <= 0 || elapsed_s < std::max(0.5, limits_.usual_s / 2)) return -1;
+  return done_ > 0 ? elapsed_s * (1 - done_) / done_ : std::numeric_limits<double>::infinity();
+}
+
+std::string Patience::exhausted(double now_s) const {
+  if (now_s - begin_s_ > limits_.total_s) return fmt::format("no result after {:.1f} s", limits_.total_s);
+  if (received_) return "";
+  if (now_s - heard_s_ > limits_.heartbeat_s)
+    return fmt::format("no word from the worker for {:.1f} s", limits_.heartbeat_s);
+  if (now_s - moved_s_ > limits_.standstill_s)
+    return fmt::format("the worker stands still for {:.1f} s", limits_.standstill_s);
+  const double remainder_now_s = remainder_s(now_s);
+  if (remainder_now_s > limits_.usual_s)
+    return fmt::format("it is slow: {:.1f} s more, usual are {:.1f} s", remainder_now_s, limits_.usual_s);
+  return "";
+}
+
+}  // namespace eco

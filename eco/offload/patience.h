@@ -1,0 +1,47 @@
+// How long a job is waited for: no wait is without a bound. Pure; times are of any one clock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace eco {
+
+class Patience {
+ public:
+  struct Limits {
+    double heartbeat_s = 3;    // without a word from the worker
+    double standstill_s = 10;  // without a byte more, read or written
+    double total_s = 600;      // whatever happens
+    double usual_s = 0;        // a local compaction, or this one where it was to take longer; 0: not known
+  };
+
+  Patience(const Limits& limits, std::uint64_t input_bytes, double now_s)
+      : limits_(limits),
+        input_bytes_(static_cast<double>(input_bytes)),
+        begin_s_(now_s),
+        heard_s_(now_s),
+        moved_s_(now_s) {}
+
+  void heard(double now_s) { heard_s_ = now_s; }
+  void progressed(double now_s, std::uint64_t read_bytes, std::uint64_t written_bytes) {
+    heard(now_s);
+    const double sum = static_cast<double>(read_bytes + written_bytes);
+    if (sum > moved_) moved_ = sum, moved_s_ = now_s;
+    done_ = input_bytes_ > 0 ? std::min(1.0, static_cast<double>(read_bytes) / input_bytes_) : 0;
+  }
+  // The worker has done its part.
+  void received() { received_ = true; }
+
+  // Seconds that are still to come, at the speed so far; negative: nothing can be said yet.
+  [[nodiscard]] double remainder_s(double now_s) const;
+  // Why it is over; empty: it is not.
+  [[nodiscard]] std::string exhausted(double now_s) const;
+
+ private:
+  Limits limits_;
+  double input_bytes_, begin_s_, heard_s_, moved_s_, moved_ = 0, done_ = 0;
+  bool received_ = false;
+};
+
+}  // namespace eco

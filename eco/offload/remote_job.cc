@@ -1,0 +1,242 @@
+#include "remote_job.h"
+
+#include <fmt/format.h>
+#include <grpcpp/client_context.h>
+#include <time.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "eco.grpc.pb.h"
+#include "served_files.h"
+
+namespace eco {
+namespace {
+
+constexpr std::chrono::milliseconds look{50};
+
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double thread_cpu_s() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+}  // namespace
+
+class RemoteJob::Impl {
+ public:
+  explicit Impl(Order order)
+      : order_(std::move(order)),
+        served_(order_.files, order_.database),
+        staging_(order_.files, order_.database, order_.staging, 2 * order_.input_bytes + (64 << 20)),
+        begin_s_(now_s()),
+        patience_(order_.limits, order_.input_bytes, begin_s_) {
+    order_.start.set_output(staging_.folder());
+    order_.expected.folder = staging_.folder();
+    verifier_ = std::thread([this] { in_thread(&Impl::verify_tables); });
+    talker_ = std::thread([this] { in_thread(&Impl::talk); });
+  }
+
+  ~Impl() { end(); }
+
+  Outcome wait() {
+    {
+      std::unique_lock lock(mutex_);
+      while (!failed() && !verified_) {
+        change_.wait_for(lock, look);
+        if (std::string why = patience_.exhausted(now_s()); !why.empty()) fail_locked(std::move(why));
+      }
+    }
+    end();
+    Outcome outcome{.failure = failure_,
+                    .result = std::move(*result_.mutable_output()),
+                    .worker = std::move(result_),
+                    .wall_s = now_s() - begin_s_,
+                    .home_cpu_s = home_cpu_s_,
+                    .bytes_moved = served_bytes_ + staging_.bytes()};
+    if (outcome.failure.empty()) outcome.failure = why_not(outcome.result);
+    return outcome;
+  }
+
+  void cancel(const std::string& why) { fail(why); }
+
+ private:
+  void in_thread(void (Impl::*work)()) {
+    try {
+      (this->*work)();
+    } catch (const std::exception& error) {
+      fail(error.what());
+    }
+    const std::lock_guard lock(mutex_);
+    home_cpu_s_ += thread_cpu_s();
+  }
+
+  [[nodiscard]] bool failed() const { return !failure_.empty(); }
+
+  void fail(std::string why) {
+    const std::lock_guard lock(mutex_);
+    fail_locked(std::move(why));
+  }
+  void fail_locked(std::string why) {
+    if (failed() || verified_) return;
+    failure_ = std::move(why);
+    context_.TryCancel();
+    change_.notify_all();
+  }
+
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!verified_ && !failed()) failure_ = "given up";
+    }
+    context_.TryCancel();
+    change_.notify_all();
+    if (talker_.joinable()) talker_.join();
+    if (verifier_.joinable()) verifier_.join();
+  }
+
+  // --- the stream
+
+  void talk() {
+    if (auto status = staging_.begin(); !status.ok()) return fail("staging: " + status.ToString());
+    const auto stub = proto::Worker::NewStub(order_.worker);
+    const auto stream = stub->Compact(&context_);
+    proto::FromPrimary first;
+    *first.mutable_start() = order_.start;
+    bool going = stream->Write(first);
+    for (proto::FromWorker message; going && stream->Read(&message);) going = take(message, *stream);
+    stream->WritesDone();
+    const grpc::Status status = stream->Finish();
+    const std::lock_guard lock(mutex_);
+    if (!received_) fail_locked(fmt::format("the worker: {}", status.ok() ? "no result" : status.error_message()));
+  }
+
+  using Stream = grpc::ClientReaderWriter<proto::FromPrimary, proto::FromWorker>;
+
+  // False: no more is wanted.
+  bool take(proto::FromWorker& message, Stream& stream) {
+    {
+      const std::lock_guard lock(mutex_);
+      patience_.heard(now_s());
+    }
+    switch (message.message_case()) {
+      case proto::FromWorker::kList:
+        answer_.Clear();
+        return reply(served_.answer(message.list(), answer_), stream);
+      case proto::FromWorker::kRead:
+        return reply(served_.answer(message.read(), answer_), stream);
+      case proto::FromWorker::kOutput:
+        return store(message.output());
+      case proto::FromWorker::kProgress: {
+        const std::lock_guard lock(mutex_);
+        patience_.progressed(now_s(), message.progress().input_bytes_read(), message.progress().output_bytes());
+        return true;
+      }
+      case proto::FromWorker::kResult:
+        finish(std::move(*message.mutable_result()));
+        return false;
+      case proto::FromWorker::MESSAGE_NOT_SET:
+        break;
+    }
+    fail("the worker sent what is no message");
+    return false;
+  }
+
+  bool reply(bool answered, Stream& stream) {
+    if (!answered) {
+      fail("the worker asks for what is not served");
+      return false;
+    }
+    served_bytes_ += answer_.bytes().data().size();
+    return stream.Write(answer_);
+  }
+
+  bool store(const proto::Output& output) {
+    std::string complete;
+    if (auto status = staging_.receive(output, &complete); !status.ok()) {
+      fail("staging: " + status.ToString());
+      return false;
+    }
+    if (!complete.empty()) {
+      const std::lock_guard lock(mutex_);
+      arrived_.push_back(std::move(complete));
+      change_.notify_all();
+    }
+    return true;
+  }
+
+  void finish(proto::Result result) {
+    if (!result.error().empty()) return fail("the worker: " + result.error());
+    if (!staging_.all_complete()) return fail("the worker left a table incomplete");
+    const std::lock_guard lock(mutex_);
+    result_ = std::move(result);
+    received_ = true;
+    patience_.received();
+    change_.notify_all();
+  }
+
+  // --- the outputs
+
+  void verify_tables() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      change_.wait(lock, [this] { return failed() || !arrived_.empty() || received_; });
+      if (failed()) return;
+      if (arrived_.empty()) break;
+      const std::string name = std::move(arrived_.front());
+      arrived_.pop_front();
+      lock.unlock();
+      std::string why;
+      auto facts = verify_table(order_.table_format, staging_.folder() + '/' + name, why);
+      if (facts)
+        if (auto status = staging_.sync(name); !status.ok()) why = status.ToString();
+      lock.lock();
+      if (!why.empty()) return fail_locked(fmt::format("{}: {}", name, why));
+      tables_.emplace(name, std::move(*facts));
+    }
+    verified_ = true;
+    change_.notify_all();
+  }
+
+  [[nodiscard]] std::string why_not(const std::string& text) const {
+    std::string why;
+    const auto result = read_result(text, why);
+    if (!result) return "the result: " + why;
+    why = verify_result(*result, tables_, order_.expected);
+    return why.empty() ? "" : "the result: " + why;
+  }
+
+  Order order_;
+  ServedFiles served_;
+  Staging staging_;
+  grpc::ClientContext context_;
+  proto::FromPrimary answer_;
+  double begin_s_;
+
+  std::mutex mutex_;
+  std::condition_variable change_;
+  Patience patience_;
+  std::string failure_;
+  proto::Result result_;
+  bool received_ = false, verified_ = false;
+  std::deque<std::string> arrived_;
+  std::map<std::string, TableFacts> tables_;
+  double home_cpu_s_ = 0;
+  std::uint64_t served_bytes_ = 0;
+
+  std::thread talker_, verifier_;
+};
+
+RemoteJob::RemoteJob(Order order) : impl_(std::make_unique<Impl>(std::move(order))) {}
+RemoteJob::~RemoteJob() = default;
+RemoteJob::Outcome RemoteJob::wait() { return impl_->wait(); }
+void RemoteJob::cancel(const std::string& why) { impl_->cancel(why); }
+
+}  // namespace eco

@@ -1,0 +1,442 @@
+#include <fmt/format.h>
+#include <grpcpp/create_channel.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/merge_operator.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "compaction_text.h"
+#include "compat.h"
+#include "eco.h"
+#include "monitor.h"
+#include "policy.h"
+#include "remote_job.h"
+#include "table_options.h"
+
+namespace eco {
+namespace {
+
+// Keeps a job here, with the reason.
+struct Keep {
+  std::string reason;
+};
+
+const std::string& option(const rocksdb_text::Fields& options, const char* name) {
+  const auto found = options.find(name);
+  if (found == options.end()) throw Keep{fmt::format("RocksDB does not tell {}", name)};
+  return found->second;
+}
+
+// The name of an object that RocksDB writes as "name" or "{id=name;...}"; empty: there is none.
+std::string object(const rocksdb_text::Fields& options, const char* name) {
+  const std::string& text = option(options, name);
+  return text == "nullptr" ? "" : text;
+}
+
+double number_option(const rocksdb_text::Fields& options, const char* name) {
+  return rocksdb_text::number<double>(option(options, name)).value_or(0);
+}
+
+// Throws Keep where a worker could compact otherwise than RocksDB here.
+void expect_portable(const CompactionInput& input) {
+  const auto& family = input.cf_options;
+  if (option(family, "compaction_style") != "kCompactionStyleLevel") throw Keep{"it is no leveled compaction"};
+  if (option(family, "enable_blob_files") != "false") throw Keep{"it has blob files"};
+  for (const char* name : {"compaction_filter", "compaction_filter_factory", "sst_partitioner_factory"})
+    if (!object(family, name).empty()) throw Keep{fmt::format("it has a {}", name)};
+  if (!object(input.db_options, "file_checksum_gen_factory").empty()) throw Keep{"it has checksums of whole files"};
+  if (option(family, "table_factory") != "BlockBasedTable") throw Keep{"its tables are not block-based"};
+  if (option(family, "comparator").find("u64ts") != std::string::npos) throw Keep{"it has timestamps"};
+}
+
+// To read outputs with.
+rocksdb::Options table_format(const CompactionInput& input, rocksdb::Env* env) {
+  rocksdb::Options options;
+  const rocksdb::ConfigOptions config;
+  options.env = env;
+  auto status =
+      rocksdb::Comparator::CreateFromString(config, option(input.cf_options, "comparator"), &options.comparator);
+  const std::string merge = object(input.cf_options, "merge_operator");
+  if (status.ok() && !merge.empty())
+    status = rocksdb::MergeOperator::CreateFromString(config, merge, &options.merge_operator);
+  if (!status.ok()) throw Keep{status.ToString()};
+  return options;
+}
+
+void fill(proto::JobFeatures& message, const Job& job) {
+  message.set_input_bytes(job.input_bytes), message.set_input_entries(job.input_entries), message.set_codec(job.codec);
+}
+
+// A subcompaction's part of the whole, by what the database has in its range.
+double share_of(const CompactionInput& input, rocksdb::DB& db) {
+  if (!input.has_begin && !input.has_end) return 1;
+  const std::string last(64, '\xff');
+  const rocksdb::Range ranges[] = {{input.begin, input.has_end ? rocksdb::Slice(input.end) : rocksdb::Slice(last)},
+                                   {rocksdb::Slice(), last}};
+  std::uint64_t bytes[2] = {0, 0};
+  const auto status = db.GetApproximateSizes({}, db.DefaultColumnFamily(), ranges, 2, bytes);
+  if (status.ok() && bytes[1] > 0 && bytes[0] <= bytes[1])
+    return static_cast<double>(bytes[0]) / static_cast<double>(bytes[1]);
+  return 1 / std::max(1.0, number_option(input.db_options, "max_subcompactions"));
+}
+
+std::uint64_t part(std::uint64_t whole, double share) {
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(whole) * share));
+}
+
+class Service final : public PortableCompactionService, public CompactionService {
+ public:
+  explicit Service(const Settings& settings) : settings_(settings), credentials_(channel_credentials(settings.tls)) {
+    const std::string runtime = rocksdb::GetRocksVersionAsString(true);
+    release_ = runtime;
+    if (!same_release(runtime, compiled_release()))
+      unusable_ = fmt::format("eco was built for RocksDB {}, this is {}", compiled_release(), runtime);
+    else if (!texts_known(runtime))
+      unusable_ = fmt::format("eco does not know the results of RocksDB {}", runtime);
+    if (!settings_.placer) unusable_ = "no placer is given";
+  }
+
+  [[nodiscard]] const char* Name() const override { return "eco"; }
+
+  [[nodiscard]] Statistics statistics() const override {
+    const std::lock_guard lock(mutex_);
+    return statistics_;
+  }
+
+  void offload(bool on) override {
+    const std::lock_guard lock(mutex_);
+    offload_ = on;
+    if (on) return;
+    for (auto& [id, job] : jobs_)
+      if (job.remote) job.remote->cancel("offloading was switched off");
+  }
+
+  Monitor& monitor() { return monitor_; }
+
+  // The compaction has ended, whoever did it.
+  void ended(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) noexcept try {
+    const auto begun = monitor_.begun(db.GetName(), info.job_id);
+    monitor_.on_end(db, info);
+    if (!begun) return;
+    std::vector<proto::JobReport> reports;
+    bool here = true;
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto job = jobs_.begin(); job != jobs_.end();) {
+        if (job->second.database != db.GetName() || job->second.number != info.job_id) {
+          ++job;
+          continue;
+        }
+        here = false;
+        if (job->second.accepted) {
+          job->second.report.set_outcome(info.status.ok() ? "installed" : "refused: " + info.status.ToString());
+          ++statistics_.installed;
+          reports.push_back(std::move(job->second.report));
+        }
+        job = jobs_.erase(job);
+      }
+      if (fell_back_.erase({db.GetName(), info.job_id}) > 0) here = false;
+    }
+    if (here && info.status.ok()) reports.push_back(learn_local(*begun, info));
+    if (!here) clean(*begun->files, db.GetName());
+    for (const auto& report : reports) settings_.placer->report(report);
+  } catch (...) {
+    return;  // nothing of it concerns RocksDB
+  }
+
+ protected:
+  bool start(const Info& info, const std::string& input) noexcept override try {
+    begin(info, input);
+    return true;
+  } catch (const Keep& keep) {
+    return kept(info, keep.reason);
+  } catch (const std::exception& error) {
+    return kept(info, error.what());
+  } catch (...) {
+    return kept(info, "an unknown exception");
+  }
+
+  bool wait(const std::string& id, std::string* result) noexcept override try {
+    const std::shared_ptr<RemoteJob> remote = remote_of(id);
+    if (!remote) return false;
+    RemoteJob::Outcome outcome = remote->wait();
+    const bool accepted = settle(id, outcome);
+    if (accepted) *result = std::move(outcome.result);
+    return accepted;
+  } catch (...) {
+    return false;
+  }
+
+ private:
+  struct Tracked {
+    std::string database;
+    int number = 0;
+    std::shared_ptr<rocksdb::FileSystem> files;
+    std::shared_ptr<rocksdb::Logger> log;
+    std::shared_ptr<RemoteJob> remote;
+    proto::JobReport report;
+    bool accepted = false;  // RocksDB is installing it
+  };
+
+  static int number_of(const Info& info) { return static_cast<int>(info.job_id >> 32); }
+
+  // Throws Keep, or whatever else goes wrong.
+  void begin(const Info& info, const std::string& text) {
+    auto begun = monitor_.begun(info.db_name, number_of(info));
+    if (!begun) throw Keep{"it is not of level 0"};
+    {
+      const std::lock_guard lock(mutex_);
+      ++statistics_.asked;
+      if (!offload_) throw Keep{"offloading is switched off"};
+    }
+    if (!unusable_.empty()) throw Keep{unusable_};
+    if (begun->output_level == 0) throw Keep{"it stays in level 0"};
+    if (!begun->unsuited.empty()) throw Keep{begun->unsuited};
+    std::string why;
+    const auto input = read_input(text, why);
+    if (!input) throw Keep{"its input: " + why};
+    expect_portable(*input);
+    if (input->column_family != rocksdb::kDefaultColumnFamilyName &&
+        std::ranges::find(settings_.column_families, input->column_family) == settings_.column_families.end())
+      throw Keep{"column family " + input->column_family + " is not offloaded"};
+
+    const double share = share_of(*input, *begun->db);
+    const Job features{.input_bytes = part(begun->features.input_bytes, share),
+                       .input_entries = part(begun->features.input_entries, share),
+                       .codec = begun->features.codec};
+    const std::string id = id_of(info);
+    const proto::Placement placement = place(id, *input, *begun, features);
+    if (!placement.offload()) throw Keep{placement.reason()};
+    if (placement.shadow()) throw Keep{"shadow mode; else: " + placement.reason()};
+
+    RemoteJob::Order order;
+    order.worker = channel(placement.address());
+    order.files = begun->files, order.database = info.db_name, order.staging = id;
+    order.input_bytes = features.input_bytes;
+    order.limits = limits(placement, features);
+    order.table_format = table_format(*input, begun->db->GetEnv());
+    order.expected.output_level = input->output_level;
+    order.expected.comparator = order.table_format.comparator;
+    order.expected.latest_sequence = begun->latest_sequence;
+    if (input->has_begin) order.expected.begin = input->begin;
+    if (input->has_end) order.expected.end = input->end;
+    if (share == 1 && begun->countable && object(input->cf_options, "merge_operator").empty())
+      order.expected.input_entries = begun->features.input_entries;
+    auto& start = order.start;
+    start.set_job(id), start.set_database(info.db_name), start.set_rocksdb(release_), start.set_input(text);
+    start.set_token(placement.token()), start.set_epoch(placement.epoch());
+    fill(*start.mutable_features(), features);
+    auto& table = *start.mutable_table();
+    const auto format = table_options(*begun->files, info.db_name, input->column_family, why);
+    if (!format) throw Keep{why};
+    table.set_table_factory(*format);
+    table.set_comparator(option(input->cf_options, "comparator"));
+    table.set_merge_operator(object(input->cf_options, "merge_operator"));
+    table.set_prefix_extractor(object(input->cf_options, "prefix_extractor"));
+
+    Tracked tracked;
+    tracked.database = info.db_name, tracked.number = number_of(info);
+    tracked.files = begun->files, tracked.log = begun->log;
+    tracked.report.set_job(id), tracked.report.set_server(placement.server());
+    fill(*tracked.report.mutable_features(), features);
+    if (first_of(info.db_name)) clean(*begun->files, info.db_name);
+    const std::lock_guard lock(mutex_);
+    Tracked& here = jobs_[id] = std::move(tracked);  // the janitor spares its folder from now on
+    try {
+      here.remote = std::make_shared<RemoteJob>(std::move(order));
+    } catch (...) {
+      jobs_.erase(id);
+      throw;
+    }
+  }
+
+  proto::Placement place(const std::string& id, const CompactionInput& input, const Begun& begun, const Job& features) {
+    proto::PlaceRequest request;
+    request.set_job(id), request.set_rocksdb(release_);
+    fill(*request.mutable_features(), features);
+    auto& level_zero = *request.mutable_level_zero();
+    const double files_s = begun.level_zero.files_s, flush_bytes = number_option(input.cf_options, "write_buffer_size");
+    level_zero.set_files(begun.level_zero.files), level_zero.set_files_s(files_s);
+    level_zero.set_slowdown(number_option(input.cf_options, "level0_slowdown_writes_trigger"));
+    level_zero.set_stop(number_option(input.cf_options, "level0_stop_writes_trigger"));
+    const double rate = files_s * flush_bytes, delayed_rate = number_option(input.db_options, "delayed_write_rate");
+    level_zero.set_delayed(rate > delayed_rate ? 1 - delayed_rate / rate : 0);
+    return settings_.placer->place(request);
+  }
+
+  Patience::Limits limits(const proto::Placement& placement, const Job& features) {
+    const std::lock_guard lock(mutex_);
+    double local_s = placement.local_s(), expected_s = placement.expected_s();
+    if (local_s <= 0) local_s = local_.predict(features).compute_s.upper();
+    if (expected_s <= 0) expected_s = remote_.predict(features).compute_s.upper();
+    // Without a local compaction to compare with: twice what it takes there.
+    const double usual_s = local_s > 0 ? std::max(local_s, expected_s) : 2 * expected_s;
+    return {.heartbeat_s = settings_.heartbeat_s,
+            .standstill_s = settings_.standstill_s,
+            .total_s = settings_.job_s_max,
+            .usual_s = usual_s};
+  }
+
+  std::shared_ptr<grpc::Channel> channel(const std::string& address) {
+    if (settings_.tls.none() && !is_loopback(address)) throw Keep{address + ": beyond loopback a worker wants TLS"};
+    const std::lock_guard lock(mutex_);
+    auto& known = channels_[address];
+    if (!known) {
+      grpc::ChannelArguments arguments;
+      arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+      arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+      // A worker that comes back is used again soon.
+      arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+      known = grpc::CreateCustomChannel(address, credentials_, arguments);
+    }
+    return known;
+  }
+
+  std::shared_ptr<RemoteJob> remote_of(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(id);
+    return found == jobs_.end() ? nullptr : found->second.remote;
+  }
+
+  // True: it is accepted.
+  bool settle(const std::string& id, const RemoteJob::Outcome& outcome) {
+    const bool accepted = outcome.failure.empty();
+    Tracked job;
+    {
+      const std::lock_guard lock(mutex_);
+      Tracked& tracked = jobs_.at(id);
+      auto& report = tracked.report;
+      report.set_wall_s(outcome.wall_s), report.set_home_cpu_s(outcome.home_cpu_s);
+      report.set_bytes_moved(outcome.bytes_moved);
+      report.set_compute_s(outcome.worker.compute_s()), report.set_network_s(outcome.worker.network_s());
+      report.set_cpu_s(outcome.worker.cpu_s()), report.set_energy_j(outcome.worker.energy_j());
+      statistics_.bytes_moved += outcome.bytes_moved, statistics_.home_cpu_s += outcome.home_cpu_s;
+      tracked.remote.reset();
+      tracked.accepted = accepted;
+      job = tracked;
+      if (accepted) {
+        const auto& features = report.features();
+        remote_.learn({.input_bytes = features.input_bytes(),
+                       .input_entries = features.input_entries(),
+                       .codec = features.codec()},
+                      {.compute_s = outcome.wall_s});
+      } else {
+        ++statistics_.fell_back;
+        statistics_.wasted_s += outcome.wall_s;
+        statistics_.last_reason = outcome.failure;
+        fell_back_.insert({job.database, job.number});
+        jobs_.erase(id);
+      }
+    }
+    if (accepted) {
+      rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, job.log,
+                   "[eco] job %s: compacted by %s in %.3f s, %.3f CPU s here", id.c_str(), job.report.server().c_str(),
+                   outcome.wall_s, outcome.home_cpu_s);
+      return true;
+    }
+    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, job.log, "[eco] job %s: %s; compacted here after %.3f s",
+                 id.c_str(), outcome.failure.c_str(), outcome.wall_s);
+    clean(*job.files, job.database);
+    job.report.set_outcome("fell back: " + outcome.failure), job.report.set_wasted_s(outcome.wall_s);
+    settings_.placer->report(job.report);
+    return false;
+  }
+
+  bool kept(const Info& info, const std::string& reason) noexcept try {
+    const auto begun = monitor_.begun(info.db_name, number_of(info));
+    if (!begun) return false;
+    {
+      const std::lock_guard lock(mutex_);
+      ++statistics_.kept;
+      statistics_.last_reason = reason;
+    }
+    rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, begun->log, "[eco] job %s: compacted here: %s", id_of(info).c_str(),
+                 reason.c_str());
+    return false;
+  } catch (...) {
+    return false;
+  }
+
+  proto::JobReport learn_local(const Begun& begun, const rocksdb::CompactionJobInfo& info) {
+    proto::JobReport report;
+    const double wall_s = 1e-6 * static_cast<double>(info.stats.elapsed_micros);
+    fill(*report.mutable_features(), begun.features);
+    report.set_job(std::to_string(info.job_id));
+    report.set_wall_s(wall_s), report.set_compute_s(wall_s);
+    report.set_cpu_s(1e-6 * static_cast<double>(info.stats.cpu_micros));
+    report.set_outcome("local");
+    const std::lock_guard lock(mutex_);
+    local_.learn(begun.features, {.compute_s = wall_s});
+    return report;
+  }
+
+  bool first_of(const std::string& database) {
+    const std::lock_guard lock(mutex_);
+    return seen_.insert(database).second;
+  }
+
+  // The janitor: what no job of now owns is an orphan. A job makes its folder while it is tracked.
+  void clean(rocksdb::FileSystem& files, const std::string& database) {
+    const std::lock_guard lock(mutex_);
+    std::set<std::string> keep;
+    for (const auto& [id, job] : jobs_) keep.insert(id);
+    statistics_.orphans_removed += clean_staging(files, database, keep);
+  }
+
+  Settings settings_;
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  std::string release_, unusable_;
+  Monitor monitor_;
+
+  mutable std::mutex mutex_;
+  bool offload_ = true;
+  Statistics statistics_;
+  CompactionModel local_, remote_;
+  std::map<std::string, Tracked> jobs_;              // by id
+  std::set<std::pair<std::string, int>> fell_back_;  // until RocksDB has compacted them
+  std::set<std::string> seen_;                       // databases
+  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
+};
+
+class Listener final : public rocksdb::EventListener {
+ public:
+  explicit Listener(std::shared_ptr<Service> service) : service_(std::move(service)) {}
+
+  void OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& info) override {
+    guarded([&] { service_->monitor().on_flush(*db, info); });
+  }
+  void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
+    guarded([&] { service_->monitor().on_begin(*db, info); });
+  }
+  void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
+    service_->ended(*db, info);
+  }
+
+ private:
+  // RocksDB knows no exceptions. A job that is not noted stays local.
+  template <typename Work>
+  static void guarded(Work work) noexcept try {
+    work();
+  } catch (...) {
+    return;
+  }
+
+  std::shared_ptr<Service> service_;
+};
+
+}  // namespace
+
+std::shared_ptr<CompactionService> attach(rocksdb::DBOptions& options, const Settings& settings) {
+  auto service = std::make_shared<Service>(settings);
+  options.compaction_service = service;
+  options.listeners.push_back(std::make_shared<Listener>(service));
+  return service;
+}
+
+}  // namespace eco

@@ -1,0 +1,77 @@
+#include "staging.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "served_files.h"
+
+namespace eco {
+
+using rocksdb::IOStatus;
+
+std::string staging_root(const std::string& database) { return database + "/eco-staging"; }
+
+Staging::Staging(std::shared_ptr<rocksdb::FileSystem> files, const std::string& database, const std::string& job,
+                 std::uint64_t bytes_max)
+    : files_(std::move(files)), root_(staging_root(database)), folder_(root_ + '/' + job), bytes_max_(bytes_max) {}
+
+IOStatus Staging::begin() {
+  if (auto status = files_->CreateDirIfMissing(root_, {}, nullptr); !status.ok()) return status;
+  return files_->CreateDirIfMissing(folder_, {}, nullptr);
+}
+
+IOStatus Staging::receive(const proto::Output& output, std::string* complete) {
+  const std::string& name = output.file();
+  if (!ServedFiles::serves(name) || !name.ends_with(".sst"))
+    return IOStatus::InvalidArgument("no name of an output", name);
+  if (complete_.contains(name)) return IOStatus::InvalidArgument("more of a complete output", name);
+  Open& open = open_[name];
+  if (!open.file) {
+    auto status = files_->NewWritableFile(folder_ + '/' + name, {}, &open.file, nullptr);
+    if (!status.ok()) return status;
+  }
+  if (output.offset() != open.bytes) return IOStatus::InvalidArgument("a gap in an output", name);
+  open.bytes += output.data().size(), bytes_ += output.data().size();
+  if (bytes_ > bytes_max_) return IOStatus::InvalidArgument("more output than the input can make");
+  if (!output.data().empty())
+    if (auto status = open.file->Append(output.data(), {}, nullptr); !status.ok()) return status;
+  if (!output.last()) return IOStatus::OK();
+  if (auto status = open.file->Close({}, nullptr); !status.ok()) return status;
+  open_.erase(name);
+  complete_.insert(name);
+  *complete = name;
+  return IOStatus::OK();
+}
+
+IOStatus Staging::sync(const std::string& name) {
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  if (auto status = files_->ReopenWritableFile(folder_ + '/' + name, {}, &file, nullptr); !status.ok()) return status;
+  if (auto status = file->Sync({}, nullptr); !status.ok()) return status;
+  return file->Close({}, nullptr);
+}
+
+std::size_t clean_staging(rocksdb::FileSystem& files, const std::string& database, const std::set<std::string>& keep) {
+  const std::string root = staging_root(database);
+  std::vector<std::string> jobs;
+  if (!files.GetChildren(root, {}, &jobs, nullptr).ok()) return 0;
+  std::size_t removed = 0, kept = 0;
+  for (const auto& job : jobs) {
+    if (job == "." || job == "..") continue;
+    if (keep.contains(job)) {
+      ++kept;
+      continue;
+    }
+    std::vector<std::string> names;
+    const std::string folder = root + '/' + job;
+    // What cannot be removed now is met again by the next job.
+    if (files.GetChildren(folder, {}, &names, nullptr).ok())
+      for (const auto& name : names)
+        if (name != "." && name != "..") removed += files.DeleteFile(folder + '/' + name, {}, nullptr).ok();
+    if (!files.DeleteDir(folder, {}, nullptr).ok()) ++kept;
+  }
+  if (kept == 0) files.DeleteDir(root, {}, nullptr).PermitUncheckedError();
+  return removed;
+}
+
+}  // namespace eco

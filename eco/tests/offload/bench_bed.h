@@ -1,0 +1,139 @@
+// A real database, a real worker process, and between them a wire whose messages a test may alter.
+#pragma once
+
+#include <grpcpp/server.h>
+#include <rocksdb/db.h>
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "eco.grpc.pb.h"
+#include "eco.h"
+
+namespace eco::test {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// `ecod worker`, as an operator starts it.
+class WorkerProcess {
+ public:
+  explicit WorkerProcess(const std::string& scratch, std::vector<std::string> arguments = {});
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // The processes of its jobs.
+  [[nodiscard]] std::vector<pid_t> jobs() const;
+  void kill();
+
+ private:
+  pid_t pid_ = -1;
+  int port_ = 0;
+};
+
+// Stands before a worker and passes everything on, except what a test alters.
+class Wire final : public proto::Worker::Service {
+ public:
+  // What becomes of a message; one of a job has that job's number, from 0 on.
+  enum class Fate : std::uint8_t {
+    pass,
+    drop,  // it is lost
+    hang,  // it and all that follow are lost, and the stream stays open
+    cut,   // the stream breaks
+  };
+  using ToWorker = std::function<Fate(int job, proto::FromPrimary&)>;
+  using ToPrimary = std::function<Fate(int job, proto::FromWorker&)>;
+
+  explicit Wire(const std::string& worker, ToPrimary to_primary = {}, ToWorker to_worker = {});
+  ~Wire() override;
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] int jobs() const { return jobs_; }
+
+  grpc::Status Compact(grpc::ServerContext* context,
+                       grpc::ServerReaderWriter<proto::FromWorker, proto::FromPrimary>* primary) override;
+
+ private:
+  ToPrimary to_primary_;
+  ToWorker to_worker_;
+  std::unique_ptr<proto::Worker::Stub> worker_;
+  std::atomic<int> jobs_{0};
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// Every job goes to one address, however often it failed there.
+class StubbornPlacer final : public Placer {
+ public:
+  explicit StubbornPlacer(std::string address, double local_s = 0) : address_(std::move(address)), local_s_(local_s) {}
+  [[nodiscard]] proto::Placement place(const proto::PlaceRequest& request) override;
+  void report(const proto::JobReport& report) override;
+  [[nodiscard]] std::vector<proto::PlaceRequest> requests() const;
+  [[nodiscard]] std::vector<proto::JobReport> reports() const;
+
+ private:
+  std::string address_;
+  double local_s_;
+  mutable std::mutex mutex_;
+  std::vector<proto::PlaceRequest> requests_;
+  std::vector<proto::JobReport> reports_;
+};
+
+// Small tables, so that level 0 is compacted often.
+[[nodiscard]] rocksdb::Options small_tables();
+
+// A database and what it must hold.
+class Bed {
+ public:
+  // attach: sets the service of its options.
+  Bed(std::string path, rocksdb::Options options);
+  ~Bed();
+  Bed(const Bed&) = delete;
+  Bed& operator=(const Bed&) = delete;
+
+  [[nodiscard]] rocksdb::DB& db() { return *db_; }
+  // Puts and deletes at random, and remembers.
+  void write(int operations, std::uint64_t seed, int keys = 5000, std::size_t value_bytes = 100);
+  void flush();
+  // Until nothing is compacted any more.
+  void settle();
+  void reopen(const rocksdb::Options& options);
+
+  struct Difference {
+    std::uint64_t lost = 0, stale = 0, back = 0;  // back: deleted, and there again
+    bool operator==(const Difference&) const = default;
+  };
+  [[nodiscard]] Difference difference();
+  [[nodiscard]] std::uint64_t background_errors() const { return *background_errors_; }
+
+ private:
+  void open(rocksdb::Options options);
+
+  std::string path_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::map<std::string, std::string> expected_;
+  std::map<std::string, bool> deleted_;
+  std::shared_ptr<std::atomic<std::uint64_t>> background_errors_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+};
+
+void PrintTo(const Bed::Difference& difference, std::ostream* out);
+
+}  // namespace eco::test

@@ -1,0 +1,39 @@
+// A job's process: started, limited, spoken to, ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "message_pipe.h"
+
+namespace eco {
+
+class JobProcess {
+ public:
+  struct Limits {
+    int nice = 0;
+    std::string cgroup;
+    double cpu_s_max = 0;
+  };
+
+  // Throws std::runtime_error.
+  JobProcess(std::vector<std::string> command, const std::string& scratch, const Limits& limits);
+  // Kills it if it still runs, and waits for it.
+  ~JobProcess();
+  JobProcess(const JobProcess&) = delete;
+  JobProcess& operator=(const JobProcess&) = delete;
+
+  [[nodiscard]] MessagePipe& pipe() { return *pipe_; }
+  void kill();
+  // How it ended: "exit 3", "signal 9 (Killed)". Kills what has not ended after its pipe was closed.
+  [[nodiscard]] std::string wait();
+
+ private:
+  pid_t pid_ = -1;
+  std::unique_ptr<MessagePipe> pipe_;
+};
+
+}  // namespace eco

@@ -1,0 +1,137 @@
+#include "primary_link.h"
+
+#include <utility>
+
+namespace eco {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::uint32_t request_of(const proto::FromPrimary& message) {
+  switch (message.message_case()) {
+    case proto::FromPrimary::kFiles:
+      return message.files().request();
+    case proto::FromPrimary::kBytes:
+      return message.bytes().request();
+    case proto::FromPrimary::kMissing:
+      return message.missing().request();
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+class PrimaryLink::Waiting {
+ public:
+  explicit Waiting(PrimaryLink& link) : link_(link) {
+    const std::lock_guard lock(link_.waits_);
+    if (link_.waiters_++ == 0) link_.waiting_since_ = Clock::now();
+  }
+  ~Waiting() {
+    const std::lock_guard lock(link_.waits_);
+    if (--link_.waiters_ == 0) link_.waited_ += Clock::now() - link_.waiting_since_;
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  PrimaryLink& link_;
+};
+
+PrimaryLink::PrimaryLink(MessagePipe& pipe, std::function<void()> on_loss)
+    : pipe_(pipe), listener_([this, on_loss = std::move(on_loss)] { listen(on_loss); }) {}
+
+PrimaryLink::~PrimaryLink() {
+  pipe_.shut();
+  listener_.join();
+}
+
+std::future<PrimaryLink::Answer> PrimaryLink::read(const std::string& file, std::uint64_t offset, std::uint64_t bytes) {
+  proto::FromWorker question;
+  auto& read = *question.mutable_read();
+  const std::uint32_t request = next_request_++;
+  read.set_request(request), read.set_file(file), read.set_offset(offset), read.set_bytes(bytes);
+  return ask(std::move(question), request);
+}
+
+std::future<PrimaryLink::Answer> PrimaryLink::list() {
+  proto::FromWorker question;
+  const std::uint32_t request = next_request_++;
+  question.mutable_list()->set_request(request);
+  return ask(std::move(question), request);
+}
+
+std::future<PrimaryLink::Answer> PrimaryLink::ask(proto::FromWorker question, std::uint32_t request) {
+  std::future<Answer> answer;
+  {
+    const std::lock_guard lock(mutex_);
+    std::promise<Answer> promise;
+    answer = promise.get_future();
+    if (lost_) {
+      promise.set_value(std::nullopt);
+      return answer;
+    }
+    waiting_.emplace(request, std::move(promise));
+  }
+  if (!send(question)) pipe_.shut();  // the listener answers everybody
+  return answer;
+}
+
+PrimaryLink::Answer PrimaryLink::wait(std::future<Answer>& answer) {
+  const Waiting counted(*this);
+  return answer.get();
+}
+
+bool PrimaryLink::send(const proto::FromWorker& message) {
+  const Waiting counted(*this);
+  return pipe_.send(message);
+}
+
+bool PrimaryLink::send_progress() {
+  proto::FromWorker message;
+  auto& progress = *message.mutable_progress();
+  progress.set_input_bytes_read(read_bytes_), progress.set_output_bytes(written_bytes_);
+  progress.set_elapsed_s(elapsed_s());
+  return pipe_.send(message);
+}
+
+bool PrimaryLink::finish(const proto::FromWorker& result) {
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+  }
+  return pipe_.send(result);
+}
+
+double PrimaryLink::waited_s() {
+  const std::lock_guard lock(waits_);
+  return std::chrono::duration<double>(waited_).count();
+}
+
+double PrimaryLink::elapsed_s() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+void PrimaryLink::listen(const std::function<void()>& on_loss) {
+  for (proto::FromPrimary message; pipe_.receive(message);) {
+    std::promise<Answer> promise;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = waiting_.find(request_of(message));
+      if (found == waiting_.end()) continue;
+      promise = std::move(found->second);
+      waiting_.erase(found);
+    }
+    promise.set_value(std::move(message));
+  }
+  bool unexpected = false;
+  decltype(waiting_) unanswered;
+  {
+    const std::lock_guard lock(mutex_);
+    lost_ = true, unexpected = !finished_;
+    unanswered.swap(waiting_);
+  }
+  for (auto& [request, promise] : unanswered) promise.set_value(std::nullopt);
+  if (unexpected) on_loss();
+}
+
+}  // namespace eco

@@ -1,0 +1,65 @@
+// A job's process, seen from inside: its questions to the primary, and what it tells it. The time that the compaction
+// waits for either is counted apart.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "eco.pb.h"
+#include "message_pipe.h"
+
+namespace eco {
+
+class PrimaryLink {
+ public:
+  using Answer = std::optional<proto::FromPrimary>;  // nothing: the primary is gone
+
+  // on_loss: called once, by another thread, when the primary is gone before finish().
+  PrimaryLink(MessagePipe& pipe, std::function<void()> on_loss);
+  ~PrimaryLink();
+
+  // Reads of SST files count as the job's progress.
+  [[nodiscard]] std::future<Answer> read(const std::string& file, std::uint64_t offset, std::uint64_t bytes);
+  [[nodiscard]] std::future<Answer> list();
+  // Waits, and counts it.
+  [[nodiscard]] Answer wait(std::future<Answer>& answer);
+  [[nodiscard]] bool send(const proto::FromWorker& message);
+  void count_read(std::uint64_t bytes) { read_bytes_ += bytes; }
+  void count_written(std::uint64_t bytes) { written_bytes_ += bytes; }
+
+  [[nodiscard]] bool send_progress();
+  // The last message. No loss is told afterwards.
+  [[nodiscard]] bool finish(const proto::FromWorker& result);
+
+  // Time in which some thread waited.
+  [[nodiscard]] double waited_s();
+  [[nodiscard]] double elapsed_s() const;
+
+ private:
+  class Waiting;
+  [[nodiscard]] std::future<Answer> ask(proto::FromWorker question, std::uint32_t request);
+  void listen(const std::function<void()>& on_loss);
+
+  MessagePipe& pipe_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  std::unordered_map<std::uint32_t, std::promise<Answer>> waiting_;
+  bool lost_ = false, finished_ = false;
+  std::atomic<std::uint32_t> next_request_{1};
+  std::atomic<std::uint64_t> read_bytes_{0}, written_bytes_{0};
+  std::mutex waits_;
+  int waiters_ = 0;
+  std::chrono::steady_clock::time_point waiting_since_;
+  std::chrono::steady_clock::duration waited_{};
+  std::thread listener_;
+};
+
+}  // namespace eco
