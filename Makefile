@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut
+.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -32,7 +32,7 @@ test: setup-dev build/build.ninja ## the fast tests of all languages: no root, n
 	ctest --preset release --timeout 300 -LE '$(LABELS)' -j $(JOBS)
 	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu' -n $(JOBS)
 
-test-all: test test-slow test-root test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan ## all tests, sanitizers included
+test-all: test test-slow test-root test-server test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan ## all tests, sanitizers included
 
 test-slow: setup-dev build ## tests that take long
 	@tools/packages slow
@@ -47,6 +47,10 @@ test-root: setup-dev build ## tests that need root
 	@cmake --build --preset release -j $(JOBS) --target durability-root-tests lunar-bench
 	$(SUDO) ctest --preset release -L root --no-tests=error
 	$(SUDO) $(PYTEST) --timeout 1200 -m root
+
+test-server: setup-dev build ## tests with servers on loopback: eco's federation
+	@cmake --build --preset release -j $(JOBS)
+	ctest --preset release -L server --no-tests=ignore
 
 test-r: setup-dev ## statistics against R
 	@tools/packages test-all
@@ -133,6 +137,7 @@ clean: ## remove what was built (results/ stays)
 	rm -rf build .venv
 
 setup-dev: setup .venv/.dev
+	@tools/packages eco
 
 .venv/bin/python:
 	@tools/packages build
