@@ -43,13 +43,17 @@ Request request_of(const proto::PlaceRequest& request) {
           .rocksdb = request.rocksdb()};
 }
 
+double busy_cores_of(const proto::ServerState& state) {
+  return state.has_busy_cores() ? state.busy_cores() : state.cores();
+}
+
 Server server_of(const proto::ServerState& state) {
   Server server;
   server.name = state.name();
   server.address = state.address();
   server.rocksdb = state.rocksdb();
   server.cores = state.cores();
-  server.busy_cores = state.has_busy_cores() ? state.busy_cores() : state.cores();
+  server.busy_cores = busy_cores_of(state);
   server.link_bytes_s = state.link_bytes_s();  // 0: not known, and no candidate
   server.network_bytes_s = state.has_network_bytes_s() ? state.network_bytes_s() : state.link_bytes_s();
   server.slots = state.slots();
