@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -67,6 +68,7 @@ void run(const Options& options) {
   const auto outcomes = run_all(spec);
   const double took_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   fmt::print("{}", table_of(spec, outcomes));
+  std::fflush(stdout);
   std::uint64_t events = 0;
   std::vector<float> decisions;
   for (const auto& outcome : outcomes) {
