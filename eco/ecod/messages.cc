@@ -39,7 +39,8 @@ Request request_of(const proto::PlaceRequest& request) {
                          .slowdown = level_zero.slowdown(),
                          .stop = level_zero.stop(),
                          .delayed = level_zero.delayed(),
-                         .stall = level_zero.stall()},
+                         .stall = level_zero.stall(),
+                         .trigger = level_zero.trigger()},
           .rocksdb = request.rocksdb()};
 }
 
