@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut
+.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut test-eco-faults
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -80,6 +80,10 @@ firmware: setup ## lunar for bare metal, cross-built: build/qemu-virt, build/mps
 test-lunar-powercut: build ## 1,000,000 different power cuts of lunar, every mode (CUTS=N, SEED=N)
 	@cmake --build --preset release -j $(JOBS) --target lunar-every-cut
 	build/bin/lunar-every-cut $(or $(CUTS),1000000) $(or $(SEED),1)
+
+test-eco-faults: build ## what a database loses when its worker, the network or a disk fails (TIMES=N)
+	@cmake --build --preset release -j $(JOBS) --target eco-faults
+	build/bin/eco-faults --times $(or $(TIMES),20)
 
 size-lunar: firmware ## what lunar takes: ROM by module, RAM, beside the paper's
 	@$(PYTHON) lunar/bench/size.py $(FIRMWARE)
