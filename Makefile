@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build demo test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut
+.PHONY: help setup setup-dev build eco demo test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut test-eco-faults
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -85,6 +85,10 @@ test-lunar-powercut: build ## 1,000,000 different power cuts of lunar, every mod
 	@cmake --build --preset release -j $(JOBS) --target lunar-every-cut
 	build/bin/lunar-every-cut $(or $(CUTS),1000000) $(or $(SEED),1)
 
+test-eco-faults: build ## what a database loses when its worker, the network or a disk fails (TIMES=N)
+	@cmake --build --preset release -j $(JOBS) --target eco-faults
+	build/bin/eco-faults --times $(or $(TIMES),20)
+
 size-lunar: firmware ## what lunar takes: ROM by module, RAM, beside the paper's
 	@$(PYTHON) lunar/bench/size.py $(FIRMWARE)
 
@@ -135,6 +139,10 @@ schemas: setup ## write schemas/experiment.schema.json anew from the model
 
 clean: ## remove what was built (results/ stays)
 	rm -rf build .venv
+
+eco: setup ## compaction offloading for RocksDB in a federation: ecod, ecoctl, the preload library, the simulator
+	@tools/packages eco
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target ecod ecoctl eco-preload eco-sim
 
 setup-dev: setup .venv/.dev
 	@tools/packages eco

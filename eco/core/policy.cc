@@ -61,7 +61,8 @@ class Places {
     const double network_s = link > 0 ? moved / link : 0;
     const double wait_s = server.jobs < server.slots ? 0 : server.jobs_s;
     option.time_s.mean += network_s + wait_s;
-    const double residual_j = residual_share * here.energy_j.mean;
+    const Prediction stays = home.residual.predict(request_.job);
+    const double residual_j = stays.observations > 0 ? stays.energy_j.mean : residual_share * here.energy_j.mean;
     const double home_j = residual_j + moved * home.power.transfer_j_per_byte;
     const double there_network_j = moved * server.power.transfer_j_per_byte;
     option.energy_j = there.energy_j.mean + there_network_j + home_j;
@@ -75,7 +76,7 @@ class Places {
     const bool bound = policy_.kind == PolicyKind::eco_plus;
     const double time_s = bound ? option.time_s.upper() : option.time_s.mean;
     option.stalls = level_zero.stalls_within(time_s);
-    option.lost_s = level_zero.lost_within(time_s);
+    option.lost_s = std::max(level_zero.lost_within(time_s), level_zero.behind() * time_s);
     const double full = level_zero.stop > 0 ? std::min(1.0, level_zero.files_after(time_s / 2) / level_zero.stop) : 0;
     option.cost_j = energy_j + waiting_w(servers_[home_]) * (option.lost_s + policy_.read_weight * full * time_s);
   }

@@ -11,10 +11,10 @@
 //
 // eco-plus prices a place by what it does to energy per operation. Its cost, in joules, is the energy of the compaction
 // there, of its bytes on the network at both ends and of what stays to be done here, each weighted by the price of a
-// joule on that server and by its battery; plus the operations lost to stalls and delays while it runs, at the power
-// that this server draws meanwhile without serving them; plus `read_weight` times that power for the time that reads
-// find level 0 full. All by what is rarely exceeded, not by the mean. Its own server is always a candidate; a full one
-// is, too, with its wait counted.
+// joule on that server and by its battery; plus the operations lost to stalls and delays while it runs, or later where
+// compactions are behind, at the power that this server draws meanwhile without serving them; plus `read_weight` times
+// that power for the time that reads find level 0 full. All by what is rarely exceeded, not by the mean. Its own server
+// is always a candidate; a full one is, too, with its wait counted.
 #pragma once
 
 #include <optional>
@@ -54,7 +54,7 @@ struct Option {
   std::size_t server = 0;  // index into the servers
   Estimate time_s;         // until its result is installed, waits and network included
   double energy_j = 0;     // marginal, of all servers that take part
-  double lost_s = 0;       // of the application's writing, meanwhile
+  double lost_s = 0;       // of the application's writing, meanwhile or later
   double cost_j = 0;       // of eco-plus
   bool available = false;  // takes jobs
   bool stalls = false;     // Equation 2 holds for it
@@ -76,7 +76,7 @@ struct Decision {
 [[nodiscard]] bool same_release(std::string_view a, std::string_view b);
 
 // The part of a local compaction's energy that stays at home when it is offloaded: to serve, receive and verify. The
-// bar is 0.30; this is what is assumed until it was measured.
+// bar is 0.30; this is what is assumed until the home has learnt it.
 inline constexpr double residual_share = 0.2;
 
 }  // namespace eco

@@ -32,6 +32,7 @@ struct Server {
   std::optional<double> battery;  // what is left of it, in [0, 1]; without one: mains
   double energy_weight = 1;       // price of a joule here, relative
   CompactionModel model;          // of the jobs that ran there
+  CompactionModel residual;       // of what stays there of jobs that run elsewhere: to serve, receive and verify
 
   // It takes a job, which may have to wait for a slot.
   [[nodiscard]] bool reachable(double busy_max) const {

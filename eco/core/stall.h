@@ -11,6 +11,7 @@ struct LevelZero {
   double stop = 0;      // and stopped (level0_stop_writes_trigger)
   double delayed = 0;   // the part of the input that a delay takes away, in [0, 1]
   double stall = 0;     // the paper's threshold, S_WST: either of the two, or another; 0: stop
+  double trigger = 0;   // so many files are compacted (level0_file_num_compaction_trigger); 0: a fifth of slowdown
 
   // S(T): the files after so many seconds without a compaction's end.
   [[nodiscard]] double files_after(double seconds) const { return files + files_s * seconds; }
@@ -20,9 +21,12 @@ struct LevelZero {
   [[nodiscard]] double until_stall_s() const { return until(threshold()); }
   // Of so many seconds: how many the application cannot write in, delays counted by the part they take.
   [[nodiscard]] double lost_within(double seconds) const;
+  // How far compactions are behind the input, in [0, 1]: at the trigger not at all, at twice as many files entirely.
+  // Each further second of compaction is then one of writing that is lost later.
+  [[nodiscard]] double behind() const;
 
  private:
-  [[nodiscard]] double until(double trigger) const;
+  [[nodiscard]] double until(double limit) const;
 };
 
 }  // namespace eco

@@ -184,7 +184,7 @@ class Daemon {
   int stop(int signal) {
     spdlog::info("{}: ecod of {} ends", strsignal(signal), config_.name);
     metrics_.reset();
-    for (auto& server : servers_) server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    for (auto& server : servers_) server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
     servers_.clear();
     federation_->leave();
     node_.set_worker([] { return WorkerLoad{}; });

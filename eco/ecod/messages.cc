@@ -39,8 +39,13 @@ Request request_of(const proto::PlaceRequest& request) {
                          .slowdown = level_zero.slowdown(),
                          .stop = level_zero.stop(),
                          .delayed = level_zero.delayed(),
-                         .stall = level_zero.stall()},
+                         .stall = level_zero.stall(),
+                         .trigger = level_zero.trigger()},
           .rocksdb = request.rocksdb()};
+}
+
+double busy_cores_of(const proto::ServerState& state) {
+  return state.has_busy_cores() ? state.busy_cores() : state.cores();
 }
 
 Server server_of(const proto::ServerState& state) {
@@ -49,7 +54,7 @@ Server server_of(const proto::ServerState& state) {
   server.address = state.address();
   server.rocksdb = state.rocksdb();
   server.cores = state.cores();
-  server.busy_cores = state.has_busy_cores() ? state.busy_cores() : state.cores();
+  server.busy_cores = busy_cores_of(state);
   server.link_bytes_s = state.link_bytes_s();  // 0: not known, and no candidate
   server.network_bytes_s = state.has_network_bytes_s() ? state.network_bytes_s() : state.link_bytes_s();
   server.slots = state.slots();

@@ -10,8 +10,11 @@ namespace eco {
 [[nodiscard]] Job job_of(const proto::JobFeatures& features);
 [[nodiscard]] Request request_of(const proto::PlaceRequest& request);
 
-// Of `alive` and of jobs that the state does not show yet, the caller knows more. A load that is not known counts as
-// full: the server takes no jobs.
+// Not known counts as all: the server takes no jobs.
+[[nodiscard]] double busy_cores_of(const proto::ServerState& state);
+
+// Of `alive` and of jobs that the state does not show yet, the caller knows more. A link's use that is not known counts
+// as all of it.
 [[nodiscard]] Server server_of(const proto::ServerState& state);
 
 [[nodiscard]] std::vector<proto::ModelState> models_of(const CompactionModel& model);

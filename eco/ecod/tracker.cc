@@ -39,7 +39,7 @@ void Tracker::refresh(std::size_t i) {
   server.jobs = entry.state.jobs() + placed;
   server.jobs_s = entry.state.jobs_s();
   for (const Placed& job : entry.placed) server.jobs_s = std::max(server.jobs_s, job.expected_s);
-  const double busy = entry.state.has_busy_cores() ? entry.state.busy_cores() : entry.state.cores();
+  const double busy = busy_cores_of(entry.state);
   server.busy_cores = std::min(std::max(busy, server.cores), busy + placed);
   server.draining = entry.state.draining() || drained_.contains(server.name);
 }

@@ -85,7 +85,8 @@ CompactionInput input_of(std::string_view text) {
   input.column_family = family.bytes("name");
   input.cf_options = family.fields("options");
   family.expect_no_more();
-  members.ignore({"snapshots", "db_id"});
+  input.has_snapshots = !members.list("snapshots").empty();
+  members.ignore({"db_id"});
   members.expect_no_more();
   return input;
 }

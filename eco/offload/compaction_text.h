@@ -19,6 +19,7 @@ struct CompactionInput {
   std::vector<std::string> files;  // names of the tables to merge
   int output_level = 0;
   std::string column_family;
+  bool has_snapshots = false;
   bool has_begin = false, has_end = false;  // a subcompaction: user keys in [begin, end)
   std::string begin, end;
   rocksdb_text::Fields db_options, cf_options;

@@ -9,7 +9,8 @@ namespace eco {
 double Patience::remainder_s(double now_s) const {
   const double elapsed_s = now_s - begin_s_;
   // A speed is only known after a part of the time.
-  if (limits_.usual_s <= 0 || elapsed_s < std::max(0.5, limits_.usual_s / 2)) return -1;
+  if (limits_.usual_s <= 0 || elapsed_s < std::max(1.0, limits_.usual_s / 2)) return -1;
+  if (done_ <= 0 && elapsed_s < limits_.usual_s + 1) return -1;
   return done_ > 0 ? elapsed_s * (1 - done_) / done_ : std::numeric_limits<double>::infinity();
 }
 

@@ -15,13 +15,10 @@ std::optional<std::size_t> find_outside(std::string_view text, char separator, s
   return text.size();
 }
 
-std::string_view without_braces(std::string_view text) {
-  while (text.size() >= 2 && text.front() == '{' && text.back() == '}') {
-    const auto inside = text.substr(1, text.size() - 2);
-    if (!find_outside(inside, '\0', 0)) break;  // "{a}:{b}"
-    text = inside;
-  }
-  return text;
+// Whether one pair of braces encloses all of it: not so in "{a}:{b}".
+bool in_braces(std::string_view text) {
+  return text.size() >= 2 && text.front() == '{' && text.back() == '}' &&
+         find_outside(text.substr(1, text.size() - 2), '\0', 0);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -32,8 +29,14 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
+std::string_view without_braces(std::string_view text) {
+  while (in_braces(text)) text = text.substr(1, text.size() - 2);
+  return text;
+}
+
 std::optional<Fields> fields(std::string_view text) {
   Fields result;
+  text = without_braces(text);
   for (std::size_t at = 0; at < text.size();) {
     const auto end = find_outside(text, ';', at);
     if (!end) return std::nullopt;
@@ -42,15 +45,19 @@ std::optional<Fields> fields(std::string_view text) {
     if (field.empty()) continue;
     const auto equals = field.find('=');
     if (equals == std::string_view::npos || equals == 0) return std::nullopt;
-    const auto value = without_braces(trimmed(field.substr(equals + 1)));
+    const auto value = trimmed(field.substr(equals + 1));
     if (!result.emplace(trimmed(field.substr(0, equals)), value).second) return std::nullopt;
   }
   return result;
 }
 
 std::optional<std::vector<std::string>> list(std::string_view text) {
+  // Braces around the whole list, but not those of its only element, "{a=1;b=2;}".
+  for (auto inside = text; in_braces(text); text = inside) {
+    inside = text.substr(1, text.size() - 2);
+    if (inside.find('=') != std::string_view::npos && !inside.starts_with('{')) break;
+  }
   std::vector<std::string> result;
-  text = without_braces(text);
   for (std::size_t at = 0; at < text.size();) {
     const auto end = find_outside(text, ':', at);
     if (!end) return std::nullopt;

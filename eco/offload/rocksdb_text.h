@@ -14,8 +14,9 @@ namespace eco::rocksdb_text {
 
 using Fields = std::map<std::string, std::string, std::less<>>;
 
-// Nothing: the text is malformed, or a name comes twice. Values in braces come without them.
+// Nothing: the text is malformed, or a name comes twice. Values keep their braces.
 [[nodiscard]] std::optional<Fields> fields(std::string_view text);
+[[nodiscard]] std::string_view without_braces(std::string_view text);
 [[nodiscard]] std::optional<std::vector<std::string>> list(std::string_view text);
 [[nodiscard]] std::optional<std::string> bytes(std::string_view hexadecimal);
 [[nodiscard]] std::optional<bool> boolean(std::string_view text);

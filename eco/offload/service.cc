@@ -36,7 +36,7 @@ const std::string& option(const rocksdb_text::Fields& options, const char* name)
 // The name of an object that RocksDB writes as "name" or "{id=name;...}"; empty: there is none.
 std::string object(const rocksdb_text::Fields& options, const char* name) {
   const std::string& text = option(options, name);
-  return text == "nullptr" ? "" : text;
+  return text == "nullptr" ? "" : std::string(rocksdb_text::without_braces(text));
 }
 
 double number_option(const rocksdb_text::Fields& options, const char* name) {
@@ -143,7 +143,8 @@ class Service final : public PortableCompactionService, public CompactionService
       }
       if (fell_back_.erase({db.GetName(), info.job_id}) > 0) here = false;
     }
-    if (here && info.status.ok()) reports.push_back(learn_local(*begun, info));
+    // A move of tables takes no time and says nothing.
+    if (here && info.status.ok() && info.stats.elapsed_micros > 0) reports.push_back(learn_local(*begun, info));
     if (!here) clean(*begun->files, db.GetName());
     for (const auto& report : reports) settings_.placer->report(report);
   } catch (...) {
@@ -226,7 +227,8 @@ class Service final : public PortableCompactionService, public CompactionService
     order.expected.latest_sequence = begun->latest_sequence;
     if (input->has_begin) order.expected.begin = input->begin;
     if (input->has_end) order.expected.end = input->end;
-    if (share == 1 && begun->countable && object(input->cf_options, "merge_operator").empty())
+    // What a snapshot lets go is not counted whole.
+    if (share == 1 && begun->countable && !input->has_snapshots && object(input->cf_options, "merge_operator").empty())
       order.expected.input_entries = begun->features.input_entries;
     auto& start = order.start;
     start.set_job(id), start.set_database(info.db_name), start.set_rocksdb(release_), start.set_input(text);
@@ -276,7 +278,8 @@ class Service final : public PortableCompactionService, public CompactionService
     if (local_s <= 0) local_s = local_.predict(features).compute_s.upper();
     if (expected_s <= 0) expected_s = remote_.predict(features).compute_s.upper();
     // Without a local compaction to compare with: twice what it takes there.
-    const double usual_s = local_s > 0 ? std::max(local_s, expected_s) : 2 * expected_s;
+    double usual_s = local_s > 0 ? std::max(local_s, expected_s) : 2 * expected_s;
+    if (usual_s > 0) usual_s = std::max(1.0, usual_s);  // below it, it is noise
     return {.heartbeat_s = settings_.heartbeat_s,
             .standstill_s = settings_.standstill_s,
             .total_s = settings_.job_s_max,

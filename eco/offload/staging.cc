@@ -70,7 +70,8 @@ std::size_t clean_staging(rocksdb::FileSystem& files, const std::string& databas
         if (name != "." && name != "..") removed += files.DeleteFile(folder + '/' + name, {}, nullptr).ok();
     if (!files.DeleteDir(folder, {}, nullptr).ok()) ++kept;
   }
-  if (kept == 0) files.DeleteDir(root, {}, nullptr).PermitUncheckedError();
+  // A job that is kept may be about to make its folder.
+  if (kept == 0 && keep.empty()) files.DeleteDir(root, {}, nullptr).PermitUncheckedError();
   return removed;
 }
 

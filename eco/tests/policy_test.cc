@@ -39,9 +39,10 @@ Server server_of(const char* name, double s, double j) {
 struct Federation {
   enum : std::size_t { home, medium, high };
   std::vector<Server> servers{server_of("home", 4, 8), server_of("medium", 2, 10), server_of("high", 1, 16)};
-  Request request{.job = {.input_bytes = 64 * mb, .input_entries = 64000, .codec = "Snappy"},
-                  .level_zero = {.files = 16.1, .files_s = 1, .slowdown = 18, .stop = 20, .delayed = 0.5},
-                  .rocksdb = "7.8.3"};
+  Request request{
+      .job = {.input_bytes = 64 * mb, .input_entries = 64000, .codec = "Snappy"},
+      .level_zero = {.files = 16.1, .files_s = 1, .slowdown = 18, .stop = 20, .delayed = 0.5, .trigger = 20},
+      .rocksdb = "7.8.3"};
 
   [[nodiscard]] Decision decide(std::string_view policy) const { return decide(*eco::policy_named(policy)); }
   [[nodiscard]] Decision decide(const Policy& policy) const { return eco::decide(policy, request, servers, home); }
@@ -254,6 +255,12 @@ TEST(Policies, an_offloaded_job_takes_energy_at_both_ends) {
   EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 1.6, 0.01);
 }
 
+TEST(Policies, what_stays_at_home_is_learnt) {
+  Federation federation;
+  federation.servers[Federation::home].residual = model_of(0.5, 3);
+  EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 3, 0.01);
+}
+
 TEST(Policies, have_names) {
   for (const char* name : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:High-1"}) {
     const auto policy = eco::policy_named(name);
@@ -289,14 +296,29 @@ TEST(EcoPlus, goes_where_a_joule_is_saved_although_no_stall_is_near) {
 
 TEST(EcoPlus, goes_away_for_a_delay_too) {
   Federation federation;
-  federation.request.level_zero = {.files = 18, .files_s = 1, .slowdown = 18, .stop = 36, .delayed = 0.9};
+  federation.request.level_zero = {
+      .files = 18, .files_s = 1, .slowdown = 18, .stop = 36, .delayed = 0.9, .trigger = 18};
   EXPECT_EQ(federation.place("eco"), "");
   EXPECT_NE(federation.place("eco-plus"), "");
 }
 
+TEST(EcoPlus, goes_to_a_faster_server_when_compactions_are_behind) {
+  Federation federation;
+  federation.request.level_zero = {.files = 8, .files_s = 0.1, .slowdown = 20, .stop = 36, .trigger = 8};
+  EXPECT_EQ(federation.place("eco-plus"), "");
+  federation.request.level_zero.trigger = 4;
+  EXPECT_EQ(federation.place("eco-plus"), "high");
+  federation.servers[Federation::high].alive = federation.servers[Federation::medium].alive = false;
+  federation.servers.push_back(server_of("frugal", 5, 1));  // slower
+  EXPECT_EQ(federation.place("eco-plus"), "");
+  federation.request.level_zero.trigger = 8;
+  EXPECT_EQ(federation.place("eco-plus"), "frugal");
+}
+
 TEST(EcoPlus, goes_away_for_reads_as_far_as_they_weigh) {
   Federation federation;
-  federation.request.level_zero = {.files = 12, .files_s = 1, .slowdown = 40, .stop = 60, .delayed = 0.5};
+  federation.request.level_zero = {
+      .files = 12, .files_s = 1, .slowdown = 40, .stop = 60, .delayed = 0.5, .trigger = 12};
   auto policy = *eco::policy_named("eco-plus");
   policy.read_weight = 0;
   EXPECT_FALSE(federation.decide(policy).offload);

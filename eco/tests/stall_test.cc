@@ -50,6 +50,17 @@ TEST(LevelZero, loses_the_delayed_part_and_grows_slower_until_the_stop) {
 
 TEST(LevelZero, loses_everything_after_the_stop) { EXPECT_EQ(level_zero.lost_within(24), 8 + 3); }
 
+TEST(LevelZero, is_behind_by_the_files_beyond_the_trigger) {
+  eco::LevelZero late{.files = 4, .slowdown = 20, .stop = 36, .trigger = 4};
+  EXPECT_EQ(late.behind(), 0);
+  late.files = 6;
+  EXPECT_EQ(late.behind(), 0.5);
+  late.files = 12;
+  EXPECT_EQ(late.behind(), 1);
+  late.trigger = 0, late.files = 6;
+  EXPECT_EQ(late.behind(), 0.5);
+}
+
 TEST(LevelZero, never_stops_what_its_delay_stops) {
   auto delayed = level_zero;
   delayed.delayed = 1;

@@ -15,6 +15,7 @@ using rocksdb::IOStatus;
 using rocksdb::Slice;
 
 constexpr std::uint64_t read_ahead_bytes = 2 << 20;
+constexpr std::size_t message_bytes_max = 1 << 20;
 
 IOStatus lost() { return IOStatus::IOError("the primary is gone"); }
 IOStatus read_only(const std::string& path) { return IOStatus::NotSupported("a job does not write here", path); }
@@ -160,7 +161,10 @@ class OutputFile : public rocksdb::FSWritableFileOwnerWrapper {
   using FSWritableFileOwnerWrapper::Append;
   using FSWritableFileOwnerWrapper::PositionedAppend;
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
-    if (auto status = FSWritableFileOwnerWrapper::Append(data, options, debug); !status.ok()) return status;
+    if (auto status = FSWritableFileOwnerWrapper::Append(data, options, debug); !status.ok()) {
+      failed_ = true;
+      return status;
+    }
     primary_.count_written(data.size());
     return send(data, false);
   }
@@ -188,26 +192,31 @@ class OutputFile : public rocksdb::FSWritableFileOwnerWrapper {
     if (closed_) return IOStatus::OK();
     closed_ = true;
     if (auto status = FSWritableFileOwnerWrapper::Close(options, debug); !status.ok()) return status;
-    return send(Slice(), true);
+    return failed_ ? IOStatus::OK() : send(Slice(), true);
   }
   [[nodiscard]] bool use_direct_io() const override { return false; }
   std::uint64_t GetFileSize(const IOOptions&, IODebugContext*) override { return offset_; }
 
  private:
-  IOStatus send(const Slice& data, bool last) {
-    message_.Clear();
-    auto& output = *message_.mutable_output();
-    output.set_file(name_), output.set_offset(offset_), output.set_last(last);
-    output.set_data(data.data(), data.size());
-    offset_ += data.size();
-    return primary_.send(message_) ? IOStatus::OK() : lost();
+  IOStatus send(Slice data, bool last) {
+    do {
+      const Slice part(data.data(), std::min(data.size(), message_bytes_max));
+      data.remove_prefix(part.size());
+      message_.Clear();
+      auto& output = *message_.mutable_output();
+      output.set_file(name_), output.set_offset(offset_), output.set_last(last && data.empty());
+      output.set_data(part.data(), part.size());
+      offset_ += part.size();
+      if (!primary_.send(message_)) return lost();
+    } while (!data.empty());
+    return IOStatus::OK();
   }
 
   PrimaryLink& primary_;
   std::string name_;
   proto::FromWorker message_;
   std::uint64_t offset_ = 0;
-  bool closed_ = false;
+  bool closed_ = false, failed_ = false;
 };
 
 class NoLogger : public rocksdb::Logger {

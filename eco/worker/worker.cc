@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -22,6 +23,8 @@ namespace eco {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr std::chrono::seconds farewell{5};
+
 using Stream = grpc::ServerReaderWriter<proto::FromWorker, proto::FromPrimary>;
 
 // The folder that jobs write in, one below it each, of one worker alone.
@@ -210,6 +213,7 @@ class Worker::Impl final : public proto::Worker::Service {
     const Running running(*this, process);
     std::atomic<std::uint64_t> bytes_moved{0};
     if (!process.pipe().send(first)) return {grpc::StatusCode::INTERNAL, "the job's process did not start"};
+    std::promise<void> primary_left;
     std::thread inbound([&] {
       for (proto::FromPrimary message; stream.Read(&message);) {
         if (message.has_bytes()) bytes_moved += message.bytes().data().size();
@@ -217,6 +221,7 @@ class Worker::Impl final : public proto::Worker::Service {
       }
       // The primary has its result, or is gone: either way nothing more is wanted of the process.
       process.pipe().shut();
+      primary_left.set_value();
     });
     bool done = false, heard = true;
     for (proto::FromWorker message; !done && heard && process.pipe().receive(message);) {
@@ -233,8 +238,10 @@ class Worker::Impl final : public proto::Worker::Service {
       const std::string end = process.wait();
       status = {grpc::StatusCode::ABORTED, "the job's process ended: " + end};
     }
-    if (!done || !heard) context.TryCancel();  // wakes the reader
-    inbound.join();                            // the primary ends its side when it has the result
+    // The primary ends its side when it has the result. One that does not keeps no slot.
+    const bool left = done && heard && primary_left.get_future().wait_for(farewell) == std::future_status::ready;
+    if (!left) context.TryCancel();
+    inbound.join();
     return status;
   }
 

@@ -28,23 +28,23 @@ struct FinishedJob {
 
 struct WorkerOptions {
   std::string listen = "127.0.0.1:0";  // port 0: a free one
-  TlsFiles tls;                        // without it only loopback is listened to
+  TlsFiles tls{};                      // without it only loopback is listened to
   std::uint32_t slots = 1;             // jobs at a time
   std::uint32_t queue_max = 8;         // jobs that wait for a slot; further ones are refused
-  std::string scratch;                 // folder of its own, on a disk with room for the outputs of all slots
+  std::string scratch{};               // folder of its own, on a disk with room for the outputs of all slots
   int nice = 0;                        // of the jobs' processes, added to this one's
-  std::string cgroup;                  // folder of a cgroup (v2) that the jobs' processes are put into; empty: none
+  std::string cgroup{};                // folder of a cgroup (v2) that the jobs' processes are put into; empty: none
   double job_cpu_s_max = 0;            // a job that used more is ended; 0: no limit
-  std::string token;                   // what a job must bring; empty: none
+  std::string token{};                 // what a job must bring; empty: none
   std::vector<std::string>
-      command;  // of a job's process, "--fd N --scratch FOLDER" is added; empty: this program, "job"
+      command{};  // of a job's process, "--fd N --scratch FOLDER" is added; empty: this program, "job"
 
   // Why a job is refused; empty: it is taken. Any thread.
-  std::function<std::string(const proto::Start&)> admit;
+  std::function<std::string(const proto::Start&)> admit{};
   // What the job drew beyond idle. Any thread.
-  std::function<Energy(double cpu_s, double compute_s, std::uint64_t bytes_moved)> energy_of;
+  std::function<Energy(double cpu_s, double compute_s, std::uint64_t bytes_moved)> energy_of{};
   // Any thread.
-  std::function<void(const FinishedJob&)> finished;
+  std::function<void(const FinishedJob&)> finished{};
 };
 
 class Worker {

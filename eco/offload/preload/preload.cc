@@ -26,7 +26,7 @@ constexpr const char* open_name =
 constexpr const char* open_families_name =
     "_ZN7rocksdb2DB4OpenERKNS_9DBOptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt6vectorINS_"
     "22ColumnFamilyDescriptorESaISD_EEPSC_IPNS_18ColumnFamilyHandleESaISJ_EEPPS0_";
-constexpr const char* release_name = "_ZN7rocksdb24GetRocksVersionAsStringB5cxx11Eb";
+constexpr const char* release_name = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
 
 void say(const std::string& what) { std::fprintf(stderr, "eco: %s\n", what.c_str()); }
 
@@ -89,7 +89,7 @@ bool contains_rocksdb(const char* path) {
     const auto bytes = static_cast<std::size_t>(status.st_size);
     void* file = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (file != MAP_FAILED) {
-      const char mark[] = "rocksdb.num-immutable-mem-table-flushed";
+      const char mark[] = "rocksdb.block.based.table.index.type";
       found = memmem(file, bytes, mark, sizeof mark - 1) != nullptr;
       munmap(file, bytes);
     }

@@ -43,9 +43,25 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-WorkerProcess::WorkerProcess(const std::string& scratch, std::vector<std::string> arguments) {
-  std::vector<std::string> words{ECO_ECOD, "worker", "--listen", "127.0.0.1:0", "--scratch", scratch};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+WorkerProcess::WorkerProcess(const std::string& scratch, std::vector<std::string> arguments, int file_kib_max)
+    : scratch_(scratch), arguments_(std::move(arguments)), file_kib_max_(file_kib_max) {
+  start("127.0.0.1:0");
+}
+
+void WorkerProcess::restart() {
+  kill();
+  start(address());
+}
+
+void WorkerProcess::start(const std::string& listen) {
+  std::vector<std::string> words{ECO_ECOD, "worker", "--listen", listen, "--scratch", scratch_};
+  words.insert(words.end(), arguments_.begin(), arguments_.end());
+  if (file_kib_max_ > 0) {
+    // Without the signal a write fails, as on a full disk.
+    const std::string script =
+        "trap '' XFSZ; ulimit -f " + std::to_string(2 * file_kib_max_) + "; exec \"$@\"";  // in 512 bytes
+    words.insert(words.begin(), {"/bin/sh", "-c", script, "sh"});
+  }
   std::vector<char*> raw;
   for (auto& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
@@ -109,6 +125,7 @@ grpc::Status Wire::Compact(grpc::ServerContext* context,
   grpc::ClientContext onward;
   const auto worker = worker_->Compact(&onward);
   std::atomic<bool> silent{false};
+  bool cut = false;
   std::thread outbound([&] {
     for (proto::FromPrimary message; primary->Read(&message);) {
       const Fate fate = to_worker_ ? to_worker_(job, message) : Fate::pass;
@@ -121,17 +138,18 @@ grpc::Status Wire::Compact(grpc::ServerContext* context,
   });
   for (proto::FromWorker message; worker->Read(&message);) {
     const Fate fate = to_primary_ ? to_primary_(job, message) : Fate::pass;
-    if (fate == Fate::cut) break;
+    cut = fate == Fate::cut;
+    if (cut) break;
     if (fate == Fate::hang) silent = true;
     if (!silent && fate == Fate::pass && !primary->Write(message)) break;
   }
+  if (cut) onward.TryCancel();
   const grpc::Status status = worker->Finish();
-  if (!silent && !status.ok() && status.error_code() != grpc::StatusCode::CANCELLED) {
-    context->TryCancel();
-  } else if (!silent) {
-    context->TryCancel();
-  }
-  outbound.join();
+  // A stream that hangs is ended by the primary; of another the primary hears how it ended.
+  if (silent) outbound.join();
+  if (silent) return status;
+  if (status.ok()) outbound.join();
+  if (!status.ok()) context->TryCancel(), outbound.join();
   return status;
 }
 

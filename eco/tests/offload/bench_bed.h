@@ -32,7 +32,8 @@ class TemporaryFolder {
 // `ecod worker`, as an operator starts it.
 class WorkerProcess {
  public:
-  explicit WorkerProcess(const std::string& scratch, std::vector<std::string> arguments = {});
+  // file_kib_max: its jobs write no larger files, as if the disk were full; 0: they do.
+  explicit WorkerProcess(const std::string& scratch, std::vector<std::string> arguments = {}, int file_kib_max = 0);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -42,8 +43,15 @@ class WorkerProcess {
   // The processes of its jobs.
   [[nodiscard]] std::vector<pid_t> jobs() const;
   void kill();
+  // Killed, and another one at its address.
+  void restart();
 
  private:
+  void start(const std::string& listen);
+
+  std::string scratch_;
+  std::vector<std::string> arguments_;
+  int file_kib_max_;
   pid_t pid_ = -1;
   int port_ = 0;
 };

@@ -1,6 +1,17 @@
 #include <gtest/gtest.h>
+#include <rocksdb/compaction_filter.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/table.h>
+
+#include <fstream>
+#include <mutex>
+#include <set>
 
 #include "bench_bed.h"
+#include "certificates.h"
+#include "worker.h"
 
 namespace {
 
@@ -26,6 +37,292 @@ TEST(Offload, a_worker_process_compacts_level_0_and_every_key_is_read_back) {
   EXPECT_TRUE(bed.db().VerifyChecksum().ok());
   EXPECT_EQ(bed.background_errors(), 0U);
   EXPECT_FALSE(std::filesystem::exists(folder / "db/eco-staging"));
+}
+
+// A worker, and a database whose jobs go to it.
+class Offloading {
+ public:
+  explicit Offloading(rocksdb::Options options = small_tables(), const std::vector<std::string>& worker_arguments = {},
+                      eco::Settings settings = {}, Wire::ToPrimary to_primary = {}, Wire::ToWorker to_worker = {})
+      : worker(folder / "scratch", worker_arguments),
+        wire(worker.address(), std::move(to_primary), std::move(to_worker)) {
+    settings.placer = placer =
+        std::make_shared<StubbornPlacer>(settings.tls.none() ? wire.address() : worker.address());
+    service = eco::attach(options, settings);
+    bed = std::make_unique<Bed>(folder / "db", options);
+  }
+
+  // Nothing was lost; what has become of the jobs.
+  eco::Statistics close() {
+    bed->settle();
+    EXPECT_EQ(bed->difference(), Difference{});
+    bed->reopen(small_tables_like());
+    EXPECT_EQ(bed->difference(), Difference{});
+    EXPECT_TRUE(bed->db().VerifyChecksum().ok());
+    EXPECT_EQ(bed->background_errors(), 0U);
+    EXPECT_FALSE(std::filesystem::exists(folder / "db/eco-staging"));
+    return service->statistics();
+  }
+
+  rocksdb::Options small_tables_like() const {
+    rocksdb::Options options = bed->db().GetOptions();
+    options.compaction_service = nullptr;
+    options.info_log = nullptr;  // of the database that was closed
+    options.listeners.clear();
+    return options;
+  }
+
+  TemporaryFolder folder;
+  WorkerProcess worker;
+  Wire wire;
+  std::shared_ptr<StubbornPlacer> placer;
+  std::shared_ptr<eco::CompactionService> service;
+  std::unique_ptr<Bed> bed;
+};
+
+void expect_all_installed(const eco::Statistics& statistics) {
+  EXPECT_GT(statistics.installed, 2U) << statistics.last_reason;
+  EXPECT_EQ(statistics.fell_back + statistics.kept, 0U) << statistics.last_reason;
+}
+
+void expect_all_kept(const eco::Statistics& statistics, const std::string& reason) {
+  EXPECT_GT(statistics.kept, 2U);
+  EXPECT_EQ(statistics.fell_back + statistics.installed, 0U);
+  EXPECT_NE(statistics.last_reason.find(reason), std::string::npos) << statistics.last_reason;
+}
+
+TEST(Offload, subcompactions_are_jobs_of_their_own) {
+  rocksdb::Options options = small_tables();
+  options.max_subcompactions = 4;
+  Offloading offloading(options, {"--slots", "4"});
+  offloading.bed->write(60000, 2);
+  expect_all_installed(offloading.close());
+  std::map<std::string, int> jobs;
+  for (const auto& request : offloading.placer->requests()) {
+    const std::string& job = request.job();
+    ++jobs[job.substr(0, job.rfind('-'))];
+    EXPECT_GT(request.features().input_bytes(), 0U);
+  }
+  EXPECT_LT(jobs.size(), offloading.placer->requests().size());
+}
+
+TEST(Offload, a_placer_hears_what_the_job_is_and_what_became_of_it) {
+  Offloading offloading;
+  offloading.bed->write(60000, 3);
+  expect_all_installed(offloading.close());
+  const auto requests = offloading.placer->requests();
+  const auto reports = offloading.placer->reports();
+  ASSERT_EQ(reports.size(), requests.size());
+  const auto& last = requests.back();
+  EXPECT_GT(last.features().input_bytes(), 500000U);
+  EXPECT_GT(last.features().input_entries(), 3000U);
+  EXPECT_EQ(last.features().codec(), "NoCompression");
+  EXPECT_GE(last.level_zero().files(), 4);
+  EXPECT_GT(last.level_zero().files_s(), 0);
+  EXPECT_EQ(last.level_zero().stop(), 36);
+  for (const auto& report : reports) {
+    EXPECT_EQ(report.outcome(), "installed");
+    EXPECT_GT(report.cpu_s(), 0);
+    EXPECT_GT(report.compute_s(), 0);
+    EXPECT_GT(report.home_cpu_s(), 0);
+    EXPECT_GT(report.bytes_moved(), report.features().input_bytes());
+  }
+}
+
+TEST(Offload, a_snapshot_keeps_its_values) {
+  Offloading offloading;
+  auto& db = offloading.bed->db();
+  ASSERT_TRUE(db.Put({}, "zz", "old").ok());
+  const rocksdb::Snapshot* snapshot = db.GetSnapshot();
+  ASSERT_TRUE(db.Put({}, "zz", "new").ok());
+  offloading.bed->write(60000, 4);
+  offloading.bed->settle();
+  rocksdb::ReadOptions then;
+  then.snapshot = snapshot;
+  std::string value;
+  ASSERT_TRUE(db.Get(then, "zz", &value).ok());
+  EXPECT_EQ(value, "old");
+  ASSERT_TRUE(db.Get({}, "zz", &value).ok());
+  EXPECT_EQ(value, "new");
+  db.ReleaseSnapshot(snapshot);
+  expect_all_installed(offloading.close());
+}
+
+TEST(Offload, range_deletions_and_merges_keep_their_meaning) {
+  rocksdb::Options options = small_tables();
+  ASSERT_TRUE(rocksdb::MergeOperator::CreateFromString({}, "stringappend", &options.merge_operator).ok());
+  Offloading offloading(options);
+  auto& db = offloading.bed->db();
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(db.Put({}, "range" + std::to_string(1000 + i), "x").ok());
+  ASSERT_TRUE(db.DeleteRange({}, db.DefaultColumnFamily(), "range1100", "range1900").ok());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(db.Merge({}, "merged", std::to_string(i)).ok());
+    offloading.bed->write(20000, static_cast<std::uint64_t>(5 + i));
+  }
+  offloading.bed->settle();
+  std::string value;
+  ASSERT_TRUE(db.Get({}, "merged", &value).ok());
+  EXPECT_EQ(value, "0,1,2");
+  EXPECT_TRUE(db.Get({}, "range1099", &value).ok());
+  EXPECT_TRUE(db.Get({}, "range1100", &value).IsNotFound());
+  EXPECT_TRUE(db.Get({}, "range1899", &value).IsNotFound());
+  EXPECT_TRUE(db.Get({}, "range1900", &value).ok());
+  expect_all_installed(offloading.close());
+}
+
+TEST(Offload, another_order_of_keys_is_kept) {
+  rocksdb::Options options = small_tables();
+  options.comparator = rocksdb::ReverseBytewiseComparator();
+  Offloading offloading(options);
+  offloading.bed->write(60000, 8);
+  expect_all_installed(offloading.close());
+}
+
+TEST(Offload, filters_and_compression_are_those_of_the_database) {
+  rocksdb::Options options = small_tables();
+  options.compression = rocksdb::kSnappyCompression;
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.block_size = 8192;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  Offloading offloading(options);
+  offloading.bed->write(60000, 9);
+  offloading.bed->settle();
+  rocksdb::TablePropertiesCollection tables;
+  ASSERT_TRUE(offloading.bed->db().GetPropertiesOfAllTables(&tables).ok());
+  ASSERT_FALSE(tables.empty());
+  for (const auto& [path, properties] : tables) {
+    EXPECT_GT(properties->filter_size, 0U) << path;
+    EXPECT_EQ(properties->compression_name, "Snappy") << path;
+    EXPECT_LT(properties->num_data_blocks * 4096, properties->raw_key_size + properties->raw_value_size) << path;
+  }
+  expect_all_installed(offloading.close());
+}
+
+TEST(Offload, what_a_worker_cannot_do_stays_here) {
+  class KeepAll final : public rocksdb::CompactionFilter {
+    [[nodiscard]] const char* Name() const override { return "KeepAll"; }
+  };
+  const KeepAll filter;
+  rocksdb::Options options = small_tables();
+  options.compaction_filter = &filter;
+  Offloading offloading(options);
+  offloading.bed->write(60000, 10);
+  expect_all_kept(offloading.close(), "compaction_filter");
+}
+
+TEST(Offload, an_absent_worker_costs_nothing_but_time) {
+  Offloading offloading;
+  offloading.worker.kill();
+  offloading.bed->write(60000, 11);
+  const eco::Statistics statistics = offloading.close();
+  EXPECT_GT(statistics.fell_back, 2U);
+  EXPECT_EQ(statistics.installed, 0U);
+}
+
+TEST(Offload, is_switched_off_at_once) {
+  Offloading offloading;
+  offloading.service->offload(false);
+  offloading.bed->write(60000, 12);
+  expect_all_kept(offloading.close(), "switched off");
+}
+
+TEST(Offload, what_an_earlier_process_left_is_removed_before_the_first_job) {
+  TemporaryFolder folder;
+  const std::string left = folder / "db/eco-staging/dead-1-0";
+  std::filesystem::create_directories(left);
+  std::ofstream(left + "/000099.sst") << "half a table";
+  WorkerProcess worker(folder / "scratch");
+  rocksdb::Options options = small_tables();
+  eco::Settings settings;
+  settings.placer = std::make_shared<eco::FixedPlacer>(worker.address());
+  const auto service = eco::attach(options, settings);
+  Bed bed(folder / "db", options);
+  bed.write(60000, 13);
+  bed.settle();
+  EXPECT_EQ(service->statistics().orphans_removed, 1U);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_EQ(bed.difference(), Difference{});
+}
+
+TEST(Jail, a_worker_sees_no_log_and_gets_none) {
+  std::mutex mutex;
+  std::set<std::string> seen;
+  bool asked = false;
+  Offloading offloading(
+      small_tables(), {}, {},
+      [&](int, eco::proto::FromWorker& message) {
+        const std::lock_guard lock(mutex);
+        if (!message.has_read()) return Wire::Fate::pass;
+        seen.insert(message.read().file());
+        if (!asked && message.read().file().ends_with(".sst")) {
+          asked = true;
+          message.mutable_read()->set_file("000004.log");
+        }
+        return Wire::Fate::pass;
+      },
+      [&](int, eco::proto::FromPrimary& message) {
+        const std::lock_guard lock(mutex);
+        for (const auto& file : message.files().files()) seen.insert(file.name());
+        return Wire::Fate::pass;
+      });
+  offloading.bed->write(60000, 14);
+  const eco::Statistics statistics = offloading.close();
+  EXPECT_GT(statistics.installed, 2U);
+  EXPECT_EQ(statistics.fell_back, 1U);  // the job that asked for the log
+  const std::lock_guard lock(mutex);
+  EXPECT_TRUE(asked);
+  for (const auto& name : seen) EXPECT_FALSE(name.ends_with(".log")) << name;
+}
+
+TEST(Worker, refuses_a_job_without_its_token) {
+  Offloading offloading(small_tables(), {"--token", "secret"});
+  offloading.bed->write(60000, 15);
+  const eco::Statistics statistics = offloading.close();
+  EXPECT_GT(statistics.fell_back, 2U);
+  EXPECT_EQ(statistics.installed, 0U);
+}
+
+TEST(Worker, with_tls_serves_those_with_a_certificate_alone) {
+  TemporaryFolder folder;
+  const Certificates certificates(folder / "tls");
+  eco::Settings settings;
+  settings.tls = certificates.files();
+  Offloading trusted(small_tables(), certificates.arguments(), settings);
+  trusted.bed->write(60000, 16);
+  expect_all_installed(trusted.close());
+  Offloading stranger(small_tables(), certificates.arguments());
+  stranger.bed->write(60000, 17);
+  EXPECT_EQ(stranger.close().installed, 0U);
+}
+
+TEST(Worker, beyond_loopback_wants_tls) {
+  TemporaryFolder folder;
+  EXPECT_ANY_THROW(eco::Worker({.listen = "0.0.0.0:0", .scratch = folder / "scratch"}));
+}
+
+TEST(Worker, has_a_scratch_folder_of_its_own) {
+  TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "scratch/job-7");
+  const WorkerProcess first(folder / "scratch");
+  EXPECT_FALSE(std::filesystem::exists(folder / "scratch/job-7"));
+  EXPECT_ANY_THROW(WorkerProcess(folder / "scratch"));
+}
+
+TEST(FixedPlacer, leaves_a_worker_that_failed_alone_for_a_while) {
+  eco::FixedPlacer placer("127.0.0.1:1");
+  EXPECT_TRUE(placer.place({}).offload());
+  eco::proto::JobReport report;
+  report.set_outcome("fell back: it is gone");
+  placer.report(report);
+  EXPECT_FALSE(placer.place({}).offload());
+}
+
+TEST(NodePlacer, without_an_ecod_keeps_the_job_here) {
+  eco::NodePlacer placer("unix:/nonexistent/node.sock");
+  const auto placement = placer.place({});
+  EXPECT_FALSE(placement.offload());
+  EXPECT_NE(placement.reason(), "");
 }
 
 }  // namespace

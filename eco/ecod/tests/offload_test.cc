@@ -1,0 +1,98 @@
+// An application with a database, its server's ecod, and the ecod of the server that compacts for it.
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+
+#include <algorithm>
+
+#include "eco.h"
+#include "processes.h"
+
+namespace {
+
+using namespace eco::test;
+
+class Offload : public testing::Test {
+ protected:
+  void SetUp() override {
+    home.start(), other.start();
+    ASSERT_TRUE(eventually([&] {
+      const auto view = home.view();
+      return view.servers_size() == 2 && view.servers(0).alive() && view.servers(1).takes_jobs();
+    }));
+    ASSERT_TRUE(home.set_policy("static:b").ok());
+
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    options.write_buffer_size = 256 << 10;
+    options.level0_file_num_compaction_trigger = 2;
+    options.compression = rocksdb::kNoCompression;
+    service = eco::attach(options, {.placer = std::make_shared<eco::NodePlacer>("unix:" + home.node_socket(), 2000)});
+    rocksdb::DB* opened = nullptr;
+    const auto status = rocksdb::DB::Open(options, folder / "db", &opened);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    db.reset(opened);
+  }
+  void TearDown() override {
+    db.reset();
+    if (HasFailure()) std::cerr << "--- a\n" << home.process().log() << "--- b\n" << other.process().log();
+  }
+
+  // Writes until it holds: level 0 is compacted again and again.
+  bool writing_until(const std::function<bool()>& holds) {
+    return eventually([&] {
+      for (int i = 0; i < 400; ++i, ++written)
+        if (!db->Put({}, fmt::format("{:08}", written * 7919 % 100000), std::string(1000, 'v')).ok()) return false;
+      return holds();
+    });
+  }
+  std::size_t decisions_with(const std::string& outcome) {
+    const auto log = home.decisions();
+    return static_cast<std::size_t>(std::ranges::count(log, outcome, [](const auto& d) { return d.outcome(); }));
+  }
+
+  int port = free_ports(1)[0], written = 0;
+  Ecod home{"a", fmt::format("mode = \"master\"\nlisten = \"127.0.0.1:{}\"\n", port)};
+  Ecod other{"b", fmt::format("mode = \"member\"\nmaster = \"127.0.0.1:{}\"\n", port)};
+  TemporaryFolder folder;
+  std::shared_ptr<eco::CompactionService> service;
+  std::unique_ptr<rocksdb::DB> db;
+};
+
+TEST_F(Offload, compactions_run_where_the_master_places_them_and_are_learnt_there) {
+  EXPECT_TRUE(writing_until([&] { return service->statistics().installed >= 3; })) << service->statistics().last_reason;
+  EXPECT_TRUE(eventually([&] { return decisions_with("installed") >= 3; })) << "the reports join the decisions";
+  EXPECT_TRUE(eventually([&] {
+    const auto view = home.view();
+    return std::ranges::any_of(view.servers(), [](const auto& line) {
+      return line.state().name() == "b" && line.state().models_size() > 0 &&
+             line.state().models(0).compute().observations() >= 3;
+    });
+  })) << "b tells what it has learnt";
+  EXPECT_TRUE(eventually([&] {
+    const auto view = home.view();
+    return std::ranges::all_of(view.servers(), [](const auto& line) { return line.placed() == 0; });
+  })) << "nothing that has ended counts as placed";
+}
+
+TEST_F(Offload, after_the_kill_switch_every_compaction_stays_at_home) {
+  EXPECT_TRUE(writing_until([&] { return service->statistics().installed >= 1; })) << service->statistics().last_reason;
+  ASSERT_TRUE(home.kill(true).ok());
+  EXPECT_TRUE(writing_until([&] { return service->statistics().last_reason == "the kill switch is on"; }));
+  // Jobs that were begun before it may still end there; later ones do not begin.
+  const auto asked = service->statistics();
+  EXPECT_TRUE(writing_until([&] { return service->statistics().kept >= asked.kept + 3; }));
+  EXPECT_LE(service->statistics().installed, asked.installed + 1);
+}
+
+TEST_F(Offload, without_its_ecod_a_database_compacts_itself) {
+  EXPECT_TRUE(writing_until([&] { return service->statistics().installed >= 1; })) << service->statistics().last_reason;
+  home.process().signal(SIGKILL);
+  (void)home.process().wait();
+  const auto kept = service->statistics().kept;
+  EXPECT_TRUE(writing_until([&] { return service->statistics().kept >= kept + 3; }));
+  EXPECT_EQ(service->statistics().last_reason.find("no ecod answers"), 0U) << service->statistics().last_reason;
+}
+
+}  // namespace

@@ -1,0 +1,63 @@
+// What a simulated run gives.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace eco::sim {
+
+struct Energy {  // J; all but idle is marginal, of the server that spends it
+  double idle = 0, application = 0, flush = 0, compaction = 0, others_jobs = 0, serving = 0, network = 0;
+
+  [[nodiscard]] double marginal() const { return application + flush + compaction + others_jobs + serving + network; }
+  [[nodiscard]] double total() const { return idle + marginal(); }
+  Energy& operator+=(const Energy& o) {
+    idle += o.idle, application += o.application, flush += o.flush, compaction += o.compaction;
+    others_jobs += o.others_jobs, serving += o.serving, network += o.network;
+    return *this;
+  }
+};
+
+// Mean of absolute relative errors, each of a prediction made before.
+struct Error {
+  double sum = 0, count = 0;
+
+  void add(double predicted, double actual) {
+    if (actual > 0) sum += predicted > actual ? predicted / actual - 1 : 1 - predicted / actual, count += 1;
+  }
+  [[nodiscard]] double mean() const { return count > 0 ? sum / count : 0; }
+  Error& operator+=(const Error& o) { return sum += o.sum, count += o.count, *this; }
+};
+
+struct ServerOutcome {
+  std::string name, tier{};
+  double writes = 0, reads = 0;  // operations
+  double stopped_s = 0;          // writes stopped by level 0
+  double delayed_s = 0;          // and slept through its delays
+  double memtable_s = 0;         // waited for a flush
+  double level0_mean = 0, level0_max = 0;
+  double compactions = 0;  // of level 0, ended
+  double near_stall = 0;   // of those decided, where Equation 2 held
+  double near_stall_offloaded = 0, offloaded = 0, fell_back = 0;
+  double jobs_taken = 0;  // of other servers, ended
+  Energy energy{};
+  Error time{}, job_energy{}, input{};  // of predictions, after 20 jobs of a server; of the input rate
+
+  [[nodiscard]] double operations() const { return writes + reads; }
+  [[nodiscard]] double stall_s() const { return stopped_s + delayed_s; }
+  ServerOutcome& operator+=(const ServerOutcome& o);
+};
+
+struct Outcome {
+  std::string policy;
+  std::uint64_t seed = 0;
+  double duration_s = 0;
+  std::vector<ServerOutcome> servers;
+  std::uint64_t events = 0, decisions = 0;
+  std::vector<float> decision_us;  // CPU time of each decision; the one thing that no seed repeats
+
+  [[nodiscard]] ServerOutcome total() const;
+};
+
+}  // namespace eco::sim

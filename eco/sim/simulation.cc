@@ -1,0 +1,681 @@
+#include "simulation.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <queue>
+#include <random>
+
+#include "database.h"
+#include "input_rate.h"
+
+namespace eco::sim {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double settled_jobs = 20;  // prediction errors count from here on
+constexpr char release[] = "8.3.2";
+
+class Dice {
+ public:
+  Dice(std::uint64_t seed, std::uint64_t stream) {
+    std::seed_seq both{seed >> 32, seed & 0xffffffff, stream};
+    random_.seed(both);
+  }
+  double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+  double normal() { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(2 * std::numbers::pi * uniform()); }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+// What keeps one core of a server busy until it is done.
+struct Task {
+  enum class Kind : std::uint8_t { flush, compaction, job, serve, verify };
+  Kind kind;
+  std::size_t job;    // flushes have none
+  double left, work;  // seconds of CPU time
+  double begun_s;
+};
+
+// A compaction, here or elsewhere.
+struct Job {
+  std::size_t home = 0, target = 0;
+  Compaction compaction;
+  eco::Job features;
+  double noise = 1;
+  Prediction predicted;  // of the place that was chosen
+  double until_s = 0;    // when it is expected to have ended
+  bool placed = false, cancelled = false;
+  int at_worker = 2, in_all = 3;  // what is still to end: computing, sending back; and verifying at home
+};
+
+struct Flow {
+  std::size_t from, to, job;
+  double left, rate = 0, since_s = 0;
+  std::uint32_t version = 0;
+  bool returns = false, over = false;
+};
+
+// The memtables and the threads of the application.
+struct Application {
+  const Workload* workload = nullptr;
+  double entry_bytes = 0;    // of the memtable that fills
+  double memtable = 0;       // bytes in it
+  std::vector<Amount> full;  // waiting for the flush, the first being flushed
+  bool waits_for_flush = false;
+  double written_bytes = 0;
+  double swing_phase = 0;
+  // Rates now.
+  double threads_cores = 0, readers_cores = 0, operations_s = 0, reads_s = 0, asleep = 0;
+};
+
+struct Node {
+  Node(const Spec& spec, const ServerSpec& server, std::uint64_t seed, std::uint64_t index)
+      : tier(&spec.tiers[server.tier]),
+        dice(seed, index),
+        database(spec.database, server.idle ? 1 : spec.workloads[server.workload].keys),
+        writes(spec.database) {
+    if (!server.idle) app.workload = &spec.workloads[server.workload];
+  }
+
+  const Tier* tier;
+  Dice dice;
+  Database database;
+  WriteController writes;
+  Application app;
+  InputRate input;
+  CompactionModel model, residual;
+  std::vector<Task> tasks;
+  std::vector<std::size_t> queue, taken;  // jobs that wait for a slot; all that were placed here
+  std::vector<std::size_t> flows;         // in both directions
+  std::size_t flows_out = 0, flows_in = 0;
+  std::uint32_t slots_used = 0;
+  double now_s = 0, share = 1, busy = 0;
+  std::uint32_t version = 0;
+  bool worker_down = false, draining = false;
+  // Since the last beat.
+  double beat_s = 0, busy_core_s = 0, bytes_in = 0, bytes_out = 0, beat_written = 0;
+  double level0_s = 0;
+  ServerOutcome out;
+};
+
+struct Event {
+  enum class Kind : std::uint8_t { server, beat, flow, place, fall_back, silence, fault };
+  double at_s;
+  std::uint64_t order;
+  Kind kind;
+  std::uint32_t version;
+  std::size_t id;
+
+  bool operator>(const Event& o) const { return at_s != o.at_s ? at_s > o.at_s : order > o.order; }
+};
+
+class Simulation {
+ public:
+  Simulation(const Spec& spec, const Policy& policy, std::uint64_t seed) : spec_(spec), policy_(policy), seed_(seed) {
+    for (std::size_t i = 0; i < spec.servers.size(); ++i) add(spec.servers[i], i);
+    for (std::size_t i = 0; i < spec.faults.size(); ++i) push(spec.faults[i].at_s, Event::Kind::fault, i);
+  }
+
+  Outcome run() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) allocate(i);
+    while (!events_.empty() && events_.top().at_s <= spec_.duration_s) {
+      const Event event = events_.top();
+      events_.pop();
+      now_s_ = event.at_s;
+      handle(event);
+    }
+    now_s_ = spec_.duration_s;
+    return finish();
+  }
+
+ private:
+  // --- set-up and end ---
+
+  void add(const ServerSpec& server, std::size_t i) {
+    nodes_.emplace_back(spec_, server, seed_, i);
+    Node& node = nodes_.back();
+    node.out.name = server.name, node.out.tier = node.tier->name;
+    next_memtable(node);
+    node.app.swing_phase = node.dice.uniform();
+    Server entry;
+    entry.name = server.name, entry.address = "simulated:" + server.name, entry.rocksdb = release;
+    entry.cores = node.tier->cores, entry.link_bytes_s = node.tier->link_bytes_s, entry.slots = node.tier->slots;
+    entry.power = node.tier->power, entry.energy_weight = server.energy_weight;
+    if (server.battery >= 0) entry.battery = server.battery;
+    table_.push_back(std::move(entry));
+    push(spec_.beat_s * node.dice.uniform(), Event::Kind::beat, i);
+  }
+
+  Outcome finish() {
+    outcome_.policy = name_of(policy_), outcome_.seed = seed_, outcome_.duration_s = spec_.duration_s;
+    for (Node& node : nodes_) {
+      advance(node);
+      node.out.energy.idle = node.tier->power.idle_w * spec_.duration_s;
+      node.out.level0_mean = node.level0_s / spec_.duration_s;
+      outcome_.servers.push_back(std::move(node.out));
+    }
+    return std::move(outcome_);
+  }
+
+  // --- events ---
+
+  void push(double at_s, Event::Kind kind, std::size_t id, std::uint32_t version = 0) {
+    if (at_s < never) events_.push({at_s, order_++, kind, version, id});
+  }
+
+  void handle(const Event& event) {
+    switch (event.kind) {
+      case Event::Kind::server:
+        if (event.version != nodes_[event.id].version) return;
+        step(event.id);
+        break;
+      case Event::Kind::beat:
+        beat(event.id);
+        break;
+      case Event::Kind::flow:
+        if (event.version != flows_[event.id].version || flows_[event.id].over) return;
+        arrived(event.id);
+        break;
+      case Event::Kind::place:
+        begin_elsewhere(event.id);
+        break;
+      case Event::Kind::fall_back:
+        fall_back(event.id);
+        break;
+      case Event::Kind::silence:
+        if (nodes_[event.id].worker_down) table_[event.id].alive = false;
+        break;
+      case Event::Kind::fault:
+        strike(spec_.faults[event.id]);
+        break;
+    }
+    ++outcome_.events;
+  }
+
+  // --- a server's processor and application, between events ---
+
+  void advance(Node& node) {
+    const double passed = now_s_ - node.now_s;
+    if (passed <= 0) return;
+    node.now_s = now_s_;
+    const double w = node.tier->power.busy_core_w;
+    Energy& energy = node.out.energy;
+    for (Task& task : node.tasks) {
+      const double done = node.share * passed;
+      task.left -= done;
+      switch (task.kind) {
+        case Task::Kind::flush:
+          energy.flush += w * done;
+          break;
+        case Task::Kind::compaction:
+          energy.compaction += w * done;
+          break;
+        case Task::Kind::job:
+          energy.others_jobs += w * done;
+          break;
+        case Task::Kind::serve:
+        case Task::Kind::verify:
+          energy.serving += w * done;
+          break;
+      }
+    }
+    node.busy_core_s += node.busy * passed;
+    Application& app = node.app;
+    if (app.workload == nullptr) return;
+    energy.application += w * (app.threads_cores + app.readers_cores) * passed;
+    const double operations = app.operations_s * passed, puts = operations * app.workload->put;
+    node.out.writes += puts;
+    node.out.reads += operations - puts + app.reads_s * passed;
+    app.memtable += puts * app.entry_bytes, app.written_bytes += puts * app.entry_bytes;
+    if (node.writes.stopped())
+      node.out.stopped_s += passed;
+    else if (app.waits_for_flush)
+      node.out.memtable_s += passed;
+    else if (node.writes.delayed())
+      node.out.delayed_s += passed * app.asleep;
+    node.level0_s += node.database.level0_files() * passed;
+  }
+
+  [[nodiscard]] static double cost_of_operation(const Node& node) {
+    const Workload& workload = *node.app.workload;
+    const Costs& costs = node.tier->costs;
+    const double files = node.database.level0_files();
+    return workload.put * (costs.put_s + costs.put_s_per_byte * node.app.entry_bytes) +
+           workload.get * (costs.get_s + costs.get_s_per_file * files) +
+           workload.seek * (costs.seek_s + costs.seek_s_per_file * files);
+  }
+
+  [[nodiscard]] double offered(const Node& node) const {
+    const Workload& workload = *node.app.workload;
+    if (workload.rate_ops_s == 0) return never;
+    const double turns = now_s_ / workload.swing_period_s + node.app.swing_phase;
+    return workload.rate_ops_s * (1 + workload.swing * std::sin(2 * std::numbers::pi * turns));
+  }
+
+  // Shares the cores anew, and says when something ends.
+  void allocate(std::size_t i) {
+    Node& node = nodes_[i];
+    Application& app = node.app;
+    const double cores = node.tier->cores;
+    double threads = 0, readers = 0, wanted = 0, free_rate = 0, cost = 0;
+    if (app.workload != nullptr) {
+      cost = cost_of_operation(node);
+      readers = app.workload->reader_threads;
+      const bool writes = app.workload->put > 0;
+      const bool blocked = writes && (node.writes.stopped() || app.waits_for_flush);
+      threads = blocked ? 0 : app.workload->threads;
+      free_rate = std::min(offered(node), threads / cost);
+      double rate = free_rate;
+      if (writes && node.writes.delayed())
+        rate = std::min(rate, node.writes.delayed_rate() / (app.entry_bytes * app.workload->put));
+      wanted = std::min(threads, rate * cost);
+    }
+    const double greedy = readers + static_cast<double>(node.tasks.size());
+    const double fair = std::min(1.0, cores / std::max(1e-9, greedy + threads));
+    app.threads_cores = std::min(wanted, threads * fair);
+    node.share = greedy > 0 ? std::min(1.0, (cores - app.threads_cores) / greedy) : 1;
+    app.readers_cores = readers * node.share;
+    node.busy = app.threads_cores + greedy * node.share;
+    double next = never;
+    if (app.workload != nullptr) {
+      app.operations_s = cost > 0 ? app.threads_cores / cost : 0;
+      const double could = std::min(free_rate, threads * fair / cost);
+      app.asleep = could > 0 ? std::max(0.0, 1 - app.operations_s / could) : 0;
+      const double read_s = node.tier->costs.get_s + node.tier->costs.get_s_per_file * node.database.level0_files();
+      app.reads_s = readers > 0 ? app.readers_cores / read_s : 0;
+      const double bytes_s = app.operations_s * app.workload->put * app.entry_bytes;
+      if (bytes_s > 0) next = std::max(0.0, spec_.database.write_buffer_bytes - app.memtable) / bytes_s;
+    }
+    for (const Task& task : node.tasks) next = std::min(next, std::max(0.0, task.left) / node.share);
+    push(now_s_ + next, Event::Kind::server, i, ++node.version);
+  }
+
+  // Something ended, or the memtable is full.
+  void step(std::size_t i) {
+    Node& node = nodes_[i];
+    advance(node);
+    constexpr double nothing_s = 1e-9;
+    for (std::size_t t = 0; t < node.tasks.size();) {
+      if (node.tasks[t].left > nothing_s) {
+        ++t;
+        continue;
+      }
+      const Task task = node.tasks[t];
+      node.tasks.erase(node.tasks.begin() + static_cast<std::ptrdiff_t>(t));
+      done(i, task);
+    }
+    if (node.app.workload != nullptr && node.app.memtable >= spec_.database.write_buffer_bytes * (1 - 1e-9))
+      switch_memtable(node);
+    allocate(i);
+  }
+
+  void start(Node& node, Task::Kind kind, std::size_t job, double work) {
+    node.tasks.push_back({kind, job, work, work, now_s_});
+  }
+
+  void done(std::size_t i, const Task& task) {
+    Node& node = nodes_[i];
+    switch (task.kind) {
+      case Task::Kind::flush:
+        return flushed(i);
+      case Task::Kind::compaction:
+        learn(node, jobs_[task.job], now_s_ - task.begun_s, task.work);
+        return install(i, task.job);
+      case Task::Kind::job:
+        learn(node, jobs_[task.job], now_s_ - task.begun_s, task.work);
+        node.out.jobs_taken += 1;
+        return part_done(task.job, true);
+      case Task::Kind::serve:
+        return;
+      case Task::Kind::verify:
+        node.residual.learn(jobs_[task.job].features,
+                            {.compute_s = now_s_ - task.begun_s, .energy_j = residual_j(node, jobs_[task.job])});
+        return part_done(task.job, false);
+    }
+  }
+
+  [[nodiscard]] static double residual_j(const Node& home, const Job& job) {
+    const Costs& costs = home.tier->costs;
+    return home.tier->power.busy_core_w *
+           (job.compaction.inputs().bytes * costs.transfer_s_per_byte +
+            job.compaction.output.bytes * (costs.transfer_s_per_byte + costs.verify_s_per_byte));
+  }
+
+  // --- memtables ---
+
+  void next_memtable(Node& node) {
+    Application& app = node.app;
+    app.memtable = 0;
+    if (app.workload == nullptr) return;
+    const auto& sizes = app.workload->value_bytes;
+    const auto choice = static_cast<std::size_t>(node.dice.uniform() * static_cast<double>(sizes.size()));
+    app.entry_bytes = app.workload->key_bytes + sizes[choice];
+  }
+
+  void switch_memtable(Node& node) {
+    Application& app = node.app;
+    app.waits_for_flush = static_cast<double>(app.full.size()) + 1 >= spec_.database.max_write_buffer_number;
+    if (app.waits_for_flush) return;
+    app.full.push_back({app.memtable * app.workload->stored, app.memtable / app.entry_bytes});
+    next_memtable(node);
+    if (app.full.size() == 1) flush(node);
+  }
+
+  void flush(Node& node) {
+    const Amount& memtable = node.app.full.front();
+    const Costs& costs = node.tier->costs;
+    start(node, Task::Kind::flush, 0,
+          costs.flush_s_per_entry * memtable.entries +
+              costs.flush_s_per_byte * memtable.bytes / node.app.workload->stored);
+  }
+
+  void flushed(std::size_t i) {
+    Node& node = nodes_[i];
+    Application& app = node.app;
+    node.database.add_file(app.full.front());
+    app.full.erase(app.full.begin());
+    if (!app.full.empty()) flush(node);
+    if (app.waits_for_flush) switch_memtable(node);
+    level0_changed(i);
+  }
+
+  void level0_changed(std::size_t i) {
+    Node& node = nodes_[i];
+    node.out.level0_max = std::max(node.out.level0_max, node.database.level0_files());
+    node.writes.look(node.database);
+    while (node.database.running() < node.database.running_max()) {
+      const auto compaction = node.database.pick();
+      if (!compaction) break;
+      compact(i, *compaction);
+    }
+  }
+
+  // --- compactions ---
+
+  static double work_of(const Node& node, const Job& job) {
+    const Costs& costs = node.tier->costs;
+    const Amount in = job.compaction.inputs();
+    return job.noise *
+           (costs.compaction_s + costs.compaction_s_per_entry * in.entries + costs.compaction_s_per_byte * in.bytes);
+  }
+
+  void compact(std::size_t i, const Compaction& compaction) {
+    Node& node = nodes_[i];
+    Job job;
+    job.home = job.target = i;
+    job.compaction = compaction;
+    const Amount in = compaction.inputs();
+    job.features = {.input_bytes = static_cast<std::uint64_t>(in.bytes),
+                    .input_entries = static_cast<std::uint64_t>(in.entries),
+                    .codec = node.app.workload->codec};
+    job.noise = std::exp(spec_.noise * node.dice.normal());
+    jobs_.push_back(std::move(job));
+    const std::size_t id = jobs_.size() - 1;
+    if (compaction.level == 0) decide_place(id);
+    Job& placed = jobs_[id];
+    placed.predicted = table_[placed.target].model.predict(placed.features);
+    if (placed.placed)
+      push(now_s_ + spec_.placement_s, Event::Kind::place, id);
+    else
+      start(node, Task::Kind::compaction, id, work_of(node, placed));
+  }
+
+  [[nodiscard]] Request request_of(const Node& node, const Job& job) const {
+    const DatabaseOptions& options = spec_.database;
+    const double input = node.input.bytes_s();
+    return {.job = job.features,
+            .level_zero = {.files = node.database.level0_files() + static_cast<double>(node.app.full.size()) +
+                                    node.app.memtable / options.write_buffer_bytes,
+                           .files_s = input / options.write_buffer_bytes,
+                           .slowdown = options.level0_slowdown_writes_trigger,
+                           .stop = options.level0_stop_writes_trigger,
+                           .delayed = input > 0 ? std::max(0.0, 1 - node.writes.delayed_rate() / input) : 0,
+                           .stall = options.stall_threshold,
+                           .trigger = options.level0_file_num_compaction_trigger},
+            .rocksdb = release};
+  }
+
+  void decide_place(std::size_t id) {
+    Job& job = jobs_[id];
+    Node& home = nodes_[job.home];
+    timespec before{}, after{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    const Decision decision = decide(policy_, request_of(home, job), table_, job.home);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    outcome_.decision_us.push_back(static_cast<float>(static_cast<double>(after.tv_sec - before.tv_sec) * 1e6 +
+                                                      static_cast<double>(after.tv_nsec - before.tv_nsec) * 1e-3));
+    ++outcome_.decisions;
+    const bool near_stall = decision.options[job.home].stalls;
+    home.out.near_stall += near_stall;
+    if (!decision.offload) return;
+    home.out.offloaded += 1, home.out.near_stall_offloaded += near_stall;
+    job.target = decision.target, job.placed = true;
+    job.until_s = now_s_ + decision.options[decision.target].time_s.mean;
+    Server& entry = table_[job.target];  // what was placed counts at once
+    entry.jobs += 1;
+    entry.jobs_s = std::max(entry.jobs_s, job.until_s - now_s_);
+    nodes_[job.target].taken.push_back(id);
+  }
+
+  void learn(Node& node, const Job& job, double took_s, double work) {
+    const Cost cost{.compute_s = took_s, .energy_j = work * node.tier->power.busy_core_w};
+    if (job.predicted.observations >= settled_jobs) {
+      node.out.time.add(job.predicted.compute_s.mean, cost.compute_s);
+      node.out.job_energy.add(job.predicted.energy_j.mean, cost.energy_j);
+    }
+    node.model.learn(job.features, cost);
+  }
+
+  void install(std::size_t i, std::size_t id) {
+    Node& node = nodes_[i];
+    Job& job = jobs_[id];
+    node.database.install(job.compaction);
+    if (job.compaction.level == 0) node.out.compactions += 1;
+    level0_changed(i);
+  }
+
+  // --- jobs elsewhere ---
+
+  void begin_elsewhere(std::size_t id) {
+    Job& job = jobs_[id];
+    Node& target = nodes_[job.target];
+    if (job.cancelled) return;
+    if (target.worker_down) {
+      job.cancelled = true;
+      push(now_s_ + spec_.heartbeat_s, Event::Kind::fall_back, id);
+    } else if (target.slots_used >= target.tier->slots) {
+      target.queue.push_back(id);
+    } else {
+      ++target.slots_used;
+      send(id, false);
+    }
+  }
+
+  // Inputs to the worker, or outputs back.
+  void send(std::size_t id, bool back) {
+    const Job& job = jobs_[id];
+    const double bytes = back ? job.compaction.output.bytes : job.compaction.inputs().bytes;
+    const std::size_t from = back ? job.target : job.home, to = back ? job.home : job.target;
+    flows_.push_back({.from = from, .to = to, .job = id, .left = bytes, .since_s = now_s_, .returns = back});
+    const std::size_t flow = flows_.size() - 1;
+    nodes_[from].flows.push_back(flow), nodes_[to].flows.push_back(flow);
+    ++nodes_[from].flows_out, ++nodes_[to].flows_in;
+    Node& home = nodes_[job.home];
+    const Costs& costs = home.tier->costs;
+    advance(home);
+    if (back)
+      start(home, Task::Kind::verify, id, bytes * (costs.transfer_s_per_byte + costs.verify_s_per_byte));
+    else
+      start(home, Task::Kind::serve, id, bytes * costs.transfer_s_per_byte);
+    allocate(job.home);
+    share_links(from, to);
+  }
+
+  // Of a job that runs elsewhere.
+  void part_done(std::size_t id, bool at_worker) {
+    Job& job = jobs_[id];
+    const std::size_t home = job.home, target = job.target;
+    if (at_worker) --job.at_worker;
+    const bool worker_is_done = at_worker && job.at_worker == 0, all_done = --job.in_all == 0;
+    if (worker_is_done) leave(target, id);
+    if (!all_done) return;
+    advance(nodes_[home]);
+    install(home, id);
+    allocate(home);
+  }
+
+  void advance(Flow& flow) {
+    const double moved = std::min(flow.left, flow.rate * (now_s_ - flow.since_s));
+    flow.since_s = now_s_;
+    flow.left -= moved;
+    Node &from = nodes_[flow.from], &to = nodes_[flow.to];
+    from.bytes_out += moved, to.bytes_in += moved;
+    from.out.energy.network += moved * from.tier->power.transfer_j_per_byte;
+    to.out.energy.network += moved * to.tier->power.transfer_j_per_byte;
+  }
+
+  void share_links(std::size_t a, std::size_t b) {
+    for (const std::size_t end : {a, b})
+      for (const std::size_t id : nodes_[end].flows) {
+        Flow& flow = flows_[id];
+        const Node &from = nodes_[flow.from], &to = nodes_[flow.to];
+        const double rate = std::min(from.tier->link_bytes_s / static_cast<double>(from.flows_out),
+                                     to.tier->link_bytes_s / static_cast<double>(to.flows_in));
+        if (rate == flow.rate) continue;
+        advance(flow);
+        flow.rate = rate;
+        push(now_s_ + (rate > 0 ? flow.left / rate : never), Event::Kind::flow, id, ++flow.version);
+      }
+  }
+
+  void end(std::size_t id) {
+    Flow& flow = flows_[id];
+    advance(flow);
+    flow.over = true;
+    for (const std::size_t at : {flow.from, flow.to}) std::erase(nodes_[at].flows, id);
+    --nodes_[flow.from].flows_out, --nodes_[flow.to].flows_in;
+    share_links(flow.from, flow.to);
+  }
+
+  void arrived(std::size_t id) {
+    const Flow flow = flows_[id];
+    end(id);
+    if (flow.returns) return part_done(flow.job, true);
+    const Job& job = jobs_[flow.job];
+    Node& node = nodes_[flow.to];
+    const double bytes = job.compaction.inputs().bytes + job.compaction.output.bytes;
+    advance(node);
+    start(node, Task::Kind::job, flow.job, work_of(node, job) + bytes * node.tier->costs.transfer_s_per_byte);
+    allocate(flow.to);
+    send(flow.job, true);
+  }
+
+  // The job's slot is free for the next.
+  void leave(std::size_t i, std::size_t id) {
+    Node& node = nodes_[i];
+    std::erase(node.taken, id);
+    --node.slots_used;
+    while (node.slots_used < node.tier->slots && !node.queue.empty()) {
+      const std::size_t next = node.queue.front();
+      node.queue.erase(node.queue.begin());
+      ++node.slots_used;
+      send(next, false);
+    }
+  }
+
+  void fall_back(std::size_t id) {
+    Job& job = jobs_[id];
+    Node& home = nodes_[job.home];
+    home.out.fell_back += 1;
+    job.target = job.home;
+    job.predicted = table_[job.home].model.predict(job.features);
+    advance(home);
+    start(home, Task::Kind::compaction, id, work_of(home, job));
+    allocate(job.home);
+  }
+
+  void strike(const Fault& fault) {
+    Node& node = nodes_[fault.server];
+    switch (fault.kind) {
+      case Fault::Kind::worker_up:
+        node.worker_down = false;
+        return;
+      case Fault::Kind::drain:
+        node.draining = true;
+        return;
+      case Fault::Kind::worker_down:
+        break;
+    }
+    node.worker_down = true;
+    push(now_s_ + spec_.alive_s, Event::Kind::silence, fault.server);
+    advance(node);
+    std::erase_if(node.tasks, [](const Task& task) { return task.kind == Task::Kind::job; });
+    allocate(fault.server);
+    for (const std::size_t id : node.taken) {
+      jobs_[id].cancelled = true;
+      Node& home = nodes_[jobs_[id].home];
+      advance(home);
+      std::erase_if(home.tasks, [id](const Task& task) { return task.kind != Task::Kind::flush && task.job == id; });
+      allocate(jobs_[id].home);
+      push(now_s_ + spec_.heartbeat_s, Event::Kind::fall_back, id);
+    }
+    const auto flows = node.flows;
+    for (const std::size_t id : flows)
+      if (jobs_[flows_[id].job].target == fault.server) end(id);
+    node.taken.clear(), node.queue.clear();
+    node.slots_used = 0;
+  }
+
+  // --- what a server tells ---
+
+  void beat(std::size_t i) {
+    Node& node = nodes_[i];
+    advance(node);
+    for (const std::size_t id : node.flows) advance(flows_[id]);
+    const double passed = now_s_ - node.beat_s;
+    const double written = node.app.written_bytes - node.beat_written;
+    if (node.input.known() && passed > 0) node.out.input.add(node.input.bytes_s(), written / passed);
+    node.input.observe(now_s_, static_cast<std::uint64_t>(node.app.written_bytes));
+    if (!node.worker_down) tell(node, table_[i], passed);
+    node.beat_s = now_s_, node.busy_core_s = 0, node.bytes_in = node.bytes_out = 0;
+    node.beat_written = node.app.written_bytes;
+    allocate(i);  // the offered rate moves on
+    push(now_s_ + spec_.beat_s, Event::Kind::beat, i);
+  }
+
+  void tell(const Node& node, Server& entry, double passed) const {
+    entry.alive = true, entry.draining = node.draining;
+    entry.model = node.model, entry.residual = node.residual;
+    entry.jobs = static_cast<std::uint32_t>(node.taken.size());
+    entry.jobs_s = 0;
+    for (const std::size_t id : node.taken) entry.jobs_s = std::max(entry.jobs_s, jobs_[id].until_s - now_s_);
+    if (passed <= 0) return;
+    entry.busy_cores = node.busy_core_s / passed;
+    entry.network_bytes_s = std::max(node.bytes_in, node.bytes_out) / passed;
+  }
+
+  const Spec& spec_;
+  Policy policy_;
+  std::uint64_t seed_;
+  double now_s_ = 0;
+  std::uint64_t order_ = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<Node> nodes_;
+  std::vector<Server> table_;
+  std::vector<Job> jobs_;
+  std::vector<Flow> flows_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome simulate(const Spec& spec, const Policy& policy, std::uint64_t seed) {
+  return Simulation(spec, policy, seed).run();
+}
+
+}  // namespace eco::sim

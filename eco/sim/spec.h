@@ -1,0 +1,103 @@
+// What is simulated: an experiment file, the servers' tiers and the calibration it names. Inside all is bytes, seconds,
+// joules; README.md has the files' keys and units.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "policy.h"
+#include "server.h"
+#include "strict_toml.h"
+
+namespace eco::sim {
+
+// CPU time of one core.
+struct Costs {
+  double put_s = 0, put_s_per_byte = 0;  // an operation of the application, and its key and value
+  double get_s = 0, get_s_per_file = 0;  // and each file of level 0 that a read may have to look into
+  double seek_s = 0, seek_s_per_file = 0;
+  double flush_s_per_entry = 0, flush_s_per_byte = 0;
+  double compaction_s = 0, compaction_s_per_entry = 0, compaction_s_per_byte = 0;  // of the inputs, as stored
+  double transfer_s_per_byte = 0;                                                  // at either end
+  double verify_s_per_byte = 0;                                                    // of what comes back
+};
+
+struct Tier {
+  std::string name;
+  double cores = 1;
+  double link_bytes_s = 0;  // in each direction
+  std::uint32_t slots = 1;
+  Power power;
+  Costs costs;  // on this tier's cores
+};
+
+struct DatabaseOptions {  // RocksDB's names and defaults, but for the units
+  double write_buffer_bytes = 64 << 20;
+  double max_write_buffer_number = 2;
+  double level0_file_num_compaction_trigger = 4;
+  double level0_slowdown_writes_trigger = 20;
+  double level0_stop_writes_trigger = 36;
+  double max_bytes_for_level_base = 256 << 20;
+  double max_bytes_for_level_multiplier = 10;
+  double target_file_size_base = 64 << 20;
+  double max_background_jobs = 2;
+  double delayed_write_rate = 16 << 20;
+  double stall_threshold = 0;  // the paper's S_WST; 0: the stop trigger
+};
+
+struct Workload {
+  std::string name;
+  double put = 1, get = 0, seek = 0;  // shares of the operations, their sum 1
+  double threads = 1;
+  double rate_ops_s = 0;                   // offered; 0: as fast as the last is done
+  double swing = 0, swing_period_s = 120;  // a sine on the rate: its part, in [0, 1)
+  double reader_threads = 0;               // that read as fast as they can, beside
+  double key_bytes = 16;
+  std::vector<double> value_bytes{1000};  // each memtable has values of one size of these
+  double keys = 1e9;                      // they are drawn from so many, uniformly
+  double stored = 1;                      // bytes of a file by bytes of the keys and values in it
+  std::string codec = "Snappy";
+};
+
+struct ServerSpec {
+  std::string name;
+  std::size_t tier = 0, workload = 0;
+  bool idle = false;  // without an application
+  double energy_weight = 1;
+  double battery = -1;  // none
+};
+
+struct Fault {
+  enum class Kind : std::uint8_t { worker_down, worker_up, drain };
+  Kind kind;
+  double at_s = 0;
+  std::size_t server = 0;
+};
+
+struct Spec {
+  std::string name, question;
+  double duration_s = 600;
+  std::vector<std::uint64_t> seeds;
+  std::vector<Policy> policies;
+  double beat_s = 1, alive_s = 3.5, heartbeat_s = 2, placement_s = 0.001;
+  double noise = 0.03;  // of a compaction's cost: standard deviation of its logarithm
+  DatabaseOptions database;
+  std::vector<Tier> tiers;
+  std::vector<Workload> workloads;
+  std::vector<ServerSpec> servers;
+  std::vector<Fault> faults;
+};
+
+// A factor on a figure of a tier: "high.busy_core_w=1.5".
+struct Scale {
+  std::string tier, figure;
+  double factor = 1;
+};
+[[nodiscard]] Scale scale_of(const std::string& text);
+
+// Throws SpecError.
+[[nodiscard]] Spec read_spec(const std::filesystem::path& file, const std::vector<Scale>& scales = {});
+
+}  // namespace eco::sim

@@ -1,0 +1,166 @@
+#include "simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report.h"
+#include "small_spec.h"
+
+namespace {
+
+using namespace eco::sim;
+
+Outcome run(const Spec& spec, const char* policy, std::uint64_t seed = 1) {
+  return simulate(spec, *eco::policy_named(policy), seed);
+}
+
+TEST(Simulation, repeats_itself_by_its_seed) {
+  for (const char* policy : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:helper"}) {
+    const Spec spec = stalling();
+    const auto first = json_of(spec, {run(spec, policy)}).dump();
+    EXPECT_EQ(first, json_of(spec, {run(spec, policy)}).dump()) << policy;
+    EXPECT_NE(first, json_of(spec, {run(spec, policy, 2)}).dump()) << policy;
+  }
+}
+
+TEST(Simulation, local_offloads_nothing) {
+  const auto total = run(stalling(), "local").total();
+  EXPECT_GT(total.compactions, 4);
+  EXPECT_EQ(total.offloaded + total.jobs_taken, 0);
+  EXPECT_EQ(total.energy.others_jobs + total.energy.serving + total.energy.network, 0);
+}
+
+TEST(Simulation, offloading_to_a_faster_server_takes_stalls_away) {
+  const auto local = run(stalling(), "local").total();
+  EXPECT_GT(local.stall_s(), 5);
+  for (const char* policy : {"edgepilot", "eco-local", "eco-plus", "static:helper"}) {
+    const auto there = run(stalling(), policy).total();
+    EXPECT_GT(there.jobs_taken, 2) << policy;
+    EXPECT_LT(there.stall_s(), 0.9 * local.stall_s()) << policy;
+    EXPECT_GT(there.operations(), local.operations()) << policy;
+  }
+}
+
+TEST(Simulation, a_closed_loop_writes_as_fast_as_one_core_and_its_memtables_permit) {
+  Spec spec = stalling();
+  spec.servers.resize(1);
+  spec.database.level0_file_num_compaction_trigger = 1e6, spec.database.level0_slowdown_writes_trigger = 1e6;
+  spec.database.level0_stop_writes_trigger = 1e6, spec.database.max_bytes_for_level_base = 1e15;
+  const auto total = run(spec, "local").total();
+  EXPECT_NEAR(total.operations() / spec.duration_s, 0.3 / 10e-6, 1);
+  EXPECT_EQ(total.stall_s() + total.memtable_s, 0);
+  EXPECT_NEAR(total.energy.application, 2 * spec.duration_s, 1e-6);
+}
+
+TEST(Simulation, waits_for_a_flush_that_is_slower_than_the_writes) {
+  Spec spec = stalling();
+  spec.servers.resize(1);
+  spec.tiers[0].costs.flush_s_per_byte = 1e-7;
+  const auto total = run(spec, "local").total();
+  EXPECT_GT(total.memtable_s, 10);
+  EXPECT_LT(total.operations() * 1016 / spec.duration_s, 1.1e7);
+}
+
+TEST(Simulation, an_offered_rate_is_met_and_not_exceeded) {
+  Spec spec = stalling();
+  spec.workloads[0].rate_ops_s = 1000;
+  const auto outcome = run(spec, "eco");
+  for (const auto& server : outcome.servers) EXPECT_NEAR(server.operations(), 1000 * spec.duration_s, 1) << server.name;
+}
+
+TEST(Simulation, no_server_uses_more_cores_than_it_has) {
+  Spec spec = stalling();
+  spec.workloads[0].reader_threads = 20;
+  for (const auto& server : run(spec, "edgepilot").servers) {
+    const double w = server.tier == "slow" ? 2 : 6;
+    const double cores = (server.energy.marginal() - server.energy.network) / w / spec.duration_s;
+    EXPECT_LE(cores, 4.0001) << server.name;
+    EXPECT_GT(cores, 3.99) << server.name;
+    EXPECT_EQ(server.energy.idle, 10 * spec.duration_s);
+  }
+}
+
+TEST(Simulation, reads_are_slower_the_more_files_are_in_level_0) {
+  Spec spec = stalling();
+  spec.workloads[0].reader_threads = 1;
+  const auto local = run(spec, "local").total(), helped = run(spec, "edgepilot").total();
+  EXPECT_LT(helped.level0_mean, local.level0_mean);
+  EXPECT_GT(helped.reads, local.reads);
+}
+
+TEST(Simulation, a_server_without_an_application_takes_no_part_until_it_knows_something) {
+  Spec spec = stalling();
+  spec.servers[2].idle = true;
+  EXPECT_EQ(run(spec, "edgepilot").total().jobs_taken, 0);
+  EXPECT_GT(run(spec, "static:helper").total().jobs_taken, 0);
+}
+
+TEST(Simulation, jobs_of_a_worker_that_dies_fall_back_and_none_goes_there_again) {
+  Spec spec = stalling();
+  spec.faults = {{.kind = Fault::Kind::worker_down, .at_s = 60, .server = 2}};
+  const auto with = run(spec, "edgepilot"), without = run(stalling(), "edgepilot");
+  EXPECT_LT(with.servers[2].jobs_taken, without.servers[2].jobs_taken);
+  EXPECT_GT(with.total().compactions, run(stalling(), "local").total().compactions * 0.9);
+  for (double at_s = 20; at_s < 100; at_s += 0.5) {
+    spec.faults[0].at_s = at_s;
+    const auto total = run(spec, "edgepilot").total();
+    ASSERT_LE(total.fell_back, 4) << at_s;
+    ASSERT_GE(total.compactions + 3, total.jobs_taken) << at_s;
+  }
+  spec.faults[0].at_s = 1e-3;
+  EXPECT_EQ(run(spec, "edgepilot").total().jobs_taken, 0);
+}
+
+TEST(Simulation, a_worker_that_comes_back_takes_jobs_again) {
+  Spec spec = stalling();
+  spec.faults = {{.kind = Fault::Kind::worker_down, .at_s = 0.001, .server = 2},
+                 {.kind = Fault::Kind::worker_up, .at_s = 50, .server = 2}};
+  EXPECT_GT(run(spec, "edgepilot").servers[2].jobs_taken, 0);
+}
+
+TEST(Simulation, a_draining_server_takes_no_new_jobs) {
+  Spec spec = stalling();
+  spec.faults = {{.kind = Fault::Kind::drain, .at_s = 0.001, .server = 2}};
+  EXPECT_EQ(run(spec, "edgepilot").servers[2].jobs_taken, 0);
+}
+
+// The bar: with a useless network never more than 2 % worse than local.
+TEST(Simulation, a_useless_network_makes_nothing_worse) {
+  for (const double link_bytes_s : {1e5, 1e6, 1e7, 5e7, 125e6})
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      Spec spec = stalling();
+      for (Tier& tier : spec.tiers) tier.link_bytes_s = link_bytes_s;
+      const auto local = run(spec, "local", seed).total();
+      for (const char* policy : {"eco", "eco-plus"}) {
+        const auto there = run(spec, policy, seed).total();
+        EXPECT_GT(there.operations(), 0.98 * local.operations())
+            << policy << ", " << link_bytes_s << " B/s, seed " << seed;
+        EXPECT_LT(energy_per_op(there), 1.02 * energy_per_op(local))
+            << policy << ", " << link_bytes_s << " B/s, seed " << seed;
+      }
+    }
+}
+
+TEST(Simulation, moved_bytes_take_their_time) {
+  Spec spec = stalling();
+  for (Tier& tier : spec.tiers) tier.link_bytes_s = 20e6;
+  const auto total = run(spec, "static:helper").total();
+  const double bytes = total.energy.network / 2e-9;  // both ends
+  EXPECT_LE(bytes, 2 * 20e6 * spec.duration_s);
+  EXPECT_GT(bytes, 20e6 * 0.5 * spec.duration_s);
+}
+
+TEST(Simulation, mixed_sizes_of_values_are_predicted_to_5_percent) {
+  Spec spec = stalling();
+  spec.duration_s = 600;
+  spec.workloads[0].value_bytes = {50, 200, 1000, 4000};
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const auto total = run(spec, "local", seed).total();
+    EXPECT_GT(total.time.count, 50) << "seed " << seed;
+    EXPECT_LT(total.time.mean(), 0.05) << "seed " << seed;
+    EXPECT_LT(total.job_energy.mean(), 0.05) << "seed " << seed;
+  }
+}
+
+}  // namespace

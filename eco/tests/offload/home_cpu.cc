@@ -1,0 +1,142 @@
+// eco-home-cpu: how much of a compaction's CPU stays at the primary when a worker does it. The whole process counts:
+// serving the inputs, receiving and verifying the outputs, gRPC and TLS, installing. The bar is 30 %.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <random>
+
+#include "bench_bed.h"
+#include "certificates.h"
+
+namespace {
+
+using namespace eco::test;
+
+double cpu_s() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+rocksdb::Options options_of(rocksdb::CompressionType compression) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = 16 << 20;
+  options.target_file_size_base = 16 << 20;
+  options.disable_auto_compactions = true;
+  options.level0_slowdown_writes_trigger = options.level0_stop_writes_trigger = 1000;
+  options.compression = compression;
+  return options;
+}
+
+struct Case {
+  std::size_t value_bytes = 0;
+  rocksdb::CompressionType compression = rocksdb::kNoCompression;
+  std::uint64_t bytes = 0;
+};
+
+void must(const rocksdb::Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+
+std::unique_ptr<rocksdb::DB> open(const rocksdb::Options& options, const std::string& path) {
+  rocksdb::DB* db = nullptr;
+  must(rocksdb::DB::Open(options, path, &db));
+  return std::unique_ptr<rocksdb::DB>(db);
+}
+
+// Level 0 with so many bytes of random keys; half of each value is random, as db_bench's.
+void fill(const Case& a_case, const std::string& path, std::uint64_t seed) {
+  const auto db = open(options_of(a_case.compression), path);
+  std::mt19937_64 random(seed);
+  std::string value(a_case.value_bytes, 'v');
+  const std::uint64_t entries = a_case.bytes / (a_case.value_bytes + 16);
+  for (std::uint64_t i = 0; i < entries; ++i) {
+    for (std::size_t at = 0; at + 8 <= value.size() / 2; at += 8) {
+      const std::uint64_t word = random();
+      std::memcpy(&value[at], &word, 8);
+    }
+    must(db->Put({}, fmt::format("{:016}", random() % entries), value));
+  }
+  must(db->Flush({}));
+}
+
+struct Measured {
+  double cpu_s = 0;
+  eco::Statistics statistics;
+};
+
+// The process's CPU while level 0 is compacted once.
+Measured compact(const Case& a_case, const std::string& path, const eco::Settings* settings) {
+  rocksdb::Options options = options_of(a_case.compression);
+  std::shared_ptr<eco::CompactionService> service;
+  if (settings != nullptr) service = eco::attach(options, *settings);
+  const auto db = open(options, path);
+  const double begin_s = cpu_s();
+  rocksdb::CompactRangeOptions range;
+  range.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kSkip;
+  must(db->CompactRange(range, nullptr, nullptr));
+  Measured measured{.cpu_s = cpu_s() - begin_s, .statistics = {}};
+  if (service) measured.statistics = service->statistics();
+  return measured;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"eco-home-cpu: the CPU that stays at the primary when a worker compacts, against a local compaction"};
+  std::uint64_t megabytes = 128, seed = 1;
+  int rounds = 3;
+  app.add_option("--mb", megabytes, "of each level 0")->capture_default_str();
+  app.add_option("--rounds", rounds, "the middle one counts")->capture_default_str();
+  app.add_option("--seed", seed)->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  TemporaryFolder folder;
+  const Certificates certificates(folder / "tls");
+  const WorkerProcess plain(folder / "plain");
+  const WorkerProcess secured(folder / "secured", certificates.arguments());
+  fmt::print("seed {}, {} MB, the middle of {} rounds\n{:>7} {:>9} {:>5} {:>10} {:>10} {:>7} {:>9}\n", seed, megabytes,
+             rounds, "value B", "codec", "TLS", "local s", "stays s", "share", "moved MB");
+  bool over = false;
+  for (const auto compression : {rocksdb::kNoCompression, rocksdb::kSnappyCompression})
+    for (const std::size_t value_bytes : {100, 1000})
+      for (const bool tls : {false, true}) {
+        const Case a_case{.value_bytes = value_bytes, .compression = compression, .bytes = megabytes << 20};
+        eco::Settings settings;
+        settings.placer = std::make_shared<StubbornPlacer>(tls ? secured.address() : plain.address());
+        if (tls) settings.tls = certificates.files();
+        std::vector<std::pair<double, std::pair<double, double>>> shares;
+        double moved_mb = 0;
+        for (int round = 0; round < rounds; ++round) {
+          double cpu[2];
+          for (const bool offloaded : {false, true}) {
+            const std::string path = folder / "db";
+            fill(a_case, path, seed);
+            const Measured measured = compact(a_case, path, offloaded ? &settings : nullptr);
+            cpu[offloaded] = measured.cpu_s;
+            if (offloaded && measured.statistics.installed != 1) {
+              fmt::print("not offloaded: {}\n", measured.statistics.last_reason);
+              return 1;
+            }
+            moved_mb = static_cast<double>(measured.statistics.bytes_moved) / 1e6;
+            must(rocksdb::DestroyDB(path, {}));
+          }
+          shares.push_back({cpu[1] / cpu[0], {cpu[0], cpu[1]}});
+        }
+        std::ranges::sort(shares);
+        const auto& [share, seconds] = shares[shares.size() / 2];
+        fmt::print("{:>7} {:>9} {:>5} {:>10.3f} {:>10.3f} {:>6.1f}% {:>9.1f}\n", value_bytes,
+                   compression == rocksdb::kNoCompression ? "none" : "Snappy", tls ? "yes" : "no", seconds.first,
+                   seconds.second, 100 * share, moved_mb);
+        std::cout.flush();
+        over = over || share >= 0.3;
+      }
+  return over ? 2 : 0;
+}
