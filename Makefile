@@ -36,7 +36,7 @@ test-all: test test-slow test-root test-server test-r test-browser test-java tes
 
 test-slow: setup-dev build ## tests that take long
 	@tools/packages slow
-	@cmake --build --preset release -j $(JOBS) --target driver-trace
+	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -L slow --no-tests=ignore
 	$(PYTEST) --timeout 1200 -m 'slow and not root and not alone' -n $(JOBS) --dist loadgroup
 	$(PYTEST) --timeout 1200 -m alone
