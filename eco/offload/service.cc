@@ -267,6 +267,7 @@ class Service final : public PortableCompactionService, public CompactionService
     level_zero.set_files(begun.level_zero.files), level_zero.set_files_s(files_s);
     level_zero.set_slowdown(number_option(input.cf_options, "level0_slowdown_writes_trigger"));
     level_zero.set_stop(number_option(input.cf_options, "level0_stop_writes_trigger"));
+    level_zero.set_trigger(number_option(input.cf_options, "level0_file_num_compaction_trigger"));
     const double rate = files_s * flush_bytes, delayed_rate = number_option(input.db_options, "delayed_write_rate");
     level_zero.set_delayed(rate > delayed_rate ? 1 - delayed_rate / rate : 0);
     return settings_.placer->place(request);

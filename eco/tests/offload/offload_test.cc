@@ -120,6 +120,7 @@ TEST(Offload, a_placer_hears_what_the_job_is_and_what_became_of_it) {
   EXPECT_GE(last.level_zero().files(), 4);
   EXPECT_GT(last.level_zero().files_s(), 0);
   EXPECT_EQ(last.level_zero().stop(), 36);
+  EXPECT_EQ(last.level_zero().trigger(), 4);
   for (const auto& report : reports) {
     EXPECT_EQ(report.outcome(), "installed");
     EXPECT_GT(report.cpu_s(), 0);
