@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -93,7 +96,22 @@ void refuse_memory(const fs::path& path) {
                                path.string()));
 }
 
+// The pages of this program and its libraries: mapped ones are not dropped, so that a run reads only the database anew.
+// An old kernel (before 5.14) cannot do this: there, the program may be read again, too.
+void keep_program() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    std::array<char, 5> may{};
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, may.data()) != 3 || may[0] != 'r') continue;
+    if (line.find('/') == std::string::npos) continue;  // not of a file
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
+  }
+}
+
 void drop() {
+  keep_program();
   ::sync();  // only clean pages are dropped
   const int file = ::open(drop_file, O_WRONLY | O_CLOEXEC);
   const bool dropped = file >= 0 && ::write(file, pages_and_names.data(), pages_and_names.size()) > 0;

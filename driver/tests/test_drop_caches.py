@@ -90,13 +90,14 @@ def test_a_run_after_dropping_fetches_the_database_from_storage(database: str, d
 def test_standing_still_warms_no_cold_cache(database: str, data: Path) -> None:
     load(database, data)
     quiet = ["--quiet-before-s", "0.5", "--quiet-after-s", "0.2"]
-    before, still, after = (
+    runs = [
         run(database, data, "--seed", "1", "--drop-caches", *words)["settled"]["usage"]["process_read_bytes"]
-        for words in ([], quiet, [])
-    )
+        for words in ([], quiet, [], quiet, [])
+    ]
+    plain, still = runs[::2], min(runs[1::2])  # what the file system itself reads is now and then counted, too
     a_few_pages = 64 * 1024  # LevelDB begins another log
     # one of the others may have had a compaction to do
-    assert min(before, after) - a_few_pages <= still <= max(before, after) + a_few_pages
+    assert min(plain) - a_few_pages <= still <= max(plain) + a_few_pages
 
 
 @pytest.mark.root
