@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -27,9 +28,11 @@ constexpr const char* examples = R"(Examples:
   ecoctl policy eco --shadow on     decide by the paper's rule, but only log it
   ecoctl policy configured          back to what the master's configuration says
   ecoctl drain pi-3                 pi-3 takes no more jobs; those that run there end
+  ecoctl undrain pi-3               and takes them again
   ecoctl kill                       every server compacts for itself, at once
   ecoctl resume                     and offloads again
   ecoctl estimate /data/db/LOG      what stalls cost there, and what offloading would save
+  ecoctl estimate /data/db/LOG --speed 4 --link-mbit-s 100    by a server four times as fast, over a slow link
 All but estimate ask the ecod of this server by its control socket, which its owner alone may use.)";
 
 struct Failure : std::runtime_error {
@@ -126,6 +129,15 @@ void estimate(const Arguments& arguments) {
   fmt::print("{}", arguments.json ? json_of(estimation) : show(estimation));
 }
 
+// The lines of the examples that show one command.
+std::string examples_of(const std::string& command) {
+  std::string lines;
+  std::istringstream all(examples);
+  for (std::string line; std::getline(all, line);)
+    if (line.starts_with("  ecoctl " + command + ' ')) lines += '\n' + line;
+  return "Examples:" + lines;
+}
+
 int run(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"ecoctl: the operator's side of ecod", "ecoctl"};
@@ -139,6 +151,7 @@ int run(int argc, char** argv) {
   const auto command = [&](const std::string& name, const std::string& about,
                            std::function<void(const Arguments&)> call) {
     auto* sub = app.add_subcommand(name, about);
+    sub->footer(examples_of(name));
     sub->callback([&action, call = std::move(call)] { action = call; });
     sub->fallthrough();
     return sub;
