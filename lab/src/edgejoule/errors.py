@@ -38,6 +38,10 @@ class DatabaseError(EdgejouleError):
     """The database under test, or the driver in front of it, failed or returned wrong data."""
 
 
+class FederationError(EdgejouleError):
+    """A federation on this machine that cannot be started, or a server of it that failed."""
+
+
 class StoreError(EdgejouleError):
     """The store cannot be read or written (path, permission, full disk, another format)."""
 

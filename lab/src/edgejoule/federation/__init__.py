@@ -1,0 +1,50 @@
+"""Eco federations on this machine: servers as processes, each with a share of a core, and programs that run on them.
+
+    servers = [Server("low", share=0.1, busy_w=1.5, idle_w=8), Server("high", share=0.4, busy_w=7, idle_w=30)]
+    with Federation(servers, Programs.of(Path("build")), folder) as federation:
+        federation.set_policy("eco")
+        result = fill(federation, "low", Fill(operations=100_000))
+
+What a server is made of is two backends, and each can be another one:
+
+- shares (`shares.py`): how a server's processes get no more than its share of a core, and what they used. `Duty`:
+  SIGSTOP and SIGCONT by a token bucket, without root; `CpuGroups`: cgroups of version 1 or 2, as root.
+- networks (`networks.py`): at which address a server listens, and the words before a command that put it into the
+  server's network. `Loopback`: all on 127.0.0.1. A network of namespaces gives each server an address of its own and
+  `["ip", "netns", "exec", NAME]` as the words, and makes and removes what it needs between `__enter__` and `__exit__`;
+  beyond loopback ecod demands certificates, so it goes with certificates. Sockets of applications and of ecoctl are
+  files and work across namespaces.
+
+Everything is stopped by its pid when a federation ends, however it ends; processes also die with the program that made
+them. Energies are modelled: CPU seconds and bytes times the watts that are declared for each server.
+"""
+
+from edgejoule.federation.db_bench import Bench, Fill, Filled, begin, fill
+from edgejoule.federation.energy import Energy, Meter
+from edgejoule.federation.federation import Federation, Programs
+from edgejoule.federation.keys import Keys, make_keys
+from edgejoule.federation.networks import Loopback, Network
+from edgejoule.federation.server import Server
+from edgejoule.federation.shares import CpuGroups, Duty, Shares, Unlimited, best_shares
+
+__all__ = [
+    "Bench",
+    "CpuGroups",
+    "Duty",
+    "Energy",
+    "Federation",
+    "Fill",
+    "Filled",
+    "Keys",
+    "Loopback",
+    "Meter",
+    "Network",
+    "Programs",
+    "Server",
+    "Shares",
+    "Unlimited",
+    "begin",
+    "best_shares",
+    "fill",
+    "make_keys",
+]

@@ -1,0 +1,162 @@
+"""Processes that are stopped by their pid, and that die with the program that started them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from edgejoule.errors import FederationError
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+END_S = 5.0  # between SIGTERM and SIGKILL
+
+
+class Membership(Protocol):
+    """What a process belongs to while it runs."""
+
+    def command(self) -> Sequence[str]:
+        """Words before a command that make it a member."""
+        ...
+
+    def joined(self, process: Process) -> None:
+        """It runs."""
+        ...
+
+    def left(self, process: Process) -> None:
+        """It ends, or has ended; its pid is free no sooner than this has returned. May be told twice."""
+        ...
+
+
+class Process:
+    """A command in a process group of its own: Ctrl-C in a terminal is its starter's alone. Output is added to `log`.
+
+    It is killed when the thread that started it ends: start it from the main thread.
+    """
+
+    def __init__(
+        self, words: Sequence[str], log: Path, member: Membership, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.log = log
+        self._member = member
+        self._lock = threading.Lock()
+        self._cpu_s: float | None = None  # of one that has ended
+        command = ["setpriv", "--pdeathsig", "KILL", *member.command(), *words]
+        try:
+            with log.open("ab") as file:
+                self._popen = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    process_group=0,
+                    env={**os.environ, **(environment or {})},
+                )
+        except OSError as error:
+            raise FederationError(f"{words[0]}: cannot be started: {error.strerror}") from error
+        self.pid = self._popen.pid
+        self._count = _CpuCount(self.pid)
+        member.joined(self)
+
+    def runs(self) -> bool:
+        """False from its end on."""
+        return self._popen.returncode is None and not self._reap(os.WNOHANG)
+
+    def wait(self) -> int:
+        """Its exit status, or minus the signal that ended it."""
+        while self._popen.returncode is None:
+            self._reap(0)
+        return int(self._popen.returncode)
+
+    def _reap(self, flags: int) -> bool:
+        if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | flags) is None:
+            return False
+        self._member.left(self)  # its pid is still its own
+        with self._lock:
+            if self._popen.returncode is None:
+                _, status, usage = os.wait4(self.pid, 0)
+                self._popen.returncode = os.waitstatus_to_exitcode(status)
+                # A child that nobody waited for is in the count alone.
+                self._cpu_s = max(usage.ru_utime + usage.ru_stime, self._count.now_s(look=False))
+        return True
+
+    def cpu_s(self, look: bool = True) -> float:
+        """CPU time, with that of its children. look: see _CpuCount."""
+        return self._count.now_s(look) if self._cpu_s is None else self._cpu_s
+
+    def signal(self, number: signal.Signals) -> None:
+        """To its whole group. One that has ended needs none."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def stop(self) -> None:
+        """SIGTERM, and SIGKILL if that is not enough."""
+        if self._popen.returncode is not None:
+            return
+        self._member.left(self)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            self.signal(number)
+            self.signal(signal.SIGCONT)
+            if number is signal.SIGTERM:
+                end = time.monotonic() + END_S
+                while self.runs() and time.monotonic() < end:
+                    time.sleep(0.01)
+            if not self.runs():
+                return
+        self.wait()
+
+    def text(self) -> str:
+        """What it wrote so far."""
+        return self.log.read_text(errors="replace")
+
+
+class _CpuCount:
+    """CPU time of a process that runs and of its children, the ended ones included.
+
+    Between calls with look=True, children that came meanwhile are not counted yet and ended ones not any more; nothing
+    is lost. Looking costs a file for each thread.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._children: list[int] = []
+        self._waited_for_s = self._most_s = 0.0
+
+    def now_s(self, look: bool) -> float:
+        """Never less than before, also when the process has gone."""
+        if look:
+            self._children, self._waited_for_s = _children(self._pid), _waited_for_s(self._pid)
+        now_s = _clock_s(self._pid) + sum(map(_clock_s, self._children)) + self._waited_for_s
+        self._most_s = max(self._most_s, now_s)
+        return self._most_s
+
+
+def _clock_s(pid: int) -> float:
+    """Of its threads, ended ones included, by its CPU clock (nanoseconds; /proc counts hundredths of seconds)."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return 0.0
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                found += [int(word) for word in (thread / "children").read_text().split()]
+    return found
+
+
+def _waited_for_s(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[13]) + int(fields[14])) * _TICK_S

@@ -1,0 +1,110 @@
+"""Real ecods and db_bench on loopback."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from edgejoule.errors import FederationError, UsageError
+from edgejoule.federation import Federation, Fill, Meter, Programs, Server, Unlimited, fill
+
+BUILD = Path(__file__).resolve().parents[3] / "build"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (BUILD / "bin/ecod").exists(), reason="make eco builds ecod"),
+    pytest.mark.skipif(shutil.which("db_bench") is None, reason="db_bench is not installed"),
+]
+SERVERS = [Server("low", 0.2, 1.5, 8), Server("high", 0.4, 10, 30)]
+SMALL = Fill(operations=30_000, value_bytes=100)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Short: sockets lie in it."""
+    made = Path(tempfile.mkdtemp(prefix="eco-"))
+    yield made
+    shutil.rmtree(made)
+
+
+def of_folder(folder: Path) -> list[str]:
+    """Command lines of processes that name it."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in words:
+            found.append(words)
+    return found
+
+
+@pytest.mark.parametrize("elected", [False, True], ids=["static master", "NATS with certificates"])
+def test_a_program_is_offloaded_and_everything_is_stopped(folder: Path, elected: bool) -> None:
+    nats = ["high"] if elected else []
+    with Federation(SERVERS, Programs.of(BUILD), folder, shares=Unlimited(), nats=nats, keys=elected) as federation:
+        if elected:
+            assert 'urls = ["tls://' in (folder / "low/ecod.toml").read_text()
+        federation.set_policy("static:high")
+        meter = Meter(federation)
+        got = fill(federation, "low", SMALL)
+        energies = meter.read(got.moved_bytes, got.fill_s)
+        assert got.offloaded["high"] > 0
+        assert got.moved_bytes["low"] == got.moved_bytes["high"] > 0
+        assert {each["placement"].get("server") for each in got.decisions} >= {"high"}
+        assert all(each.cpu_s > 0 for each in energies.values())
+        federation.set_policy("eco", shadow=True)
+        assert not fill(federation, "low", SMALL).offloaded
+        assert len(of_folder(folder)) >= len(SERVERS)
+    assert of_folder(folder) == []
+
+
+def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
+    script = f"""
+import pathlib
+from edgejoule.federation import *
+servers = [Server("low", 0.1, 1.5, 8), Server("high", 0.4, 10, 30)]
+with Federation(servers, Programs.of(pathlib.Path({str(BUILD)!r})), pathlib.Path({str(folder)!r})) as federation:
+    bench = begin(federation, "low", Fill(operations=10_000_000))
+    print("up", flush=True)
+    bench.result()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n", process.stderr and process.stderr.read()
+    assert len(of_folder(folder)) > len(SERVERS)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in said
+    assert process.returncode != 0
+    assert of_folder(folder) == []
+
+
+def test_a_server_that_cannot_start_is_told_with_its_words(folder: Path) -> None:
+    with pytest.raises(FederationError, match=r"policy\.name: no policy is named"):
+        Federation(SERVERS, Programs.of(BUILD), folder, shares=Unlimited(), policy={"name": "best"}).__enter__()
+    assert of_folder(folder) == []
+
+
+def test_what_cannot_be_is_refused(folder: Path) -> None:
+    with pytest.raises(UsageError, match="`make eco` builds it"):
+        Programs.of(folder)
+    programs = Programs.of(BUILD)
+    for servers, nats, why in (
+        ([SERVERS[0], SERVERS[0]], [], "one name"),
+        (SERVERS, ["low", "high"], "one server or three"),
+        (SERVERS, ["medium"], "no server is named medium"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            Federation(servers, programs, folder, nats=nats)
+    with pytest.raises(UsageError, match="too long"):
+        Federation(SERVERS, programs, folder / ("x" * 100))
