@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -60,7 +61,9 @@ class Places {
                        (queues ? server.reachable(policy_.busy_max) : server.takes_jobs(policy_.busy_max));
     const double network_s = link > 0 ? moved / link : 0;
     const double wait_s = server.jobs < server.slots ? 0 : server.jobs_s;
-    option.time_s.mean += network_s + wait_s;
+    const Estimate added_s = home.overhead.predict(request_.job).compute_s;  // none until it was learnt: jobs teach it
+    option.time_s.mean += network_s + wait_s + added_s.mean;
+    option.time_s.deviation = std::hypot(option.time_s.deviation, added_s.deviation);
     const Prediction stays = home.residual.predict(request_.job);
     const double residual_j = stays.observations > 0 ? stays.energy_j.mean : residual_share * here.energy_j.mean;
     const double home_j = residual_j + moved * home.power.transfer_j_per_byte;

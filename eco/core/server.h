@@ -33,6 +33,7 @@ struct Server {
   double energy_weight = 1;       // price of a joule here, relative
   CompactionModel model;          // of the jobs that ran there
   CompactionModel residual;       // of what stays there of jobs that run elsewhere: to serve, receive and verify
+  CompactionModel overhead;       // seconds that such jobs took beyond their compute there and their bytes on the link
 
   // It takes a job, which may have to wait for a slot.
   [[nodiscard]] bool reachable(double busy_max) const {

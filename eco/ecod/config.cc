@@ -59,7 +59,7 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit.section("telemetry", "");
   visit("network_interface", c.telemetry.network_interface, "empty: the default route's");
   visit("cgroup", c.telemetry.cgroup,
-        "folder of a cgroup (v2) that this server is limited to; empty: the whole machine");
+        "folder of the cgroup that this server is limited to (v1: of the cpu controller); empty: the whole machine");
   visit("cores", c.telemetry.cores, "that eco may count on; 0: all of the machine or the cgroup");
   visit("link_mbit_s", c.telemetry.link_mbit_s, "0: as the interface says; without either nothing is offloaded");
 

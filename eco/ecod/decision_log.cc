@@ -16,7 +16,9 @@ void DecisionLog::report(const proto::JobReport& report) {
   for (auto& decision : std::views::reverse(decisions_)) {
     if (decision.request().job() != report.job()) continue;
     decision.set_outcome(report.outcome());
-    decision.set_wall_s(report.wall_s());
+    decision.set_wall_s(report.wall_s()), decision.set_compute_s(report.compute_s());
+    decision.set_cpu_s(report.cpu_s()), decision.set_home_cpu_s(report.home_cpu_s());
+    decision.set_bytes_moved(report.bytes_moved()), decision.set_energy_j(report.energy_j());
     return;
   }
 }

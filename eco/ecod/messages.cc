@@ -66,18 +66,19 @@ Server server_of(const proto::ServerState& state) {
   if (state.has_battery()) server.battery = state.battery();
   server.energy_weight = state.energy_weight();
   server.model.set_state(models_in(state.models()));
+  server.residual.set_state(models_in(state.residual()));
+  server.overhead.set_state(models_in(state.overhead()));
   return server;
 }
 
-std::vector<proto::ModelState> models_of(const CompactionModel& model) {
-  std::vector<proto::ModelState> out;
+void set_models(google::protobuf::RepeatedPtrField<proto::ModelState>& models, const CompactionModel& model) {
+  models.Clear();
   for (const auto& [codec, state] : model.state()) {
-    auto& message = out.emplace_back();
+    auto& message = *models.Add();
     message.set_codec(codec);
     write(state.compute, *message.mutable_compute());
     write(state.energy, *message.mutable_energy());
   }
-  return out;
 }
 
 std::map<std::string, CompactionModel::State> models_in(

@@ -17,7 +17,7 @@ namespace eco {
 // as all of it.
 [[nodiscard]] Server server_of(const proto::ServerState& state);
 
-[[nodiscard]] std::vector<proto::ModelState> models_of(const CompactionModel& model);
+void set_models(google::protobuf::RepeatedPtrField<proto::ModelState>& models, const CompactionModel& model);
 [[nodiscard]] std::map<std::string, CompactionModel::State> models_in(
     const google::protobuf::RepeatedPtrField<proto::ModelState>& models);
 

@@ -31,6 +31,8 @@ Node::Node(const Config& config, Federation& federation, StateFile& state, Clock
       beat_(static_cast<std::uint64_t>(unix_time_s() * 1e3)) {
   const auto saved = state.get();
   model_.set_state(models_in(saved.models()));
+  residual_.set_state(models_in(saved.residual()));
+  overhead_.set_state(models_in(saved.overhead()));
   local_only_here_ = saved.local_only_here();
   const PowerModel power(config.power);
   power_ = power.power(), power_method_ = power.method();
@@ -81,7 +83,9 @@ proto::ServerState Node::own_state(const Telemetry& telemetry) {
 
   const std::scoped_lock lock(mutex_);
   power_ = telemetry.power, power_method_ = telemetry.power_method;
-  for (auto& model : models_of(model_)) *state.add_models() = std::move(model);
+  set_models(*state.mutable_models(), model_);
+  set_models(*state.mutable_residual(), residual_);
+  set_models(*state.mutable_overhead(), overhead_);
   state.set_beat(++beat_);
   state.set_draining(std::ranges::find(settings_.drained(), config_.name) != settings_.drained().end());
   return state;
@@ -133,13 +137,13 @@ proto::Placement Node::stay(std::string reason) const {
 }
 
 // The paper's Local System: where no stall is near, or nothing is known, nobody is asked.
-std::optional<proto::Placement> Node::stay_by_own_model(const proto::PlaceRequest& request,
-                                                        const Policy& policy) const {
+std::optional<proto::Placement> Node::stay_by_own_model(const proto::PlaceRequest& request, const Policy& policy,
+                                                        proto::LoggedDecision& log) const {
   if (policy.kind == PolicyKind::fixed) return std::nullopt;
   std::vector<Server> alone(1);
   {
     const std::scoped_lock lock(mutex_);
-    alone[0].model = model_;
+    alone[0].name = config_.name, alone[0].model = model_;
   }
   const Request asked = request_of(request);
   const Decision decision = decide(policy, asked, alone, 0);
@@ -149,6 +153,7 @@ std::optional<proto::Placement> Node::stay_by_own_model(const proto::PlaceReques
   if (policy.kind != PolicyKind::local && !unknown && (!by_stall || here.stalls)) return std::nullopt;
   auto placement = stay(decision.reason);
   placement.set_local_s(here.time_s.upper());
+  log_options(decision, alone, 0, log);
   return placement;
 }
 
@@ -180,7 +185,7 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
     count([](NodeCounts& counts) { ++counts.placements_by_master; });
     return placement;
   }
-  if (auto placement = stay_by_own_model(request, now.policy)) return *placement;
+  if (auto placement = stay_by_own_model(request, now.policy, log)) return *placement;
   std::string why = "no master is heard of";
   if (master_is_heard()) {
     const auto placement = ask_master(request, timeout_s);
@@ -234,6 +239,27 @@ void Node::learn(const Job& job, const Cost& cost) {
   model_.learn(job, cost);
 }
 
+// What this server adds to a job that ran elsewhere: waits and all, because here they are seen.
+void Node::learn_remote(const proto::JobReport& report) {
+  if (report.home_cpu_s() <= 0 || report.compute_s() <= 0) return;  // not told
+  double link_bytes_s = 0;
+  scheduler_.with_tracker([&](Tracker& tracker) {
+    const auto& servers = tracker.servers(now_s_(), scheduler_.alive_s());
+    for (const auto& name : {config_.name, report.server()}) {
+      const auto at = tracker.find(name);
+      if (!at || servers[*at].link_bytes_s <= 0) continue;
+      link_bytes_s = link_bytes_s > 0 ? std::min(link_bytes_s, servers[*at].link_bytes_s) : servers[*at].link_bytes_s;
+    }
+  });
+  constexpr double least_s = 1e-3;  // nothing is not learnt
+  const double link_s = link_bytes_s > 0 ? static_cast<double>(report.bytes_moved()) / link_bytes_s : 0;
+  const double added_s = std::max(least_s, report.wall_s() - report.compute_s() - link_s);
+  const Job job = job_of(report.features());
+  const std::scoped_lock lock(mutex_);
+  residual_.learn(job, {.compute_s = report.home_cpu_s(), .energy_j = report.home_cpu_s() * power_.busy_core_w});
+  overhead_.learn(job, {.compute_s = added_s});
+}
+
 Prediction Node::predict(const proto::JobFeatures& features) const {
   const std::scoped_lock lock(mutex_);
   return model_.predict(job_of(features));
@@ -247,6 +273,7 @@ void Node::report(proto::JobReport report) {
     report.set_energy_j(joules);
   }
   if (report.server().empty()) report.set_server(config_.name);
+  if (report.outcome() == "installed" && report.server() != config_.name) learn_remote(report);
   spdlog::debug("job {}: {} on {}, {:.3f} s", report.job(), report.outcome(), report.server(), report.wall_s());
   log_.report(report);
   count([&](NodeCounts& counts) {
@@ -282,12 +309,16 @@ void Node::send_reports() {
 }
 
 Result<> Node::save() {
-  std::vector<proto::ModelState> models;
+  CompactionModel model, residual, overhead;
   {
     const std::scoped_lock lock(mutex_);
-    models = models_of(model_);
+    model = model_, residual = residual_, overhead = overhead_;
   }
-  return state_.change([&](proto::SavedState& state) { state.mutable_models()->Assign(models.begin(), models.end()); });
+  return state_.change([&](proto::SavedState& state) {
+    set_models(*state.mutable_models(), model);
+    set_models(*state.mutable_residual(), residual);
+    set_models(*state.mutable_overhead(), overhead);
+  });
 }
 
 // --- Member

@@ -103,10 +103,12 @@ class Node final : public Member {
   [[nodiscard]] proto::Placement place_somehow(const proto::PlaceRequest& request, double timeout_s,
                                                proto::LoggedDecision& log);
   [[nodiscard]] std::optional<proto::Placement> stay_by_own_model(const proto::PlaceRequest& request,
-                                                                  const Policy& policy) const;
+                                                                  const Policy& policy,
+                                                                  proto::LoggedDecision& log) const;
   [[nodiscard]] proto::Placement stay(std::string reason) const;
   [[nodiscard]] Result<proto::Placement> ask_master(const proto::PlaceRequest& request, double timeout_s);
   [[nodiscard]] Result<> change(const std::function<void(proto::Settings&)>& change);
+  void learn_remote(const proto::JobReport& report);
   void send_reports();
   void count(const std::function<void(NodeCounts&)>& change);
 
@@ -124,7 +126,7 @@ class Node final : public Member {
   proto::Settings settings_;
   bool local_only_here_ = false;
   Heard master_;
-  CompactionModel model_;
+  CompactionModel model_, residual_, overhead_;
   Power power_;
   std::string power_method_;
   std::deque<proto::JobReport> unsent_;

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t options_logged = 6;
 
-// The home, the choice and the cheapest others.
+}  // namespace
+
 void log_options(const Decision& decision, const std::vector<Server>& servers, std::size_t home,
                  proto::LoggedDecision& log) {
   std::vector<const Option*> kept;
@@ -37,8 +38,6 @@ void log_options(const Decision& decision, const std::vector<Server>& servers, s
     line.set_stalls((*option)->stalls);
   }
 }
-
-}  // namespace
 
 std::string new_token() {
   std::array<unsigned char, 16> bytes{};

@@ -15,6 +15,10 @@ struct SchedulerOptions {
   double placed_s = 5;  // Tracker's
 };
 
+// Into the log: the home, the choice and the cheapest others.
+void log_options(const Decision& decision, const std::vector<Server>& servers, std::size_t home,
+                 proto::LoggedDecision& log);
+
 class Scheduler {
  public:
   explicit Scheduler(SchedulerOptions options) : options_(options), tracker_(options.placed_s) {}

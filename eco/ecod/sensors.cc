@@ -77,9 +77,22 @@ std::optional<double> Rate::per_s(double now_s, std::optional<double> count) {
 
 CpuUse::CpuUse(fs::path root, fs::path cgroup) : root_(std::move(root)), cgroup_(std::move(cgroup)) {}
 
+bool CpuUse::version_1() const { return !cgroup_.empty() && fs::exists(below(root_, cgroup_ / "cpu.cfs_quota_us")); }
+
 std::optional<double> CpuUse::busy_cores(double now_s) { return rate_.per_s(now_s, busy_s()); }
 
+// Version 1 counts in a hierarchy that may be mounted apart: .../cpu/NAME limits, .../cpuacct/NAME counts.
+std::optional<double> CpuUse::busy_s_of_version_1() const {
+  const fs::path folder = below(root_, cgroup_);
+  fs::path counting;
+  for (const auto& part : folder) counting /= part == "cpu" ? fs::path("cpuacct") : part;
+  for (const auto& place : {folder, counting})
+    if (const auto used = number_of(place / "cpuacct.usage")) return *used * 1e-9;
+  return std::nullopt;
+}
+
 std::optional<double> CpuUse::busy_s() const {
+  if (version_1()) return busy_s_of_version_1();
   const auto text = text_of(below(root_, cgroup_.empty() ? fs::path("/proc/stat") : cgroup_ / "cpu.stat"));
   std::istringstream in(text.value_or(""));
   for (std::string line; std::getline(in, line);) {
@@ -108,10 +121,13 @@ std::optional<double> CpuUse::cores() const {
   for (std::string line; std::getline(in, line);)
     if (line.starts_with("cpu") && line.size() > 3 && line[3] != ' ') ++all;
   if (!cgroup_.empty()) {
-    const auto quota = words(text_of(below(root_, cgroup_ / "cpu.max")).value_or(""));
+    std::vector<std::string> quota = words(text_of(below(root_, cgroup_ / "cpu.max")).value_or(""));
+    if (version_1())
+      for (const char* file : {"cpu.cfs_quota_us", "cpu.cfs_period_us"})
+        for (auto& word : words(text_of(below(root_, cgroup_ / file)).value_or(""))) quota.push_back(std::move(word));
     if (quota.size() != 2) return std::nullopt;
     const auto used = number(quota[0]), period = number(quota[1]);
-    if (used && period && *period > 0) return all > 0 ? std::min(all, *used / *period) : *used / *period;
+    if (used && *used > 0 && period && *period > 0) return all > 0 ? std::min(all, *used / *period) : *used / *period;
   }
   return all > 0 ? std::optional(all) : std::nullopt;
 }

@@ -19,7 +19,8 @@ class Rate {
   std::optional<double> last_s_, last_count_;
 };
 
-// Busy cores, of /proc/stat or of a cgroup's cpu.stat; time that a hypervisor took counts as neither.
+// Busy cores, of /proc/stat or of a cgroup (version 2, or version 1 by its folder of the cpu controller); time that a
+// hypervisor took counts as neither.
 class CpuUse {
  public:
   // cgroup: its folder; empty: the machine.
@@ -30,7 +31,9 @@ class CpuUse {
   [[nodiscard]] std::optional<double> cores() const;
 
  private:
+  [[nodiscard]] bool version_1() const;
   [[nodiscard]] std::optional<double> busy_s() const;
+  [[nodiscard]] std::optional<double> busy_s_of_version_1() const;
 
   std::filesystem::path root_, cgroup_;
   Rate rate_;

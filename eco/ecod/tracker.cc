@@ -1,10 +1,16 @@
 #include "tracker.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "messages.h"
 
 namespace eco {
+namespace {
+
+constexpr std::size_t shown_kept = 64;  // of a server: more jobs than run there at a time
+
+}  // namespace
 
 void Tracker::heard(const proto::ServerState& state, double now_s) {
   const auto [at, is_new] = index_.try_emplace(state.name(), entries_.size());
@@ -15,9 +21,13 @@ void Tracker::heard(const proto::ServerState& state, double now_s) {
   entry.state = state;
   entry.state.clear_age_s();
   entry.heard_s = now_s - state.age_s();
-  std::erase_if(entry.placed, [&](const Placed& placed) {
+  entry.ended = 0;
+  const auto is_shown = [&](const Placed& placed) {
     return std::ranges::find(state.tokens(), placed.token) != state.tokens().end();
-  });
+  };
+  std::ranges::copy_if(entry.placed, std::back_inserter(entry.shown), is_shown);
+  std::erase_if(entry.placed, is_shown);
+  while (entry.shown.size() > shown_kept) entry.shown.pop_front();
   servers_[at->second] = server_of(state);
   refresh(at->second);
 }
@@ -31,15 +41,16 @@ void Tracker::drain(const std::set<std::string>& names) {
   for (std::size_t i = 0; i < entries_.size(); ++i) refresh(i);
 }
 
-// What its telemetry will show when the jobs that were placed there have begun.
+// What its telemetry will show when the jobs that were placed there have begun and those that ended are gone.
 void Tracker::refresh(std::size_t i) {
   const Entry& entry = entries_[i];
   Server& server = servers_[i];
   const auto placed = static_cast<std::uint32_t>(entry.placed.size());
-  server.jobs = entry.state.jobs() + placed;
-  server.jobs_s = entry.state.jobs_s();
+  const std::uint32_t ended = std::min(entry.ended, entry.state.jobs());
+  server.jobs = entry.state.jobs() - ended + placed;
+  server.jobs_s = entry.state.jobs() > ended ? entry.state.jobs_s() : 0;
   for (const Placed& job : entry.placed) server.jobs_s = std::max(server.jobs_s, job.expected_s);
-  const double busy = busy_cores_of(entry.state);
+  const double busy = std::max(0.0, busy_cores_of(entry.state) - ended);
   server.busy_cores = std::min(std::max(busy, server.cores), busy + placed);
   server.draining = entry.state.draining() || drained_.contains(server.name);
 }
@@ -53,8 +64,12 @@ void Tracker::placed(const std::string& server, const std::string& token, const 
 }
 
 void Tracker::ended(const std::string& job) {
-  for (std::size_t i = 0; i < entries_.size(); ++i)
-    if (std::erase_if(entries_[i].placed, [&](const Placed& placed) { return placed.job == job; }) > 0) refresh(i);
+  const auto is_it = [&](const Placed& placed) { return placed.job == job; };
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const bool was_shown = std::erase_if(entries_[i].shown, is_it) > 0;
+    if (was_shown) ++entries_[i].ended;
+    if (was_shown || std::erase_if(entries_[i].placed, is_it) > 0) refresh(i);
+  }
 }
 
 const std::vector<Server>& Tracker::servers(double now_s, double alive_s) {

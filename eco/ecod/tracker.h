@@ -1,5 +1,5 @@
 // The server table: who is there, by their beats, and what they told last (the paper's Tracker), together with the jobs
-// that were placed there and that their telemetry does not show yet. One thread at a time.
+// that were placed there and that their telemetry does not show yet, or still shows. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,9 @@ class Tracker {
   struct Entry {
     proto::ServerState state;
     double heard_s = 0;
-    std::deque<Placed> placed;
+    std::deque<Placed> placed;  // not shown yet
+    std::deque<Placed> shown;
+    std::uint32_t ended = 0;  // of those that the last beat shows
   };
 
   void refresh(std::size_t i);

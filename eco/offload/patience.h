@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace eco {
@@ -29,18 +30,21 @@ class Patience {
     const double sum = static_cast<double>(read_bytes + written_bytes);
     if (sum > moved_) moved_ = sum, moved_s_ = now_s;
     done_ = input_bytes_ > 0 ? std::min(1.0, static_cast<double>(read_bytes) / input_bytes_) : 0;
+    if (!began_s_ && read_bytes > 0) began_s_ = now_s, done_first_ = done_;
   }
   // The worker has done its part.
   void received() { received_ = true; }
 
-  // Seconds that are still to come, at the speed so far; negative: nothing can be said yet.
+  // Seconds that are still to come, at the speed since the first bytes were read, because a slow server takes its time
+  // to begin; negative: nothing can be said yet.
   [[nodiscard]] double remainder_s(double now_s) const;
   // Why it is over; empty: it is not.
   [[nodiscard]] std::string exhausted(double now_s) const;
 
  private:
   Limits limits_;
-  double input_bytes_, begin_s_, heard_s_, moved_s_, moved_ = 0, done_ = 0;
+  double input_bytes_, begin_s_, heard_s_, moved_s_, moved_ = 0, done_ = 0, done_first_ = 0;
+  std::optional<double> began_s_;
   bool received_ = false;
 };
 

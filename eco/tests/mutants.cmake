@@ -35,6 +35,8 @@ eco_mutant(edgepilot_saves_energy policy.cc "least(decision_.options, faster, ti
 eco_mutant(the_first_server_is_the_least policy.cc "measure(option) < measure(*best)" "false")
 eco_mutant(the_network_takes_no_time policy.cc "network_s + wait_s" "wait_s")
 eco_mutant(waits_are_not_counted policy.cc "network_s + wait_s" "network_s")
+eco_mutant(home_adds_no_time policy.cc " + added_s.mean" "")
+eco_mutant(home_adds_no_doubt policy.cc "std::hypot(option.time_s.deviation, added_s.deviation)" "option.time_s.deviation")
 eco_mutant(nothing_stays_at_home policy.cc "residual_share * here.energy_j.mean" "0 * here.energy_j.mean")
 eco_mutant(what_stays_is_not_learnt policy.cc "stays.observations > 0 ?" "false ?")
 eco_mutant(releases_are_not_compared policy.cc "same_release(server.rocksdb, request_.rocksdb)" "true")

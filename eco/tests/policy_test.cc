@@ -261,6 +261,27 @@ TEST(Policies, what_stays_at_home_is_learnt) {
   EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 3, 0.01);
 }
 
+TEST(Policies, what_home_adds_to_a_remote_job_counts_in_its_time) {
+  Federation federation;
+  const auto medium = [&](const char* policy) { return federation.decide(policy).options[Federation::medium]; };
+  EXPECT_NEAR(medium("eco").time_s.mean, 2 + 0.1024, 0.01) << "none until it was learnt";
+  federation.servers[Federation::home].overhead = model_of(1.5, 0);
+  EXPECT_NEAR(medium("eco").time_s.mean, 2 + 0.1024 + 1.5, 0.01);
+  federation.servers[Federation::home].overhead = model_of(3.5, 0);
+  for (const char* policy : {"edgepilot", "eco", "eco-local", "eco-global"})
+    EXPECT_EQ(federation.place(policy), "") << policy << ": no server is faster, none avoids the stall";
+}
+
+TEST(Policies, what_home_adds_is_as_uncertain_as_it_was) {
+  Federation federation;
+  eco::CompactionModel noisy;
+  for (int i = 0; i < 400; ++i) noisy.learn(federation.request.job, {.compute_s = i % 2 == 0 ? 0.4 : 1.6});
+  const auto deviation = [&] { return federation.decide("eco").options[Federation::medium].time_s.deviation; };
+  const double before = deviation();
+  federation.servers[Federation::home].overhead = noisy;
+  EXPECT_GT(deviation(), before + 0.3);
+}
+
 TEST(Policies, have_names) {
   for (const char* name : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:High-1"}) {
     const auto policy = eco::policy_named(name);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "states.h"
 #include "temporary_folder.h"
 
@@ -284,6 +286,35 @@ TEST_F(NodeTest, learns_from_reports_of_local_jobs_and_keeps_it_over_a_restart) 
   }
 }
 
+TEST_F(NodeTest, learns_from_reports_of_remote_jobs_what_it_adds_to_them) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  const auto own = [&] {
+    const auto view = node->view();
+    return eco::server_of(
+        std::ranges::find(view.servers(), "home", [](const auto& line) { return line.state().name(); })->state());
+  };
+  proto::JobReport report;
+  *report.mutable_features() = request_of("home").features();
+  report.set_server("medium"), report.set_outcome("installed");
+  report.set_wall_s(3), report.set_compute_s(2), report.set_home_cpu_s(0.4);
+  report.set_bytes_moved(125'000'000);  // 0.1 s of 10 Gbit/s
+  for (int i = 0; i < 10; ++i) {
+    report.set_job(std::to_string(i));
+    node->report(report);
+  }
+  report.set_outcome("fell back: it is slow"), report.set_home_cpu_s(9);
+  node->report(report);
+  node->beat(telemetry());
+  const eco::Job job = eco::job_of(report.features());
+  EXPECT_NEAR(own().overhead.predict(job).compute_s.mean, 0.9, 0.01);
+  EXPECT_NEAR(own().residual.predict(job).compute_s.mean, 0.4, 0.01);
+  EXPECT_NEAR(own().residual.predict(job).energy_j.mean, 2, 0.01);
+  ASSERT_TRUE(node->save());
+  make("eco");
+  EXPECT_NEAR(own().overhead.predict(job).compute_s.mean, 0.9, 0.01) << "after a restart";
+  EXPECT_NEAR(own().residual.predict(job).energy_j.mean, 2, 0.01) << "after a restart";
+}
+
 TEST_F(NodeTest, reports_of_remote_jobs_reach_the_master_when_it_is_back) {
   ASSERT_TRUE(node->heard_table(table(7)));
   federation.answers = false;
@@ -296,16 +327,34 @@ TEST_F(NodeTest, reports_of_remote_jobs_reach_the_master_when_it_is_back) {
   EXPECT_EQ(federation.reports, std::vector<std::string>{"a"});
 }
 
+TEST_F(NodeTest, what_it_expected_is_logged_where_it_asks_nobody) {
+  make("local");
+  (void)place();
+  const auto last = node->decisions().last(1);
+  ASSERT_EQ(last.size(), 1U);
+  ASSERT_EQ(last[0].options_size(), 1);
+  EXPECT_EQ(last[0].options(0).server(), "home");
+  EXPECT_NEAR(last[0].options(0).time_s(), 4, 0.1);
+  EXPECT_TRUE(last[0].options(0).stalls());
+}
+
 TEST_F(NodeTest, a_report_joins_its_decision_in_the_log) {
   ASSERT_TRUE(node->heard_table(table(7)));
   (void)place();
   proto::JobReport report;
   report.set_job("job"), report.set_server("medium"), report.set_outcome("fell back: the worker was lost");
-  report.set_wall_s(5);
+  report.set_wall_s(5), report.set_compute_s(3), report.set_cpu_s(2), report.set_home_cpu_s(1);
+  report.set_bytes_moved(7), report.set_energy_j(11);
   node->report(report);
   const auto log = node->decisions().last(10);
   ASSERT_EQ(log.size(), 1U);
   EXPECT_EQ(log[0].outcome(), "fell back: the worker was lost");
+  EXPECT_EQ(log[0].wall_s(), 5);
+  EXPECT_EQ(log[0].compute_s(), 3);
+  EXPECT_EQ(log[0].cpu_s(), 2);
+  EXPECT_EQ(log[0].home_cpu_s(), 1);
+  EXPECT_EQ(log[0].bytes_moved(), 7U);
+  EXPECT_EQ(log[0].energy_j(), 11);
   EXPECT_EQ(log[0].placement().token(), "") << "tokens are not shown";
   EXPECT_EQ(node->counts().fell_back, 1U);
 }

@@ -67,6 +67,28 @@ TEST(Scheduler, forgets_a_placement_that_ended_or_never_began) {
   EXPECT_EQ(table.place(6.9, "d").server(), "medium") << "nothing of them was heard for placed_s";
 }
 
+TEST(Scheduler, a_job_that_ended_makes_room_before_telemetry_shows_it) {
+  Table table;
+  const auto a = table.place(1, "a"), b = table.place(1, "b");
+  auto shown = state_of("medium", 2, 10, 2);
+  shown.set_jobs(2), shown.set_busy_cores(3.5);
+  shown.add_tokens(a.token()), shown.add_tokens(b.token());
+  table.hear(shown, 1.5);
+  EXPECT_EQ(table.place(1.6, "c").server(), "high") << "its slots are taken";
+  const auto ended = [&](const char* job) {
+    table.scheduler.with_tracker([&](Tracker& tracker) { tracker.ended(job); });
+  };
+  ended("a");
+  EXPECT_EQ(table.place(1.7, "d").server(), "medium");
+  EXPECT_EQ(table.place(1.7, "e").server(), "high") << "d is there now";
+  ended("a"), ended("somebody else's");
+  EXPECT_NE(table.place(1.8, "f").server(), "medium") << "a job ends once";
+  auto next = state_of("medium", 2, 10, 3);
+  next.set_jobs(2);
+  table.hear(next, 2);
+  EXPECT_NE(table.place(2.1, "g").server(), "medium") << "what a beat shows is newer";
+}
+
 TEST(Scheduler, a_server_that_stopped_to_count_up_is_not_alive) {
   Table table;
   for (double now_s = 1; now_s < 10; ++now_s) {

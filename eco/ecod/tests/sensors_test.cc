@@ -69,6 +69,24 @@ TEST(CpuUse, a_cgroup_counts_its_own_time_and_its_quota) {
   EXPECT_EQ(cpu.cores(), 2);
 }
 
+TEST(CpuUse, a_cgroup_of_version_1_counts_with_its_limits_or_apart_from_them) {
+  for (const char* counting : {"sys/fs/cgroup/cpu/low", "sys/fs/cgroup/cpuacct/low"}) {
+    const TemporaryFolder root;
+    root.write("proc/stat", stat(1, 1));
+    root.write("sys/fs/cgroup/cpu/low/cpu.cfs_quota_us", "8000\n");
+    root.write("sys/fs/cgroup/cpu/low/cpu.cfs_period_us", "20000\n");
+    root.write("sys/fs/cgroup/cpu/low/cpu.stat", "nr_periods 1\n");
+    root.write(std::string(counting) + "/cpuacct.usage", "1000000000\n");
+    eco::CpuUse cpu(root.path(), "/sys/fs/cgroup/cpu/low");
+    (void)cpu.busy_cores(0);
+    root.write(std::string(counting) + "/cpuacct.usage", "1300000000\n");
+    EXPECT_NEAR(cpu.busy_cores(1).value_or(0), 0.3, 1e-9) << counting;
+    EXPECT_NEAR(cpu.cores().value_or(0), 0.4, 1e-9) << counting;
+    root.write("sys/fs/cgroup/cpu/low/cpu.cfs_quota_us", "-1\n");
+    EXPECT_EQ(cpu.cores(), 2) << counting;
+  }
+}
+
 TEST(NetworkUse, counts_the_busier_direction_of_the_default_routes_interface) {
   const TemporaryFolder root;
   root.write("proc/net/route", route);

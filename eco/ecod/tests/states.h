@@ -33,7 +33,7 @@ inline proto::ServerState state_of(const std::string& name, double compute_s, do
   state.set_idle_w(20);
   state.set_transfer_j_per_byte(1e-9);
   state.set_energy_weight(1);
-  for (auto& model : models_of(model_of(compute_s, energy_j))) *state.add_models() = std::move(model);
+  set_models(*state.mutable_models(), model_of(compute_s, energy_j));
   state.set_beat(beat);
   return state;
 }

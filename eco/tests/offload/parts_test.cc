@@ -128,10 +128,27 @@ TEST(Patience, ends_when_a_worker_only_speaks) {
 
 TEST(Patience, ends_when_the_rest_takes_longer_than_a_local_compaction) {
   Patience patience(Limits{.usual_s = 4}, 1000, 100);
+  patience.progressed(100, 1, 0);
   patience.progressed(102, 400, 0);  // 3 s more
   EXPECT_EQ(patience.exhausted(102), "");
-  patience.progressed(103, 420, 0);  // 4.1 s more
+  patience.progressed(103, 410, 0);  // 4.3 s more
   EXPECT_NE(patience.exhausted(103), "");
+}
+
+TEST(Patience, does_not_take_the_begin_of_a_slow_server_for_its_speed) {
+  Patience patience(Limits{.heartbeat_s = 10, .usual_s = 4}, 1000, 100);
+  patience.progressed(104, 10, 0);
+  patience.progressed(106.5, 410, 0);  // 3.7 s more
+  EXPECT_EQ(patience.exhausted(106.5), "");
+  patience.progressed(108, 450, 0);  // 5 s more
+  EXPECT_NE(patience.exhausted(108), "");
+}
+
+TEST(Patience, ends_when_a_worker_does_not_begin) {
+  Patience patience(Limits{.heartbeat_s = 10, .usual_s = 4}, 1000, 100);
+  patience.progressed(104.9, 0, 0);
+  EXPECT_EQ(patience.exhausted(104.9), "");
+  EXPECT_NE(patience.exhausted(105.1), "");
 }
 
 TEST(Patience, for_the_verification_is_bounded_by_the_total_alone) {
