@@ -24,6 +24,7 @@ _COMMANDS = {  # in the order of use: name -> module and attribute
     "conformance": "conformance:conformance",
     "databases": "databases:databases",
     "doctor": "doctor:doctor",
+    "trial": "trial:trial",
 }
 
 _EPILOG = """\b

@@ -23,7 +23,10 @@ _ECO = re.compile(
 
 @dataclass(frozen=True)
 class Fill:
-    """fillrandom on an empty database, until its compactions have ended. options: further words for db_bench."""
+    """fillrandom on an empty database, until its compactions have ended.
+
+    options: further words for db_bench. asks: its RocksDB asks the server's ecod where to compact.
+    """
 
     operations: int = 100_000
     value_bytes: int = 400
@@ -35,6 +38,7 @@ class Fill:
     background_jobs: int = 2
     compression: str = "none"
     options: Sequence[str] = ()
+    asks: bool = True
 
     def words(self, database: Path) -> list[str]:
         """The command."""
@@ -85,7 +89,8 @@ class Bench:
         self._federation, self._server, self._fill, self._database = federation, server, fill, database
         self._begun_s = time.time()
         shutil.rmtree(database, ignore_errors=True)
-        self.process: Process = federation.start(server, fill.words(database), log, federation.with_preload(server))
+        environment = federation.with_preload(server) if fill.asks else {}
+        self.process: Process = federation.start(server, fill.words(database), log, environment)
 
     def result(self) -> Filled:
         """Waits for it. Raises FederationError: it failed, or the preload library did not work."""
