@@ -182,6 +182,11 @@ def grammar(line: str) -> tuple[str, dict[str, str]]:
     return NUMBER.sub("N", OPERATION.sub("", line)), operations
 
 
+def fullest(lines: list[str]) -> str:
+    """Of those before the last, the one that tells of most operations: on a busy machine a second may have had none."""
+    return max(lines[:-1], key=lambda line: len(grammar(line)[1]))
+
+
 def test_status_lines_are_those_of_java_ycsb(database: Path) -> None:
     values = SIZES + HALF_MISSING + properties(operationcount=2600, target=1000, status__interval=1)
     where = properties(db__url=f"jdbc:sqlite:{database}")
@@ -189,9 +194,10 @@ def test_status_lines_are_those_of_java_ycsb(database: Path) -> None:
     javas = status_lines(ycsb_client("run", BINDING, values + where, options=options).stderr)
     ours = status_lines(drive("run", "-db", "sqlite", *words(database, values, "f"), "-s").stderr)
     # Java's first lines tell of a database that is still waking up, and its last of the closing too.
-    during, last = grammar(javas[-2]), grammar(javas[-1])
+    during, last = grammar(fullest(javas)), grammar(javas[-1])
     del last[1]["CLEANUP"]
-    assert grammar(ours[-2]) == during
+    line = fullest(ours)
+    assert grammar(line) == during
     assert grammar(ours[-1]) == last
-    for mutant in (ours[-2].replace("Avg", "Mean"), ours[-2].replace(" current ", " "), ours[-1]):
+    for mutant in (line.replace("Avg", "Mean"), line.replace(" current ", " "), ours[-1]):
         assert grammar(mutant) != during
