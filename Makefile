@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build eco demo test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut test-eco-faults
+.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut test-eco-faults
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -26,6 +26,9 @@ build: setup build/build.ninja ## build the native programs into build/bin
 
 demo: build ## measure real databases on this machine and explain the result (about four minutes)
 	@.venv/bin/edgejoule run experiments/first-look || [ $$? -eq 3 ]
+
+demo-eco: eco ## three unequal servers on this machine: eco's policies compared on an unmodified db_bench (about five minutes)
+	@.venv/bin/edgejoule federation --rounds $(or $(ROUNDS),4)
 
 test: setup-dev build/build.ninja ## the fast tests of all languages: no root, no hardware, no network
 	@cmake --build --preset release -j $(JOBS)

@@ -127,15 +127,15 @@ def _load_average(root: Path) -> float | None:
 
 def _busy_share(root: Path) -> float | None:
     """The share of all CPUs that something uses now, while we do nothing."""
-    before = _cpu_ticks(root)
+    before = cpu_ticks(root)
     time.sleep(BUSY_WINDOW_S)
-    after = _cpu_ticks(root)
+    after = cpu_ticks(root)
     if before is None or after is None or after[1] <= before[1]:
         return None
     return round((after[0] - before[0]) / (after[1] - before[1]), 3)
 
 
-def _cpu_ticks(root: Path) -> tuple[int, int] | None:
+def cpu_ticks(root: Path = Path("/")) -> tuple[int, int] | None:
     """Busy and all ticks of /proc/stat; idle, waiting and stolen time are not busy."""
     found = re.search(r"^cpu +(\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)", _text(root / "proc/stat") or "")
     if not found:

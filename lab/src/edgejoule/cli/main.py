@@ -24,6 +24,7 @@ _COMMANDS = {  # in the order of use: name -> module and attribute
     "conformance": "conformance:conformance",
     "databases": "databases:databases",
     "doctor": "doctor:doctor",
+    "federation": "federation:federation",
     "trial": "trial:trial",
 }
 
@@ -38,6 +39,7 @@ Examples:
   edgejoule meters                                what can be measured here
   edgejoule doctor                                what a study must know of this machine
   edgejoule calibrate -o my-board.toml            a power model of this board, with a borrowed meter
+  edgejoule federation                            eco's policies compared on servers of this machine
   edgejoule conformance --all                     whether the meters tell the truth, on emulated instruments
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""

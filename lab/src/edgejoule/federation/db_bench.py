@@ -32,6 +32,7 @@ class Fill:
     value_bytes: int = 400
     seed: int = 1
     write_buffer_bytes: int = 1 << 19
+    level1_bytes: int = 1 << 22
     level0_trigger: int = 4
     level0_slowdown: int = 8
     level0_stop: int = 12
@@ -51,7 +52,7 @@ class Fill:
             f"--seed={self.seed}",
             f"--write_buffer_size={self.write_buffer_bytes}",
             f"--target_file_size_base={2 * self.write_buffer_bytes}",
-            f"--max_bytes_for_level_base={8 * self.write_buffer_bytes}",
+            f"--max_bytes_for_level_base={self.level1_bytes}",
             f"--level0_file_num_compaction_trigger={self.level0_trigger}",
             f"--level0_slowdown_writes_trigger={self.level0_slowdown}",
             f"--level0_stop_writes_trigger={self.level0_stop}",
@@ -73,13 +74,18 @@ class Filled:
     throughput_ops_s: float
     fill_s: float
     stall_s: float
-    offloaded: Counter[str]
+    offloaded: Mapping[str, int]
     kept: int
     fell_back: int
     flushed_bytes: float
     compacted_bytes: float
     moved_bytes: Mapping[str, float]
     decisions: Sequence[dict[str, Any]] = field(default=(), repr=False)
+
+    @property
+    def jobs_offloaded(self) -> int:
+        """To all workers."""
+        return sum(self.offloaded.values())
 
 
 class Bench:
@@ -118,7 +124,7 @@ def read_result(fill: Fill, text: str, log: str, server: str, decisions: Sequenc
     """Of what db_bench prints and of the database's LOG."""
     throughput = _number(r"^fillrandom\s*:.*?([\d.]+) ops/sec", text)
     jobs = list(_ECO.finditer(log))
-    offloaded = Counter(job["worker"] for job in jobs if job["worker"])
+    offloaded = dict(Counter(job["worker"] for job in jobs if job["worker"]))
     moved = sum(_number(rf"^rocksdb\.remote\.compact\.{way}\.bytes COUNT : (\d+)", text) for way in ("read", "write"))
     count = sum(offloaded.values())
     moved_bytes = {worker: moved * jobs / count for worker, jobs in offloaded.items()}
