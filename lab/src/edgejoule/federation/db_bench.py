@@ -25,14 +25,15 @@ _ECO = re.compile(
 class Fill:
     """fillrandom on an empty database, until its compactions have ended.
 
-    options: further words for db_bench. asks: its RocksDB asks the server's ecod where to compact.
+    level1_bytes: 0: eight write buffers. options: further words for db_bench. asks: its RocksDB asks the server's ecod
+    where to compact.
     """
 
     operations: int = 100_000
     value_bytes: int = 400
     seed: int = 1
     write_buffer_bytes: int = 1 << 19
-    level1_bytes: int = 1 << 22
+    level1_bytes: int = 0
     level0_trigger: int = 4
     level0_slowdown: int = 8
     level0_stop: int = 12
@@ -52,7 +53,7 @@ class Fill:
             f"--seed={self.seed}",
             f"--write_buffer_size={self.write_buffer_bytes}",
             f"--target_file_size_base={2 * self.write_buffer_bytes}",
-            f"--max_bytes_for_level_base={self.level1_bytes}",
+            f"--max_bytes_for_level_base={self.level1_bytes or 8 * self.write_buffer_bytes}",
             f"--level0_file_num_compaction_trigger={self.level0_trigger}",
             f"--level0_slowdown_writes_trigger={self.level0_slowdown}",
             f"--level0_stop_writes_trigger={self.level0_stop}",
