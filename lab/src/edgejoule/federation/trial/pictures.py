@@ -23,13 +23,17 @@ BAR_PERCENT = 5.0
 
 
 def draw_all(rounds: Sequence[Record], folder: Path) -> list[Path]:
-    """An SVG and a PNG each; those that the rounds have data for."""
+    """An SVG and a PNG each; those that the rounds of one trial, on one link, have data for. Raises DataError."""
+    trials = {(each["trial"], each["link"]) for each in rounds}
+    if len(trials) > 1:
+        raise DataError(f"the rounds are of several trials or links: {sorted(trials)}")
     mpl.rcParams.update({"font.size": 10, "svg.hashsalt": "eco", "svg.fonttype": "none"})
     folder.mkdir(parents=True, exist_ok=True)
-    jobs, rates = list(predictions(rounds)), list(input_rates(rounds))
+    local = [job for job in predictions(rounds) if job.kind == "local"]
+    rates = list(input_rates(rounds))
     drawn = _save(_policies(rounds), folder / "policies")
-    if jobs:
-        drawn += _save(_costs(jobs), folder / "costs")
+    if local:
+        drawn += _save(_costs(local), folder / "costs")
     if rates:
         drawn += _save(_rates(rounds, rates), folder / "input-rate")
     return drawn
@@ -91,11 +95,10 @@ def _policies(rounds: Sequence[Record]) -> Any:
     return figure
 
 
-def _costs(jobs: Sequence[Prediction]) -> Any:
+def _costs(local: Sequence[Prediction]) -> Any:
     """Figure 10: time and energy by size, and the errors of what was predicted of them."""
     figure, axes = plt.subplots(2, 2, figsize=(11, 6.4), layout="constrained")
-    local = [job for job in jobs if job.kind == "local"]
-    for at, server in enumerate(sorted({job.server for job in jobs})):
+    for at, server in enumerate(sorted({job.server for job in local})):
         style = {"color": COLOURS[at % len(COLOURS)], "label": server}
         own = [job for job in local if job.server == server]
         axes[0][0].plot([job.bytes * 1e-6 for job in own], [job.took_s for job in own], "o", ms=3, **style)
@@ -103,7 +106,7 @@ def _costs(jobs: Sequence[Prediction]) -> Any:
         numbers = [job.number for job in own]
         for axis, errors in (
             (axes[1][0], [100 * abs(job.expected_s / job.took_s - 1) for job in own]),
-            (axes[1][1], [100 * abs(job.expected_j / job.took_j - 1) if job.took_j else 0 for job in own]),
+            (axes[1][1], [100 * abs(job.expected_j / job.took_j - 1) for job in own]),
         ):
             axis.plot(numbers, _running(errors), lw=1.4, **style)
     for axis, title in zip(axes[0], ("Time of a local compaction", "Energy of a local compaction"), strict=True):
@@ -137,8 +140,8 @@ def _rates(rounds: Sequence[Record], rates: Sequence[InputRate]) -> Any:
         color=COLOURS[0],
         label="predicted",
     )
-    axes[0].legend(frameon=False, fontsize=9)
-    axes[0].set_ylim(0)
+    axes[0].legend(frameon=False, fontsize=9, loc="lower right")
+    axes[0].set_ylim(0, 1.2 * max(seconds))
     _panel(axes[0], f"Input rate of {server}, {found['policy']}", "s", "MB/s")
     errors = [100 * abs(rate.predicted / rate.actual - 1) for rate in own]
     axes[1].plot([rate.at_s for rate in own], errors, "o-", ms=3, color=COLOURS[0])

@@ -76,7 +76,7 @@ def _local(each: Record, decision: Record) -> _Found | None:
         return None
     number = decision["request"]["job"].rsplit("-", 2)[1]
     took = each["servers"].get(home, {}).get("compactions", {}).get(number)
-    if took is None or took[0] <= 0:
+    if took is None or min(took) <= 0:
         return None
     return "local", (option["time_s"], option["energy_j"]), (took[0], took[1] * each["watts"][home][0])
 
