@@ -8,13 +8,13 @@
 
 #include <rocksdb/options.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "credentials.h"
 #include "placer.h"
+#include "statistics.h"
 
 namespace eco {
 
@@ -26,18 +26,6 @@ struct Settings {
   double job_s_max = 600;    // and one that has no result after so long
   // Besides the default one: those whose tables lie in the database's own folder (no cf_paths).
   std::vector<std::string> column_families{};
-};
-
-struct Statistics {
-  std::uint64_t asked = 0;      // jobs of level 0 that RocksDB offered
-  std::uint64_t kept = 0;       // of them, compacted here from the start
-  std::uint64_t installed = 0;  // compacted elsewhere and accepted
-  std::uint64_t fell_back = 0;  // begun elsewhere and given up
-  std::uint64_t bytes_moved = 0;
-  std::uint64_t orphans_removed = 0;  // files of jobs that failed
-  double wasted_s = 0;                // in jobs that fell back
-  double home_cpu_s = 0;              // spent here on jobs elsewhere, by the threads that serve and verify
-  std::string last_reason;            // of the last that was kept or fell back
 };
 
 // Shared by as many databases as are opened with it.

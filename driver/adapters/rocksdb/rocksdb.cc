@@ -21,6 +21,7 @@
 #include "compat.h"
 #include "event_watch.h"
 #include "log_file.h"
+#include "offloading.h"
 #include "rocksdb_session.h"
 
 namespace edgejoule::driver {
@@ -32,19 +33,23 @@ constexpr std::chrono::milliseconds poll_period{1};
 constexpr std::chrono::seconds start_of_compaction_max{1};  // that it takes milliseconds is the rule
 
 const std::vector<OptionHelp>& option_help() {
-  static const std::vector<OptionHelp> options = {
-      {"rocksdb.path", "directory of the database; required", ""},
-      {"rocksdb.column_family",
-       "column family of the rows; usertable for a database that YCSB's own binding shall open",
-       "usertable where there is one, else default"},
-      {"rocksdb.options",
-       "options string passed to RocksDB's GetOptionsFromString, for example "
-       "write_buffer_size=4194304;max_background_jobs=1;compression=kNoCompression",
-       ""},
-      {"rocksdb.block_cache_bytes", "cache of uncompressed blocks; RocksDB's own default when not set", ""},
-      {"rocksdb.bloom_bits", "Bloom filter bits per key; 0: no filter", "0"},
-      {"rocksdb.statistics", "collect RocksDB's tickers (costs CPU)", "false"},
-  };
+  static const std::vector<OptionHelp> options = [] {
+    std::vector<OptionHelp> all = {
+        {"rocksdb.path", "directory of the database; required", ""},
+        {"rocksdb.column_family",
+         "column family of the rows; usertable for a database that YCSB's own binding shall open",
+         "usertable where there is one, else default"},
+        {"rocksdb.options",
+         "options string passed to RocksDB's GetOptionsFromString, for example "
+         "write_buffer_size=4194304;max_background_jobs=1;compression=kNoCompression",
+         ""},
+        {"rocksdb.block_cache_bytes", "cache of uncompressed blocks; RocksDB's own default when not set", ""},
+        {"rocksdb.bloom_bits", "Bloom filter bits per key; 0: no filter", "0"},
+        {"rocksdb.statistics", "collect RocksDB's tickers (costs CPU)", "false"},
+    };
+    for (auto& option : Offloading::option_help()) all.push_back(std::move(option));
+    return all;
+  }();
   return options;
 }
 
@@ -104,6 +109,7 @@ class RocksDb final : public Database {
 
   KeyLocks locks_;
   std::shared_ptr<EventWatch> watch_;
+  Offloading offloading_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families_;
   rocksdb::ColumnFamilyHandle* rows_ = nullptr;
@@ -154,6 +160,7 @@ void RocksDb::open(const Properties& properties, Durability durability, bool cre
   watch_ = std::make_shared<EventWatch>(std::move(sink));
   options.create_if_missing = create;
   options.listeners.push_back(watch_);
+  offloading_.attach(options, properties);
   options.info_log = std::make_shared<LogFile>(path_, options.info_log_level);
   auto opened = open_with_column_families(options, path_, properties);
   db_ = std::move(opened.db);
@@ -275,6 +282,7 @@ std::map<std::string, std::string> RocksDb::options() const {
   told["statistics"] = options.statistics ? "true" : "false";
   told["disableWAL"] = write_.disableWAL ? "true" : "false";
   told["sync"] = write_.sync ? "true" : "false";
+  if (!offloading_.asked().empty()) told["eco"] = offloading_.asked();
   return told;
 }
 
@@ -318,6 +326,21 @@ std::vector<Component> RocksDb::components() const {
                         .read_bytes = std::nullopt,
                         .write_bytes = count("db.wal_bytes_written"),
                         .syncs = count("db.wal_syncs")});
+  const auto stalled_us = count("db.user_write_stall_micros");
+  components.push_back({.name = "stall",
+                        .count = std::nullopt,
+                        .duration_ns = stalled_us ? std::optional(*stalled_us * 1000) : std::nullopt,
+                        .read_bytes = std::nullopt,
+                        .write_bytes = std::nullopt,
+                        .syncs = std::nullopt});
+  if (!offloading_.asked().empty()) {
+    components.push_back({.name = "remote_compaction",
+                          .count = offloading_.statistics().installed,
+                          .duration_ns = std::nullopt,
+                          .read_bytes = std::nullopt,
+                          .write_bytes = std::nullopt,
+                          .syncs = std::nullopt});
+  }
   return components;
 }
 
@@ -325,6 +348,7 @@ std::map<std::string, std::string> RocksDb::stats() const {
   if (!db_) return {};
   using Name = rocksdb::DB::Properties;
   std::map<std::string, std::string> stats = database_counts();
+  offloading_.add_to(stats);
   for (const std::string& name : {Name::kCurSizeAllMemTables, Name::kNumEntriesActiveMemTable, Name::kTotalSstFilesSize,
                                   Name::kBlockCacheUsage, Name::kEstimateNumKeys}) {
     std::string value;

@@ -42,6 +42,8 @@ class Execution:
 class Totals:
     """Over all executions of a run: sums, where a sum has sense; None where a part could not be read.
 
+    stall_s: that writers waited; None where the database does not say. remote_compactions: done by other servers; None
+    without eco.
     latency: (operation, statistic) of service latencies in µs, for mean, p50, p99.
     """
 
@@ -55,6 +57,8 @@ class Totals:
     read_before_write: int
     rss_peak_bytes: int
     data_bytes: int | None
+    stall_s: float | None
+    remote_compactions: float | None
     driver_share: Mapping[str, Any] | None
     latency_us: Mapping[tuple[str, str], float]
     latencies: Sequence[Latency]
@@ -98,10 +102,17 @@ def totals_of(executions: Sequence[Execution]) -> Totals:
         read_before_write=sum(e["read_before_write"] for e in ends),
         rss_peak_bytes=max(e["rss_peak_bytes"] for e in ends),
         data_bytes=ends[-1]["data_bytes"],
+        stall_s=_component(ends, "stall", "duration_ns", 1e-9),
+        remote_compactions=_component(ends, "remote_compaction", "count", 1),
         driver_share=ends[-1]["driver_share"],
         latency_us=latency_us,
         latencies=latencies,
     )
+
+
+def _component(ends: Sequence[Event], name: str, figure: str, unit: float) -> float | None:
+    parts = [e["components"].get(name, {}).get(figure) for e in ends]
+    return _sum([None if part is None else part * unit for part in parts])
 
 
 def _sum(parts: Sequence[float | None]) -> float | None:

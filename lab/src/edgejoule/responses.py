@@ -53,6 +53,8 @@ def _fixed() -> list[Response]:
         Response("write_amplification", "1", "write amplification", low),
         Response("reads_before_write_per_op", "1", "reads inside updates, per operation", none),
         Response("data_bytes", "byte", "size of the data", low),
+        Response("stall_s", "s", "time that writers were made to wait", low),
+        Response("remote_compactions", "1", "compactions done by other servers", none),
     ]
 
 

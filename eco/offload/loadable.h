@@ -1,0 +1,27 @@
+// libeco-service.so for a program that loads eco where it is asked for (dlopen, eco_attach) instead of linking it. The
+// program's RocksDB is a shared library of the release that eco was built for.
+#pragma once
+
+#include <rocksdb/options.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "statistics.h"
+
+namespace eco {
+
+// Exactly one is given.
+struct LoadableSettings {
+  std::string file{};    // TOML (settings_file.h)
+  std::string node{};    // the socket of this server's ecod
+  std::string worker{};  // one worker, HOST:PORT
+};
+
+// eco_attach: as attach() in eco.h. column_families: as in Settings, besides those of the file. What is returned says
+// what was done since. Throws std::runtime_error.
+using LoadedAttach = std::function<Statistics()>(rocksdb::DBOptions& options, const LoadableSettings& settings,
+                                                 const std::vector<std::string>& column_families);
+
+}  // namespace eco

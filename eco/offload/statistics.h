@@ -1,0 +1,21 @@
+// What a service did since it was attached.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace eco {
+
+struct Statistics {
+  std::uint64_t asked = 0;      // jobs of level 0 that RocksDB offered
+  std::uint64_t kept = 0;       // of them, compacted here from the start
+  std::uint64_t installed = 0;  // compacted elsewhere and accepted
+  std::uint64_t fell_back = 0;  // begun elsewhere and given up
+  std::uint64_t bytes_moved = 0;
+  std::uint64_t orphans_removed = 0;  // files of jobs that failed
+  double wasted_s = 0;                // in jobs that fell back
+  double home_cpu_s = 0;              // spent here on jobs elsewhere, by the threads that serve and verify
+  std::string last_reason;            // of the last that was kept or fell back
+};
+
+}  // namespace eco
