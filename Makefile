@@ -145,7 +145,7 @@ clean: ## remove what was built (results/ stays)
 
 eco: setup ## compaction offloading for RocksDB in a federation: ecod, ecoctl, the preload library, the simulator
 	@tools/packages eco
-	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target ecod ecoctl eco-preload eco-sim
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target ecod ecoctl eco-preload eco-sim eco-calibrate
 
 setup-dev: setup .venv/.dev
 	@tools/packages eco

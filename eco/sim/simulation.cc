@@ -65,6 +65,7 @@ struct Application {
   const Workload* workload = nullptr;
   double entry_bytes = 0;    // of the memtable that fills
   double memtable = 0;       // bytes in it
+  double capacity = 0;       // of it
   std::vector<Amount> full;  // waiting for the flush, the first being flushed
   bool waits_for_flush = false;
   double written_bytes = 0;
@@ -289,7 +290,7 @@ class Simulation {
       const double read_s = node.tier->costs.get_s + node.tier->costs.get_s_per_file * node.database.level0_files();
       app.reads_s = readers > 0 ? app.readers_cores / read_s : 0;
       const double bytes_s = app.operations_s * app.workload->put * app.entry_bytes;
-      if (bytes_s > 0) next = std::max(0.0, spec_.database.write_buffer_bytes - app.memtable) / bytes_s;
+      if (bytes_s > 0) next = std::max(0.0, app.capacity - app.memtable) / bytes_s;
     }
     for (const Task& task : node.tasks) next = std::min(next, std::max(0.0, task.left) / node.share);
     push(now_s_ + next, Event::Kind::server, i, ++node.version);
@@ -309,8 +310,7 @@ class Simulation {
       node.tasks.erase(node.tasks.begin() + static_cast<std::ptrdiff_t>(t));
       done(i, task);
     }
-    if (node.app.workload != nullptr && node.app.memtable >= spec_.database.write_buffer_bytes * (1 - 1e-9))
-      switch_memtable(node);
+    if (node.app.workload != nullptr && node.app.memtable >= node.app.capacity * (1 - 1e-9)) switch_memtable(node);
     allocate(i);
   }
 
@@ -355,6 +355,9 @@ class Simulation {
     const auto& sizes = app.workload->value_bytes;
     const auto choice = static_cast<std::size_t>(node.dice.uniform() * static_cast<double>(sizes.size()));
     app.entry_bytes = app.workload->key_bytes + sizes[choice];
+    const Costs& costs = node.tier->costs;
+    app.capacity = spec_.database.write_buffer_bytes * (1 - costs.memtable_unused) * app.entry_bytes /
+                   (app.entry_bytes + costs.memtable_bytes_per_entry);
   }
 
   void switch_memtable(Node& node) {
@@ -368,7 +371,7 @@ class Simulation {
 
   void flush(Node& node) {
     const Amount& memtable = node.app.full.front();
-    const Costs& costs = node.tier->costs;
+    const Costs& costs = node.tier->costs_of(node.app.workload->codec);
     start(node, Task::Kind::flush, 0,
           costs.flush_s_per_entry * memtable.entries +
               costs.flush_s_per_byte * memtable.bytes / node.app.workload->stored);
@@ -398,10 +401,11 @@ class Simulation {
   // --- compactions ---
 
   static double work_of(const Node& node, const Job& job) {
-    const Costs& costs = node.tier->costs;
+    const Costs& costs = node.tier->costs_of(job.features.codec);
     const Amount in = job.compaction.inputs();
     return job.noise *
-           (costs.compaction_s + costs.compaction_s_per_entry * in.entries + costs.compaction_s_per_byte * in.bytes);
+           (costs.compaction_s + costs.compaction_s_per_entry * in.entries + costs.compaction_s_per_byte * in.bytes +
+            costs.compaction_s_per_output_byte * job.compaction.output.bytes);
   }
 
   void compact(std::size_t i, const Compaction& compaction) {
@@ -570,7 +574,8 @@ class Simulation {
     Node& node = nodes_[flow.to];
     const double bytes = job.compaction.inputs().bytes + job.compaction.output.bytes;
     advance(node);
-    start(node, Task::Kind::job, flow.job, work_of(node, job) + bytes * node.tier->costs.transfer_s_per_byte);
+    start(node, Task::Kind::job, flow.job,
+          work_of(node, job) + node.tier->costs.worker_s + bytes * node.tier->costs.worker_s_per_byte);
     allocate(flow.to);
     send(flow.job, true);
   }

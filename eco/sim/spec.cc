@@ -16,6 +16,16 @@ void check_version(StrictToml& toml) {
   if (toml.number("schema_version", 1) != 1) toml.fail("schema_version", "expected 1");
 }
 
+// Flushes and compactions: what differs by codec.
+void read_compaction(StrictToml& toml, Costs& costs) {
+  costs.flush_s_per_entry = toml.number("flush_us_per_entry", 0) * us;
+  costs.flush_s_per_byte = toml.number("flush_ns_per_byte", 0) * ns;
+  costs.compaction_s = toml.number("compaction_us", 0) * us;
+  costs.compaction_s_per_entry = toml.number("compaction_us_per_entry", 0) * us;
+  costs.compaction_s_per_byte = toml.number("compaction_ns_per_byte", 0) * ns;
+  costs.compaction_s_per_output_byte = toml.number("compaction_ns_per_output_byte", 0, 0) * ns;
+}
+
 Costs read_costs(StrictToml& toml) {
   const auto figure = [&](const char* key, double unit) { return toml.number(key, 0) * unit; };
   Costs costs{.put_s = figure("put_us", us),
@@ -24,33 +34,44 @@ Costs read_costs(StrictToml& toml) {
               .get_s_per_file = figure("get_us_per_level0_file", us),
               .seek_s = figure("seek_us", us),
               .seek_s_per_file = figure("seek_us_per_level0_file", us),
-              .flush_s_per_entry = figure("flush_us_per_entry", us),
-              .flush_s_per_byte = figure("flush_ns_per_byte", ns),
-              .compaction_s = figure("compaction_us", us),
-              .compaction_s_per_entry = figure("compaction_us_per_entry", us),
-              .compaction_s_per_byte = figure("compaction_ns_per_byte", ns),
+              .memtable_bytes_per_entry = toml.number("memtable_bytes_per_entry", 0, 0),
               .transfer_s_per_byte = figure("transfer_ns_per_byte", ns),
-              .verify_s_per_byte = figure("verify_ns_per_byte", ns)};
+              .verify_s_per_byte = figure("verify_ns_per_byte", ns),
+              .worker_s = toml.number("worker_us", 0, 0) * us};
+  costs.memtable_unused = toml.number("memtable_unused", 0, 0);
+  costs.worker_s_per_byte = toml.number("worker_ns_per_byte", 0, costs.transfer_s_per_byte / ns) * ns;
+  read_compaction(toml, costs);
   toml.done();
   return costs;
 }
 
 Costs on_cores_of(Costs costs, double speed) {
-  for (double* cost :
-       {&costs.put_s, &costs.put_s_per_byte, &costs.get_s, &costs.get_s_per_file, &costs.seek_s, &costs.seek_s_per_file,
-        &costs.flush_s_per_entry, &costs.flush_s_per_byte, &costs.compaction_s, &costs.compaction_s_per_entry,
-        &costs.compaction_s_per_byte, &costs.transfer_s_per_byte, &costs.verify_s_per_byte})
+  for (double* cost : {&costs.put_s, &costs.put_s_per_byte, &costs.get_s, &costs.get_s_per_file, &costs.seek_s,
+                       &costs.seek_s_per_file, &costs.flush_s_per_entry, &costs.flush_s_per_byte, &costs.compaction_s,
+                       &costs.compaction_s_per_entry, &costs.compaction_s_per_byte, &costs.compaction_s_per_output_byte,
+                       &costs.transfer_s_per_byte, &costs.verify_s_per_byte, &costs.worker_s, &costs.worker_s_per_byte})
     *cost /= speed;
   return costs;
 }
 
-std::map<std::string, Costs> read_calibration(const std::filesystem::path& file) {
+struct Calibration {
+  std::map<std::string, Costs> by_tier;   // and the reference
+  std::map<std::string, Costs> by_codec;  // of the reference
+};
+
+Calibration read_calibration(const std::filesystem::path& file) {
   StrictToml toml(file);
   check_version(toml);
   toml.text("machine"), toml.text("method");
-  std::map<std::string, Costs> all;
-  for (auto& [tier, costs] : toml.named_tables("costs")) all.emplace(tier, read_costs(costs));
-  if (!all.contains("reference")) toml.fail("costs", "expected [costs.reference]");
+  Calibration all;
+  for (auto& [tier, costs] : toml.named_tables("costs")) all.by_tier.emplace(tier, read_costs(costs));
+  if (!all.by_tier.contains("reference")) toml.fail("costs", "expected [costs.reference]");
+  for (auto& [codec, table] : toml.named_tables("codecs")) {
+    Costs costs = all.by_tier.at("reference");
+    read_compaction(table, costs);
+    table.done();
+    all.by_codec.emplace(codec, costs);
+  }
   toml.done();
   return all;
 }
@@ -58,7 +79,7 @@ std::map<std::string, Costs> read_calibration(const std::filesystem::path& file)
 constexpr const char* tier_figures[] = {"cores",  "speed",       "link_gbit_s",         "slots",
                                         "idle_w", "busy_core_w", "transfer_nj_per_byte"};
 
-Tier read_tier(const std::string& name, StrictToml& toml, const std::map<std::string, Costs>& calibration,
+Tier read_tier(const std::string& name, StrictToml& toml, const Calibration& calibration,
                const std::vector<Scale>& scales) {
   auto sources = toml.named_texts("sources");
   std::map<std::string, double> figures;
@@ -73,15 +94,20 @@ Tier read_tier(const std::string& name, StrictToml& toml, const std::map<std::st
   for (const Scale& scale : scales)
     if (scale.tier == name) figures.at(scale.figure) *= scale.factor;
   toml.done();
-  const auto own = calibration.find(name);  // measured there: no speed needed
-  return {.name = name,
-          .cores = figures["cores"],
-          .link_bytes_s = figures["link_gbit_s"] * gbit_s,
-          .slots = static_cast<std::uint32_t>(figures["slots"]),
-          .power = {.busy_core_w = figures["busy_core_w"],
-                    .idle_w = figures["idle_w"],
-                    .transfer_j_per_byte = figures["transfer_nj_per_byte"] * ns},
-          .costs = own != calibration.end() ? own->second : on_cores_of(calibration.at("reference"), figures["speed"])};
+  const auto own = calibration.by_tier.find(name);  // measured there: no speed needed
+  const bool measured = own != calibration.by_tier.end();
+  Tier tier{.name = name,
+            .cores = figures["cores"],
+            .link_bytes_s = figures["link_gbit_s"] * gbit_s,
+            .slots = static_cast<std::uint32_t>(figures["slots"]),
+            .power = {.busy_core_w = figures["busy_core_w"],
+                      .idle_w = figures["idle_w"],
+                      .transfer_j_per_byte = figures["transfer_nj_per_byte"] * ns},
+            .costs = measured ? own->second : on_cores_of(calibration.by_tier.at("reference"), figures["speed"])};
+  if (!measured)
+    for (const auto& [codec, costs] : calibration.by_codec)
+      tier.costs_by_codec.emplace(codec, on_cores_of(costs, figures["speed"]));
+  return tier;
 }
 
 Workload read_workload(const std::string& name, StrictToml& toml) {

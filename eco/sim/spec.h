@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,13 @@ struct Costs {
   double put_s = 0, put_s_per_byte = 0;  // an operation of the application, and its key and value
   double get_s = 0, get_s_per_file = 0;  // and each file of level 0 that a read may have to look into
   double seek_s = 0, seek_s_per_file = 0;
+  double memtable_bytes_per_entry = 0, memtable_unused = 0;  // beside key and value; a share of the write buffer
   double flush_s_per_entry = 0, flush_s_per_byte = 0;
   double compaction_s = 0, compaction_s_per_entry = 0, compaction_s_per_byte = 0;  // of the inputs, as stored
-  double transfer_s_per_byte = 0;                                                  // at either end
-  double verify_s_per_byte = 0;                                                    // of what comes back
+  double compaction_s_per_output_byte = 0;
+  double transfer_s_per_byte = 0;              // at home
+  double verify_s_per_byte = 0;                // of what comes back
+  double worker_s = 0, worker_s_per_byte = 0;  // of an offloaded job, and what it reads and sends back
 };
 
 struct Tier {
@@ -31,6 +35,13 @@ struct Tier {
   std::uint32_t slots = 1;
   Power power;
   Costs costs;  // on this tier's cores
+  std::map<std::string, Costs> costs_by_codec{};
+
+  // Flushes and compactions with outputs of a codec; of one that is not known, the reference's.
+  [[nodiscard]] const Costs& costs_of(const std::string& codec) const {
+    const auto found = costs_by_codec.find(codec);
+    return found != costs_by_codec.end() ? found->second : costs;
+  }
 };
 
 struct DatabaseOptions {  // RocksDB's names and defaults, but for the units

@@ -151,6 +151,50 @@ TEST(Simulation, moved_bytes_take_their_time) {
   EXPECT_GT(bytes, 20e6 * 0.5 * spec.duration_s);
 }
 
+TEST(Simulation, bytes_that_a_compaction_writes_have_their_own_cost) {
+  Spec spec = stalling();
+  spec.servers.resize(1);
+  spec.workloads[0].rate_ops_s = 2000, spec.database.write_buffer_bytes = 4 << 20;
+  Costs& costs = spec.tiers[0].costs;
+  costs.compaction_s_per_entry = 0, costs.compaction_s_per_byte = 0, costs.compaction_s_per_output_byte = 5e-9;
+  const double different = run(spec, "local").total().energy.compaction;
+  spec.workloads[0].keys = 1000;
+  EXPECT_LT(run(spec, "local").total().energy.compaction, 0.1 * different);
+}
+
+TEST(Simulation, a_job_elsewhere_takes_the_worker_more_than_its_compaction) {
+  Spec spec = stalling();
+  spec.noise = 0;
+  spec.workloads[0].rate_ops_s = 2000, spec.database.write_buffer_bytes = 4 << 20;
+  const auto before = run(spec, "static:helper").total();
+  spec.tiers[1].costs.worker_s = 0.05;
+  const auto after = run(spec, "static:helper").total();
+  ASSERT_GT(before.jobs_taken, 20);
+  const double each = after.energy.others_jobs / after.jobs_taken - before.energy.others_jobs / before.jobs_taken;
+  EXPECT_NEAR(each, 0.05 * 6, 0.03);
+}
+
+TEST(Simulation, memtables_are_full_earlier_by_what_entries_take_beside_keys_and_values) {
+  Spec spec = stalling();
+  spec.servers.resize(1);
+  spec.workloads[0].rate_ops_s = 2000, spec.database.write_buffer_bytes = 4 << 20;
+  const double before = run(spec, "local").total().compactions;
+  ASSERT_GT(before, 5);
+  spec.tiers[0].costs.memtable_bytes_per_entry = 1016;
+  EXPECT_NEAR(run(spec, "local").total().compactions, 2 * before, 1);
+}
+
+TEST(Simulation, compactions_cost_by_the_codec_of_their_outputs) {
+  Spec spec = stalling();
+  spec.servers.resize(1);
+  spec.workloads[0].rate_ops_s = 2000, spec.database.write_buffer_bytes = 4 << 20;
+  spec.workloads[0].codec = "ZSTD";
+  const double as_the_reference = run(spec, "local").total().energy.compaction;
+  spec.tiers[0].costs_by_codec["ZSTD"] = spec.tiers[0].costs;
+  spec.tiers[0].costs_by_codec["ZSTD"].compaction_s_per_byte *= 3;
+  EXPECT_GT(run(spec, "local").total().energy.compaction, 2 * as_the_reference);
+}
+
 TEST(Simulation, mixed_sizes_of_values_are_predicted_to_5_percent) {
   Spec spec = stalling();
   spec.duration_s = 600;

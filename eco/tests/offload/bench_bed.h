@@ -10,10 +10,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eco.grpc.pb.h"
 #include "eco.h"
+#include "worker_process.h"
 
 namespace eco::test {
 
@@ -29,31 +31,10 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// `ecod worker`, as an operator starts it.
-class WorkerProcess {
+class WorkerProcess : public eco::WorkerProcess {
  public:
-  // file_kib_max: its jobs write no larger files, as if the disk were full; 0: they do.
-  explicit WorkerProcess(const std::string& scratch, std::vector<std::string> arguments = {}, int file_kib_max = 0);
-  ~WorkerProcess();
-  WorkerProcess(const WorkerProcess&) = delete;
-  WorkerProcess& operator=(const WorkerProcess&) = delete;
-
-  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-  // The processes of its jobs.
-  [[nodiscard]] std::vector<pid_t> jobs() const;
-  void kill();
-  // Killed, and another one at its address.
-  void restart();
-
- private:
-  void start(const std::string& listen);
-
-  std::string scratch_;
-  std::vector<std::string> arguments_;
-  int file_kib_max_;
-  pid_t pid_ = -1;
-  int port_ = 0;
+  explicit WorkerProcess(const std::string& scratch, std::vector<std::string> arguments = {}, int file_kib_max = 0)
+      : eco::WorkerProcess(ECO_ECOD, scratch, std::move(arguments), file_kib_max) {}
 };
 
 // Stands before a worker and passes everything on, except what a test alters.

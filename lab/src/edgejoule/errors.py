@@ -17,6 +17,10 @@ class UsageError(EdgejouleError):
     exit_code = 2
 
 
+class SweepError(UsageError):
+    """A sweep of eco-sim is described wrongly."""
+
+
 class SpecError(UsageError):
     """A malformed experiment. Names file, line (1-based, None if unknown) and key."""
 

@@ -26,6 +26,7 @@ _COMMANDS = {  # in the order of use: name -> module and attribute
     "doctor": "doctor:doctor",
     "federation": "federation:federation",
     "trial": "trial:trial",
+    "eco-sweep": "eco_sweep:eco_sweep",
 }
 
 _EPILOG = """\b
@@ -40,6 +41,7 @@ Examples:
   edgejoule doctor                                what a study must know of this machine
   edgejoule calibrate -o my-board.toml            a power model of this board, with a borrowed meter
   edgejoule federation                            eco's policies compared on servers of this machine
+  edgejoule eco-sweep experiments/eco-sweeps/links.toml   the same simulated, over link speeds
   edgejoule conformance --all                     whether the meters tell the truth, on emulated instruments
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""

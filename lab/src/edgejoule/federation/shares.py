@@ -21,6 +21,7 @@ from edgejoule.federation.server import Server
 
 CGROUPS = Path("/sys/fs/cgroup")
 PERIOD_S = 0.02  # of a quota
+SHARES_V1, WEIGHT_V2 = 262_144, 10_000  # the most there is: other work does not take from a server's share
 TICK_S = 0.004  # a server's processes are looked at so often
 TOLD_S = 0.05  # and its use is told to its ecod
 
@@ -244,9 +245,11 @@ class CpuGroups:
             self._made.append(group)
             if self._version == 2:
                 (group / "cpu.max").write_text(f"{quota_us} {period_us}")
+                (group / "cpu.weight").write_text(str(WEIGHT_V2))
                 return _GroupV2(group)
             (group / "cpu.cfs_period_us").write_text(str(period_us))
             (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+            (group / "cpu.shares").write_text(str(SHARES_V1))
         except OSError as error:
             raise UsageError(f"{error.filename}: {error.strerror}; {_FIX}") from error
         return self._counting.watch(_GroupV1(server, folder, group))

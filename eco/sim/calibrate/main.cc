@@ -1,0 +1,139 @@
+// eco-calibrate: what RocksDB's operations cost on this machine, as a file that eco-sim reads.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "calibration_file.h"
+
+namespace {
+
+using namespace eco::calibrate;
+namespace fs = std::filesystem;
+
+constexpr char examples[] = R"(Examples:
+  eco-calibrate --out calibration.toml                 values of 100 and 1000 bytes, Snappy and none, three rounds
+  eco-calibrate --quick                                a minute, to see what it does
+  eco-calibrate --value-bytes 400 --codec ZSTD --write-buffer-mb 64 --rounds 5 --directory /mnt/disk
+  eco-calibrate --no-offload                           without a worker; bytes moved keep assumed costs
+It counts CPU time, not time: other work on the machine disturbs less, and the spread of the rounds says how much.)";
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// Says what is measured, and ends it when it is interrupted.
+class Progress {
+ public:
+  void operator()(const std::string& what, double part) const {
+    if (interrupted != 0) throw std::runtime_error("interrupted");
+    if (isatty(2) == 0) {
+      fmt::print(stderr, "{:3.0f} % {}\n", 100 * part, what);
+      return;
+    }
+    constexpr int width = 24;
+    const int done = static_cast<int>(width * part);
+    fmt::print(stderr, "\r\x1b[K[{:#>{}}{:.>{}}] {:3.0f} % {}", "", done, "", width - done, 100 * part, what);
+  }
+  void end() const {
+    if (isatty(2) != 0) fmt::print(stderr, "\r\x1b[K");
+  }
+};
+
+class Folder {
+ public:
+  explicit Folder(const fs::path& under) {
+    std::string name = (under / "eco-calibrate-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error(under.string() + ": no folder can be made there");
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string words_of(int argc, char** argv) {
+  std::string command = "eco-calibrate";
+  for (int i = 1; i < argc; ++i) command += fmt::format(" {}", argv[i]);
+  return command;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures what RocksDB's operations cost on this machine, for eco-sim.");
+  app.footer(examples);
+  Plan plan;
+  std::string out, machine = processor();
+  fs::path directory = fs::temp_directory_path();
+  bool quick = false, no_offload = false;
+  plan.ecod = (fs::read_symlink("/proc/self/exe").parent_path() / "ecod").string();
+  app.add_option("--out", out, "calibration (TOML); without it, to the terminal");
+  app.add_option("--machine", machine, "its name in the calibration")->capture_default_str();
+  app.add_option("--value-bytes", plan.value_bytes, "may be given again")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--codec", plan.codecs, "of the files; the first is the reference's; may be given again")
+      ->check(CLI::IsMember(known_codecs()))
+      ->capture_default_str();
+  app.add_option("--write-buffer-mb", plan.write_buffer_mb,
+                 "sizes of memtables, and by them of all; may be given again")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--memtables", plan.memtables, "filled in each case")
+      ->check(CLI::Range(5, 1000))
+      ->capture_default_str();
+  app.add_option("--rounds", plan.rounds, "of all cases, one after the other")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  app.add_option("--seed", plan.seed)->capture_default_str();
+  app.add_option("--directory", directory, "where databases are made; tmpfs leaves the disk out")
+      ->capture_default_str();
+  app.add_option("--ecod", plan.ecod, "program whose worker takes jobs on loopback")->capture_default_str();
+  app.add_flag("--no-offload", no_offload, "measure local compactions only");
+  app.add_flag("--quick", quick, "memtables of 8 MB, two rounds");
+  CLI11_PARSE(app, argc, argv);
+  for (const int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { interrupted = 1; });
+  if (quick) plan.write_buffer_mb = {8}, plan.rounds = 2;
+  if (no_offload) plan.ecod.clear();
+  try {
+    if (!plan.ecod.empty() && access(plan.ecod.c_str(), X_OK) != 0)
+      throw std::runtime_error(plan.ecod + ": cannot be started; --ecod PROGRAM, or --no-offload");
+    const Folder folder(directory);
+    plan.directory = folder.path();
+    const Progress progress;
+    const Measured measured = measure(plan, progress);
+    progress.end();
+    const Costs costs = costs_of(measured);
+    fmt::print(stderr, "{}", spread_of(measured, costs));
+    const std::string text = toml_of(plan, measured, costs, machine, words_of(argc, argv));
+    if (out.empty()) {
+      fmt::print("{}", text);
+      return 0;
+    }
+    std::ofstream file(out);
+    file << text;
+    if (!file.flush()) throw std::runtime_error(out + ": cannot be written");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "eco-calibrate: {}\n", error.what());
+    return 1;
+  }
+}

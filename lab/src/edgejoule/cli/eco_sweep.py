@@ -1,0 +1,81 @@
+"""`edgejoule eco-sweep`: eco-sim over policies, seeds and levels of factors, on Dask."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from edgejoule import eco_sweep as sweeps
+from edgejoule.eco_pictures import draw
+
+_EPILOG = """\b
+Examples:
+  edgejoule eco-sweep experiments/eco-sweeps/links.toml
+  edgejoule eco-sweep SPEC --dry-run                         how many simulations
+  edgejoule eco-sweep SPEC -o links --workers 8 --parquet
+  edgejoule eco-sweep SPEC --scheduler tcp://10.0.0.1:8786   on the machines of a Dask cluster"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("spec", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: results/eco-sweeps/NAME."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster; default: processes on this machine.")
+@click.option("--workers", type=click.IntRange(1), help="So many processes here; default: one for each core.")
+@click.option(
+    "--eco-sim", "program", type=click.Path(path_type=Path), help="Default: build/bin/eco-sim, else on the path."
+)
+@click.option("--parquet", is_flag=True, help="Also rows.parquet. Needs pyarrow: pip install edgejoule[parquet].")
+@click.option("--dry-run", is_flag=True, help="Say what would be simulated.")
+def eco_sweep(
+    spec: Path,
+    output: Path | None,
+    scheduler: str | None,
+    workers: int | None,
+    program: Path | None,
+    parquet: bool,
+    dry_run: bool,
+) -> None:
+    """Simulate every combination of a sweep file's policies, seeds and factors.
+
+    Writes rows.csv (a row for each server and run, and one for all servers, "total") and the file's pictures. What was
+    simulated with the same inputs is not simulated again: after an interruption, or with further levels, the rest is.
+    """
+    sweep = sweeps.read_sweep(spec)
+    folder = output or Path("results/eco-sweeps") / sweep.name
+    results = sweeps.Results(folder / "points.jsonl")
+    missing = sum(point not in results for point in sweep.points)
+    click.echo(f"{sweep.name}: {sweep.question}")
+    click.echo(f"{len(sweep.points)} simulations, {len(sweep.points) - missing} of them in {folder}")
+    if dry_run:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    if missing:
+        path = sweeps.find_program(program) if scheduler is None or program is None else str(program)
+        with (
+            sweeps.client(scheduler, workers or os.cpu_count() or 1) as dask,
+            _progress() as bar,
+        ):
+            task = bar.add_task("simulating", total=missing)
+            sweeps.run(sweep, results, dask, path, lambda: bar.advance(task))
+    rows = results.rows(sweep)
+    sweeps.write_csv(folder / "rows.csv", rows)
+    written = [folder / "rows.csv"]
+    if parquet:
+        written.append(folder / "rows.parquet")
+        sweeps.write_parquet(written[-1], rows)
+    for file in [*written, *draw(sweep, rows, folder)]:
+        click.echo(f"  {file}")
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty(),
+    )  # fmt: skip

@@ -1,0 +1,280 @@
+"""Sweeps of eco-sim: an experiment over policies, seeds and levels of factors, on Dask.
+
+A sweep file (TOML):
+
+    schema_version = 1
+    name = "links"
+    question = "From which link speed on does offloading pay?"
+    experiment = "../eco-paper/sim/fillrandom.toml"   # of eco-sim
+    policies = ["local", "eco", "eco-plus"]           # without them, the experiment's
+    seeds = [1, 2, 3]
+
+    [factors]                                         # every combination of levels is simulated
+    "tiers.*.link_gbit_s" = [0.1, 1, 10]              # a figure of a tier, or of all
+    "database.max_background_jobs" = [2, 8]           # a key of the experiment
+    tiers = ["tiers/a.toml", "tiers/b.toml"]          # whole files; experiment and calibration, too
+
+    [[pictures]]                                      # see eco_pictures.py
+
+What a worker needs comes with its task, so it may be on another machine; there it needs this package and eco-sim.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import itertools
+import json
+import shutil
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from edgejoule.errors import DataError, SweepError, UsageError
+
+Level = str | float | bool
+Row = dict[str, Level]
+
+_FILES = ("experiment", "tiers", "calibration")
+#: Columns of a row beside its factors' -> key of eco-sim's JSON.
+FIGURES = {
+    "throughput_ops_s": "throughput_ops_s",
+    "writes_ops_s": "writes_ops_s",
+    "reads_ops_s": "reads_ops_s",
+    "stopped_s": "stopped_s",
+    "delayed_s": "delayed_s",
+    "level0_files_mean": "level0_files_mean",
+    "level0_compactions": "level0_compactions",
+    "offloaded": "offloaded",
+    "energy_j.modelled": "energy_j",
+    "energy_marginal_j.modelled": "energy_marginal_j",
+    "energy_per_op_uj.modelled": "energy_per_op_uj",
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One simulation. files: the text of each of `_FILES`, as eco-sim is to read them."""
+
+    levels: tuple[tuple[str, Level], ...]
+    policy: str
+    seed: int
+    files: tuple[tuple[str, str], ...] = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        """The same for the same inputs."""
+        return hashlib.sha256(repr((self.files, self.policy, self.seed)).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep file, read."""
+
+    name: str
+    question: str
+    factors: dict[str, list[Level]]
+    points: list[Point]
+    pictures: list[dict[str, Any]]
+
+
+def toml_value(value: Any) -> str:
+    """Write a value as TOML, tables inline."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {toml_value(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    return "".join(f"{json.dumps(key)} = {toml_value(value)}\n" for key, value in content.items())
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text())
+    except OSError as error:
+        raise SweepError(f"{file}: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SweepError(f"{file}: {error}") from error
+
+
+def _set(content: dict[str, Any], path: list[str], value: Level, name: str) -> None:
+    """Set a key of nested tables; `*` is every table there. Raises SweepError: a table is not there."""
+    head, *rest = path
+    if not rest:
+        content[head] = value
+        return
+    tables = list(content) if head == "*" else [head]
+    if head not in content and head in ("run", "database"):
+        content[head] = {}
+    for each in tables:
+        if not isinstance(content.get(each), dict):
+            raise SweepError(f"factors.{name}: there is no table {each}; there are {', '.join(map(str, content))}")
+        _set(content[each], rest, value, name)
+
+
+def _files_of(base: Mapping[str, Path], levels: Mapping[str, Level], folder: Path) -> tuple[tuple[str, str], ...]:
+    """Apply levels to files. base: of the sweep file; its experiment names the others."""
+    paths = dict(base) | {key: folder / str(value) for key, value in levels.items() if key in _FILES}
+    experiment = _read(paths["experiment"])
+    for key in ("tiers", "calibration"):
+        paths.setdefault(key, paths["experiment"].parent / str(experiment.get(key, "")))
+    contents = {"experiment": experiment, "tiers": _read(paths["tiers"]), "calibration": _read(paths["calibration"])}
+    for name, value in levels.items():
+        if name in _FILES:
+            continue
+        path = name.split(".")
+        if len(path) < 2:
+            raise SweepError(f"factors.{name}: expected TABLE.KEY, or one of {', '.join(_FILES)}")
+        _set(contents["tiers" if path[0] == "tiers" else "experiment"], path, value, name)
+    experiment |= {"tiers": "tiers.toml", "calibration": "calibration.toml"}
+    return tuple((key, _text(content)) for key, content in contents.items())
+
+
+def read_sweep(file: Path) -> Sweep:
+    """Read a sweep file and plan its points. Raises SweepError."""
+    content = _read(file)
+    known = {"schema_version", "name", "question", "experiment", "policies", "seeds", "factors", "pictures"}
+    for key in content:
+        if key not in known:
+            raise SweepError(f"{file}: {key}: there is no such key; there are {', '.join(sorted(known))}")
+    for key in ("schema_version", "name", "question", "experiment", "seeds"):
+        if key not in content:
+            raise SweepError(f"{file}: {key} is expected")
+    if content["schema_version"] != 1:
+        raise SweepError(f"{file}: schema_version: expected 1")
+    factors: dict[str, list[Level]] = content.get("factors", {})
+    for name, each_level in factors.items():
+        if not isinstance(each_level, list) or not each_level or any(isinstance(e, list | dict) for e in each_level):
+            raise SweepError(f"{file}: factors.{name}: a list of levels is expected")
+    base = {"experiment": file.parent / content["experiment"]}
+    points = []
+    for combination in itertools.product(*factors.values()):
+        levels = dict(zip(factors, combination, strict=True))
+        files = _files_of(base, levels, file.parent)
+        policies = content.get("policies") or tomllib.loads(dict(files)["experiment"]).get("run", {}).get("policies")
+        if not policies:
+            raise SweepError(f"{file}: policies are expected, here or in the experiment")
+        for policy, seed in itertools.product(policies, content["seeds"]):
+            points.append(Point(tuple(levels.items()), policy, seed, files))
+    return Sweep(content["name"], content["question"], factors, points, content.get("pictures", []))
+
+
+def simulate(point: Point, program: str) -> list[Row]:
+    """Run eco-sim: a row for each server, and one for all, named total. Raises DataError with what eco-sim said."""
+    with tempfile.TemporaryDirectory(prefix="eco-sweep-") as name:
+        folder = Path(name)
+        for key, text in point.files:
+            (folder / f"{key}.toml").write_text(text)
+        out = folder / "out.json"
+        words = [program, "run", str(folder / "experiment.toml"), "--policy", point.policy, "--seed", str(point.seed)]
+        try:
+            done = subprocess.run([*words, "--json", str(out)], capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise DataError(f"{program}: cannot be started: {error.strerror}") from error
+        if done.returncode:
+            raise DataError(f"{done.stderr.strip().replace(str(folder) + '/', '')} (at {dict(point.levels)})")
+        run = json.loads(out.read_text())["runs"][0]
+    common: Row = {**dict(point.levels), "policy": point.policy, "seed": point.seed}
+    return [
+        {**common, "server": one["name"], "tier": one["tier"], **{name: one[key] for name, key in FIGURES.items()}}
+        for one in [run["total"], *run["servers"]]
+    ]
+
+
+class Results:
+    """The points that were simulated, in a file that a sweep is resumed from: a line for each."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._rows: dict[str, list[Row]] = {}
+        if file.exists():
+            for line in file.read_text().splitlines():
+                with contextlib.suppress(json.JSONDecodeError):  # the last line of one that was interrupted
+                    entry = json.loads(line)
+                    self._rows[entry["key"]] = entry["rows"]
+
+    def __contains__(self, point: Point) -> bool:
+        return point.key in self._rows
+
+    def add(self, point: Point, rows: list[Row]) -> None:
+        """Keep them."""
+        self._rows[point.key] = rows
+        with self._file.open("a") as file:
+            file.write(json.dumps({"key": point.key, "rows": rows}) + "\n")
+
+    def rows(self, sweep: Sweep) -> list[Row]:
+        """Of all points of a sweep that are there, in its order."""
+        return [
+            {**row, **dict(point.levels)} for point in sweep.points if point in self for row in self._rows[point.key]
+        ]
+
+
+@contextlib.contextmanager
+def client(scheduler: str | None, workers: int) -> Iterator[Any]:
+    """Connect to a Dask scheduler, or start a cluster of so many processes. Raises UsageError."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise UsageError("a sweep needs Dask: pip install edgejoule[sweeps]") from error
+    with contextlib.ExitStack() as stack:
+        if scheduler is None:
+            cluster = LocalCluster(
+                n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=40
+            )
+            scheduler = stack.enter_context(cluster).scheduler_address
+        try:
+            yield stack.enter_context(Client(scheduler, timeout=20))
+        except OSError as error:
+            raise UsageError(f"{scheduler}: no Dask scheduler answers: {error}") from error
+
+
+def run(sweep: Sweep, results: Results, dask: Any, program: str, told: Callable[[], None]) -> None:
+    """Simulate what is missing; told is called after each point. Raises DataError: one failed; what is done stays."""
+    from distributed import as_completed
+
+    missing = [point for point in sweep.points if point not in results]
+    futures = {dask.submit(simulate, point, program, pure=False): point for point in missing}
+    try:
+        for future in as_completed(list(futures)):
+            results.add(futures[future], future.result())
+            future.release()
+            told()
+    finally:
+        dask.cancel([future for future in futures if not future.done()])
+
+
+def find_program(given: Path | None) -> str:
+    """eco-sim: the one that is given, of this build, or on the path. Raises UsageError."""
+    if given is not None:
+        return str(given.absolute())
+    built = Path("build/bin/eco-sim")
+    found = str(built.absolute()) if built.exists() else shutil.which("eco-sim")
+    if found is None:
+        raise UsageError("eco-sim is not there; `make eco` builds it, or name it with --eco-sim")
+    return found
+
+
+def write_csv(file: Path, rows: list[Row]) -> None:
+    """Write rows as CSV."""
+    with file.open("w", newline="") as out:
+        writer = csv.DictWriter(out, list(rows[0]) if rows else [])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_parquet(file: Path, rows: list[Row]) -> None:
+    """Write rows as Parquet. Raises UsageError: pyarrow is not there."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UsageError("Parquet needs pyarrow: pip install edgejoule[parquet]") from error
+    parquet.write_table(pyarrow.Table.from_pylist(rows), file)

@@ -1,0 +1,291 @@
+"""Sweeps of eco-sim: plan, run on Dask, resume, tables and pictures."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from edgejoule import eco_sweep as sweeps
+from edgejoule.cli.main import main
+from edgejoule.eco_pictures import draw, front_of, lines_of
+from edgejoule.errors import DataError, SweepError, UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+EXPERIMENT = """
+schema_version = 1
+name = "two"
+question = "?"
+tiers = "tiers.toml"
+calibration = "calibration.toml"
+[run]
+policies = ["local", "eco"]
+[[servers]]
+name = "a"
+tier = "weak"
+"""
+TIERS = """
+schema_version = 1
+[tiers.weak]
+link_gbit_s = 1
+[tiers.strong]
+link_gbit_s = 1
+"""
+SWEEP = """
+schema_version = 1
+name = "links"
+question = "Does it pay?"
+experiment = "experiment.toml"
+seeds = [1, 2]
+[factors]
+"tiers.*.link_gbit_s" = [0.1, 10]
+"database.max_background_jobs" = [2, 8]
+[[pictures]]
+file = "links"
+title = "Throughput"
+kind = "lines"
+x = "tiers.*.link_gbit_s"
+y = "throughput_ops_s"
+relative_to = "local"
+where = { "database.max_background_jobs" = 8 }
+[[pictures]]
+file = "front"
+title = "Front"
+kind = "front"
+x = "reads_ops_s"
+y = "energy_per_op_uj.modelled"
+label = "tiers.*.link_gbit_s"
+"""
+#: Answers as eco-sim does; counts its runs; fails where a test wants it to.
+SIMULATOR = """#!/usr/bin/env python3
+import json, pathlib, sys, tomllib
+words = sys.argv[2:]
+option = lambda name: words[words.index(name) + 1]
+experiment = pathlib.Path(words[0])
+here = pathlib.Path(__file__).parent
+with (here / "runs").open("a") as runs:
+    runs.write("x")
+if (here / "fails").exists():
+    sys.exit(f"eco-sim: {experiment}: run.seeds: nothing is right")
+content = tomllib.loads(experiment.read_text())
+tiers = tomllib.loads((experiment.parent / content["tiers"]).read_text())["tiers"]
+jobs, seed, link = content["database"]["max_background_jobs"], int(option("--seed")), tiers["strong"]["link_gbit_s"]
+gain = {"local": 1, "eco": 1 + link / 10}[option("--policy")]
+keys = "throughput_ops_s writes_ops_s reads_ops_s stopped_s delayed_s level0_files_mean level0_compactions offloaded"
+keys += " energy_j energy_marginal_j energy_per_op_uj"
+one = {key: 100 * seed * jobs * gain for key in keys.split()}
+server = lambda name: {"name": name, "tier": "weak", **one}
+pathlib.Path(option("--json")).write_text(json.dumps({"runs": [{"total": server("total"), "servers": [server("a")]}]}))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {
+        "experiment.toml": EXPERIMENT,
+        "tiers.toml": TIERS,
+        "calibration.toml": "schema_version = 1\n",
+        "sweep.toml": SWEEP,
+        "eco-sim": SIMULATOR,
+    }.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "eco-sim").chmod(0o755)
+    return tmp_path
+
+
+def runs_of(folder: Path) -> int:
+    return len((folder / "runs").read_text())
+
+
+def read(folder: Path, old: str = "", new: str = "") -> sweeps.Sweep:
+    file = folder / "sweep.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    return sweeps.read_sweep(file)
+
+
+def rows_of(sweep: sweeps.Sweep, folder: Path) -> list[sweeps.Row]:
+    return [row for point in sweep.points for row in sweeps.simulate(point, str(folder / "eco-sim"))]
+
+
+def test_every_combination_of_levels_policies_and_seeds_is_a_point(folder: Path) -> None:
+    sweep = read(folder)
+    assert len(sweep.points) == 2 * 2 * 2 * 2
+    assert len({point.key for point in sweep.points}) == len(sweep.points)
+
+
+def test_a_level_is_set_in_every_tier_or_in_one(folder: Path) -> None:
+    tiers = tomllib.loads(dict(read(folder).points[-1].files)["tiers"])
+    assert [tiers["tiers"][name]["link_gbit_s"] for name in ("weak", "strong")] == [10, 10]
+    one = read(folder, '"tiers.*.link_gbit_s" = [0.1, 10]', '"tiers.strong.link_gbit_s" = [0.1, 10]')
+    tiers = tomllib.loads(dict(one.points[-1].files)["tiers"])
+    assert [tiers["tiers"][name]["link_gbit_s"] for name in ("weak", "strong")] == [1, 10]
+
+
+def test_a_file_is_a_level(folder: Path) -> None:
+    (folder / "other.toml").write_text(TIERS.replace("weak", "weaker"))
+    sweep = read(folder, "[factors]", '[factors]\ntiers = ["tiers.toml", "other.toml"]')
+    assert "weaker" in dict(sweep.points[-1].files)["tiers"]
+    assert "weaker" not in dict(sweep.points[0].files)["tiers"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("seeds", "seed", "seed: there is no such key"),
+        ('"tiers.*.link_gbit_s"', '"tiers.middle.link_gbit_s"', "there is no table middle; there are weak, strong"),
+        ("[0.1, 10]", "3", "a list of levels is expected"),
+        ('"database.max_background_jobs" = [2, 8]', "jobs = [2]", "expected TABLE.KEY"),
+        ("experiment.toml", "none.toml", "none.toml: No such file"),
+    ],
+)
+def test_what_is_wrong_in_a_sweep_file_is_refused(folder: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(SweepError, match=said.replace("[", r"\[")):
+        read(folder, old, new)
+
+
+def test_what_the_simulator_refuses_is_told_with_its_levels(folder: Path) -> None:
+    (folder / "fails").touch()
+    with pytest.raises(DataError, match=r"run.seeds: nothing is right \(at .*max_background_jobs': 2"):
+        sweeps.simulate(read(folder).points[0], str(folder / "eco-sim"))
+
+
+def test_lines_are_compared_seed_by_seed_with_the_policy_that_is_named(folder: Path) -> None:
+    sweep = read(folder)
+    points = lines_of(sweep.pictures[0], rows_of(sweep, folder), list(sweep.factors))
+    assert points["eco"] == {0.1: pytest.approx([1, 1]), 10: pytest.approx([100, 100])}
+    assert points["local"] == {0.1: [0, 0], 10: [0, 0]}
+
+
+def test_the_front_has_the_points_that_none_is_better_than_in_both() -> None:
+    assert front_of([(1, 1), (2, 3), (2, 2), (3, 9), (2.5, 10), (0, 1)]) == [(3, 9), (2, 2), (1, 1)]
+
+
+def test_pictures_are_drawn_and_say_what_they_show(folder: Path) -> None:
+    sweep = read(folder)
+    files = draw(sweep, rows_of(sweep, folder), folder)
+    text = files[0].read_text()
+    assert [file.name for file in files] == ["links.svg", "front.svg"]
+    for words in ("Throughput", "% against local", "link, Gbit/s", "max_background_jobs 8", "eco"):
+        assert words in text, words
+    assert "modelled" in files[1].read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('y = "throughput_ops_s"', 'y = "speed"', "there is no column speed"),
+        ('kind = "front"', 'kind = "pie"', "expected lines or front"),
+        ("label =", "lable =", "lable: there is no such key"),
+        ("= 8 }", "= 9 }", "no run is chosen"),
+    ],
+)
+def test_a_picture_of_what_is_not_there_is_refused(folder: Path, old: str, new: str, said: str) -> None:
+    sweep = read(folder, old, new)
+    with pytest.raises(SweepError, match=said):
+        draw(sweep, rows_of(sweep, folder), folder)
+
+
+def test_a_sweep_runs_on_two_workers_and_is_resumed(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    sweep = read(folder)
+    results = sweeps.Results(folder / "points.jsonl")
+    told: list[int] = []
+    with sweeps.client(None, 2) as dask:
+        assert len(dask.scheduler_info(n_workers=-1)["workers"]) == 2
+        sweeps.run(sweep, results, dask, str(folder / "eco-sim"), lambda: told.append(1))
+        assert len(told) == runs_of(folder) == 16
+        with (folder / "points.jsonl").open("a") as file:
+            file.write('{"key": "of one that was interr')
+        again = sweeps.Results(folder / "points.jsonl")
+        longer = read(folder, "seeds = [1, 2]", "seeds = [1, 2, 3]")
+        sweeps.run(longer, again, dask, str(folder / "eco-sim"), lambda: told.append(1))
+        assert len(told) == runs_of(folder) == 24
+        address = dask.scheduler.address
+        with sweeps.client(address, 1) as other:
+            sweeps.run(longer, again, other, str(folder / "eco-sim"), lambda: told.append(1))
+    assert len(told) == 24
+    assert [(row["policy"], row["seed"]) for row in again.rows(longer)[:6:2]] == [
+        ("local", 1),
+        ("local", 2),
+        ("local", 3),
+    ]
+
+
+def test_points_that_were_simulated_stay_when_one_fails(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    sweep = read(folder)
+    results = sweeps.Results(folder / "points.jsonl")
+
+    def fail() -> None:
+        (folder / "fails").touch()
+
+    with sweeps.client(None, 1) as dask, pytest.raises(DataError, match="nothing is right"):
+        sweeps.run(sweep, results, dask, str(folder / "eco-sim"), fail)
+    kept = len(sweeps.Results(folder / "points.jsonl").rows(sweep))
+    assert 2 <= kept < 2 * len(sweep.points)
+
+
+def test_a_scheduler_that_does_not_answer_is_told() -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(UsageError, match="no Dask scheduler answers"), sweeps.client("tcp://127.0.0.1:1", 1):
+        pass
+
+
+def command(folder: Path, *words: str) -> Any:
+    arguments = [
+        "eco-sweep",
+        str(folder / "sweep.toml"),
+        "-o",
+        str(folder / "out"),
+        "--eco-sim",
+        str(folder / "eco-sim"),
+    ]
+    return CliRunner().invoke(main, [*arguments, *words])
+
+
+def test_the_command_writes_tables_and_pictures(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    planned = command(folder, "--dry-run")
+    assert "16 simulations, 0 of them in" in planned.output
+    assert not (folder / "out").exists()
+    done = command(folder, "--workers", "2", "--parquet")
+    assert done.exit_code == 0, done.output
+    with (folder / "out/rows.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 32
+    assert rows[0]["server"] == "total"
+    assert rows[0]["energy_j.modelled"] == "200"
+    assert parquet.read_table(folder / "out/rows.parquet").num_rows == 32
+    assert (folder / "out/links.svg").exists()
+    assert "16 of them in" in command(folder).output
+    assert runs_of(folder) == 16
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "experiments/eco-sweeps").glob("*.toml")), ids=lambda file: file.stem)
+def test_sweeps_of_this_repository_are_planned(file: Path) -> None:
+    assert sweeps.read_sweep(file).points
+
+
+def test_the_simulator_reads_what_a_sweep_writes(tmp_path: Path) -> None:
+    program = ROOT / "build/bin/eco-sim"
+    if not os.access(program, os.X_OK):
+        pytest.skip("eco-sim is not built")
+    sweep = sweeps.read_sweep(ROOT / "experiments/eco-sweeps/links.toml")
+    point = sweep.points[0]
+    experiment = json.loads(json.dumps(tomllib.loads(dict(point.files)["experiment"])))
+    experiment["run"]["duration_s"] = 5
+    text = "".join(f"{key} = {sweeps.toml_value(value)}\n" for key, value in experiment.items())
+    short = sweeps.Point(point.levels, "local", 1, (("experiment", text), *point.files[1:]))
+    rows = sweeps.simulate(short, str(program))
+    assert [row["server"] for row in rows][:2] == ["total", "High-1"]
+    assert float(rows[0]["throughput_ops_s"]) > 0
