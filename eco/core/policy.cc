@@ -44,7 +44,7 @@ class Places {
  private:
   [[nodiscard]] Option at_home(const Prediction& here) const {
     Option option{.server = home_, .time_s = here.compute_s, .energy_j = here.energy_j.mean, .available = true};
-    price(option, joule_weight(policy_, servers_[home_]) * upper_j(here));
+    price(option, joule_weight(policy_, servers_[home_]) * upper_j(here), here.energy_j.mean);
     return option;
   }
 
@@ -70,18 +70,29 @@ class Places {
     const double there_network_j = moved * server.power.transfer_j_per_byte;
     option.energy_j = there.energy_j.mean + there_network_j + home_j;
     price(option,
-          joule_weight(policy_, server) * (upper_j(there) + there_network_j) + joule_weight(policy_, home) * home_j);
+          joule_weight(policy_, server) * (upper_j(there) + there_network_j) + joule_weight(policy_, home) * home_j,
+          residual_j);
     return option;
   }
 
-  void price(Option& option, double energy_j) const {
+  // Seconds that the application would have written in: a home with more than busy_max of its cores in use has none to
+  // spare. computed_j: of the home's cores.
+  [[nodiscard]] double crowded_out_s(double computed_j) const {
+    const Server& home = servers_[home_];
+    if (home.cores <= 0 || home.power.busy_core_w <= 0 || policy_.busy_max >= 1) return 0;
+    const double crowded = (home.busy_cores / home.cores - policy_.busy_max) / (1 - policy_.busy_max);
+    return std::clamp(crowded, 0.0, 1.0) * computed_j / home.power.busy_core_w / home.cores;
+  }
+
+  void price(Option& option, double energy_j, double computed_j) const {
     const LevelZero& level_zero = request_.level_zero;
     const bool bound = policy_.kind == PolicyKind::eco_plus;
     const double time_s = bound ? option.time_s.upper() : option.time_s.mean;
     option.stalls = level_zero.stalls_within(time_s);
     option.lost_s = std::max(level_zero.lost_within(time_s), level_zero.behind() * time_s);
     const double full = level_zero.stop > 0 ? std::min(1.0, level_zero.files_after(time_s / 2) / level_zero.stop) : 0;
-    option.cost_j = energy_j + waiting_w(servers_[home_]) * (option.lost_s + policy_.read_weight * full * time_s);
+    const double lost_s = option.lost_s + crowded_out_s(computed_j);
+    option.cost_j = energy_j + waiting_w(servers_[home_]) * (lost_s + policy_.read_weight * full * time_s);
   }
 
   const Policy& policy_;

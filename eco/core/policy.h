@@ -12,8 +12,9 @@
 // eco-plus prices a place by what it does to energy per operation. Its cost, in joules, is the energy of the compaction
 // there, of its bytes on the network at both ends and of what stays to be done here, each weighted by the price of a
 // joule on that server and by its battery; plus the operations lost to stalls and delays while it runs, or later where
-// compactions are behind, at the power that this server draws meanwhile without serving them; plus `read_weight` times
-// that power for the time that reads find level 0 full. All by what is rarely exceeded, not by the mean. Its own server
+// compactions are behind, and those that its processor time here takes from an application that wants all of it, at the
+// power that this server draws meanwhile without serving them; plus `read_weight` times that power for the time that
+// reads find level 0 full. All by what is rarely exceeded, not by the mean. Its own server
 // is always a candidate; a full one is, too, with its wait counted.
 #pragma once
 

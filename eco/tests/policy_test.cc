@@ -375,6 +375,23 @@ TEST(EcoPlus, goes_away_to_spare_its_own_battery) {
   EXPECT_EQ(federation.place("eco-plus"), "medium");
 }
 
+TEST(EcoPlus, goes_away_where_the_application_wants_the_processor) {
+  Federation federation;  // 8 J are 1.6 s of a core here
+  federation.request.level_zero.files = 2, federation.request.level_zero.files_s = 0.1;
+  Server& home = federation.servers[Federation::home];
+  home.cores = 1, home.busy_cores = 0.8;
+  EXPECT_EQ(federation.place("eco-plus"), "");
+  const double idle = federation.decide("eco-plus").options[Federation::home].cost_j;
+  home.busy_cores = 1;
+  EXPECT_EQ(federation.place("eco-plus"), "medium");
+  EXPECT_NEAR(federation.decide("eco-plus").options[Federation::home].cost_j - idle, (20 + 5 * 1.0) * 1.6, 1);
+  home.residual = model_of(4, 8);  // nothing is won: all of it stays
+  EXPECT_EQ(federation.place("eco-plus"), "");
+  home.busy_cores = 3;
+  EXPECT_NEAR(federation.decide("eco-plus").options[Federation::home].cost_j - idle, (20 + 5 * 3.0) * 1.6, 1.5)
+      << "no more than all of it";
+}
+
 TEST(EcoPlus, prefers_what_is_certain) {
   Federation federation;
   std::mt19937_64 random(1);

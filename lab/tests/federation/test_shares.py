@@ -115,6 +115,7 @@ def test_version_2_has_the_quota_and_is_what_ecod_reads(tmp_path: Path) -> None:
     with CpuGroups(root) as shares:
         limit = shares.limit(small(0.1), tmp_path / "unused")
         assert (limit.folder / "cpu.max").read_text() == "2000 20000"
+        assert (limit.folder / "cpu.weight").read_text() == "10000"
         assert (root / "cgroup.subtree_control").read_text() == "+cpu"
         (limit.folder / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 1\n")
         assert limit.cpu_s() == 2.5
@@ -129,6 +130,7 @@ def test_version_1_has_the_quota_and_files_for_ecod(tmp_path: Path) -> None:
         (group,) = (tmp_path / "cpu").glob("edgejoule-*")
         assert (group / "cpu.cfs_quota_us").read_text() == "2000"
         assert (group / "cpu.cfs_period_us").read_text() == "20000"
+        assert (group / "cpu.shares").read_text() == "262144"
         assert limit.folder == tmp_path / "told"
         for file in group.iterdir():
             file.unlink()  # a real group is removed with its files

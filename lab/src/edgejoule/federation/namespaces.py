@@ -20,6 +20,7 @@ from edgejoule.federation.server import Server
 
 NAMED = Path("/run/netns")
 _OWN = re.compile(r"ejfed-(\d+)-")
+_LOOPBACK_ROUTED = "/proc/sys/net/ipv4/conf/all/route_localnet"  # of the namespace that writes it
 _PORT_FIRST = 7420
 _BURST_S = 0.004  # a token bucket holds what the link carries in this time
 _QUEUE_MS = 50  # and what waits longer for it is dropped
@@ -70,7 +71,7 @@ class Namespaces:
         if not self.encrypted:
             _ip("-n", name, "addr", "del", "127.0.0.1/8", "dev", "lo")
             _ip("-n", name, "addr", "add", "127.0.0.1/32", "dev", "lo")
-            _run([*self.command(server), "sysctl", "-qw", "net.ipv4.conf.all.route_localnet=1"])
+            _run([*self.command(server), "sh", "-c", f"echo 1 > {_LOOPBACK_ROUTED}"])
         _ip("-n", name, "addr", "add", f"{self.host(server)}/24", "dev", "eth0")
         _ip("-n", name, "link", "set", "eth0", "up")
         self._shape(name, "eth0")
@@ -110,8 +111,8 @@ def why_no_namespaces() -> str | None:
     """Why no network can be made here; None where one can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
-    missing = [tool for tool in ("ip", "tc", "nsenter", "sysctl") if shutil.which(tool) is None]
-    return f"{', '.join(missing)}: not installed (packages iproute2, procps, util-linux)" if missing else None
+    missing = [tool for tool in ("ip", "tc", "nsenter") if shutil.which(tool) is None]
+    return f"{', '.join(missing)}: not installed (packages iproute2, util-linux)" if missing else None
 
 
 def remove_leftovers(folder: Path = NAMED) -> list[str]:
