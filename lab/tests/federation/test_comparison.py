@@ -73,7 +73,7 @@ def test_a_single_round_tells_nothing() -> None:
 
 def test_what_is_better_worse_and_not_told_is_said() -> None:
     found = a_comparison([100, 110, 90], [120, 133, 109], cpu_s=3.0)
-    assert headline(found) == "low writes more than with local compactions under eco by 21 %."
+    assert headline(found) == "low writes more than with local compactions: 21 % under eco."
     ((policy, said),) = statements(found)
     assert policy == "eco"
     assert said.startswith("9 of 12 compactions of level 0 offloaded. Better: throughput +21 %")

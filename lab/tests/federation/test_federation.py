@@ -121,3 +121,7 @@ def test_the_command_compares_and_draws(folder: Path) -> None:
     assert "<svg" in (folder / "out/index.html").read_text()
     assert len(json.loads((folder / "out/rounds.json").read_text())["rounds"]) == 5
     assert "make eco" in edgejoule(folder, "federation", "--build", "nowhere").stderr
+    unknown = edgejoule(folder, "federation", "--policy", "best", "--build", str(BUILD))
+    assert unknown.returncode == 1
+    assert "best" in unknown.stderr
+    assert "1/" not in unknown.stderr

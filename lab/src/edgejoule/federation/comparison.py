@@ -200,6 +200,8 @@ def compare(
 ) -> Comparison:
     """On the federation's first server. The keys of a round are the same under each policy."""
     done: list[Round] = []
+    for policy in policies:
+        federation.set_policy(policy)  # one that ecod does not know is refused before minutes have gone
     others = _Others(federation)
     for number, policy in plan(policies, federation.servers, rounds, seed):
         begins(number, policy)

@@ -21,7 +21,7 @@ from edgejoule.report.page import ASSETS
 from edgejoule.report.svg import Scale
 from edgejoule.report.tables import Table
 
-WIDTH, ROW, LEFT, RIGHT, AXIS = 560.0, 38.0, 76.0, 78.0, 44.0
+WIDTH, ROW, LEFT, RIGHT, AXIS = 560.0, 38.0, 76.0, 104.0, 44.0
 
 
 def page(comparison: Comparison) -> str:

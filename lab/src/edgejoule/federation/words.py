@@ -19,8 +19,8 @@ def headline(comparison: Comparison) -> str:
         return "One round for each policy: an example, from which nothing can be told."
     if not told:
         return f"No policy can be told from local by the throughput of {home}, with {_rounds(comparison)}."
-    gains = listed([f"{policy} by {effect.mean:.0f} %" for policy, effect in told.items()])
-    return f"{home} writes more than with local compactions under {gains}."
+    gains = listed([f"{effect.mean:.0f} % under {policy}" for policy, effect in told.items()])
+    return f"{home} writes more than with local compactions: {gains}."
 
 
 def statements(comparison: Comparison) -> list[tuple[str, str]]:
