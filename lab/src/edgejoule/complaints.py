@@ -11,8 +11,19 @@ from edgejoule import file_system
 from edgejoule.clock_exchange import parse_address
 from edgejoule.conditional import Complaint, cells_of, condition_complaints, settings_of
 from edgejoule.errors import UsageError
-from edgejoule.properties import ALL_PROPERTIES, CORE, CORE_WORKLOADS, KINDS, SETTINGS, Level, complaint, is_option
-from edgejoule.responses import RESPONSES, nearest
+from edgejoule.properties import (
+    ALL_PROPERTIES,
+    CORE,
+    CORE_WORKLOADS,
+    KINDS,
+    POLICY,
+    SETTINGS,
+    Level,
+    complaint,
+    is_option,
+    static_server,
+)
+from edgejoule.responses import PER_SERVER, RESPONSES, nearest
 
 if TYPE_CHECKING:
     from edgejoule.spec import Spec
@@ -26,7 +37,7 @@ def complaints(spec: Spec, left_out: Mapping[str, Sequence[Level]] | None = None
     found = [*_settings(spec), *_workloads(spec), *_missing(spec)]
     found = found or condition_complaints(spec.when, spec.factors, left_out or {})
     found = found or [*_foreign_properties(spec), *_excluded(spec), *_shared_loads(spec), *_sequential(spec)]
-    return [*found, *_clocks(spec), *_analysis(spec)]
+    return [*found, *_servers(spec), *_clocks(spec), *_analysis(spec)]
 
 
 def _settings(spec: Spec) -> Iterator[Complaint]:
@@ -174,6 +185,49 @@ def _clocks(spec: Spec) -> Iterator[Complaint]:
             yield f"meter.clocks.{meter}", str(error)
 
 
+def _servers(spec: Spec) -> Iterator[Complaint]:
+    """A federation and the policy by which it offloads go together."""
+    table = "factors" if POLICY in spec.factors else "fixed"
+    if any(POLICY in rule.set for rule in spec.when):
+        yield "when", f"{POLICY} is of the whole federation: make it a factor, or fixed"
+    policies: list[Level] = spec.factors.get(POLICY, [spec.fixed[POLICY]] if POLICY in spec.fixed else [])
+    if not spec.servers:
+        if policies:
+            yield f"{table}.{POLICY}", "no servers to offload to: describe them, [servers.NAME]"
+        if spec.federation:
+            yield "federation", "which servers has it? Name them with their meters, [servers.NAME]"
+        return
+    if not policies:
+        yield "servers", f"no {POLICY}: give it as a factor, or fixed"
+    if len(spec.servers) == 1:
+        yield "servers", "one server has nobody to offload to"
+    for policy in policies:
+        if (target := static_server(policy)) and target not in spec.servers:
+            yield f"{table}.{POLICY}", f"{policy!r}: no server is named so; {nearest(target, spec.servers)}"
+    if spec.design.load != "run":
+        yield (
+            "design.load",
+            "the servers learn and compact between runs: on a federation each run has a load of its own",
+        )
+    if spec.meter.prefer:
+        yield "meter.prefer", "each server has its meter: a share of this machine its watts, a machine its own"
+    for database in spec.factors.get("database", [spec.fixed.get("database", "")]):
+        if (adapter := spec.database_options(str(database))[0]) != "rocksdb":
+            yield f"{table}.{POLICY}", f"changes nothing for {adapter}: only RocksDB's compactions are offloaded"
+    for name, server in spec.servers.items():
+        share = {"share": server.share, "busy_w": server.busy_w, "idle_w": server.idle_w}
+        for key, value in share.items():
+            if spec.federation and value is not None:
+                yield f"servers.{name}.{key}", "belongs to a share of this machine; with [federation] it has a meter"
+            if not spec.federation and value is None:
+                yield f"servers.{name}", f"{key} is missing"
+        for key, given in (("meter", server.meter), ("options", server.options)):
+            if given and not spec.federation:
+                yield f"servers.{name}.{key}", "belongs to a machine of its own, with [federation]"
+        if spec.federation and not server.meter:
+            yield f"servers.{name}", "meter is missing: a name as in `edgejoule meters`"
+
+
 def _wrong_looks(looks: list[int], replications: int) -> Iterator[str]:
     if not looks or len(looks) > 20 or looks[0] < 2 or any(b <= a for a, b in itertools.pairwise(looks)):
         yield "expected 1 to 20 rising numbers of replications, the first at least 2"
@@ -194,7 +248,10 @@ def _analysis(spec: Spec) -> Iterator[Complaint]:
         if spec.analysis.test == "kruskal-dunn-holm":
             yield "analysis.margin", "ranks tell no distance; declare tukey or games-howell to call groups the same"
     for name in spec.analysis.responses:
-        if name not in RESPONSES:
+        base, at, server = name.partition("@")
+        if at and base in PER_SERVER and server not in spec.servers:
+            yield "analysis.responses", f"{name!r}: no server is named so; {nearest(server, spec.servers)}"
+        elif base not in (PER_SERVER if at else RESPONSES):
             yield "analysis.responses", f"unknown response {name!r}; {nearest(name, RESPONSES)}"
     if spec.analysis.by is not None and spec.analysis.by not in spec.factors:
         yield "analysis.by", f"{spec.analysis.by!r} is no factor; {nearest(spec.analysis.by, spec.factors)}"

@@ -23,6 +23,7 @@ from typing import Any
 
 from edgejoule import file_system, memory_group
 from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
+from edgejoule.federation.processes import Adopted, Membership
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE, LOAD_PROPERTIES, RUN_PROPERTIES, is_option
 from edgejoule.responses import nearest
@@ -178,8 +179,8 @@ def not_here(plan: Sequence[PlannedRun]) -> list[str]:
 class Driver:
     """Runs the driver once and collects its events. stop() may be called from a signal handler.
 
-    prefix: words before the command, of a program that replaces itself by it. in_step: it waits for step() twice, when
-    the database is open and before it is closed.
+    prefix: words before the command, of a program that replaces itself by it. member: what its process joins. in_step:
+    it waits for step() twice, when the database is open and before it is closed.
     """
 
     def __init__(
@@ -189,11 +190,13 @@ class Driver:
         on_event: Callable[[Event], None] | None = None,
         prefix: Sequence[str] = (),
         *,
+        member: Membership | None = None,
         in_step: bool = False,
     ) -> None:
         words = [*arguments, *(["--in-step"] if in_step else [])]
         driver = [str(driver_path()), *words, f"--die-with-parent={os.getpid()}", "-json", "-"]
         self._command = [*prefix, *driver]
+        self._member = member
         self._in_step = in_step
         self._stopped = False
         self._timeout_s = timeout_s
@@ -213,6 +216,7 @@ class Driver:
             start_new_session=True,  # Ctrl-C reaches us, and we stop the driver in order
         ) as process:
             self._process = process
+            adopted = Adopted(process.pid, self._member) if self._member else None
             if self._stopped:
                 process.kill()
             words: list[str] = []
@@ -230,8 +234,12 @@ class Driver:
                 for line in process.stdout or []:
                     events.append(self._parse(line))
                     self._on_event(events[-1])
+                if adopted:
+                    adopted.await_end()
                 code = process.wait()
             except BaseException:
+                if adopted:
+                    adopted.release()
                 self.stop()
                 raise
             finally:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from edgejoule.conditional import cells_of, settings_of
 from edgejoule.file_system import FileSystem, of_settings
-from edgejoule.properties import CORE, is_option
+from edgejoule.properties import CORE, POLICY, is_option
 from edgejoule.spec import Level, Spec
 
 
@@ -22,7 +22,8 @@ class PlannedRun:
     the kind. cold: with an empty page cache. memory_limit_bytes: of database, driver and the page cache they fill.
     load_unit: runs of one unit that want the same content share a load; None: a load of its own. load_percent: of the
     rate that the cell reaches; 0 is idle. data_path: below which folder the database lies; None: the study's own.
-    file_system: made for the run, with the database on it.
+    file_system: made for the run, with the database on it. policy: of the federation, by which compactions are
+    offloaded; None: there is none.
     """
 
     index: int
@@ -45,6 +46,7 @@ class PlannedRun:
     load_percent: float | None = None
     data_path: str | None = None
     file_system: FileSystem | None = None
+    policy: str | None = None
 
     def label(self) -> str:
         """The cell in words: its levels in the factors' order."""
@@ -64,7 +66,7 @@ def cells(spec: Spec) -> list[dict[str, Level]]:
 #: Settings that are no property of YCSB's and no option of a database.
 _TOLD = (
     "durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent", "data_path",
-    "filesystem", "filesystem_mb", "mount_options",
+    "filesystem", "filesystem_mb", "mount_options", POLICY,
 )  # fmt: skip
 
 
@@ -114,6 +116,7 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         load_percent=float(own["load_percent"]) if "load_percent" in own else None,
         data_path=str(own["data_path"]) if "data_path" in own else None,
         file_system=of_settings(own),
+        policy=str(own[POLICY]) if POLICY in own else None,
         memory_limit_bytes=int(own["memory_limit_mb"]) * 2**20 if "memory_limit_mb" in own else None,
     )
 

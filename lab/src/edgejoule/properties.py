@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Literal
 
 Kind = Literal["count", "number", "real", "share", "flag", "word"]
@@ -62,6 +63,7 @@ SETTINGS: dict[str, Kind] = {
     "filesystem": "word",
     "filesystem_mb": "count",
     "mount_options": "word",
+    "eco.policy": "word",
 }
 
 #: What every kind of workload takes.
@@ -104,7 +106,7 @@ _PREFIXES = {name.split(".", 1)[0] for known in KINDS.values() for name in known
 
 def is_option(name: str) -> bool:
     """Is this the name of a database's option (sqlite.cache_bytes), not of a property that has a dot itself?"""
-    return "." in name and name.split(".", 1)[0] not in _PREFIXES
+    return "." in name and name not in SETTINGS and name.split(".", 1)[0] not in _PREFIXES
 
 
 #: Every property of every kind; a name means the same in all of them.
@@ -149,6 +151,11 @@ CORE_WORKLOADS: dict[str, dict[str, Level]] = {
 #: Properties of the other kinds that a load does not look at.
 RUN_PROPERTIES = ("maxexecutiontime", "operationcount", "reads", "writes", "benchmark_write_rate_limit", "replay.speed")
 
+#: By which a federation offloads compactions (eco/core/policy.h); the setting needs [servers].
+POLICY = "eco.policy"
+POLICIES = ("local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus")
+_POLICY = re.compile(rf"{'|'.join(POLICIES)}|static:(?P<server>.+)")
+
 COUNT_MAX = 2**53  # larger counts lose digits in JSON readers
 THREADS_MAX = 4096
 MEMORY_LIMIT_MB_MIN = 32
@@ -170,6 +177,12 @@ _WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
+def static_server(policy: object) -> str | None:
+    """The server that a policy static:SERVER names."""
+    found = _POLICY.fullmatch(str(policy))
+    return found and found["server"]
+
+
 def complaint(name: str, value: object) -> str | None:
     """What is wrong with this value of a known property or setting, or None. Units are in the names."""
     kind = (ALL_PROPERTIES | SETTINGS).get(name)
@@ -186,6 +199,8 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected true or false, got {value!r}"
     if kind == "word" and not isinstance(value, str):
         return f"expected a word in quotes, got {value!r}"
+    if name == POLICY and not _POLICY.fullmatch(str(value)):
+        return f"expected {', '.join(POLICIES)} or static:SERVER, got {value!r}"
     if name in _WORDS and value not in _WORDS[name]:
         return f"expected one of {', '.join(_WORDS[name])}, got {value!r}"
     if name == "threads" and value > THREADS_MAX:  # type: ignore[operator]

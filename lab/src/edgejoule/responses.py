@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -68,13 +68,30 @@ OPERATIONS = {
 }
 _STATISTICS = {"mean": "mean", "p50": "median", "p99": "99th percentile"}
 
-RESPONSES: dict[str, Response] = {r.name: r for r in _fixed()} | {
-    f"{prefix}_latency_us_{stat}": Response(
-        f"{prefix}_latency_us_{stat}", "µs", f"{prefix.replace('_', '-')} latency, {words}", Better.LOWER
-    )
-    for prefix in OPERATIONS.values()
-    for stat, words in _STATISTICS.items()
-}
+#: Responses that a study on a federation has of each server too, as NAME@SERVER; without it they are of all servers.
+PER_SERVER = ("energy_per_op_uj", "energy_j", "energy_net_j")
+
+
+class _Responses(dict[str, Response]):
+    """By name, those of a server included."""
+
+    def __missing__(self, name: str) -> Response:
+        base, at, server = name.partition("@")
+        if not at or base not in PER_SERVER:
+            raise KeyError(name)
+        return replace(self[base], name=name, label=f"{self[base].label}, {server}")
+
+
+RESPONSES: dict[str, Response] = _Responses(
+    {r.name: r for r in _fixed()}
+    | {
+        f"{prefix}_latency_us_{stat}": Response(
+            f"{prefix}_latency_us_{stat}", "µs", f"{prefix.replace('_', '-')} latency, {words}", Better.LOWER
+        )
+        for prefix in OPERATIONS.values()
+        for stat, words in _STATISTICS.items()
+    }
+)
 
 
 def nearest(name: str, known: object) -> str:

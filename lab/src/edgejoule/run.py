@@ -26,8 +26,9 @@ from edgejoule.properties import CORE
 from edgejoule.quiet import driver_words, open_database, quiet_s
 from edgejoule.responses import OPERATIONS
 from edgejoule.run_clocks import ClockPlan
-from edgejoule.run_energy import Quiet, QuietWindows, energies, only_whole, response
+from edgejoule.run_energy import Quiet, QuietWindows, energies, of_servers, only_whole, response
 from edgejoule.run_length import executions_needed, first_reading_s, lengthened
+from edgejoule.servers import Home, Servers
 from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
 
@@ -42,7 +43,8 @@ class Bench:
 
     least_s: a shorter run is lengthened or executed several times (edgejoule.run_length). executions: cell -> how many
     form a replication of it, as the cell's first run found. reached_ops_s: cell without its load_percent -> its rate at
-    full load. cool_down: what is waited for before a run. clocks: how the meters' times are checked.
+    full load. cool_down: what is waited for before a run. servers: of the federation that the runs are on. clocks: how
+    the meters' times are checked.
     """
 
     meters: Sequence[Meter]
@@ -54,6 +56,7 @@ class Bench:
     executions: dict[str, int] = field(default_factory=dict)
     reached_ops_s: Mapping[str, float] = field(default_factory=dict)
     cool_down: CoolDown | None = None
+    servers: Servers | None = None
     clocks: ClockPlan = field(default_factory=ClockPlan)
 
 
@@ -82,10 +85,11 @@ def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run,
 def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapping[str, Any]) -> tuple[Run, RunData]:
     """One run of the driver, or several executions that form one."""
     told = lengthened(_at_level(planned, bench), bench.least_s)
+    home = _home(planned, bench)
     load = bench.loads.prepare(planned)
     restored_bytes, storage = data_bytes(load.path), environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
-        sampled = _sample_enough(told, load, bench, metering, group)
+        sampled = _sample_enough(told, load, bench, metering, group, home)
         peak_bytes = group.peak_bytes() if group else None
     run, data = _collect(planned, sampled, bench)
     facts: dict[str, Any] = {
@@ -114,8 +118,19 @@ def calibrate(planned: PlannedRun, bench: Bench) -> float:
     timing = bench.timing
     free = _for_seconds(dataclasses.replace(planned, load_percent=None, target_ops_s=None), timing.calibration_s)
     load = bench.loads.prepare(planned)
-    events = Driver(_words(free, load.path, timing), timing.run_timeout_s, bench.on_event).run()
+    home = _home(planned, bench)
+    words = [*_words(free, load.path, timing), *home.words]
+    events = Driver(words, timing.run_timeout_s, bench.on_event, home.prefix, member=home.member).run()
     return float(Execution.of(events).end["throughput_ops_s"])
+
+
+def learn(planned: PlannedRun, bench: Bench) -> None:
+    """Let the servers of a federation compact what the run compacts, unmeasured, by each policy that they learn by."""
+    for policy in bench.servers.learning if bench.servers else ():
+        told = dataclasses.replace(planned, policy=policy)
+        load, home = bench.loads.prepare(told), _home(told, bench)
+        words = [*_words(told, load.path, bench.timing), *home.words]
+        Driver(words, bench.timing.run_timeout_s, bench.on_event, home.prefix, member=home.member).run()
 
 
 def at_full(planned: PlannedRun) -> str:
@@ -137,30 +152,40 @@ def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
     )
 
 
+def _home(planned: PlannedRun, bench: Bench) -> Home:
+    """Where the driver runs. Of a federation every server is told the run's policy."""
+    return bench.servers.home(str(planned.policy)) if bench.servers else Home()
+
+
 def _sample_enough(
-    planned: PlannedRun, load: Load, bench: Bench, metering: Metering, group: MemoryGroup | None
+    planned: PlannedRun, load: Load, bench: Bench, metering: Metering, group: MemoryGroup | None, home: Home
 ) -> _Sampled:
     """One execution; or where that is too short for the meter, as many as fill the time it needs.
 
     The first run of a cell decides how many, and leaves nothing of its tries but the last one.
     """
     if known := bench.executions.get(planned.label()):
-        return _sample(planned, bench.loads.copies(planned, known), bench, metering, group)
-    sampled, count = _sample(planned, [load.path], bench, metering, group), 1
+        return _sample(planned, bench.loads.copies(planned, known), bench, metering, group, home)
+    sampled, count = _sample(planned, [load.path], bench, metering, group, home), 1
     for _ in range(_TRIES):
         each_s = sum(e.settled_s for e in sampled.executions) / count
         needed = executions_needed(planned, each_s, bench.least_s)
         if needed <= count:
             break
         count = needed
-        sampled = _sample(planned, bench.loads.copies(planned, count), bench, metering, group)
+        sampled = _sample(planned, bench.loads.copies(planned, count), bench, metering, group, home)
     if count > 1:
         bench.executions[planned.label()] = count
     return sampled
 
 
 def _sample(
-    planned: PlannedRun, paths: Sequence[Path], bench: Bench, metering: Metering, group: MemoryGroup | None
+    planned: PlannedRun,
+    paths: Sequence[Path],
+    bench: Bench,
+    metering: Metering,
+    group: MemoryGroup | None,
+    home: Home,
 ) -> _Sampled:
     timing, started_realtime_ns = bench.timing, time.time_ns()
     still_s, lead_s = quiet_s(timing, bench.meters[0].method), max(map(first_reading_s, bench.meters))
@@ -171,7 +196,7 @@ def _sample(
         start_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
-        streams = _executed(planned, paths, bench, group, still_s)
+        streams = _executed(planned, paths, bench, group, still_s, home)
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
@@ -186,7 +211,7 @@ def _sample(
 
 
 def _executed(
-    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float
+    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float, home: Home
 ) -> list[list[dict[str, Any]]]:
     """The events of one execution on each path; in step, but where they would share the memory they are limited to."""
     timing, several = bench.timing, len(paths) > 1 and group is None
@@ -200,9 +225,10 @@ def _executed(
 
         last = number == len(paths) - 1
         words = _words(planned, paths[number], timing) + (["--driver-share"] if last else [])
-        words += driver_words(still_s, first=number == 0, last=last)
-        prefix = group.command() if group else []
-        return Driver(words, timing.run_timeout_s + 2 * still_s, on_event, prefix, in_step=several)
+        words += [*driver_words(still_s, first=number == 0, last=last), *home.words]
+        prefix = [*(group.command() if group else []), *home.prefix]
+        timeout_s = timing.run_timeout_s + 2 * still_s
+        return Driver(words, timeout_s, on_event, prefix, member=home.member, in_step=several)
 
     if several:
         return run_in_step(driver, len(paths), "quiet_end" if still_s else "settled")
@@ -220,9 +246,11 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
         _check_data(execution.end, planned.kind)
     intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
     opened = open_database(sampled.events, bench.timing, bench.meters[0].method)
-    found = energies(sampled.metered.primary, intervals, Quiet(sampled.idle, opened.windows), totals.operations)
+    quiet = Quiet(sampled.idle, opened.windows)
+    found = energies(sampled.metered.primary, intervals, quiet, totals.operations)
     found.baselines["quiet"] |= opened.facts
-    joules = found.responses
+    names = bench.servers.names if bench.servers else ()
+    joules = found.responses + of_servers(names, sampled.metered.primary, intervals, quiet, totals.operations)
     if len(sampled.executions) > 1:
         joules = [only_whole(j, len(sampled.executions)) for j in joules]
     metering, doubts = checked(sampled.metered, intervals)

@@ -9,7 +9,8 @@ from typing import Any
 
 from edgejoule import energy
 from edgejoule.errors import DataError
-from edgejoule.responses import RESPONSES
+from edgejoule.responses import PER_SERVER, RESPONSES
+from edgejoule.servers.meter import of_server
 from edgejoule.store import Intervals, ResponseValue
 
 TIMED = "timed"  # the method of a response with no energy in it
@@ -128,13 +129,29 @@ def _facts(found: _Above) -> dict[str, Any]:
 
 def only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
     """Of several executions back to back only the whole is measured, told per execution; not active and debt apart."""
-    if joules.name in ("energy_j", "energy_net_j", "energy_net_quiet_j") and joules.value is not None:
+    if joules.name.partition("@")[0] in ("energy_j", "energy_net_j", "energy_net_quiet_j") and joules.value is not None:
         spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 / executions
         return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
     if joules.name not in ("energy_active_j", "energy_debt_j"):
         return joules
     reason = "several executions back to back form the run, and the meter is too slow to tell their parts"
     return dataclasses.replace(joules, value=None, uncertainty_k2=None, missing_reason=reason)
+
+
+def of_servers(
+    names: Sequence[str],
+    traces: Sequence[energy.Readings],
+    intervals: Intervals,
+    quiet: Quiet,
+    operations: int,
+) -> list[ResponseValue]:
+    """What each server of a federation has of the energies, as NAME@SERVER. operations: of the first one's database."""
+    return [
+        dataclasses.replace(each, name=f"{each.name}@{server}")
+        for server in names
+        for each in energies(of_server(server, traces), intervals, quiet, operations).responses
+        if each.name in PER_SERVER
+    ]
 
 
 def _joules(name: str, source: energy.Energy, factor: float = 1.0) -> ResponseValue:

@@ -115,6 +115,30 @@ class MeterChoice(_Strict):
     )
 
 
+class ServerSpec(_Strict):
+    """A server of a federation in which RocksDB's compactions are offloaded. The first has the driver and its database.
+
+    A share of this machine (share, busy_w, idle_w), whose joules are modelled; or, with [federation], a machine of its
+    own, with a meter.
+    """
+
+    share: float | None = Field(default=None, gt=0, le=1, description="of a core of this machine")
+    busy_w: float | None = Field(default=None, gt=0, description="W above idle while its share is busy, declared")
+    idle_w: float | None = Field(default=None, ge=0, description="W when idle, declared")
+    slots: int = Field(default=1, ge=1, le=64, description="jobs of other servers that it runs at a time")
+    meter: str | None = Field(default=None, description="of a machine of its own: the meter of its supply")
+    options: dict[str, Level] = Field(default_factory=dict, description="of that meter")
+
+
+class FederationAt(_Strict):
+    """A federation that runs already, on machines of their own, this one among them."""
+
+    control: str = Field(description="this machine's ecod for operators: its control_socket")
+    settings: str = Field(
+        description="what the database is told of this machine's ecod, a TOML file; see rocksdb.eco_settings"
+    )
+
+
 class Analysis(_Strict):
     """Declared before the data: responses (the first decides the verdict), test, scale, level."""
 
@@ -153,10 +177,17 @@ class Spec(_Strict):
     timing: Timing = Field(default_factory=Timing)
     meter: MeterChoice = Field(default_factory=MeterChoice)
     analysis: Analysis = Field(default_factory=Analysis)
+    servers: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], ServerSpec] = Field(
+        default_factory=dict, description="name -> a server of the federation that offloads compactions by eco.policy"
+    )
+    federation: FederationAt | None = Field(default=None, description="one that runs already")
 
     def digest(self) -> str:
         """Identity of what is measured: SHA-256 over the model without the analysis section, hex."""
         measured = self.model_dump(mode="json", exclude={"analysis", "question"})
+        for name in ("servers", "federation"):  # as before there were any
+            if not measured[name]:
+                del measured[name]
         return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
     def known_workloads(self) -> dict[str, dict[str, Level]]:

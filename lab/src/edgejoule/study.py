@@ -23,9 +23,11 @@ from edgejoule.metering import Metering
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label, make_plan
-from edgejoule.run import Bench, at_full, calibrate, measure
+from edgejoule.properties import POLICY
+from edgejoule.run import Bench, at_full, calibrate, learn, measure
 from edgejoule.run_clocks import clock_plan
 from edgejoule.run_length import shortest_s
+from edgejoule.servers import Servers
 from edgejoule.spec import Spec
 from edgejoule.storage_speed import measure_speed
 from edgejoule.store import Experiment, Run, RunData, Store
@@ -50,6 +52,10 @@ class Watcher(Protocol):
 
     def calibrating(self, cell: str) -> None:
         """The rate of a cell at full load is being learnt, for a load curve."""
+        ...
+
+    def learning(self, cell: str) -> None:
+        """The servers of a federation learn what compactions of a cell take."""
         ...
 
     def running(self, planned: PlannedRun) -> None:
@@ -94,6 +100,7 @@ class Study:
 
     spec_toml: the text the spec was read from. options: what the command line changed, as words to repeat it with.
     energy_words, min_ratio: see store.Experiment. clock_token: the secret of the servers in meter.clocks.
+    servers: of the federation that the study is on; there already.
     """
 
     spec: Spec
@@ -104,6 +111,7 @@ class Study:
     min_ratio: float | None
     places: Places
     clock_token: bytes = b""
+    servers: Servers | None = None
 
     def identity(self) -> dict[str, Any]:
         """What must not change within an experiment: the meter with all it says of itself, and the driver."""
@@ -161,6 +169,7 @@ def conduct(
             elif learnt:
                 store.note(experiment.id, _REACHED, reached)
             bench = dataclasses.replace(bench, reached_ops_s=reached)
+            _learn(bench, todo, watcher)
             _run_all(store, experiment, bench, todo, watcher, keep_going, again=rerun_flagged)
         except KeyboardInterrupt as error:
             raise StudyInterruptedError(_how_far(store, experiment)) from error
@@ -191,6 +200,7 @@ def _bench(
     cooling = cool_down(timing, study.meters, experiment.environment.get(IDLE) if experiment else None)
     return Bench(
         study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=cooling,
+        servers=study.servers,
         clocks=clock_plan(timing, study.spec.meter.clocks, study.meters, study.clock_token),
     )  # fmt: skip
 
@@ -213,6 +223,21 @@ def _reached(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> dict
             found[at_full(planned)] = calibrate(planned, bench)
             bench.loads.done(planned, failed=False)
     return found
+
+
+def _learn(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> None:
+    """A federation that begins with the study knows of no compaction; every kind of run shows it some."""
+    if not bench.servers or not bench.servers.learning:
+        return
+    shown: set[str] = set()
+    for planned in todo:
+        cell = cell_label({name: level for name, level in planned.levels.items() if name != POLICY}) or "all"
+        if cell in shown or planned.load_percent == 0:
+            continue
+        shown.add(cell)
+        watcher.learning(cell)
+        learn(planned, bench)
+        bench.loads.done(planned, failed=False)
 
 
 def _run_all(

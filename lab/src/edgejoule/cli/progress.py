@@ -81,6 +81,10 @@ class StudyProgress:
         """Say which cell's full load is being learnt."""
         self._bars.update(self._now, total=1.0, completed=0.0, description=f"full load of {cell}", words="")
 
+    def learning(self, cell: str) -> None:
+        """Say what a federation is being shown."""
+        self._bars.update(self._now, total=1.0, completed=0.0, description=f"servers learn {cell}", words="")
+
     def running(self, planned: PlannedRun) -> None:
         """A run begins: an empty second bar."""
         self._began_s = time.monotonic()

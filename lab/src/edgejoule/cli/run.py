@@ -34,6 +34,7 @@ from edgejoule.plan import PlannedRun, cell_label, make_plan
 from edgejoule.quiet import check_responses, quiet_s
 from edgejoule.responses import nearest
 from edgejoule.run_clocks import ClockPlan, check_servers, clock_plan
+from edgejoule.servers import Servers, servers_of
 from edgejoule.spec import Level, Spec, load_spec
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study import Places, Study, conduct
@@ -114,7 +115,8 @@ def run(
     plan = make_plan(loaded)
     check_plan(loaded, plan)
     chosen = _chosen(loaded, only)
-    choice = _choice(loaded, meter, profile)
+    servers = servers_of(loaded)
+    choice = _servers_choice(servers, meter) if servers else _choice(loaded, meter, profile)
     check_responses(loaded, choice.meter.method)
     beside = _beside(loaded, choice, profile)
     say = messages() if as_json else console()
@@ -135,7 +137,7 @@ def run(
     text = path.read_text(encoding="utf-8")
     experiment, runs = _measure(
         loaded, text, options, Places.beside(store, data), choice, beside, resume, rerun_flagged, keep_going,
-        chosen, clock_token.encode(),
+        chosen, clock_token.encode(), servers,
     )  # fmt: skip
     _finish(store, experiment, say, output, as_json)
     flagged = [r for r in runs if r.flags]
@@ -178,6 +180,16 @@ def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:
     return choice
 
 
+def _servers_choice(servers: Servers, meter: str | None) -> Choice:
+    """Each server's meter."""
+    if meter:
+        raise UsageError(f"--meter {meter}: with [servers] each server has its own meter")
+    found = servers.meter.probe()
+    if not found.available:
+        raise _cannot_be_used(servers.meter.name, found)
+    return Choice(servers.meter, found, ())
+
+
 def _meter_options(spec: Spec, profile: str | None) -> dict[str, dict[str, Level]]:
     profile = profile or spec.meter.profile
     return {**spec.meter.options, **({"board-profile": {"profile": profile}} if profile else {})}
@@ -216,15 +228,19 @@ def _measure(
     keep_going: bool,
     chosen: Callable[[PlannedRun], bool],
     clock_token: bytes,
+    servers: Servers | None,
 ) -> tuple[Experiment, list[Run]]:
     stop_in_order()
     check_servers(spec.meter.clocks, clock_token)
     meters = [choice.meter, *beside]
     with contextlib.ExitStack() as opened:
+        if servers:
+            opened.enter_context(servers)
         for meter in meters:
             meter.open()
             opened.callback(meter.close)
-        study = Study(spec, text, options, meters, choice.sentence, _min_ratio(choice.meter), places, clock_token)
+        ratio = _min_ratio(choice.meter)
+        study = Study(spec, text, options, meters, choice.sentence, ratio, places, clock_token, servers)
         with (
             Store.open(places.store, create=True) as store,
             StudyProgress(messages(), str(choice.meter.method)) as progress,

@@ -98,9 +98,14 @@ def merged_lines(lines: Iterable[BudgetLine]) -> tuple[BudgetLine, ...]:
     )
 
 
+def weakest(methods: Iterable[Method]) -> Method:
+    """What a sum may be called: modelled where any part is, else counted where any is."""
+    return max(methods, key=list(Method).index)
+
+
 def summed(parts: Sequence[Energy]) -> Energy:
     """Energy of several channels of one meter and domain. Missing in one is missing in the sum."""
-    first = parts[0]
+    first = replace(parts[0], method=weakest(part.method for part in parts))
     missing = [part.missing_reason for part in parts if part.missing_reason is not None]
     lines = merged_lines(line for part in parts for line in part.budget)
     return replace(

@@ -19,6 +19,7 @@ Everything is stopped by its pid when a federation ends, however it ends; proces
 them. Energies are modelled: CPU seconds and bytes times the watts that are declared for each server.
 """
 
+from edgejoule.federation.control import Control
 from edgejoule.federation.db_bench import Bench, Fill, Filled, begin, fill
 from edgejoule.federation.energy import Energy, Meter
 from edgejoule.federation.federation import Federation, Programs
@@ -29,6 +30,7 @@ from edgejoule.federation.shares import CpuGroups, Duty, Shares, Unlimited, best
 
 __all__ = [
     "Bench",
+    "Control",
     "CpuGroups",
     "Duty",
     "Energy",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 from edgejoule.errors import FederationError, UsageError
 from edgejoule.federation import configuration
 from edgejoule.federation.configuration import Place
+from edgejoule.federation.control import Control, idle, in_force
 from edgejoule.federation.keys import Keys, make_keys
 from edgejoule.federation.networks import Loopback, Network
 from edgejoule.federation.processes import Process
@@ -137,6 +137,14 @@ class Federation:
         host.processes.append(process)
         return process
 
+    def words(self, server: str) -> list[str]:
+        """Before a command that another part starts there: they put it into the server's network and share."""
+        return [*self.member(server).command(), *self.network.command(self._server(server))]
+
+    def member(self, server: str) -> Limit:
+        """What a process that another part starts there has to join (processes.Adopted)."""
+        return self._hosts[server].limit
+
     def with_preload(self, server: str) -> dict[str, str]:
         """The environment in which a program's RocksDB asks the server's ecod."""
         place = self.place(server)
@@ -148,18 +156,16 @@ class Federation:
         """What all processes of a server used since it began."""
         return self._hosts[server].limit.cpu_s()
 
+    def _control(self, server: str) -> Control:
+        return Control(self.programs.ecoctl, self.place(server).control_socket)
+
     def ecoctl(self, server: str, *words: str) -> str:
         """What ecoctl says at a server. Raises FederationError: it fails."""
-        command: list[str | Path] = [self.programs.ecoctl, "--socket", self.place(server).control_socket, *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise FederationError(done.stderr.strip())
-        return done.stdout
+        return self._control(server)(*words)
 
     def view(self, server: str) -> dict[str, Any]:
         """The federation as a server sees it: proto/eco.proto's FederationView."""
-        view: dict[str, Any] = json.loads(self.ecoctl(server, "servers", "--json"))
-        return view
+        return self._control(server).view()
 
     def decisions(self, server: str, since_s: float = 0) -> list[dict[str, Any]]:
         """For a server's applications since then (Unix time), oldest first: LoggedDecision of eco.proto."""
@@ -170,15 +176,14 @@ class Federation:
         """Of all servers; returns when each has heard of it."""
         self.ecoctl(self.servers[-1].name, "policy", name, "--shadow", "on" if shadow else "off")
 
-        def holds(server: Server) -> bool:
-            policy = self.view(server.name).get("policy", {})
-            return bool(policy.get("name") == name and policy.get("shadow", False) == shadow)
-
-        self.wait(lambda: all(map(holds, self.servers)), f"policy {name} does not reach all servers")
+        self.wait(
+            lambda: all(in_force(self.view(server.name), name, shadow=shadow) for server in self.servers),
+            f"policy {name} does not reach all servers",
+        )
 
     def idle(self) -> bool:
         """No server runs a job of another one."""
-        return not any(line["state"].get("jobs", 0) for line in self.view(self.servers[-1].name)["servers"])
+        return idle(self.view(self.servers[-1].name))
 
     def wait(self, holds: Callable[[], bool], otherwise: str, most_s: float = READY_S) -> None:
         """Until it holds. Raises FederationError: it does not, or a daemon has ended."""

@@ -25,16 +25,57 @@ class Membership(Protocol):
         """Words before a command that make it a member."""
         ...
 
-    def joined(self, process: Process) -> None:
+    def joined(self, process: Running) -> None:
         """It runs."""
         ...
 
-    def left(self, process: Process) -> None:
+    def left(self, process: Running) -> None:
         """It ends, or has ended; its pid is free no sooner than this has returned. May be told twice."""
         ...
 
 
-class Process:
+class Running:
+    """A process that leads a process group of its own."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._count = _CpuCount(pid)
+        self._cpu_s: float | None = None  # of one that has ended
+
+    def cpu_s(self, look: bool = True) -> float:
+        """CPU time, with that of its children. look: see _CpuCount."""
+        return self._count.now_s(look) if self._cpu_s is None else self._cpu_s
+
+    def signal(self, number: signal.Signals) -> None:
+        """To its whole group. One that has ended needs none."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+
+class Adopted(Running):
+    """A process that another part has started, with the member's words before its command, and reaps."""
+
+    def __init__(self, pid: int, member: Membership) -> None:
+        super().__init__(pid)
+        self._member = member
+        member.joined(self)
+
+    def await_end(self) -> None:
+        """Returns when it has ended and is not reaped yet, and is no member any more."""
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        self.release()
+
+    def release(self) -> None:
+        """From now on it is no member; may be told twice."""
+        if self._cpu_s is not None:
+            return
+        self._member.left(self)
+        self._cpu_s = self._count.now_s(look=False)
+        self.signal(signal.SIGCONT)
+
+
+class Process(Running):
     """A command in a process group of its own: Ctrl-C in a terminal is its starter's alone. Output is added to `log`.
 
     It is killed when the thread that started it ends: start it from the main thread.
@@ -46,7 +87,6 @@ class Process:
         self.log = log
         self._member = member
         self._lock = threading.Lock()
-        self._cpu_s: float | None = None  # of one that has ended
         command = ["setpriv", "--pdeathsig", "KILL", *member.command(), *words]
         try:
             with log.open("ab") as file:
@@ -60,8 +100,7 @@ class Process:
                 )
         except OSError as error:
             raise FederationError(f"{words[0]}: cannot be started: {error.strerror}") from error
-        self.pid = self._popen.pid
-        self._count = _CpuCount(self.pid)
+        super().__init__(self._popen.pid)
         member.joined(self)
 
     def runs(self) -> bool:
@@ -85,15 +124,6 @@ class Process:
                 # A child that nobody waited for is in the count alone.
                 self._cpu_s = max(usage.ru_utime + usage.ru_stime, self._count.now_s(look=False))
         return True
-
-    def cpu_s(self, look: bool = True) -> float:
-        """CPU time, with that of its children. look: see _CpuCount."""
-        return self._count.now_s(look) if self._cpu_s is None else self._cpu_s
-
-    def signal(self, number: signal.Signals) -> None:
-        """To its whole group. One that has ended needs none."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, number)
 
     def stop(self) -> None:
         """SIGTERM, and SIGKILL if that is not enough."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from edgejoule.errors import UsageError
-from edgejoule.federation.processes import Process
+from edgejoule.federation.processes import Running
 from edgejoule.federation.server import Server
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -35,11 +35,11 @@ class Limit(Protocol):
         """Words before a command that make it a member from its first instruction on."""
         ...
 
-    def joined(self, process: Process) -> None:
+    def joined(self, process: Running) -> None:
         """A member runs."""
         ...
 
-    def left(self, process: Process) -> None:
+    def left(self, process: Running) -> None:
         """A member ends or has ended."""
         ...
 
@@ -72,8 +72,8 @@ class _Members:
     def __init__(self, server: Server, folder: Path) -> None:
         self.server, self.folder = server, folder
         self.lock = threading.Lock()
-        self.running: list[Process] = []
-        self._ended: list[Process] = []
+        self.running: list[Running] = []
+        self._ended: list[Running] = []
         self._told_s = 0.0
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "cpu.max").write_text(f"{server.share * 1e5:.0f} 100000\n")
@@ -82,11 +82,11 @@ class _Members:
     def command(self) -> Sequence[str]:
         return ()
 
-    def joined(self, process: Process) -> None:
+    def joined(self, process: Running) -> None:
         with self.lock:
             self.running.append(process)
 
-    def left(self, process: Process) -> None:
+    def left(self, process: Running) -> None:
         with self.lock:
             if process not in self.running:
                 return
@@ -273,10 +273,10 @@ class _GroupV2:
     def command(self) -> Sequence[str]:
         return _joining(self.folder)
 
-    def joined(self, process: Process) -> None:
+    def joined(self, process: Running) -> None:
         pass
 
-    def left(self, process: Process) -> None:
+    def left(self, process: Running) -> None:
         pass
 
     def cpu_s(self) -> float:

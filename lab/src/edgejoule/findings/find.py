@@ -30,7 +30,8 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     plan = SequentialPlan.of(spec, len(taken) if look is None else look, begun)
     responses = _responses(declared.responses, runs, experiment, plan, analysed=True)
     names = dict.fromkeys(r.name for run in runs for r in run.responses)
-    others = _responses([n for n in RESPONSES if n in names and n not in declared.responses], runs, experiment, plan)
+    known = [*(n for n in RESPONSES if n in names), *(n for n in names if n not in set(RESPONSES))]
+    others = _responses([n for n in known if n not in declared.responses], runs, experiment, plan)
     first = responses[0] if responses and responses[0].name == declared.responses[0] else None
     progress = progress_of(runs)
     told = verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)

@@ -119,7 +119,8 @@ def _one_of(kind: type[_Choice], value: str, option: str) -> _Choice:
 
 
 def _default_better(response: str) -> Better:
-    known = RESPONSES.get(response) or RESPONSES.get(response.rpartition(".")[0])
+    name = response.partition("@")[0]
+    known = RESPONSES.get(name) or RESPONSES.get(name.rpartition(".")[0])
     return known.better if known and known.better is not Better.NEITHER else Better.LOWER
 
 

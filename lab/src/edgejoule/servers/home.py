@@ -1,0 +1,146 @@
+"""Where the driver of a study on a federation runs, and what the federation is told before each run."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, Self
+
+from edgejoule.databases import driver_path
+from edgejoule.errors import MeterError, UsageError
+from edgejoule.federation import Control, Federation, Programs, Server, best_shares
+from edgejoule.federation.processes import Membership
+from edgejoule.meters.base import Meter
+from edgejoule.meters.discovery import discover
+from edgejoule.servers.declared import DeclaredPower
+from edgejoule.servers.meter import ServersMeter
+from edgejoule.spec import FederationAt, Spec
+
+ADAPTER = "rocksdb"
+_SETTINGS = f"{ADAPTER}.eco_settings"
+
+
+@dataclass(frozen=True)
+class Home:
+    """Of the driver. prefix: words before its command. words: after it. member: what its process belongs to."""
+
+    prefix: Sequence[str] = ()
+    words: Sequence[str] = field(default=())
+    member: Membership | None = None
+
+
+class Servers(Protocol):
+    """A context manager: the federation is there from __enter__ to __exit__. about: what its servers are. learning:
+    policies by which each server compacts once before it is predicted what it would take; empty where they know.
+    """
+
+    names: Sequence[str]
+    meter: ServersMeter
+    about: str
+    learning: Sequence[str]
+
+    def __enter__(self) -> Self:
+        """Raises FederationError."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """What was started is stopped."""
+        ...
+
+    def home(self, policy: str) -> Home:
+        """All servers decide by the policy, and none has a job. Raises FederationError."""
+        ...
+
+
+def servers_of(spec: Spec) -> Servers | None:
+    """Those of the spec. Raises UsageError, MeterError."""
+    if not spec.servers:
+        return None
+    return _Machines(spec, spec.federation) if spec.federation else _Processes(spec)
+
+
+class _Processes:
+    """Servers as processes here; the last is the master."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.names: Sequence[str] = list(spec.servers)
+        self._servers = [
+            Server(name, share=s.share or 0, busy_w=s.busy_w or 0, idle_w=s.idle_w or 0, slots=s.slots)
+            for name, s in spec.servers.items()
+        ]
+        self.learning: Sequence[str] = ["local", *(f"static:{name}" for name in self.names[1:])]
+        self._programs = Programs.of(driver_path().parent.parent)
+        self._federation: Federation | None = None
+        shares = best_shares()
+        self._shares = shares
+        self.about = f"{len(self.names)} processes on this machine, shares of a core by {shares.about}"
+        self.meter = ServersMeter({s.name: DeclaredPower(s, self._cpu_of(s.name)) for s in self._servers})
+        self._stack = contextlib.ExitStack()
+
+    def _cpu_of(self, server: str) -> Callable[[], float]:
+        return lambda: self._running.cpu_s(server)
+
+    @property
+    def _running(self) -> Federation:
+        assert self._federation is not None, "the federation is started before it is asked"
+        return self._federation
+
+    def __enter__(self) -> Self:
+        folder = Path(tempfile.mkdtemp(prefix="ej-"))  # short: sockets lie in it
+        self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        try:
+            self._federation = self._stack.enter_context(
+                Federation(self._servers, self._programs, folder, shares=self._shares)
+            )
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def home(self, policy: str) -> Home:
+        federation, name = self._running, self.names[0]
+        federation.set_policy(policy)
+        federation.wait(federation.idle, "jobs of the run before do not end")
+        settings = federation.with_preload(name)["ECO_CONFIG"]
+        return Home(federation.words(name), ["-p", f"{_SETTINGS}={settings}"], federation.member(name))
+
+
+class _Machines:
+    """Machines of their own, whose ecods run already; this one is the first."""
+
+    def __init__(self, spec: Spec, at: FederationAt) -> None:
+        self.names: Sequence[str] = list(spec.servers)
+        self.learning: Sequence[str] = ()
+        self.about = f"{len(self.names)} machines; asked at {at.control}"
+        self.meter = ServersMeter({name: _meter(name, s.meter or "", s.options) for name, s in spec.servers.items()})
+        self._settings = at.settings
+        ecoctl = shutil.which("ecoctl") or driver_path().with_name("ecoctl")
+        self._control = Control(Path(ecoctl), Path(at.control))
+
+    def __enter__(self) -> Self:
+        known = {line["state"]["name"] for line in self._control.view().get("servers", [])}
+        if missing := [name for name in self.names if name not in known]:
+            raise UsageError(f"servers.{missing[0]}: the federation has {', '.join(sorted(known))}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def home(self, policy: str) -> Home:
+        self._control.set_policy(policy)
+        self._control.await_idle()
+        return Home(words=["-p", f"{_SETTINGS}={self._settings}"])
+
+
+def _meter(server: str, name: str, options: Mapping[str, object]) -> Meter:
+    candidate = next(each for each in discover(name, {name: options}) if each.name == name)
+    if candidate.meter is None:
+        raise MeterError(f"server {server}: meter {name}: {candidate.availability.reason}")
+    return candidate.meter
