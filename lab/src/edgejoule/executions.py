@@ -42,8 +42,7 @@ class Execution:
 class Totals:
     """Over all executions of a run: sums, where a sum has sense; None where a part could not be read.
 
-    stall_s: that writers waited; None where the database does not say. remote_compactions: done by other servers; None
-    without eco.
+    of_database: by response, what only some databases tell.
     latency: (operation, statistic) of service latencies in µs, for mean, p50, p99.
     """
 
@@ -57,8 +56,7 @@ class Totals:
     read_before_write: int
     rss_peak_bytes: int
     data_bytes: int | None
-    stall_s: float | None
-    remote_compactions: float | None
+    of_database: Mapping[str, float]
     driver_share: Mapping[str, Any] | None
     latency_us: Mapping[tuple[str, str], float]
     latencies: Sequence[Latency]
@@ -102,12 +100,30 @@ def totals_of(executions: Sequence[Execution]) -> Totals:
         read_before_write=sum(e["read_before_write"] for e in ends),
         rss_peak_bytes=max(e["rss_peak_bytes"] for e in ends),
         data_bytes=ends[-1]["data_bytes"],
-        stall_s=_component(ends, "stall", "duration_ns", 1e-9),
-        remote_compactions=_component(ends, "remote_compaction", "count", 1),
+        of_database=_of_database(ends),
         driver_share=ends[-1]["driver_share"],
         latency_us=latency_us,
         latencies=latencies,
     )
+
+
+#: Response -> eco's count since the database was opened, among the database's own counters.
+_REMOTE = {
+    "remote_fallbacks": "eco.fell_back",
+    "remote_moved_bytes": "eco.bytes_moved",
+    "remote_wasted_s": "eco.wasted_s",
+}
+
+
+def _of_database(ends: Sequence[Event]) -> dict[str, float]:
+    found = {
+        "stall_s": _component(ends, "stall", "duration_ns", 1e-9),
+        "remote_compactions": _component(ends, "remote_compaction", "count", 1),
+    }
+    for response, name in _REMOTE.items():
+        told = [e["database_stats"].get(name) for e in ends]
+        found[response] = _sum([None if each is None else float(each) for each in told])
+    return {response: value for response, value in found.items() if value is not None}
 
 
 def _component(ends: Sequence[Event], name: str, figure: str, unit: float) -> float | None:

@@ -54,7 +54,10 @@ def _fixed() -> list[Response]:
         Response("reads_before_write_per_op", "1", "reads inside updates, per operation", none),
         Response("data_bytes", "byte", "size of the data", low),
         Response("stall_s", "s", "time that writers were made to wait", low),
-        Response("remote_compactions", "1", "compactions done by other servers", none),
+        Response("remote_compactions", "compactions", "compactions done by other servers", none),
+        Response("remote_fallbacks", "compactions", "compactions begun elsewhere, done here after all", low),
+        Response("remote_moved_bytes", "byte", "bytes to and from other servers", low),
+        Response("remote_wasted_s", "s", "time of compactions elsewhere that were given up", low),
     ]
 
 

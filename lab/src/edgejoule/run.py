@@ -375,8 +375,7 @@ def _timed(t: Totals) -> list[ResponseValue]:
         "rss_peak_mb": t.rss_peak_bytes / 1e6,
         **{name: None if (v := t.usage[name]) is None else v / t.executions for name in _BYTES},
         "data_bytes": t.data_bytes,
-        "stall_s": None if t.stall_s is None else t.stall_s / t.executions,
-        "remote_compactions": None if t.remote_compactions is None else t.remote_compactions / t.executions,
+        **{name: value / t.executions for name, value in t.of_database.items()},
         "reads_before_write_per_op": t.read_before_write / t.operations,
     }
     if t.payload_write_bytes and written is not None:

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -352,11 +352,16 @@ def _words(error: Any, data: Mapping[str, Any]) -> str:
     if kind == "extra_forbidden":
         model: Any = Spec
         for part in loc[:-1]:
-            model = model.model_fields[part].annotation
-        return f"unknown key; {nearest(str(loc[-1]), model.model_fields)}"
+            model = get_args(model)[1] if get_origin(model) is dict else _model(model).model_fields[part].annotation
+        return f"unknown key; {nearest(str(loc[-1]), _model(model).model_fields)}"
     if kind == "missing":
         return "is missing"
     return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
+
+
+def _model(annotation: Any) -> Any:
+    """The model of an annotation that may also be None."""
+    return next(one for one in (*get_args(annotation), annotation) if isinstance(one, type) and one is not type(None))
 
 
 def json_schema() -> dict[str, Any]:

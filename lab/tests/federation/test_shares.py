@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from edgejoule.errors import UsageError
 from edgejoule.federation import CpuGroups, Duty, Server, Unlimited
-from edgejoule.federation.processes import Process
+from edgejoule.federation.processes import Adopted, Process
 from edgejoule.federation.shares import PERIOD_S, Bucket, why_no_groups
 
 BUSY = ["sh", "-c", "while :; do :; done"]
@@ -160,3 +161,17 @@ def test_a_real_cgroup_throttles_and_is_removed(tmp_path: Path, stopped_at_the_e
         assert eventually(lambda: limit.cpu_s() > 0.02)
         process.stop()
     assert not group.exists()
+
+
+def test_a_process_that_another_part_started_is_a_member_until_it_ends(tmp_path: Path) -> None:
+    with Unlimited() as shares:
+        limit = shares.limit(small(), tmp_path)
+        with subprocess.Popen(
+            [*limit.command(), "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"], start_new_session=True
+        ) as popen:
+            adopted = Adopted(popen.pid, limit)
+            adopted.await_end()
+            assert popen.wait() == 0
+        used_s = limit.cpu_s()
+        assert used_s > 0
+        assert limit.cpu_s() == used_s

@@ -133,18 +133,23 @@ def _on_host_clock(traces: Sequence[Trace]) -> list[Trace]:
 
 
 def _widest(traces: Sequence[Trace]) -> list[Trace] | None:
-    """All channels of the widest domain that share their times (they add up); else the first of them."""
+    """All channels of the widest domain that come from one meter (they add up); else the first of them."""
     if not traces:
         return None
     domain = next((d for d in _WHOLE if any(t.channel.domain is d for t in traces)), traces[0].channel.domain)
     own = [t for t in traces if t.channel.domain is domain]
-    alike = [t for t in own if np.array_equal(t.t_ns, own[0].t_ns) and t.channel.meter == own[0].channel.meter]
-    return alike if len(alike) == len(own) else own[:1]
+    return own if len({t.channel.meter for t in own}) == 1 else own[:1]
 
 
 def _power(traces: Sequence[Trace]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    parts = [_watts(t) for t in traces]
-    return parts[0][0], np.sum([w for _, w in parts], axis=0)
+    """At the times of the first, to which those of the others are brought."""
+    (t_ns, first_w), *others = [_watts(t) for t in traces]
+    return t_ns, np.sum([first_w, *(_at(t_ns, *other) for other in others)], axis=0)
+
+
+def _at(t_ns: NDArray[np.int64], own_ns: NDArray[np.int64], power: NDArray[np.float64]) -> NDArray[np.float64]:
+    same = np.array_equal(t_ns, own_ns)
+    return power if same else np.interp((t_ns - t_ns[0]) / 1e9, (own_ns - t_ns[0]) / 1e9, power)
 
 
 def _watts(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

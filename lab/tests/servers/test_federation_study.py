@@ -1,0 +1,161 @@
+"""A study on a federation: real ecods, the driver on the first server, a meter of each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import edgejoule
+
+from edgejoule.errors import SpecError
+from edgejoule.federation import Federation, Programs, Server, Unlimited
+from edgejoule.spec import load_spec
+from edgejoule.store import Store
+
+BUILD = Path(__file__).resolve().parents[3] / "build"
+needs_eco = pytest.mark.skipif(not (BUILD / "lib/libeco-service.so").exists(), reason="make eco builds it")
+SHARES = """
+[servers.low]
+share = 0.5
+busy_w = 2.0
+idle_w = 1.0
+
+[servers.high]
+share = 1.0
+busy_w = 20.0
+idle_w = 10.0
+"""
+SPEC = """\
+name = "small"
+question = "Who compacts?"
+
+[factors]
+"eco.policy" = ["local", "static:high"]
+
+[fixed]
+database = "rocksdb"
+workload = "load"
+recordcount = 1000
+operationcount = 20_000
+
+[workloads.load]
+insertproportion = 1.0
+readproportion = 0.0
+updateproportion = 0.0
+dataintegrity = true
+
+[databases.rocksdb]
+options = "write_buffer_size=524288;level0_file_num_compaction_trigger=2"
+
+[design]
+replications = 1
+
+[timing]
+idle_s = 0.6
+
+[meter]
+run_s_min = 0
+"""
+
+
+def runs_of(folder: Path) -> list[dict[str, Any]]:
+    """The records of the finished runs, by policy."""
+    with Store.open(folder / "results/store.db") as store:
+        runs = [run for run in store.runs(store.find().id) if run.status == "finished"]
+    return [{"policy": run.levels["eco.policy"], **{r.name: r.value for r in run.responses}} for run in runs]
+
+
+@pytest.mark.slow
+@needs_eco
+def test_each_server_has_its_joules_and_the_policy_is_a_factor(tmp_path: Path) -> None:
+    (tmp_path / "experiment.toml").write_text(SPEC + SHARES)
+    done = edgejoule(tmp_path, "run", "experiment.toml", "--json")
+    assert done.returncode in (0, 3), done.stderr
+    runs = {run["policy"]: run for run in runs_of(tmp_path)}
+    assert set(runs) == {"local", "static:high"}
+    for run in runs.values():
+        assert run["energy_j"] == pytest.approx(run["energy_j@low"] + run["energy_j@high"])
+        assert run["energy_per_op_uj@high"] == pytest.approx(run["energy_j@high"] / 20_000 * 1e6)
+        assert run["energy_j@high"] > 10.0 * run["settled_s"] > 0
+        assert run["remote_fallbacks"] == 0
+    assert runs["local"]["remote_compactions"] == runs["local"]["remote_moved_bytes"] == 0
+    assert runs["static:high"]["remote_compactions"] > 0
+    assert runs["static:high"]["remote_moved_bytes"] > 0
+    told = json.loads(done.stdout)
+    assert "modelled" in json.dumps(told)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Short: sockets lie in it."""
+    made = Path(tempfile.mkdtemp(prefix="eco-"))
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.mark.slow
+@needs_eco
+def test_a_federation_that_runs_already_is_told_the_policy_and_metered(folder: Path, tmp_path: Path) -> None:
+    servers = [Server("low", 0.5, 2, 1), Server("high", 1.0, 20, 10)]
+    with Federation(servers, Programs.of(BUILD), folder, shares=Unlimited()) as federation:
+        settings, control = federation.with_preload("low")["ECO_CONFIG"], federation.place("low").control_socket
+        text = SPEC + f'[federation]\ncontrol = "{control}"\nsettings = "{settings}"\n'
+        for name in ("low", "high"):
+            text += f'[servers.{name}]\nmeter = "board-profile"\noptions = {{ profile = "raspberry-pi-4b" }}\n'
+        (tmp_path / "experiment.toml").write_text(text)
+        done = edgejoule(tmp_path, "run", "experiment.toml")
+        assert done.returncode in (0, 3), done.stderr
+        assert federation.view("low")["policy"]["name"] in ("local", "static:high")
+    runs = {run["policy"]: run for run in runs_of(tmp_path)}
+    assert runs["static:high"]["remote_compactions"] > 0
+    assert runs["static:high"]["energy_j"] == pytest.approx(2 * runs["static:high"]["energy_j@high"], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "phrase"),
+    [
+        (SHARES, "", "factors.eco.policy", "no servers to offload to"),
+        ("static:high", "static:hihg", "factors.eco.policy", "no server is named so; did you mean 'high'"),
+        ("static:high", "best", "factors.eco.policy", "expected local, edgepilot"),
+        ('"eco.policy" = ["local", "static:high"]', "threads = [1, 2]", "servers", "no eco.policy"),
+        ("idle_w = 1.0", "", "servers.low", "idle_w is missing"),
+        ("idle_w = 1.0", 'idle_w = 1.0\nmeter = "shelly"', "servers.low.meter", "with [federation]"),
+        ("share = 0.5", "share = 1.5", "servers.low.share", "less than or equal to 1"),
+        ("share = 0.5", "shares = 0.5", "servers.low.shares", "unknown key; did you mean 'share'"),
+        ('"rocksdb"', '"sqlite"', "factors.eco.policy", "changes nothing for sqlite"),
+        ("run_s_min = 0", 'prefer = ["rapl"]', "meter.prefer", "each server has its meter"),
+        ("[meter]", '[federation]\ncontrol = "c"\nsettings = "s"\n[meter]', "servers.low.share", "it has a meter"),
+        ("[meter]", '[analysis]\nresponses = ["energy_j@hgih"]\n[meter]', "analysis.responses", "did you mean 'high'"),
+        ("[meter]", '[analysis]\nresponses = ["stall_s@low"]\n[meter]', "analysis.responses", "unknown response"),
+    ],
+)
+def test_what_cannot_be_of_a_federation_is_refused(old: str, new: str, key: str, phrase: str, tmp_path: Path) -> None:
+    spec = tmp_path / "experiment.toml"
+    assert old in SPEC + SHARES
+    spec.write_text((SPEC + SHARES).replace(old, new, 1))
+    with pytest.raises(SpecError) as told:
+        load_spec(spec)
+    assert key in str(told.value)
+    assert phrase in str(told.value)
+
+
+def test_runs_on_a_federation_share_no_load(tmp_path: Path) -> None:
+    spec = tmp_path / "experiment.toml"
+    spec.write_text(SPEC + SHARES)
+    with pytest.raises(SpecError, match="each run has a load of its own"):
+        load_spec(spec, ["design.load=block", "fixed.workload=workloadc"])
+
+
+def test_a_spec_without_servers_is_what_it_was(tmp_path: Path) -> None:
+    """Its digest: stores that exist can be resumed."""
+    plain = SPEC.replace('"eco.policy" = ["local", "static:high"]', "threads = [1, 2]")
+    (tmp_path / "experiment.toml").write_text(plain)
+    spec = load_spec(tmp_path / "experiment.toml")
+    measured = spec.model_dump(mode="json", exclude={"analysis", "question", "servers", "federation"})
+    assert spec.model_copy(update={"servers": {}}).digest() == spec.digest()
+    assert not {"servers", "federation"} & set(measured)
