@@ -116,7 +116,7 @@ def run(
     check_plan(loaded, plan)
     chosen = _chosen(loaded, only)
     servers = servers_of(loaded)
-    choice = _servers_choice(servers, meter) if servers else _choice(loaded, meter, profile)
+    choice = _servers_choice(servers, meter or profile) if servers else _choice(loaded, meter, profile)
     check_responses(loaded, choice.meter.method)
     beside = _beside(loaded, choice, profile)
     say = messages() if as_json else console()
@@ -180,10 +180,10 @@ def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:
     return choice
 
 
-def _servers_choice(servers: Servers, meter: str | None) -> Choice:
-    """Each server's meter."""
-    if meter:
-        raise UsageError(f"--meter {meter}: with [servers] each server has its own meter")
+def _servers_choice(servers: Servers, other: str | None) -> Choice:
+    """Each server's meter. other: that the command line asks for."""
+    if other:
+        raise UsageError(f"{other}: with [servers] each server has its own meter; leave --meter and --profile out")
     found = servers.meter.probe()
     if not found.available:
         raise _cannot_be_used(servers.meter.name, found)

@@ -78,7 +78,8 @@ class _Processes:
         shares = best_shares()
         self._shares = shares
         self.about = f"{len(self.names)} processes on this machine, shares of a core by {shares.about}"
-        self.meter = ServersMeter({s.name: DeclaredPower(s, self._cpu_of(s.name)) for s in self._servers})
+        parts = {s.name: DeclaredPower(s, self._cpu_of(s.name)) for s in self._servers}
+        self.meter = ServersMeter(parts, about=self.about)
         self._stack = contextlib.ExitStack()
 
     def _cpu_of(self, server: str) -> Callable[[], float]:
@@ -119,7 +120,8 @@ class _Machines:
         self.names: Sequence[str] = list(spec.servers)
         self.learning: Sequence[str] = ()
         self.about = f"{len(self.names)} machines; asked at {at.control}"
-        self.meter = ServersMeter({name: _meter(name, s.meter or "", s.options) for name, s in spec.servers.items()})
+        parts = {name: _meter(name, s.meter or "", s.options) for name, s in spec.servers.items()}
+        self.meter = ServersMeter(parts, about=self.about)
         self._settings = at.settings
         ecoctl = shutil.which("ecoctl") or driver_path().with_name("ecoctl")
         self._control = Control(Path(ecoctl), Path(at.control))

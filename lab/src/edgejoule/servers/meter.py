@@ -17,13 +17,15 @@ class ServersMeter:
     """parts: server -> its meter, all of one domain, read on this host's clock.
 
     A channel is named after its server, and where that has several of the domain "SERVER CHANNEL". A meter is polled no
-    more often than it asks for.
+    more often than it asks for. about: what the servers are, for a report.
     """
 
     name = "servers"
 
-    def __init__(self, parts: Mapping[str, Meter], clock_s: Callable[[], float] = time.monotonic) -> None:
-        self._parts, self._clock_s = dict(parts), clock_s
+    def __init__(
+        self, parts: Mapping[str, Meter], clock_s: Callable[[], float] = time.monotonic, about: str = ""
+    ) -> None:
+        self._parts, self._clock_s, self._about = dict(parts), clock_s, about
         self._due_s: dict[str, float] = {}
         self._names: dict[tuple[str, str], str] = {}
         meters = list(self._parts.values())
@@ -54,7 +56,7 @@ class ServersMeter:
             for heading, lines in meter.facts().items():
                 for line in lines:
                     told.setdefault(heading, {}).setdefault(line, []).append(server)
-        return {
+        return ({"servers": [self._about]} if self._about else {}) | {
             heading: [line if len(of) == len(self._parts) else f"{', '.join(of)}: {line}" for line, of in lines.items()]
             for heading, lines in told.items()
         }
