@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from edgejoule.cli.common import console
+from edgejoule.cli.common import console, stop_in_order
 from edgejoule.federation.federation import Programs
 from edgejoule.federation.trial.rounds import run_trial
 from edgejoule.federation.trial.spec import read_trial
@@ -50,6 +50,7 @@ def run(
       edgejoule trial run experiments/eco-real/useless-network.toml
       edgejoule trial run experiments/eco-real/paper.toml --rounds 1 --duration 10
     """
+    stop_in_order()
     trial = read_trial(spec)
     changes = {"rounds": rounds, "duration_s": duration, "links": [each for each in trial.links if each.name in links]}
     trial = trial.model_copy(update={key: value for key, value in changes.items() if value})
