@@ -22,7 +22,7 @@ constexpr char examples[] = R"(Examples:
   eco-sim watts FILE                   does the verdict hold with each tier's watts 50 % lower and higher?)";
 
 struct Options {
-  std::string file, json;
+  std::string file, json, jobs, inputs;
   std::vector<std::string> policies, scales;
   std::vector<std::uint64_t> seeds;
   double duration_s = 0;
@@ -62,8 +62,16 @@ float quantile(std::vector<float> all, double q) {
   return all[static_cast<std::size_t>(at)];
 }
 
+void write(const std::string& name, const std::string& text) {
+  if (name.empty()) return;
+  std::ofstream file(name);
+  file << text;
+  if (!file.flush()) throw SpecError(fmt::format("{}: cannot be written", name));
+}
+
 void run(const Options& options) {
-  const Spec spec = spec_of(options);
+  Spec spec = spec_of(options);
+  spec.records = !options.jobs.empty() || !options.inputs.empty();
   const auto begin = std::chrono::steady_clock::now();
   const auto outcomes = run_all(spec);
   const double took_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -80,10 +88,9 @@ void run(const Options& options) {
              "the 99th percentile\n",
              events, took_s, static_cast<double>(events) / took_s, decisions.size(), quantile(decisions, 0.5),
              quantile(decisions, 0.99));
-  if (options.json.empty()) return;
-  std::ofstream file(options.json);
-  file << json_of(spec, outcomes).dump(1) << '\n';
-  if (!file.flush()) throw SpecError(fmt::format("{}: cannot be written", options.json));
+  write(options.json, json_of(spec, outcomes).dump(1) + "\n");
+  write(options.jobs, jobs_csv(outcomes));
+  write(options.inputs, looks_csv(outcomes));
 }
 
 // Energy per operation of all servers against the first policy's, in percent, seeds taken together.
@@ -150,6 +157,9 @@ int main(int argc, char** argv) {
       app.add_subcommand("run", "simulates an experiment with each policy and seed, and prints a table");
   common(run_command);
   run_command->add_option("--json", options.json, "writes each run's figures to this file");
+  run_command->add_option("--jobs", options.jobs, "writes each compaction, and what was predicted, to this file (CSV)");
+  run_command->add_option("--inputs", options.inputs,
+                          "writes each look at the input rate, and what was predicted (CSV)");
   CLI::App* watts_command = app.add_subcommand("watts", "repeats it with each tier's watts 50 % lower and higher");
   common(watts_command);
   CLI11_PARSE(app, argc, argv);

@@ -49,6 +49,20 @@ struct ServerOutcome {
   ServerOutcome& operator+=(const ServerOutcome& o);
 };
 
+// A compaction that was learnt from, and what had been predicted for it.
+struct LearntJob {
+  std::string server;
+  double at_s = 0, jobs_before = 0;  // that this server had learnt
+  double input_bytes = 0, input_entries = 0;
+  double took_s = 0, energy_j = 0, predicted_s = 0, predicted_j = 0;
+};
+
+// The application's input between two looks, and what had been predicted.
+struct InputLook {
+  std::string server;
+  double at_s = 0, bytes_s = 0, predicted_bytes_s = 0;
+};
+
 struct Outcome {
   std::string policy;
   std::uint64_t seed = 0;
@@ -56,6 +70,9 @@ struct Outcome {
   std::vector<ServerOutcome> servers;
   std::uint64_t events = 0, decisions = 0;
   std::vector<float> decision_us;  // CPU time of each decision; the one thing that no seed repeats
+
+  std::vector<LearntJob> jobs;  // where the experiment wants them recorded
+  std::vector<InputLook> looks;
 
   [[nodiscard]] ServerOutcome total() const;
 };

@@ -141,6 +141,27 @@ std::string table_of(const Spec& spec, const std::vector<Outcome>& outcomes) {
   return text;
 }
 
+std::string jobs_csv(const std::vector<Outcome>& outcomes) {
+  std::string text =
+      "policy,seed,server,at_s,jobs_before,input_bytes,input_entries,took_s,energy_j.modelled,predicted_s,"
+      "predicted_j.modelled\n";
+  for (const auto& outcome : outcomes)
+    for (const auto& job : outcome.jobs)
+      text += fmt::format("{},{},{},{:.3f},{:.0f},{:.0f},{:.0f},{:.6g},{:.6g},{:.6g},{:.6g}\n", outcome.policy,
+                          outcome.seed, job.server, job.at_s, job.jobs_before, job.input_bytes, job.input_entries,
+                          job.took_s, job.energy_j, job.predicted_s, job.predicted_j);
+  return text;
+}
+
+std::string looks_csv(const std::vector<Outcome>& outcomes) {
+  std::string text = "policy,seed,server,at_s,bytes_s,predicted_bytes_s\n";
+  for (const auto& outcome : outcomes)
+    for (const auto& look : outcome.looks)
+      text += fmt::format("{},{},{},{:.3f},{:.6g},{:.6g}\n", outcome.policy, outcome.seed, look.server, look.at_s,
+                          look.bytes_s, look.predicted_bytes_s);
+  return text;
+}
+
 nlohmann::ordered_json json_of(const Spec& spec, const std::vector<Outcome>& outcomes) {
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   const auto server_of = [&](const ServerOutcome& o) {

@@ -253,6 +253,8 @@ class Simulation {
 
   [[nodiscard]] double offered(const Node& node) const {
     const Workload& workload = *node.app.workload;
+    if (const auto& steps = workload.rate_steps_ops_s; !steps.empty())
+      return steps[static_cast<std::size_t>(now_s_ / workload.step_s) % steps.size()];
     if (workload.rate_ops_s == 0) return never;
     const double turns = now_s_ / workload.swing_period_s + node.app.swing_phase;
     return workload.rate_ops_s * (1 + workload.swing * std::sin(2 * std::numbers::pi * turns));
@@ -472,6 +474,16 @@ class Simulation {
       node.out.time.add(job.predicted.compute_s.mean, cost.compute_s);
       node.out.job_energy.add(job.predicted.energy_j.mean, cost.energy_j);
     }
+    if (spec_.records)
+      outcome_.jobs.push_back({.server = node.out.name,
+                               .at_s = now_s_,
+                               .jobs_before = job.predicted.observations,
+                               .input_bytes = static_cast<double>(job.features.input_bytes),
+                               .input_entries = static_cast<double>(job.features.input_entries),
+                               .took_s = cost.compute_s,
+                               .energy_j = cost.energy_j,
+                               .predicted_s = job.predicted.compute_s.mean,
+                               .predicted_j = job.predicted.energy_j.mean});
     node.model.learn(job.features, cost);
   }
 
@@ -645,6 +657,11 @@ class Simulation {
     const double passed = now_s_ - node.beat_s;
     const double written = node.app.written_bytes - node.beat_written;
     if (node.input.known() && passed > 0) node.out.input.add(node.input.bytes_s(), written / passed);
+    if (spec_.records && node.input.known() && passed > 0)
+      outcome_.looks.push_back({.server = node.out.name,
+                                .at_s = now_s_,
+                                .bytes_s = written / passed,
+                                .predicted_bytes_s = node.input.bytes_s()});
     node.input.observe(now_s_, static_cast<std::uint64_t>(node.app.written_bytes));
     if (!node.worker_down) tell(node, table_[i], passed);
     node.beat_s = now_s_, node.busy_core_s = 0, node.bytes_in = node.bytes_out = 0;

@@ -127,6 +127,8 @@ Workload read_workload(const std::string& name, StrictToml& toml) {
   workload.swing = toml.number("swing", 0, workload.swing);
   if (workload.swing >= 1) toml.fail("swing", "expected less than 1");
   workload.swing_period_s = toml.number("swing_period_s", 1, workload.swing_period_s);
+  workload.rate_steps_ops_s = toml.numbers("rate_steps_ops_s", 0, {});
+  workload.step_s = toml.number("step_s", 1, workload.step_s);
   workload.reader_threads = toml.number("reader_threads", 0, workload.reader_threads);
   workload.key_bytes = toml.number("key_bytes", 1, workload.key_bytes);
   workload.value_bytes = toml.numbers("value_bytes", 0, workload.value_bytes);

@@ -64,7 +64,9 @@ struct Workload {
   double threads = 1;
   double rate_ops_s = 0;                   // offered; 0: as fast as the last is done
   double swing = 0, swing_period_s = 120;  // a sine on the rate: its part, in [0, 1)
-  double reader_threads = 0;               // that read as fast as they can, beside
+  std::vector<double> rate_steps_ops_s{};  // offered one after the other, again and again; before rate_ops_s
+  double step_s = 20;
+  double reader_threads = 0;  // that read as fast as they can, beside
   double key_bytes = 16;
   std::vector<double> value_bytes{1000};  // each memtable has values of one size of these
   double keys = 1e9;                      // they are drawn from so many, uniformly
@@ -93,7 +95,8 @@ struct Spec {
   std::vector<std::uint64_t> seeds;
   std::vector<Policy> policies;
   double beat_s = 1, alive_s = 3.5, heartbeat_s = 2, placement_s = 0.001;
-  double noise = 0.03;  // of a compaction's cost: standard deviation of its logarithm
+  double noise = 0.03;   // of a compaction's cost: standard deviation of its logarithm
+  bool records = false;  // each job and each look at the input
   DatabaseOptions database;
   std::vector<Tier> tiers;
   std::vector<Workload> workloads;

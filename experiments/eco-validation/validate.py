@@ -52,6 +52,7 @@ class Scenario:
     keys: int
     background_jobs: int = 2
     policy: str = "local"
+    threads: int = 1  # that write
     stored: float = 0.56
     options: dict[str, float] = field(default_factory=dict)
 
@@ -85,6 +86,7 @@ def db_bench(scenario: Scenario, host: Host, database_folder: Path, seed: int) -
         "db": database_folder,
         "num": scenario.keys,
         "duration": round(scenario.duration_s),
+        "threads": scenario.threads,
         "value_size": scenario.value_bytes,
         "key_size": 16,
         "seed": seed,
@@ -193,6 +195,7 @@ duration_s = {scenario.duration_s}
 seeds = {seeds}
 policies = ["{scenario.policy}"]
 placement_ms = 50
+beat_s = 0.3
 [database]
 """
     experiment += "".join(f"{key} = {value}\n" for key, value in scenario.database().items())
@@ -203,6 +206,7 @@ value_bytes = {scenario.value_bytes}
 keys = {scenario.keys}
 stored = {scenario.stored}
 rate_ops_s = {server.rate_ops_s}
+threads = {scenario.threads}
 """
     for server in scenario.servers:
         own = {"cores": server.cores} | figures

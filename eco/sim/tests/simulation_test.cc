@@ -69,6 +69,31 @@ TEST(Simulation, an_offered_rate_is_met_and_not_exceeded) {
   for (const auto& server : outcome.servers) EXPECT_NEAR(server.operations(), 1000 * spec.duration_s, 1) << server.name;
 }
 
+TEST(Simulation, rates_are_offered_one_after_the_other_and_looks_at_them_are_recorded) {
+  Spec spec = stalling();
+  spec.servers.resize(1), spec.records = true;
+  spec.workloads[0].rate_steps_ops_s = {1000, 3000}, spec.workloads[0].step_s = 30;
+  const auto outcome = run(spec, "local");
+  EXPECT_NEAR(outcome.servers[0].operations(), 2000 * spec.duration_s, 5000);
+  double least = 1e12, most = 0;
+  for (const auto& look : outcome.looks) least = std::min(least, look.bytes_s), most = std::max(most, look.bytes_s);
+  EXPECT_NEAR(least, 1000 * 1016, 2000);
+  EXPECT_NEAR(most, 3000 * 1016, 2000);
+}
+
+TEST(Simulation, jobs_are_recorded_with_what_was_predicted_before) {
+  Spec spec = stalling();
+  spec.records = true;
+  const auto outcome = run(spec, "local");
+  double sum = 0, count = 0;
+  for (const auto& job : outcome.jobs)
+    if (job.jobs_before >= 20) sum += std::abs(job.predicted_s / job.took_s - 1), count += 1;
+  EXPECT_GT(count, 0);
+  EXPECT_NEAR(sum / count, outcome.total().time.mean(), 0.02);
+  spec.records = false;
+  EXPECT_TRUE(run(spec, "local").jobs.empty());
+}
+
 TEST(Simulation, no_server_uses_more_cores_than_it_has) {
   Spec spec = stalling();
   spec.workloads[0].reader_threads = 20;

@@ -22,7 +22,7 @@ class SpecFiles : public testing::Test {
                                      {"calibration.toml", root / "eco/sim/calibration/reference.toml"}})
       fs::copy_file(from, folder_ / name, fs::copy_options::overwrite_existing);
     replace("experiment.toml", "../../../eco/sim/tiers/paper.toml", "tiers.toml");
-    replace("experiment.toml", "../../../eco/sim/calibration/reference.toml", "calibration.toml");
+    replace("experiment.toml", "../../../eco/sim/calibration/measured.toml", "calibration.toml");
   }
   ~SpecFiles() override { fs::remove_all(folder_); }
 

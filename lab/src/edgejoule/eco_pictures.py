@@ -29,16 +29,14 @@ from edgejoule.eco_sweep import Level, Row, Sweep
 from edgejoule.errors import SweepError
 
 _KEYS = {"file", "title", "kind", "x", "y", "server", "relative_to", "where", "label", "policies"}
-_COLORS = [
-    "#4c4c4c",
-    "#0072b2",
-    "#009e73",
-    "#d55e00",
-    "#cc79a7",
-    "#e69f00",
-    "#56b4e9",
-]  # told apart by the colour-blind
-_MARKS = "osD^vPX"
+_STYLES = {  # colours that are told apart by the colour-blind; a policy has its own in every picture
+    "local": ("#4c4c4c", "o"),
+    "edgepilot": ("#0072b2", "s"),
+    "eco": ("#009e73", "D"),
+    "eco-plus": ("#d55e00", "^"),
+    "eco-local": ("#cc79a7", "v"),
+    "eco-global": ("#56b4e9", "P"),
+}
 _NAMES = {
     "energy_per_op_uj.modelled": "energy per operation (modelled), µJ",
     "energy_j.modelled": "energy (modelled), J",
@@ -50,6 +48,7 @@ _NAMES = {
     "tiers.*.link_gbit_s": "link, Gbit/s",
     "database.max_background_jobs": "max_background_jobs",
     "run.read_weight": "read weight",
+    "workloads.fillrandom.keys": "keys",
 }
 
 Points = dict[str, dict[Level, list[float]]]  # policy -> x -> values by seed
@@ -111,6 +110,17 @@ def front_of(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     return best
 
 
+def _number(value: Level) -> str:
+    """1,000,000 as 1 M."""
+    if not isinstance(value, int | float):
+        return str(value)
+    return f"{value / 1e6:g} M" if value >= 1e6 else f"{value:g}"
+
+
+def _style(policy: str) -> tuple[str, str]:
+    return _STYLES.get(policy, ("#e69f00", "X"))
+
+
 def _name(column: str) -> str:
     return _NAMES.get(column, column.replace("_", " "))
 
@@ -120,7 +130,7 @@ def _draw_lines(axes: Any, picture: Mapping[str, Any], rows: Sequence[Row], fact
     levels = list(dict.fromkeys(row[picture["x"]] for row in _chosen(picture, rows)))
     numbers = all(isinstance(level, int | float) for level in levels)
     wide = numbers and min(levels) > 0 and max(levels) / min(levels) >= 20  # type: ignore[operator]
-    for number, (policy, by_level) in enumerate(points.items()):
+    for policy, by_level in points.items():
         xs = [level if numbers else levels.index(level) for level in by_level]
         means = [math.fsum(values) / len(values) for values in by_level.values()]
         spread = [
@@ -128,13 +138,13 @@ def _draw_lines(axes: Any, picture: Mapping[str, Any], rows: Sequence[Row], fact
             [max(values) - mean for mean, values in zip(means, by_level.values(), strict=True)],
         ]
         axes.errorbar(
-            xs, means, yerr=spread, label=policy, color=_COLORS[number % len(_COLORS)],
-            marker=_MARKS[number % len(_MARKS)], markersize=5, linewidth=1.6, capsize=2,
+            xs, means, yerr=spread, label=policy, color=_style(policy)[0], marker=_style(policy)[1],
+            markersize=5, linewidth=1.6, capsize=2,
         )  # fmt: skip
     if wide:
         axes.set_xscale("log")
     axes.set_xticks([level if numbers else at for at, level in enumerate(levels)])
-    axes.set_xticklabels([f"{level:g}" if isinstance(level, int | float) else str(level) for level in levels])
+    axes.set_xticklabels([_number(level) for level in levels])
     axes.minorticks_off()
     base = picture.get("relative_to")
     label = _name(picture["y"])
@@ -149,7 +159,6 @@ def _draw_front(axes: Any, picture: Mapping[str, Any], rows: Sequence[Row], fact
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in _chosen(picture, rows):
         groups[(row["policy"], *(row[factor] for factor in factors))].append(row)
-    policies = list(dict.fromkeys(str(group[0]) for group in groups))
     at: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
     for group, members in groups.items():
         means = [math.fsum(float(row[key]) for row in members) / len(members) for key in (x, y)]
@@ -160,9 +169,10 @@ def _draw_front(axes: Any, picture: Mapping[str, Any], rows: Sequence[Row], fact
         solid_capstyle="round", label="none is better in both",
     )  # fmt: skip
     for policy, points in at.items():
-        number = policies.index(policy)
-        style = {"color": _COLORS[number % len(_COLORS)], "marker": _MARKS[number % len(_MARKS)]}
-        axes.scatter([px for px, _, _ in points], [py for _, py, _ in points], label=policy, s=34, **style)
+        color, mark = _style(policy)
+        axes.scatter(
+            [px for px, _, _ in points], [py for _, py, _ in points], label=policy, s=34, color=color, marker=mark
+        )
         if len({(round(px, 6), round(py, 6)) for px, py, _ in points}) > 1:
             for px, py, text in points:
                 axes.annotate(text, (px, py), textcoords="offset points", xytext=(5, 4), fontsize=8)
@@ -188,7 +198,7 @@ def draw(sweep: Sweep, rows: Sequence[Row], folder: Path) -> list[Path]:
         kind(axes, picture, rows, list(sweep.factors))
         where = picture.get("where", {})
         told = [picture.get("server", "total").replace("total", "all servers")]
-        told += [f"{_name(key)} {value}" for key, value in where.items()]
+        told += [f"{_name(key)} {_number(value)}" for key, value in where.items()]
         axes.set_title(f"{picture['title']}\n", loc="left", fontsize=11, fontweight="bold")
         axes.text(0, 1.02, "; ".join(told), transform=axes.transAxes, fontsize=9, color="#555555")
         axes.grid(visible=True, color="#e6e6e6", linewidth=0.8)
