@@ -29,8 +29,13 @@ void WorkerProcess::restart() {
   start(address());
 }
 
+void WorkerProcess::make_room() {
+  file_kib_max_ = 0;
+  restart();
+}
+
 void WorkerProcess::start(const std::string& listen) {
-  std::vector<std::string> words{ecod_, "worker", "--listen", listen, "--scratch", scratch_};
+  std::vector<std::string> words{ecod_, "worker", "--while-stdin", "--listen", listen, "--scratch", scratch_};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   if (file_kib_max_ > 0) {
     // Without the signal a write fails, as on a full disk.
@@ -41,14 +46,17 @@ void WorkerProcess::start(const std::string& listen) {
   std::vector<char*> raw;
   for (auto& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  int ends[2], life[2];
+  if (pipe2(ends, O_CLOEXEC) != 0 || pipe2(life, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  if (lifeline_ >= 0) close(lifeline_);
+  lifeline_ = life[1];
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, life[0], 0);
   const int error = posix_spawn(&pid_, raw[0], &actions, nullptr, raw.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
+  close(ends[1]), close(life[0]);
   if (error != 0) throw std::runtime_error(ecod_ + " does not start");
   std::string line;
   for (char c = 0; read(ends[0], &c, 1) == 1 && c != '\n';) line += c;
@@ -59,6 +67,7 @@ void WorkerProcess::start(const std::string& listen) {
 }
 
 WorkerProcess::~WorkerProcess() {
+  if (lifeline_ >= 0) close(lifeline_);
   if (pid_ <= 0) return;
   ::kill(pid_, SIGTERM);
   waitpid(pid_, nullptr, 0);

@@ -25,6 +25,8 @@ class WorkerProcess {
   void kill();
   // Killed, and another one at its address.
   void restart();
+  // The disk has room again.
+  void make_room();
 
  private:
   void start(const std::string& listen);
@@ -32,6 +34,7 @@ class WorkerProcess {
   std::string ecod_, scratch_;
   std::vector<std::string> arguments_;
   int file_kib_max_;
+  int lifeline_ = -1;  // its standard input: it ends with this process, however that ends
   pid_t pid_ = -1;
   int port_ = 0;
 };

@@ -51,7 +51,7 @@ class Places {
   [[nodiscard]] Option elsewhere(std::size_t i, const Prediction& here) const {
     const Server &server = servers_[i], &home = servers_[home_];
     Prediction there = server.model.predict(request_.job);
-    if (there.observations == 0) there = here;
+    if (there.observations == 0) there = as_at_home(here, server);
     const double moved = 2.0 * static_cast<double>(request_.job.input_bytes);  // in, and about as much out
     const double link = std::min(server.link_bytes_s > 0 ? server.link_bytes_s - server.network_bytes_s : 0,
                                  home.link_bytes_s > 0 ? home.link_bytes_s - home.network_bytes_s : 0);
@@ -61,11 +61,13 @@ class Places {
                        (queues ? server.reachable(policy_.busy_max) : server.takes_jobs(policy_.busy_max));
     const double network_s = link > 0 ? moved / link : 0;
     const double wait_s = server.jobs < server.slots ? 0 : server.jobs_s;
-    const Estimate added_s = home.overhead.predict(request_.job).compute_s;  // none until it was learnt: jobs teach it
+    const Job at_home = staying(request_.job, request_.tls);
+    const Estimate added_s = home.overhead.predict(at_home).compute_s;  // none until it was learnt: jobs teach it
     option.time_s.mean += network_s + wait_s + added_s.mean;
     option.time_s.deviation = std::hypot(option.time_s.deviation, added_s.deviation);
-    const Prediction stays = home.residual.predict(request_.job);
-    const double residual_j = stays.observations > 0 ? stays.energy_j.mean : residual_share * here.energy_j.mean;
+    const Prediction stays = home.residual.predict(at_home);
+    const double share = residual_share * (request_.tls ? residual_tls : 1);
+    const double residual_j = stays.observations > 0 ? stays.energy_j.mean : share * here.energy_j.mean;
     const double home_j = residual_j + moved * home.power.transfer_j_per_byte;
     const double there_network_j = moved * server.power.transfer_j_per_byte;
     option.energy_j = there.energy_j.mean + there_network_j + home_j;
@@ -82,6 +84,20 @@ class Places {
     if (home.cores <= 0 || home.power.busy_core_w <= 0 || policy_.busy_max >= 1) return 0;
     const double crowded = (home.busy_cores / home.cores - policy_.busy_max) / (1 - policy_.busy_max);
     return std::clamp(crowded, 0.0, 1.0) * computed_j / home.power.busy_core_w / home.cores;
+  }
+
+  // A server where nothing ran yet: the home's model at the speed of its cores and their watts.
+  [[nodiscard]] Prediction as_at_home(Prediction prediction, const Server& server) const {
+    const Server& home = servers_[home_];
+    const bool known = server.core_speed > 0 && home.core_speed > 0;
+    const double longer = known ? home.core_speed / server.core_speed : 1;
+    const double watts = home.power.busy_core_w > 0 ? server.power.busy_core_w * server.usable_core() /
+                                                          (home.power.busy_core_w * home.usable_core())
+                                                    : 1;
+    prediction.compute_s.mean *= longer, prediction.compute_s.deviation *= longer;
+    const double dearer = known ? longer * watts : 1;
+    prediction.energy_j.mean *= dearer, prediction.energy_j.deviation *= dearer;
+    return prediction;
   }
 
   void price(Option& option, double energy_j, double computed_j) const {
@@ -198,6 +214,11 @@ std::optional<Policy> policy_named(std::string_view name) {
 std::string name_of(const Policy& policy) {
   const auto* found = std::ranges::find(names, policy.kind, &std::pair<std::string_view, PolicyKind>::second);
   return std::string(found->first) + (policy.kind == PolicyKind::fixed ? ":" + policy.target : "");
+}
+
+Job staying(Job job, bool tls) {
+  if (tls) job.codec += " over TLS";
+  return job;
 }
 
 bool same_release(std::string_view a, std::string_view b) {

@@ -48,6 +48,7 @@ struct Request {
   Job job;
   LevelZero level_zero;
   std::string rocksdb;  // release; a worker of another minor release is no candidate
+  bool tls = false;     // what it moves is encrypted
 };
 
 // A place, and what the compaction is expected to take there.
@@ -79,5 +80,10 @@ struct Decision {
 // The part of a local compaction's energy that stays at home when it is offloaded: to serve, receive and verify. The
 // bar is 0.30; this is what is assumed until the home has learnt it.
 inline constexpr double residual_share = 0.2;
+// With TLS it is about twice as much (eco-home-cpu).
+inline constexpr double residual_tls = 2;
+
+// As Server::residual knows a job: apart where its bytes are encrypted.
+[[nodiscard]] Job staying(Job job, bool tls);
 
 }  // namespace eco

@@ -31,10 +31,14 @@ struct Server {
   Power power;
   std::optional<double> battery;  // what is left of it, in [0, 1]; without one: mains
   double energy_weight = 1;       // price of a joule here, relative
+  double core_speed = 0;          // of the core or the part of one that a job gets there, by one measure; 0: not known
   CompactionModel model;          // of the jobs that ran there
   CompactionModel residual;       // of what stays there of jobs that run elsewhere: to serve, receive and verify
   CompactionModel overhead;       // seconds that such jobs took beyond their compute there and their bytes on the link
+                                  // (both of staying())
 
+  // The part of a core that a job can have.
+  [[nodiscard]] double usable_core() const { return cores < 1 ? cores : 1; }
   // It takes a job, which may have to wait for a slot.
   [[nodiscard]] bool reachable(double busy_max) const {
     return alive && !draining && !address.empty() && slots > 0 && busy_cores <= busy_max * cores &&

@@ -47,6 +47,7 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("lease_ms", f.lease_ms, "a master that cannot renew its lease for so long is none any more (nats)");
   visit("table_age_max_ms", f.table_age_max_ms,
         "without a master, the last server table decides for so long; then all compact for themselves");
+  visit("forget_ms", f.forget_ms, "a server that was not heard of for so long is no line of the table any more");
   visit("place_timeout_ms", f.place_timeout_ms, "the master's answer is waited for so long");
 
   visit.section("policy", "Where compactions run; of the master. `ecoctl policy` overrides it; SIGHUP reads it anew.");
@@ -74,6 +75,7 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("enabled", c.worker.enabled, "take them");
   visit("listen", c.worker.listen, "host:port for the primaries; beyond loopback only with [tls]");
   visit("address", c.worker.address, "host:port by which they reach it; empty: `listen`");
+  visit("data_port", c.worker.data_port, "for the tables, at the host of `listen`; 0: a free one");
   visit("scratch", c.worker.scratch, "a folder of its own, with room for the outputs of all slots");
   visit("slots", c.worker.slots, "so many at a time");
   visit("queue", c.worker.queue, "so many may wait for a slot; further ones are refused");
@@ -273,6 +275,8 @@ void check(Config& config) {
     fail(config, "federation.name", fmt::format("\"{}\"; expected letters, digits, - and _", config.federation.name));
   if (config.worker.enabled) require_listen(config, "worker.listen", config.worker.listen);
   if (!config.worker.address.empty()) require_host_port(config, "worker.address", config.worker.address);
+  if (config.worker.data_port < 0 || config.worker.data_port > 65535)
+    fail(config, "worker.data_port", "expected 0 to 65535");
   if (config.worker.slots < 1 || config.worker.slots > 1000) fail(config, "worker.slots", "expected 1 to 1000");
   require_one_of(config, "log_level", config.log_level, {"trace", "debug", "info", "warning", "error"});
   const auto& tls = config.tls;

@@ -26,7 +26,8 @@ struct FederationConfig {
   bool candidate = true;                                   // nats: may be elected
   std::vector<std::string> urls{"nats://127.0.0.1:4222"};  // nats
   std::int64_t replicas = 3;                               // nats: of its buckets
-  std::int64_t beat_ms = 1000, alive_ms = 3500, lease_ms = 5000, table_age_max_ms = 15000, place_timeout_ms = 20;
+  std::int64_t beat_ms = 1000, alive_ms = 3500, lease_ms = 5000, table_age_max_ms = 15000, place_timeout_ms = 20,
+               forget_ms = 3600 * 1000;
 };
 
 struct PolicyConfig {
@@ -54,7 +55,7 @@ struct WorkerConfig {
   std::string listen = "127.0.0.1:7420", address;  // empty address: `listen`
   std::string rocksdb;                             // empty: the release that it is linked with
   std::string scratch = "/var/tmp/ecod";
-  std::int64_t slots = 1, queue = 8, nice = 0;
+  std::int64_t data_port = 0, slots = 1, queue = 8, nice = 0;
   std::string cgroup;
   double job_cpu_s_max = 0;
 };

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
+#include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <thread>
 
 #include "daemon.h"
 #include "job.h"
@@ -23,6 +26,9 @@ SIGHUP reads the [policy] section anew; SIGTERM ends it, and another server is t
 
 void add_worker(CLI::App& app, eco::WorkerOptions& options) {
   app.add_option("--listen", options.listen, "HOST:PORT; beyond loopback it wants TLS")->capture_default_str();
+  app.add_option("--data-port", options.data_port, "for the jobs' tables, at the same host; 0: a free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
   app.add_option("--scratch", options.scratch, "folder of its own, with room for the outputs of all slots")->required();
   app.add_option("--slots", options.slots, "jobs at a time")->capture_default_str();
   app.add_option("--queue", options.queue_max, "jobs that wait for a slot; further ones are refused")
@@ -38,10 +44,15 @@ void add_worker(CLI::App& app, eco::WorkerOptions& options) {
 }
 
 // Until SIGINT or SIGTERM.
-int run_worker(eco::WorkerOptions options) {
+int run_worker(eco::WorkerOptions options, bool while_stdin) {
   sigset_t stop;
   sigemptyset(&stop), sigaddset(&stop, SIGINT), sigaddset(&stop, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  if (while_stdin)
+    std::thread([] {
+      for (char c = 0; ::read(STDIN_FILENO, &c, 1) > 0;) continue;
+      ::kill(::getpid(), SIGTERM);
+    }).detach();
   const eco::Worker worker(std::move(options));
   fmt::print("worker on port {}\n", worker.port());
   std::fflush(stdout);
@@ -74,16 +85,19 @@ int main(int argc, char** argv) {
   eco::WorkerOptions options;
   auto* worker = app.add_subcommand("worker", "compacts for other servers' databases; without a federation");
   add_worker(*worker, options);
-  int fd = -1;
+  bool while_stdin = false;
+  worker->add_flag("--while-stdin", while_stdin, "ends when its standard input does: with who started it");
+  int fd = -1, data_fd = -1;
   std::string scratch;
   auto* job = app.add_subcommand("job")->group("");  // a worker's own process of one job
   job->add_option("--fd", fd)->required();
+  job->add_option("--data-fd", data_fd);
   job->add_option("--scratch", scratch)->required();
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    if (job->parsed()) return eco::run_job(fd, scratch);
-    if (worker->parsed()) return run_worker(std::move(options));
+    if (job->parsed()) return eco::run_job(fd, data_fd, scratch);
+    if (worker->parsed()) return run_worker(std::move(options), while_stdin);
     return run_federated(file, print);
   } catch (const std::exception& error) {
     fmt::print(stderr, "ecod: {}\n", error.what());

@@ -41,7 +41,8 @@ Request request_of(const proto::PlaceRequest& request) {
                          .delayed = level_zero.delayed(),
                          .stall = level_zero.stall(),
                          .trigger = level_zero.trigger()},
-          .rocksdb = request.rocksdb()};
+          .rocksdb = request.rocksdb(),
+          .tls = request.tls()};
 }
 
 double busy_cores_of(const proto::ServerState& state) {
@@ -65,6 +66,7 @@ Server server_of(const proto::ServerState& state) {
       .busy_core_w = state.busy_core_w(), .idle_w = state.idle_w(), .transfer_j_per_byte = state.transfer_j_per_byte()};
   if (state.has_battery()) server.battery = state.battery();
   server.energy_weight = state.energy_weight();
+  server.core_speed = state.core_speed();
   server.model.set_state(models_in(state.models()));
   server.residual.set_state(models_in(state.residual()));
   server.overhead.set_state(models_in(state.overhead()));

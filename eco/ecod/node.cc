@@ -15,7 +15,9 @@ constexpr std::size_t unsent_max = 1000;
 
 SchedulerOptions scheduler_options(const Config& config) {
   const double beat_s = static_cast<double>(config.federation.beat_ms) * 1e-3;
-  return {.alive_s = static_cast<double>(config.federation.alive_ms) * 1e-3, .placed_s = std::max(2.0, 4 * beat_s)};
+  return {.alive_s = static_cast<double>(config.federation.alive_ms) * 1e-3,
+          .placed_s = std::max(2.0, 4 * beat_s),
+          .forget_s = static_cast<double>(config.federation.forget_ms) * 1e-3};
 }
 
 }  // namespace
@@ -80,6 +82,7 @@ proto::ServerState Node::own_state(const Telemetry& telemetry) {
   state.set_transfer_j_per_byte(telemetry.power.transfer_j_per_byte);
   state.set_power_method(telemetry.power_method);
   state.set_energy_weight(config_.power.energy_weight);
+  state.set_core_speed(telemetry.core_speed);
 
   const std::scoped_lock lock(mutex_);
   power_ = telemetry.power, power_method_ = telemetry.power_method;
@@ -254,7 +257,7 @@ void Node::learn_remote(const proto::JobReport& report) {
   constexpr double least_s = 1e-3;  // nothing is not learnt
   const double link_s = link_bytes_s > 0 ? static_cast<double>(report.bytes_moved()) / link_bytes_s : 0;
   const double added_s = std::max(least_s, report.wall_s() - report.compute_s() - link_s);
-  const Job job = job_of(report.features());
+  const Job job = staying(job_of(report.features()), report.tls());
   const std::scoped_lock lock(mutex_);
   residual_.learn(job, {.compute_s = report.home_cpu_s(), .energy_j = report.home_cpu_s() * power_.busy_core_w});
   overhead_.learn(job, {.compute_s = added_s});
@@ -266,7 +269,8 @@ Prediction Node::predict(const proto::JobFeatures& features) const {
 }
 
 void Node::report(proto::JobReport report) {
-  if (report.outcome() == "local") {
+  // One without a time says no more than what became of it.
+  if (report.outcome() == "local" && report.wall_s() > 0) {
     const double joules = report.energy_j() > 0 ? report.energy_j() : report.cpu_s() * power().first.busy_core_w;
     learn(job_of(report.features()),
           {.compute_s = report.compute_s() > 0 ? report.compute_s() : report.wall_s(), .energy_j = joules});

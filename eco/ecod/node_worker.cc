@@ -23,6 +23,7 @@ NodeWorker::NodeWorker(const Config& config, Node& node)
       told_s_(5e-3 * static_cast<double>(config.federation.beat_ms)) {
   WorkerOptions options;
   options.listen = config_.listen;
+  options.data_port = static_cast<int>(config_.data_port);
   options.tls = config.tls;
   options.slots = static_cast<std::uint32_t>(config_.slots);
   options.queue_max = static_cast<std::uint32_t>(config_.queue);

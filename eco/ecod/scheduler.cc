@@ -51,12 +51,12 @@ proto::Placement Scheduler::place(const proto::PlaceRequest& request, const Poli
   const std::scoped_lock lock(mutex_);
   proto::Placement placement;
   placement.set_shadow(shadow);
+  const auto& servers = tracker_.servers(now_s, alive_s);
   const auto home = tracker_.find(request.server());
   if (!home) {
     placement.set_reason(fmt::format("{} is not in the server table", request.server()));
     return placement;
   }
-  const auto& servers = tracker_.servers(now_s, alive_s);
   const Decision decision = decide(policy, request_of(request), servers, *home);
   log_options(decision, servers, *home, log);
   placement.set_reason(decision.reason);

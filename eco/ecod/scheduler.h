@@ -12,7 +12,7 @@ namespace eco {
 
 struct SchedulerOptions {
   double alive_s = 3.5;
-  double placed_s = 5;  // Tracker's
+  double placed_s = 5, forget_s = 3600;  // Tracker's
 };
 
 // Into the log: the home, the choice and the cheapest others.
@@ -21,7 +21,7 @@ void log_options(const Decision& decision, const std::vector<Server>& servers, s
 
 class Scheduler {
  public:
-  explicit Scheduler(SchedulerOptions options) : options_(options), tracker_(options.placed_s) {}
+  explicit Scheduler(SchedulerOptions options) : options_(options), tracker_(options.placed_s, options.forget_s) {}
 
   // alive_s: how long ago a candidate may have been heard of.
   // Fills `decision` but for its times. A placement that offloads carries a new token; in shadow mode nothing is

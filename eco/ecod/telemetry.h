@@ -35,7 +35,12 @@ struct Telemetry {
   std::optional<double> cores, busy_cores, network_bytes_s, link_bytes_s, power_w, battery;
   Power power;
   std::string power_method;  // of `power`
+  double core_speed = 0;     // of the core, or the part of one, that a job gets
 };
+
+// What a core does of what a compaction does (merging, copying, checksums), in MB by CPU second: the best of a few runs
+// of some milliseconds.
+[[nodiscard]] double measure_core_speed();
 
 class Sensors {
  public:
@@ -53,6 +58,7 @@ class Sensors {
   NetworkUse network_;
   std::optional<Rapl> rapl_;
   PowerModel model_;
+  double core_speed_ = measure_core_speed();
 };
 
 }  // namespace eco

@@ -20,7 +20,7 @@ void Tracker::heard(const proto::ServerState& state, double now_s) {
   if (again) return;
   entry.state = state;
   entry.state.clear_age_s();
-  entry.heard_s = now_s - state.age_s();
+  entry.heard_s = now_s - state.age_s(), entry.gone = false;
   entry.ended = 0;
   const auto is_shown = [&](const Placed& placed) {
     return std::ranges::find(state.tokens(), placed.token) != state.tokens().end();
@@ -33,7 +33,7 @@ void Tracker::heard(const proto::ServerState& state, double now_s) {
 }
 
 void Tracker::forget(const std::string& name) {
-  if (const auto found = find(name)) entries_[*found].heard_s = -1e9;
+  if (const auto found = find(name)) entries_[*found].gone = true;
 }
 
 void Tracker::drain(const std::set<std::string>& names) {
@@ -72,10 +72,27 @@ void Tracker::ended(const std::string& job) {
   }
 }
 
+void Tracker::drop_forgotten(double now_s) {
+  const auto forgotten = [&](const Entry& entry) { return now_s - entry.heard_s > forget_s_; };
+  if (std::ranges::none_of(entries_, forgotten)) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (forgotten(entries_[i])) {
+      index_.erase(servers_[i].name);
+      continue;
+    }
+    index_[servers_[i].name] = kept;
+    if (kept != i) entries_[kept] = std::move(entries_[i]), servers_[kept] = std::move(servers_[i]);
+    ++kept;
+  }
+  entries_.resize(kept), servers_.resize(kept);
+}
+
 const std::vector<Server>& Tracker::servers(double now_s, double alive_s) {
+  drop_forgotten(now_s);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
-    servers_[i].alive = now_s - entry.heard_s <= alive_s;
+    servers_[i].alive = !entry.gone && now_s - entry.heard_s <= alive_s;
     const std::size_t before = entry.placed.size();
     while (!entry.placed.empty() && now_s - entry.placed.front().at_s > placed_s_) entry.placed.pop_front();
     if (entry.placed.size() != before) refresh(i);
@@ -96,7 +113,7 @@ std::vector<Tracker::Line> Tracker::lines(double now_s) const {
   std::vector<Line> out;
   for (const Entry& entry : entries_) {
     auto& line = out.emplace_back(Line{entry.state, static_cast<std::uint32_t>(entry.placed.size())});
-    line.state.set_age_s(std::max(0.0, now_s - entry.heard_s));
+    line.state.set_age_s(entry.gone ? 1e9 : std::max(0.0, now_s - entry.heard_s));
     line.state.set_draining(line.state.draining() || drained_.contains(line.state.name()));
   }
   return out;

@@ -18,7 +18,8 @@ namespace eco {
 class Tracker {
  public:
   // placed_s: a placed job that its server has not shown for so long was never started.
-  explicit Tracker(double placed_s) : placed_s_(placed_s) {}
+  // forget_s: one that was not heard of for so long is no part of the table any more.
+  explicit Tracker(double placed_s, double forget_s = 3600) : placed_s_(placed_s), forget_s_(forget_s) {}
 
   // A beat that does not count up is not news of the server.
   void heard(const proto::ServerState& state, double now_s);
@@ -30,7 +31,7 @@ class Tracker {
               double now_s);
   void ended(const std::string& job);
 
-  // Brought up to `now_s`: alive is who was heard of within alive_s.
+  // Brought up to `now_s`: alive is who was heard of within alive_s. What find() returned before does not hold.
   [[nodiscard]] const std::vector<Server>& servers(double now_s, double alive_s);
   [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const;
   [[nodiscard]] std::size_t alive() const;  // by the last servers()
@@ -49,14 +50,16 @@ class Tracker {
   struct Entry {
     proto::ServerState state;
     double heard_s = 0;
+    bool gone = false;          // it said so
     std::deque<Placed> placed;  // not shown yet
     std::deque<Placed> shown;
     std::uint32_t ended = 0;  // of those that the last beat shows
   };
 
   void refresh(std::size_t i);
+  void drop_forgotten(double now_s);
 
-  double placed_s_;
+  double placed_s_, forget_s_;
   std::map<std::string, std::size_t> index_;
   std::vector<Entry> entries_;
   std::vector<Server> servers_;  // of the entries, in their order

@@ -95,7 +95,7 @@ void Monitor::on_begin(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) 
   begun.db = &db, begun.column_family = info.cf_name;
   begun.level = info.base_input_level, begun.output_level = info.output_level;
   begun.features.codec = codec_name(info.compression);
-  begun.countable = true;
+  begun.countable = begun.counted = true;
   begun.level_zero = level_zero(db, info.cf_name);
   begun.files = db.GetEnv()->GetFileSystem();
   begun.log = db.GetDBOptions().info_log;
@@ -106,7 +106,7 @@ void Monitor::on_begin(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) 
     if (begun.files->GetFileSize(path, {}, &bytes, nullptr).ok()) begun.features.input_bytes += bytes;
     const auto found = info.table_properties.find(path);
     if (found == info.table_properties.end()) {
-      begun.countable = false;
+      begun.countable = begun.counted = false;
       continue;
     }
     const auto& properties = *found->second;

@@ -24,6 +24,7 @@ struct Begun {
   int level = 0, output_level = 0;
   Job features;
   bool countable = false;  // only puts and deletions: each entry that goes in comes out, or is dropped and counted
+  bool counted = false;    // the entries are those of all inputs
   LevelZero level_zero;    // its triggers are the service's to fill in
   std::shared_ptr<rocksdb::FileSystem> files;
   std::shared_ptr<rocksdb::Logger> log;

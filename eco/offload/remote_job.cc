@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <grpcpp/client_context.h>
+#include <signal.h>
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -11,7 +13,9 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "data_channel.h"
 #include "eco.grpc.pb.h"
 #include "served_files.h"
 
@@ -19,6 +23,8 @@ namespace eco {
 namespace {
 
 constexpr std::chrono::milliseconds look{50};
+constexpr int connect_ms = 1000;
+constexpr std::size_t part_bytes = 256 << 10;  // stays in a core's cache between its arrival and its writing
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -39,9 +45,10 @@ class RemoteJob::Impl {
         begin_s_(now_s()),
         patience_(order_.limits, order_.input_bytes, begin_s_) {
     order_.start.set_output(staging_.folder());
+    order_.start.set_data_channel(!order_.data_host.empty());
     order_.expected.folder = staging_.folder();
-    verifier_ = std::thread([this] { in_thread(&Impl::verify_tables); });
-    talker_ = std::thread([this] { in_thread(&Impl::talk); });
+    verifier_ = std::thread([this] { in_thread([this] { verify_tables(); }); });
+    talker_ = std::thread([this] { in_thread([this] { talk(); }); });
   }
 
   ~Impl() { end(); }
@@ -68,9 +75,10 @@ class RemoteJob::Impl {
   void cancel(const std::string& why) { fail(why); }
 
  private:
-  void in_thread(void (Impl::*work)()) {
+  template <typename Work>
+  void in_thread(Work work) {
     try {
-      (this->*work)();
+      work();
     } catch (const std::exception& error) {
       fail(error.what());
     }
@@ -87,18 +95,23 @@ class RemoteJob::Impl {
   void fail_locked(std::string why) {
     if (failed() || verified_) return;
     failure_ = std::move(why);
-    context_.TryCancel();
+    hang_up_locked();
     change_.notify_all();
+  }
+  void hang_up_locked() {
+    context_.TryCancel();
+    if (data_) data_->shut();
   }
 
   void end() {
     {
       const std::lock_guard lock(mutex_);
       if (!verified_ && !failed()) failure_ = "given up";
+      hang_up_locked();
     }
-    context_.TryCancel();
     change_.notify_all();
     if (talker_.joinable()) talker_.join();
+    if (carrier_.joinable()) carrier_.join();
     if (verifier_.joinable()) verifier_.join();
   }
 
@@ -133,7 +146,7 @@ class RemoteJob::Impl {
       case proto::FromWorker::kRead:
         return reply(served_.answer(message.read(), answer_), stream);
       case proto::FromWorker::kOutput:
-        return store(message.output());
+        return store(message.output(), message.output().data(), message.output().last());
       case proto::FromWorker::kProgress: {
         const std::lock_guard lock(mutex_);
         patience_.progressed(now_s(), message.progress().input_bytes_read(), message.progress().output_bytes());
@@ -142,6 +155,10 @@ class RemoteJob::Impl {
       case proto::FromWorker::kResult:
         finish(std::move(*message.mutable_result()));
         return false;
+      case proto::FromWorker::kOffer:
+        answer_.Clear();
+        answer_.mutable_data()->set_connected(connect(message.offer()));
+        return stream.Write(answer_);
       case proto::FromWorker::MESSAGE_NOT_SET:
         break;
     }
@@ -158,9 +175,10 @@ class RemoteJob::Impl {
     return stream.Write(answer_);
   }
 
-  bool store(const proto::Output& output) {
+  bool store(const proto::Output& output, const rocksdb::Slice& data, bool last, std::uint64_t after = 0) {
     std::string complete;
-    if (auto status = staging_.receive(output, &complete); !status.ok()) {
+    auto status = staging_.receive(output.file(), output.offset() + after, data, last, &complete);
+    if (!status.ok()) {
       fail("staging: " + status.ToString());
       return false;
     }
@@ -172,8 +190,62 @@ class RemoteJob::Impl {
     return true;
   }
 
+  // --- the data connection
+
+  bool connect(const proto::DataOffer& offer) {
+    // Never in plain text beside a stream that is not.
+    if (data_ || offer.port() == 0 || offer.port() > 65535 || order_.tls == offer.key().empty()) return false;
+    Fd fd = connect_tcp(order_.data_host, static_cast<int>(offer.port()), connect_ms);
+    if (!fd || !write_all(fd.get(), offer.ticket().data(), offer.ticket().size())) return false;
+    const std::lock_guard lock(mutex_);
+    if (failed()) return false;
+    carrier_ = std::thread(
+        [this, fd = std::move(fd), key = offer.key()]() mutable { in_thread([&] { carry(std::move(fd), key); }); });
+    return true;
+  }
+
+  void carry(Fd fd, const std::string& key) {
+    // A file that the kernel sends to who is gone is no reason to end the application.
+    sigset_t pipe;
+    sigemptyset(&pipe), sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+    std::string why;
+    auto opened = DataChannel::over(std::move(fd), DataChannel::Side::primary, key, why);
+    if (!opened) return fail(why);
+    {
+      const std::lock_guard lock(mutex_);
+      data_ = std::move(opened);
+      if (failed()) return;
+    }
+    std::vector<char> buffer(part_bytes);
+    std::size_t bytes = 0;
+    bool going = true;
+    for (proto::FromWorker message; going && data_->receive(message, bytes);) {
+      if (message.has_read() && bytes == 0)
+        going = served_.answer(message.read(), *data_, served_bytes_);
+      else if (message.has_output())
+        going = store_parts(message.output(), bytes, buffer);
+      else
+        going = false;
+    }
+    if (!going || !data_->ended()) fail("the data connection broke");
+  }
+
+  bool store_parts(const proto::Output& output, std::size_t bytes, std::vector<char>& buffer) {
+    std::size_t done = 0;
+    do {
+      const std::size_t part = std::min(bytes - done, buffer.size());
+      if (!data_->receive_payload(buffer.data(), part)) return false;
+      if (!store(output, rocksdb::Slice(buffer.data(), part), output.last() && done + part == bytes, done))
+        return false;
+      done += part;
+    } while (done < bytes);
+    return true;
+  }
+
   void finish(proto::Result result) {
     if (!result.error().empty()) return fail("the worker: " + result.error());
+    if (carrier_.joinable()) carrier_.join();  // the last outputs are on their way
     if (!staging_.all_complete()) return fail("the worker left a table incomplete");
     const std::lock_guard lock(mutex_);
     result_ = std::move(result);
@@ -231,7 +303,9 @@ class RemoteJob::Impl {
   double home_cpu_s_ = 0;
   std::uint64_t served_bytes_ = 0;
 
-  std::thread talker_, verifier_;
+  std::unique_ptr<DataChannel> data_;
+
+  std::thread talker_, carrier_, verifier_;
 };
 
 RemoteJob::RemoteJob(Order order) : impl_(std::make_unique<Impl>(std::move(order))) {}

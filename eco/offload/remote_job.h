@@ -19,7 +19,9 @@ class RemoteJob {
  public:
   struct Order {
     std::shared_ptr<grpc::Channel> worker;
-    proto::Start start;  // its output folder is filled in
+    std::string data_host;  // where its data connection would be; empty: all goes over the stream
+    bool tls = false;       // of the stream; the data connection has to have it, too
+    proto::Start start;     // its output folder is filled in
     std::shared_ptr<rocksdb::FileSystem> files;
     std::string database;
     std::string staging;  // name of its folder there

@@ -1,8 +1,12 @@
 #include "served_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace eco {
@@ -54,6 +58,31 @@ bool ServedFiles::answer(const proto::Read& read, proto::FromPrimary& answer) {
   data.resize(got.size());
   bytes.set_request(read.request());
   return true;
+}
+
+bool ServedFiles::answer(const proto::Read& read, DataChannel& channel, std::uint64_t& bytes) {
+  proto::FromPrimary message;
+  struct stat now {};
+  const int file = read.bytes() <= read_bytes_max && serves(read.file()) ? open_plain(read.file()) : -1;
+  if (file >= 0 && fstat(file, &now) == 0) {
+    const auto size = static_cast<std::uint64_t>(now.st_size);
+    const std::uint64_t there = read.offset() < size ? std::min(read.bytes(), size - read.offset()) : 0;
+    message.mutable_bytes()->set_request(read.request());
+    bytes += there;
+    return channel.send_file(message, file, read.offset(), there);
+  }
+  if (!answer(read, message)) return false;
+  std::string data;
+  if (message.has_bytes()) data.swap(*message.mutable_bytes()->mutable_data());
+  bytes += data.size();
+  return channel.send(message, data);
+}
+
+int ServedFiles::open_plain(const std::string& name) {
+  if (files_ != rocksdb::FileSystem::Default()) return -1;
+  Fd& file = plain_[name];
+  if (!file) file = Fd(::open((database_ + '/' + name).c_str(), O_RDONLY | O_CLOEXEC));
+  return file.get();
 }
 
 rocksdb::FSRandomAccessFile* ServedFiles::open(const std::string& name) {

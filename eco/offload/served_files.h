@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "data_channel.h"
 #include "eco.pb.h"
 
 namespace eco {
@@ -23,13 +24,18 @@ class ServedFiles {
   // The answers to a worker's question. False: the folder cannot be read, or more is asked for than ever needed.
   [[nodiscard]] bool answer(const proto::List& list, proto::FromPrimary& answer) const;
   [[nodiscard]] bool answer(const proto::Read& read, proto::FromPrimary& answer);
+  // Sends it, and adds up the bytes. False: the channel broke, too.
+  [[nodiscard]] bool answer(const proto::Read& read, DataChannel& channel, std::uint64_t& bytes);
 
  private:
   [[nodiscard]] rocksdb::FSRandomAccessFile* open(const std::string& name);
+  // The file for the kernel to read; -1: it is no plain file, or not there.
+  [[nodiscard]] int open_plain(const std::string& name);
 
   std::shared_ptr<rocksdb::FileSystem> files_;
   std::string database_;
   std::map<std::string, std::unique_ptr<rocksdb::FSRandomAccessFile>> open_;
+  std::map<std::string, Fd> plain_;
 };
 
 }  // namespace eco

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "compaction_text.h"
 #include "compat.h"
@@ -18,6 +19,7 @@
 #include "policy.h"
 #include "remote_job.h"
 #include "table_options.h"
+#include "tcp.h"
 
 namespace eco {
 namespace {
@@ -126,8 +128,10 @@ class Service final : public PortableCompactionService, public CompactionService
     if (!begun) return;
     std::vector<proto::JobReport> reports;
     bool here = true;
+    std::vector<std::string> placed_here;
     {
       const std::lock_guard lock(mutex_);
+      if (auto ids = placed_here_.extract({db.GetName(), info.job_id})) placed_here = std::move(ids.mapped());
       for (auto job = jobs_.begin(); job != jobs_.end();) {
         if (job->second.database != db.GetName() || job->second.number != info.job_id) {
           ++job;
@@ -144,7 +148,16 @@ class Service final : public PortableCompactionService, public CompactionService
       if (fell_back_.erase({db.GetName(), info.job_id}) > 0) here = false;
     }
     // A move of tables takes no time and says nothing.
-    if (here && info.status.ok() && info.stats.elapsed_micros > 0) reports.push_back(learn_local(*begun, info));
+    if (here && info.status.ok() && info.stats.elapsed_micros > 0) {
+      reports.push_back(learn_local(*begun, info));
+      if (!placed_here.empty()) reports.back().set_job(std::exchange(placed_here.back(), ""));
+    }
+    // Further ones are parts of the same compaction, whose time is reported once.
+    for (const auto& id : placed_here)
+      if (!id.empty()) {
+        auto& part = reports.emplace_back();
+        part.set_job(id), part.set_outcome("local");
+      }
     if (!here) clean(*begun->files, db.GetName());
     for (const auto& report : reports) settings_.placer->report(report);
   } catch (...) {
@@ -213,11 +226,16 @@ class Service final : public PortableCompactionService, public CompactionService
                        .codec = begun->features.codec};
     const std::string id = id_of(info);
     const proto::Placement placement = place(id, *input, *begun, features);
+    if (!placement.offload() || placement.shadow()) {
+      const std::lock_guard lock(mutex_);
+      placed_here_[{info.db_name, number_of(info)}].push_back(id);
+    }
     if (!placement.offload()) throw Keep{placement.reason()};
     if (placement.shadow()) throw Keep{"shadow mode; else: " + placement.reason()};
 
     RemoteJob::Order order;
     order.worker = channel(placement.address());
+    order.data_host = host_of(placement.address()), order.tls = !settings_.tls.none();
     order.files = begun->files, order.database = info.db_name, order.staging = id;
     order.input_bytes = features.input_bytes;
     order.limits = limits(placement, features);
@@ -227,7 +245,8 @@ class Service final : public PortableCompactionService, public CompactionService
     order.expected.latest_sequence = begun->latest_sequence;
     if (input->has_begin) order.expected.begin = input->begin;
     if (input->has_end) order.expected.end = input->end;
-    // What a snapshot lets go is not counted whole.
+    // A compaction makes no entries. What a snapshot lets go or a merge takes in is not counted whole.
+    if (begun->counted) order.expected.entries_max = begun->features.input_entries;
     if (share == 1 && begun->countable && !input->has_snapshots && object(input->cf_options, "merge_operator").empty())
       order.expected.input_entries = begun->features.input_entries;
     auto& start = order.start;
@@ -246,6 +265,7 @@ class Service final : public PortableCompactionService, public CompactionService
     tracked.database = info.db_name, tracked.number = number_of(info);
     tracked.files = begun->files, tracked.log = begun->log;
     tracked.report.set_job(id), tracked.report.set_server(placement.server());
+    tracked.report.set_tls(!settings_.tls.none());
     fill(*tracked.report.mutable_features(), features);
     if (first_of(info.db_name)) clean(*begun->files, info.db_name);
     const std::lock_guard lock(mutex_);
@@ -260,13 +280,16 @@ class Service final : public PortableCompactionService, public CompactionService
 
   proto::Placement place(const std::string& id, const CompactionInput& input, const Begun& begun, const Job& features) {
     proto::PlaceRequest request;
-    request.set_job(id), request.set_rocksdb(release_);
+    request.set_job(id), request.set_rocksdb(release_), request.set_tls(!settings_.tls.none());
     fill(*request.mutable_features(), features);
     auto& level_zero = *request.mutable_level_zero();
     const double files_s = begun.level_zero.files_s, flush_bytes = number_option(input.cf_options, "write_buffer_size");
     level_zero.set_files(begun.level_zero.files), level_zero.set_files_s(files_s);
-    level_zero.set_slowdown(number_option(input.cf_options, "level0_slowdown_writes_trigger"));
-    level_zero.set_stop(number_option(input.cf_options, "level0_stop_writes_trigger"));
+    const double slowdown = number_option(input.cf_options, "level0_slowdown_writes_trigger");
+    const double stop = number_option(input.cf_options, "level0_stop_writes_trigger");
+    level_zero.set_slowdown(slowdown), level_zero.set_stop(stop);
+    // The paper's threshold is 20 files, which is RocksDB's default for the trigger from which on writes are slowed.
+    level_zero.set_stall(slowdown > 0 ? std::min(slowdown, stop) : stop);
     level_zero.set_trigger(number_option(input.cf_options, "level0_file_num_compaction_trigger"));
     const double rate = files_s * flush_bytes, delayed_rate = number_option(input.db_options, "delayed_write_rate");
     level_zero.set_delayed(rate > delayed_rate ? 1 - delayed_rate / rate : 0);
@@ -402,9 +425,10 @@ class Service final : public PortableCompactionService, public CompactionService
   bool offload_ = true;
   Statistics statistics_;
   CompactionModel local_, remote_;
-  std::map<std::string, Tracked> jobs_;              // by id
-  std::set<std::pair<std::string, int>> fell_back_;  // until RocksDB has compacted them
-  std::set<std::string> seen_;                       // databases
+  std::map<std::string, Tracked> jobs_;                                          // by id
+  std::set<std::pair<std::string, int>> fell_back_;                              // until RocksDB has compacted them
+  std::map<std::pair<std::string, int>, std::vector<std::string>> placed_here_;  // by their placer: their ids
+  std::set<std::string> seen_;                                                   // databases
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
 };
 

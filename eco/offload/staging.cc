@@ -21,8 +21,8 @@ IOStatus Staging::begin() {
   return files_->CreateDirIfMissing(folder_, {}, nullptr);
 }
 
-IOStatus Staging::receive(const proto::Output& output, std::string* complete) {
-  const std::string& name = output.file();
+IOStatus Staging::receive(const std::string& name, std::uint64_t offset, const rocksdb::Slice& data, bool last,
+                          std::string* complete) {
   if (!ServedFiles::serves(name) || !name.ends_with(".sst"))
     return IOStatus::InvalidArgument("no name of an output", name);
   if (complete_.contains(name)) return IOStatus::InvalidArgument("more of a complete output", name);
@@ -31,12 +31,12 @@ IOStatus Staging::receive(const proto::Output& output, std::string* complete) {
     auto status = files_->NewWritableFile(folder_ + '/' + name, {}, &open.file, nullptr);
     if (!status.ok()) return status;
   }
-  if (output.offset() != open.bytes) return IOStatus::InvalidArgument("a gap in an output", name);
-  open.bytes += output.data().size(), bytes_ += output.data().size();
+  if (offset != open.bytes) return IOStatus::InvalidArgument("a gap in an output", name);
+  open.bytes += data.size(), bytes_ += data.size();
   if (bytes_ > bytes_max_) return IOStatus::InvalidArgument("more output than the input can make");
-  if (!output.data().empty())
-    if (auto status = open.file->Append(output.data(), {}, nullptr); !status.ok()) return status;
-  if (!output.last()) return IOStatus::OK();
+  if (!data.empty())
+    if (auto status = open.file->Append(data, {}, nullptr); !status.ok()) return status;
+  if (!last) return IOStatus::OK();
   if (auto status = open.file->Close({}, nullptr); !status.ok()) return status;
   open_.erase(name);
   complete_.insert(name);

@@ -11,8 +11,6 @@
 #include <set>
 #include <string>
 
-#include "eco.pb.h"
-
 namespace eco {
 
 [[nodiscard]] std::string staging_root(const std::string& database);
@@ -27,7 +25,8 @@ class Staging {
   // Makes the folder.
   [[nodiscard]] rocksdb::IOStatus begin();
   // The next bytes of a file, in order. Where they were its last, `complete` gets its name.
-  [[nodiscard]] rocksdb::IOStatus receive(const proto::Output& output, std::string* complete);
+  [[nodiscard]] rocksdb::IOStatus receive(const std::string& name, std::uint64_t offset, const rocksdb::Slice& data,
+                                          bool last, std::string* complete);
   // Of a complete file: on the disk for good. Another thread may call it while others are received.
   [[nodiscard]] rocksdb::IOStatus sync(const std::string& name);
   [[nodiscard]] bool all_complete() const { return open_.empty(); }

@@ -30,6 +30,7 @@ struct Expectation {
   const rocksdb::Comparator* comparator = nullptr;
   std::uint64_t latest_sequence = 0;           // nothing newer was in the input
   std::optional<std::uint64_t> input_entries;  // where they can be counted
+  std::optional<std::uint64_t> entries_max;    // where no more can be said than what went in at most
   std::optional<std::string> begin, end;       // of a subcompaction
 };
 

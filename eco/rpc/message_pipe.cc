@@ -3,34 +3,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
+#include "tcp.h"
+
 namespace eco {
-namespace {
-
-bool write_all(int fd, const char* data, std::size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = ::send(fd, data, bytes, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    data += n, bytes -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-bool read_all(int fd, char* data, std::size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = ::recv(fd, data, bytes, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    data += n, bytes -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-}  // namespace
 
 MessagePipe::~MessagePipe() { ::close(fd_); }
 

@@ -282,6 +282,41 @@ TEST(Policies, what_home_adds_is_as_uncertain_as_it_was) {
   EXPECT_GT(deviation(), before + 0.3);
 }
 
+TEST(Policies, what_stays_at_home_costs_more_where_it_is_encrypted) {
+  Federation federation;
+  federation.request.tls = true;
+  EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 3.2, 0.01);
+}
+
+TEST(Policies, what_stays_at_home_is_learnt_apart_where_it_is_encrypted) {
+  Federation federation;
+  auto& residual = federation.servers[Federation::home].residual;
+  for (int i = 1; i <= 40; ++i)
+    for (const bool tls : {false, true}) {
+      auto job = federation.request.job;
+      job.input_bytes = job.input_bytes * static_cast<std::uint64_t>(i) / 20;
+      job.input_entries = job.input_entries * static_cast<std::uint64_t>(i) / 20;
+      residual.learn(eco::staying(job, tls), {.compute_s = 0.05 * i, .energy_j = (tls ? 0.25 : 0.1) * i});
+    }
+  EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 2, 0.05);
+  federation.request.tls = true;
+  EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 5, 0.05);
+}
+
+TEST(Policies, a_server_where_nothing_ran_is_priced_by_the_speed_and_watts_of_its_cores) {
+  Federation federation;
+  auto &home = federation.servers[Federation::home], &medium = federation.servers[Federation::medium];
+  medium.model = eco::CompactionModel();
+  home.core_speed = 100, medium.core_speed = 400;
+  medium.power.busy_core_w = 15;
+  const eco::Option& there = federation.decide("edgepilot").options[Federation::medium];
+  EXPECT_NEAR(there.time_s.mean, 1 + 0.1, 0.02) << "a fourth of home's 4 s, and the network";
+  EXPECT_NEAR(there.energy_j, 8.0 / 4 * 3 + 2 * 0.128 + 1.6, 0.02);
+  medium.cores = 0.5;  // its speed is that of half a core: half a core's watts
+  EXPECT_NEAR(federation.decide("edgepilot").options[Federation::medium].energy_j, 8.0 / 4 * 1.5 + 2 * 0.128 + 1.6,
+              0.02);
+}
+
 TEST(Policies, have_names) {
   for (const char* name : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:High-1"}) {
     const auto policy = eco::policy_named(name);

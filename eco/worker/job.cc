@@ -15,6 +15,8 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include "policy.h"
 #include "primary_link.h"
@@ -98,12 +100,18 @@ rocksdb::Status compact(const proto::Start& start, PrimaryLink& primary, const s
 
 }  // namespace
 
-int run_job(int fd, const std::string& scratch) {
+int run_job(int fd, int data_fd, const std::string& scratch) {
   MessagePipe pipe(fd);
+  Fd connection(data_fd);
   proto::FromPrimary first;
   if (!pipe.receive(first) || !first.has_start()) return 3;
+  std::unique_ptr<DataChannel> data;
+  if (std::string why; connection) {
+    data = DataChannel::over(std::move(connection), DataChannel::Side::worker, first.start().data_key(), why);
+    if (!data) return 5;
+  }
   // A lost primary leaves nothing to finish; RocksDB may be deep in a computation.
-  PrimaryLink primary(pipe, [] { ::_exit(4); });
+  PrimaryLink primary(pipe, std::move(data), [] { ::_exit(4); });
   proto::FromWorker message;
   auto& result = *message.mutable_result();
   {
@@ -118,7 +126,7 @@ int run_job(int fd, const std::string& scratch) {
   if (!result.error().empty()) result.clear_output();
   result.set_network_s(primary.waited_s());
   result.set_compute_s(primary.elapsed_s() - primary.waited_s());
-  result.set_cpu_s(cpu_s());
+  result.set_cpu_s(cpu_s()), result.set_bytes_moved(primary.bytes_moved());
   return primary.finish(message) ? 0 : 4;
 }
 

@@ -18,7 +18,14 @@
 namespace eco {
 namespace {
 
-constexpr int child_fd = 3;
+constexpr int child_fd = 3, child_data_fd = 4;
+
+// Of the child: dup2 of a descriptor to itself, or over one that is still to be given, would lose it.
+Fd above(int fd) {
+  Fd copy(fcntl(fd, F_DUPFD_CLOEXEC, child_data_fd + 1));
+  if (!copy) throw std::runtime_error(fmt::format("a job's descriptor: {}", std::strerror(errno)));
+  return copy;
+}
 
 class SpawnActions {
  public:
@@ -71,23 +78,27 @@ void limit(pid_t pid, const JobProcess::Limits& limits) {
 
 }  // namespace
 
-JobProcess::JobProcess(std::vector<std::string> command, const std::string& scratch, const Limits& limits) {
+JobProcess::JobProcess(std::vector<std::string> command, const std::string& scratch, Fd connection,
+                       const Limits& limits) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw std::runtime_error(fmt::format("socketpair: {}", std::strerror(errno)));
   pipe_ = std::make_unique<MessagePipe>(ends[0]);
-  const MessagePipe child_end(ends[1]);  // closes it here
+  const Fd child_end(ends[1]), from = above(ends[1]);
+  Fd data_from;
   SpawnActions actions;
-  int from = ends[1];
-  if (from == child_fd) from = fcntl(ends[1], F_DUPFD_CLOEXEC, child_fd + 1);  // dup2 of a descriptor to itself
-  posix_spawn_file_actions_adddup2(actions.get(), from, child_fd);
+  posix_spawn_file_actions_adddup2(actions.get(), from.get(), child_fd);
   command.insert(command.end(), {"--fd", std::to_string(child_fd), "--scratch", scratch});
+  if (connection) {
+    data_from = above(connection.get());
+    posix_spawn_file_actions_adddup2(actions.get(), data_from.get(), child_data_fd);
+    command.insert(command.end(), {"--data-fd", std::to_string(child_data_fd)});
+  }
   std::vector<char*> arguments;
   for (auto& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   SpawnAttributes attributes;
   const int error = posix_spawn(&pid_, arguments[0], actions.get(), attributes.get(), arguments.data(), environ);
-  if (from != ends[1]) ::close(from);
   if (error != 0) throw std::runtime_error(fmt::format("{}: {}", command[0], std::strerror(error)));
   try {
     limit(pid_, limits);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "message_pipe.h"
+#include "tcp.h"
 
 namespace eco {
 
@@ -19,8 +20,8 @@ class JobProcess {
     double cpu_s_max = 0;
   };
 
-  // Throws std::runtime_error.
-  JobProcess(std::vector<std::string> command, const std::string& scratch, const Limits& limits);
+  // connection: its data connection; invalid: it has none. Throws std::runtime_error.
+  JobProcess(std::vector<std::string> command, const std::string& scratch, Fd connection, const Limits& limits);
   // Kills it if it still runs, and waits for it.
   ~JobProcess();
   JobProcess(const JobProcess&) = delete;

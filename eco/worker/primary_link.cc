@@ -39,12 +39,16 @@ class PrimaryLink::Waiting {
   PrimaryLink& link_;
 };
 
-PrimaryLink::PrimaryLink(MessagePipe& pipe, std::function<void()> on_loss)
-    : pipe_(pipe), listener_([this, on_loss = std::move(on_loss)] { listen(on_loss); }) {}
+PrimaryLink::PrimaryLink(MessagePipe& pipe, std::unique_ptr<DataChannel> data, std::function<void()> on_loss)
+    : pipe_(pipe), data_(std::move(data)), listener_([this, on_loss] { listen(on_loss, false); }) {
+  if (data_) data_listener_ = std::thread([this, on_loss] { listen(on_loss, true); });
+}
 
 PrimaryLink::~PrimaryLink() {
   pipe_.shut();
   listener_.join();
+  if (data_) data_->shut();
+  if (data_listener_.joinable()) data_listener_.join();
 }
 
 std::future<PrimaryLink::Answer> PrimaryLink::read(const std::string& file, std::uint64_t offset, std::uint64_t bytes) {
@@ -52,17 +56,18 @@ std::future<PrimaryLink::Answer> PrimaryLink::read(const std::string& file, std:
   auto& read = *question.mutable_read();
   const std::uint32_t request = next_request_++;
   read.set_request(request), read.set_file(file), read.set_offset(offset), read.set_bytes(bytes);
-  return ask(std::move(question), request);
+  return ask(question, request, data_ != nullptr);
 }
 
 std::future<PrimaryLink::Answer> PrimaryLink::list() {
   proto::FromWorker question;
   const std::uint32_t request = next_request_++;
   question.mutable_list()->set_request(request);
-  return ask(std::move(question), request);
+  return ask(question, request, false);
 }
 
-std::future<PrimaryLink::Answer> PrimaryLink::ask(proto::FromWorker question, std::uint32_t request) {
+std::future<PrimaryLink::Answer> PrimaryLink::ask(const proto::FromWorker& question, std::uint32_t request,
+                                                  bool by_data) {
   std::future<Answer> answer;
   {
     const std::lock_guard lock(mutex_);
@@ -74,7 +79,8 @@ std::future<PrimaryLink::Answer> PrimaryLink::ask(proto::FromWorker question, st
     }
     waiting_.emplace(request, std::move(promise));
   }
-  if (!send(question)) pipe_.shut();  // the listener answers everybody
+  const Waiting counted(*this);
+  if (!(by_data ? data_->send(question, "") : pipe_.send(question))) pipe_.shut();  // the listener answers everybody
   return answer;
 }
 
@@ -83,8 +89,13 @@ PrimaryLink::Answer PrimaryLink::wait(std::future<Answer>& answer) {
   return answer.get();
 }
 
-bool PrimaryLink::send(const proto::FromWorker& message) {
+bool PrimaryLink::write(const std::string& file, std::uint64_t offset, std::string_view data, bool last) {
+  proto::FromWorker message;
+  auto& output = *message.mutable_output();
+  output.set_file(file), output.set_offset(offset), output.set_last(last);
   const Waiting counted(*this);
+  if (data_) return data_->send(message, data);
+  output.set_data(data.data(), data.size());
   return pipe_.send(message);
 }
 
@@ -101,6 +112,7 @@ bool PrimaryLink::finish(const proto::FromWorker& result) {
     const std::lock_guard lock(mutex_);
     finished_ = true;
   }
+  if (data_) data_->finish();
   return pipe_.send(result);
 }
 
@@ -111,8 +123,19 @@ double PrimaryLink::waited_s() {
 
 double PrimaryLink::elapsed_s() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
-void PrimaryLink::listen(const std::function<void()>& on_loss) {
-  for (proto::FromPrimary message; pipe_.receive(message);) {
+bool PrimaryLink::receive(proto::FromPrimary& message, bool by_data) {
+  if (!by_data) return pipe_.receive(message);
+  std::size_t bytes = 0;
+  if (!data_->receive(message, bytes)) return false;
+  if (bytes == 0) return true;
+  auto& data = *message.mutable_bytes()->mutable_data();
+  data.resize(bytes);
+  return data_->receive_payload(data.data(), bytes);
+}
+
+void PrimaryLink::listen(const std::function<void()>& on_loss, bool by_data) {
+  for (proto::FromPrimary message; receive(message, by_data);) {
+    received_bytes_ += message.bytes().data().size();
     std::promise<Answer> promise;
     {
       const std::lock_guard lock(mutex_);

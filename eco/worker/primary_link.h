@@ -7,12 +7,15 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 
+#include "data_channel.h"
 #include "eco.pb.h"
 #include "message_pipe.h"
 
@@ -22,8 +25,9 @@ class PrimaryLink {
  public:
   using Answer = std::optional<proto::FromPrimary>;  // nothing: the primary is gone
 
-  // on_loss: called once, by another thread, when the primary is gone before finish().
-  PrimaryLink(MessagePipe& pipe, std::function<void()> on_loss);
+  // data: the job's data connection, for reads and outputs; nullptr: all goes through the pipe.
+  // on_loss: called, by another thread, when the primary is gone before finish().
+  PrimaryLink(MessagePipe& pipe, std::unique_ptr<DataChannel> data, std::function<void()> on_loss);
   ~PrimaryLink();
 
   // Reads of SST files count as the job's progress.
@@ -31,7 +35,8 @@ class PrimaryLink {
   [[nodiscard]] std::future<Answer> list();
   // Waits, and counts it.
   [[nodiscard]] Answer wait(std::future<Answer>& answer);
-  [[nodiscard]] bool send(const proto::FromWorker& message);
+  // The next bytes of an output.
+  [[nodiscard]] bool write(const std::string& file, std::uint64_t offset, std::string_view data, bool last);
   void count_read(std::uint64_t bytes) { read_bytes_ += bytes; }
   void count_written(std::uint64_t bytes) { written_bytes_ += bytes; }
 
@@ -39,27 +44,31 @@ class PrimaryLink {
   // The last message. No loss is told afterwards.
   [[nodiscard]] bool finish(const proto::FromWorker& result);
 
+  // Of tables, in and out.
+  [[nodiscard]] std::uint64_t bytes_moved() const { return received_bytes_ + written_bytes_; }
   // Time in which some thread waited.
   [[nodiscard]] double waited_s();
   [[nodiscard]] double elapsed_s() const;
 
  private:
   class Waiting;
-  [[nodiscard]] std::future<Answer> ask(proto::FromWorker question, std::uint32_t request);
-  void listen(const std::function<void()>& on_loss);
+  [[nodiscard]] std::future<Answer> ask(const proto::FromWorker& question, std::uint32_t request, bool by_data);
+  [[nodiscard]] bool receive(proto::FromPrimary& message, bool by_data);
+  void listen(const std::function<void()>& on_loss, bool by_data);
 
   MessagePipe& pipe_;
+  std::unique_ptr<DataChannel> data_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   std::unordered_map<std::uint32_t, std::promise<Answer>> waiting_;
   bool lost_ = false, finished_ = false;
   std::atomic<std::uint32_t> next_request_{1};
-  std::atomic<std::uint64_t> read_bytes_{0}, written_bytes_{0};
+  std::atomic<std::uint64_t> read_bytes_{0}, written_bytes_{0}, received_bytes_{0};
   std::mutex waits_;
   int waiters_ = 0;
   std::chrono::steady_clock::time_point waiting_since_;
   std::chrono::steady_clock::duration waited_{};
-  std::thread listener_;
+  std::thread listener_, data_listener_;
 };
 
 }  // namespace eco

@@ -202,19 +202,14 @@ class OutputFile : public rocksdb::FSWritableFileOwnerWrapper {
     do {
       const Slice part(data.data(), std::min(data.size(), message_bytes_max));
       data.remove_prefix(part.size());
-      message_.Clear();
-      auto& output = *message_.mutable_output();
-      output.set_file(name_), output.set_offset(offset_), output.set_last(last && data.empty());
-      output.set_data(part.data(), part.size());
+      if (!primary_.write(name_, offset_, part.ToStringView(), last && data.empty())) return lost();
       offset_ += part.size();
-      if (!primary_.send(message_)) return lost();
     } while (!data.empty());
     return IOStatus::OK();
   }
 
   PrimaryLink& primary_;
   std::string name_;
-  proto::FromWorker message_;
   std::uint64_t offset_ = 0;
   bool closed_ = false, failed_ = false;
 };

@@ -12,10 +12,13 @@
 #include <filesystem>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <thread>
 
+#include "data_channel.h"
+#include "data_port.h"
 #include "eco.grpc.pb.h"
 #include "job_process.h"
 
@@ -24,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::chrono::seconds farewell{5};
+constexpr int connection_ms = 1000;
 
 using Stream = grpc::ServerReaderWriter<proto::FromWorker, proto::FromPrimary>;
 
@@ -161,6 +165,8 @@ class Worker::Impl final : public proto::Worker::Service {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     server_ = builder.BuildAndStart();
     if (!server_ || port_ == 0) throw std::runtime_error(options_.listen + ": cannot listen there");
+    if (const std::string host = host_of(options_.listen); !host.empty())
+      data_port_ = std::make_unique<DataPort>(host, options_.data_port);
   }
 
   ~Impl() override {
@@ -169,7 +175,7 @@ class Worker::Impl final : public proto::Worker::Service {
       const std::lock_guard lock(mutex_);
       for (JobProcess* process : running_) process->kill();
     }
-    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    server_->Shutdown(std::chrono::system_clock::now());  // nothing of a job that is killed is worth a wait
     server_->Wait();
   }
 
@@ -206,29 +212,49 @@ class Worker::Impl final : public proto::Worker::Service {
     return run(context, stream, first);
   }
 
-  grpc::Status run(grpc::ServerContext& context, Stream& stream, const proto::FromPrimary& first) {
+  // Offers the job a connection for its tables. False: the primary is gone, or answers with something else.
+  bool connect(Stream& stream, proto::Start& start, Fd& connection) {
+    start.clear_data_key();
+    if (!start.data_channel()) return true;
+    std::optional<DataPort::Claim> claim;
+    proto::FromWorker message;
+    auto& offer = *message.mutable_offer();
+    if (data_port_) {
+      claim.emplace(*data_port_);
+      offer.set_port(static_cast<std::uint32_t>(data_port_->port())), offer.set_ticket(claim->ticket());
+      if (!options_.tls.none()) offer.set_key(random_bytes(DataChannel::key_bytes));
+    }
+    proto::FromPrimary answer;
+    if (!stream.Write(message) || !stream.Read(&answer) || !answer.has_data()) return false;
+    // What was connected arrives, or is lost for good: the primary would wait there.
+    if (claim && answer.data().connected() && !(connection = claim->wait(connection_ms))) return false;
+    start.set_data_channel(static_cast<bool>(connection));
+    if (connection) start.set_data_key(offer.key());
+    return true;
+  }
+
+  grpc::Status run(grpc::ServerContext& context, Stream& stream, proto::FromPrimary& first) {
+    Fd connection;
+    if (!connect(stream, *first.mutable_start(), connection))
+      return {grpc::StatusCode::ABORTED, "the data connection was lost"};
     const JobFolder folder(scratch_.next());
-    JobProcess process(options_.command, folder.string(),
+    JobProcess process(options_.command, folder.string(), std::move(connection),
                        {.nice = options_.nice, .cgroup = options_.cgroup, .cpu_s_max = options_.job_cpu_s_max});
     const Running running(*this, process);
-    std::atomic<std::uint64_t> bytes_moved{0};
     if (!process.pipe().send(first)) return {grpc::StatusCode::INTERNAL, "the job's process did not start"};
     std::promise<void> primary_left;
     std::thread inbound([&] {
-      for (proto::FromPrimary message; stream.Read(&message);) {
-        if (message.has_bytes()) bytes_moved += message.bytes().data().size();
+      for (proto::FromPrimary message; stream.Read(&message);)
         if (!process.pipe().send(message)) break;
-      }
       // The primary has its result, or is gone: either way nothing more is wanted of the process.
       process.pipe().shut();
       primary_left.set_value();
     });
     bool done = false, heard = true;
     for (proto::FromWorker message; !done && heard && process.pipe().receive(message);) {
-      if (message.has_output()) bytes_moved += message.output().data().size();
       if (message.has_result()) {
         done = true;
-        settle(first.start(), *message.mutable_result(), bytes_moved);
+        settle(first.start(), *message.mutable_result());
       }
       heard = stream.Write(message);
     }
@@ -245,9 +271,9 @@ class Worker::Impl final : public proto::Worker::Service {
     return status;
   }
 
-  void settle(const proto::Start& start, proto::Result& result, std::uint64_t bytes_moved) {
+  void settle(const proto::Start& start, proto::Result& result) {
     if (options_.energy_of) {
-      const Energy energy = options_.energy_of(result.cpu_s(), result.compute_s(), bytes_moved);
+      const Energy energy = options_.energy_of(result.cpu_s(), result.compute_s(), result.bytes_moved());
       result.set_energy_j(energy.joules), result.set_energy_method(energy.method);
     }
     if (options_.finished)
@@ -256,7 +282,7 @@ class Worker::Impl final : public proto::Worker::Service {
                          .cost = {.compute_s = result.compute_s(), .energy_j = result.energy_j()},
                          .network_s = result.network_s(),
                          .cpu_s = result.cpu_s(),
-                         .bytes_moved = bytes_moved,
+                         .bytes_moved = result.bytes_moved(),
                          .error = result.error()});
   }
 
@@ -285,6 +311,7 @@ class Worker::Impl final : public proto::Worker::Service {
   std::mutex mutex_;
   std::set<JobProcess*> running_;
   int port_ = 0;
+  std::unique_ptr<DataPort> data_port_;
   std::unique_ptr<grpc::Server> server_;
 };
 

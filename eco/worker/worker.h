@@ -28,6 +28,7 @@ struct FinishedJob {
 
 struct WorkerOptions {
   std::string listen = "127.0.0.1:0";  // port 0: a free one
+  int data_port = 0;                   // for the jobs' tables, at the same host; 0: a free one
   TlsFiles tls{};                      // without it only loopback is listened to
   std::uint32_t slots = 1;             // jobs at a time
   std::uint32_t queue_max = 8;         // jobs that wait for a slot; further ones are refused

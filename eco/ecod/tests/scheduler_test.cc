@@ -109,6 +109,20 @@ TEST(Scheduler, a_drained_or_departed_server_gets_nothing) {
   EXPECT_EQ(table.place(1, "c").server(), "medium");
 }
 
+TEST(Tracker, forgets_a_server_that_was_not_heard_of_for_long_and_keeps_the_others_apart) {
+  Tracker tracker(5, 100);
+  for (const char* name : {"a", "b", "c"}) tracker.heard(state_of(name, 1, 1), 0);
+  tracker.heard(state_of("c", 1, 1, 2), 60);
+  tracker.heard(state_of("a", 1, 1, 2), 60);
+  EXPECT_EQ(tracker.servers(99, 3).size(), 3U);
+  ASSERT_EQ(tracker.servers(101, 50).size(), 2U);
+  EXPECT_FALSE(tracker.find("b"));
+  for (const char* name : {"a", "c"}) EXPECT_EQ(tracker.servers(101, 50)[*tracker.find(name)].name, name);
+  tracker.heard(state_of("b", 1, 1, 3), 102);
+  EXPECT_EQ(tracker.servers(102, 3)[*tracker.find("b")].alive, true);
+  EXPECT_EQ(tracker.lines(102).size(), 3U);
+}
+
 TEST(Scheduler, a_server_whose_load_is_not_known_takes_no_jobs) {
   Table table;
   auto blind = state_of("medium", 2, 10, 2);

@@ -5,11 +5,17 @@
 #include <rocksdb/listener.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <random>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
+
+#include "data_channel.h"
+#include "tcp.h"
 
 namespace eco::test {
 namespace {
@@ -30,7 +36,16 @@ class ErrorListener final : public rocksdb::EventListener {
 }  // namespace
 
 TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "eco-XXXXXX").string();
+  const auto root = std::filesystem::temp_directory_path();
+  const std::string head = "eco-test-";
+  std::error_code ignored;
+  for (const auto& left : std::filesystem::directory_iterator(root)) {
+    const std::string name = left.path().filename().string();
+    if (!name.starts_with(head)) continue;
+    const int owner = std::atoi(name.c_str() + head.size());
+    if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) std::filesystem::remove_all(left.path(), ignored);
+  }
+  std::string name = (root / (head + std::to_string(getpid()) + "-XXXXXX")).string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
   path_ = name;
 }
@@ -39,9 +54,11 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-Wire::Wire(const std::string& worker, ToPrimary to_primary, ToWorker to_worker)
+Wire::Wire(const std::string& worker, ToPrimary to_primary, ToWorker to_worker, bool data_channels)
     : to_primary_(std::move(to_primary)),
       to_worker_(std::move(to_worker)),
+      worker_host_(host_of(worker)),
+      data_channels_(data_channels),
       worker_(proto::Worker::NewStub(grpc::CreateChannel(worker, grpc::InsecureChannelCredentials()))) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
@@ -55,38 +72,130 @@ Wire::~Wire() {
   server_->Wait();
 }
 
+// One job, with its stream and its data connection.
+class Wire::Relay {
+ public:
+  using Primary = grpc::ServerReaderWriter<proto::FromWorker, proto::FromPrimary>;
+
+  Relay(Wire& wire, grpc::ServerContext& context, Primary& primary)
+      : wire_(wire), job_(wire.jobs_++), context_(context), primary_(primary), claim_(wire.data_port_) {}
+
+  grpc::Status run() {
+    worker_ = wire_.worker_->Compact(&onward_);
+    std::thread outbound([this] {
+      for (proto::FromPrimary message; primary_.Read(&message) && pass(message);) continue;
+      worker_->WritesDone();
+      onward_.TryCancel();
+      shut();
+    });
+    for (proto::FromWorker message; worker_->Read(&message) && pass(message);) continue;
+    if (cut_) onward_.TryCancel();
+    const grpc::Status status = worker_->Finish();
+    // A stream that hangs is ended by the primary; of another the primary hears how it ended.
+    if (!silent_ && !status.ok()) context_.TryCancel();
+    outbound.join();
+    shut();
+    for (std::thread* pump : {&to_worker_, &to_primary_})
+      if (pump->joinable()) pump->join();
+    return status;
+  }
+
+ private:
+  // Whether it is to be passed on; false in `going`: all is over.
+  template <typename Message>
+  bool judged(const std::function<Fate(int, Message&)>& judge, Message& message, bool& going) {
+    const Fate fate = judge ? judge(job_, message) : Fate::pass;
+    if (fate == Fate::hang) silent_ = true;
+    if (fate == Fate::cut) cut_ = true, going = false;
+    return fate == Fate::pass && !silent_;
+  }
+
+  bool pass(proto::FromPrimary& message) {
+    bool going = true;
+    if (message.has_start() && !wire_.data_channels_) message.mutable_start()->clear_data_channel();
+    if (message.has_data() && message.data().connected()) connect();
+    if (message.has_bytes()) ++wire_.on_streams_;
+    if (judged(wire_.to_worker_, message, going)) going = worker_->Write(message);
+    return going;
+  }
+
+  bool pass(proto::FromWorker& message) {
+    bool going = true;
+    if (message.has_output()) ++wire_.on_streams_;
+    if (message.has_offer()) {
+      offer_ = message.offer();
+      message.mutable_offer()->set_port(static_cast<std::uint32_t>(wire_.data_port_.port()));
+      message.mutable_offer()->set_ticket(claim_.ticket());
+    }
+    if (judged(wire_.to_primary_, message, going)) going = primary_.Write(message);
+    return going;
+  }
+
+  void connect() {
+    std::string why;
+    Fd in = claim_.wait(5000), out = connect_tcp(wire_.worker_host_, static_cast<int>(offer_.port()), 1000);
+    if (!in || !out || !write_all(out.get(), offer_.ticket().data(), offer_.ticket().size())) return;
+    {
+      const std::lock_guard lock(mutex_);
+      data_primary_ = DataChannel::over(std::move(in), DataChannel::Side::worker, "", why);
+      data_worker_ = DataChannel::over(std::move(out), DataChannel::Side::primary, "", why);
+    }
+    to_worker_ = std::thread([this] {
+      pump<proto::FromPrimary>(*data_primary_, *data_worker_, wire_.to_worker_, [](proto::FromPrimary& message) {
+        return message.has_bytes() ? message.mutable_bytes()->mutable_data() : nullptr;
+      });
+    });
+    to_primary_ = std::thread([this] {
+      pump<proto::FromWorker>(*data_worker_, *data_primary_, wire_.to_primary_, [](proto::FromWorker& message) {
+        return message.has_output() ? message.mutable_output()->mutable_data() : nullptr;
+      });
+    });
+  }
+
+  template <typename Message, typename DataOf>
+  void pump(DataChannel& from, DataChannel& to, const std::function<Fate(int, Message&)>& judge, DataOf data_of) {
+    bool going = true;
+    std::size_t bytes = 0;
+    for (Message message; going && from.receive(message, bytes);) {
+      std::string none, *data = data_of(message);
+      if (data == nullptr) data = &none;
+      data->resize(bytes);
+      if (!from.receive_payload(data->data(), bytes)) break;
+      if (bytes > 0) ++wire_.beside_streams_;
+      if (!judged(judge, message, going)) continue;
+      std::string payload;
+      data = data_of(message);
+      if (data != nullptr) payload.swap(*data);
+      going = to.send(message, payload);
+    }
+    if (cut_) onward_.TryCancel(), context_.TryCancel();
+    if (cut_) return shut();
+    if (!silent_) to.finish();
+  }
+
+  void shut() {
+    const std::lock_guard lock(mutex_);
+    for (auto* channel : {&data_primary_, &data_worker_})
+      if (*channel) (*channel)->shut();
+  }
+
+  Wire& wire_;
+  int job_;
+  grpc::ServerContext& context_;
+  Primary& primary_;
+  grpc::ClientContext onward_;
+  std::unique_ptr<grpc::ClientReaderWriter<proto::FromPrimary, proto::FromWorker>> worker_;
+  std::atomic<bool> silent_{false}, cut_{false};
+  DataPort::Claim claim_;
+  proto::DataOffer offer_;
+  std::mutex mutex_;
+  std::unique_ptr<DataChannel> data_primary_, data_worker_;
+  std::thread to_worker_, to_primary_;
+};
+
 grpc::Status Wire::Compact(grpc::ServerContext* context,
                            grpc::ServerReaderWriter<proto::FromWorker, proto::FromPrimary>* primary) {
-  const int job = jobs_++;
-  grpc::ClientContext onward;
-  const auto worker = worker_->Compact(&onward);
-  std::atomic<bool> silent{false};
-  bool cut = false;
-  std::thread outbound([&] {
-    for (proto::FromPrimary message; primary->Read(&message);) {
-      const Fate fate = to_worker_ ? to_worker_(job, message) : Fate::pass;
-      if (fate == Fate::cut) break;
-      if (fate == Fate::hang) silent = true;
-      if (!silent && fate == Fate::pass && !worker->Write(message)) break;
-    }
-    worker->WritesDone();
-    onward.TryCancel();
-  });
-  for (proto::FromWorker message; worker->Read(&message);) {
-    const Fate fate = to_primary_ ? to_primary_(job, message) : Fate::pass;
-    cut = fate == Fate::cut;
-    if (cut) break;
-    if (fate == Fate::hang) silent = true;
-    if (!silent && fate == Fate::pass && !primary->Write(message)) break;
-  }
-  if (cut) onward.TryCancel();
-  const grpc::Status status = worker->Finish();
-  // A stream that hangs is ended by the primary; of another the primary hears how it ended.
-  if (silent) outbound.join();
-  if (silent) return status;
-  if (status.ok()) outbound.join();
-  if (!status.ok()) context->TryCancel(), outbound.join();
-  return status;
+  return Relay(*this, *context, *primary).run();
 }
 
 proto::Placement StubbornPlacer::place(const proto::PlaceRequest& request) {
@@ -96,6 +205,10 @@ proto::Placement StubbornPlacer::place(const proto::PlaceRequest& request) {
   placement.set_offload(true);
   placement.set_address(address_), placement.set_server(address_), placement.set_local_s(local_s_);
   return placement;
+}
+void StubbornPlacer::set_local_s(double local_s) {
+  const std::lock_guard lock(mutex_);
+  local_s_ = local_s;
 }
 void StubbornPlacer::report(const proto::JobReport& report) {
   const std::lock_guard lock(mutex_);

@@ -13,12 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "data_port.h"
 #include "eco.grpc.pb.h"
 #include "eco.h"
 #include "worker_process.h"
 
 namespace eco::test {
 
+// Those of processes that were killed are removed by the next one.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -50,21 +52,31 @@ class Wire final : public proto::Worker::Service {
   using ToWorker = std::function<Fate(int job, proto::FromPrimary&)>;
   using ToPrimary = std::function<Fate(int job, proto::FromWorker&)>;
 
-  explicit Wire(const std::string& worker, ToPrimary to_primary = {}, ToWorker to_worker = {});
+  // data_channels: the jobs' tables may go beside the stream, through here as well.
+  explicit Wire(const std::string& worker, ToPrimary to_primary = {}, ToWorker to_worker = {},
+                bool data_channels = true);
   ~Wire() override;
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] int jobs() const { return jobs_; }
+  // Messages with bytes of tables, on the streams and beside them.
+  [[nodiscard]] int on_streams() const { return on_streams_; }
+  [[nodiscard]] int beside_streams() const { return beside_streams_; }
 
   grpc::Status Compact(grpc::ServerContext* context,
                        grpc::ServerReaderWriter<proto::FromWorker, proto::FromPrimary>* primary) override;
 
  private:
+  class Relay;
+
   ToPrimary to_primary_;
   ToWorker to_worker_;
+  std::string worker_host_;
+  DataPort data_port_{"127.0.0.1", 0};
+  bool data_channels_;
   std::unique_ptr<proto::Worker::Stub> worker_;
-  std::atomic<int> jobs_{0};
+  std::atomic<int> jobs_{0}, on_streams_{0}, beside_streams_{0};
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -75,6 +87,8 @@ class StubbornPlacer final : public Placer {
   explicit StubbornPlacer(std::string address, double local_s = 0) : address_(std::move(address)), local_s_(local_s) {}
   [[nodiscard]] proto::Placement place(const proto::PlaceRequest& request) override;
   void report(const proto::JobReport& report) override;
+  // What a local compaction takes; 0: it is not known.
+  void set_local_s(double local_s);
   [[nodiscard]] std::vector<proto::PlaceRequest> requests() const;
   [[nodiscard]] std::vector<proto::JobReport> reports() const;
 

@@ -31,7 +31,15 @@ class Scene {
   // Every other job is struck, and each once.
   bool strikes(int job) {
     const std::lock_guard lock(mutex_);
-    return job % 2 == 0 && struck_.insert(job).second;
+    return job % 2 == 0 && !rests_ && struck_.insert(job).second;
+  }
+  bool rests() {
+    const std::lock_guard lock(mutex_);
+    return rests_;
+  }
+  void rest() {
+    const std::lock_guard lock(mutex_);
+    rests_ = true;
   }
   bool is_struck(int job) {
     const std::lock_guard lock(mutex_);
@@ -51,6 +59,7 @@ class Scene {
   std::mutex mutex_;
   std::set<int> struck_;
   std::size_t other_ = 0;
+  bool rests_ = false;
 };
 
 void signal_jobs(WorkerProcess& worker, int signal) {
@@ -95,7 +104,7 @@ template <typename Alter>
 std::function<Wire::ToPrimary(Scene&)> on_result(Alter alter) {
   return [alter](Scene& scene) {
     return [alter, &scene](int job, FromWorker& message) {
-      if (!message.has_result() || job % 2 != 0) return Fate::pass;
+      if (!message.has_result() || job % 2 != 0 || scene.rests()) return Fate::pass;
       if (alter(job, *message.mutable_result()->mutable_output())) (void)scene.strikes(job);
       return Fate::pass;
     };
@@ -185,6 +194,11 @@ std::vector<Fault> faults(std::uint64_t seed) {
   return all;
 }
 
+struct Wanted {
+  std::size_t times = 20, installed = 50;
+  bool one_stream = false;
+};
+
 struct Row {
   std::size_t fired = 0;
   eco::Statistics statistics;
@@ -197,24 +211,25 @@ struct Row {
   }
 };
 
-Row run(const Fault& fault, std::size_t times, std::uint64_t seed) {
+Row run(const Fault& fault, const Wanted& wanted, std::uint64_t seed) {
   TemporaryFolder folder;
   WorkerProcess worker(folder / "scratch", {}, fault.worker_disk_full ? 40 : 0);
   Scene scene(worker);
   Wire wire(worker.address(), fault.to_primary ? fault.to_primary(scene) : Wire::ToPrimary(),
-            fault.to_worker ? fault.to_worker(scene) : Wire::ToWorker());
+            fault.to_worker ? fault.to_worker(scene) : Wire::ToWorker(), !wanted.one_stream);
   rocksdb::Options options = small_tables();
   std::unique_ptr<rocksdb::Env> env;
   if (fault.primary_disk_full) {
     env = rocksdb::NewCompositeEnv(std::make_shared<FailingFiles>("/eco-staging/", [&scene] {
       static std::atomic<int> written{0};
-      if (++written % 3 != 0) return false;
+      if (scene.rests() || ++written % 3 != 0) return false;
       scene.strike_otherwise();
       return true;
     }));
     options.env = env.get();
   }
-  eco::Settings settings{.placer = std::make_shared<StubbornPlacer>(wire.address(), fault.local_s), .heartbeat_s = 1};
+  const auto placer = std::make_shared<StubbornPlacer>(wire.address(), fault.local_s);
+  eco::Settings settings{.placer = placer, .heartbeat_s = 1};
   const auto service = eco::attach(options, settings);
   Row row;
   {
@@ -223,8 +238,15 @@ Row run(const Fault& fault, std::size_t times, std::uint64_t seed) {
       return fault.worker_disk_full ? static_cast<std::size_t>(service->statistics().fell_back) : scene.fired();
     };
     const bool none = fault.name == "none";
-    for (std::uint64_t batch = 0; batch < 400; ++batch) {
-      if (none ? service->statistics().installed >= times : fired() >= times) break;
+    for (std::uint64_t batch = 0; batch < 1000; ++batch) {
+      const std::size_t so_far = none ? wanted.times : fired();
+      // Enough faults: what comes now goes well.
+      if (so_far >= wanted.times && !scene.rests()) {
+        scene.rest();
+        placer->set_local_s(0);  // however busy this machine is
+        if (fault.worker_disk_full) worker.make_room();
+      }
+      if (so_far >= wanted.times && service->statistics().installed >= wanted.installed) break;
       bed.write(6000, seed + batch);
       bed.settle();
     }
@@ -245,10 +267,12 @@ Row run(const Fault& fault, std::size_t times, std::uint64_t seed) {
 
 int main(int argc, char** argv) {
   CLI::App app{"eco-faults: what a database loses when its worker, the network or a disk fails"};
-  std::size_t times = 20;
+  Wanted wanted;
   std::uint64_t seed = std::random_device{}();
   std::string only;
-  app.add_option("--times", times, "how often each fault strikes")->capture_default_str();
+  app.add_option("--times", wanted.times, "how often each fault strikes")->capture_default_str();
+  app.add_option("--installed", wanted.installed, "and so many jobs go well")->capture_default_str();
+  app.add_flag("--one-stream", wanted.one_stream, "no data connections: the tables go over the stream");
   app.add_option("--seed", seed, "of the keys and of what is altered");
   app.add_option("--only", only, "one fault, by its name");
   CLI11_PARSE(app, argc, argv);
@@ -257,15 +281,16 @@ int main(int argc, char** argv) {
   bool bad = false;
   for (const auto& fault : faults(seed)) {
     if (!only.empty() && fault.name != only) continue;
-    const Row row = run(fault, times, seed);
+    const Row row = run(fault, wanted, seed);
     fmt::print("{:<36} {:>5} {:>9} {:>9} {:>5} {:>5} {:>5} {:>9} {:>8.2f}  {}{}\n", fault.name, row.fired,
                row.statistics.installed, row.statistics.fell_back, row.live.lost + row.reopened.lost,
                row.live.stale + row.reopened.stale, row.live.back + row.reopened.back, row.background_errors,
                row.statistics.wasted_s, row.statistics.last_reason.substr(0, 90), row.left_over ? " ORPHANS" : "");
     std::cout.flush();
     const bool none = fault.name == "none";
-    bad = bad || row.lost() || (!none && (row.fired < times || row.statistics.fell_back < times));
+    bad = bad || row.lost() || (!none && (row.fired < wanted.times || row.statistics.fell_back < wanted.times));
     if (none && row.statistics.fell_back > 0) bad = true;
+    if (row.statistics.installed < wanted.installed) bad = true;
   }
   return bad ? 1 : 0;
 }

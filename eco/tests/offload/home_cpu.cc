@@ -97,23 +97,30 @@ int main(int argc, char** argv) {
   app.add_option("--mb", megabytes, "of each level 0")->capture_default_str();
   app.add_option("--rounds", rounds, "the middle one counts")->capture_default_str();
   app.add_option("--seed", seed)->capture_default_str();
+  std::vector<std::size_t> values{100, 1000};
+  std::vector<std::string> codecs{"none", "Snappy"}, ways{"plain", "tls"};
+  app.add_option("--value-bytes", values, "which cases")->capture_default_str();
+  app.add_option("--codec", codecs)->check(CLI::IsMember({"none", "Snappy"}))->capture_default_str();
+  app.add_option("--way", ways)->check(CLI::IsMember({"plain", "tls"}))->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   TemporaryFolder folder;
   const Certificates certificates(folder / "tls");
   const WorkerProcess plain(folder / "plain");
   const WorkerProcess secured(folder / "secured", certificates.arguments());
-  fmt::print("seed {}, {} MB, the middle of {} rounds\n{:>7} {:>9} {:>5} {:>10} {:>10} {:>7} {:>9}\n", seed, megabytes,
-             rounds, "value B", "codec", "TLS", "local s", "stays s", "share", "moved MB");
+  fmt::print("seed {}, {} MB, the middle of {} rounds\n{:>7} {:>9} {:>5} {:>10} {:>10} {:>7} {:>9} {:>9}\n", seed,
+             megabytes, rounds, "value B", "codec", "TLS", "local s", "stays s", "share", "moved MB", "threads s");
   bool over = false;
-  for (const auto compression : {rocksdb::kNoCompression, rocksdb::kSnappyCompression})
-    for (const std::size_t value_bytes : {100, 1000})
-      for (const bool tls : {false, true}) {
+  for (const auto& codec : codecs)
+    for (const std::size_t value_bytes : values)
+      for (const auto& way : ways) {
+        const bool tls = way == "tls";
+        const auto compression = codec == "none" ? rocksdb::kNoCompression : rocksdb::kSnappyCompression;
         const Case a_case{.value_bytes = value_bytes, .compression = compression, .bytes = megabytes << 20};
         eco::Settings settings;
         settings.placer = std::make_shared<StubbornPlacer>(tls ? secured.address() : plain.address());
         if (tls) settings.tls = certificates.files();
         std::vector<std::pair<double, std::pair<double, double>>> shares;
-        double moved_mb = 0;
+        double moved_mb = 0, threads_s = 0;
         for (int round = 0; round < rounds; ++round) {
           double cpu[2];
           for (const bool offloaded : {false, true}) {
@@ -126,15 +133,15 @@ int main(int argc, char** argv) {
               return 1;
             }
             moved_mb = static_cast<double>(measured.statistics.bytes_moved) / 1e6;
+            threads_s = measured.statistics.home_cpu_s;
             must(rocksdb::DestroyDB(path, {}));
           }
           shares.push_back({cpu[1] / cpu[0], {cpu[0], cpu[1]}});
         }
         std::ranges::sort(shares);
         const auto& [share, seconds] = shares[shares.size() / 2];
-        fmt::print("{:>7} {:>9} {:>5} {:>10.3f} {:>10.3f} {:>6.1f}% {:>9.1f}\n", value_bytes,
-                   compression == rocksdb::kNoCompression ? "none" : "Snappy", tls ? "yes" : "no", seconds.first,
-                   seconds.second, 100 * share, moved_mb);
+        fmt::print("{:>7} {:>9} {:>5} {:>10.3f} {:>10.3f} {:>6.1f}% {:>9.1f} {:>9.3f}\n", value_bytes, codec,
+                   tls ? "yes" : "no", seconds.first, seconds.second, 100 * share, moved_mb, threads_s);
         std::cout.flush();
         over = over || share >= 0.3;
       }

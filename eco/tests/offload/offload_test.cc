@@ -4,8 +4,12 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/table.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -43,9 +47,10 @@ TEST(Offload, a_worker_process_compacts_level_0_and_every_key_is_read_back) {
 class Offloading {
  public:
   explicit Offloading(rocksdb::Options options = small_tables(), const std::vector<std::string>& worker_arguments = {},
-                      eco::Settings settings = {}, Wire::ToPrimary to_primary = {}, Wire::ToWorker to_worker = {})
+                      eco::Settings settings = {}, Wire::ToPrimary to_primary = {}, Wire::ToWorker to_worker = {},
+                      bool data_channels = true)
       : worker(folder / "scratch", worker_arguments),
-        wire(worker.address(), std::move(to_primary), std::move(to_worker)) {
+        wire(worker.address(), std::move(to_primary), std::move(to_worker), data_channels) {
     settings.placer = placer =
         std::make_shared<StubbornPlacer>(settings.tls.none() ? wire.address() : worker.address());
     service = eco::attach(options, settings);
@@ -89,6 +94,94 @@ void expect_all_kept(const eco::Statistics& statistics, const std::string& reaso
   EXPECT_GT(statistics.kept, 2U);
   EXPECT_EQ(statistics.fell_back + statistics.installed, 0U);
   EXPECT_NE(statistics.last_reason.find(reason), std::string::npos) << statistics.last_reason;
+}
+
+TEST(Offload, tables_go_beside_the_stream_and_over_it_where_they_cannot) {
+  for (const bool data_channels : {true, false}) {
+    Offloading offloading(small_tables(), {}, {}, {}, {}, data_channels);
+    offloading.bed->write(60000, 18);
+    expect_all_installed(offloading.close());
+    EXPECT_EQ(offloading.wire.beside_streams() > 0, data_channels);
+    EXPECT_EQ(offloading.wire.on_streams() > 0, !data_channels);
+  }
+}
+
+TEST(Offload, a_column_family_is_offloaded_where_it_is_named) {
+  TemporaryFolder folder;
+  WorkerProcess worker(folder / "scratch");
+  const auto placer = std::make_shared<StubbornPlacer>(worker.address());
+  rocksdb::Options options = small_tables();
+  const auto service = eco::attach(options, {.placer = placer, .column_families = {"named"}});
+  rocksdb::DB* opened = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, folder / "db", &opened).ok());
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::map<std::string, std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;
+  for (const char* name : {"named", "other"}) {
+    rocksdb::ColumnFamilyHandle* handle = nullptr;
+    ASSERT_TRUE(db->CreateColumnFamily(small_tables(), name, &handle).ok());
+    families[name].reset(handle);
+  }
+  const auto key = [](int i) { return "key" + std::to_string(100000 + i * 7919 % 30000); };
+  const auto fill = [&](const char* name) {
+    for (int i = 0; i < 30000; ++i)
+      if (!db->Put({}, families[name].get(), key(i), name + std::string(100, 'v')).ok()) return false;
+    for (std::uint64_t left = 1; left > 0;) {
+      if (!db->Flush({}, families[name].get()).ok()) return false;
+      std::uint64_t pending = 0, running = 0;
+      (void)db->GetIntProperty(families[name].get(), "rocksdb.compaction-pending", &pending);
+      (void)db->GetIntProperty("rocksdb.num-running-compactions", &running);
+      left = pending + running;
+    }
+    return true;
+  };
+  ASSERT_TRUE(fill("named"));
+  const auto named = service->statistics();
+  EXPECT_GT(named.installed, 1U) << named.last_reason;
+  EXPECT_EQ(named.kept + named.fell_back, 0U) << named.last_reason;
+  ASSERT_TRUE(fill("other"));
+  const auto both = service->statistics();
+  EXPECT_EQ(both.installed, named.installed);
+  EXPECT_GT(both.kept, 1U);
+  EXPECT_EQ(both.last_reason, "column family other is not offloaded");
+  for (const auto& [name, family] : families)
+    for (int i = 0; i < 30000; i += 17) {
+      std::string value;
+      ASSERT_TRUE(db->Get({}, family.get(), key(i), &value).ok()) << name;
+      EXPECT_TRUE(value.starts_with(name));
+    }
+  families.clear();
+}
+
+TEST(Offload, a_compaction_that_its_placer_keeps_is_reported_by_the_name_it_was_asked_by) {
+  class Keeping final : public eco::Placer {
+   public:
+    [[nodiscard]] eco::proto::Placement place(const eco::proto::PlaceRequest& request) override {
+      const std::lock_guard lock(mutex);
+      asked.insert(request.job());
+      EXPECT_EQ(request.level_zero().stall(), 20) << "RocksDB's default of the slowdown trigger, the paper's threshold";
+      return {};
+    }
+    void report(const eco::proto::JobReport& report) override {
+      const std::lock_guard lock(mutex);
+      EXPECT_EQ(report.outcome(), "local");
+      EXPECT_TRUE(asked.contains(report.job())) << report.job();
+      reported.insert(report.job());
+    }
+    std::mutex mutex;
+    std::set<std::string> asked, reported;
+  };
+  TemporaryFolder folder;
+  const auto placer = std::make_shared<Keeping>();
+  rocksdb::Options options = small_tables();
+  options.max_subcompactions = 4;
+  options.max_bytes_for_level_base = 1 << 30;  // no compactions but level 0's
+  const auto service = eco::attach(options, {.placer = placer});
+  Bed bed(folder / "db", options);
+  bed.write(60000, 19);
+  bed.settle();
+  const std::lock_guard lock(placer->mutex);
+  EXPECT_GT(placer->asked.size(), 3U);
+  EXPECT_EQ(placer->reported, placer->asked);
 }
 
 TEST(Offload, subcompactions_are_jobs_of_their_own) {
@@ -274,6 +367,51 @@ TEST(Jail, a_worker_sees_no_log_and_gets_none) {
   const std::lock_guard lock(mutex);
   EXPECT_TRUE(asked);
   for (const auto& name : seen) EXPECT_FALSE(name.ends_with(".log")) << name;
+}
+
+TEST(Worker, limits_the_processes_of_its_jobs) {
+  TemporaryFolder folder;
+  // As a cgroup's folder, where whom to put in is written.
+  const std::string group = folder / "group";
+  std::filesystem::create_directories(group);
+  std::mutex mutex;
+  std::set<pid_t> jobs;
+  bool nice = true, cpu = true;
+  Offloading* bed = nullptr;
+  const int mine = getpriority(PRIO_PROCESS, 0);
+  Offloading offloading(small_tables(), {"--nice", "3", "--cgroup", group, "--job-cpu-s-max", "7"}, {},
+                        [&](int, eco::proto::FromWorker& message) {
+                          const std::lock_guard lock(mutex);
+                          if (!message.has_read() || bed == nullptr) return Wire::Fate::pass;
+                          for (const pid_t job : bed->worker.jobs()) {
+                            rlimit limit{};
+                            if (prlimit(job, RLIMIT_CPU, nullptr, &limit) != 0) continue;
+                            jobs.insert(job);
+                            cpu = cpu && limit.rlim_max == 7;
+                            nice = nice && getpriority(PRIO_PROCESS, static_cast<id_t>(job)) == std::min(19, mine + 3);
+                          }
+                          return Wire::Fate::pass;
+                        });
+  {
+    const std::lock_guard lock(mutex);
+    bed = &offloading;
+  }
+  offloading.bed->write(60000, 20);
+  expect_all_installed(offloading.close());
+  const std::lock_guard lock(mutex);
+  EXPECT_GT(jobs.size(), 2U);
+  EXPECT_TRUE(nice);
+  EXPECT_TRUE(cpu);
+  pid_t last = 0;
+  EXPECT_TRUE(std::ifstream(group + "/cgroup.procs") >> last);
+  EXPECT_TRUE(jobs.contains(last)) << last;
+}
+
+TEST(Worker, without_the_cgroup_that_it_is_told_runs_no_job) {
+  TemporaryFolder folder;
+  Offloading offloading(small_tables(), {"--cgroup", folder / "nowhere"});
+  offloading.bed->write(60000, 21);
+  EXPECT_EQ(offloading.close().installed, 0U);
 }
 
 TEST(Worker, refuses_a_job_without_its_token) {

@@ -217,6 +217,8 @@ TEST(Verification, refuses_each_single_fault) {
       {"an entry less", [](Received& r) { --r.tables["1.sst"].entries; }},
       {"a byte less", [](Received& r) { --r.tables["1.sst"].bytes; }},
       {"an entry that is not accounted for", [](Received& r) { --r.result.replaced; }},
+      {"more entries than can have gone in",
+       [](Received& r) { r.expected.input_entries.reset(), r.expected.entries_max = 12; }},
       {"a table left out consistently",
        [](Received& r) {
          r.result.tables.pop_back(), r.tables.erase("2.sst");
