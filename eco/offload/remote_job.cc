@@ -23,7 +23,7 @@ namespace eco {
 namespace {
 
 constexpr std::chrono::milliseconds look{50};
-constexpr int connect_ms = 1000;
+constexpr int connect_ms = 500;
 constexpr std::size_t part_bytes = 256 << 10;  // stays in a core's cache between its arrival and its writing
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -65,6 +65,7 @@ class RemoteJob::Impl {
     Outcome outcome{.failure = failure_,
                     .result = std::move(*result_.mutable_output()),
                     .worker = std::move(result_),
+                    .data_refused = data_refused_,
                     .wall_s = now_s() - begin_s_,
                     .home_cpu_s = home_cpu_s_,
                     .bytes_moved = served_bytes_ + staging_.bytes()};
@@ -157,7 +158,8 @@ class RemoteJob::Impl {
         return false;
       case proto::FromWorker::kOffer:
         answer_.Clear();
-        answer_.mutable_data()->set_connected(connect(message.offer()));
+        data_refused_ = !connect(message.offer());
+        answer_.mutable_data()->set_connected(!data_refused_);
         return stream.Write(answer_);
       case proto::FromWorker::MESSAGE_NOT_SET:
         break;
@@ -304,6 +306,7 @@ class RemoteJob::Impl {
   std::uint64_t served_bytes_ = 0;
 
   std::unique_ptr<DataChannel> data_;
+  bool data_refused_ = false;
 
   std::thread talker_, carrier_, verifier_;
 };

@@ -31,9 +31,10 @@ class RemoteJob {
     rocksdb::Options table_format;  // to read the outputs with
   };
   struct Outcome {
-    std::string failure;   // empty: the result may be installed
-    std::string result;    // RocksDB's text
-    proto::Result worker;  // what it took there
+    std::string failure;        // empty: the result may be installed
+    std::string result;         // RocksDB's text
+    proto::Result worker;       // what it took there
+    bool data_refused = false;  // its data connection could not be opened: it went over the stream
     double wall_s = 0, home_cpu_s = 0;
     std::uint64_t bytes_moved = 0;
   };

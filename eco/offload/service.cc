@@ -5,6 +5,7 @@
 #include <rocksdb/merge_operator.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -23,6 +24,9 @@
 
 namespace eco {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::minutes data_pause{1};
 
 // Keeps a job here, with the reason.
 struct Keep {
@@ -189,7 +193,7 @@ class Service final : public PortableCompactionService, public CompactionService
 
  private:
   struct Tracked {
-    std::string database;
+    std::string database, address;
     int number = 0;
     std::shared_ptr<rocksdb::FileSystem> files;
     std::shared_ptr<rocksdb::Logger> log;
@@ -235,7 +239,7 @@ class Service final : public PortableCompactionService, public CompactionService
 
     RemoteJob::Order order;
     order.worker = channel(placement.address());
-    order.data_host = host_of(placement.address()), order.tls = !settings_.tls.none();
+    order.data_host = data_host(placement.address()), order.tls = !settings_.tls.none();
     order.files = begun->files, order.database = info.db_name, order.staging = id;
     order.input_bytes = features.input_bytes;
     order.limits = limits(placement, features);
@@ -265,6 +269,7 @@ class Service final : public PortableCompactionService, public CompactionService
     tracked.database = info.db_name, tracked.number = number_of(info);
     tracked.files = begun->files, tracked.log = begun->log;
     tracked.report.set_job(id), tracked.report.set_server(placement.server());
+    tracked.address = placement.address();
     tracked.report.set_tls(!settings_.tls.none());
     fill(*tracked.report.mutable_features(), features);
     if (first_of(info.db_name)) clean(*begun->files, info.db_name);
@@ -325,6 +330,14 @@ class Service final : public PortableCompactionService, public CompactionService
     return known;
   }
 
+  // Empty: a firewall, say, stood between a while ago, and is not to cost each job its time.
+  std::string data_host(const std::string& address) {
+    const std::lock_guard lock(mutex_);
+    const auto refused = data_refused_.find(address);
+    const bool lately = refused != data_refused_.end() && Clock::now() - refused->second < data_pause;
+    return lately ? "" : host_of(address);
+  }
+
   std::shared_ptr<RemoteJob> remote_of(const std::string& id) {
     const std::lock_guard lock(mutex_);
     const auto found = jobs_.find(id);
@@ -344,6 +357,7 @@ class Service final : public PortableCompactionService, public CompactionService
       report.set_compute_s(outcome.worker.compute_s()), report.set_network_s(outcome.worker.network_s());
       report.set_cpu_s(outcome.worker.cpu_s()), report.set_energy_j(outcome.worker.energy_j());
       statistics_.bytes_moved += outcome.bytes_moved, statistics_.home_cpu_s += outcome.home_cpu_s;
+      if (outcome.data_refused) data_refused_[tracked.address] = Clock::now();
       tracked.remote.reset();
       tracked.accepted = accepted;
       job = tracked;
@@ -429,7 +443,8 @@ class Service final : public PortableCompactionService, public CompactionService
   std::set<std::pair<std::string, int>> fell_back_;                              // until RocksDB has compacted them
   std::map<std::pair<std::string, int>, std::vector<std::string>> placed_here_;  // by their placer: their ids
   std::set<std::string> seen_;                                                   // databases
-  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
+  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;               // by address
+  std::map<std::string, Clock::time_point> data_refused_;                        // by address
 };
 
 class Listener final : public rocksdb::EventListener {

@@ -319,11 +319,12 @@ TEST_F(NodeTest, learns_apart_what_stays_here_of_jobs_whose_bytes_are_encrypted)
   federation.own = {.master = true, .epoch = 8};
   const auto residual = [&] {
     node->beat(telemetry());
-    for (const auto& line : node->view().servers())
-      if (line.state().name() == "home") return server_of(line.state()).residual;
+    const auto view = node->view();
+    for (const auto& line : view.servers())
+      if (line.state().name() == "home") return eco::server_of(line.state()).residual;
     return eco::CompactionModel();
   };
-  EXPECT_EQ(residual().predict(job_of(request_of("home").features())).observations, 0);
+  EXPECT_EQ(residual().predict(eco::job_of(request_of("home").features())).observations, 0);
   for (int i = 1; i <= 20; ++i) {
     proto::JobReport report;
     report.set_job("job " + std::to_string(i)), report.set_server("medium"), report.set_outcome("installed");
@@ -333,7 +334,7 @@ TEST_F(NodeTest, learns_apart_what_stays_here_of_jobs_whose_bytes_are_encrypted)
     report.set_wall_s(0.2 * i), report.set_compute_s(0.1 * i), report.set_home_cpu_s(0.02 * i), report.set_tls(true);
     node->report(report);
   }
-  const eco::Job job = job_of(request_of("home").features());
+  const eco::Job job = eco::job_of(request_of("home").features());
   const auto stays = residual().predict(eco::staying(job, true));
   EXPECT_NEAR(stays.compute_s.mean, 0.2, 0.01);
   EXPECT_NEAR(stays.energy_j.mean, 0.2 * telemetry().power.busy_core_w, 0.1);

@@ -3,6 +3,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/server_builder.h>
 #include <rocksdb/listener.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>

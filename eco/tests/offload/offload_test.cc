@@ -8,6 +8,7 @@
 #include <sys/time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -104,6 +105,20 @@ TEST(Offload, tables_go_beside_the_stream_and_over_it_where_they_cannot) {
     EXPECT_EQ(offloading.wire.beside_streams() > 0, data_channels);
     EXPECT_EQ(offloading.wire.on_streams() > 0, !data_channels);
   }
+}
+
+TEST(Offload, a_data_connection_that_cannot_be_opened_is_tried_once_and_costs_no_job) {
+  std::atomic<int> offers = 0;
+  Offloading offloading(small_tables(), {}, {}, [&](int, eco::proto::FromWorker& message) {
+    if (!message.has_offer()) return Wire::Fate::pass;
+    ++offers;
+    message.mutable_offer()->set_port(1);  // nobody listens there
+    return Wire::Fate::pass;
+  });
+  offloading.bed->write(60000, 22);
+  expect_all_installed(offloading.close());
+  EXPECT_EQ(offers, 1);
+  EXPECT_EQ(offloading.wire.beside_streams(), 0);
 }
 
 TEST(Offload, a_column_family_is_offloaded_where_it_is_named) {
