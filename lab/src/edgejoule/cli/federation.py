@@ -159,7 +159,8 @@ def _print(found: Comparison, target: Path) -> None:
         shown.add_column(whole.columns[i], justify=side, vertical="bottom", min_width=width)
     for line in cells:
         shown.add_row(*(middle for middle, _, _ in line))
-        shown.add_row(*(f"[dim]{ends}[/]" for _, _, ends in line))
+        if any(ends for _, _, ends in line):
+            shown.add_row(*(f"[dim]{ends}[/]" for _, _, ends in line))
     out.print()
     out.print(shown)
     out.print("Median of the rounds, below it the least and the most; compactions of all rounds.\n", style="dim")

@@ -69,9 +69,12 @@ def caveats(comparison: Comparison) -> list[str]:
         f"{shares:.2f} of one, by {comparison.shares}. They share caches, memory and disk.",
         f"Network: {comparison.network}. A real one is slower, and moving bytes costs more.",
         "Only the first server writes; the others are idle when they get a job.",
-        f"Intervals are of {100 * LEVEL:.0f} %, from {_rounds(comparison)} in pairs with local. There are several; "
-        "one that barely leaves out zero may do so by chance.",
     ]
+    if len(comparison.of(BASE)) > 1:
+        said.append(
+            f"Intervals are of {100 * LEVEL:.0f} %, from {_rounds(comparison)} in pairs with local. There are several; "
+            "one that barely leaves out zero may do so by chance."
+        )
     busy = comparison.busy_by_others
     if busy is not None and busy > BUSY_MAX:
         said.append(f"Other programs used {100 * busy:.0f} % of this machine meanwhile: the figures are noisy.")
