@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from edgejoule.errors import FederationError, SpecError
+from edgejoule.federation.leftovers import new_folder
 from edgejoule.federation.trial.predictions import LEARNT_AFTER, input_rates, prediction_table, predictions
 from edgejoule.federation.trial.rounds import compactions, joined, operations_by_second, written
 from edgejoule.federation.trial.spec import Link, read_trial, servers_of
@@ -76,6 +79,16 @@ def test_the_experiments_can_be_read(file: Path) -> None:
     trial = read_trial(file)
     for link in trial.links:
         assert len(servers_of(trial, file, link)) == len(trial.servers)
+
+
+def test_the_folder_of_a_killed_run_is_removed_by_the_next(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name in (f"ej-{gone.pid}-abc", f"ej-{os.getpid()}-abc", "ej-other"):
+        (tmp_path / name / "db").mkdir(parents=True)
+    made = new_folder(tmp_path)
+    left = {entry.name for entry in tmp_path.iterdir()}
+    assert left == {f"ej-{os.getpid()}-abc", "ej-other", made.name}
 
 
 def test_operations_are_those_that_db_bench_counted() -> None:

@@ -10,6 +10,7 @@ import click
 
 from edgejoule.cli.common import console, stop_in_order
 from edgejoule.federation.federation import Programs
+from edgejoule.federation.leftovers import new_folder
 from edgejoule.federation.trial.rounds import run_trial
 from edgejoule.federation.trial.spec import read_trial
 from edgejoule.federation.trial.tables import read_rounds, tables
@@ -57,7 +58,7 @@ def run(
     out = out or Path("results") / f"{trial.name}.jsonl"
     out.parent.mkdir(parents=True, exist_ok=True)
     console().print(f"{trial.question}\n{trial.seconds() / 60:.0f} minutes at least; seed {trial.seed}; rounds: {out}")
-    work = Path(tempfile.mkdtemp(prefix="ej-", dir=folder or (MEMORY if MEMORY.is_dir() else None)))
+    work = new_folder(folder or (MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir())))
     try:
         run_trial(trial, spec, Programs.of(build), work, out, lambda line: console().print(line, highlight=False))
     finally:

@@ -1,9 +1,12 @@
-"""What a program that was killed left on the machine: cgroups and namespaces that hold its pid in their names."""
+"""What a program that was killed left on the machine: cgroups, namespaces and folders with its pid in their names."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import shutil
+import tempfile
 import time
 from pathlib import Path
 
@@ -11,6 +14,16 @@ from edgejoule.federation import namespaces
 from edgejoule.federation.shares import CGROUPS
 
 _GROUP = re.compile(r"edgejoule-(\d+)-")
+_FOLDER = re.compile(r"ej-(\d+)-")
+
+
+def new_folder(parent: Path) -> Path:
+    """Of this program's; what killed ones left there is removed. Short: sockets lie in it."""
+    for entry in parent.glob("ej-*"):
+        owner = _FOLDER.match(entry.name)
+        if owner and not Path(f"/proc/{owner[1]}").exists():
+            shutil.rmtree(entry, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"ej-{os.getpid()}-", dir=parent))
 
 
 def remove_leftovers(cgroups: Path = CGROUPS) -> list[str]:
