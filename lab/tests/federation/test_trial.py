@@ -207,7 +207,7 @@ def test_a_prediction_is_compared_with_what_came_out_here_and_elsewhere() -> Non
             0,
             1000,
             [
-                decision(1, options=[home(2.2, 9)]),
+                decision(1, options=[home(2.2, 9)], outcome="local"),
                 decision(
                     2,
                     options=[home(2.2, 9), away],

@@ -72,7 +72,7 @@ def _remote(each: Record, decision: Record) -> _Found | None:
 def _local(each: Record, decision: Record) -> _Found | None:
     option = home_option(decision)
     home = decision["request"].get("server")
-    if option is None or decision.get("outcome") or decision["placement"].get("offload"):
+    if option is None or decision.get("outcome", "local") != "local" or decision["placement"].get("offload"):
         return None
     number = decision["request"]["job"].rsplit("-", 2)[1]
     took = each["servers"].get(home, {}).get("compactions", {}).get(number)
