@@ -242,7 +242,8 @@ def test_a_scheduler_that_does_not_answer_is_told() -> None:
 
 def command(folder: Path, *words: str) -> Any:
     arguments = [
-        "eco-sweep",
+        "eco",
+        "sweep",
         str(folder / "sweep.toml"),
         "-o",
         str(folder / "out"),

@@ -250,7 +250,7 @@ def test_the_committed_schema_is_the_models_own() -> None:
     assert committed == json_schema(), "run: make schemas"
 
 
-#: Beside them there are specs of other programs, edgejoule trial's for one: without an analysis of responses.
+#: Beside them there are specs of other programs, edgejoule eco trial's for one: without an analysis of responses.
 EXPERIMENTS = [
     path for path in (REPOSITORY / "experiments").glob("*/*.toml") if "analysis" in tomllib.loads(path.read_text())
 ]

@@ -113,15 +113,15 @@ def test_what_cannot_be_is_refused(folder: Path) -> None:
 
 
 def test_the_command_compares_and_draws(folder: Path) -> None:
-    words = ["federation", "--rounds", "1", "--operations", "20000", "--policy", "edgepilot", "--shares", "signals"]
+    words = ["eco", "demo", "--rounds", "1", "--operations", "20000", "--policy", "edgepilot", "--shares", "signals"]
     done = edgejoule(folder, *words, "--build", str(BUILD), "-o", "out")
     assert done.returncode == 0, done.stderr
     assert "nothing can be told" in done.stdout
     assert "5/5" in done.stderr
     assert "<svg" in (folder / "out/index.html").read_text()
     assert len(json.loads((folder / "out/rounds.json").read_text())["rounds"]) == 5
-    assert "make eco" in edgejoule(folder, "federation", "--build", "nowhere").stderr
-    unknown = edgejoule(folder, "federation", "--policy", "best", "--build", str(BUILD))
+    assert "make eco" in edgejoule(folder, "eco", "demo", "--build", "nowhere").stderr
+    unknown = edgejoule(folder, "eco", "demo", "--policy", "best", "--build", str(BUILD))
     assert unknown.returncode == 1
     assert "best" in unknown.stderr
     assert "1/" not in unknown.stderr

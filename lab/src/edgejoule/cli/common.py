@@ -7,7 +7,8 @@ import math
 import signal
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
@@ -109,6 +110,27 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of use, not of the alphabet."""
         return list(self.commands)
+
+
+class OnDemand(Commands):
+    """A command's module is imported when the command is called: some take a second to come."""
+
+    def __init__(self, modules: Mapping[str, str], **words: Any) -> None:
+        """modules: in the order of use, name -> module of edgejoule.cli and attribute, "run:run"."""
+        super().__init__(**words)
+        self.modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All of them."""
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import it."""
+        if cmd_name not in self.modules:
+            return None
+        module, _, attribute = self.modules[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"edgejoule.cli.{module}"), attribute)
+        return command
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""`edgejoule eco-sweep`: eco-sim over policies, seeds and levels of factors, on Dask."""
+"""`edgejoule eco sweep`: eco-sim over policies, seeds and levels of factors, on Dask."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from edgejoule.eco_pictures import draw
 
 _EPILOG = """\b
 Examples:
-  edgejoule eco-sweep experiments/eco-sweeps/links.toml
-  edgejoule eco-sweep SPEC --dry-run                         how many simulations
-  edgejoule eco-sweep SPEC -o links --workers 8 --parquet
-  edgejoule eco-sweep SPEC --scheduler tcp://10.0.0.1:8786   on the machines of a Dask cluster"""
+  edgejoule eco sweep experiments/eco-sweeps/links.toml
+  edgejoule eco sweep SPEC --dry-run                         how many simulations
+  edgejoule eco sweep SPEC -o links --workers 8 --parquet
+  edgejoule eco sweep SPEC --scheduler tcp://10.0.0.1:8786   on the machines of a Dask cluster"""
 
 
 @click.command(epilog=_EPILOG)
@@ -33,7 +33,7 @@ Examples:
 )
 @click.option("--parquet", is_flag=True, help="Also rows.parquet. Needs pyarrow: pip install edgejoule[parquet].")
 @click.option("--dry-run", is_flag=True, help="Say what would be simulated.")
-def eco_sweep(
+def sweep(
     spec: Path,
     output: Path | None,
     scheduler: str | None,

@@ -17,7 +17,7 @@ ALL = "all"
 
 
 def read_rounds(files: Iterable[Path]) -> list[Record]:
-    """Of the files that `edgejoule trial run` writes."""
+    """Of the files that `edgejoule eco trial run` writes."""
     return [json.loads(line) for file in files for line in file.read_text().splitlines() if line]
 
 

@@ -1,4 +1,4 @@
-"""`edgejoule trial`: eco's policies compared by real runs on this machine."""
+"""`edgejoule eco trial`: eco's policies compared by real runs on this machine."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def run(
 
     \b
     Examples:
-      edgejoule trial run experiments/eco-real/useless-network.toml
-      edgejoule trial run experiments/eco-real/paper.toml --rounds 1 --duration 10
+      edgejoule eco trial run experiments/eco-real/useless-network.toml
+      edgejoule eco trial run experiments/eco-real/paper.toml --rounds 1 --duration 10
     """
     stop_in_order()
     trial = read_trial(spec)

@@ -1,4 +1,4 @@
-"""`edgejoule federation`: eco's policies compared on servers that are processes of this machine."""
+"""`edgejoule eco demo`: eco's policies compared on servers that are processes of this machine."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SHARES = {"best": best_shares, "signals": Duty, "cgroups": CpuGroups, "none": U
 )
 @click.option("--keep", is_flag=True, help="Keep configurations, logs and the database, and say where they are.")
 @json_option
-def federation(
+def demo(
     policies: tuple[str, ...],
     rounds: int,
     operations: int,
@@ -75,9 +75,9 @@ def federation(
 
     \b
     Examples:
-      edgejoule federation
-      edgejoule federation --rounds 10 --policy eco --policy eco-global
-      edgejoule federation --nats --tls --keep
+      edgejoule eco demo
+      edgejoule eco demo --rounds 10 --policy eco --policy eco-global
+      edgejoule eco demo --nats --tls --keep
     """
     stop_in_order()
     if shutil.which("db_bench") is None:

@@ -1,0 +1,24 @@
+"""`edgejoule eco`: compaction offloading compared on this machine, by real runs, and simulated."""
+
+from __future__ import annotations
+
+import click
+
+from edgejoule.cli.common import OnDemand
+
+_EPILOG = """\b
+Examples:
+  edgejoule eco demo                                       three unequal servers on this machine
+  sudo edgejoule eco trial run experiments/eco-real/paper.toml   six, each with a network of its own
+  edgejoule eco sweep experiments/eco-sweeps/links.toml    simulated, over link speeds
+
+ecod and ecoctl run a federation: docs/guides/federation.md."""
+
+
+@click.group(
+    cls=OnDemand,
+    modules={"demo": "eco_demo:demo", "trial": "eco_trial:trial", "sweep": "eco_sweep:sweep"},
+    epilog=_EPILOG,
+)
+def eco() -> None:
+    """Compare policies of compaction offloading for RocksDB: here, by real runs, simulated."""
