@@ -60,6 +60,7 @@ struct Witness {
   std::uint64_t deleted_table_bytes = 0;
   std::map<Kind, std::uint64_t> events;
   std::uint64_t duration_ns = 0;
+  std::uint64_t insert_ns = 0;  // of the one session, all calls together
   std::uint64_t log_records = 0;
 };
 
@@ -115,7 +116,10 @@ Expected expected_of(const std::string& adapter, const Components& seen, const W
     return expected;
   }
   expected[{"wal", "syncs"}] = exactly(witness.log.syncs);
-  if (adapter == "rocksdb") expected[{"wal", "count"}] = exactly(witness.log_records);
+  if (adapter == "rocksdb") {
+    expected[{"wal", "count"}] = exactly(witness.log_records);
+    expected[{"stall", "duration_ns"}] = {0, static_cast<double>(witness.insert_ns)};
+  }
   expected.merge(expected_of_tables(adapter, seen, witness));
   return expected;
 }
@@ -164,11 +168,17 @@ class ComponentAccounting : public testing::TestWithParam<std::string> {
       const auto session = database_->session();
       for (int number = 0; number < rows; ++number) {
         const std::string key = test_key(number * 7919 % (rows + 1));
-        ASSERT_EQ(session->insert(key, TestRow(key, 0, 100).fields()), Status::ok) << session->error();
+        const TestRow row(key, 0, 100);
+        const auto fields = row.fields();
+        const std::uint64_t insert_begin_ns = now_monotonic_ns();
+        ASSERT_EQ(session->insert(key, fields), Status::ok) << session->error();
+        witness_.insert_ns += now_monotonic_ns() - insert_begin_ns;
       }
     }
+    const std::uint64_t insert_ns = witness_.insert_ns;
     ASSERT_TRUE(database_->settle(time_limit_ns).complete);
     witness_ = look();
+    witness_.insert_ns = insert_ns;
     witness_.duration_ns = now_monotonic_ns() - begin_ns;
     seen_ = difference(before, components_of(*database_));
     witness_.log_records = static_cast<std::uint64_t>(rows);

@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "../../src/system.h"
 #include "open_database.h"
 
 namespace edgejoule::driver {
@@ -101,6 +102,29 @@ TEST(RocksDb, settling_ends_with_its_time_limit_while_compactions_run) {
   write_overlapping_rows(database, 1500);
   const Settled settled = database->settle(1);
   EXPECT_FALSE(settled.complete) << "1.5 MB at 0.5 MB/s cannot have been compacted: " << settled.how;
+}
+
+// Flushes are limited to 4 MB/s, so that its one writer does little but wait for them: a stall in another unit, of half
+// the time or of none is found.
+TEST(RocksDb, tells_how_long_its_writer_was_stalled) {
+  TestDatabase database("rocksdb");
+  database.set("options",
+               "write_buffer_size=131072;max_write_buffer_number=2;rate_limiter_bytes_per_sec=4000000;"
+               "disable_auto_compactions=true");
+  database.open();
+  const auto stall_ns = [&database] {
+    for (const Component& component : database->components()) {
+      if (component.name == "stall") return component.duration_ns.value();
+    }
+    return ~std::uint64_t{0};
+  };
+  EXPECT_EQ(stall_ns(), 0U);
+  const std::uint64_t begin_ns = now_monotonic_ns();
+  write_overlapping_rows(database, 3000);
+  const std::uint64_t written_ns = now_monotonic_ns() - begin_ns;
+  EXPECT_GT(stall_ns(), 200'000'000U);
+  EXPECT_GT(stall_ns(), written_ns / 2);
+  EXPECT_LE(stall_ns(), written_ns);
 }
 
 }  // namespace
