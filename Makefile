@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut test-eco-faults
+.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut test-eco-faults
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -33,7 +33,7 @@ demo-eco: eco ## three unequal servers on this machine: eco's policies compared 
 test: setup-dev build/build.ninja ## the fast tests of all languages: no root, no hardware, no network
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release --timeout 300 -LE '$(LABELS)' -j $(JOBS)
-	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu' -n $(JOBS)
+	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu and not server' -n $(JOBS)
 
 test-all: test test-slow test-root test-server test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan ## all tests, sanitizers included
 
@@ -41,7 +41,7 @@ test-slow: setup-dev build ## tests that take long
 	@tools/packages slow
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -L slow --no-tests=ignore
-	$(PYTEST) --timeout 1200 -m 'slow and not root and not alone' -n $(JOBS) --dist loadgroup
+	$(PYTEST) --timeout 1200 -m 'slow and not root and not alone and not server' -n $(JOBS) --dist loadgroup
 	$(PYTEST) --timeout 1200 -m alone
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -51,9 +51,10 @@ test-root: setup-dev build ## tests that need root
 	$(SUDO) ctest --preset release -L root --no-tests=error
 	$(SUDO) $(PYTEST) --timeout 1200 -m root
 
-test-server: setup-dev build ## tests with servers on loopback: eco's federation
+test-server: setup-dev build servers ## tests with servers on loopback: eco's federation, databases
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -L server --no-tests=ignore
+	$(PYTEST) --timeout 1200 -m server
 
 test-r: setup-dev ## statistics against R
 	@tools/packages test-all
@@ -136,6 +137,9 @@ bench-lunar: setup-dev build/build.ninja ## lunar's bars beside SQLite and LMDB 
 
 bench-ycsb: setup-dev build ## lunar's YCSB beside SQLite, through the driver; LOOPS=1: on loop devices (root); JSON=FILE
 	$(if $(LOOPS),$(SUDO)) $(PYTHON) lunar/bench/ycsb.py $(if $(LOOPS),--loops) $(if $(JSON),--json $(JSON))
+
+servers: ## Redis, PostgreSQL, Cassandra, HBase for studies; says what else is here (ONLY=redis)
+	@for server in $(or $(ONLY),redis postgres cassandra hbase mongodb citus); do deploy/local/$$server || exit 1; done
 
 schemas: setup ## write schemas/experiment.schema.json anew from the model
 	@$(PYTHON) -c 'import json; from edgejoule.spec import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule import file_system, memory_group
+from edgejoule.database_servers import SERVERS, Server
 from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
 from edgejoule.federation.processes import Adopted, Membership
 from edgejoule.plan import PlannedRun
@@ -82,7 +83,22 @@ def adapters() -> dict[str, Adapter]:
         listed = [_adapter(a) for a in json.loads(done.stdout)]
     except (OSError, subprocess.TimeoutExpired, ValueError, TypeError, KeyError) as error:
         raise DatabaseError(f"{command[0]} is no edgejoule-driver: `databases --json` gave {error!r}") from error
-    return {a.name: a for a in listed}
+    embedded = {a.name: a for a in listed}
+    return embedded | {name: _of_server(kind, embedded.get(name)) for name, kind in SERVERS.items()}
+
+
+def _of_server(kind: type[Server], client: Adapter | None) -> Adapter:
+    """A database with a process of its own: the server must be here, and a client of it."""
+    found, options = kind.found(), {n: (o.meaning, o.default) for n, o in kind.options.items()}
+    told = {n: o for n, o in client.options.items() if n not in kind.connection_options} if client else {}
+    fix = None
+    if not found.available:
+        fix = f"{found.why}: {found.fix}"
+    elif client is None:
+        fix = "this build of the driver has no client of it"
+    elif not client.available:
+        fix = client.fix
+    return Adapter(kind.name, fix is None, kind.summary, found.version or None, options | told, fix)
 
 
 def _adapter(listed: Mapping[str, Any]) -> Adapter:

@@ -1,47 +1,277 @@
-"""`edgejoule databases`: what can be driven here, and for the rest what to install."""
+"""`edgejoule databases`: what can be driven here, for the rest what to install; servers started and stopped by hand."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
 
-from edgejoule.cli.common import console, echo_json, json_option
-from edgejoule.databases import adapters
+from edgejoule.cli.common import Commands, console, echo_json, json_option
+from edgejoule.database_servers import SERVERS, Server, snapshots
+from edgejoule.database_servers.record import FILE, Record, remove_leftovers
+from edgejoule.databases import Adapter, adapters
+from edgejoule.errors import UsageError
+from edgejoule.responses import nearest
+
+_FOLDER = Path("results/servers")
 
 
-@click.command()
-@click.argument("name", required=False)
+class _Databases(Commands):
+    """What is no command is the name of a database."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """`databases sqlite` is `databases options sqlite`."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            return "options", self.commands["options"], args
+        return super().resolve_command(ctx, args)
+
+
+folder_option = click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=_FOLDER,
+    show_default=True,
+    help="Below which folder servers lie, each in one of its name.",
+)
+name_argument = click.argument("name", metavar="NAME")
+
+
+@click.group(cls=_Databases, invoke_without_command=True)
 @json_option
-def databases(name: str | None, as_json: bool) -> None:
-    """List the databases the driver has, or the options of one.
+@click.pass_context
+def databases(ctx: click.Context, as_json: bool) -> None:
+    """List the databases that can be driven here; start and stop the servers among them.
+
+    `edgejoule run` starts a server itself, for each run, with the options that the experiment names: start one by hand
+    to look at it, or to work on it with another program.
 
     \b
     Examples:
-      edgejoule databases
-      edgejoule databases sqlite
+      edgejoule databases                            which are here, which versions, and why others are not
+      edgejoule databases sqlite                     the options of one
+      edgejoule databases start redis --set persistence=aof-always
+      edgejoule databases start cassandra --set nodes=3 --set preset=1gb-board
+      edgejoule databases status
+      edgejoule databases snapshot redis loaded      stop, copy, start
+      edgejoule databases restore redis loaded       stop, put the copy in its place, start
+      edgejoule databases stop redis
     """
-    known = adapters()
-    if name is not None and name not in known:
-        raise click.BadParameter(f"{name!r} is none of {', '.join(known)}", param_hint="NAME")
-    chosen = [known[name]] if name else list(known.values())
+    if ctx.invoked_subcommand is not None:
+        return
+    known = list(adapters().values())
     if as_json:
-        echo_json([
-            {
-                "name": a.name, "available": a.available, "version": a.version, "summary": a.summary, "fix": a.fix,
-                "options": {o: {"meaning": m, "default": d} for o, (m, d) in a.options.items()},
-            }
-            for a in chosen
-        ])  # fmt: skip
+        echo_json([_json(a) for a in known])
         return
     table = Table(box=None, pad_edge=False)
-    if name:
-        for column in ("option", "default", "meaning"):
-            table.add_column(column)
-        for option, (meaning, default) in chosen[0].options.items():
-            table.add_row(f"{name}.{option}", default, meaning)
-    else:
-        for column in ("database", "version", "here", "what it is"):
-            table.add_column(column)
-        for a in chosen:
-            table.add_row(a.name, a.version or "", "yes" if a.available else "no", a.summary if a.available else a.fix)
+    for column in ("database", "version", "here", "what it is"):
+        table.add_column(column)
+    for a in known:
+        words = a.summary if a.available else f"{a.summary}; {a.fix}" if a.summary else a.fix
+        table.add_row(a.name, a.version or "", "yes" if a.available else "no", words)
     console().print(table)
+
+
+@databases.command()
+@name_argument
+@json_option
+def options(name: str, as_json: bool) -> None:
+    """The options of a database; `edgejoule databases NAME` does the same.
+
+    \b
+    Example:
+      edgejoule databases options redis
+    """
+    known = adapters()
+    if name not in known:
+        raise click.BadParameter(f"{name!r} is none of {', '.join(known)}", param_hint="NAME")
+    chosen = known[name]
+    if as_json:
+        echo_json([_json(chosen)])
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("option", "default", "meaning"):
+        table.add_column(column)
+    for option, (meaning, default) in chosen.options.items():
+        table.add_row(f"{name}.{option}", default, meaning)
+    console().print(table)
+    if name in SERVERS:
+        console().print(f"{name}.conf.NAME sets NAME in the server's own configuration.", markup=False)
+
+
+def _json(a: Adapter) -> dict[str, Any]:
+    return {
+        "name": a.name, "available": a.available, "version": a.version, "summary": a.summary, "fix": a.fix,
+        "options": {o: {"meaning": m, "default": d} for o, (m, d) in a.options.items()},
+    }  # fmt: skip
+
+
+@databases.command()
+@name_argument
+@click.option("--set", "settings", multiple=True, metavar="OPTION=VALUE", help="An option of it; may be repeated.")
+@folder_option
+@json_option
+def start(name: str, settings: Sequence[str], folder: Path, as_json: bool) -> None:
+    """Start a server on loopback, on a free port, with its data below --folder. It goes on until it is stopped.
+
+    What a killed program left running below --folder is stopped first. The data stay for the next start.
+
+    \b
+    Examples:
+      edgejoule databases start redis --set persistence=aof-always
+      edgejoule databases start postgres --set synchronous_commit=off --set conf.work_mem=2MB
+    """
+    kind = _kind(name)
+    remove_leftovers(folder)
+    server = kind(folder / name, _parsed(settings), outlives=True).start()
+    _tell(server, as_json)
+
+
+@databases.command()
+@name_argument
+@folder_option
+def stop(name: str, folder: Path) -> None:
+    """Stop a server that was started below --folder; its data stay.
+
+    \b
+    Example:
+      edgejoule databases stop redis
+    """
+    server = _running(name, folder)
+    console().print(f"{name}: {server.stop()}", markup=False)
+
+
+@databases.command()
+@folder_option
+@json_option
+def status(folder: Path, as_json: bool) -> None:
+    """The servers that run below --folder, and how they are.
+
+    \b
+    Example:
+      edgejoule databases status
+    """
+    found = [_state(server) for server in _all_running(folder)]
+    if as_json:
+        echo_json(found)
+        return
+    if not found:
+        console().print(f"no server runs below {folder}", markup=False)
+        return
+    table = Table(box=None, pad_edge=False)
+    columns = {
+        "server": "server", "version": "version", "connection": "connection", "pids": "pid", "cpu_s": "CPU s",
+        "rss_mb": "memory MB", "settled": "settled",
+    }  # fmt: skip
+    for column in columns.values():
+        table.add_column(column)
+    for line in found:
+        table.add_row(*(_words(line[key]) for key in columns))
+    console().print(table)
+
+
+@databases.command()
+@name_argument
+@click.argument("target", type=click.Path(path_type=Path, file_okay=False))
+@folder_option
+def snapshot(name: str, target: Path, folder: Path) -> None:
+    """Keep the data of a server as the folder TARGET: it is stopped, copied and started again.
+
+    \b
+    Example:
+      edgejoule databases snapshot redis loaded
+    """
+    server = _running(name, folder)
+    again = _same(server)
+    server.stop()
+    snapshots.keep(server, target)
+    _tell(again.start(), as_json=False)
+
+
+@databases.command()
+@name_argument
+@click.argument("source", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@folder_option
+def restore(name: str, source: Path, folder: Path) -> None:
+    """Put what `snapshot` kept in the place of a server's data: it is stopped and started again.
+
+    \b
+    Example:
+      edgejoule databases restore redis loaded
+    """
+    server = _running(name, folder)
+    again = _same(server)
+    server.stop()
+    snapshots.put_back(again, source)
+    _tell(again.start(), as_json=False)
+
+
+def _kind(name: str) -> type[Server]:
+    if name not in SERVERS:
+        raise UsageError(f"{name!r} is no server; {nearest(name, SERVERS)}")
+    return SERVERS[name]
+
+
+def _parsed(settings: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for word in settings:
+        key, sep, value = word.partition("=")
+        if not sep or not key:
+            raise UsageError(f"--set {word}: expected OPTION=VALUE, for example --set persistence=none")
+        found[key] = value
+    return found
+
+
+def _running(name: str, folder: Path) -> Server:
+    record = Record.read(folder / name)
+    if record is None or not any(p.runs() for p in record.processes):
+        raise UsageError(f"no {name} server runs in {folder / name}; `edgejoule databases status` lists those that do")
+    return _kind(record.server).attach(folder / name, record)
+
+
+def _all_running(folder: Path) -> list[Server]:
+    found = []
+    for file in sorted(folder.glob(f"*/{FILE}")):
+        record = Record.read(file.parent)
+        if record and record.server in SERVERS and any(p.runs() for p in record.processes):
+            found.append(SERVERS[record.server].attach(file.parent, record))
+    return found
+
+
+def _same(server: Server) -> Server:
+    """The server as it will be started again."""
+    return type(server)(server.folder, {k: v for k, v in server.settings.items() if v != ""}, outlives=True)
+
+
+def _state(server: Server) -> dict[str, Any]:
+    usage = server.usage()
+    return {
+        "server": server.name,
+        "version": server.version,
+        "folder": str(server.folder),
+        "connection": dict(server.connection()),
+        "settings": dict(server.settings),
+        "pids": [process.pid for process in server.processes],
+        "cpu_s": round(usage.cpu_s, 3),
+        "rss_mb": round(usage.rss_bytes / 1e6, 1),
+        "settled": server.trouble() or server.await_settled(0).how,
+    }
+
+
+def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key}={one}" for key, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _tell(server: Server, as_json: bool) -> None:
+    if as_json:
+        echo_json(_state(server))
+        return
+    told = " ".join(f"{server.name}.{name}={value}" for name, value in server.connection().items())
+    console().print(f"{server.name} {server.version} runs: {told}", markup=False)
+    console().print(f"log: {server.log_of(server.processes[0].name)}", markup=False)

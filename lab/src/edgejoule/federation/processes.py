@@ -161,7 +161,7 @@ class _CpuCount:
     def now_s(self, look: bool) -> float:
         """Never less than before, also when the process has gone."""
         if look:
-            self._children, self._waited_for_s = _children(self._pid), _waited_for_s(self._pid)
+            self._children, self._waited_for_s = children_of(self._pid), _waited_for_s(self._pid)
         now_s = _clock_s(self._pid) + sum(map(_clock_s, self._children)) + self._waited_for_s
         self._most_s = max(self._most_s, now_s)
         return self._most_s
@@ -175,7 +175,8 @@ def _clock_s(pid: int) -> float:
         return 0.0
 
 
-def _children(pid: int) -> list[int]:
+def children_of(pid: int) -> list[int]:
+    """Pids of a process's children."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():

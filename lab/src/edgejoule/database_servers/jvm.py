@@ -1,0 +1,67 @@
+"""Servers on a Java virtual machine: where their jars are, and what Java 17 must be told to let them work."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from edgejoule.database_servers.server import Found, program
+
+JAVA_MIN = 17
+#: Packages of java.base that these servers open by reflection.
+_BASE = (
+    "java.io", "java.lang", "java.lang.module", "java.lang.reflect", "java.net", "java.nio", "java.util",
+    "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.loader", "jdk.internal.math",
+    "jdk.internal.misc", "jdk.internal.module", "jdk.internal.ref", "jdk.internal.reflect", "jdk.internal.util",
+    "jdk.internal.util.jar", "sun.nio.ch",
+)  # fmt: skip
+_OTHERS = (
+    "java.logging/java.util.logging", "java.management.rmi/com.sun.jmx.remote.internal.rmi",
+    "java.management/sun.management", "java.rmi/sun.rmi.registry", "java.rmi/sun.rmi.server",
+    "java.rmi/sun.rmi.transport.tcp", "java.sql/java.sql", "jdk.management/com.sun.management.internal",
+    "jdk.naming.dns/com.sun.jndi.dns",
+)  # fmt: skip
+
+
+def jars(name: str) -> Path:
+    """Where the jars of a server or client are: $EDGEJOULE_SERVERS, else build/servers of the source tree."""
+    named = os.environ.get("EDGEJOULE_SERVERS")
+    bases = [Path(named)] if named else [p / "build/servers" for p in Path(__file__).resolve().parents]
+    return next((b / name / "lib" for b in bases if (b / name / "lib").is_dir()), bases[0] / name / "lib")
+
+
+def found(name: str, jar: str) -> Found:
+    """Whether the jar JAR-VERSION.jar of a server is there, and a Java that runs it."""
+    versions = [m[1] for p in jars(name).glob(f"{jar}-*.jar") if (m := re.fullmatch(rf"{jar}-([\d.]+)\.jar", p.name))]
+    if not versions:
+        return Found(False, why=f"no {jar} in {jars(name)}", fix="make servers")
+    if (java := java_version()) is None or java < JAVA_MIN:
+        why = "there is no java" if java is None else f"it needs Java {JAVA_MIN}, and this is Java {java}"
+        return Found(False, why=why, fix="make servers")
+    return Found(True, max(versions))
+
+
+@cache
+def java_version() -> int | None:
+    """The major one of `java`; None: there is none."""
+    path = program("java")
+    if path is None:
+        return None
+    told = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(version[1]) if version else None
+
+
+def opened() -> list[str]:
+    """The flags that open these packages."""
+    packages = [*(f"java.base/{name}" for name in _BASE), *_OTHERS]
+    return [f"--{what}={package}=ALL-UNNAMED" for package in packages for what in ("add-opens", "add-exports")]
+
+
+def java(class_path: Iterable[object], *words: str) -> list[str]:
+    """The command of a program. words: flags, the class, its arguments."""
+    return [program("java") or "java", *opened(), "-cp", ":".join(map(str, class_path)), *words]

@@ -1,0 +1,61 @@
+"""Options of a server: what it can be told, with defaults, presets, and settings of its own passed through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from edgejoule.errors import UsageError
+from edgejoule.responses import nearest
+
+OWN = "conf."  # conf.NAME: a setting by the server's own name, for its configuration
+PRESET = "preset"
+
+
+@dataclass(frozen=True)
+class Option:
+    """default: "" leaves it to the server. choices: all it can be; empty: any."""
+
+    meaning: str
+    default: str = ""
+    choices: tuple[str, ...] = ()
+
+
+def effective(
+    server: str,
+    options: Mapping[str, Option],
+    presets: Mapping[str, Mapping[str, str]],
+    asked: Mapping[str, object],
+) -> dict[str, str]:
+    """Every option's value, and what is passed through. Raises UsageError for what the server does not have."""
+    told = {name: _text(value) for name, value in asked.items()}
+    for name, value in told.items():
+        if name.startswith(OWN) and len(name) > len(OWN):
+            continue
+        if name not in options:
+            raise UsageError(f"{server}.{name}: unknown option; {nearest(name, options)}")
+        choices = options[name].choices
+        if choices and value not in choices:
+            raise UsageError(f"{server}.{name}: expected {', '.join(choices)}, got {value!r}")
+    preset = presets.get(told.get(PRESET, ""), {})
+    return {name: option.default for name, option in options.items()} | dict(preset) | told
+
+
+def whole(server: str, settings: Mapping[str, str], name: str, least: int = 1) -> int:
+    """An option that is a whole number. Raises UsageError."""
+    try:
+        number = int(settings[name])
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise UsageError(f"{server}.{name}: expected a whole number from {least} on, got {settings[name]!r}")
+    return number
+
+
+def passed_through(settings: Mapping[str, str]) -> dict[str, str]:
+    """The server's own settings, by its own names."""
+    return {name.removeprefix(OWN): value for name, value in settings.items() if name.startswith(OWN)}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,170 @@
+"""Redis: everything in memory; what is on storage is decided by `persistence`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+
+from edgejoule.database_servers.options import Option, passed_through
+from edgejoule.database_servers.redis_protocol import RedisError, connected
+from edgejoule.database_servers.server import (
+    LOOPBACK,
+    Found,
+    Node,
+    NotReadyError,
+    Server,
+    Settled,
+    Work,
+    lines_of,
+    program,
+)
+from edgejoule.errors import DatabaseError
+
+#: Redis's own defaults of `save` are kept for rdb; the others write no snapshot by themselves.
+_PERSISTENCE: dict[str, list[str]] = {
+    "none": ['save ""', "appendonly no"],
+    "rdb": ["save 3600 1 300 100 60 10000", "appendonly no"],
+    "aof-everysec": ['save ""', "appendonly yes", "appendfsync everysec"],
+    "aof-always": ['save ""', "appendonly yes", "appendfsync always"],
+}
+_LINE = re.compile(r"^\d+:\w (\d+ \w+ \d+ \d+:\d+:\d+\.\d+) \S (.*)$")
+_BEGINS = {
+    "Background saving started": ("snapshot", "RDB snapshot"),
+    "Background append only file rewriting started": ("compaction", "AOF rewrite"),
+}
+_ENDS = {"Background saving terminated": "snapshot", "Background AOF rewrite terminated": "compaction"}
+_OF_ITSELF = ("ping", "info", "command", "config", "shutdown", "hello", "client", "auth", "select", "wait")
+
+
+class Redis(Server):
+    """One process, and a forked one while it writes a snapshot or rewrites its log."""
+
+    name = "redis"
+    summary = "Redis: hash tables in memory, in a process of its own"
+    options: Mapping[str, Option] = {
+        "persistence": Option(
+            "none; rdb: snapshots, as Redis has them by default; aof-everysec, aof-always: every write in a log, "
+            "synced each second or before it is acknowledged",
+            "rdb",
+            tuple(_PERSISTENCE),
+        ),
+        "maxmemory": Option("most that its data may take, for example 400mb; more is refused"),
+    }
+    stop_s = 60.0  # it writes its data before it ends
+
+    @classmethod
+    def found(cls) -> Found:
+        """By its program."""
+        if program("redis-server") is None:
+            return Found(False, why="redis-server is not installed", fix="make servers")
+        return Found(True, _version_of(program("redis-server") or ""))
+
+    def prepare(self) -> None:
+        """A configuration; no database is needed."""
+        lines = [
+            f"bind {LOOPBACK}", f"port {self.ports['port']}", f'dir "{self.data}"', "daemonize no",
+            "protected-mode yes", "databases 1", *_PERSISTENCE[self.settings["persistence"]],
+        ]  # fmt: skip
+        if self.settings["maxmemory"]:
+            lines += [f"maxmemory {self.settings['maxmemory']}", "maxmemory-policy noeviction"]
+        lines += [f"{name} {value}" for name, value in passed_through(self.settings).items()]
+        (self.folder / "redis.conf").write_text("\n".join(lines) + "\n")
+
+    def nodes(self) -> Sequence[Node]:
+        """One."""
+        return [Node("redis", [program("redis-server") or "redis-server", str(self.folder / "redis.conf")])]
+
+    def ask_version(self) -> str:
+        """When it has loaded its data."""
+        return self._info("server")["redis_version"]
+
+    def connection(self) -> Mapping[str, object]:
+        """Host and port."""
+        return {"host": LOOPBACK, "port": self.ports["port"]}
+
+    def settled(self) -> Settled:
+        """No snapshot, no rewrite and no sync under way, by INFO persistence."""
+        told = self._info("persistence")
+        busy = [words for key, words in _BUSY.items() if told.get(key, "0") != "0"]
+        if busy:
+            return Settled(False, f"{' and '.join(busy)} under way")
+        return Settled(True, "INFO persistence: no snapshot, no AOF rewrite, no sync pending")
+
+    def operations(self) -> Mapping[str, int]:
+        """Calls by command, those of this program left out."""
+        found = {}
+        for key, value in self._info("commandstats").items():
+            name = key.removeprefix("cmdstat_").partition("|")[0]
+            calls = re.match(r"calls=(\d+)", value)
+            if calls and name not in _OF_ITSELF:
+                found[name] = found.get(name, 0) + int(calls[1])
+        return found
+
+    def work(self) -> Sequence[Work]:
+        """Snapshots and rewrites, from its log."""
+        found: list[Work] = []
+        begun: dict[str, tuple[int, str]] = {}
+        for line in lines_of(self.log_of("redis")):
+            parsed = _LINE.match(line.strip())
+            if not parsed:
+                continue
+            at = _realtime_ns(parsed[1])
+            for words, (kind, detail) in _BEGINS.items():
+                if parsed[2].startswith(words):
+                    begun[kind] = (at, detail)
+            for words, kind in _ENDS.items():
+                if parsed[2].startswith(words) and kind in begun:
+                    begin, detail = begun.pop(kind)
+                    found.append(Work(kind, begin, at - begin, detail))
+        return found + [Work(kind, at, None, f"{detail}, not ended") for kind, (at, detail) in begun.items()]
+
+    def ask_to_end(self) -> None:
+        """Its data are written also where persistence is none: what is stopped can be started again."""
+        try:
+            with connected(LOOPBACK, self.ports["port"]) as redis:
+                redis.ask("SHUTDOWN", "NOSAVE" if self.settings["persistence"].startswith("aof") else "SAVE")
+        except NotReadyError:  # it answers by closing the connection
+            pass
+        except RedisError as error:
+            raise DatabaseError(f"redis cannot write its data: {error}; {self.last_words()}") from error
+
+    def _info(self, section: str) -> dict[str, str]:
+        try:
+            with connected(LOOPBACK, self.ports["port"]) as redis:
+                told = redis.ask("INFO", section)
+        except RedisError as error:
+            raise NotReadyError(str(error)) from error
+        lines = (line.partition(":") for line in str(told).splitlines() if ":" in line)
+        found = {key: value for key, _, value in lines}
+        if section == "server" and self._loading():
+            raise NotReadyError("it still loads its data")
+        return found
+
+    def _loading(self) -> bool:
+        return self._info("persistence").get("loading") == "1"
+
+
+_BUSY = {
+    "rdb_bgsave_in_progress": "an RDB snapshot",
+    "aof_rewrite_in_progress": "an AOF rewrite",
+    "aof_rewrite_scheduled": "a scheduled AOF rewrite",
+    "aof_pending_bio_fsync": "an AOF sync",
+    "aof_buffer_length": "an AOF write",
+}
+
+
+@cache
+def _version_of(path: str) -> str:
+    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+    found = re.search(r"v=(\S+)", told)
+    return found[1] if found else ""
+
+
+def _realtime_ns(text: str) -> int:
+    """Of its log, which is in local time."""
+    moment = datetime.strptime(text, "%d %b %Y %H:%M:%S.%f")
+    return int((time.mktime(moment.timetuple()) + moment.microsecond / 1e6) * 1e9)

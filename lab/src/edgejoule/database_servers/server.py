@@ -1,0 +1,383 @@
+"""A database server on loopback: started in a folder, asked how it is, stopped. Each kind is a class in its own file.
+
+The folder has `data` (the database's files: what a snapshot is of), `log` (what each node wrote) and, while it runs, a
+record of its processes. Ports are free ones; nothing listens beyond loopback.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from edgejoule.database_servers.options import Option, effective
+from edgejoule.database_servers.processes import NodeProcess
+from edgejoule.database_servers.record import Record, forget, this_program
+from edgejoule.errors import DatabaseError, UsageError
+
+LOOPBACK = "127.0.0.1"
+LAST_LINES = 3  # of a log, in the cause of a failure
+_LOOK_S = 0.05
+
+
+@dataclass(frozen=True)
+class Found:
+    """Whether a server can be started here. why: it cannot. fix: the way to it."""
+
+    available: bool
+    version: str = ""
+    why: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A process of a server."""
+
+    name: str
+    words: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Whether nothing is left to do: written out, no compaction, no snapshot. how: as the server says it."""
+
+    complete: bool
+    how: str
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Of all processes since they were started. rss_bytes: now."""
+
+    cpu_s: float
+    rss_bytes: int
+    read_bytes: int
+    write_bytes: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """Something the server did on its own account. kind: as in schemas/driver-event.schema.json."""
+
+    kind: str
+    begin_realtime_ns: int
+    duration_ns: int | None
+    detail: str
+    write_bytes: int | None = None
+
+
+class NotReadyError(Exception):
+    """It does not answer yet; why."""
+
+
+class Server(abc.ABC):
+    """folder: its own. options: as asked for. prefix: words before every command (a memory group). outlives: it goes on
+    when this program ends, until somebody stops it.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    options: ClassVar[Mapping[str, Option]] = {}
+    presets: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    start_s: ClassVar[float] = 30.0  # the longest a start may take
+    stop_s: ClassVar[float] = 20.0  # between asking it to end and SIGKILL
+    connection_options: ClassVar[Sequence[str]] = ("host", "port")  # of its client: what connection() tells
+    ports_wanted: ClassVar[Sequence[str]] = ("port",)
+
+    def __init__(
+        self, folder: Path, options: Mapping[str, object] | None = None, prefix: Sequence[str] = (), *,
+        outlives: bool = False,
+    ) -> None:  # fmt: skip
+        self.folder = folder.absolute()
+        self.settings = effective(self.name, self.options, self.presets, options or {})
+        self.prefix, self.outlives = list(prefix), outlives
+        self.ports: dict[str, int] = {}
+        self.processes: list[NodeProcess] = []
+        self.version = ""
+        self.check()
+
+    # What a kind says of itself.
+
+    @classmethod
+    @abc.abstractmethod
+    def found(cls) -> Found:
+        """Whether it can be started here; by looking, not by starting it."""
+
+    def check(self) -> None:  # noqa: B027
+        """Raises UsageError for options that exclude each other."""
+
+    @abc.abstractmethod
+    def prepare(self) -> None:
+        """Make what its folder lacks: configuration, an empty database. Raises DatabaseError."""
+
+    @abc.abstractmethod
+    def nodes(self) -> Sequence[Node]:
+        """In the order of their start."""
+
+    @abc.abstractmethod
+    def ask_version(self) -> str:
+        """By asking it. Raises NotReadyError while it does not answer."""
+
+    @abc.abstractmethod
+    def connection(self) -> Mapping[str, object]:
+        """What its client is told, by the names of the client's options without prefix: host, port ..."""
+
+    def settled(self) -> Settled:
+        """Is anything left to do? Raises NotReadyError when it does not answer."""
+        return Settled(True, "it does not say")
+
+    def settle(self) -> None:  # noqa: B027
+        """Ask it to write out what it holds in memory, where it can."""
+
+    def operations(self) -> Mapping[str, int]:
+        """Operations of clients it counted since it started, by its own names; empty where it does not count."""
+        return {}
+
+    def work(self) -> Sequence[Work]:
+        """What it did on its own account since it started, as far as it reports it."""
+        return ()
+
+    def ask_to_end(self) -> None:
+        """Politely, keeping the data."""
+        for process in reversed(self.processes):
+            process.ask_to_end()
+
+    # The same for all.
+
+    @property
+    def data(self) -> Path:
+        """Where the database's files are."""
+        return self.folder / "data"
+
+    @property
+    def logs(self) -> Path:
+        """Where each node's log is."""
+        return self.folder / "log"
+
+    def log_of(self, node: str) -> Path:
+        """What a node wrote."""
+        return self.logs / f"{node}.log"
+
+    def start(self) -> Self:
+        """Returns when it answers. Raises DatabaseError with the last lines of its log; nothing then runs."""
+        found = self.found()
+        if not found.available:
+            raise DatabaseError(f"{self.name} cannot be started here: {found.why}; {found.fix}")
+        self._clear_way()
+        try:
+            self.data.mkdir(parents=True, exist_ok=True)
+            self.logs.mkdir(exist_ok=True)
+            self.ports = self.choose_ports()
+            self.prepare()
+            self.start_nodes()
+            self.version = self.await_answer(self.ask_version)
+        except OSError as error:
+            self.kill()
+            raise DatabaseError(f"{self.name}: {error.filename or self.folder}: {error.strerror}") from error
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def choose_ports(self) -> dict[str, int]:
+        """Free ones."""
+        return dict(zip(self.ports_wanted, free_ports(len(self.ports_wanted)), strict=True))
+
+    def start_nodes(self) -> None:
+        """All at once."""
+        for node in self.nodes():
+            self.start_node(node)
+
+    def start_node(self, node: Node) -> None:
+        """And keep it in the record."""
+        self.processes.append(
+            NodeProcess.start(
+                node.name, [*self.prefix, *node.words], self.log_of(node.name), node.environment, self.folder,
+                outlives=self.outlives,
+            )
+        )  # fmt: skip
+        owner = None if self.outlives else this_program()
+        Record(self.name, self.settings, self.ports, self.processes, owner).write(self.folder)
+
+    def _clear_way(self) -> None:
+        left = Record.read(self.folder)
+        if left is None:
+            return
+        if left.orphaned() or not any(p.runs() for p in left.processes):
+            left.kill(self.folder)
+            return
+        raise UsageError(f"{self.folder}: a {left.server} server runs there already")
+
+    def await_answer(self, ask: Callable[[], str]) -> str:
+        """What `ask` gives when it raises NotReadyError no more. Raises DatabaseError when that takes too long."""
+        end = time.monotonic() + self.start_s
+        while True:
+            try:
+                return ask()
+            except NotReadyError as error:
+                self.check_runs("while it started")
+                if time.monotonic() > end:
+                    raise DatabaseError(
+                        f"{self.name} did not answer within {self.start_s:g} s: {error}; {self.last_words()}"
+                    ) from error
+            time.sleep(_LOOK_S)
+
+    @classmethod
+    def attach(cls, folder: Path, record: Record) -> Self:
+        """A server that another program started and that goes on."""
+        server = cls(folder, {}, outlives=record.owner is None)
+        server.settings, server.ports = dict(record.settings), dict(record.ports)
+        server.processes = list(record.processes)
+        with contextlib.suppress(NotReadyError):
+            server.version = server.ask_version()
+        return server
+
+    def runs(self) -> bool:
+        """Do all of its processes?"""
+        return bool(self.processes) and all(process.runs() for process in self.processes)
+
+    def trouble(self) -> str | None:
+        """A process that has ended, or that somebody made stand still, in words; None: there is none."""
+        for process in self.processes:
+            who = self.name if len(self.processes) == 1 else f"{self.name}'s {process.name}"
+            if not process.runs():
+                return f"{who} {process.ending()}"
+            if process.paused():
+                return f"{who} stands still (SIGSTOP)"
+        return None
+
+    def check_runs(self, when: str) -> None:
+        """Raises DatabaseError when a process has ended, with its last words."""
+        for process in self.processes:
+            if not process.runs():
+                raise DatabaseError(f"{self.name} {process.ending()} {when}; {self.last_words(process.name)}")
+
+    def last_words(self, node: str | None = None) -> str:
+        """The last lines of the logs, of one node or of the first that wrote any."""
+        names = [node] if node else [p.name for p in self.processes]
+        for name in names:
+            lines = last_lines(self.log_of(name), LAST_LINES)
+            if lines:
+                return f"its log ends: {' | '.join(lines)}"
+        return "its log is empty"
+
+    def usage(self) -> Usage:
+        """Of all its processes."""
+        moved = [p.bytes_moved() for p in self.processes]
+        return Usage(
+            cpu_s=sum(p.cpu_s() for p in self.processes),
+            rss_bytes=sum(p.rss_bytes() for p in self.processes),
+            read_bytes=sum(m["read_bytes"] for m in moved),
+            write_bytes=sum(m["write_bytes"] for m in moved),
+        )
+
+    def await_settled(self, timeout_s: float) -> Settled:
+        """Until it has settled, or the time is over. Raises DatabaseError when it ended or stands still meanwhile."""
+        end = time.monotonic() + timeout_s
+        asked = False
+        while True:
+            try:
+                if not asked:
+                    self.settle()
+                    asked = True
+                found = self.settled()
+            except NotReadyError as error:
+                found = Settled(False, str(error))
+            if found.complete:
+                return found
+            if trouble := self.trouble():
+                raise DatabaseError(f"{trouble} while it settled; {self.last_words()}")
+            if time.monotonic() > end:
+                return found
+            time.sleep(_LOOK_S)
+
+    def stop(self) -> str:
+        """With its data kept; SIGKILL when it does not end in time. How it went, in words."""
+        begin = time.monotonic()
+        end = begin + self.stop_s
+        try:
+            for process in self.processes:
+                if process.paused():
+                    process.ask_to_end()
+            with contextlib.suppress(NotReadyError):
+                self.ask_to_end()
+            late = [p.name for p in self.processes if not p.wait(end)]
+        finally:
+            self.kill()
+        if late:
+            return f"killed: {', '.join(late)} did not end within {self.stop_s:g} s"
+        return f"stopped in {time.monotonic() - begin:.1f} s"
+
+    def kill(self) -> None:
+        """At once."""
+        for process in reversed(self.processes):
+            process.kill()
+        forget(self.folder)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def facts(self) -> dict[str, Any]:
+        """What a run keeps of it."""
+        return {
+            "server": self.name,
+            "version": self.version,
+            "settings": {name: value for name, value in self.settings.items() if value != ""},
+            "processes": [process.name for process in self.processes],
+        }
+
+
+def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
+    """Ports nobody listens on just now."""
+    with contextlib.ExitStack() as held:
+        found = []
+        for _ in range(count):
+            one = held.enter_context(socket.socket())
+            one.bind((host, 0))
+            found.append(int(one.getsockname()[1]))
+    return found
+
+
+def is_free(host: str, port: int) -> bool:
+    """Can something listen there?"""
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def last_lines(log: Path, count: int) -> list[str]:
+    """Of a log of any length; lines without words left out."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return []
+    return [line.strip() for line in text.splitlines() if line.strip()][-count:]
+
+
+def lines_of(log: Path) -> Iterator[str]:
+    """All of a log."""
+    with contextlib.suppress(OSError), log.open(errors="replace") as file:
+        yield from file
+
+
+def program(name: str, *folders: str) -> str | None:
+    """On the PATH, or in one of the folders beyond."""
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(("/usr/sbin", "/usr/local/sbin", *folders)))

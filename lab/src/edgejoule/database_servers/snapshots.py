@@ -1,0 +1,50 @@
+"""The data of a server that does not run, kept as a folder and put back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from edgejoule.database_servers.server import Server
+from edgejoule.errors import StoreError, UsageError
+
+_ABOUT = "about.json"
+
+
+def keep(server: Server, target: Path) -> None:
+    """As the folder target, whole or not at all; one that is there is replaced. Raises StoreError."""
+    part = target.with_name(target.name + ".part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        shutil.copytree(server.data, part / "data", symlinks=True)
+        about = {"server": server.name, "version": server.version, "settings": dict(server.settings)}
+        (part / _ABOUT).write_text(json.dumps(about, indent=1))
+        if target.exists():
+            about_of(target)  # what is no snapshot is not replaced
+            shutil.rmtree(target)
+        part.rename(target)
+    except OSError as error:
+        raise StoreError(f"{target}: the snapshot cannot be kept: {error.strerror or error}") from error
+
+
+def put_back(server: Server, source: Path) -> None:
+    """In the place of the server's data. Raises UsageError when it is of another server, StoreError."""
+    about = about_of(source)
+    if about.get("server") != server.name:
+        raise UsageError(f"{source}: a snapshot of {about.get('server')}, not of {server.name}")
+    try:
+        shutil.rmtree(server.data, ignore_errors=True)
+        shutil.copytree(source / "data", server.data, symlinks=True)
+    except OSError as error:
+        raise StoreError(f"{source}: cannot be restored: {error.strerror or error}") from error
+
+
+def about_of(source: Path) -> dict[str, object]:
+    """What a snapshot is of. Raises UsageError when it is none."""
+    try:
+        told: dict[str, object] = json.loads((source / _ABOUT).read_text())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{source}: no snapshot of a server") from error
+    return told

@@ -1,0 +1,34 @@
+"""Servers that a test starts are stopped when it ends, also when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from edgejoule.database_servers import SERVERS, Server
+
+
+class Start(Protocol):
+    def __call__(self, name: str, folder: str = "server", **options: Any) -> Server: ...
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts a server; __ in the name of an option stands for a dot."""
+    started: list[Server] = []
+
+    def one(name: str, folder: str = "server", **options: Any) -> Server:
+        found = SERVERS[name].found()
+        if not found.available:
+            pytest.fail(f"{found.why}: {found.fix}")
+        asked = {key.replace("__", "."): value for key, value in options.items()}
+        server = SERVERS[name](tmp_path / folder, asked)
+        started.append(server)
+        return server.start()
+
+    yield one
+    for server in started:
+        server.kill()
