@@ -309,7 +309,7 @@ TEST(Policies, a_server_where_nothing_ran_is_priced_by_the_speed_and_watts_of_it
   medium.model = eco::CompactionModel();
   home.core_speed = 100, medium.core_speed = 400;
   medium.power.busy_core_w = 15;
-  const eco::Option& there = federation.decide("edgepilot").options[Federation::medium];
+  const eco::Option there = federation.decide("edgepilot").options[Federation::medium];
   EXPECT_NEAR(there.time_s.mean, 1 + 0.1, 0.02) << "a fourth of home's 4 s, and the network";
   EXPECT_NEAR(there.energy_j, 8.0 / 4 * 3 + 2 * 0.128 + 1.6, 0.02);
   medium.cores = 0.5;  // its speed is that of half a core: half a core's watts
