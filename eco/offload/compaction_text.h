@@ -4,9 +4,11 @@
 // | release | input | result |
 // |---|---|---|
 // | 7.8 | format 1, options inside | format 1, eight members |
+// | 9.10 | format 1, the number of the OPTIONS file | format 1, six members; tables with their properties |
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,7 @@ struct CompactionInput {
   bool has_snapshots = false;
   bool has_begin = false, has_end = false;  // a subcompaction: user keys in [begin, end)
   std::string begin, end;
+  std::optional<std::uint64_t> options_file;  // its number; nothing: the options are here
   rocksdb_text::Fields db_options, cf_options;
 };
 
@@ -30,6 +33,7 @@ struct OutputTable {
   std::uint64_t smallest_sequence = 0, largest_sequence = 0;
   std::string smallest, largest;  // internal keys
   std::string unique_id;
+  std::optional<std::uint64_t> entries{}, range_deletions{};  // of its properties, where they are told
 };
 
 struct CompactionResult {
@@ -41,13 +45,17 @@ struct CompactionResult {
   std::uint64_t records = 0, bytes = 0;
   std::uint64_t replaced = 0, expired = 0;  // records of the input that are not in the output
   std::uint64_t single_delete_mismatches = 0, corrupt_keys = 0;
+  // Of the input, range deletions apart. RocksDB compares it with its tables; a difference stops the database.
+  std::optional<std::uint64_t> input_records{};
 };
 
-// Whether the texts of a release, "7.8.3", are known.
-[[nodiscard]] bool texts_known(std::string_view release);
+enum class TextForm : std::uint8_t { rocksdb_7_8, rocksdb_9_10 };
+
+// The form of a release's texts, "7.8.3". Nothing: it is not known.
+[[nodiscard]] std::optional<TextForm> text_form(std::string_view release);
 
 // The text is read whole or not at all: what is missing, twice, unknown or no number is an error, which `why` tells.
-[[nodiscard]] std::optional<CompactionInput> read_input(std::string_view text, std::string& why);
-[[nodiscard]] std::optional<CompactionResult> read_result(std::string_view text, std::string& why);
+[[nodiscard]] std::optional<CompactionInput> read_input(TextForm form, std::string_view text, std::string& why);
+[[nodiscard]] std::optional<CompactionResult> read_result(TextForm form, std::string_view text, std::string& why);
 
 }  // namespace eco

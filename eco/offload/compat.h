@@ -3,7 +3,10 @@
 // | release | start | wait | then |
 // |---|---|---|---|
 // | 7.8 ... 9.0 | StartV2 | WaitForCompleteV2 | |
-// | 9.1 ... | Schedule | Wait | OnInstallation from 9.6 on |
+// | 9.1 ... | Schedule | Wait | |
+// | 9.11 ... | | | CancelAwaitingJobs when a database closes |
+//
+// OnInstallation (9.6 ...) tells nothing that OnCompactionCompleted, which all of them have, does not.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -34,6 +37,9 @@ class PortableCompactionService : public rocksdb::CompactionService {
     return {id_of(info), status_of(start(info, input))};
   }
   Status Wait(const std::string& id, std::string* result) final { return status_of(wait(id, result)); }
+#if ECO_ROCKSDB_GE(9, 11)
+  void CancelAwaitingJobs() final { cancel(); }
+#endif
 #else
   Status StartV2(const Info& info, const std::string& input) final { return status_of(start(info, input)); }
   Status WaitForCompleteV2(const Info& info, std::string* result) final { return status_of(wait(id_of(info), result)); }
@@ -44,6 +50,8 @@ class PortableCompactionService : public rocksdb::CompactionService {
   // of stops the database.
   [[nodiscard]] virtual bool start(const Info& info, const std::string& input) noexcept = 0;
   [[nodiscard]] virtual bool wait(const std::string& id, std::string* result) noexcept = 0;
+  // Every wait ends soon, with false.
+  virtual void cancel() noexcept = 0;
 
  private:
   static Status status_of(bool taken) { return taken ? Status::kSuccess : Status::kUseLocal; }

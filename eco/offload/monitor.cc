@@ -95,7 +95,7 @@ void Monitor::on_begin(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) 
   begun.db = &db, begun.column_family = info.cf_name;
   begun.level = info.base_input_level, begun.output_level = info.output_level;
   begun.features.codec = codec_name(info.compression);
-  begun.countable = begun.counted = true;
+  begun.input_records = 0, begun.countable = true;
   begun.level_zero = level_zero(db, info.cf_name);
   begun.files = db.GetEnv()->GetFileSystem();
   begun.log = db.GetDBOptions().info_log;
@@ -106,11 +106,12 @@ void Monitor::on_begin(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) 
     if (begun.files->GetFileSize(path, {}, &bytes, nullptr).ok()) begun.features.input_bytes += bytes;
     const auto found = info.table_properties.find(path);
     if (found == info.table_properties.end()) {
-      begun.countable = begun.counted = false;
+      begun.input_records.reset(), begun.countable = false;
       continue;
     }
     const auto& properties = *found->second;
     begun.features.input_entries += properties.num_entries;
+    if (begun.input_records) *begun.input_records += properties.num_entries - properties.num_range_deletions;
     if (properties.num_range_deletions > 0 || properties.num_merge_operands > 0) begun.countable = false;
     if (!path.starts_with(db.GetName() + '/')) begun.unsuited = "its tables lie in another folder";
   }

@@ -23,8 +23,8 @@ struct Begun {
   std::string column_family;
   int level = 0, output_level = 0;
   Job features;
+  std::optional<std::uint64_t> input_records;  // without range deletions; nothing: not all tables tell
   bool countable = false;  // only puts and deletions: each entry that goes in comes out, or is dropped and counted
-  bool counted = false;    // the entries are those of all inputs
   LevelZero level_zero;    // its triggers are the service's to fill in
   std::shared_ptr<rocksdb::FileSystem> files;
   std::shared_ptr<rocksdb::Logger> log;

@@ -281,7 +281,7 @@ class RemoteJob::Impl {
 
   [[nodiscard]] std::string why_not(const std::string& text) const {
     std::string why;
-    const auto result = read_result(text, why);
+    const auto result = read_result(order_.form, text, why);
     if (!result) return "the result: " + why;
     why = verify_result(*result, tables_, order_.expected);
     return why.empty() ? "" : "the result: " + why;

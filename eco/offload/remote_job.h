@@ -28,6 +28,7 @@ class RemoteJob {
     std::uint64_t input_bytes = 0;
     Patience::Limits limits;
     Expectation expected;           // its folder is filled in
+    TextForm form{};                // of the result
     rocksdb::Options table_format;  // to read the outputs with
   };
   struct Outcome {

@@ -17,9 +17,9 @@
 #include "compat.h"
 #include "eco.h"
 #include "monitor.h"
+#include "options_file.h"
 #include "policy.h"
 #include "remote_job.h"
-#include "table_options.h"
 #include "tcp.h"
 
 namespace eco {
@@ -100,10 +100,10 @@ class Service final : public PortableCompactionService, public CompactionService
  public:
   explicit Service(const Settings& settings) : settings_(settings), credentials_(channel_credentials(settings.tls)) {
     const std::string runtime = rocksdb::GetRocksVersionAsString(true);
-    release_ = runtime;
+    release_ = runtime, form_ = text_form(runtime);
     if (!same_release(runtime, compiled_release()))
       unusable_ = fmt::format("eco was built for RocksDB {}, this is {}", compiled_release(), runtime);
-    else if (!texts_known(runtime))
+    else if (!form_)
       unusable_ = fmt::format("eco does not know the results of RocksDB {}", runtime);
     if (!settings_.placer) unusable_ = "no placer is given";
   }
@@ -118,9 +118,7 @@ class Service final : public PortableCompactionService, public CompactionService
   void offload(bool on) override {
     const std::lock_guard lock(mutex_);
     offload_ = on;
-    if (on) return;
-    for (auto& [id, job] : jobs_)
-      if (job.remote) job.remote->cancel("offloading was switched off");
+    if (!on) give_up_all("offloading was switched off");
   }
 
   Monitor& monitor() { return monitor_; }
@@ -180,6 +178,13 @@ class Service final : public PortableCompactionService, public CompactionService
     return kept(info, "an unknown exception");
   }
 
+  void cancel() noexcept override try {
+    const std::lock_guard lock(mutex_);
+    give_up_all("a database closes");
+  } catch (...) {
+    return;
+  }
+
   bool wait(const std::string& id, std::string* result) noexcept override try {
     const std::shared_ptr<RemoteJob> remote = remote_of(id);
     if (!remote) return false;
@@ -202,6 +207,12 @@ class Service final : public PortableCompactionService, public CompactionService
     bool accepted = false;  // RocksDB is installing it
   };
 
+  // mutex_ is held.
+  void give_up_all(const char* why) {
+    for (auto& [id, job] : jobs_)
+      if (job.remote) job.remote->cancel(why);
+  }
+
   static int number_of(const Info& info) { return static_cast<int>(info.job_id >> 32); }
 
   // Throws Keep, or whatever else goes wrong.
@@ -217,8 +228,11 @@ class Service final : public PortableCompactionService, public CompactionService
     if (begun->output_level == 0) throw Keep{"it stays in level 0"};
     if (!begun->unsuited.empty()) throw Keep{begun->unsuited};
     std::string why;
-    const auto input = read_input(text, why);
+    auto input = read_input(*form_, text, why);
     if (!input) throw Keep{"its input: " + why};
+    auto options = read_options_file(*begun->files, info.db_name, input->options_file, input->column_family, why);
+    if (!options) throw Keep{why};
+    if (input->options_file) input->db_options = std::move(options->db), input->cf_options = std::move(options->family);
     expect_portable(*input);
     if (input->column_family != rocksdb::kDefaultColumnFamilyName &&
         std::ranges::find(settings_.column_families, input->column_family) == settings_.column_families.end())
@@ -243,6 +257,7 @@ class Service final : public PortableCompactionService, public CompactionService
     order.files = begun->files, order.database = info.db_name, order.staging = id;
     order.input_bytes = features.input_bytes;
     order.limits = limits(placement, features);
+    order.form = *form_;
     order.table_format = table_format(*input, begun->db->GetEnv());
     order.expected.output_level = input->output_level;
     order.expected.comparator = order.table_format.comparator;
@@ -250,17 +265,16 @@ class Service final : public PortableCompactionService, public CompactionService
     if (input->has_begin) order.expected.begin = input->begin;
     if (input->has_end) order.expected.end = input->end;
     // A compaction makes no entries. What a snapshot lets go or a merge takes in is not counted whole.
-    if (begun->counted) order.expected.entries_max = begun->features.input_entries;
-    if (share == 1 && begun->countable && !input->has_snapshots && object(input->cf_options, "merge_operator").empty())
-      order.expected.input_entries = begun->features.input_entries;
+    if (begun->input_records) order.expected.entries_max = begun->features.input_entries;
+    order.expected.accountable =
+        begun->countable && !input->has_snapshots && object(input->cf_options, "merge_operator").empty();
+    if (!input->has_begin && !input->has_end) order.expected.input_records = begun->input_records;
     auto& start = order.start;
     start.set_job(id), start.set_database(info.db_name), start.set_rocksdb(release_), start.set_input(text);
     start.set_token(placement.token()), start.set_epoch(placement.epoch());
     fill(*start.mutable_features(), features);
     auto& table = *start.mutable_table();
-    const auto format = table_options(*begun->files, info.db_name, input->column_family, why);
-    if (!format) throw Keep{why};
-    table.set_table_factory(*format);
+    table.set_table_factory(options->table);
     table.set_comparator(option(input->cf_options, "comparator"));
     table.set_merge_operator(object(input->cf_options, "merge_operator"));
     table.set_prefix_extractor(object(input->cf_options, "prefix_extractor"));
@@ -433,6 +447,7 @@ class Service final : public PortableCompactionService, public CompactionService
   Settings settings_;
   std::shared_ptr<grpc::ChannelCredentials> credentials_;
   std::string release_, unusable_;
+  std::optional<TextForm> form_;
   Monitor monitor_;
 
   mutable std::mutex mutex_;

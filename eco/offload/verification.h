@@ -29,7 +29,8 @@ struct Expectation {
   int output_level = 0;
   const rocksdb::Comparator* comparator = nullptr;
   std::uint64_t latest_sequence = 0;           // nothing newer was in the input
-  std::optional<std::uint64_t> input_entries;  // where they can be counted
+  std::optional<std::uint64_t> input_records;  // of the tables, range deletions apart, where they can be counted
+  bool accountable = false;                    // what went in comes out, or is dropped and counted
   std::optional<std::uint64_t> entries_max;    // where no more can be said than what went in at most
   std::optional<std::string> begin, end;       // of a subcompaction
 };

@@ -15,17 +15,29 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "compat.h"
+
 namespace {
 
+// What DB::Open opens into; from 9.11 on its form with DB** is in the headers alone.
+#if ECO_ROCKSDB_GE(9, 11)
+using Opened = std::unique_ptr<rocksdb::DB>;
+#define ECO_OPENED "St10unique_ptrIS0_St14default_deleteIS0_EE"
+#else
+using Opened = rocksdb::DB*;
+#define ECO_OPENED "PS0_"
+#endif
+
 constexpr const char* open_name =
-    "_ZN7rocksdb2DB4OpenERKNS_7OptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEPPS0_";
+    "_ZN7rocksdb2DB4OpenERKNS_7OptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEP" ECO_OPENED;
 constexpr const char* open_families_name =
     "_ZN7rocksdb2DB4OpenERKNS_9DBOptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt6vectorINS_"
-    "22ColumnFamilyDescriptorESaISD_EEPSC_IPNS_18ColumnFamilyHandleESaISJ_EEPPS0_";
+    "22ColumnFamilyDescriptorESaISD_EEPSC_IPNS_18ColumnFamilyHandleESaISJ_EEP" ECO_OPENED;
 constexpr const char* release_name = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
 
 void say(const std::string& what) { std::fprintf(stderr, "eco: %s\n", what.c_str()); }
@@ -107,8 +119,8 @@ __attribute__((constructor)) void look_at_program() {
 
 namespace rocksdb {
 
-Status DB::Open(const Options& options, const std::string& name, DB** db) {
-  const auto open = next<Status (*)(const Options&, const std::string&, DB**)>(open_name);
+Status DB::Open(const Options& options, const std::string& name, Opened* db) {
+  const auto open = next<Status (*)(const Options&, const std::string&, Opened*)>(open_name);
   const Attach set = attach();
   if (set == nullptr) return open(options, name, db);
   Options own(options);
@@ -118,9 +130,9 @@ Status DB::Open(const Options& options, const std::string& name, DB** db) {
 }
 
 Status DB::Open(const DBOptions& options, const std::string& name, const std::vector<ColumnFamilyDescriptor>& families,
-                std::vector<ColumnFamilyHandle*>* handles, DB** db) {
+                std::vector<ColumnFamilyHandle*>* handles, Opened* db) {
   const auto open = next<Status (*)(const DBOptions&, const std::string&, const std::vector<ColumnFamilyDescriptor>&,
-                                    std::vector<ColumnFamilyHandle*>*, DB**)>(open_families_name);
+                                    std::vector<ColumnFamilyHandle*>*, Opened*)>(open_families_name);
   const Attach set = attach();
   if (set == nullptr) return open(options, name, families, handles, db);
   std::vector<std::string> names;

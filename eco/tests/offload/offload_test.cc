@@ -50,7 +50,8 @@ class Offloading {
   explicit Offloading(rocksdb::Options options = small_tables(), const std::vector<std::string>& worker_arguments = {},
                       eco::Settings settings = {}, Wire::ToPrimary to_primary = {}, Wire::ToWorker to_worker = {},
                       bool data_channels = true)
-      : worker(folder / "scratch", worker_arguments),
+      : plain(options),
+        worker(folder / "scratch", worker_arguments),
         wire(worker.address(), std::move(to_primary), std::move(to_worker), data_channels) {
     settings.placer = placer =
         std::make_shared<StubbornPlacer>(settings.tls.none() ? wire.address() : worker.address());
@@ -62,7 +63,7 @@ class Offloading {
   eco::Statistics close() {
     bed->settle();
     EXPECT_EQ(bed->difference(), Difference{});
-    bed->reopen(small_tables_like());
+    bed->reopen(plain);
     EXPECT_EQ(bed->difference(), Difference{});
     EXPECT_TRUE(bed->db().VerifyChecksum().ok());
     EXPECT_EQ(bed->background_errors(), 0U);
@@ -70,14 +71,7 @@ class Offloading {
     return service->statistics();
   }
 
-  rocksdb::Options small_tables_like() const {
-    rocksdb::Options options = bed->db().GetOptions();
-    options.compaction_service = nullptr;
-    options.info_log = nullptr;  // of the database that was closed
-    options.listeners.clear();
-    return options;
-  }
-
+  rocksdb::Options plain;  // without eco
   TemporaryFolder folder;
   WorkerProcess worker;
   Wire wire;

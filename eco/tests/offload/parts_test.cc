@@ -3,15 +3,16 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sstream>
 
 #include "bench_bed.h"
 #include "compaction_text.h"
+#include "options_file.h"
 #include "patience.h"
 #include "rocksdb_text.h"
 #include "served_files.h"
 #include "settings_file.h"
 #include "staging.h"
-#include "table_options.h"
 #include "verification.h"
 
 namespace {
@@ -20,28 +21,105 @@ using namespace eco;
 
 // --- texts
 
-const std::string result_body =
-    "stats={num_single_del_mismatch=0;num_records_replaced=30041;cpu_micros=25871;num_corrupt_keys=0;"
-    "num_expired_deletion_records=1000;};bytes_read=848141;total_bytes=378815;num_output_records=29000;"
-    "output_path=2F6F7574;bytes_written=378815;output_level=1;output_files={{{marked_for_compaction=false;"
-    "file_creation_time=1795373503;oldest_ancester_time=1795373502;paranoid_hash=0;"
-    "largest_internal_key=6B6579390100000000000000;smallest_internal_key=6B6579310100000000000000;largest_seqno=0;"
-    "unique_id=60975:45138;smallest_seqno=0;file_name=3030303032362E737374;}}};"
-    "status={message=;severity=0;subcode=0;code=0;};";
+// What eco-capture-texts wrote, with the RocksDB that the folder names.
+std::string captured(const std::string& release, const std::string& name) {
+  std::ifstream file(ECO_TEXTS "/" + release + '/' + name, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
 
-std::string with_format(const std::string& body) { return std::string("\1\0\0\0", 4) + body; }
+class JobTexts : public testing::TestWithParam<const char*> {
+ protected:
+  [[nodiscard]] TextForm form() const { return text_form(GetParam()).value(); }
+  [[nodiscard]] bool nine() const { return form() == TextForm::rocksdb_9_10; }
+  [[nodiscard]] std::string text(const std::string& name) const { return captured(GetParam(), name); }
+  [[nodiscard]] std::string result_with(const std::string& old, const std::string& replacement) const {
+    std::string changed = text("result");
+    const auto at = changed.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    return changed.replace(at, old.size(), replacement);
+  }
+  [[nodiscard]] bool refused(const std::string& result) const {
+    std::string why;
+    const bool read = read_result(form(), result, why).has_value();
+    EXPECT_EQ(read, why.empty());
+    return !read;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Release, JobTexts, testing::Values("7.8", "9.10"), [](const auto& instance) {
+  return std::string(instance.param) == "7.8" ? "rocksdb_7_8" : "rocksdb_9_10";
+});
 
-TEST(ResultText, is_read_whole) {
+TEST_P(JobTexts, of_a_job_are_read_whole) {
   std::string why;
-  const auto result = read_result(with_format(result_body), why);
+  const auto input = read_input(form(), text("input"), why);
+  ASSERT_TRUE(input) << why;
+  EXPECT_EQ(input->files, (std::vector<std::string>{"000015.sst", "000013.sst", "000011.sst", "000009.sst"}));
+  EXPECT_EQ(input->output_level, nine() ? 6 : 1);
+  EXPECT_EQ(input->column_family, "default");
+  EXPECT_TRUE(input->has_snapshots);
+  EXPECT_FALSE(input->has_begin || input->has_end);
+  EXPECT_EQ(input->options_file, nine() ? std::optional<std::uint64_t>(7) : std::nullopt);
+  if (!nine()) {
+    EXPECT_EQ(input->cf_options.at("compression"), "kSnappyCompression");
+  }
+}
+
+TEST_P(JobTexts, of_a_result_are_read_whole) {
+  std::string why;
+  const auto result = read_result(form(), text("result"), why);
   ASSERT_TRUE(result) << why;
-  EXPECT_EQ(result->folder, "/out");
-  EXPECT_EQ(result->records, 29000U);
-  EXPECT_EQ(result->replaced, 30041U);
-  EXPECT_EQ(result->expired, 1000U);
-  ASSERT_EQ(result->tables.size(), 1U);
-  EXPECT_EQ(result->tables[0].name, "000026.sst");
-  EXPECT_EQ(result->tables[0].smallest, std::string("key1\1\0\0\0\0\0\0\0", 12));
+  EXPECT_EQ(result->code, 0);
+  EXPECT_EQ(result->folder, "/tmp/eco-texts/output");
+  EXPECT_EQ(result->records, 3800U);
+  EXPECT_EQ(result->bytes, nine() ? 79819U : 79573U);
+  EXPECT_EQ(result->replaced, 3516U);
+  EXPECT_EQ(result->expired, 200U);
+  EXPECT_EQ(result->input_records, nine() ? std::optional<std::uint64_t>(7995) : std::nullopt);
+  ASSERT_EQ(result->tables.size(), 2U);
+  EXPECT_EQ(result->tables[0].name, "000017.sst");
+  EXPECT_EQ(result->tables[0].smallest.substr(0, 9), "key100000");
+  EXPECT_EQ(result->tables[1].largest_sequence, 8001U);
+  EXPECT_EQ(result->tables[1].entries, nine() ? std::optional<std::uint64_t>(371) : std::nullopt);
+  EXPECT_EQ(result->tables[1].range_deletions, nine() ? std::optional<std::uint64_t>(1) : std::nullopt);
+}
+
+TEST_P(JobTexts, of_another_release_are_refused) {
+  std::string why;
+  const auto other = nine() ? TextForm::rocksdb_7_8 : TextForm::rocksdb_9_10;
+  EXPECT_FALSE(read_input(other, text("input"), why));
+  EXPECT_FALSE(read_result(other, text("result"), why));
+}
+
+TEST_P(JobTexts, cut_anywhere_are_refused) {
+  const std::string result = text("result");
+  for (std::size_t bytes = 0; bytes + 1 < result.size(); ++bytes)
+    ASSERT_TRUE(refused(result.substr(0, bytes))) << bytes;
+}
+
+TEST_P(JobTexts, with_another_member_or_number_or_format_are_refused) {
+  EXPECT_FALSE(refused(text("result")));
+  EXPECT_TRUE(refused(result_with("stats=", "file_temperature=0;stats=")));
+  EXPECT_TRUE(refused(text("result") + "output_level=1;"));
+  EXPECT_TRUE(refused(result_with("\1", "\2")));
+  // RocksDB reads these too, and stops the database when it cannot.
+  for (const char* name :
+       {"num_records_replaced=", "cpu_micros=", "is_full_compaction=", "bytes_read=", "unique_id=", "paranoid_hash="})
+    EXPECT_TRUE(refused(result_with(name, name + std::string("x")))) << name;
+  EXPECT_TRUE(refused(result_with("stats={", "stats={micros=0;")));
+  if (!nine()) return;
+  for (const char* name : {"num_filter_entries=", "compression_name=", "epoch_number="})
+    EXPECT_TRUE(refused(result_with(name, name + std::string("x")))) << name;
+  EXPECT_TRUE(refused(result_with("is_remote_compaction=true", "is_remote_compaction=false")));
+  EXPECT_TRUE(refused(result_with("table_properties={", "table_properties={micros=0;")));
+}
+
+TEST(TextForm, is_known_of_releases_that_were_tried) {
+  EXPECT_EQ(text_form("7.8.3"), TextForm::rocksdb_7_8);
+  EXPECT_EQ(text_form("9.10.0"), TextForm::rocksdb_9_10);
+  for (const char* release : {"", "7.7.0", "7.9.2", "9.1.0", "9.9.3", "9.11.2", "10.2.1"})
+    EXPECT_EQ(text_form(release), std::nullopt) << release;
 }
 
 TEST(RocksdbText, reads_lists_in_each_form_that_rocksdb_writes) {
@@ -56,37 +134,32 @@ TEST(RocksdbText, reads_lists_in_each_form_that_rocksdb_writes) {
   EXPECT_EQ(rocksdb_text::list("{1:2"), std::nullopt);
 }
 
-TEST(ResultText, cut_anywhere_is_refused) {
-  const std::string text = with_format(result_body);
-  for (std::size_t bytes = 0; bytes + 1 < text.size(); ++bytes) {
-    std::string why;
-    EXPECT_FALSE(read_result(text.substr(0, bytes), why)) << bytes;
-    EXPECT_FALSE(why.empty());
-  }
-}
-
-TEST(ResultText, with_another_member_or_number_or_format_is_refused) {
-  const auto refused = [](const std::string& text) {
-    std::string why;
-    return !read_result(text, why);
-  };
-  EXPECT_TRUE(refused(with_format("file_temperature=0;" + result_body)));
-  EXPECT_TRUE(refused(with_format(result_body + "output_level=1;")));
-  std::string body = result_body;
-  body.replace(body.find("378815"), 6, "37x815");
-  EXPECT_TRUE(refused(with_format(body)));
-  EXPECT_TRUE(refused(std::string("\2\0\0\0", 4) + result_body));
-}
-
-TEST(TableOptions, are_those_of_the_family) {
+TEST(OptionsFile, has_the_options_of_each_family) {
   const std::string text =
-      "[CFOptions \"default\"]\n  a=1\n[TableOptions/BlockBasedTable \"default\"]\n  block_size=4096\n"
-      "  filter_policy=bloomfilter:10:false\n\n[CFOptions \"b\"]\n[TableOptions/BlockBasedTable \"b\"]\n  "
-      "block_size=1\n";
-  EXPECT_EQ(table_options_in(text, "default"),
-            "id=BlockBasedTable;block_size=4096;filter_policy=bloomfilter:10:false;");
-  EXPECT_EQ(table_options_in(text, "b"), "id=BlockBasedTable;block_size=1;");
-  EXPECT_EQ(table_options_in(text, "c"), std::nullopt);
+      "[DBOptions]\n  max_subcompactions=3\n[CFOptions \"default\"]\n  a=1\n[TableOptions/BlockBasedTable "
+      "\"default\"]\n  block_size=4096\n  filter_policy=bloomfilter:10:false\n\n[CFOptions \"b\"]\n  a=x=2\n"
+      "[TableOptions/BlockBasedTable \"b\"]\n  block_size=1\n";
+  std::string why;
+  const auto first = options_in(text, "default", why), second = options_in(text, "b", why);
+  ASSERT_TRUE(first && second) << why;
+  EXPECT_EQ(first->table, "id=BlockBasedTable;block_size=4096;filter_policy=bloomfilter:10:false;");
+  EXPECT_EQ(first->db, (rocksdb_text::Fields{{"max_subcompactions", "3"}}));
+  EXPECT_EQ(first->family, (rocksdb_text::Fields{{"a", "1"}}));
+  EXPECT_EQ(second->family, (rocksdb_text::Fields{{"a", "x=2"}}));
+  EXPECT_EQ(options_in(text, "c", why), std::nullopt);
+  EXPECT_NE(why, "");
+}
+
+TEST(OptionsFile, of_rocksdb_9_10_says_what_a_job_of_7_8_carries) {
+  std::string why;
+  const auto input = read_input(TextForm::rocksdb_7_8, captured("7.8", "input"), why);
+  const auto options = options_in(captured("9.10", "OPTIONS"), "default", why);
+  ASSERT_TRUE(input && options) << why;
+  for (const char* name : {"comparator", "compaction_filter", "merge_operator", "prefix_extractor", "table_factory",
+                           "compaction_style", "write_buffer_size", "level0_file_num_compaction_trigger"})
+    EXPECT_EQ(options->family.at(name), input->cf_options.at(name)) << name;
+  for (const char* name : {"file_checksum_gen_factory", "delayed_write_rate", "max_subcompactions"})
+    EXPECT_EQ(options->db.at(name), input->db_options.at(name)) << name;
 }
 
 // --- the jail
@@ -176,7 +249,7 @@ Received two_tables() {
   received.result.output_level = received.expected.output_level = 1;
   received.expected.comparator = rocksdb::BytewiseComparator();
   received.expected.latest_sequence = 50;
-  received.expected.input_entries = 13;
+  received.expected.input_records = 13, received.expected.accountable = true;
   received.result.tables = {{.name = "1.sst",
                              .smallest_sequence = 1,
                              .largest_sequence = 9,
@@ -212,13 +285,19 @@ TEST(Verification, refuses_each_single_fault) {
       {"a table less on the disk", [](Received& r) { r.tables.erase("1.sst"); }},
       {"a table twice", [](Received& r) { r.result.tables.push_back(r.result.tables.back()); }},
       {"an identity twice", [](Received& r) { r.result.tables[1].unique_id = "1:1"; }},
-      {"a key without a sequence", [](Received& r) { r.result.tables[0].smallest = "a"; }},
+      {"a key without a sequence", [](Received& r) { r.result.tables[0].smallest.resize(1); }},
       {"a sequence of the future", [](Received& r) { r.result.tables[1].largest_sequence = 51; }},
       {"an entry less", [](Received& r) { --r.tables["1.sst"].entries; }},
       {"a byte less", [](Received& r) { --r.tables["1.sst"].bytes; }},
       {"an entry that is not accounted for", [](Received& r) { --r.result.replaced; }},
       {"more entries than can have gone in",
-       [](Received& r) { r.expected.input_entries.reset(), r.expected.entries_max = 12; }},
+       [](Received& r) { r.expected.input_records.reset(), r.expected.entries_max = 12; }},
+      {"another number of entries that went in",
+       [](Received& r) { r.result.input_records = 14, r.expected.accountable = false; }},
+      {"an entry that is not accounted for in a subcompaction",
+       [](Received& r) { r.result.input_records = 14, r.expected.input_records.reset(); }},
+      {"other entries in a table's properties", [](Received& r) { r.result.tables[0].entries = 5; }},
+      {"other range deletions in a table's properties", [](Received& r) { r.result.tables[0].range_deletions = 1; }},
       {"a table left out consistently",
        [](Received& r) {
          r.result.tables.pop_back(), r.tables.erase("2.sst");
