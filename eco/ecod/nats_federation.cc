@@ -88,6 +88,7 @@ class NatsFederation final : public Federation {
 
   void beat(const proto::ServerState& own) override {
     expire_lease();
+    if (given_up()) complain("TLS", given_up_text);
     if (!connected() || !buckets_ready()) return;
     if (federation_.candidate) settle_mastership();
     put_own(own);
@@ -215,7 +216,9 @@ class NatsFederation final : public Federation {
 
   void subscribe(const std::string& subject, natsMsgHandler handler) {
     natsSubscription* subscription = nullptr;
-    require(natsConnection_Subscribe(&subscription, connection_.get(), subject.c_str(), handler, this), subject);
+    const auto status = natsConnection_Subscribe(&subscription, connection_.get(), subject.c_str(), handler, this);
+    if (status == NATS_CONNECTION_CLOSED) throw std::runtime_error(fmt::format("NATS: {}", given_up_text));
+    require(status, subject);
     subscriptions_.emplace_back(subscription);
   }
 
@@ -229,6 +232,12 @@ class NatsFederation final : public Federation {
   [[nodiscard]] bool connected() const {
     return connection_ && natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CONNECTED;
   }
+
+  // Before the first connection NATS gives up for good where TLS fails, with "no server" as its reason.
+  [[nodiscard]] bool given_up() const { return natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CLOSED; }
+  static constexpr const char* given_up_text =
+      "the connection is given up until ecod is restarted: is tls.ca the authority of NATS' certificate, and does NATS "
+      "know the one of tls.certificate?";
 
   [[nodiscard]] std::string bucket_name(std::string_view which) const {
     return fmt::format("eco-{}-{}", federation_.name, which);

@@ -25,9 +25,12 @@ class Federation : public testing::Test {
       servers.back()->start();
     }
   }
-  void start_nats(std::size_t nats_servers, const std::string& rest = "") {
-    nats = std::make_unique<Nats>(nats_servers);
-    start(fmt::format("mode = \"nats\"\nurls = {}\nreplicas = {}\n", nats->urls(), nats_servers), rest);
+  void start_nats(std::size_t nats_servers, const std::string& rest = "", const eco::TlsFiles& tls = {}) {
+    nats = std::make_unique<Nats>(nats_servers, tls);
+    start(of_nats(), rest);
+  }
+  [[nodiscard]] std::string of_nats() const {
+    return fmt::format("mode = \"nats\"\nurls = {}\nreplicas = {}\n", nats->urls(), nats->size());
   }
   void start_static() {
     const int port = free_ports(1)[0];
@@ -385,6 +388,41 @@ TEST_F(Certificates, a_member_without_the_federations_certificate_is_refused) {
   EXPECT_EQ(alive(named("a").view()), 2) << "nobody else came in meanwhile";
   EXPECT_EQ(named("a").view().servers_size(), 2);
   for (const char* name : {"plain", "stranger", "stranger2"}) EXPECT_EQ(named(name).view().master(), "") << name;
+}
+
+TEST_F(Certificates, nats_over_tls_joins_those_that_show_one_and_nobody_else) {
+  start_nats(3, tls("server"), {.ca = pki / "ca.pem", .certificate = pki / "server.pem", .key = pki / "server.key"});
+  const std::vector<Ecod*> members{servers[0].get(), servers[1].get(), servers[2].get()};
+  const std::string first = agreed_master(members, 3);
+  ASSERT_NE(first, "");
+  teach();
+  EXPECT_TRUE(places(named("a"), "c", first));
+
+  servers.push_back(std::make_unique<Ecod>("stranger", of_nats(), tls("stranger", "ca")));
+  servers.back()->start();
+  const auto refused = [&] {
+    for (std::size_t i = 0; i < nats->size(); ++i)
+      if (nats->server(i).log().find("certificate signed by unknown authority") != std::string::npos) return true;
+    return false;
+  };
+  EXPECT_TRUE(eventually(refused)) << "NATS does not know the stranger's authority";
+  // It does not know the authority of NATS.
+  servers.push_back(std::make_unique<Ecod>("misled", of_nats(), tls("server", "stranger-ca")));
+  servers.back()->start();
+  for (const char* name : {"stranger", "misled"})
+    EXPECT_TRUE(eventually([&] {
+      return named(name).process().log().find("is tls.ca the authority of NATS' certificate") != std::string::npos;
+    })) << name
+        << " does not say why it is alone";
+
+  // The certificates hold over an election, too.
+  named(first).process().signal(SIGKILL);
+  (void)named(first).process().wait();
+  std::vector<Ecod*> left;
+  std::ranges::copy_if(members, std::back_inserter(left), [&](const Ecod* member) { return member->name() != first; });
+  EXPECT_NE(agreed_master(left, 2, first), "");
+  for (Ecod* member : left) EXPECT_EQ(member->view().servers_size(), 3) << "nobody else came in meanwhile";
+  for (const char* name : {"stranger", "misled"}) EXPECT_EQ(named(name).view().master(), "") << name;
 }
 
 TEST_F(Certificates, what_would_listen_beyond_loopback_without_one_does_not_start) {

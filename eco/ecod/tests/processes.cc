@@ -99,16 +99,22 @@ std::string Process::log() const {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-Nats::Nats(std::size_t servers) : ports_(free_ports(2 * servers)) {
+Nats::Nats(std::size_t servers, const TlsFiles& tls)
+    : scheme_(tls.none() ? "nats" : "tls"), ports_(free_ports(2 * servers)) {
+  const std::string secret =
+      tls.none() ? ""
+                 : fmt::format("tls {{ cert_file: \"{}\", key_file: \"{}\", ca_file: \"{}\", verify: true }}\n",
+                               tls.certificate, tls.key, tls.ca);
   std::vector<std::string> routes;
   for (std::size_t i = 0; i < servers; ++i) routes.push_back(fmt::format("nats://127.0.0.1:{}", ports_[servers + i]));
   for (std::size_t i = 0; i < servers; ++i) {
     std::string text = fmt::format(
         "server_name: n{}\nlisten: 127.0.0.1:{}\njetstream {{ store_dir: \"{}\", max_mem: 16MB, max_file: 256MB }}\n",
         i, ports_[i], folder_ / fmt::format("store{}", i));
+    text += secret;
     if (servers > 1)
-      text += fmt::format("cluster {{ name: c, listen: 127.0.0.1:{}, routes: [{}] }}\n", ports_[servers + i],
-                          fmt::join(routes, ", "));
+      text += fmt::format("cluster {{\nname: c\nlisten: 127.0.0.1:{}\nroutes: [{}]\n{}}}\n", ports_[servers + i],
+                          fmt::join(routes, ", "), secret);
     folder_.write(fmt::format("n{}.conf", i), text);
     servers_.push_back(
         std::make_unique<Process>(std::vector<std::string>{"nats-server", "-c", folder_ / fmt::format("n{}.conf", i)},
@@ -116,7 +122,7 @@ Nats::Nats(std::size_t servers) : ports_(free_ports(2 * servers)) {
   }
 }
 
-std::string Nats::url(std::size_t i) const { return fmt::format("nats://127.0.0.1:{}", ports_[i]); }
+std::string Nats::url(std::size_t i) const { return fmt::format("{}://127.0.0.1:{}", scheme_, ports_[i]); }
 
 std::string Nats::urls() const {
   std::vector<std::string> all;

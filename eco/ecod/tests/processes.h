@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "credentials.h"
 #include "eco.grpc.pb.h"
 #include "temporary_folder.h"
 
@@ -45,10 +46,10 @@ class Process {
   std::string log_;
 };
 
-// One nats-server with JetStream, or a cluster of three.
+// One nats-server with JetStream, or a cluster of three. With TLS each side shows a certificate, in the cluster, too.
 class Nats {
  public:
-  explicit Nats(std::size_t servers);
+  explicit Nats(std::size_t servers, const TlsFiles& tls = {});
   [[nodiscard]] std::string urls() const;  // a TOML list
   [[nodiscard]] std::string url(std::size_t i) const;
   [[nodiscard]] Process& server(std::size_t i) { return *servers_[i]; }
@@ -56,6 +57,7 @@ class Nats {
 
  private:
   TemporaryFolder folder_;
+  std::string scheme_;
   std::vector<int> ports_;
   std::vector<std::unique_ptr<Process>> servers_;
 };
