@@ -9,10 +9,12 @@
 // OnInstallation (9.6 ...) tells nothing that OnCompactionCompleted, which all of them have, does not.
 #pragma once
 
+#include <rocksdb/db.h>
 #include <rocksdb/options.h>
 #include <rocksdb/version.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #define ECO_ROCKSDB_GE(major, minor) (ROCKSDB_MAJOR > (major) || (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
@@ -21,6 +23,13 @@ namespace eco {
 
 // The release that this was compiled for, "7.8".
 inline std::string compiled_release() { return std::to_string(ROCKSDB_MAJOR) + '.' + std::to_string(ROCKSDB_MINOR); }
+
+// What DB::Open opens into: from 9.11 on its form with DB** is in the headers alone, from 11 on it is gone.
+#if ECO_ROCKSDB_GE(9, 11)
+using Opened = std::unique_ptr<rocksdb::DB>;
+#else
+using Opened = rocksdb::DB*;
+#endif
 
 class PortableCompactionService : public rocksdb::CompactionService {
  public:

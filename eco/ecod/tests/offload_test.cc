@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "compat.h"
 #include "eco.h"
 #include "processes.h"
 
@@ -29,10 +30,10 @@ class Offload : public testing::Test {
     options.level0_file_num_compaction_trigger = 2;
     options.compression = rocksdb::kNoCompression;
     service = eco::attach(options, {.placer = std::make_shared<eco::NodePlacer>("unix:" + home.node_socket(), 2000)});
-    rocksdb::DB* opened = nullptr;
+    eco::Opened opened{};
     const auto status = rocksdb::DB::Open(options, folder / "db", &opened);
     ASSERT_TRUE(status.ok()) << status.ToString();
-    db.reset(opened);
+    db = std::unique_ptr<rocksdb::DB>(std::move(opened));
   }
   void TearDown() override {
     db.reset();

@@ -1,12 +1,18 @@
 // Servers and requests of tests.
 #pragma once
 
+#include <fmt/format.h>
+#include <rocksdb/version.h>
+
 #include <string>
 
 #include "eco.pb.h"
 #include "messages.h"
 
 namespace eco::test {
+
+// Of the ecod that is tested.
+inline std::string release() { return fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH); }
 
 // A model by which a job of 64 MB takes so many seconds and joules, and others in proportion.
 inline CompactionModel model_of(double compute_s, double energy_j) {
@@ -23,7 +29,7 @@ inline proto::ServerState state_of(const std::string& name, double compute_s, do
   proto::ServerState state;
   state.set_name(name);
   state.set_address("127.0.0.1:1");
-  state.set_rocksdb("7.8.3");
+  state.set_rocksdb(release());
   state.set_cores(4);
   state.set_busy_cores(1);
   state.set_link_bytes_s(1.25e9);
@@ -43,7 +49,7 @@ inline proto::PlaceRequest request_of(const std::string& home, const std::string
   proto::PlaceRequest request;
   request.set_server(home);
   request.set_job(job);
-  request.set_rocksdb("7.8.3");
+  request.set_rocksdb(release());
   request.mutable_features()->set_input_bytes(64'000'000);
   request.mutable_features()->set_input_entries(64'000);
   request.mutable_features()->set_codec("Snappy");

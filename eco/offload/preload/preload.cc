@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -24,12 +23,11 @@
 
 namespace {
 
-// What DB::Open opens into; from 9.11 on its form with DB** is in the headers alone.
+using eco::Opened;
+
 #if ECO_ROCKSDB_GE(9, 11)
-using Opened = std::unique_ptr<rocksdb::DB>;
 #define ECO_OPENED "St10unique_ptrIS0_St14default_deleteIS0_EE"
 #else
-using Opened = rocksdb::DB*;
 #define ECO_OPENED "PS0_"
 #endif
 

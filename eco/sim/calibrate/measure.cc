@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "compat.h"
 #include "eco.h"
 #include "worker_process.h"
 
@@ -179,9 +180,9 @@ class Bed {
 
  private:
   void open(const rocksdb::Options& options) {
-    rocksdb::DB* db = nullptr;
+    Opened db{};
     must(rocksdb::DB::Open(options, path_, &db));
-    db_.reset(db);
+    db_ = std::unique_ptr<rocksdb::DB>(std::move(db));
   }
   std::string printable(std::size_t bytes) {
     std::string text(bytes, ' ');

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "compat.h"
 #include "data_channel.h"
 #include "tcp.h"
 
@@ -240,9 +241,9 @@ Bed::~Bed() = default;
 
 void Bed::open(rocksdb::Options options) {
   options.listeners.push_back(std::make_shared<ErrorListener>(background_errors_));
-  rocksdb::DB* db = nullptr;
+  eco::Opened db{};
   must(rocksdb::DB::Open(options, path_, &db));
-  db_.reset(db);
+  db_ = std::unique_ptr<rocksdb::DB>(std::move(db));
 }
 
 void Bed::write(int operations, std::uint64_t seed, int keys, std::size_t value_bytes) {

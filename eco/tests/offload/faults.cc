@@ -1,7 +1,6 @@
 // eco-faults: what a database loses when its worker, the network or a disk fails. Each fault is done to a real job of a
 // real database, to every other one until it has struck often enough; the others go well. A table with what was lost.
 #include <fmt/format.h>
-#include <rocksdb/convenience.h>
 #include <rocksdb/file_system.h>
 #include <signal.h>
 
@@ -14,6 +13,7 @@
 #include <thread>
 
 #include "bench_bed.h"
+#include "compat.h"
 #include "failing_files.h"
 
 namespace {
@@ -183,7 +183,7 @@ std::vector<Fault> faults(std::uint64_t seed) {
   all.push_back({.name = "disk full at the worker", .worker_disk_full = true});
   all.push_back({.name = "disk full at the primary", .primary_disk_full = true});
   // From 9.1 on RocksDB compares it with its tables, and a difference is an error of the database.
-  if (rocksdb::GetRocksVersionAsString(true) >= "9")
+  if (ECO_ROCKSDB_GE(9, 1))
     all.push_back({.name = "another number of input entries", .to_primary = on_result([](int, std::string& text) {
                                                                 const auto at = text.find("num_input_records=");
                                                                 text.insert(text.find('=', at) + 1, "1");

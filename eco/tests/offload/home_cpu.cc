@@ -11,6 +11,7 @@
 
 #include "bench_bed.h"
 #include "certificates.h"
+#include "compat.h"
 
 namespace {
 
@@ -47,9 +48,9 @@ void must(const rocksdb::Status& status) {
 }
 
 std::unique_ptr<rocksdb::DB> open(const rocksdb::Options& options, const std::string& path) {
-  rocksdb::DB* db = nullptr;
+  eco::Opened db{};
   must(rocksdb::DB::Open(options, path, &db));
-  return std::unique_ptr<rocksdb::DB>(db);
+  return std::unique_ptr<rocksdb::DB>(std::move(db));
 }
 
 // Level 0 with so many bytes of random keys; half of each value is random, as db_bench's.

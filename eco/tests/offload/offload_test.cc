@@ -16,6 +16,7 @@
 
 #include "bench_bed.h"
 #include "certificates.h"
+#include "compat.h"
 #include "worker.h"
 
 namespace {
@@ -121,9 +122,9 @@ TEST(Offload, a_column_family_is_offloaded_where_it_is_named) {
   const auto placer = std::make_shared<StubbornPlacer>(worker.address());
   rocksdb::Options options = small_tables();
   const auto service = eco::attach(options, {.placer = placer, .column_families = {"named"}});
-  rocksdb::DB* opened = nullptr;
+  eco::Opened opened{};
   ASSERT_TRUE(rocksdb::DB::Open(options, folder / "db", &opened).ok());
-  const std::unique_ptr<rocksdb::DB> db(opened);
+  const std::unique_ptr<rocksdb::DB> db(std::move(opened));
   std::map<std::string, std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;
   for (const char* name : {"named", "other"}) {
     rocksdb::ColumnFamilyHandle* handle = nullptr;

@@ -1,7 +1,9 @@
 // A program with RocksDB linked statically.
 #include <rocksdb/db.h>
 
+#include "compat.h"
+
 int main() {
-  rocksdb::DB* db = nullptr;
+  eco::Opened db{};
   return rocksdb::DB::OpenForReadOnly({}, "/nonexistent", &db).ok() ? 1 : 0;
 }
