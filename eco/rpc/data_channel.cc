@@ -123,7 +123,7 @@ DataChannel::~DataChannel() {
 
 void DataChannel::finish() {
   const std::lock_guard lock(sending_);
-  if (ssl_ != nullptr) (void)tls([this] { return SSL_shutdown(ssl_) < 0 ? -1 : 1; });
+  if (ssl_ != nullptr && tls([this] { return SSL_shutdown(ssl_) < 0 ? -1 : 1; }) > 0) (void)flush();
   ::shutdown(fd_.get(), SHUT_WR);
 }
 
@@ -137,7 +137,6 @@ int DataChannel::tls(const std::function<int()>& call) {
       n = call();
       if (n > 0) return n;
       want = SSL_get_error(ssl_, n);
-      if (n <= 0 && BIO_should_write(SSL_get_wbio(ssl_))) want = SSL_ERROR_WANT_WRITE;
       ERR_clear_error();
     }
     if (want == SSL_ERROR_ZERO_RETURN) return 0;
@@ -161,7 +160,21 @@ bool DataChannel::write(const char* data, std::size_t bytes, bool more) {
     if (n <= 0) return false;
     data += n, bytes -= static_cast<std::size_t>(n);
   }
-  return more || tls([this] { return BIO_flush(SSL_get_wbio(ssl_)); }) > 0;
+  return more || flush();
+}
+
+// OpenSSL's own record of what a call waits for is not the buffer's; nor is the buffer's that of a call that reads.
+bool DataChannel::flush() {
+  while (true) {
+    {
+      const std::lock_guard lock(tls_);
+      BIO* buffer = SSL_get_wbio(ssl_);
+      if (BIO_flush(buffer) > 0) return true;
+      ERR_clear_error();
+      if (!BIO_should_write(buffer)) return false;
+    }
+    if (!is_ready(fd_.get(), SSL_ERROR_WANT_WRITE, -1)) return false;
+  }
 }
 
 long DataChannel::read_some(char* data, std::size_t bytes) {

@@ -53,6 +53,8 @@ class DataChannel {
  private:
   DataChannel(Fd fd, ssl_ctx_st* context, ssl_st* ssl) : fd_(std::move(fd)), context_(context), ssl_(ssl) {}
   [[nodiscard]] bool write(const char* data, std::size_t bytes, bool more);
+  // With TLS: what is buffered goes out.
+  [[nodiscard]] bool flush();
   // What came, 0 at the end; negative: it broke.
   [[nodiscard]] long read_some(char* data, std::size_t bytes);
   [[nodiscard]] bool read(char* data, std::size_t bytes);

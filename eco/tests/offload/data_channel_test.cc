@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <fstream>
 #include <future>
 #include <random>
@@ -90,6 +91,30 @@ TEST_P(Ways, messages_bytes_and_files_arrive_as_they_were_sent_both_ways_at_once
   std::size_t bytes = 0;
   EXPECT_FALSE(both.primary->receive(message, bytes));
   EXPECT_TRUE(both.primary->ended());
+}
+
+// With both ends' buffers full of what the other does not read yet, a receiver that waits until it may send waits for
+// ever.
+TEST_P(Ways, what_comes_is_received_while_what_is_sent_waits) {
+  Ends both = ends(key(), key());
+  ASSERT_TRUE(both.primary) << both.primary_why;
+  ASSERT_TRUE(both.worker) << both.worker_why;
+  FromWorker message;
+  message.mutable_list();
+  const std::string more_than_buffers_hold = noise(DataChannel::payload_bytes_max, 3);
+  std::thread sender([&] { EXPECT_TRUE(both.primary->send(message, more_than_buffers_hold)); });
+  auto all_came = std::async(std::launch::async, [&] {
+    FromWorker got;
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(received(*both.primary, got), "what comes");
+  });
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that the receiver finds nothing, and waits
+    EXPECT_TRUE(both.worker->send(message, "what comes"));
+  }
+  EXPECT_EQ(all_came.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  FromWorker got;
+  EXPECT_EQ(received(*both.worker, got), more_than_buffers_hold);
+  sender.join();
 }
 
 TEST_P(Ways, what_is_no_frame_ends_it) {
