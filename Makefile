@@ -143,7 +143,7 @@ bench-ycsb: setup-dev build ## lunar's YCSB beside SQLite, through the driver; L
 	$(if $(LOOPS),$(SUDO)) $(PYTHON) lunar/bench/ycsb.py $(if $(LOOPS),--loops) $(if $(JSON),--json $(JSON))
 
 servers: ## Redis, PostgreSQL, Cassandra, HBase for studies; says what else is here (ONLY=redis)
-	@for server in $(or $(ONLY),redis postgres cassandra hbase mongodb citus); do deploy/local/$$server || exit 1; done
+	@for server in $(or $(ONLY),redis postgres cassandra hbase ycsb mongodb citus); do deploy/local/$$server || exit 1; done
 
 schemas: setup ## write schemas/experiment.schema.json anew from the model
 	@$(PYTHON) -c 'import json; from edgejoule.spec import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json

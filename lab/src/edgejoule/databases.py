@@ -22,7 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule import file_system, memory_group
-from edgejoule.database_servers import SERVERS, Server
+from edgejoule.database_servers import SERVERS, Server, ycsb_client
+from edgejoule.database_servers.options import OWN
+from edgejoule.database_servers.serving import Serving, keep_data_only, options_of, serving
+from edgejoule.database_servers.ycsb_client import BINDINGS, Task, YcsbClient
 from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
 from edgejoule.federation.processes import Adopted, Membership
 from edgejoule.plan import PlannedRun
@@ -94,6 +97,9 @@ def _of_server(kind: type[Server], client: Adapter | None) -> Adapter:
     fix = None
     if not found.available:
         fix = f"{found.why}: {found.fix}"
+    elif kind.name in BINDINGS:
+        told = {n: (o.meaning, o.default) for n, o in BINDINGS[kind.name].options.items()}
+        fix = ycsb_client.why_not()
     elif client is None:
         fix = "this build of the driver has no client of it"
     elif not client.available:
@@ -120,6 +126,11 @@ def driver_digest() -> str:
     return hashlib.sha256(driver_path().read_bytes()).hexdigest()
 
 
+def client_digest(adapter: str) -> str:
+    """Of what works on a database: the driver, or the bindings of the real YCSB."""
+    return ycsb_client.digest() if adapter in BINDINGS else driver_digest()
+
+
 def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
     """Refuse what the driver would refuse later, or what no run would take. Raises UsageError naming it."""
     known = adapters()
@@ -130,7 +141,7 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
         if not adapter.available:
             raise UsageError(f"database {run.adapter!r} is not in this build of the driver: {adapter.fix}")
         for option in run.options:
-            if option not in adapter.options:
+            if option not in adapter.options and not (run.adapter in SERVERS and option.startswith(OWN)):
                 found = nearest(option, adapter.options)
                 raise UsageError(f"database {run.database!r}: unknown option {option!r}; {found}")
         if run.memory_limit_bytes and run.adapter == "noop":
@@ -141,6 +152,8 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             raise UsageError(
                 f"{run.label()}: noop keeps no files whose cache could be cold; leave it out, or cache warm"
             )
+        if run.adapter in SERVERS:
+            _check_served(run)
         if run.kind != CORE:  # the driver knows a default for all it needs
             continue
         if not run.properties.get("recordcount"):
@@ -169,6 +182,52 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
                 f"factor {name!r} changes nothing for {others}: make it a variant under [databases] instead"
             )
 
+
+#: Of the driver alone; the real YCSB has no such properties.
+_DRIVERS_OWN = ("batchsize", "keytype", "zipfian.ranks", "zipfian.theta")
+
+
+def _check_served(run: PlannedRun) -> None:
+    """What only databases within the driver's process take, and what only the driver takes. Raises UsageError."""
+    if run.cold:
+        raise UsageError(f"{run.label()}: cache = cold is for databases within the driver's process; leave it out")
+    if run.policy:
+        raise UsageError(f"{run.label()}: eco.policy is for rocksdb")
+    server_of(run, Path("/nowhere"))  # its options
+    if run.adapter not in BINDINGS:
+        return
+    if run.kind != CORE:
+        raise UsageError(f"{run.label()}: {run.adapter} is driven by the real YCSB, which has no workload {run.kind}")
+    told: dict[str, object] = {"rate": run.rate, "warmup_s": run.warmup_s}
+    told |= {name: run.properties.get(name) for name in _DRIVERS_OWN}
+    for name, value in told.items():
+        if value:
+            raise UsageError(f"{run.label()}: {run.adapter} is driven by the real YCSB, which has no {name}")
+
+
+def server_of(run: PlannedRun, folder: Path, prefix: Sequence[str] = ()) -> Server:
+    """The server of a run, with the options that its durability class asks for. Raises UsageError."""
+    asked: dict[str, object] = {}
+    if binding := BINDINGS.get(run.adapter):
+        asked |= binding.durability.get(run.durability or "", {})
+    kind = SERVERS[run.adapter]
+    return kind(folder, {**asked, **options_of(kind, run.options)}, prefix)
+
+
+def ycsb_task(
+    command: str, run: PlannedRun, timeout_s: float, settle_timeout_s: float = 60, quiet_s: float = 0
+) -> Task:
+    """A run, or the load for it, by the real YCSB."""
+    properties: dict[str, object] = dict(run.properties)
+    return Task(
+        command, run.adapter, properties, ycsb_client.client_options(run.adapter, run.options),
+        run.durability or "process", _LOAD_THREADS if command == "load" else run.threads,
+        None if command == "load" else run.target_ops_s, run.seed, timeout_s, settle_timeout_s, quiet_s,
+    )  # fmt: skip
+
+
+_LOAD_THREADS = 8  # of the real YCSB, which does not batch
+_LOAD_SETTLE_S = 600.0
 
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
@@ -309,14 +368,17 @@ def _failure(events: Sequence[Event], code: int, words: str) -> str:
     return f"the driver {how}: {last}"
 
 
-def driver_arguments(command: str, run: PlannedRun, data: Path) -> list[str]:
-    """The driver's words for a planned run on a data directory. command: load or run."""
+def driver_arguments(command: str, run: PlannedRun, data: Path, served: Serving | None = None) -> list[str]:
+    """The driver's words for a planned run on a data directory, or on a server. command: load or run."""
     seed = LOAD_SEED if command == "load" else run.seed
     words = [command, "-db", run.adapter, "--seed", str(seed), "--quiet"]
     words += ["--durability", run.durability] if run.durability else []
     words += ["-p", f"workload={run.kind}"] if run.kind != CORE else []
-    options = {f"{run.adapter}.{name}": value for name, value in run.options.items()}
-    if run.adapter != "noop":
+    own = options_of(SERVERS[run.adapter], run.options) if served else {}
+    options: dict[str, object] = {f"{run.adapter}.{n}": v for n, v in run.options.items() if n not in own}
+    if served:
+        options |= {f"{run.adapter}.{name}": value for name, value in served.server.connection().items()}
+    elif run.adapter != "noop":
         options[f"{run.adapter}.path"] = str(data)
     if command == "load" and (batch := _BATCH.get(run.kind, "batchsize")):
         options[batch] = BATCH_RECORDS
@@ -353,12 +415,17 @@ class Snapshots:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._failed: dict[str, str] = {}
+
+    def failed(self, run: PlannedRun, cause: str) -> None:
+        """It cannot be loaded: restore() will say so."""
+        self._failed[self.key(run)] = cause
 
     def key(self, run: PlannedRun) -> str:
         """Name of the snapshot a run starts from."""
         content = {
             "adapter": run.adapter,
-            "driver_sha256": driver_digest(),
+            "driver_sha256": client_digest(run.adapter),
             "version": adapters()[run.adapter].version,
             "options": dict(run.options),
             "durability": run.durability,
@@ -396,19 +463,41 @@ class Snapshots:
         with _told(f"{data}: the database cannot be loaded there"):
             shutil.rmtree(data, ignore_errors=True)
             data.mkdir(parents=True)
-            _check_loaded(Driver(driver_arguments("load", run, data), timeout_s, on_event).run())
+            if run.adapter in SERVERS:
+                _load_served(run, data, timeout_s, on_event)
+            else:
+                _check_loaded(Driver(driver_arguments("load", run, data), timeout_s, on_event).run())
             _sync_tree(data)
 
     def restore(self, run: PlannedRun, data: Path) -> None:
         """Put a fresh copy of the loaded database at `data`, synced, so that its write-back is not the run's.
 
-        Raises StoreError when it cannot.
+        Raises StoreError when it cannot, and DatabaseError when there is no such load.
         """
+        if cause := self._failed.get(self.key(run)):
+            raise DatabaseError(f"loading {run.database} failed: {cause}")
         with _told(f"{data}: the loaded database cannot be restored"):
             shutil.rmtree(data, ignore_errors=True)
             data.parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(self._folder / self.key(run) / "data", data, copy_function=_copy)
             _sync_tree(data)
+
+
+def _load_served(run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None) -> None:
+    """Load a database with a server of its own; what stays is what the server keeps. Raises DatabaseError."""
+    server = server_of(run, data)
+    with serving(server) as served:
+        client: Driver | YcsbClient
+        if run.adapter in BINDINGS:
+            client = YcsbClient(ycsb_task("load", run, timeout_s, _LOAD_SETTLE_S), served, on_event)
+        else:
+            client = Driver(driver_arguments("load", run, data, served), timeout_s, on_event)
+        served.end_client = client.stop
+        _check_loaded(client.run())
+        settled = server.await_settled(_LOAD_SETTLE_S)
+        if not settled.complete:
+            raise DatabaseError(f"the load has not settled within {_LOAD_SETTLE_S:g} s: {settled.how}")
+    keep_data_only(server)
 
 
 def data_bytes(folder: Path) -> int:

@@ -12,7 +12,10 @@ from typing import Any
 
 from edgejoule import environment
 from edgejoule.cool_down import CoolDown, doubts, look
-from edgejoule.databases import Driver, Event, data_bytes, driver_arguments
+from edgejoule.database_servers import SERVERS
+from edgejoule.database_servers.serving import Served, Serving, serving
+from edgejoule.database_servers.ycsb_client import BINDINGS, YcsbClient
+from edgejoule.databases import Driver, Event, data_bytes, driver_arguments, server_of, ycsb_task
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, totals_of, worked_share
 from edgejoule.in_step import run_in_step
@@ -62,13 +65,15 @@ class Bench:
 
 @dataclass(frozen=True)
 class _Sampled:
-    """What the driver and the meter said, and when."""
+    """What the driver and the meter said, and when. served: by a server, and what that took."""
 
     executions: list[Execution]
     events: list[dict[str, Any]]
     metered: Metered
     idle: QuietWindows
     started_realtime_ns: int
+    served: Served | None = None
+    server_facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
@@ -119,8 +124,11 @@ def calibrate(planned: PlannedRun, bench: Bench) -> float:
     free = _for_seconds(dataclasses.replace(planned, load_percent=None, target_ops_s=None), timing.calibration_s)
     load = bench.loads.prepare(planned)
     home = _home(planned, bench)
-    words = [*_words(free, load.path, timing), *home.words]
-    events = Driver(words, timing.run_timeout_s, bench.on_event, home.prefix, member=home.member).run()
+    if planned.adapter in SERVERS:
+        events = _served(free, load.path, bench, None, 0).events
+    else:
+        words = [*_words(free, load.path, timing), *home.words]
+        events = Driver(words, timing.run_timeout_s, bench.on_event, home.prefix, member=home.member).run()
     return float(Execution.of(events).end["throughput_ops_s"])
 
 
@@ -196,7 +204,12 @@ def _sample(
         start_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
-        streams = _executed(planned, paths, bench, group, still_s, home)
+        served: _ServedRun | None = None
+        if planned.adapter in SERVERS:
+            served = _served(planned, paths[0], bench, group, still_s)
+            streams = [served.events]
+        else:
+            streams = _executed(planned, paths, bench, group, still_s, home)
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
@@ -207,7 +220,51 @@ def _sample(
         metered=metered,
         idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
         started_realtime_ns=started_realtime_ns,
+        served=served.used if served else None,
+        server_facts=served.facts if served else {},
     )
+
+
+@dataclass(frozen=True)
+class _ServedRun:
+    """The client's events, with what the server did meanwhile; what it used; what the run keeps of it."""
+
+    events: list[dict[str, Any]]
+    used: Served
+    facts: dict[str, Any]
+
+
+def _served(planned: PlannedRun, path: Path, bench: Bench, group: MemoryGroup | None, still_s: float) -> _ServedRun:
+    """One execution on a server that is started for it and stopped after it. Raises DatabaseError."""
+    with serving(server_of(planned, path, group.command() if group else ())) as served:
+        client = _client(planned, path, bench, served, group, still_s)
+        served.end_client = client.stop
+        events = client.run()
+        used, facts = served.served(), served.server.facts()
+        facts["client"] = "ycsb" if planned.adapter in BINDINGS else "driver"
+        begin = next(e["active_start_ns"] for e in events if e["event"] == "active_end")
+        end = next(e["monotonic_ns"] for e in events if e["event"] == "settled")
+        events[-1] = {**events[-1], "data_bytes": data_bytes(served.server.data)}
+        if not any(e["event"] == "database" for e in events):
+            events[-1:-1] = served.database_events(begin, end)
+    return _ServedRun(events, used, facts | used.facts())
+
+
+def _client(
+    planned: PlannedRun, path: Path, bench: Bench, served: Serving, group: MemoryGroup | None, still_s: float
+) -> Driver | YcsbClient:
+    timing = bench.timing
+    timeout_s = timing.run_timeout_s + 2 * still_s
+    if planned.adapter in BINDINGS:
+        task = ycsb_task("run", planned, timeout_s, timing.settle_timeout_s, still_s)
+        return YcsbClient(task, served, bench.on_event, group.command() if group else ())
+
+    def on_event(event: Event) -> None:
+        served.hear(event)
+        bench.on_event(event)
+
+    words = [*_words(planned, path, timing, served), "--driver-share", *driver_words(still_s, first=True, last=True)]
+    return Driver(words, timeout_s, on_event, group.command() if group else ())
 
 
 def _executed(
@@ -235,8 +292,8 @@ def _executed(
     return [driver(number).run() for number in range(len(paths))]
 
 
-def _words(planned: PlannedRun, data: Path, timing: Timing) -> list[str]:
-    words = driver_arguments("run", planned, data)
+def _words(planned: PlannedRun, data: Path, timing: Timing, served: Serving | None = None) -> list[str]:
+    words = driver_arguments("run", planned, data, served)
     words += ["--settle-timeout-s", f"{timing.settle_timeout_s:g}"]
     return [*words, "--interval-ms", str(timing.interval_ms)]
 
@@ -262,12 +319,16 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
         status="finished",
         flags=(*found.flags, *doubts, *opened.doubts, *_flags(sampled.executions)),
         started_realtime_ns=sampled.started_realtime_ns,
-        responses=(*joules, *_timed(totals)),
+        responses=(*joules, *_timed(totals, sampled.served)),
         intervals=intervals,
         database=start["database"],
         durability=start["durability"],
         meters=tuple(map(meter_facts, bench.meters)),
-        facts={"metering": metering, "baselines": found.baselines},
+        facts={
+            "metering": metering,
+            "baselines": found.baselines,
+            **({"server": sampled.server_facts} if sampled.server_facts else {}),
+        },
     )
     return run, RunData(sampled.events, (), totals.latencies)
 
@@ -361,15 +422,22 @@ def _memory(limit_bytes: int, peak_bytes: int | None, restored_bytes: int) -> di
 _BYTES = ("process_read_bytes", "process_write_bytes", "device_read_bytes", "device_write_bytes")
 
 
-def _timed(t: Totals) -> list[ResponseValue]:
-    """All responses without energy, amounts per execution. A figure the driver could not read is missing."""
-    cpu = (t.usage["cpu_user_ns"], t.usage["cpu_system_ns"])
+def _timed(t: Totals, served: Served | None = None) -> list[ResponseValue]:
+    """All responses without energy, amounts per execution. A figure the driver could not read is missing.
+
+    With a server, CPU time is the client's and the server's together, and bytes are the device's alone, with those of
+    other programs: what a process writes goes to sockets, too.
+    """
+    if served:
+        t = dataclasses.replace(
+            t, usage={**t.usage, **dict.fromkeys(_BYTES), "device_write_bytes": served.device_write_bytes}
+        )
     written = t.usage["process_write_bytes"]
     values: dict[str, float | None] = {
         "throughput_ops_s": t.operations / t.active_s,
         "active_s": t.active_s / t.executions,
         "settled_s": t.settled_s / t.executions,
-        "cpu_us_per_op": None if cpu[0] is None or cpu[1] is None else (cpu[0] + cpu[1]) / 1e3 / t.operations,
+        "cpu_us_per_op": _cpu_us_per_op(t, served),
         "driver_share": t.driver_share["share"] if t.driver_share else None,
         "bandwidth_mb_s": (t.payload_read_bytes + t.payload_write_bytes) / 1e6 / t.active_s,
         "rss_peak_mb": t.rss_peak_bytes / 1e6,
@@ -378,9 +446,31 @@ def _timed(t: Totals) -> list[ResponseValue]:
         **{name: value / t.executions for name, value in t.of_database.items()},
         "reads_before_write_per_op": t.read_before_write / t.operations,
     }
-    if t.payload_write_bytes and written is not None:
+    if served:
+        values |= _of_server(t, served)
+    elif t.payload_write_bytes and written is not None:
         values["write_amplification"] = written / t.payload_write_bytes
     for (operation, statistic), value in t.latency_us.items():
         if operation in OPERATIONS:
             values[f"{OPERATIONS[operation]}_latency_us_{statistic}"] = value
     return [response(name, value) for name, value in values.items()]
+
+
+def _cpu_us_per_op(t: Totals, served: Served | None) -> float | None:
+    user, system = t.usage["cpu_user_ns"], t.usage["cpu_system_ns"]
+    if user is None or system is None:
+        return None
+    return ((user + system) / 1e3 + (served.cpu_s * 1e6 if served else 0)) / t.operations
+
+
+def _of_server(t: Totals, served: Served) -> dict[str, float | None]:
+    """Client and server apart. The client's share of the CPU time is told instead of the driver's own."""
+    whole = _cpu_us_per_op(t, served)
+    server = served.cpu_s * 1e6 / t.operations
+    client = None if whole is None else whole - server
+    return {
+        "server_cpu_us_per_op": server,
+        "client_cpu_us_per_op": client,
+        "client_cpu_share": None if not whole or client is None else client / whole,
+        "server_rss_peak_mb": served.rss_peak_bytes / 1e6,
+    }

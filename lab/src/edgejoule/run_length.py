@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from edgejoule.database_servers import SERVERS
 from edgejoule.errors import DatabaseError
 from edgejoule.meters.base import Meter
 from edgejoule.plan import PlannedRun
@@ -53,6 +54,8 @@ def executions_needed(run: PlannedRun, settled_s: float, least_s: float) -> int:
 
 
 def _why_not_several(run: PlannedRun, count: int) -> str | None:
+    if run.adapter in SERVERS:
+        return "every execution would have a server of its own"
     if run.load_unit is not None:
         return "runs that share a load cannot be executed several times"
     if run.cold:

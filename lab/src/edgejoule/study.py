@@ -16,6 +16,9 @@ from typing import Any, Protocol
 
 from edgejoule import environment, sequential
 from edgejoule.cool_down import cool_down
+from edgejoule.database_servers import ycsb_client
+from edgejoule.database_servers.record import remove_leftovers
+from edgejoule.database_servers.ycsb_client import BINDINGS
 from edgejoule.databases import Event, Snapshots, driver_digest
 from edgejoule.errors import DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.loads import Loads, base_of
@@ -118,8 +121,10 @@ class Study:
         meter, *others = self.meters
         facts = {heading: list(lines) for heading, lines in meter.facts().items()}
         beside = {"meters beside": [f"{other.name}: {other.describe()}" for other in others]} if others else {}
+        by_ycsb = any(run.adapter in BINDINGS for run in make_plan(self.spec))
         return {
-            "meter": meter.name, "reads": meter.describe(), **facts, **beside, "driver_sha256": driver_digest()
+            "meter": meter.name, "reads": meter.describe(), **facts, **beside, "driver_sha256": driver_digest(),
+            **({"ycsb_sha256": ycsb_client.digest()} if by_ycsb else {}),
         }  # fmt: skip
 
 
@@ -159,8 +164,10 @@ def conduct(
         if bench.cool_down and bench.cool_down.idle:
             surroundings[IDLE] = dataclasses.asdict(bench.cool_down.idle)
         try:
-            bench.loads.close()  # what a study that was killed left
-            _load_missing(snapshots, todo, study.spec, watcher)
+            remove_leftovers(places.data)  # what a study that was killed left
+            remove_leftovers(places.snapshots)
+            bench.loads.close()
+            _load_missing(snapshots, todo, study.spec, watcher, keep_going)
             reached = dict(experiment.environment.get(_REACHED, {})) if experiment else {}
             learnt = _reached(bench, [p for p in todo if at_full(p) not in reached], watcher)
             reached |= learnt
@@ -349,16 +356,25 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run
         return Run(planned.index, planned.block, planned.levels, "failed", cause=str(error)), RunData()
 
 
-def _load_missing(snapshots: Snapshots, todo: Sequence[PlannedRun], spec: Spec, watcher: Watcher) -> None:
+def _load_missing(
+    snapshots: Snapshots, todo: Sequence[PlannedRun], spec: Spec, watcher: Watcher, keep_going: bool
+) -> None:
+    """Load what is not loaded yet. keep_going: the runs of a load that fails will fail, with its cause."""
+    tried: set[str] = set()
     for planned in todo:
         if planned.load_unit is not None or snapshots.has(planned):
             continue
         key = snapshots.key(planned)
+        if key in tried:
+            continue
+        tried.add(key)
         watcher.loading(key, 0.0)
         try:
             snapshots.load(planned, spec.timing.run_timeout_s, _load_listener(watcher, key))
         except DatabaseError as error:
-            raise DatabaseError(f"loading {planned.database} failed: {error}") from error
+            if not keep_going:
+                raise DatabaseError(f"loading {planned.database} failed: {error}") from error
+            snapshots.failed(planned, str(error))
         watcher.loading(key, 1.0)
 
 

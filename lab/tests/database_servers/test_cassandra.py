@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from .conftest import Start
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 KEYSPACE = "CREATE KEYSPACE ycsb WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}"
 TABLE = "CREATE TABLE ycsb.usertable (y_id varchar PRIMARY KEY, field0 varchar)"
+SCHEMA = "SELECT schema_version FROM system.local"
 SELECT = "SELECT field0 FROM ycsb.usertable WHERE y_id = 'user1'"
 
 
@@ -28,6 +32,16 @@ def fill(server: Server, replicas: int) -> None:
     ask(server, KEYSPACE % replicas)
     ask(server, TABLE)
     ask(server, "INSERT INTO ycsb.usertable (y_id, field0) VALUES ('user1', 'before')")
+
+
+def eventually(holds: Callable[[], bool], most_s: float = 60) -> None:
+    end = time.monotonic() + most_s
+    while True:
+        with contextlib.suppress(CqlError):
+            if holds():
+                return
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def test_one_node_keeps_its_rows_over_a_restart_and_a_restore(start: Start, tmp_path: Path) -> None:
@@ -60,12 +74,14 @@ def test_one_node_keeps_its_rows_over_a_restart_and_a_restore(start: Start, tmp_
 def test_three_nodes_have_every_row_three_times(start: Start) -> None:
     server = start("cassandra", nodes=3, preset="1gb-board")
     fill(server, 3)
+    eventually(lambda: len({str(ask(server, SCHEMA, node)) for node in (1, 2, 3)}) == 1)
+    eventually(lambda: ask(server, SELECT, node=3) == [{"field0": "before"}])
     peers = {str(row["peer"]) for row in ask(server, "SELECT peer FROM system.peers_v2", node=2)}
     assert len(peers) == 2
     os.kill(server.processes[2].pid, signal.SIGKILL)
     server.processes[2].wait(float("inf"))
     assert server.trouble() == "cassandra's node3 was killed by SIGKILL"
-    assert ask(server, SELECT, node=2) == [{"field0": "before"}]
+    eventually(lambda: ask(server, SELECT, node=2) == [{"field0": "before"}])
     pids = [process.pid for process in server.processes]
     server.stop()
     assert not any(Path(f"/proc/{pid}/exe").exists() for pid in pids)

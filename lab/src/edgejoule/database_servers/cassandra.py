@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
 from edgejoule.database_servers import jvm
-from edgejoule.database_servers.cql import CqlError, connected
+from edgejoule.database_servers.cql import CqlError, Value, connected
 from edgejoule.database_servers.options import Option, passed_through, whole
 from edgejoule.database_servers.server import (
     Found,
@@ -47,7 +48,7 @@ class Cassandra(Server):
 
     name = "cassandra"
     summary = "Apache Cassandra: log-structured merge trees, replicated on nodes without a master"
-    options: Mapping[str, Option] = {
+    options: ClassVar[Mapping[str, Option]] = {
         "nodes": Option("nodes on this machine, 1 to 9", "1"),
         "heap_mb": Option("heap of a node", "512"),
         "new_mb": Option("young generation of the heap; empty: as Java has it"),
@@ -60,7 +61,7 @@ class Cassandra(Server):
             "1gb-board: heap 430 MB, new 142 MB, timeouts 60 s, for boards with 1 GB", "", ("", "1gb-board")
         ),
     }
-    presets: Mapping[str, Mapping[str, str]] = {
+    presets: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "1gb-board": {"heap_mb": "430", "new_mb": "142", "timeout_ms": "60000"},
     }
     connection_options = ("hosts", "port", "jmxports")
@@ -198,6 +199,12 @@ class Cassandra(Server):
         jmx = ",".join(str(self.ports[f"jmx{number + 1}"]) for number in range(self._count))
         return {"hosts": ",".join(self._hosts), "port": self.ports["native"], "jmxports": jmx}
 
+    def durability(self) -> str:
+        """Of the commit log."""
+        if self.settings["commitlog_sync"] == "batch":
+            return "commitlog_sync batch: acknowledged when the commit log is synced"
+        return f"commitlog_sync periodic: synced every {self.settings['commitlog_sync_period_ms']} ms"
+
     def settled(self) -> Settled:
         """No flush and no compaction under way or waiting on any node."""
         for number in range(self._count):
@@ -206,7 +213,7 @@ class Cassandra(Server):
                 if row["name"] in _POOLS and left:
                     return Settled(False, f"node {number + 1}: {left} tasks of {row['name']}")
             if tasks := self._ask(number, "SELECT kind FROM system_views.sstable_tasks"):
-                return Settled(False, f"node {number + 1}: {len(tasks)} {tasks[0]['kind']} tasks")
+                return Settled(False, f"node {number + 1}: {len(tasks)} {tasks[0]['kind']!s} tasks")
         return Settled(True, "system_views: no flush, no compaction under way or waiting on any node")
 
     def operations(self) -> Mapping[str, int]:
@@ -232,10 +239,10 @@ class Cassandra(Server):
                     found.append(Work("flush", at, None, f"node {number + 1}", size))
         return sorted(found, key=lambda work: work.begin_realtime_ns)
 
-    def _ask(self, number: int, query: str) -> list[dict[str, object]]:
+    def _ask(self, number: int, query: str) -> list[dict[str, Value]]:
         try:
             with connected(self._hosts[number], self.ports["native"]) as node:
-                return [dict(row) for row in node.ask(query)]
+                return node.ask(query)
         except CqlError as error:
             raise NotReadyError(f"node {number + 1}: {error}") from error
         except NotReadyError as error:

@@ -38,7 +38,7 @@ class Connection:
         text = query.encode()
         body = self._exchange(_QUERY, struct.pack(">i", len(text)) + text + struct.pack(">HB", _ONE, 0))
         reader = _Reader(body)
-        return reader.rows() if reader.int() == _ROWS else []
+        return reader.rows() if reader.integer() == _ROWS else []
 
     def _exchange(self, opcode: int, body: bytes) -> bytes:
         try:
@@ -52,7 +52,7 @@ class Connection:
             raise NotReadyError(f"no answer: {error}") from error
         if answer == _ERROR:
             reader = _Reader(body)
-            code = reader.int()
+            code = reader.integer()
             raise CqlError(f"{reader.string()} ({code:#x})")
         return body
 
@@ -70,7 +70,7 @@ class _Reader:
         self._at += struct.calcsize(form)
         return int(value)
 
-    def int(self) -> int:
+    def integer(self) -> int:
         return self._take(">i")
 
     def string(self) -> str:
@@ -89,7 +89,7 @@ class _Reader:
         return kind
 
     def rows(self) -> list[dict[str, Value]]:
-        flags, count = self.int(), self.int()
+        flags, count = self.integer(), self.integer()
         if flags & 1:
             self.string(), self.string()
         columns = []
@@ -97,10 +97,10 @@ class _Reader:
             if not flags & 1:
                 self.string(), self.string()
             columns.append((self.string(), self._type()))
-        return [{name: self._value(kind) for name, kind in columns} for _ in range(self.int())]
+        return [{name: self._value(kind) for name, kind in columns} for _ in range(self.integer())]
 
     def _value(self, kind: int) -> Value:
-        size = self.int()
+        size = self.integer()
         if size < 0:
             return None
         raw = self._bytes(size)

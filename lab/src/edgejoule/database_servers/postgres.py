@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from edgejoule.database_servers.options import Option, passed_through
 from edgejoule.database_servers.server import (
@@ -40,7 +41,7 @@ class Postgres(Server):
 
     name = "postgres"
     summary = "PostgreSQL: heap tables and B-trees with a write-ahead log, in processes of its own"
-    options: Mapping[str, Option] = {
+    options: ClassVar[Mapping[str, Option]] = {
         "shared_buffers": Option("memory for pages", "128MB"),
         "synchronous_commit": Option("off: acknowledged before it is synced", "on", ("on", "off", "local")),
         "fsync": Option("off: never synced; a crash may destroy the database", "on", ("on", "off")),
@@ -48,7 +49,7 @@ class Postgres(Server):
         "checkpoint_timeout": Option("time after which a checkpoint is made", "5min"),
         "preset": Option("1gb-board: for a board with 1 GB of memory", "", ("", "1gb-board")),
     }
-    presets: Mapping[str, Mapping[str, str]] = {
+    presets: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "1gb-board": {"shared_buffers": "128MB", "conf.work_mem": "2MB", "conf.maintenance_work_mem": "32MB"},
     }
     start_s = 60.0

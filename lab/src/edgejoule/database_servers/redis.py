@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from typing import ClassVar
 
 from edgejoule.database_servers.options import Option, passed_through
 from edgejoule.database_servers.redis_protocol import RedisError, connected
@@ -45,7 +46,7 @@ class Redis(Server):
 
     name = "redis"
     summary = "Redis: hash tables in memory, in a process of its own"
-    options: Mapping[str, Option] = {
+    options: ClassVar[Mapping[str, Option]] = {
         "persistence": Option(
             "none; rdb: snapshots, as Redis has them by default; aof-everysec, aof-always: every write in a log, "
             "synced each second or before it is acknowledged",
@@ -96,7 +97,7 @@ class Redis(Server):
 
     def operations(self) -> Mapping[str, int]:
         """Calls by command, those of this program left out."""
-        found = {}
+        found: dict[str, int] = {}
         for key, value in self._info("commandstats").items():
             name = key.removeprefix("cmdstat_").partition("|")[0]
             calls = re.match(r"calls=(\d+)", value)

@@ -131,6 +131,10 @@ class Server(abc.ABC):
     def connection(self) -> Mapping[str, object]:
         """What its client is told, by the names of the client's options without prefix: host, port ..."""
 
+    def durability(self) -> str:
+        """What of an acknowledged write is on storage, in the words of its own settings."""
+        return "as its settings say"
+
     def settled(self) -> Settled:
         """Is anything left to do? Raises NotReadyError when it does not answer."""
         return Settled(True, "it does not say")

@@ -9,6 +9,8 @@ from edgejoule.findings.model import DatabaseFacts, Progress, RunFacts
 from edgejoule.findings.words import count
 from edgejoule.store import Run
 
+_CLIENTS = {"driver": "edgejoule-driver", "ycsb": "the real Java YCSB"}
+
 
 def progress_of(runs: Sequence[Run]) -> Progress:
     """How many runs there are of each kind."""
@@ -84,6 +86,11 @@ def circumstances(run: Run) -> list[str]:
         told.append(f"memory {limit:,.0f} MiB{peak}; data {memory['data_bytes_per_limit']:.2g} times that")
     if level := facts.get("load_percent"):
         told.append(f"{level['percent']:g} % of {level['reached_ops_s']:,.0f} ops/s")
+    if server := facts.get("server"):
+        settings = ", ".join(f"{name} {value}" for name, value in server["settings"].items())
+        told.append(
+            f"server {server['server']} {server['version']} ({settings}), driven by {_CLIENTS[server['client']]}"
+        )
     if "executions" in facts:
         told.append(f"k = {facts['executions']} executions, {facts['worked_share']:.0%} of the time at work")
     if cooled := facts.get("cool_down"):

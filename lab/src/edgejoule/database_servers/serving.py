@@ -1,0 +1,197 @@
+"""A server while a client works on it: watched, measured, and its own words when something fails."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from edgejoule.database_servers.options import OWN
+from edgejoule.database_servers.server import NotReadyError, Server, Usage
+from edgejoule.errors import DatabaseError
+
+LOOK_S = 0.2
+GRACE_S = 3.0  # for a client to say itself that its server has gone
+_SECTOR_BYTES = 512
+_FULL_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Served:
+    """What the server's processes used from the first operation to the end of settling. device_write_bytes: of the
+    whole block device below its data; None: unknown. counted: operations of clients, by the server's own names.
+    """
+
+    cpu_s: float
+    cpu_active_s: float
+    rss_peak_bytes: int
+    read_bytes: int
+    write_bytes: int
+    device_write_bytes: int | None
+    counted: Mapping[str, int]
+    started_s: float
+
+    def facts(self) -> dict[str, Any]:
+        """For the run's record."""
+        return {
+            "cpu_s": round(self.cpu_s, 4),
+            "cpu_active_s": round(self.cpu_active_s, 4),
+            "rss_peak_bytes": self.rss_peak_bytes,
+            "read_bytes": self.read_bytes,
+            "write_bytes": self.write_bytes,
+            "operations": dict(self.counted),
+            "start_s": round(self.started_s, 3),
+        }
+
+
+class Serving:
+    """A server that runs, from its start to its stop. end_client: what ends the client when the server is in trouble.
+
+    The threads' part ends with close().
+    """
+
+    def __init__(self, server: Server, started_s: float) -> None:
+        self.server, self._started_s = server, started_s
+        self.end_client: Callable[[], None] = lambda: None
+        self.trouble: str | None = None
+        self._peak_bytes = 0
+        self._looking = threading.Lock()
+        self._ended_client = False
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._at: dict[str, tuple[Usage, int | None, Mapping[str, int]]] = {}
+        self._device = _device_of(server.folder)
+        self._thread.start()
+
+    def mark(self, moment: str) -> None:
+        """The begin of `active`, `active_end` or `settled` is now."""
+        if moment in self._at:
+            return
+        counted: Mapping[str, int] = {}
+        if moment != "active_end":
+            with contextlib.suppress(NotReadyError):
+                counted = self.server.operations()
+        usage = self._usage()
+        self._at[moment] = (usage, _written_bytes(self._device), counted)
+
+    def hear(self, event: Mapping[str, Any]) -> None:
+        """What the client says."""
+        if event["event"] == "phase" and event["phase"] == "active":
+            self.mark("active")
+        elif event["event"] in ("active_end", "settled"):
+            self.mark(event["event"])
+
+    def served(self) -> Served:
+        """Of a run whose moments have all been marked."""
+        (begin, device0, counted0), (active_end, *_), (end, device1, counted1) = (
+            self._at[moment] for moment in ("active", "active_end", "settled")
+        )
+        known = device0 is not None and device1 is not None
+        return Served(
+            cpu_s=end.cpu_s - begin.cpu_s,
+            cpu_active_s=active_end.cpu_s - begin.cpu_s,
+            rss_peak_bytes=self._peak_bytes,
+            read_bytes=end.read_bytes - begin.read_bytes,
+            write_bytes=end.write_bytes - begin.write_bytes,
+            device_write_bytes=(device1 or 0) - (device0 or 0) if known else None,
+            counted={name: value - counted0.get(name, 0) for name, value in counted1.items()},
+            started_s=self._started_s,
+        )
+
+    def database_events(self, begin_ns: int, end_ns: int) -> list[dict[str, Any]]:
+        """What the server did on its own account between two times of CLOCK_MONOTONIC, as the driver tells it."""
+        ahead_ns = time.time_ns() - time.monotonic_ns()
+        found = []
+        for work in self.server.work():
+            at = work.begin_realtime_ns - ahead_ns
+            if at <= end_ns and at + (work.duration_ns or 0) >= begin_ns:
+                found.append({
+                    "event": "database", "monotonic_ns": at, "kind": work.kind, "duration_ns": work.duration_ns,
+                    "read_bytes": None, "write_bytes": work.write_bytes, "detail": work.detail,
+                })  # fmt: skip
+        return found
+
+    def cause(self, error: DatabaseError) -> str:
+        """Why a run failed: what befell the server, what its client said, and the server's last words."""
+        words = [self.trouble or self.server.trouble() or ""]
+        words += [] if self._ended_client else [str(error)]
+        if shutil.disk_usage(self.server.folder).free < _FULL_BYTES:
+            words.append(f"the file system of {self.server.folder} is full")
+        return "; ".join([*filter(None, words), self.server.last_words()])
+
+    def close(self) -> None:
+        """No longer watched."""
+        self._done.set()
+        self._thread.join()
+
+    def _usage(self) -> Usage:
+        with self._looking:
+            usage = self.server.usage()
+            self._peak_bytes = max(self._peak_bytes, usage.rss_bytes)
+        return usage
+
+    def _watch(self) -> None:
+        since = None
+        while not self._done.wait(LOOK_S):
+            self._usage()
+            found = self.server.trouble()
+            if found is None:
+                since = None
+                continue
+            self.trouble = found
+            since = since or time.monotonic()
+            if time.monotonic() - since > GRACE_S:
+                self._ended_client = True
+                self.end_client()
+                return
+
+
+@contextlib.contextmanager
+def serving(server: Server) -> Iterator[Serving]:
+    """Start it; when the block ends stop it. A DatabaseError of the block gets what the server had to say."""
+    begin = time.monotonic()
+    server.start()
+    watched = Serving(server, time.monotonic() - begin)
+    try:
+        yield watched
+    except DatabaseError as error:
+        raise DatabaseError(watched.cause(error)) from error
+    finally:
+        watched.close()
+        server.stop()
+
+
+def options_of(kind: type[Server], options: Mapping[str, object]) -> dict[str, object]:
+    """Those of the server among the options of a database; the others are its client's."""
+    return {name: value for name, value in options.items() if name in kind.options or name.startswith(OWN)}
+
+
+def keep_data_only(server: Server) -> None:
+    """Of a stopped server's folder: what a snapshot is of."""
+    for path in server.folder.iterdir():
+        if path == server.data:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _device_of(folder: Path) -> str:
+    """Its number, as /sys names it."""
+    number = folder.stat().st_dev
+    return f"{os.major(number)}:{os.minor(number)}"
+
+
+def _written_bytes(device: str) -> int | None:
+    """Of the whole block device, since the machine started."""
+    try:
+        return int(Path(f"/sys/dev/block/{device}/stat").read_text().split()[6]) * _SECTOR_BYTES
+    except (OSError, ValueError, IndexError):
+        return None

@@ -1,0 +1,400 @@
+"""The real Java YCSB with a binding of ours (ycsb/), as a client that tells the driver's events.
+
+Times are the binding's, from the first operation to the last one on CLOCK_MONOTONIC: YCSB's own run time holds the
+opening of connections, too. Latencies are YCSB's own histograms, in whole microseconds. CPU time, memory and bytes are
+of the Java virtual machine, by /proc, with a resolution of a hundredth of a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from edgejoule.database_servers import jvm
+from edgejoule.database_servers.options import Option
+from edgejoule.database_servers.serving import Serving
+from edgejoule.errors import DatabaseError
+
+Event = Mapping[str, Any]
+
+_CORE = "core"
+_STATUS = re.compile(r"^\S+ \S+ \d+ sec: (\d+) operations; ")
+_RETURN = re.compile(r"^\[([A-Z-]+)\], Return=(\w+), (\d+)$")
+_TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")
+_OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "DELETE", "VERIFY")
+_COMPOSED = "READ-MODIFY-WRITE"
+_PERCENTILES = {"p50_ns": 50.0, "p90_ns": 90.0, "p95_ns": 95.0, "p99_ns": 99.0, "p999_ns": 99.9}
+STATUS_S = 1
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A class of ycsb/, its options, and how each durability class is asked for: options of server and client."""
+
+    class_name: str
+    options: Mapping[str, Option]
+    durability: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+BINDINGS = {
+    "cassandra": Binding(
+        "edgejoule.ycsb.Cassandra",
+        {
+            "consistency": Option("of reads and writes: ONE, QUORUM, ALL ...", "ONE"),
+            "readconsistencylevel": Option("of reads; empty: as consistency"),
+            "writeconsistencylevel": Option("of writes; empty: as consistency"),
+            "replication_factor": Option("copies of each row, at most the number of nodes", "1"),
+            "replication_strategy": Option(
+                "how copies are placed", "SimpleStrategy", ("SimpleStrategy", "NetworkTopologyStrategy")
+            ),
+            "request_timeout_ms": Option("how long the client waits for an answer", "60000"),
+        },
+        {"power": {"commitlog_sync": "batch"}},
+    ),
+    "hbase": Binding(
+        "edgejoule.ycsb.HBase",
+        {
+            "durability": Option(
+                "of a write, HBase's own classes",
+                "USE_DEFAULT",
+                ("USE_DEFAULT", "SKIP_WAL", "ASYNC_WAL", "SYNC_WAL", "FSYNC_WAL"),
+            ),
+            "regions": Option("of the table when it is made", "1"),
+            "request_timeout_ms": Option("how long the client waits for an answer", "60000"),
+        },
+        {"power": {"conf.hbase.wal.hsync": "true"}},
+    ),
+}
+
+
+def client_options(adapter: str, options: Mapping[str, object]) -> dict[str, object]:
+    """Those of the binding among the options of a database."""
+    return {name: value for name, value in options.items() if name in BINDINGS[adapter].options}
+
+
+@cache
+def why_not() -> str | None:
+    """Why the client cannot be started here, in words; None: it can."""
+    found = jvm.found("ycsb", _CORE)
+    if not found.available:
+        return f"the real YCSB is not here ({found.why}): {found.fix}"
+    return None if _classes().is_dir() else "the bindings of ycsb/ are not built: make servers"
+
+
+@cache
+def digest() -> str:
+    """SHA-256 over the bindings' classes, hex."""
+    whole = hashlib.sha256()
+    for path in sorted(_classes().rglob("*.class")):
+        whole.update(path.read_bytes())
+    return whole.hexdigest()
+
+
+def _classes() -> Path:
+    return jvm.jars("ycsb").parent / "build/classes"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the client is to do. command: load or run. options: of the binding. quiet_s: how long the server stands
+    still, open, before and after. durability: its class.
+    """
+
+    command: str
+    adapter: str
+    properties: Mapping[str, object]
+    options: Mapping[str, object]
+    durability: str
+    threads: int
+    target_ops_s: int | None = None
+    seed: int = 0
+    timeout_s: float = 3600
+    settle_timeout_s: float = 60
+    quiet_s: float = 0
+
+
+class YcsbClient:
+    """Runs YCSB's client once against a server that runs. stop() may be called from another thread."""
+
+    def __init__(
+        self, task: Task, serving: Serving, on_event: Callable[[Event], None] | None = None, prefix: Sequence[str] = ()
+    ) -> None:
+        self._task, self._serving, self._prefix = task, serving, list(prefix)
+        self._on_event = on_event or (lambda event: None)
+        self._events: list[dict[str, Any]] = []
+        self._process: subprocess.Popen[str] | None = None
+        self._stopped = False
+        self._failure: str | None = None
+        self._begin_usage: dict[str, int | None] = {}
+        self._active_ns = self._interval_ns = 0
+        self._done_operations = 0
+
+    def stop(self) -> None:
+        """End it; run() then raises."""
+        self._stopped = True
+        process = self._process
+        if process is not None and process.poll() is None:
+            process.send_signal(signal.SIGKILL)  # it writes nothing that could be harmed
+
+    def run(self) -> list[dict[str, Any]]:
+        """Events in order, as of the driver. Raises DatabaseError."""
+        with tempfile.TemporaryDirectory(prefix="ej-ycsb-") as folder:
+            return self._run(Path(folder))
+
+    def _run(self, folder: Path) -> list[dict[str, Any]]:
+        self._tell("start", **self._about())
+        self._quiet("before")
+        done, report, code, words = self._execute(folder)
+        if code is None:
+            raise DatabaseError(f"the run took longer than run_timeout_s = {self._task.timeout_s:g} s and was stopped")
+        if self._stopped:
+            raise DatabaseError(f"YCSB's client was stopped{self._because()}")
+        if code or done is None:
+            exceptions = [line for line in words if "Exception" in line or "Error" in line]
+            last = next(iter([*exceptions, *reversed(words)]), "it said nothing")
+            raise DatabaseError(f"YCSB's client ended with code {code}{self._because() or f': {last}'}")
+        end = self._end(report, done, folder)
+        if not end["operations"] - end["failures"]:
+            raise DatabaseError(f"no operation succeeded{self._because()}")
+        if not any(e["event"] == "settled" for e in self._events):
+            self._settle()
+        self._quiet("after")
+        self._tell("end", **end)
+        return self._events
+
+    def _because(self) -> str:
+        return f": {self._failure}" if self._failure else ""
+
+    def _execute(self, folder: Path) -> tuple[dict[str, int] | None, str, int | None, list[str]]:
+        """What the binding said at the end, YCSB's report, the exit code (None: too late), other words."""
+        done: dict[str, int] | None = None
+        words: list[str] = []
+        out: list[str] = []
+        with subprocess.Popen(
+            [*self._prefix, "setpriv", "--pdeathsig", "KILL", *self._command(folder)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+        ) as process:  # fmt: skip
+            self._process = process
+            if self._stopped:
+                process.kill()
+            reader = threading.Thread(target=lambda: out.extend(process.stdout or []), daemon=True)
+            late = threading.Event()
+
+            def end_late_run() -> None:
+                late.set()
+                process.kill()
+
+            watch = threading.Timer(self._task.timeout_s, end_late_run)
+            reader.start()
+            watch.start()
+            try:
+                for line in process.stderr or []:
+                    done = self._hear(line.strip(), process.pid) or done
+                    if line.strip() and not line.startswith("edgejoule:"):
+                        words.append(line.strip())
+                code = process.wait()
+            except BaseException:
+                process.kill()
+                raise
+            finally:
+                watch.cancel()
+            reader.join(timeout=5)
+        return done, "".join(out), None if late.is_set() else code, words
+
+    def _hear(self, line: str, pid: int) -> dict[str, int] | None:
+        if line.startswith("edgejoule: active"):
+            self._begin_usage = _usage(pid)
+            self._active_ns = self._interval_ns = time.monotonic_ns()
+            self._tell("phase", phase="active")
+        elif line.startswith("edgejoule: failed: "):
+            self._failure = self._failure or line.removeprefix("edgejoule: failed: ")
+        elif line.startswith("edgejoule: done "):
+            done = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)}
+            done |= {"rss_peak_bytes": _rss_peak_bytes(pid) or 0}
+            self._usage_at_end = self._since(_usage(pid))
+            self._tell(
+                "active_end", at_ns=done["last_ns"], active_start_ns=done["first_ns"],
+                operations=self._done_operations, usage=self._usage_at_end,
+            )  # fmt: skip
+            return done
+        elif line.startswith("edgejoule: flushed"):
+            self._settle()
+        elif status := _STATUS.match(line):
+            self._interval(int(status[1]), pid)
+        return None
+
+    def _interval(self, total: int, pid: int) -> None:
+        if not self._active_ns:
+            return
+        now = time.monotonic_ns()
+        took, count = max(1, now - self._interval_ns), total - self._done_operations
+        self._interval_ns, self._done_operations = now, total
+        self._tell(
+            "interval", duration_ns=took, operations=count, operations_total=total, operations_planned=self._planned(),
+            throughput_ops_s=count * 1e9 / took, latencies=[], usage=self._since(_usage(pid)),
+        )  # fmt: skip
+
+    def _planned(self) -> int | None:
+        p = self._task.properties
+        if self._task.command == "load":
+            return int(str(p.get("insertcount") or p["recordcount"]))
+        return int(str(p["operationcount"])) if p.get("operationcount") else None
+
+    def _settle(self) -> None:
+        found = self._serving.server.await_settled(self._task.settle_timeout_s)
+        self._tell("settled", complete=found.complete, how=found.how, usage=self._usage_at_end)
+
+    def _quiet(self, place: str) -> None:
+        """The server stands open, and nobody asks it."""
+        if not self._task.quiet_s:
+            return
+        begin_ns, cpu_s = time.monotonic_ns(), self._serving.server.usage().cpu_s
+        settled = self._serving.server.await_settled(self._task.settle_timeout_s if place == "before" else 0)
+        begin_ns = time.monotonic_ns()
+        time.sleep(self._task.quiet_s)
+        cpu_ns = int((self._serving.server.usage().cpu_s - cpu_s) * 1e9)
+        self._tell("quiet_end", quiet_start_ns=begin_ns, place=place, settled=settled.complete, cpu_ns=cpu_ns)
+
+    def _tell(self, event: str, at_ns: int | None = None, **more: Any) -> None:
+        told = {"event": event, "monotonic_ns": time.monotonic_ns() if at_ns is None else at_ns, **more}
+        self._events.append(told)
+        self._serving.hear(told)
+        self._on_event(told)
+
+    def _about(self) -> dict[str, Any]:
+        task, server = self._task, self._serving.server
+        version = jvm.found("ycsb", _CORE).version
+        options = {**server.facts()["settings"], **{name: str(value) for name, value in self._options().items()}}
+        return {
+            "schema_version": 1, "realtime_ns": time.time_ns(), "driver_version": f"site.ycsb:core {version}",
+            "command": task.command,
+            "database": {
+                "name": server.name, "version": server.version, "options": options, "path": str(server.folder)
+            },
+            "durability": {"class": task.durability, "how": server.durability()},
+            "workload": {name: _text(value) for name, value in task.properties.items()},
+            "threads": task.threads, "target_ops_s": task.target_ops_s,
+            "rate": str(task.target_ops_s) if task.target_ops_s else None,
+            "seed": task.seed, "clock": "steady_clock", "caches": None,
+        }  # fmt: skip
+
+    def _options(self) -> dict[str, object]:
+        known = BINDINGS[self._task.adapter].options
+        return {n: o.default for n, o in known.items() if o.default != ""} | dict(self._task.options)
+
+    def _command(self, folder: Path) -> list[str]:
+        task = self._task
+        told: dict[str, object] = {"workload": "site.ycsb.workloads.CoreWorkload", **task.properties}
+        prefixed = {**self._options(), **self._serving.server.connection()}
+        told |= {f"{task.adapter}.{name}": value for name, value in prefixed.items()}
+        told |= {
+            "measurementtype": "hdrhistogram", "hdrhistogram.fileoutput": "true",
+            "hdrhistogram.output.path": f"{folder}/", "status.interval": STATUS_S,
+        }  # fmt: skip
+        words = ["-load" if task.command == "load" else "-t", "-s", "-threads", str(task.threads)]
+        words += ["-db", BINDINGS[task.adapter].class_name]
+        words += ["-target", str(task.target_ops_s)] if task.target_ops_s else []
+        words += [word for name, value in told.items() for word in ("-p", f"{name}={_text(value)}")]
+        flags = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+        return jvm.java([_classes(), f"{jvm.jars('ycsb')}/*"], *flags, "site.ycsb.Client", *words)
+
+    def _since(self, now: Mapping[str, int | None]) -> dict[str, Any]:
+        used: dict[str, Any] = {}
+        for name, value in now.items():
+            before = self._begin_usage.get(name)
+            used[name] = None if value is None or before is None else value - before
+        used["rss_bytes"] = now["rss_bytes"]
+        return {**used, "device": None, "device_read_bytes": None, "device_write_bytes": None}
+
+    def _end(self, report: str, done: Mapping[str, int], folder: Path) -> dict[str, Any]:
+        returns: dict[str, dict[str, int]] = {}
+        for line in report.splitlines():
+            if (found := _RETURN.match(line.strip())) and found[1] in _OPERATIONS:
+                returns.setdefault(found[1], {})[found[2]] = int(found[3])
+        measured = [_latency(name, returns.get(name, {}), folder / f"{name}.hdr") for name in _OPERATIONS]
+        latencies = [latency for latency in measured if latency]
+        of_clients = {name: counts for name, counts in returns.items() if name != "VERIFY"}
+        # YCSB counts a read-modify-write as its read and its update, and tells only its latency beside.
+        composed = sum(x["count"] for x in latencies if x["operation"] == _COMPOSED)
+        operations = sum(sum(counts.values()) for counts in of_clients.values()) - composed
+        failed = {"NOT_FOUND", "OK"}
+        active_s = (done["last_ns"] - done["first_ns"]) / 1e9
+        return {
+            "realtime_ns": time.time_ns(),
+            "operations": operations,
+            "failures": sum(n for c in of_clients.values() for status, n in c.items() if status not in failed),
+            "not_found": sum(counts.get("NOT_FOUND", 0) for counts in of_clients.values()),
+            "verify_failures": sum(n for status, n in returns.get("VERIFY", {}).items() if status != "OK"),
+            "throughput_ops_s": operations / active_s if active_s > 0 else 0.0,
+            "payload_read_bytes": done["payload_read_bytes"],
+            "payload_write_bytes": done["payload_write_bytes"],
+            "read_before_write": 0,
+            "rss_peak_bytes": done["rss_peak_bytes"],
+            "data_bytes": None,
+            "checksum": None,
+            "latencies": latencies,
+            "components": {},
+            "database_stats": {},
+            "driver_share": None,
+        }
+
+
+def _latency(operation: str, returns: Mapping[str, int], file: Path) -> dict[str, Any] | None:
+    """Of YCSB's log of interval histograms in µs; None where it has none."""
+    whole = HdrHistogram(1, 3_600_000_000_000, 3)
+    total = 0.0
+    with contextlib.suppress(OSError):
+        for line in file.read_text().splitlines():
+            if line.startswith(("#", '"')) or "," not in line:
+                continue
+            for item in HdrHistogram.decode(line.rpartition(",")[2].encode()).get_recorded_iterator():
+                ns = int(item.value_iterated_to) * 1000
+                whole.record_value(max(1, ns), item.count_at_value_iterated_to)
+                total += ns * item.count_at_value_iterated_to
+    count = int(whole.total_count)
+    if not count:
+        return None
+    return {
+        "operation": operation, "measure": "service", "count": count, "returns": dict(returns) or {"OK": count},
+        "min_ns": int(whole.get_min_value()), "mean_ns": total / count, "max_ns": int(whole.get_max_value()),
+        **{name: int(whole.get_value_at_percentile(p)) for name, p in _PERCENTILES.items()},
+        "hdr": whole.encode().decode(),
+    }  # fmt: skip
+
+
+def _usage(pid: int) -> dict[str, int | None]:
+    found: dict[str, int | None] = dict.fromkeys(
+        ("cpu_user_ns", "cpu_system_ns", "rss_bytes", "process_read_bytes", "process_write_bytes", "context_switches")
+    )
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        fields: Sequence[str] = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        found["cpu_user_ns"], found["cpu_system_ns"] = int(fields[11]) * _TICK_NS, int(fields[12]) * _TICK_NS
+        found["rss_bytes"] = int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+        io = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+        found["process_read_bytes"], found["process_write_bytes"] = int(io["read_bytes"]), int(io["wchar"])
+    return found
+
+
+def _rss_peak_bytes(pid: int) -> int | None:
+    with contextlib.suppress(OSError):
+        peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+        return int(peak[1]) * 1024 if peak else None
+    return None
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

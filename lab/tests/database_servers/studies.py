@@ -1,0 +1,125 @@
+"""Small studies on servers, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgejoule.database_servers.record import FILE, Record
+from edgejoule.databases import adapters
+from edgejoule.store import Run, Store
+
+SPEC = """\
+name = "served"
+question = "Does a study on a server work from end to end?"
+
+[factors]
+database = ["{database}"]
+{factor}
+workload = ["mixed"]
+
+[fixed]
+recordcount = 500
+operationcount = 2000
+threads = 2
+{fixed}
+
+[workloads.mixed]
+readproportion = 0.5
+updateproportion = 0.5
+requestdistribution = "zipfian"
+{workload}
+
+[design]
+replications = 1
+seed = 5
+order = "as-written"
+
+[timing]
+idle_s = 0.25
+run_timeout_s = 120
+
+[meter]
+run_s_min = 0
+"""
+
+
+def needs(database: str) -> None:
+    adapter = adapters()[database]
+    if not adapter.available:
+        pytest.skip(f"{database}: {adapter.fix}")
+
+
+class Study:
+    """A study in a folder of its own."""
+
+    def __init__(self, folder: Path, database: str, factor: str = "", fixed: str = "", workload: str = "") -> None:
+        needs(database)
+        self.folder, self.store = folder, folder / "results/store.db"
+        text = SPEC.format(database=database, factor=factor, fixed=fixed, workload=workload)
+        (folder / "experiment.toml").write_text(text)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", "run", "experiment.toml"]
+        return subprocess.Popen(
+            [*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            env=os.environ | {"COLUMNS": "200"},
+        )  # fmt: skip
+
+    def run(self, *words: str) -> tuple[int, str]:
+        """Exit code and what was said, which must not take beyond its deadline."""
+        with self.start(*words) as process:
+            out, errors = process.communicate(timeout=300)
+        assert "Traceback" not in errors, errors
+        return process.returncode, out + errors
+
+    def runs(self) -> list[Run]:
+        with Store.open(self.store) as store:
+            return store.runs(store.find().id)
+
+    def events(self, run: Run) -> list[dict[str, Any]]:
+        with Store.open(self.store) as store:
+            return [dict(event) for event in store.data(run).events]
+
+    def record(self, run: Run) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(json.dumps(run.record("served")))
+        return told
+
+    def server_under_load(self, process: subprocess.Popen[str]) -> Record:
+        """That of the first run, some operations into it."""
+        return until(lambda: self._served_run(), process)
+
+    def _served_run(self) -> Record | None:
+        record = Record.read(self.folder / "results/data/run")
+        if record is None or record.processes[-1].cpu_s() < 0.2:
+            return None
+        return record
+
+    def left(self) -> list[str]:
+        """Records of servers and processes with the study's folder in their command lines."""
+        files = [str(file) for file in self.folder.glob(f"**/{FILE}")]
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = entry.read_bytes()
+            except OSError:
+                continue
+            if str(self.folder).encode() in words:
+                files.append(words.decode(errors="replace"))
+        return files
+
+
+def until(holds: Callable[[], Any], process: subprocess.Popen[str], most_s: float = 120) -> Any:
+    end = time.monotonic() + most_s
+    while not (found := holds()):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found

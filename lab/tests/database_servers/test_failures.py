@@ -1,0 +1,99 @@
+"""What befalls a server during a run: the run has failed with the cause, the plan goes on, nothing hangs or stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .studies import Study
+
+pytestmark = pytest.mark.server
+
+
+def two_runs(folder: Path, **more: str) -> Study:
+    """The first is long; of the second only that it is done is looked at."""
+    study = Study(folder, "redis", '"redis.persistence" = ["none", "rdb"]', **more)
+    text = (folder / "experiment.toml").read_text()
+    rule = '[[when]]\n"redis.persistence" = "none"\nset = { operationcount = 0, maxexecutiontime = 60 }\n'
+    (folder / "experiment.toml").write_text(text + rule)
+    return study
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGKILL, "redis was killed by SIGKILL"), (signal.SIGSTOP, "redis stands still (SIGSTOP)")],
+    ids=["killed", "paused"],
+)
+def test_the_run_fails_with_the_cause_and_the_plan_goes_on(tmp_path: Path, number: signal.Signals, words: str) -> None:
+    study = two_runs(tmp_path)
+    with study.start("--keep-going") as process:
+        os.kill(study.server_under_load(process).processes[0].pid, number)
+        begin = time.monotonic()
+        _, errors = process.communicate(timeout=120)
+    assert time.monotonic() - begin < 60  # not the time that the run would have taken
+    assert process.returncode == 1, errors
+    assert "Traceback" not in errors
+    first, second = study.runs()
+    assert first.status == "failed"
+    assert str(first.cause).startswith(words)
+    assert "its log ends: " in str(first.cause)
+    assert "Ready to accept connections" in str(first.cause)
+    assert second.status == "finished"
+    assert study.left() == []
+
+
+def test_a_load_that_cannot_begin_fails_the_runs_that_need_it_alone(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis", '"redis.conf.hz" = ["10", "fast"]')
+    code, said = study.run("--keep-going")
+    assert code == 1, said
+    good, bad = study.runs()
+    assert (good.status, bad.status) == ("finished", "failed")
+    assert "redis ended with code 1 while it started; its log ends:" in str(bad.cause)
+    assert "fast" in str(bad.cause)
+    assert study.left() == []
+
+
+def test_a_study_that_is_killed_takes_its_server_with_it(tmp_path: Path) -> None:
+    study = two_runs(tmp_path)
+    with study.start() as process:
+        server = study.server_under_load(process).processes[0]
+        process.kill()
+        process.communicate()
+    assert server.wait(time.monotonic() + 10)
+    code, said = study.run("--resume", "--only", "redis.persistence=rdb")
+    assert code in (0, 3), said
+    assert study.left() == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "edgejoule-test", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.root
+def test_a_full_disk_is_the_cause(tmp_path: Path, small_disk: Path) -> None:
+    study = Study(
+        tmp_path, "redis",
+        fixed=f'data_path = "{small_disk}"\n"redis.persistence" = "aof-always"\n'
+        '"redis.conf.auto-aof-rewrite-percentage" = 0',
+    )  # fmt: skip
+    code, said = study.run("--set", "fixed.operationcount=100000", "--set", "fixed.writeallfields=true")
+    assert code == 1, said
+    (run,) = study.runs()
+    assert run.status == "failed"
+    assert str(run.cause).startswith("redis ended with code 1")
+    assert f"the file system of {small_disk}" in str(run.cause)
+    assert "AOF write error" in str(run.cause)
+    assert study.left() == []

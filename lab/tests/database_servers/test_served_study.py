@@ -1,0 +1,137 @@
+"""Studies on servers that `edgejoule run` starts and stops itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from edgejoule.database_servers import jvm, ycsb_client
+
+from .conftest import Start
+from .studies import Study, needs
+
+pytestmark = pytest.mark.server
+SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
+
+
+def values(study: Study, index: int = 0) -> dict[str, float]:
+    return {r.name: r.value for r in study.runs()[index].responses if r.value is not None}
+
+
+def test_redis_is_started_for_each_run_with_its_options_as_factors(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis", '"redis.persistence" = ["none", "aof-always"]', "dataintegrity = true")
+    code, said = study.run()
+    assert code in (0, 3), said
+    none, always = study.runs()
+    assert [r.facts["server"]["settings"]["persistence"] for r in (none, always)] == ["none", "aof-always"]
+    assert always.facts["server"]["version"] == always.database["version"]  # type: ignore[index]
+    jsonschema.validate(study.record(always), json.loads((SCHEMAS / "run-record.schema.json").read_text()))
+    told = values(study, 1)
+    assert told["server_cpu_us_per_op"] > 0
+    assert told["cpu_us_per_op"] == pytest.approx(told["server_cpu_us_per_op"] + told["client_cpu_us_per_op"])
+    assert 0 < told["client_cpu_share"] < 1
+    assert told["server_rss_peak_mb"] > 5
+    assert study.left() == []
+
+
+def test_the_server_counts_the_operations_that_the_driver_did(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis", fixed='"redis.index" = "none"\n"redis.persistence" = "none"')
+    study.run()
+    (run,) = study.runs()
+    end = study.events(run)[-1]
+    done = {x["operation"]: x["count"] for x in end["latencies"] if x["measure"] == "service"}
+    counted = run.facts["server"]["operations"]
+    assert sum(done.values()) == 2000
+    assert sum(n for name, n in counted.items() if name in ("hgetall", "hmget", "hget")) == done["READ"]
+
+
+def test_postgres_is_restored_for_each_run(tmp_path: Path) -> None:
+    study = Study(tmp_path, "postgres", '"postgres.synchronous_commit" = ["on", "off"]', "dataintegrity = true")
+    code, said = study.run()
+    assert code in (0, 3), said
+    assert [run.status for run in study.runs()] == ["finished", "finished"]
+    assert study.left() == []
+
+
+def test_a_wrong_option_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis", fixed='"redis.persistance" = "none"')
+    code, said = study.run()
+    assert code == 2
+    assert "did you mean 'persistence'?" in said
+
+
+CASSANDRA = ("cassandra", '"cassandra.preset" = "1gb-board"\n"cassandra.consistency" = "QUORUM"')
+HBASE = ("hbase", '"hbase.preset" = "1gb-board"\n"hbase.regions" = 2')
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("database", "fixed"), [CASSANDRA, HBASE], ids=["cassandra", "hbase"])
+def test_is_driven_by_the_real_ycsb(tmp_path: Path, database: str, fixed: str) -> None:
+    study = Study(
+        tmp_path, database, fixed=f"dataintegrity = true\n{fixed}",
+        workload="insertproportion = 0.1\nscanproportion = 0.1\nreadmodifywriteproportion = 0.1\nmaxscanlength = 5",
+    )  # fmt: skip
+    code, said = study.run("--set", "workloads.mixed.readproportion=0.4", "--set", "timing.quiet_s=0.3",
+                           "--set", "workloads.mixed.updateproportion=0.3")  # fmt: skip
+    assert code in (0, 3), said
+    (run,) = study.runs()
+    jsonschema.validate(study.record(run), json.loads((SCHEMAS / "run-record.schema.json").read_text()))
+    events = study.events(run)
+    schema = json.loads((SCHEMAS / "driver-event.schema.json").read_text())
+    for event in events:
+        jsonschema.validate(event, schema)
+    end = events[-1]
+    counts = {x["operation"]: x["count"] for x in end["latencies"]}
+    assert {"READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "VERIFY"} <= set(counts)
+    rmw = counts["READ-MODIFY-WRITE"]
+    clients = sum(n for name, n in counts.items() if name not in ("VERIFY", "READ-MODIFY-WRITE")) - rmw
+    assert clients == end["operations"] == 2000
+    assert (end["failures"], end["not_found"], end["verify_failures"]) == (0, 0, 0)
+    counted = run.facts["server"]["operations"]
+    if database == "cassandra":
+        assert counted["write"] == counts["UPDATE"] + counts["INSERT"]
+        assert counted["read"] == counts["READ"]
+        assert counted["scan"] >= counts["SCAN"]
+    else:  # HBase counts requests for its own tables, too
+        assert counted["read"] > 0 < counted["write"]
+    assert run.facts["server"]["client"] == "ycsb"
+    told = values(study)
+    assert 0 < told["client_cpu_share"] < 1
+    assert "power_quiet_w" in told
+    assert study.left() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database", ["cassandra", "hbase"])
+def test_each_operation_of_a_binding_by_hand(start: Start, database: str) -> None:
+    needs(database)
+    server = start(database)
+    told = [word for name, value in server.connection().items() for word in ("-p", f"{database}.{name}={value}")]
+    folder = jvm.jars("ycsb")
+    command = jvm.java(
+        [folder.parent / "build/classes", f"{folder}/*"], "site.ycsb.CommandLine",
+        "-db", ycsb_client.BINDINGS[database].class_name, *told, "-p", "fieldcount=2",
+    )  # fmt: skip
+    script = (
+        "insert user1 field0=one field1=two\nread user1\nupdate user1 field1=three\nread user1 field1\nscan user1 5\n"
+        "delete user1\nread user1\nquit\n"
+    )
+    said = ""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        process.stdin.write(script)
+        process.stdin.flush()
+        for line in process.stdout or []:
+            said += line
+            if said.count("Return code: ") == 3:
+                break
+        process.kill()  # YCSB's shell leaves connections open, which keep it alive
+    assert "field0=one" in said
+    assert "field1=two" in said
+    assert "field1=three" in said
+    assert said.count("Return code: OK") == 2, said  # of both reads
+    assert "Return code: NOT_FOUND" in said

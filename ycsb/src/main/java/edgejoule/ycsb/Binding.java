@@ -1,0 +1,134 @@
+package edgejoule.ycsb;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.Vector;
+import site.ycsb.ByteIterator;
+import site.ycsb.DB;
+import site.ycsb.DBException;
+import site.ycsb.Status;
+
+/**
+ * A binding whose threads share one connection: the first to come opens it, the last to go closes it.
+ *
+ * <p>An operation that throws has failed (Status.ERROR); the first cause is told.
+ */
+abstract class Binding extends DB {
+  private static int threads;
+
+  private boolean begun;
+  private long lastNs;
+  private long readBytes;
+  private long writtenBytes;
+
+  /** Opens what all threads share. */
+  abstract void open(Properties properties) throws Exception;
+
+  /** Writes out what the database holds in memory. */
+  abstract void flush() throws Exception;
+
+  /** Closes what all threads share. */
+  abstract void close() throws Exception;
+
+  /** Opens what this thread has of its own. */
+  void openThread(Properties properties) throws Exception {}
+
+  abstract Status get(String table, String key, Set<String> fields, Map<String, ByteIterator> result)
+      throws Exception;
+
+  abstract Status getRange(String table, String start, int count, Set<String> fields,
+      Vector<HashMap<String, ByteIterator>> result) throws Exception;
+
+  abstract Status put(String table, String key, Map<String, ByteIterator> values) throws Exception;
+
+  abstract Status remove(String table, String key) throws Exception;
+
+  final void read(long bytes) {
+    readBytes += bytes;
+  }
+
+  final void written(long bytes) {
+    writtenBytes += bytes;
+  }
+
+  @Override
+  public final void init() throws DBException {
+    try {
+      synchronized (Binding.class) {
+        if (threads++ == 0) {
+          open(getProperties());
+        }
+      }
+      openThread(getProperties());
+    } catch (Exception error) {
+      Tally.failed(error);
+      throw new DBException(error);
+    }
+  }
+
+  @Override
+  public final void cleanup() throws DBException {
+    Tally.add(lastNs, readBytes, writtenBytes);
+    synchronized (Binding.class) {
+      if (--threads > 0) {
+        return;
+      }
+      Tally.tell();
+      try {
+        flush();
+        System.err.println("edgejoule: flushed");
+        close();
+      } catch (Exception error) {
+        Tally.failed(error);
+        throw new DBException(error);
+      }
+    }
+  }
+
+  @Override
+  public final Status read(String table, String key, Set<String> fields, Map<String, ByteIterator> result) {
+    return timed(() -> get(table, key, fields, result));
+  }
+
+  @Override
+  public final Status scan(String table, String start, int count, Set<String> fields,
+      Vector<HashMap<String, ByteIterator>> result) {
+    return timed(() -> getRange(table, start, count, fields, result));
+  }
+
+  @Override
+  public final Status update(String table, String key, Map<String, ByteIterator> values) {
+    return timed(() -> put(table, key, values));
+  }
+
+  @Override
+  public final Status insert(String table, String key, Map<String, ByteIterator> values) {
+    return timed(() -> put(table, key, values));
+  }
+
+  @Override
+  public final Status delete(String table, String key) {
+    return timed(() -> remove(table, key));
+  }
+
+  private interface Operation {
+    Status run() throws Exception;
+  }
+
+  private Status timed(Operation operation) {
+    if (!begun) {
+      begun = true;
+      Tally.begin(System.nanoTime());
+    }
+    try {
+      return operation.run();
+    } catch (Exception error) {
+      Tally.failed(error);
+      return Status.ERROR;
+    } finally {
+      lastNs = System.nanoTime();
+    }
+  }
+}
