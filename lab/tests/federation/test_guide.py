@@ -153,6 +153,7 @@ class Machines:
         own = self.folder / str(number)
         for path in ("/etc/ecod/", "/etc/eco.toml", "/var/lib/nats", "/run/ecod/"):
             text = text.replace(path, f"{own}{path}")
+        text = re.sub(r"^data_port = \d+", "data_port = 0", text, flags=re.MULTILINE)  # the three have one host
         return re.sub(r"10\.0\.0\.(\d):(\d+)", lambda found: f"127.0.0.1:{self._port(found[1], found[2])}", text)
 
     def _port(self, number: str, port: str) -> int:
@@ -173,6 +174,8 @@ class Machines:
     def stop(self) -> None:
         for process in reversed(self.processes):
             process.stop()
+        for log in sorted(self.folder.glob("*/*.log")):
+            print(f"--- {log.relative_to(self.folder)}\n{log.read_text(errors='replace')[-2000:]}")
 
 
 @pytest.fixture
