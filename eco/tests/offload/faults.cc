@@ -79,17 +79,12 @@ std::size_t group_end(const std::string& text, std::size_t at) {
 
 // Takes the first table out of a result that has several. False: it has not.
 bool leave_out_table(std::string& text) {
-  const auto list = text.find("output_files={");
+  constexpr std::string_view member = "output_files={";
+  const auto list = text.find(member);
   if (list == std::string::npos) return false;
-  const auto first = text.find("file_name=", list), begin = text.rfind('{', first);
-  const auto second = text.find("file_name=", first + 1);
-  if (second == std::string::npos || second > group_end(text, list + 13)) return false;
-  std::size_t from = begin;
-  while (text[from - 1] == '{' && from - 1 > list + 13 && group_end(text, from - 1) == group_end(text, from) + 1)
-    --from;
-  const auto end = group_end(text, from);
-  if (text[end] != ':') return false;
-  text.erase(from, end + 1 - from);
+  const auto first = list + member.size(), end = group_end(text, first);
+  if (end >= text.size() || text[end] != ':') return false;
+  text.erase(first, end + 1 - first);
   return true;
 }
 
