@@ -54,7 +54,7 @@ test-root: setup-dev build ## tests that need root
 test-server: setup-dev build servers ## tests with servers on loopback: eco's federation, databases
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -L server --no-tests=ignore
-	$(PYTEST) --timeout 1200 -m server
+	$(PYTEST) --timeout 1200 -m 'server and not root'
 
 test-r: setup-dev ## statistics against R
 	@tools/packages test-all

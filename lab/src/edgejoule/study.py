@@ -150,7 +150,8 @@ def conduct(
     sequential.check(study.spec, study.meters[0].method)
     plan = make_plan(study.spec)
     with contextlib.ExitStack() as alone:
-        for folder in dict.fromkeys([places.data, places.snapshots, *(base_of(p, places.data) for p in plan)]):
+        folders = list(dict.fromkeys([places.data, places.snapshots, *(base_of(p, places.data) for p in plan)]))
+        for folder in folders:
             alone.enter_context(_alone(folder))
         experiment = _to_resume(store, study) if resume else _to_repeat(store, study) if rerun_flagged else None
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
@@ -164,8 +165,8 @@ def conduct(
         if bench.cool_down and bench.cool_down.idle:
             surroundings[IDLE] = dataclasses.asdict(bench.cool_down.idle)
         try:
-            remove_leftovers(places.data)  # what a study that was killed left
-            remove_leftovers(places.snapshots)
+            for folder in folders:
+                remove_leftovers(folder)  # what a study that was killed left
             bench.loads.close()
             _load_missing(snapshots, todo, study.spec, watcher, keep_going)
             reached = dict(experiment.environment.get(_REACHED, {})) if experiment else {}

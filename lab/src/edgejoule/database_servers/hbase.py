@@ -165,7 +165,7 @@ class HBase(Server):
             "dfs.namenode.name.dir": (self.data / "name").as_uri(),
             "dfs.replication": self.settings["dfs_replication"],
             "dfs.namenode.http-address": f"{LOOPBACK}:{port['name_node_http']}",
-            "dfs.datanode.data.dir": (self.data / f"blocks{number}").as_uri(),
+            "dfs.datanode.data.dir": (self.data / f"blocks{number + 1}").as_uri(),
             "dfs.datanode.address": f"{LOOPBACK}:{port[f'data{number}']}",
             "dfs.datanode.ipc.address": f"{LOOPBACK}:{port[f'data_ipc{number}']}",
             "dfs.datanode.http.address": f"{LOOPBACK}:{port[f'data_http{number}']}",
