@@ -179,7 +179,11 @@ class Database {
   // The database's own counters, names as the database spells them; may be empty.
   [[nodiscard]] virtual std::map<std::string, std::string> stats() const = 0;
 
-  // Directory or file that holds the data; empty when there is none (noop).
+  // CPU time of the server's processes since they began; nullopt where the database has none of its own, or does not
+  // tell. Two of these differ by what the server took between them.
+  [[nodiscard]] virtual std::optional<std::uint64_t> server_cpu_ns() const { return std::nullopt; }
+
+  // Directory or file that holds the data; empty when there is none (noop), or it is on another machine.
   [[nodiscard]] virtual std::string path() const = 0;
 };
 

@@ -8,6 +8,12 @@
 #ifdef EDGEJOULE_LMDB
 #include "lmdb/lmdb.h"
 #endif
+#ifdef EDGEJOULE_POSTGRES
+#include "postgres/postgres.h"
+#endif
+#ifdef EDGEJOULE_REDIS
+#include "redis/redis.h"
+#endif
 #ifdef EDGEJOULE_ROCKSDB
 #include "rocksdb/rocksdb.h"
 #endif
@@ -25,7 +31,13 @@ const std::vector<AdapterInfo>& adapters() {
 #ifdef EDGEJOULE_LMDB
       lmdb_adapter(),
 #endif
-      lunar_adapter(),   noop_adapter(),
+      lunar_adapter(),    noop_adapter(),
+#ifdef EDGEJOULE_POSTGRES
+      postgres_adapter(),
+#endif
+#ifdef EDGEJOULE_REDIS
+      redis_adapter(),
+#endif
 #ifdef EDGEJOULE_ROCKSDB
       rocksdb_adapter(),
 #endif
@@ -43,6 +55,12 @@ const std::vector<LeftOutAdapter>& left_out_adapters() {
 #endif
 #ifndef EDGEJOULE_LMDB
       {"lmdb", "liblmdb-dev"},
+#endif
+#ifndef EDGEJOULE_POSTGRES
+      {"postgres", "libpq-dev"},
+#endif
+#ifndef EDGEJOULE_REDIS
+      {"redis", "libhiredis-dev"},
 #endif
 #ifndef EDGEJOULE_ROCKSDB
       {"rocksdb", "librocksdb-dev"},

@@ -93,12 +93,16 @@ const std::map<std::string, std::string, std::less<>>& without_effect() {
   return reasons;
 }
 
+bool keeps_tables(std::string_view adapter) {
+  return adapter == "mongodb" || adapter == "postgres" || adapter == "rocksdb" || adapter == "sqlite";
+}
+
 // Of a property whose value is not obeyed, or not by this database; "" when it is.
 std::string why_idle(const std::string& name, const std::string& value, const AdapterInfo& adapter) {
   if (name == "measurementtype" && value != "hdrhistogram") {
     return "the report is always that of hdrhistogram; -json's intervals are a time series";
   }
-  if (name == "table" && value != "usertable" && adapter.name != "rocksdb" && adapter.name != "sqlite") {
+  if (name == "table" && value != "usertable" && !keeps_tables(adapter.name)) {
     return adapter.name + " keeps one table";
   }
   if (name.starts_with("htrace.")) return "the driver does not trace";

@@ -125,7 +125,7 @@ Json interval_latencies(const Measurements& measurements) {
 
 std::optional<std::uint64_t> difference(const std::optional<std::uint64_t>& before,
                                         const std::optional<std::uint64_t>& after) {
-  if (!before || !after) return std::nullopt;
+  if (!before || !after || *after < *before) return std::nullopt;  // less: counted anew, by a server started anew
   return *after - *before;
 }
 
@@ -187,6 +187,9 @@ class Execution {
   void check_interruption();
   [[nodiscard]] std::uint64_t next_look_ns(std::uint64_t interval_end_ns) const;
   [[nodiscard]] std::optional<std::uint64_t> checksum() const;
+  [[nodiscard]] Json server_cpu() const {
+    return or_null(difference(server_cpu_begin_ns_, database_->server_cpu_ns()));
+  }
   [[nodiscard]] const RateSchedule* schedule() const { return invocation_.schedule ? &*invocation_.schedule : nullptr; }
   [[nodiscard]] Usage usage() const { return usage_since(usage_begin_, usage_now(device_)); }
 
@@ -201,6 +204,7 @@ class Execution {
   std::optional<std::string> device_;
 
   Usage usage_begin_;
+  std::optional<std::uint64_t> server_cpu_begin_ns_;
   Usage settled_usage_;
   bool settled_ = false;
   std::uint64_t rss_peak_bytes_ = 0;
@@ -348,6 +352,7 @@ void Execution::drive() {
   crew_->prepare(invocation_.workload->clients_end ? 0 : invocation_.workload->operations, schedule());
   checksum_begin_ = checksum();
   components_begin_ = database_->components();
+  server_cpu_begin_ns_ = database_->server_cpu_ns();
   usage_begin_ = usage_now(device_);
   if (trace_) trace_->start();
   active_begin_ns_ = interval_begin_ns_ = crew_->start();
@@ -371,7 +376,10 @@ void Execution::drive() {
   operations_ = crew_->done();
   progress_.end(operations_, static_cast<double>(active_end_ns_ - active_begin_ns_) / 1e9);
   log_.write("active_end", active_end_ns_,
-             {{"active_start_ns", active_begin_ns_}, {"operations", operations_}, {"usage", to_json(used)}});
+             {{"active_start_ns", active_begin_ns_},
+              {"operations", operations_},
+              {"usage", to_json(used)},
+              {"server_cpu_ns", server_cpu()}});
 }
 
 std::map<std::string, std::string> Execution::workload_in_force() const {
@@ -434,7 +442,10 @@ void Execution::settle() {
   rss_peak_bytes_ = rss_peak_bytes();  // before the driver's share is measured, which needs memory of its own
   write_database_events();
   log_.write("settled", settled_ns,
-             {{"complete", settled.complete}, {"how", settled.how}, {"usage", to_json(settled_usage_)}});
+             {{"complete", settled.complete},
+              {"how", settled.how},
+              {"usage", to_json(settled_usage_)},
+              {"server_cpu_ns", server_cpu()}});
   check_interruption();
 }
 

@@ -11,14 +11,27 @@
 #include "../../src/properties.h"
 #include "../adapter.h"
 #include "temporary_directory.h"
+#ifdef EDGEJOULE_SERVER_TESTS
+#include "servers/test_server.h"
+#endif
 
 namespace edgejoule::driver {
 
-// Adapters whose databases keep what they are given: all but noop.
+[[nodiscard]] inline bool is_server(std::string_view adapter) {
+  return adapter == "mongodb" || adapter == "postgres" || adapter == "redis";
+}
+
+// Adapters whose databases keep what they are given: all but noop; those in the driver's process, or in server_tests
+// those in processes of their own.
 [[nodiscard]] inline std::vector<std::string> keeping_adapters() {
+#ifdef EDGEJOULE_SERVER_TESTS
+  constexpr bool servers = true;
+#else
+  constexpr bool servers = false;
+#endif
   std::vector<std::string> names;
   for (const AdapterInfo& adapter : adapters()) {
-    if (adapter.name != "noop") names.push_back(adapter.name);
+    if (adapter.name != "noop" && is_server(adapter.name) == servers) names.push_back(adapter.name);
   }
   return names;
 }
@@ -29,6 +42,7 @@ namespace edgejoule::driver {
   std::vector<std::string> names = keeping_adapters();
   std::erase(names, "lmdb");
   std::erase(names, "lunar");
+  std::erase_if(names, is_server);
   return names;
 }
 
@@ -107,7 +121,11 @@ class EventList {
 class TestDatabase {
  public:
   explicit TestDatabase(std::string adapter) : adapter_(std::move(adapter)) {
+#ifdef EDGEJOULE_SERVER_TESTS
+    properties_ = emptied_server(adapter_).properties();
+#else
     properties_.set(adapter_ + ".path", path().string());
+#endif
   }
 
   void set(const std::string& option, const std::string& value) { properties_.set(adapter_ + "." + option, value); }

@@ -1,0 +1,153 @@
+#include "connection.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "tls.h"
+
+namespace edgejoule::driver {
+namespace {
+
+timeval time_of(std::uint64_t milliseconds) {
+  return {static_cast<time_t>(milliseconds / 1000), static_cast<suseconds_t>(milliseconds % 1000 * 1000)};
+}
+
+}  // namespace
+
+RedisConnection::RedisConnection(const RedisSettings& settings) : settings_(settings) {}
+
+RedisConnection::~RedisConnection() = default;
+
+void RedisConnection::set_timeout(std::uint64_t timeout_ms) {
+  timeout_ms_ = timeout_ms;
+  const auto time = time_of(timeout_ms);
+  setsockopt(context_->fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  setsockopt(context_->fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
+
+void RedisConnection::connect() {
+  const auto& server = settings_.server;
+  const auto timeout = time_of(server.connect_timeout_ms);
+  out_.clear();
+  tls_.reset();
+  context_.reset();  // the old connection is gone before the new one comes
+  context_.reset(server.is_socket() ? redisConnectUnixWithTimeout(server.host.c_str(), timeout)
+                                    : redisConnectWithTimeout(server.host.c_str(), server.port, timeout));
+  if (!context_) throw std::bad_alloc();
+  if (context_->err != 0) {
+    throw DatabaseError(fmt::format("Redis at {}: cannot connect: {}; {}", server.address(), context_->errstr,
+                                    how_to_reach("redis", server)));
+  }
+  if (!server.is_socket()) {
+    const int on = 1;
+    setsockopt(context_->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  set_timeout(server.connect_timeout_ms);
+  if (server.tls) tls_ = std::make_unique<RedisTls>(context_->fd, server);
+  try {
+    greet();
+  } catch (const LostServer& lost) {
+    throw DatabaseError(fmt::format("{}; does it listen to Redis's protocol there{}?", lost.what(),
+                                    server.tls ? "" : ", or only to TLS (redis.tls=true)"));
+  }
+  set_timeout(server.timeout_ms);
+}
+
+void RedisConnection::greet() {
+  const auto& server = settings_.server;
+  if (!server.password.empty()) {
+    const auto reply =
+        server.user.empty() ? ask({"AUTH", server.password}) : ask({"AUTH", server.user, server.password});
+    check_greeting("AUTH", *reply);
+  }
+  if (settings_.database > 0) check_greeting("SELECT", *ask({"SELECT", std::to_string(settings_.database)}));
+  check_greeting("PING", *ask({"PING"}));
+}
+
+void RedisConnection::check_greeting(std::string_view command, const redisReply& reply) const {
+  if (reply.type != REDIS_REPLY_ERROR) return;
+  const auto words = text_of(reply);
+  std::string way_out;
+  if (words.starts_with("NOAUTH")) way_out = "; it wants a password: set redis.password_env or redis.password_file";
+  if (words.starts_with("WRONGPASS") || words.starts_with("ERR invalid password")) {
+    way_out = "; is it the right password for the user? See redis.user, redis.password_env, redis.password_file";
+  }
+  if (command == "SELECT") way_out = fmt::format("; is redis.database={} one of its databases?", settings_.database);
+  if (words.starts_with("LOADING")) way_out = "; it still loads its data: try again when it is ready";
+  throw DatabaseError(fmt::format("Redis at {}: {}: {}{}", settings_.server.address(), command, words, way_out));
+}
+
+void RedisConnection::append(std::span<const std::string_view> words) {
+  words_.clear();
+  lengths_.clear();
+  for (const auto word : words) {
+    words_.push_back(word.data());
+    lengths_.push_back(word.size());
+  }
+  char* command = nullptr;
+  const int size = redisFormatCommandArgv(&command, static_cast<int>(words.size()), words_.data(), lengths_.data());
+  if (size < 0) throw std::bad_alloc();
+  out_.append(command, static_cast<std::size_t>(size));
+  redisFreeCommand(command);
+}
+
+void RedisConnection::lose(std::string_view doing, int code, long timeout_ms) {
+  const bool timed_out = code == EAGAIN || code == EWOULDBLOCK || code == ETIMEDOUT;
+  tls_.reset();
+  context_.reset();
+  throw LostServer(timed_out ? fmt::format("Redis at {}: no answer within {} ms (redis.timeout_ms)",
+                                           settings_.server.address(), timeout_ms)
+                             : fmt::format("Redis at {}: the connection broke while {}: {}", settings_.server.address(),
+                                           doing, code == 0 ? "the server closed it" : std::strerror(code)),
+                   timed_out);
+}
+
+void RedisConnection::send_all() {
+  std::size_t sent = 0;
+  while (sent < out_.size()) {
+    const auto moved = tls_ ? tls_->send(out_.data() + sent, out_.size() - sent)
+                            : ::send(context_->fd, out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved < 0) lose("sending", errno, static_cast<long>(timeout_ms_));
+    sent += static_cast<std::size_t>(moved);
+  }
+  out_.clear();
+}
+
+void RedisConnection::receive() {
+  std::array<char, 16384> bytes;
+  const auto moved =
+      tls_ ? tls_->receive(bytes.data(), bytes.size()) : ::recv(context_->fd, bytes.data(), bytes.size(), 0);
+  if (moved < 0 && errno == EINTR) return;
+  if (moved <= 0) lose("waiting for its answer", moved == 0 ? 0 : errno, static_cast<long>(timeout_ms_));
+  redisReaderFeed(context_->reader, bytes.data(), static_cast<std::size_t>(moved));
+}
+
+RedisReply RedisConnection::next() {
+  if (!context_) throw LostServer(fmt::format("Redis at {}: not connected", settings_.server.address()), false);
+  if (!out_.empty()) send_all();
+  for (;;) {
+    void* reply = nullptr;
+    if (redisReaderGetReply(context_->reader, &reply) != REDIS_OK) {
+      const std::string words = context_->reader->errstr;
+      tls_.reset();
+      context_.reset();
+      throw LostServer(fmt::format("Redis at {}: no Redis protocol: {}", settings_.server.address(), words), false);
+    }
+    if (reply != nullptr) return RedisReply(static_cast<redisReply*>(reply));
+    receive();
+  }
+}
+
+RedisReply RedisConnection::ask(std::initializer_list<std::string_view> words) {
+  append(words);
+  return next();
+}
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,69 @@
+// One connection to a Redis server: commands are appended, flushed together, and their replies read one by one.
+//
+// hiredis connects, writes and reads the protocol; the bytes go through here, so that a broken connection raises no
+// SIGPIPE, every wait has an end, and TLS works with any version of hiredis.
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "../server/lost_server.h"
+#include "settings.h"
+
+namespace edgejoule::driver {
+
+struct RedisReplyFree {
+  void operator()(redisReply* reply) const { freeReplyObject(reply); }
+};
+using RedisReply = std::unique_ptr<redisReply, RedisReplyFree>;
+
+[[nodiscard]] inline std::string_view text_of(const redisReply& reply) { return {reply.str, reply.len}; }
+
+class RedisTls;
+
+class RedisConnection {
+ public:
+  explicit RedisConnection(const RedisSettings& settings);
+  ~RedisConnection();
+  RedisConnection(const RedisConnection&) = delete;
+  RedisConnection& operator=(const RedisConnection&) = delete;
+
+  // Connects (anew), says who asks and chooses the database. Throws DatabaseError.
+  void connect();
+
+  void append(std::span<const std::string_view> words);
+  void append(std::initializer_list<std::string_view> words) { append(std::span(words.begin(), words.size())); }
+
+  // The reply of the first command whose reply was not read yet; sends what was appended before. Throws LostServer.
+  [[nodiscard]] RedisReply next();
+
+  // append and next. An error in the reply is the caller's to see.
+  [[nodiscard]] RedisReply ask(std::initializer_list<std::string_view> words);
+
+ private:
+  void greet();
+  void check_greeting(std::string_view command, const redisReply& reply) const;
+  void send_all();
+  void receive();
+  [[noreturn]] void lose(std::string_view doing, int code, long timeout_ms);
+  void set_timeout(std::uint64_t timeout_ms);
+
+  struct ContextFree {
+    void operator()(redisContext* context) const { redisFree(context); }
+  };
+
+  const RedisSettings& settings_;
+  std::unique_ptr<redisContext, ContextFree> context_;
+  std::unique_ptr<RedisTls> tls_;
+  std::string out_;
+  std::vector<const char*> words_;
+  std::vector<std::size_t> lengths_;
+  std::uint64_t timeout_ms_ = 0;
+};
+
+}  // namespace edgejoule::driver

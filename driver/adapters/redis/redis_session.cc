@@ -1,0 +1,256 @@
+#include "redis_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace edgejoule::driver {
+namespace {
+
+// Of a record that an update made because there was none: removed, unless somebody has inserted it meanwhile.
+// 1: the record was there.
+constexpr std::string_view undo_script =
+    "if redis.call('HLEN',KEYS[1])~=#ARGV/2 then return 1 end "
+    "for i=1,#ARGV,2 do if redis.call('HGET',KEYS[1],ARGV[i])~=ARGV[i+1] then return 1 end end "
+    "redis.call('DEL',KEYS[1]) return 0";
+
+bool is_error(const redisReply& reply) { return reply.type == REDIS_REPLY_ERROR; }
+
+}  // namespace
+
+std::int32_t java_hash(std::string_view key) {
+  std::uint32_t hash = 0;
+  for (const char letter : key) hash = 31 * hash + static_cast<unsigned char>(letter);
+  return static_cast<std::int32_t>(hash);
+}
+
+RedisSession::RedisSession(const RedisSettings& settings, ServerCounters& counters)
+    : settings_(settings), counters_(counters), connection_(settings) {
+  connection_.connect();
+}
+
+template <typename Operation>
+Status RedisSession::guarded(std::string_view operation, std::string_view key, Operation operate) {
+  try {
+    return operate();
+  } catch (const LostServer& lost) {
+    const auto recovery = recover(lost, settings_.server.reconnect_ms, counters_, [this] { connection_.connect(); });
+    error_ = fmt::format("{} of key {}: {}", operation, key, recovery.words);
+    return recovery.status;
+  }
+}
+
+Status RedisSession::failed(std::string_view operation, std::string_view key, const redisReply& reply) {
+  const auto words = text_of(reply);
+  error_ = fmt::format("Redis at {}: {} of key {}: {}", settings_.server.address(), operation, key, words);
+  if (words.starts_with("WRONGTYPE")) {
+    error_ += "; it holds something that is no record";
+    return Status::unexpected_state;
+  }
+  if (words.starts_with("MOVED") || words.starts_with("CROSSSLOT")) error_ += "; this adapter knows no Redis Cluster";
+  if (words.starts_with("OOM")) error_ += "; raise its maxmemory, or load fewer records";
+  const bool again = words.starts_with("LOADING") || words.starts_with("BUSY") || words.starts_with("TRYAGAIN");
+  return again ? Status::busy : Status::error;
+}
+
+void RedisSession::ask_for_row(std::string_view key, FieldNames names) {
+  words_.assign({names.empty() ? "HGETALL" : "HMGET", key});
+  words_.insert(words_.end(), names.begin(), names.end());
+  connection_.append(words_);
+}
+
+// not_found: no record, or none that has a field that was asked for.
+Status RedisSession::take_row(std::string_view key, FieldNames names, const redisReply& reply,
+                              std::vector<Field>& fields) {
+  if (is_error(reply)) return failed("read", key, reply);
+  const auto elements = std::span(reply.element, reply.elements);
+  fields.clear();
+  if (names.empty()) {
+    for (std::size_t i = 0; i + 1 < elements.size(); i += 2) {
+      fields.push_back({text_of(*elements[i]), text_of(*elements[i + 1])});
+    }
+    return fields.empty() ? Status::not_found : Status::ok;
+  }
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i]->type == REDIS_REPLY_STRING) fields.push_back({names[i], text_of(*elements[i])});
+  }
+  if (fields.empty()) return Status::not_found;
+  if (fields.size() == names.size()) return Status::ok;
+  error_ = fmt::format("Redis at {}: row of key {} lacks a field that was asked for", settings_.server.address(), key);
+  return Status::unexpected_state;
+}
+
+Status RedisSession::read(std::string_view key, FieldNames names, Row& row) {
+  return guarded("read", key, [&] {
+    ask_for_row(key, names);
+    reply_ = connection_.next();
+    return take_row(key, names, *reply_, row.fields);
+  });
+}
+
+Status RedisSession::scan(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) {
+  if (settings_.index == RedisIndex::none) {
+    error_ = "Redis: redis.index=none keeps no index that a scan could use; load with ycsb or ordered";
+    return Status::error;
+  }
+  return guarded("scan", start, [&] { return scan_now(start, count, names, rows); });
+}
+
+Status RedisSession::scan_now(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) {
+  const bool ordered = settings_.index == RedisIndex::ordered;
+  const auto first = ordered ? fmt::format("[{}", start) : std::to_string(java_hash(start));
+  const auto limit = std::to_string(std::min<std::uint64_t>(count, 1ULL << 40U));
+  reply_ = connection_.ask(
+      {ordered ? "ZRANGEBYLEX" : "ZRANGEBYSCORE", redis_index_key, first, ordered ? "+" : "+inf", "LIMIT", "0", limit});
+  if (is_error(*reply_)) return failed("scan", start, *reply_);
+  const auto keys = std::span(reply_->element, reply_->elements);
+  for (const auto* const key : keys) ask_for_row(text_of(*key), names);
+  replies_.clear();
+  for (std::size_t i = 0; i < keys.size(); ++i) replies_.push_back(connection_.next());
+  rows.resize(keys.size());
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto key = text_of(*keys[i]);
+    const auto status = take_row(key, names, *replies_[i], rows[found].fields);
+    if (status == Status::not_found) continue;  // removed since the index was read
+    if (status != Status::ok) return status;
+    rows[found++].key = key;
+  }
+  rows.resize(found);
+  return Status::ok;
+}
+
+Status RedisSession::update(std::string_view key, Fields fields) {
+  return guarded("update", key, [&] { return update_now(key, fields); });
+}
+
+Status RedisSession::update_now(std::string_view key, Fields fields) {
+  words_.assign({"HSET", key});
+  for (const auto& field : fields) words_.insert(words_.end(), {field.name, field.value});
+  connection_.append(words_);
+  append_wait();
+  const auto reply = connection_.next();
+  const auto waited = check_wait("update", key);
+  if (is_error(*reply)) return failed("update", key, *reply);
+  const bool all_new = reply->integer == static_cast<long long>(fields.size());
+  auto status = Status::ok;
+  if (all_new && undo_if_new(key, fields, status)) return status;
+  return waited;
+}
+
+void RedisSession::append_wait() {
+  if (settings_.wait_replicas == 0) return;
+  connection_.append({"WAIT", std::to_string(settings_.wait_replicas), std::to_string(settings_.wait_timeout_ms)});
+}
+
+// Reads the reply to append_wait.
+Status RedisSession::check_wait(std::string_view operation, std::string_view key) {
+  if (settings_.wait_replicas == 0) return Status::ok;
+  const auto reply = connection_.next();
+  if (is_error(*reply)) return failed(operation, key, *reply);
+  if (reply->integer >= static_cast<long long>(settings_.wait_replicas)) return Status::ok;
+  error_ = fmt::format("Redis at {}: {} of key {}: {} of {} replicas had it within {} ms (redis.wait_timeout_ms)",
+                       settings_.server.address(), operation, key, reply->integer, settings_.wait_replicas,
+                       settings_.wait_timeout_ms);
+  return Status::busy;
+}
+
+// True: there was no record, and there is none now; or it failed.
+bool RedisSession::undo_if_new(std::string_view key, Fields fields, Status& status) {
+  words_.assign({"EVAL", undo_script, "1", key});
+  for (const auto& field : fields) words_.insert(words_.end(), {field.name, field.value});
+  connection_.append(words_);
+  const auto reply = connection_.next();
+  if (is_error(*reply)) {
+    status = failed("update", key, *reply);
+    return true;
+  }
+  if (reply->integer == 1) return false;
+  status = Status::not_found;
+  return true;
+}
+
+std::size_t RedisSession::append_index(std::string_view key) {
+  if (settings_.index == RedisIndex::none) return 0;
+  const auto score = settings_.index == RedisIndex::ycsb ? std::to_string(java_hash(key)) : std::string("0");
+  connection_.append({"ZADD", redis_index_key, score, key});
+  return 1;
+}
+
+std::size_t RedisSession::append_insert(std::string_view key, Fields fields) {
+  words_.assign({"HSET", key});
+  for (const auto& field : fields) words_.insert(words_.end(), {field.name, field.value});
+  connection_.append(words_);
+  return 1 + append_index(key);
+}
+
+std::size_t RedisSession::append_upsert(std::string_view key, Fields fields) {
+  connection_.append({"MULTI"});
+  connection_.append({"DEL", key});
+  const auto writes = append_insert(key, fields);
+  connection_.append({"EXEC"});
+  return 3 + writes;
+}
+
+// Of the replies to all that was appended, the first that is bad.
+Status RedisSession::finish_writes(std::string_view operation, std::string_view key, std::size_t replies) {
+  append_wait();
+  auto status = Status::ok;
+  for (std::size_t i = 0; i < replies; ++i) {
+    const auto reply = connection_.next();
+    if (status != Status::ok) continue;
+    if (is_error(*reply)) status = failed(operation, key, *reply);
+    const bool transaction = reply->type == REDIS_REPLY_ARRAY;
+    for (std::size_t part = 0; transaction && part < reply->elements; ++part) {
+      if (status == Status::ok && is_error(*reply->element[part])) {
+        status = failed(operation, key, *reply->element[part]);
+      }
+    }
+  }
+  const auto error = error_;
+  const auto waited = check_wait(operation, key);
+  if (status == Status::ok) return waited;
+  error_ = error;  // of the write itself
+  return status;
+}
+
+Status RedisSession::insert(std::string_view key, Fields fields) {
+  return guarded("insert", key, [&] { return finish_writes("insert", key, append_insert(key, fields)); });
+}
+
+Status RedisSession::upsert(std::string_view key, Fields fields) {
+  return guarded("upsert", key, [&] { return finish_writes("upsert", key, append_upsert(key, fields)); });
+}
+
+Status RedisSession::insert_batch(std::span<const Record> records) {
+  if (records.empty()) return Status::ok;
+  return guarded("batch", records.front().key, [&] {
+    std::size_t replies = 0;
+    for (const auto& record : records) replies += append_insert(record.key, record.fields);
+    return finish_writes("batch", records.front().key, replies);
+  });
+}
+
+Status RedisSession::upsert_batch(std::span<const Record> records) {
+  if (records.empty()) return Status::ok;
+  return guarded("batch", records.front().key, [&] {
+    std::size_t replies = 0;
+    for (const auto& record : records) replies += append_upsert(record.key, record.fields);
+    return finish_writes("batch", records.front().key, replies);
+  });
+}
+
+Status RedisSession::remove(std::string_view key) {
+  return guarded("remove", key, [&] {
+    connection_.append({"DEL", key});
+    const bool indexed = settings_.index != RedisIndex::none;
+    if (indexed) connection_.append({"ZREM", redis_index_key, key});
+    const auto removed = connection_.next();
+    const auto status = finish_writes("remove", key, indexed ? 1 : 0);
+    if (is_error(*removed)) return failed("remove", key, *removed);
+    if (status != Status::ok) return status;
+    return removed->integer > 0 ? Status::ok : Status::not_found;
+  });
+}
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,27 @@
+// What a Redis server says of itself: INFO and CONFIG GET as maps.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "connection.h"
+
+namespace edgejoule::driver {
+
+using RedisInfo = std::map<std::string, std::string, std::less<>>;
+
+// Throws LostServer, and DatabaseError when the server refuses.
+[[nodiscard]] RedisInfo redis_info(RedisConnection& connection, std::string_view section);
+
+// nullopt: the server does not tell (renamed commands, another user's right).
+[[nodiscard]] std::optional<std::string> redis_config(RedisConnection& connection, std::string_view name);
+
+[[nodiscard]] std::optional<std::int64_t> number_of(const RedisInfo& info, std::string_view name);
+[[nodiscard]] std::optional<double> seconds_of(const RedisInfo& info, std::string_view name);
+
+// Calls by command, without the server's own name for it ("cmdstat_"), of section commandstats.
+[[nodiscard]] std::map<std::string, std::uint64_t> redis_calls(const RedisInfo& commandstats);
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,59 @@
+#include "settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "../../src/properties.h"
+#include "../adapter_options.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr std::uint16_t redis_port = 6379;
+constexpr std::array<std::string_view, 3> indexes = {"ycsb", "ordered", "none"};
+
+RedisIndex index_of(const Properties& properties) {
+  const auto name = choice_option(properties, "redis.index", "ycsb", indexes);
+  return name == "ycsb" ? RedisIndex::ycsb : name == "ordered" ? RedisIndex::ordered : RedisIndex::none;
+}
+
+}  // namespace
+
+const std::vector<OptionHelp>& redis_option_help() {
+  static const auto options = [] {
+    auto all = server_option_help("redis", redis_port);
+    all.insert(all.end(),
+               {{"redis.database", "number of the database", "0"},
+                {"redis.index",
+                 "what scans use: ycsb (the sorted set of YCSB's binding, by hash), ordered (the same, by key)"
+                 " or none (no set, no scans)",
+                 "ycsb"},
+                {"redis.configure", "set appendonly and appendfsync of the server for the durability class", "false"},
+                {"redis.wait_replicas", "replicas that must have a write before it is acknowledged (WAIT)", "0"},
+                {"redis.wait_timeout_ms", "how long they may take; then the write has failed", "1000"}});
+    return all;
+  }();
+  return options;
+}
+
+RedisSettings redis_settings(const Properties& properties) {
+  refuse_unknown_options(properties, "redis", redis_option_help());
+  RedisSettings settings;
+  settings.server = server_options(properties, "redis", redis_port);
+  settings.database = bounded_option(properties, "redis.database", 0, 0, 1'000'000);
+  settings.index = index_of(properties);
+  settings.configure = properties.get_bool("redis.configure", false);
+  settings.wait_replicas = bounded_option(properties, "redis.wait_replicas", 0, 0, 1000);
+  settings.wait_timeout_ms =
+      bounded_option(properties, "redis.wait_timeout_ms", 1000, 1, settings.server.timeout_ms - 1);
+#ifndef EDGEJOULE_OPENSSL
+  if (settings.server.tls) {
+    throw UsageError(
+        "redis.tls=true: this build has no TLS; install libssl-dev, then `cmake --preset release` and build");
+  }
+#endif
+  return settings;
+}
+
+}  // namespace edgejoule::driver

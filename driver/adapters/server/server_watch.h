@@ -1,0 +1,32 @@
+// A thread that looks at a server now and then.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace edgejoule::driver {
+
+class ServerWatch {
+ public:
+  // Calls `look` every period_ms until it is stopped; 0: never. `look` throws nothing.
+  ServerWatch(std::uint64_t period_ms, std::function<void()> look) {
+    if (period_ms == 0) return;
+    thread_ = std::jthread([period_ms, look = std::move(look)](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::condition_variable_any wakened;
+      std::unique_lock lock(mutex);
+      while (!wakened.wait_for(lock, stop, std::chrono::milliseconds(period_ms), [] { return false; }) &&
+             !stop.stop_requested()) {
+        look();
+      }
+    });
+  }
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace edgejoule::driver

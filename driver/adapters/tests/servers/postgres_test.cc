@@ -1,0 +1,362 @@
+// What PostgreSQL's adapter promises beyond the contract, of a real server.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "../../../src/system.h"
+#include "../../postgres/connection.h"
+#include "../open_database.h"
+#include "test_server.h"
+
+namespace edgejoule::driver {
+namespace {
+
+std::vector<std::string> column(const Properties& properties, const std::string& sql) {
+  const auto settings = postgres_settings(properties, Durability::process);
+  PostgresConnection connection(settings);
+  connection.connect();
+  const auto result = connection.ask(sql);
+  if (!is_ok(result.get())) throw std::runtime_error(sql + ": " + words_of(result.get()));
+  std::vector<std::string> values;
+  for (int row = 0; row < PQntuples(result.get()); ++row) values.emplace_back(text_at(result.get(), row, 0));
+  return values;
+}
+
+}  // namespace
+
+void empty_postgres(const Properties& properties) { (void)column(properties, "DROP TABLE IF EXISTS usertable"); }
+
+namespace {
+
+class Postgres : public testing::Test {
+ protected:
+  void start(TestServer::Arguments more = {}) {
+    server_ = make_postgres(std::move(more));
+    if (!server_) GTEST_SKIP() << "PostgreSQL is not installed";
+    properties_ = server_->properties();
+  }
+
+  // The one that all tests share, emptied.
+  void share() { properties_ = emptied_server("postgres").properties(); }
+
+  void set(const std::string& option, const std::string& value) { properties_.set("postgres." + option, value); }
+
+  std::unique_ptr<Database> open(Durability durability = Durability::process, bool create = true) {
+    auto database = find_adapter("postgres")->make();
+    database->open(properties_, durability, create, events_.sink());
+    return database;
+  }
+
+  std::string open_error() {
+    try {
+      (void)open();
+    } catch (const DatabaseError& error) {
+      return error.what();
+    }
+    return "it opened";
+  }
+
+  static void load(Database& database, int first, int last) {
+    const auto session = database.session();
+    for (int number = first; number < last; ++number) {
+      ASSERT_EQ(session->insert(test_key(number), TestRow(test_key(number)).fields()), Status::ok) << session->error();
+    }
+  }
+
+  std::unique_ptr<TestServer> server_;
+  Properties properties_;
+  EventList events_;
+};
+
+std::uint64_t count(const Database& database, const std::string& name) {
+  return std::stoull(database.stats().at(name));
+}
+
+TEST_F(Postgres, makes_the_table_of_ycsb_s_jdbc_binding) {
+  share();
+  properties_.set("fieldtype", "text");
+  const auto database = open();
+  load(*database, 0, 3);
+  EXPECT_EQ(column(properties_, "SELECT FIELD3 FROM usertable WHERE YCSB_KEY='" + test_key(1) + "'"),
+            std::vector<std::string>{TestRow::value(test_key(1), 3, 0)});
+}
+
+TEST_F(Postgres, opens_a_table_that_ycsb_s_manual_makes) {
+  share();
+  properties_.set("fieldtype", "text");
+  std::string fields;
+  for (int number = 0; number < 10; ++number) fields += ", FIELD" + std::to_string(number) + " TEXT";
+  (void)column(properties_, "CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY" + fields + ")");
+  const auto database = open(Durability::process, false);
+  load(*database, 0, 3);
+  Row row;
+  EXPECT_EQ(database->session()->read(test_key(2), {}, row), Status::ok);
+}
+
+TEST_F(Postgres, refuses_bytes_that_text_cannot_hold_and_says_what_can) {
+  share();
+  properties_.set("fieldtype", "text");
+  const auto database = open();
+  const auto session = database->session();
+  const std::string bytes("\xff\0", 2);
+  EXPECT_EQ(session->insert("user1", std::vector<Field>{{"field0", bytes}}), Status::error);
+  EXPECT_NE(session->error().find("fieldtype=blob"), std::string::npos) << session->error();
+}
+
+TEST_F(Postgres, counts_the_operations_that_the_session_counts) {
+  share();
+  const auto database = open();
+  load(*database, 0, 50);
+  {
+    const auto session = database->session();
+    Row row;
+    std::vector<Row> rows;
+    const std::vector<Field> change = {{"field4", "changed"}};
+    for (int number = 0; number < 7; ++number) ASSERT_EQ(session->read(test_key(number), {}, row), Status::ok);
+    for (int number = 0; number < 5; ++number) ASSERT_EQ(session->update(test_key(number), change), Status::ok);
+    for (int number = 0; number < 2; ++number) ASSERT_EQ(session->remove(test_key(number)), Status::ok);
+  }
+  EXPECT_EQ(count(*database, "n_tup_ins"), 50U);
+  EXPECT_EQ(count(*database, "n_tup_upd"), 5U);
+  EXPECT_EQ(count(*database, "n_tup_del"), 2U);
+  EXPECT_EQ(count(*database, "idx_scan") + count(*database, "seq_scan"), 7U + 5U + 2U);
+}
+
+TEST_F(Postgres, counts_the_records_of_a_copy) {
+  share();
+  const auto database = open();
+  std::vector<std::string> keys;
+  std::vector<std::unique_ptr<TestRow>> values;
+  std::vector<Record> records;
+  for (int number = 0; number < 3000; ++number) keys.push_back(test_key(number));
+  for (const auto& key : keys) {
+    values.push_back(std::make_unique<TestRow>(key, 0, 100));
+    records.push_back({key, values.back()->fields()});
+  }
+  ASSERT_EQ(database->session()->insert_batch(records), Status::ok);
+  EXPECT_EQ(count(*database, "n_tup_ins"), 3000U);
+  const auto again = database->session();
+  EXPECT_EQ(again->insert_batch(std::span(records).first(10)), Status::error);
+  EXPECT_NE(again->error().find("has an earlier run or load inserted it?"), std::string::npos) << again->error();
+  EXPECT_EQ(again->insert("user1", values[0]->fields()), Status::ok) << "a failed batch leaves the session usable";
+}
+
+TEST_F(Postgres, a_restart_fails_one_operation_and_the_session_goes_on) {
+  start();
+  const auto database = open();
+  load(*database, 0, 5);
+  const auto session = database->session();
+  Row row;
+  ASSERT_EQ(session->read(test_key(1), {}, row), Status::ok);
+  server_->kill();
+  // A server ends with the thread that started it.
+  std::thread reader([&] { EXPECT_EQ(session->read(test_key(1), {}, row), Status::busy) << session->error(); });
+  server_->start();
+  reader.join();
+  EXPECT_NE(session->error().find("the connection broke"), std::string::npos) << session->error();
+  EXPECT_EQ(session->read(test_key(1), {}, row), Status::ok) << session->error();
+  const auto stats = database->stats();
+  EXPECT_EQ(stats.at("client.reconnections"), "1");
+  EXPECT_EQ(stats.at("server.restarted"), "true");
+}
+
+TEST_F(Postgres, a_server_that_does_not_come_back_ends_the_run_in_time) {
+  start();
+  set("reconnect_ms", "300");
+  const auto database = open();
+  load(*database, 0, 5);
+  const auto session = database->session();
+  server_->stop();
+  Row row;
+  EXPECT_EQ(session->read(test_key(1), {}, row), Status::error);
+  EXPECT_NE(session->error().find("not back within 300 ms"), std::string::npos) << session->error();
+  EXPECT_NE(session->error().find(":" + std::to_string(server_->port())), std::string::npos) << session->error();
+}
+
+TEST_F(Postgres, a_paused_server_hits_the_time_limit) {
+  start();
+  set("timeout_ms", "300");
+  set("connect_timeout_ms", "300");
+  set("reconnect_ms", "400");
+  set("watch_ms", "0");
+  const auto database = open();
+  load(*database, 0, 5);
+  auto session = database->session();
+  Row row;
+  ASSERT_EQ(session->read(test_key(1), {}, row), Status::ok);
+  server_->pause();
+  const auto begin_ns = now_monotonic_ns();
+  const auto status = session->read(test_key(1), {}, row);
+  const auto took_ns = now_monotonic_ns() - begin_ns;
+  server_->resume();
+  EXPECT_EQ(status, Status::error);
+  EXPECT_NE(session->error().find("no answer within 300 ms"), std::string::npos) << session->error();
+  EXPECT_GE(took_ns, 300'000'000U);
+  EXPECT_LT(took_ns, 10'000'000'000U);
+}
+
+TEST_F(Postgres, a_refused_connection_says_where_and_what_to_do) {
+  set("port", std::to_string(free_port()));
+  const auto error = open_error();
+  EXPECT_NE(error.find("127.0.0.1:" + properties_.get("postgres.port", "")), std::string::npos) << error;
+  EXPECT_NE(error.find("Set postgres.host and postgres.port"), std::string::npos) << error;
+}
+
+TEST_F(Postgres, says_which_database_and_user_are_unknown) {
+  share();
+  set("database", "nowhere");
+  EXPECT_NE(open_error().find("CREATE DATABASE nowhere"), std::string::npos) << open_error();
+  set("user", "nobody_here");
+  EXPECT_NE(open_error().find("postgres.user"), std::string::npos) << open_error();
+}
+
+TEST_F(Postgres, a_wrong_password_is_told_but_not_shown) {
+  start();
+  (void)column(properties_, "CREATE ROLE tester LOGIN SUPERUSER PASSWORD 'the-right-secret'");
+  (void)column(properties_,
+               "COPY (SELECT 'host all tester 127.0.0.1/32 scram-sha-256' UNION ALL SELECT 'host all all "
+               "127.0.0.1/32 trust') TO '" +
+                   server_->folder() + "/data/pg_hba.conf'");
+  (void)column(properties_, "SELECT pg_reload_conf()");
+  set("user", "tester");
+  set("password", "a-wrong-secret");
+  std::string error;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while ((error = open_error()) == "it opened" && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until the configuration is read
+  }
+  EXPECT_NE(error.find("right password"), std::string::npos) << error;
+  EXPECT_EQ(error.find("secret"), std::string::npos) << error;
+  set("password", "the-right-secret");
+  const auto database = open();
+  for (const auto& [name, value] : database->options()) EXPECT_EQ(value.find("secret"), std::string::npos) << name;
+}
+
+TEST_F(Postgres, speaks_tls_to_whom_its_authority_has_signed) {
+  const TemporaryDirectory folder;
+  const auto in = [&folder](const char* name) { return (folder.path() / name).string(); };
+  make_certificates(folder.path().string());
+  start();
+  for (const char* name : {"server.crt", "server.key"}) server_->take_file(in(name), std::string("data/") + name);
+  server_->stop();
+  server_->add("ssl=on");
+  server_->start();
+  set("tls", "true");
+  set("tls_ca_file", in("ca.crt"));
+  const auto database = open();
+  load(*database, 0, 20);
+  EXPECT_EQ(column(properties_, "SELECT ssl FROM pg_stat_ssl WHERE pid=pg_backend_pid()"),
+            std::vector<std::string>{"t"});
+  make_certificates(folder.path().string());  // of another authority
+  EXPECT_NE(open_error().find("certificate verify failed"), std::string::npos) << open_error();
+  set("tls", "false");
+  EXPECT_EQ(column(properties_, "SELECT ssl FROM pg_stat_ssl WHERE pid=pg_backend_pid()"),
+            std::vector<std::string>{"f"});
+}
+
+TEST_F(Postgres, acknowledged_rows_are_there_after_kill) {
+  start();
+  load(*open(), 0, 300);
+  server_->kill();
+  server_->start();
+  const auto database = open(Durability::process, false);
+  const auto session = database->session();
+  Row row;
+  for (int number = 0; number < 300; ++number)
+    ASSERT_EQ(session->read(test_key(number), {}, row), Status::ok) << number;
+}
+
+TEST_F(Postgres, says_when_the_server_s_settings_do_not_hold_the_promise) {
+  share();  // fsync=off
+  EXPECT_EQ(open()->durability_how().find("does not hold"), std::string::npos);
+  EXPECT_NE(open(Durability::power)->durability_how().find("does not hold"), std::string::npos);
+  EXPECT_EQ(open(Durability::none)->options().at("synchronous_commit"), "off");
+  EXPECT_EQ(open(Durability::power)->options().at("synchronous_commit"), "on");
+  set("synchronous_commit", "off");
+  EXPECT_NE(open()->durability_how().find("does not hold"), std::string::npos);
+}
+
+TEST_F(Postgres, settling_makes_a_checkpoint_and_tells_it) {
+  share();
+  const auto database = open();
+  load(*database, 0, 500);
+  const auto before = database->components();
+  const auto settled = database->settle(60'000'000'000);
+  EXPECT_TRUE(settled.complete) << settled.how;
+  // The statistics of the checkpoint come a moment after it.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::vector<DatabaseEvent> events;
+  while (events.empty() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    events = events_.take();
+  }
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events[0].kind, DatabaseEvent::Kind::checkpoint);
+  EXPECT_GT(events[0].write_bytes, 0);
+  const auto after = database->components();
+  ASSERT_EQ(after[1].name, "wal");
+  EXPECT_GE(*after[0].count, *before[0].count + 1);
+}
+
+TEST_F(Postgres, tells_the_log_that_its_sessions_wrote) {
+  share();
+  const auto database = open();
+  const auto session = database->session();
+  const auto before = database->components()[1];
+  if (!before.write_bytes) GTEST_SKIP() << "this PostgreSQL tells it too late";
+  for (int number = 0; number < 200; ++number) {
+    ASSERT_EQ(session->insert(test_key(number), TestRow(test_key(number), 0, 100).fields()), Status::ok);
+  }
+  const auto after = database->components()[1];
+  EXPECT_GE(*after.write_bytes - *before.write_bytes, 200U * 1000U);
+  EXPECT_GE(*after.count - *before.count, 600U);  // heap, index, commit
+}
+
+TEST_F(Postgres, tells_the_cpu_time_of_its_server) {
+  share();
+  const auto database = open();
+  const auto before = database->server_cpu_ns();
+  load(*database, 0, 3000);
+  const auto after = database->server_cpu_ns();
+  ASSERT_TRUE(before && after);
+  EXPECT_GT(*after, *before);
+}
+
+TEST_F(Postgres, says_that_citus_is_not_available_and_why) {
+  share();
+  set("citus", "true");
+  const auto error = open_error();
+  EXPECT_NE(error.find("not available, because the server has no extension citus"), std::string::npos) << error;
+}
+
+TEST_F(Postgres, citus_options_want_citus) {
+  share();
+  set("shard_count", "4");
+  EXPECT_THROW((void)open(), UsageError);
+}
+
+// A recorded coordinator: PostgreSQL that believes it has Citus, and writes down what it is asked. No shard is made.
+TEST_F(Postgres, asks_a_recorded_coordinator_to_distribute_the_table) {
+  start({"allow_system_table_mods=on"});
+  (void)column(properties_, "INSERT INTO pg_extension SELECT 99999, 'citus', 10, 2200, true, '0 recorded', NULL, NULL");
+  (void)column(properties_, "CREATE TABLE asked (words text)");
+  (void)column(properties_,
+               "CREATE FUNCTION create_distributed_table(regclass, text) RETURNS void LANGUAGE sql AS $$ INSERT INTO "
+               "asked VALUES ($1::text || ' by ' || $2 || ', shards ' || current_setting('citus.shard_count') || "
+               "', replicas ' || current_setting('citus.shard_replication_factor')) $$");
+  set("citus", "true");
+  set("shard_count", "8");
+  set("shard_replication_factor", "2");
+  const auto database = open();
+  load(*database, 0, 3);
+  EXPECT_EQ(column(properties_, "SELECT words FROM asked"),
+            std::vector<std::string>{"usertable by ycsb_key, shards 8, replicas 2"});
+  EXPECT_EQ(database->options().at("citus"), "0 recorded");
+  (void)open();
+  EXPECT_EQ(column(properties_, "SELECT words FROM asked").size(), 1U) << "a table that is there is not distributed";
+}
+
+}  // namespace
+}  // namespace edgejoule::driver

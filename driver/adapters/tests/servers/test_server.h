@@ -1,0 +1,82 @@
+// A real database server on loopback: on a free port, in a temporary folder, ended with the test.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../../../src/properties.h"
+#include "../temporary_directory.h"
+
+namespace edgejoule::driver {
+
+class TestServer {
+ public:
+  using Arguments = std::vector<std::string>;
+
+  // How one is started and told to be ready. `prepare` may make files below the folder.
+  struct Kind {
+    std::string adapter;
+    std::function<void(const TestServer&)> prepare;
+    std::function<Arguments(const TestServer&)> command;
+    std::function<bool(const TestServer&)> ready = {};  // once it takes connections
+  };
+
+  TestServer(Kind kind, Arguments more = {});
+  ~TestServer();
+  TestServer(const TestServer&) = delete;
+  TestServer& operator=(const TestServer&) = delete;
+
+  void start();  // until it takes connections
+  void kill();   // SIGKILL
+  void stop();   // SIGINT, which PostgreSQL obeys without waiting for clients
+  void pause();
+  void resume();
+
+  // For the next start.
+  void add(const std::string& argument) { more_.push_back(argument); }
+  // Copies a file below its folder, readable by the server alone.
+  void take_file(const std::string& from, const std::string& name) const;
+
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] std::string folder() const { return directory_.path().string(); }
+  [[nodiscard]] const Arguments& more() const { return more_; }
+  // Where it is, as the adapter's options, with short waits.
+  [[nodiscard]] Properties properties() const;
+
+ private:
+  void signal_all(int number) const;
+
+  Kind kind_;
+  Arguments more_;
+  TemporaryDirectory directory_;
+  int port_;
+  pid_t process_ = -1;
+};
+
+// nullptr where the server is not installed.
+[[nodiscard]] std::unique_ptr<TestServer> make_redis(TestServer::Arguments more = {});
+[[nodiscard]] std::unique_ptr<TestServer> make_postgres(TestServer::Arguments more = {});
+
+// The server that the tests of an adapter share, emptied. Throws when it is not installed.
+[[nodiscard]] TestServer& emptied_server(const std::string& adapter);
+
+// By the adapter's own library.
+void empty_redis(const Properties& properties);
+void empty_postgres(const Properties& properties);
+
+// Runs a program to its end; throws when it fails.
+void run_program(const TestServer::Arguments& words);
+
+[[nodiscard]] int free_port();
+
+// The server's certificate is signed by the authority; for 127.0.0.1 and localhost. Names: ca.crt, server.crt,
+// server.key.
+void make_certificates(const std::string& folder);
+
+}  // namespace edgejoule::driver
