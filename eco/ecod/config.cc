@@ -56,6 +56,8 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("read_weight", c.policy.read_weight, "of eco-plus: the weight of reads that find level 0 full");
   visit("busy_max", c.policy.busy_max, "a server with more of its cores or its link in use takes no jobs");
   visit("battery_low", c.policy.battery_low, "of eco-plus: below it a joule costs ten times as much");
+  visit("hedge", c.policy.hedge,
+        "of eco-plus: a job that takes so many times what is rarely exceeded is begun elsewhere, too; 0: never");
 
   visit.section("telemetry", "");
   visit("network_interface", c.telemetry.network_interface, "empty: the default route's");
@@ -293,6 +295,7 @@ void check(Config& config) {
   check_federation(config);
   if (config.policy.busy_max > 1) fail(config, "policy.busy_max", "expected 0 to 1");
   if (config.policy.battery_low > 1) fail(config, "policy.battery_low", "expected 0 to 1");
+  if (config.policy.hedge > 0 && config.policy.hedge < 1) fail(config, "policy.hedge", "expected 0, or 1 or more");
   (void)policy_of(config);
 }
 
@@ -309,6 +312,7 @@ Policy policy_of(const Config& config) {
   policy->read_weight = config.policy.read_weight;
   policy->busy_max = config.policy.busy_max;
   policy->battery_low = config.policy.battery_low;
+  policy->hedge = config.policy.hedge;
   return *policy;
 }
 

@@ -33,7 +33,8 @@ struct FederationConfig {
 struct PolicyConfig {
   std::string name = "eco-plus";
   bool shadow = false;
-  double read_weight = Policy{}.read_weight, busy_max = Policy{}.busy_max, battery_low = Policy{}.battery_low;
+  double read_weight = Policy{}.read_weight, busy_max = Policy{}.busy_max, battery_low = Policy{}.battery_low,
+         hedge = Policy{}.hedge;
 };
 
 struct TelemetryConfig {

@@ -188,7 +188,8 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
     count([](NodeCounts& counts) { ++counts.placements_by_master; });
     return placement;
   }
-  if (auto placement = stay_by_own_model(request, now.policy, log)) return *placement;
+  if (!request.has_again())
+    if (auto placement = stay_by_own_model(request, now.policy, log)) return *placement;
   std::string why = "no master is heard of";
   if (master_is_heard()) {
     const auto placement = ask_master(request, timeout_s);
@@ -225,13 +226,17 @@ proto::Placement Node::place(proto::PlaceRequest request, double timeout_s) {
   const double took_s = now_s_() - began_s;
   spdlog::debug("job {}: {} ({}, epoch {}, {:.3f} ms){}", request.job(), placement.reason(), placement.decided_by(),
                 placement.epoch(), took_s * 1e3, placement.shadow() ? ", shadow" : "");
-  *log.mutable_request() = std::move(request);
+  *log.mutable_request() = request;
   *log.mutable_placement() = placement;
   log.mutable_placement()->clear_token();
   log.set_took_s(took_s);
   log_.add(std::move(log));
   count([&](NodeCounts& counts) {
-    ++(placement.offload() && !placement.shadow() ? counts.offloads : counts.locals);
+    const bool goes = placement.offload() && !placement.shadow();
+    if (request.has_again())
+      counts.hedges += goes;
+    else
+      ++(goes ? counts.offloads : counts.locals);
     counts.decision_s += took_s;
   });
   return placement;
@@ -283,6 +288,7 @@ void Node::report(proto::JobReport report) {
   count([&](NodeCounts& counts) {
     ++counts.reports;
     if (report.outcome().starts_with("fell back")) ++counts.fell_back;
+    if (report.outcome().starts_with("overtaken")) ++counts.overtaken;
   });
   if (report.server() == config_.name && !report.outcome().starts_with("fell back")) return;
   if (federation_.standing().master) return heard_report(report);

@@ -54,13 +54,7 @@ class RemoteJob::Impl {
   ~Impl() { end(); }
 
   Outcome wait() {
-    {
-      std::unique_lock lock(mutex_);
-      while (!failed() && !verified_) {
-        change_.wait_for(lock, look);
-        if (std::string why = patience_.exhausted(now_s()); !why.empty()) fail_locked(std::move(why));
-      }
-    }
+    while (!over(look)) continue;
     end();
     Outcome outcome{.failure = failure_,
                     .result = std::move(*result_.mutable_output()),
@@ -70,7 +64,24 @@ class RemoteJob::Impl {
                     .home_cpu_s = home_cpu_s_,
                     .bytes_moved = served_bytes_ + staging_.bytes()};
     if (outcome.failure.empty()) outcome.failure = why_not(outcome.result);
+    if (outcome.worker.cpu_s() <= 0) outcome.worker.set_cpu_s(worker_cpu_s_);
     return outcome;
+  }
+
+  bool over(std::chrono::milliseconds at_most) {
+    std::unique_lock lock(mutex_);
+    const auto is = [this] { return failed() || verified_; };
+    if (!is())
+      if (std::string why = patience_.exhausted(now_s()); !why.empty()) fail_locked(std::move(why));
+    return change_.wait_for(lock, at_most, is);
+  }
+
+  Standing standing() {
+    const std::lock_guard lock(mutex_);
+    const double now = now_s(), remaining_s = patience_.remainder_s(now);
+    Standing standing{.going = !failed() && !verified_, .elapsed_s = now - begin_s_};
+    if (remaining_s >= 0) standing.remaining_s = remaining_s;
+    return standing;
   }
 
   void cancel(const std::string& why) { fail(why); }
@@ -151,6 +162,7 @@ class RemoteJob::Impl {
       case proto::FromWorker::kProgress: {
         const std::lock_guard lock(mutex_);
         patience_.progressed(now_s(), message.progress().input_bytes_read(), message.progress().output_bytes());
+        worker_cpu_s_ = std::max(worker_cpu_s_, message.progress().cpu_s());
         return true;
       }
       case proto::FromWorker::kResult:
@@ -302,7 +314,7 @@ class RemoteJob::Impl {
   bool received_ = false, verified_ = false;
   std::deque<std::string> arrived_;
   std::map<std::string, TableFacts> tables_;
-  double home_cpu_s_ = 0;
+  double home_cpu_s_ = 0, worker_cpu_s_ = 0;
   std::uint64_t served_bytes_ = 0;
 
   std::unique_ptr<DataChannel> data_;
@@ -314,6 +326,8 @@ class RemoteJob::Impl {
 RemoteJob::RemoteJob(Order order) : impl_(std::make_unique<Impl>(std::move(order))) {}
 RemoteJob::~RemoteJob() = default;
 RemoteJob::Outcome RemoteJob::wait() { return impl_->wait(); }
+bool RemoteJob::over(std::chrono::milliseconds at_most) { return impl_->over(at_most); }
+RemoteJob::Standing RemoteJob::standing() { return impl_->standing(); }
 void RemoteJob::cancel(const std::string& why) { impl_->cancel(why); }
 
 }  // namespace eco

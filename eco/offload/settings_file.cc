@@ -26,6 +26,10 @@ class Section {
     if (read(key, value, "a number of seconds above 0") && value <= 0)
       refuse(file_, table_.get(key), prefix_ + key, "a number of seconds above 0 is expected");
   }
+  void share(const char* key, double& value) {
+    if (read(key, value, "a number from 0 to 1") && !(value >= 0 && value <= 1))
+      refuse(file_, table_.get(key), prefix_ + key, "a number from 0 to 1 is expected");
+  }
   void milliseconds(const char* key, int& value) {
     if (read(key, value, "a number of milliseconds above 0") && value <= 0)
       refuse(file_, table_.get(key), prefix_ + key, "a number of milliseconds above 0 is expected");
@@ -80,6 +84,7 @@ Settings read_settings(const std::filesystem::path& file) {
   top.milliseconds("place_timeout_ms", place_timeout_ms);
   top.seconds("heartbeat_s", settings.heartbeat_s), top.seconds("standstill_s", settings.standstill_s);
   top.seconds("job_s_max", settings.job_s_max);
+  top.share("hedge_share", settings.hedge_share);
   if (const toml::table* tls = top.section("tls")) {
     Section section(file.string(), "tls.", *tls);
     section.text("ca", settings.tls.ca), section.text("certificate", settings.tls.certificate);

@@ -7,6 +7,7 @@
 //   heartbeat_s = 3
 //   standstill_s = 10
 //   job_s_max = 600
+//   hedge_share = 0.05                 # of the attempts, those that may be second ones at jobs that are late; 0: none
 //   [tls]
 //   ca = "ca.pem"
 //   certificate = "server.pem"

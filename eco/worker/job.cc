@@ -53,7 +53,7 @@ class Heart {
   void beat(PrimaryLink& primary) {
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, heartbeat, [this] { return stop_; }))
-      if (!primary.send_progress()) return;
+      if (!primary.send_progress(cpu_s())) return;
   }
 
   std::mutex mutex_;

@@ -99,11 +99,11 @@ bool PrimaryLink::write(const std::string& file, std::uint64_t offset, std::stri
   return pipe_.send(message);
 }
 
-bool PrimaryLink::send_progress() {
+bool PrimaryLink::send_progress(double cpu_s) {
   proto::FromWorker message;
   auto& progress = *message.mutable_progress();
   progress.set_input_bytes_read(read_bytes_), progress.set_output_bytes(written_bytes_);
-  progress.set_elapsed_s(elapsed_s());
+  progress.set_elapsed_s(elapsed_s()), progress.set_cpu_s(cpu_s);
   return pipe_.send(message);
 }
 

@@ -40,7 +40,7 @@ class PrimaryLink {
   void count_read(std::uint64_t bytes) { read_bytes_ += bytes; }
   void count_written(std::uint64_t bytes) { written_bytes_ += bytes; }
 
-  [[nodiscard]] bool send_progress();
+  [[nodiscard]] bool send_progress(double cpu_s);
   // The last message. No loss is told afterwards.
   [[nodiscard]] bool finish(const proto::FromWorker& result);
 

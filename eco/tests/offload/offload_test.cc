@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "bench_bed.h"
 #include "certificates.h"
@@ -415,6 +416,52 @@ TEST(Worker, limits_the_processes_of_its_jobs) {
   pid_t last = 0;
   EXPECT_TRUE(std::ifstream(group + "/cgroup.procs") >> last);
   EXPECT_TRUE(jobs.contains(last)) << last;
+}
+
+// A worker whose answers are slow, and one that a late job is begun at, too.
+struct Late {
+  TemporaryFolder folder;
+  WorkerProcess second{folder / "second"};
+  Offloading offloading;
+  eco::Statistics statistics;
+
+  explicit Late(double share, int ms = 150)
+      : offloading(small_tables(), {}, {.hedge_share = share}, {}, [ms](int, eco::proto::FromPrimary& message) {
+          if (message.has_bytes()) std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+          return Wire::Fate::pass;
+        }) {
+    offloading.placer->set_again(second.address(), 0.1);
+    offloading.bed->write(60000, 23);
+    statistics = offloading.close();
+  }
+};
+
+TEST(Hedging, takes_the_first_verified_result_and_counts_what_the_other_took) {
+  const Late late(1);
+  expect_all_installed(late.statistics);
+  EXPECT_GT(late.statistics.hedges_won, 2U);
+  EXPECT_GE(late.statistics.hedges, late.statistics.hedges_won);
+  std::uint64_t installed = 0, overtaken = 0;
+  for (const auto& report : late.offloading.placer->reports()) {
+    if (report.outcome() == "installed" && report.server() == late.second.address()) ++installed;
+    if (report.outcome() == "overtaken by " + late.second.address()) ++overtaken;
+  }
+  EXPECT_EQ(installed, late.statistics.hedges_won);
+  EXPECT_EQ(overtaken, late.statistics.hedges_won);
+  EXPECT_FALSE(std::filesystem::exists(late.offloading.folder / "db/eco-staging"));
+}
+
+TEST(Hedging, keeps_to_its_share_of_all_attempts) {
+  const Late late(0.01, 40);
+  expect_all_installed(late.statistics);
+  EXPECT_EQ(late.statistics.hedges, 2U);
+}
+
+TEST(Hedging, that_is_switched_off_asks_nobody) {
+  const Late late(0, 40);
+  expect_all_installed(late.statistics);
+  EXPECT_EQ(late.statistics.hedges, 0U);
+  for (const auto& request : late.offloading.placer->requests()) EXPECT_FALSE(request.has_again());
 }
 
 TEST(Worker, without_the_cgroup_that_it_is_told_runs_no_job) {
