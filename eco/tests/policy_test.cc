@@ -553,8 +553,10 @@ TEST(SecondAttempts, are_known_to_eco_plus_alone_and_can_be_switched_off) {
   EXPECT_GT(eco::late_s({}, option), option.time_s.mean);
   EXPECT_EQ(eco::late_s(*eco::policy_named("eco"), option), 0);
   EXPECT_FALSE(again(federation, {.server = "high"}, *eco::policy_named("eco")).offload);
-  EXPECT_EQ(eco::late_s({.hedge = 0}, option), 0);
-  EXPECT_FALSE(again(federation, {.server = "high"}, {.hedge = 0}).offload);
+  Policy never;
+  never.hedge = 0;
+  EXPECT_EQ(eco::late_s(never, option), 0);
+  EXPECT_FALSE(again(federation, {.server = "high"}, never).offload);
 }
 
 TEST(SecondAttempts, are_a_bounded_share_of_all) {
