@@ -13,6 +13,7 @@
 
 #include "bench_bed.h"
 #include "compaction_model.h"
+#include "compat.h"
 #include "policy.h"
 
 namespace {
@@ -35,9 +36,9 @@ rocksdb::Options options_of() {
 }
 
 std::unique_ptr<rocksdb::DB> open(const rocksdb::Options& options, const std::string& path) {
-  rocksdb::DB* db = nullptr;
-  must(rocksdb::DB::Open(options, path, &db));
-  return std::unique_ptr<rocksdb::DB>(db);
+  eco::Opened opened{};
+  must(rocksdb::DB::Open(options, path, &opened));
+  return std::unique_ptr<rocksdb::DB>(std::move(opened));
 }
 
 // Seconds until level 0 is compacted.
