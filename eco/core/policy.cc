@@ -61,7 +61,7 @@ class Places {
                        (queues ? server.reachable(policy_.busy_max) : server.takes_jobs(policy_.busy_max));
     const double network_s = link > 0 ? moved / link : 0;
     const double wait_s = server.jobs < server.slots ? 0 : server.jobs_s;
-    const Job at_home = staying(request_.job, request_.tls);
+    const Job at_home = staying(request_.job, request_.tls, request_.shared);
     const Estimate added_s = home.overhead.predict(at_home).compute_s;  // none until it was learnt: jobs teach it
     option.time_s.mean += network_s + wait_s + added_s.mean;
     option.time_s.deviation = std::hypot(option.time_s.deviation, added_s.deviation);
@@ -216,8 +216,9 @@ std::string name_of(const Policy& policy) {
   return std::string(found->first) + (policy.kind == PolicyKind::fixed ? ":" + policy.target : "");
 }
 
-Job staying(Job job, bool tls) {
+Job staying(Job job, bool tls, bool shared) {
   if (tls) job.codec += " over TLS";
+  if (shared) job.codec += " by a shared folder";
   return job;
 }
 

@@ -51,6 +51,7 @@ struct Request {
   LevelZero level_zero;
   std::string rocksdb;  // release; a worker of another minor release is no candidate
   bool tls = false;     // what it moves is encrypted
+  bool shared = false;  // it goes by a shared folder
 };
 
 // A place, and what the compaction is expected to take there.
@@ -105,7 +106,7 @@ inline constexpr double residual_share = 0.2;
 // With TLS it is about twice as much (eco-home-cpu).
 inline constexpr double residual_tls = 2;
 
-// As Server::residual knows a job: apart where its bytes are encrypted.
-[[nodiscard]] Job staying(Job job, bool tls);
+// As Server::residual knows a job: apart where its bytes are encrypted, or go by a shared folder.
+[[nodiscard]] Job staying(Job job, bool tls, bool shared = false);
 
 }  // namespace eco

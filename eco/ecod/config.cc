@@ -84,6 +84,8 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("nice", c.worker.nice, "added to the niceness of their processes");
   visit("cgroup", c.worker.cgroup, "folder of a cgroup (v2) that their processes are put into; empty: none");
   visit("job_cpu_s_max", c.worker.job_cpu_s_max, "a job that used more is ended; 0: no limit");
+  visit("shared_directory", c.worker.shared_directory,
+        "where this server sees a primary's folder (NFS): { \"/var/lib/db\" = \"/mnt/edge1\" }; else by streams");
   visit("rocksdb", c.worker.rocksdb, "the release it compacts for; empty: the one that ecod is linked with");
 
   visit.section("metrics", "Prometheus.");
@@ -170,6 +172,12 @@ class Reader {
     for (const auto& element : *node.as_array()) assign(element, key, field.emplace_back());
   }
 
+  void assign(const toml::node& node, const std::string& key, std::map<std::string, std::string>& field) const {
+    if (!node.is_table()) fail(node, key, "expected a table of strings");
+    field.clear();
+    for (const auto& [name, value] : *node.as_table()) assign(value, key, field[std::string(name.str())]);
+  }
+
   const toml::table& root_;
   const toml::table* table_ = nullptr;
   std::string section_, file_;
@@ -205,6 +213,11 @@ class Printer {
     std::vector<std::string> quoted;
     for (const auto& value : values) quoted.push_back(text_of(value));
     return fmt::format("[{}]", fmt::join(quoted, ", "));
+  }
+  static std::string text_of(const std::map<std::string, std::string>& values) {
+    std::vector<std::string> pairs;
+    for (const auto& [name, value] : values) pairs.push_back(fmt::format("{} = {}", text_of(name), text_of(value)));
+    return pairs.empty() ? "{}" : fmt::format("{{ {} }}", fmt::join(pairs, ", "));
   }
 
   std::string text_;
@@ -280,6 +293,9 @@ void check(Config& config) {
   if (config.worker.data_port < 0 || config.worker.data_port > 65535)
     fail(config, "worker.data_port", "expected 0 to 65535");
   if (config.worker.slots < 1 || config.worker.slots > 1000) fail(config, "worker.slots", "expected 1 to 1000");
+  for (const auto& [there, here] : config.worker.shared_directory)
+    if (!there.starts_with('/') || !here.starts_with('/'))
+      fail(config, "worker.shared_directory", fmt::format("\"{}\" = \"{}\"; expected absolute paths", there, here));
   require_one_of(config, "log_level", config.log_level, {"trace", "debug", "info", "warning", "error"});
   const auto& tls = config.tls;
   if (tls.ca.empty() != tls.certificate.empty() || tls.ca.empty() != tls.key.empty())

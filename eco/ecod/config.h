@@ -59,6 +59,7 @@ struct WorkerConfig {
   std::int64_t data_port = 0, slots = 1, queue = 8, nice = 0;
   std::string cgroup;
   double job_cpu_s_max = 0;
+  std::map<std::string, std::string> shared_directory;
 };
 
 struct Config {

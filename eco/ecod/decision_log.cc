@@ -19,6 +19,7 @@ void DecisionLog::report(const proto::JobReport& report) {
     decision.set_wall_s(report.wall_s()), decision.set_compute_s(report.compute_s());
     decision.set_cpu_s(report.cpu_s()), decision.set_home_cpu_s(report.home_cpu_s());
     decision.set_bytes_moved(report.bytes_moved()), decision.set_energy_j(report.energy_j());
+    decision.set_bytes_shared(report.bytes_shared());
     return;
   }
 }

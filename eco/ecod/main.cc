@@ -40,6 +40,17 @@ void add_worker(CLI::App& app, eco::WorkerOptions& options) {
   app.add_option("--ca", options.tls.ca, "PEM: who may send jobs");
   app.add_option("--certificate", options.tls.certificate, "PEM: of this server");
   app.add_option("--key", options.tls.key, "PEM: of this server");
+  app.add_option_function<std::vector<std::string>>(
+      "--shared-directory",
+      [&options](const std::vector<std::string>& pairs) {
+        for (const auto& pair : pairs) {
+          const auto equals = pair.find('=');
+          if (!pair.starts_with('/') || equals == std::string::npos || pair.compare(equals, 2, "=/") != 0)
+            throw CLI::ValidationError("--shared-directory", pair + ": expected /FOLDER/OF/THE/PRIMARY=/FOLDER/HERE");
+          options.shared[pair.substr(0, equals)] = pair.substr(equals + 1);
+        }
+      },
+      "PRIMARY=HERE: where this server sees a primary's folder (NFS); its tables then need no stream");
   app.add_option("--token", options.token, "what a job must bring")->envname("ECO_TOKEN");
 }
 

@@ -42,7 +42,8 @@ Request request_of(const proto::PlaceRequest& request) {
                          .stall = level_zero.stall(),
                          .trigger = level_zero.trigger()},
           .rocksdb = request.rocksdb(),
-          .tls = request.tls()};
+          .tls = request.tls(),
+          .shared = request.shared()};
 }
 
 double busy_cores_of(const proto::ServerState& state) {

@@ -96,6 +96,9 @@ class Source final : public prometheus::Collectable {
     add("ecod_stale_masters_refused_total", "answers and tables of an earlier epoch", counts.stale_refused);
     add("ecod_reports_total", "jobs that applications reported", counts.reports);
     add("ecod_fell_back_total", "of them, offloaded in vain", counts.fell_back);
+    add("ecod_tables_bytes_total", "of tables, moved for this server's jobs elsewhere", counts.bytes_moved,
+        {{"by", "stream"}});
+    add("ecod_tables_bytes_total", "", counts.bytes_shared, {{"by", "shared folder"}});
     add("ecod_hedges_total", "second attempts at jobs that were late", counts.hedges);
     add("ecod_overtaken_total", "attempts, first or second, that another one overtook", counts.overtaken);
     add("ecod_federation_errors_total", "requests to the master that failed", counts.federation_errors);

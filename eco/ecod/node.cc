@@ -260,9 +260,10 @@ void Node::learn_remote(const proto::JobReport& report) {
     }
   });
   constexpr double least_s = 1e-3;  // nothing is not learnt
-  const double link_s = link_bytes_s > 0 ? static_cast<double>(report.bytes_moved()) / link_bytes_s : 0;
+  const auto moved = static_cast<double>(report.bytes_moved() + report.bytes_shared());
+  const double link_s = link_bytes_s > 0 ? moved / link_bytes_s : 0;
   const double added_s = std::max(least_s, report.wall_s() - report.compute_s() - link_s);
-  const Job job = staying(job_of(report.features()), report.tls());
+  const Job job = staying(job_of(report.features()), report.tls(), report.bytes_shared() > 0);
   const std::scoped_lock lock(mutex_);
   residual_.learn(job, {.compute_s = report.home_cpu_s(), .energy_j = report.home_cpu_s() * power_.busy_core_w});
   overhead_.learn(job, {.compute_s = added_s});
@@ -289,6 +290,7 @@ void Node::report(proto::JobReport report) {
     ++counts.reports;
     if (report.outcome().starts_with("fell back")) ++counts.fell_back;
     if (report.outcome().starts_with("overtaken")) ++counts.overtaken;
+    counts.bytes_moved += report.bytes_moved(), counts.bytes_shared += report.bytes_shared();
   });
   if (report.server() == config_.name && !report.outcome().starts_with("fell back")) return;
   if (federation_.standing().master) return heard_report(report);

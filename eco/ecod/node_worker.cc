@@ -31,6 +31,7 @@ NodeWorker::NodeWorker(const Config& config, Node& node)
   options.nice = static_cast<int>(config_.nice);
   options.cgroup = config_.cgroup;
   options.job_cpu_s_max = config_.job_cpu_s_max;
+  options.shared = config_.shared_directory;
   options.admit = [this](const proto::Start& start) { return admit(start); };
   options.finished = [this](const FinishedJob& job) { finished(job); };
   options.energy_of = [this](double cpu_s, double, std::uint64_t bytes_moved) {

@@ -25,6 +25,8 @@ struct Settings {
   double standstill_s = 10;   // so is one that reads and writes nothing for so long
   double job_s_max = 600;     // and one that has no result after so long
   double hedge_share = 0.05;  // of the attempts, those that may be second ones at jobs that are late; 0: none
+  // Databases below it are seen by workers, too, at a path of theirs (NFS): their tables need no streams. Empty: none.
+  std::string shared_directory{};
   // Besides the default one: those whose tables lie in the database's own folder (no cf_paths).
   std::vector<std::string> column_families{};
 };

@@ -11,6 +11,8 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <random>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -64,6 +66,7 @@ class RemoteJob::Impl {
                     .home_cpu_s = home_cpu_s_,
                     .bytes_moved = served_bytes_ + staging_.bytes()};
     if (outcome.failure.empty()) outcome.failure = why_not(outcome.result);
+    outcome.bytes_shared = outcome.worker.bytes_shared();
     if (outcome.worker.cpu_s() <= 0) outcome.worker.set_cpu_s(worker_cpu_s_);
     return outcome;
   }
@@ -131,6 +134,7 @@ class RemoteJob::Impl {
 
   void talk() {
     if (auto status = staging_.begin(); !status.ok()) return fail("staging: " + status.ToString());
+    share();
     const auto stub = proto::Worker::NewStub(order_.worker);
     const auto stream = stub->Compact(&context_);
     proto::FromPrimary first;
@@ -139,8 +143,19 @@ class RemoteJob::Impl {
     for (proto::FromWorker message; going && stream->Read(&message);) going = take(message, *stream);
     stream->WritesDone();
     const grpc::Status status = stream->Finish();
+    if (order_.start.has_shared()) staging_.remove(order_.start.shared().proof());
     const std::lock_guard lock(mutex_);
     if (!received_) fail_locked(fmt::format("the worker: {}", status.ok() ? "no result" : status.error_message()));
+  }
+
+  // What the worker is to find, where it sees this folder.
+  void share() {
+    if (!order_.start.has_shared()) return;
+    auto& shared = *order_.start.mutable_shared();
+    std::random_device random;
+    shared.set_proof(fmt::format("proof-{:08x}{:08x}", random(), random()));
+    shared.set_staging(staging_.folder().substr(order_.database.size() + 1));
+    if (!staging_.make(shared.proof()).ok()) order_.start.clear_shared();
   }
 
   using Stream = grpc::ClientReaderWriter<proto::FromPrimary, proto::FromWorker>;
@@ -191,13 +206,22 @@ class RemoteJob::Impl {
 
   bool store(const proto::Output& output, const rocksdb::Slice& data, bool last, std::uint64_t after = 0) {
     std::string complete;
-    auto status = staging_.receive(output.file(), output.offset() + after, data, last, &complete);
+    rocksdb::IOStatus status;
+    if (!output.shared()) {
+      status = staging_.receive(output.file(), output.offset() + after, data, last, &complete);
+    } else if (!order_.start.has_shared()) {
+      status = rocksdb::IOStatus::InvalidArgument("no folder is shared", output.file());
+    } else {
+      status = staging_.adopt(output.file(), output.offset());
+      complete = output.file();
+    }
     if (!status.ok()) {
       fail("staging: " + status.ToString());
       return false;
     }
     if (!complete.empty()) {
       const std::lock_guard lock(mutex_);
+      if (output.shared()) adopted_.insert(complete);
       arrived_.push_back(std::move(complete));
       change_.notify_all();
     }
@@ -278,11 +302,12 @@ class RemoteJob::Impl {
       if (arrived_.empty()) break;
       const std::string name = std::move(arrived_.front());
       arrived_.pop_front();
+      const bool adopted = adopted_.contains(name);
       lock.unlock();
       std::string why;
       auto facts = verify_table(order_.table_format, staging_.folder() + '/' + name, why);
       if (facts)
-        if (auto status = staging_.sync(name); !status.ok()) why = status.ToString();
+        if (auto status = staging_.sync(name, adopted); !status.ok()) why = status.ToString();
       lock.lock();
       if (!why.empty()) return fail_locked(fmt::format("{}: {}", name, why));
       tables_.emplace(name, std::move(*facts));
@@ -313,6 +338,7 @@ class RemoteJob::Impl {
   proto::Result result_;
   bool received_ = false, verified_ = false;
   std::deque<std::string> arrived_;
+  std::set<std::string> adopted_;
   std::map<std::string, TableFacts> tables_;
   double home_cpu_s_ = 0, worker_cpu_s_ = 0;
   std::uint64_t served_bytes_ = 0;

@@ -23,7 +23,7 @@ class RemoteJob {
     std::shared_ptr<grpc::Channel> worker;
     std::string data_host;  // where its data connection would be; empty: all goes over the stream
     bool tls = false;       // of the stream; the data connection has to have it, too
-    proto::Start start;     // its output folder is filled in
+    proto::Start start;     // its output folder is filled in, and how the worker knows a shared one
     std::shared_ptr<rocksdb::FileSystem> files;
     std::string database;
     std::string staging;  // name of its folder there
@@ -39,7 +39,7 @@ class RemoteJob {
     proto::Result worker;       // what it took there
     bool data_refused = false;  // its data connection could not be opened: it went over the stream
     double wall_s = 0, home_cpu_s = 0;
-    std::uint64_t bytes_moved = 0;
+    std::uint64_t bytes_moved = 0, bytes_shared = 0;  // by streams, by a shared folder
   };
 
   // Begins. Throws only std::system_error (no thread can be had).

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -295,6 +296,7 @@ class Service final : public PortableCompactionService, public CompactionService
     auto& start = order.start;
     start.set_database(info.db_name), start.set_rocksdb(release_), start.set_input(text);
     fill(*start.mutable_features(), features);
+    if (const auto folder = shared_folder(*begun->files, info.db_name)) start.mutable_shared()->set_folder(*folder);
     auto& table = *start.mutable_table();
     table.set_table_factory(options->table);
     table.set_comparator(option(input->cf_options, "comparator"));
@@ -389,6 +391,10 @@ class Service final : public PortableCompactionService, public CompactionService
     proto::PlaceRequest request;
     request.set_job(id), request.set_rocksdb(release_), request.set_tls(!settings_.tls.none());
     fill(*request.mutable_features(), features);
+    {
+      const std::lock_guard lock(mutex_);
+      request.set_shared(shared_.contains(begun.db->GetName()));
+    }
     auto& level_zero = *request.mutable_level_zero();
     const double files_s = begun.level_zero.files_s, flush_bytes = number_option(input.cf_options, "write_buffer_size");
     level_zero.set_files(begun.level_zero.files), level_zero.set_files_s(files_s);
@@ -450,10 +456,11 @@ class Service final : public PortableCompactionService, public CompactionService
   void tally(Tracked& tracked, const RemoteJob::Outcome& outcome) {
     auto& report = tracked.report;
     report.set_wall_s(outcome.wall_s), report.set_home_cpu_s(outcome.home_cpu_s);
-    report.set_bytes_moved(outcome.bytes_moved);
+    report.set_bytes_moved(outcome.bytes_moved), report.set_bytes_shared(outcome.bytes_shared);
     report.set_compute_s(outcome.worker.compute_s()), report.set_network_s(outcome.worker.network_s());
     report.set_cpu_s(outcome.worker.cpu_s()), report.set_energy_j(outcome.worker.energy_j());
-    statistics_.bytes_moved += outcome.bytes_moved, statistics_.home_cpu_s += outcome.home_cpu_s;
+    statistics_.bytes_moved += outcome.bytes_moved, statistics_.bytes_shared += outcome.bytes_shared;
+    statistics_.home_cpu_s += outcome.home_cpu_s;
     if (outcome.data_refused) data_refused_[tracked.address] = Clock::now();
     tracked.remote.reset();
   }
@@ -494,6 +501,10 @@ class Service final : public PortableCompactionService, public CompactionService
       if (!accepted) waste(tracked, outcome);
       job = tracked;
       if (accepted) {
+        if (outcome.bytes_shared > 0)
+          shared_.insert(job.database);
+        else
+          shared_.erase(job.database);
         statistics_.hedges_won += id.ends_with("-again");
         const auto& features = tracked.report.features();
         remote_.learn({.input_bytes = features.input_bytes(),
@@ -552,6 +563,18 @@ class Service final : public PortableCompactionService, public CompactionService
     return report;
   }
 
+  // The database's folder as the system names it, where workers see it, too.
+  [[nodiscard]] std::optional<std::string> shared_folder(const rocksdb::FileSystem& files,
+                                                         const std::string& database) const {
+    if (settings_.shared_directory.empty() || &files != rocksdb::FileSystem::Default().get()) return std::nullopt;
+    std::error_code error;
+    const std::string root = std::filesystem::canonical(settings_.shared_directory, error).string();
+    if (error) return std::nullopt;
+    const std::string folder = std::filesystem::canonical(database, error).string();
+    if (error || (folder != root && !folder.starts_with(root.ends_with('/') ? root : root + '/'))) return std::nullopt;
+    return folder;
+  }
+
   bool first_of(const std::string& database) {
     const std::lock_guard lock(mutex_);
     return seen_.insert(database).second;
@@ -579,9 +602,10 @@ class Service final : public PortableCompactionService, public CompactionService
   std::map<std::string, Tracked> jobs_;                                          // by id
   std::set<std::pair<std::string, int>> fell_back_;                              // until RocksDB has compacted them
   std::map<std::pair<std::string, int>, std::vector<std::string>> placed_here_;  // by their placer: their ids
-  std::set<std::string> seen_;                                                   // databases
-  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;               // by address
-  std::map<std::string, Clock::time_point> data_refused_;                        // by address
+  std::set<std::string> shared_;                                    // databases whose last job went by a shared folder
+  std::set<std::string> seen_;                                      // databases
+  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // by address
+  std::map<std::string, Clock::time_point> data_refused_;           // by address
 };
 
 class Listener final : public rocksdb::EventListener {

@@ -81,6 +81,7 @@ Settings read_settings(const std::filesystem::path& file) {
   std::string worker, node, token;
   int place_timeout_ms = 20;
   top.text("worker", worker), top.text("node", node), top.text("token", token);
+  top.text("shared_directory", settings.shared_directory);
   top.milliseconds("place_timeout_ms", place_timeout_ms);
   top.seconds("heartbeat_s", settings.heartbeat_s), top.seconds("standstill_s", settings.standstill_s);
   top.seconds("job_s_max", settings.job_s_max);

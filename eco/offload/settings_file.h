@@ -3,6 +3,7 @@
 //   worker = "10.0.0.2:7070"           # one worker, without a federation; or
 //   node = "unix:/run/ecod/node.sock"  # the ecod of this server decides
 //   token = ""                         # of the one worker
+//   shared_directory = ""              # databases below it are seen by workers, too (NFS)
 //   place_timeout_ms = 20              # of the ecod's answer
 //   heartbeat_s = 3
 //   standstill_s = 10

@@ -1,10 +1,16 @@
 #include "staging.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include "served_files.h"
+#include "tcp.h"
 
 namespace eco {
 
@@ -21,10 +27,36 @@ IOStatus Staging::begin() {
   return files_->CreateDirIfMissing(folder_, {}, nullptr);
 }
 
+bool Staging::is_output(const std::string& name) { return ServedFiles::serves(name) && name.ends_with(".sst"); }
+
+IOStatus Staging::make(const std::string& name) {
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  if (auto status = files_->NewWritableFile(folder_ + '/' + name, {}, &file, nullptr); !status.ok()) return status;
+  return file->Close({}, nullptr);
+}
+
+void Staging::remove(const std::string& name) {
+  files_->DeleteFile(folder_ + '/' + name, {}, nullptr).PermitUncheckedError();  // else the janitor does
+}
+
+IOStatus Staging::adopt(const std::string& name, std::uint64_t bytes) {
+  if (!is_output(name)) return IOStatus::InvalidArgument("no name of an output", name);
+  if (complete_.contains(name) || open_.contains(name)) return IOStatus::InvalidArgument("an output twice", name);
+  bytes_shared_ += bytes;
+  if (bytes_ + bytes_shared_ > bytes_max_) return IOStatus::InvalidArgument("more output than the input can make");
+  // Opened, so that NFS looks at it anew.
+  const Fd file(::open((folder_ + '/' + name).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat found {};
+  if (!file || ::fstat(file.get(), &found) != 0) return IOStatus::IOError(name, std::strerror(errno));
+  if (!S_ISREG(found.st_mode) || found.st_nlink != 1) return IOStatus::IOError("no plain file of its own", name);
+  if (static_cast<std::uint64_t>(found.st_size) != bytes) return IOStatus::IOError("another size than told", name);
+  complete_.insert(name);
+  return IOStatus::OK();
+}
+
 IOStatus Staging::receive(const std::string& name, std::uint64_t offset, const rocksdb::Slice& data, bool last,
                           std::string* complete) {
-  if (!ServedFiles::serves(name) || !name.ends_with(".sst"))
-    return IOStatus::InvalidArgument("no name of an output", name);
+  if (!is_output(name)) return IOStatus::InvalidArgument("no name of an output", name);
   if (complete_.contains(name)) return IOStatus::InvalidArgument("more of a complete output", name);
   Open& open = open_[name];
   if (!open.file) {
@@ -44,7 +76,12 @@ IOStatus Staging::receive(const std::string& name, std::uint64_t offset, const r
   return IOStatus::OK();
 }
 
-IOStatus Staging::sync(const std::string& name) {
+IOStatus Staging::sync(const std::string& name, bool adopted) {
+  if (adopted) {  // it may be another user's
+    const Fd file(::open((folder_ + '/' + name).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file || ::fsync(file.get()) != 0) return IOStatus::IOError(name, std::strerror(errno));
+    return IOStatus::OK();
+  }
   std::unique_ptr<rocksdb::FSWritableFile> file;
   if (auto status = files_->ReopenWritableFile(folder_ + '/' + name, {}, &file, nullptr); !status.ok()) return status;
   if (auto status = file->Sync({}, nullptr); !status.ok()) return status;

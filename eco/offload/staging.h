@@ -27,12 +27,19 @@ class Staging {
   // The next bytes of a file, in order. Where they were its last, `complete` gets its name.
   [[nodiscard]] rocksdb::IOStatus receive(const std::string& name, std::uint64_t offset, const rocksdb::Slice& data,
                                           bool last, std::string* complete);
+  // A file that the worker wrote here itself, by a shared folder.
+  [[nodiscard]] rocksdb::IOStatus adopt(const std::string& name, std::uint64_t bytes);
+  // An empty file, by which a worker knows the folder.
+  [[nodiscard]] rocksdb::IOStatus make(const std::string& name);
+  void remove(const std::string& name);
   // Of a complete file: on the disk for good. Another thread may call it while others are received.
-  [[nodiscard]] rocksdb::IOStatus sync(const std::string& name);
+  [[nodiscard]] rocksdb::IOStatus sync(const std::string& name, bool adopted = false);
   [[nodiscard]] bool all_complete() const { return open_.empty(); }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // that it received
 
  private:
+  [[nodiscard]] static bool is_output(const std::string& name);
+
   struct Open {
     std::unique_ptr<rocksdb::FSWritableFile> file;
     std::uint64_t bytes = 0;
@@ -40,7 +47,7 @@ class Staging {
 
   std::shared_ptr<rocksdb::FileSystem> files_;
   std::string root_, folder_;
-  std::uint64_t bytes_ = 0, bytes_max_;
+  std::uint64_t bytes_ = 0, bytes_shared_ = 0, bytes_max_;
   std::map<std::string, Open> open_;
   std::set<std::string> complete_;
 };

@@ -7,11 +7,12 @@
 namespace eco {
 
 struct Statistics {
-  std::uint64_t asked = 0;      // jobs of level 0 that RocksDB offered
-  std::uint64_t kept = 0;       // of them, compacted here from the start
-  std::uint64_t installed = 0;  // compacted elsewhere and accepted
-  std::uint64_t fell_back = 0;  // begun elsewhere and given up
-  std::uint64_t bytes_moved = 0;
+  std::uint64_t asked = 0;            // jobs of level 0 that RocksDB offered
+  std::uint64_t kept = 0;             // of them, compacted here from the start
+  std::uint64_t installed = 0;        // compacted elsewhere and accepted
+  std::uint64_t fell_back = 0;        // begun elsewhere and given up
+  std::uint64_t bytes_moved = 0;      // of tables, by streams
+  std::uint64_t bytes_shared = 0;     // and by a shared folder
   std::uint64_t orphans_removed = 0;  // files of jobs that failed
   double wasted_s = 0;                // in jobs that fell back
   std::uint64_t hedges = 0;           // second attempts at jobs that were late

@@ -58,6 +58,7 @@ eco_mutant(unknown_servers_are_as_fast_as_home policy.cc "known ? home.core_spee
 eco_mutant(unknown_servers_draw_what_home_draws policy.cc "known ? longer * watts : 1" "known ? longer : 1")
 eco_mutant(unknown_servers_speed_is_the_inverse policy.cc "home.core_speed / server.core_speed" "server.core_speed / home.core_speed")
 eco_mutant(encryption_stays_free policy.cc "(request_.tls ? residual_tls : 1)" "1")
+eco_mutant(shared_folders_are_learnt_with_streams policy.cc "if (shared) job.codec" "if (false) job.codec")
 eco_mutant(encryption_is_learnt_with_plain_text policy.cc "if (tls) job.codec" "if (false) job.codec")
 eco_mutant(all_policies_hedge policy.cc "policy.kind == PolicyKind::eco_plus ? policy.hedge * option.time_s.upper() : 0" "policy.hedge * option.time_s.upper()")
 eco_mutant(means_are_late policy.cc "policy.hedge * option.time_s.upper()" "policy.hedge * option.time_s.mean * 0.9")

@@ -303,6 +303,21 @@ TEST(Policies, what_stays_at_home_is_learnt_apart_where_it_is_encrypted) {
   EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 5, 0.05);
 }
 
+TEST(Policies, what_stays_at_home_is_learnt_apart_where_it_goes_by_a_shared_folder) {
+  Federation federation;
+  auto& residual = federation.servers[Federation::home].residual;
+  for (int i = 1; i <= 40; ++i)
+    for (const bool shared : {false, true}) {
+      auto job = federation.request.job;
+      job.input_bytes = job.input_bytes * static_cast<std::uint64_t>(i) / 20;
+      job.input_entries = job.input_entries * static_cast<std::uint64_t>(i) / 20;
+      residual.learn(eco::staying(job, false, shared), {.compute_s = 0.05 * i, .energy_j = (shared ? 0.05 : 0.1) * i});
+    }
+  EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 2, 0.05);
+  federation.request.shared = true;
+  EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 1, 0.05);
+}
+
 TEST(Policies, a_server_where_nothing_ran_is_priced_by_the_speed_and_watts_of_its_cores) {
   Federation federation;
   auto &home = federation.servers[Federation::home], &medium = federation.servers[Federation::medium];

@@ -21,6 +21,7 @@
 #include "policy.h"
 #include "primary_link.h"
 #include "remote_file_system.h"
+#include "shared_folder.h"
 
 namespace eco {
 namespace {
@@ -91,8 +92,12 @@ rocksdb::Status compact(const proto::Start& start, PrimaryLink& primary, const s
                         std::string* output) {
   rocksdb::CompactionServiceOptionsOverride options;
   if (const std::string why = unsupported(start, options); !why.empty()) return rocksdb::Status::NotSupported(why);
+  std::unique_ptr<SharedFolder> shared;
+  std::string why;  // its tables go by streams, then
+  if (start.has_shared()) shared = SharedFolder::open(start.shared(), why);
   const auto files = std::make_shared<RemoteFileSystem>(
-      primary, RemoteFileSystem::Folders{.database = start.database(), .output = start.output(), .scratch = scratch});
+      primary, RemoteFileSystem::Folders{.database = start.database(), .output = start.output(), .scratch = scratch},
+      std::move(shared));
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
   options.env = env.get();
   return rocksdb::DB::OpenAndCompact(start.database(), start.output(), start.input(), output, options);
@@ -127,6 +132,7 @@ int run_job(int fd, int data_fd, const std::string& scratch) {
   result.set_network_s(primary.waited_s());
   result.set_compute_s(primary.elapsed_s() - primary.waited_s());
   result.set_cpu_s(cpu_s()), result.set_bytes_moved(primary.bytes_moved());
+  result.set_bytes_shared(primary.bytes_shared());
   return primary.finish(message) ? 0 : 4;
 }
 

@@ -22,22 +22,14 @@ std::uint32_t request_of(const proto::FromPrimary& message) {
 
 }  // namespace
 
-class PrimaryLink::Waiting {
- public:
-  explicit Waiting(PrimaryLink& link) : link_(link) {
-    const std::lock_guard lock(link_.waits_);
-    if (link_.waiters_++ == 0) link_.waiting_since_ = Clock::now();
-  }
-  ~Waiting() {
-    const std::lock_guard lock(link_.waits_);
-    if (--link_.waiters_ == 0) link_.waited_ += Clock::now() - link_.waiting_since_;
-  }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
- private:
-  PrimaryLink& link_;
-};
+PrimaryLink::Waiting::Waiting(PrimaryLink& link) : link_(link) {
+  const std::lock_guard lock(link_.waits_);
+  if (link_.waiters_++ == 0) link_.waiting_since_ = Clock::now();
+}
+PrimaryLink::Waiting::~Waiting() {
+  const std::lock_guard lock(link_.waits_);
+  if (--link_.waiters_ == 0) link_.waited_ += Clock::now() - link_.waiting_since_;
+}
 
 PrimaryLink::PrimaryLink(MessagePipe& pipe, std::unique_ptr<DataChannel> data, std::function<void()> on_loss)
     : pipe_(pipe), data_(std::move(data)), listener_([this, on_loss] { listen(on_loss, false); }) {
@@ -93,10 +85,19 @@ bool PrimaryLink::write(const std::string& file, std::uint64_t offset, std::stri
   proto::FromWorker message;
   auto& output = *message.mutable_output();
   output.set_file(file), output.set_offset(offset), output.set_last(last);
+  sent_bytes_ += data.size();
   const Waiting counted(*this);
   if (data_) return data_->send(message, data);
   output.set_data(data.data(), data.size());
   return pipe_.send(message);
+}
+
+bool PrimaryLink::tell_shared(const std::string& file, std::uint64_t bytes) {
+  proto::FromWorker message;
+  auto& output = *message.mutable_output();
+  output.set_file(file), output.set_offset(bytes), output.set_last(true), output.set_shared(true);
+  const Waiting counted(*this);
+  return data_ ? data_->send(message, "") : pipe_.send(message);
 }
 
 bool PrimaryLink::send_progress(double cpu_s) {

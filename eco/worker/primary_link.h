@@ -39,19 +39,38 @@ class PrimaryLink {
   [[nodiscard]] bool write(const std::string& file, std::uint64_t offset, std::string_view data, bool last);
   void count_read(std::uint64_t bytes) { read_bytes_ += bytes; }
   void count_written(std::uint64_t bytes) { written_bytes_ += bytes; }
+  void count_shared(std::uint64_t bytes) { shared_bytes_ += bytes; }
+  // An output that lies in the shared folder.
+  [[nodiscard]] bool tell_shared(const std::string& file, std::uint64_t bytes);
+  // What the shared folder lets the compaction wait for.
+  template <typename Work>
+  auto waiting(Work work) {
+    const Waiting counted(*this);
+    return work();
+  }
 
   [[nodiscard]] bool send_progress(double cpu_s);
   // The last message. No loss is told afterwards.
   [[nodiscard]] bool finish(const proto::FromWorker& result);
 
-  // Of tables, in and out.
-  [[nodiscard]] std::uint64_t bytes_moved() const { return received_bytes_ + written_bytes_; }
+  // Of tables, in and out: by streams, and by the shared folder.
+  [[nodiscard]] std::uint64_t bytes_moved() const { return received_bytes_ + sent_bytes_; }
+  [[nodiscard]] std::uint64_t bytes_shared() const { return shared_bytes_; }
   // Time in which some thread waited.
   [[nodiscard]] double waited_s();
   [[nodiscard]] double elapsed_s() const;
 
  private:
-  class Waiting;
+  class Waiting {
+   public:
+    explicit Waiting(PrimaryLink& link);
+    ~Waiting();
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    PrimaryLink& link_;
+  };
   [[nodiscard]] std::future<Answer> ask(const proto::FromWorker& question, std::uint32_t request, bool by_data);
   [[nodiscard]] bool receive(proto::FromPrimary& message, bool by_data);
   void listen(const std::function<void()>& on_loss, bool by_data);
@@ -63,7 +82,7 @@ class PrimaryLink {
   std::unordered_map<std::uint32_t, std::promise<Answer>> waiting_;
   bool lost_ = false, finished_ = false;
   std::atomic<std::uint32_t> next_request_{1};
-  std::atomic<std::uint64_t> read_bytes_{0}, written_bytes_{0}, received_bytes_{0};
+  std::atomic<std::uint64_t> read_bytes_{0}, written_bytes_{0}, received_bytes_{0}, sent_bytes_{0}, shared_bytes_{0};
   std::mutex waits_;
   int waiters_ = 0;
   std::chrono::steady_clock::time_point waiting_since_;

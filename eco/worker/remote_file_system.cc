@@ -1,6 +1,7 @@
 #include "remote_file_system.h"
 
 #include <rocksdb/env.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -57,14 +58,49 @@ class Window {
   bool here_ = false;
 };
 
+// A table in the shared folder, open.
+class SharedTable {
+ public:
+  SharedTable(Fd file, std::uint64_t bytes) : file_(std::move(file)), bytes_(bytes) {}
+
+  // False: it cannot be read there any more, or ends too early.
+  bool read(PrimaryLink& primary, std::uint64_t offset, std::size_t bytes, Slice* result, char* scratch) {
+    if (!file_) return false;
+    const std::size_t wanted = offset < bytes_ ? std::min<std::uint64_t>(bytes, bytes_ - offset) : 0;
+    std::size_t got = 0;
+    while (got < wanted) {
+      const ssize_t part = primary.waiting(
+          [&] { return ::pread(file_.get(), scratch + got, wanted - got, static_cast<off_t>(offset + got)); });
+      if (part < 0 && errno == EINTR) continue;
+      if (part <= 0) {
+        file_ = Fd();
+        return false;
+      }
+      got += static_cast<std::size_t>(part);
+    }
+    primary.count_shared(got);
+    *result = Slice(scratch, got);
+    return true;
+  }
+
+ private:
+  Fd file_;
+  std::uint64_t bytes_;
+};
+
 // Reads in sequence are answered from two windows, the second on its way while the first is used. Others are fetched as
 // they come.
 class RemoteReader {
  public:
-  RemoteReader(PrimaryLink& primary, std::string file) : primary_(primary), file_(std::move(file)) {}
+  RemoteReader(PrimaryLink& primary, std::string file, SharedTable shared)
+      : primary_(primary), file_(std::move(file)), shared_(std::move(shared)) {}
 
   IOStatus read(std::uint64_t offset, std::size_t bytes, Slice* result, char* scratch) {
     const std::lock_guard lock(mutex_);
+    if (shared_.read(primary_, offset, bytes, result, scratch)) {
+      primary_.count_read(result->size());
+      return IOStatus::OK();
+    }
     const bool sequential = offset == next_ || (now_ && now_->covers(offset));
     next_ = offset + bytes;
     IOStatus status =
@@ -117,6 +153,7 @@ class RemoteReader {
 
   PrimaryLink& primary_;
   std::string file_;
+  SharedTable shared_;
   std::mutex mutex_;
   std::uint64_t next_ = 0;
   std::optional<Window> now_, next_window_;
@@ -124,7 +161,8 @@ class RemoteReader {
 
 class RemoteSequentialFile : public rocksdb::FSSequentialFile {
  public:
-  RemoteSequentialFile(PrimaryLink& primary, const std::string& file) : reader_(primary, file) {}
+  RemoteSequentialFile(PrimaryLink& primary, const std::string& file, SharedTable shared)
+      : reader_(primary, file, std::move(shared)) {}
   IOStatus Read(size_t bytes, const IOOptions&, Slice* result, char* scratch, IODebugContext*) override {
     IOStatus status = reader_.read(offset_, bytes, result, scratch);
     if (status.ok()) offset_ += result->size();
@@ -142,7 +180,8 @@ class RemoteSequentialFile : public rocksdb::FSSequentialFile {
 
 class RemoteRandomAccessFile : public rocksdb::FSRandomAccessFile {
  public:
-  RemoteRandomAccessFile(PrimaryLink& primary, const std::string& file) : reader_(primary, file) {}
+  RemoteRandomAccessFile(PrimaryLink& primary, const std::string& file, SharedTable shared)
+      : reader_(primary, file, std::move(shared)) {}
   IOStatus Read(std::uint64_t offset, size_t bytes, const IOOptions&, Slice* result, char* scratch,
                 IODebugContext*) const override {
     return reader_.read(offset, bytes, result, scratch);
@@ -152,21 +191,26 @@ class RemoteRandomAccessFile : public rocksdb::FSRandomAccessFile {
   mutable RemoteReader reader_;
 };
 
-// Written here and sent at once. That it survives a crash is the primary's concern, so nothing is synced here.
+// Written here and sent at once, or written to the shared folder and told. That it survives a crash is the primary's
+// concern, so nothing is synced here but, at its end, what the primary does not write itself.
 class OutputFile : public rocksdb::FSWritableFileOwnerWrapper {
  public:
-  OutputFile(PrimaryLink& primary, std::string name, std::unique_ptr<rocksdb::FSWritableFile>&& local)
-      : FSWritableFileOwnerWrapper(std::move(local)), primary_(primary), name_(std::move(name)) {}
+  OutputFile(PrimaryLink& primary, std::string name, bool shared, std::unique_ptr<rocksdb::FSWritableFile>&& local)
+      : FSWritableFileOwnerWrapper(std::move(local)), primary_(primary), name_(std::move(name)), shared_(shared) {}
 
   using FSWritableFileOwnerWrapper::Append;
   using FSWritableFileOwnerWrapper::PositionedAppend;
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
-    if (auto status = FSWritableFileOwnerWrapper::Append(data, options, debug); !status.ok()) {
+    const auto append = [&] { return FSWritableFileOwnerWrapper::Append(data, options, debug); };
+    if (auto status = shared_ ? primary_.waiting(append) : append(); !status.ok()) {
       failed_ = true;
       return status;
     }
     primary_.count_written(data.size());
-    return send(data, false);
+    if (!shared_) return send(data, false);
+    primary_.count_shared(data.size());
+    offset_ += data.size();
+    return IOStatus::OK();
   }
   IOStatus Append(const Slice& data, const IOOptions& options, const rocksdb::DataVerificationInfo&,
                   IODebugContext* debug) override {
@@ -191,8 +235,15 @@ class OutputFile : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
     if (closed_) return IOStatus::OK();
     closed_ = true;
-    if (auto status = FSWritableFileOwnerWrapper::Close(options, debug); !status.ok()) return status;
-    return failed_ ? IOStatus::OK() : send(Slice(), true);
+    const auto close = [&] {
+      if (shared_)
+        if (auto status = FSWritableFileOwnerWrapper::Sync(options, debug); !status.ok()) return status;
+      return FSWritableFileOwnerWrapper::Close(options, debug);
+    };
+    if (auto status = shared_ ? primary_.waiting(close) : close(); !status.ok()) return status;
+    if (failed_) return IOStatus::OK();
+    if (!shared_) return send(Slice(), true);
+    return primary_.tell_shared(name_, offset_) ? IOStatus::OK() : lost();
   }
   [[nodiscard]] bool use_direct_io() const override { return false; }
   std::uint64_t GetFileSize(const IOOptions&, IODebugContext*) override { return offset_; }
@@ -211,7 +262,7 @@ class OutputFile : public rocksdb::FSWritableFileOwnerWrapper {
   PrimaryLink& primary_;
   std::string name_;
   std::uint64_t offset_ = 0;
-  bool closed_ = false, failed_ = false;
+  bool shared_, closed_ = false, failed_ = false;
 };
 
 class NoLogger : public rocksdb::Logger {
@@ -235,8 +286,11 @@ rocksdb::FileOptions buffered(rocksdb::FileOptions options) {
 
 }  // namespace
 
-RemoteFileSystem::RemoteFileSystem(PrimaryLink& primary, Folders folders)
-    : FileSystemWrapper(rocksdb::FileSystem::Default()), primary_(primary), folders_(std::move(folders)) {}
+RemoteFileSystem::RemoteFileSystem(PrimaryLink& primary, Folders folders, std::unique_ptr<SharedFolder> shared)
+    : FileSystemWrapper(rocksdb::FileSystem::Default()),
+      primary_(primary),
+      folders_(std::move(folders)),
+      shared_(std::move(shared)) {}
 
 std::optional<std::string> RemoteFileSystem::name_in(const std::string& folder, const std::string& path) {
   if (!path.starts_with(folder)) return std::nullopt;
@@ -251,9 +305,11 @@ std::optional<std::string> RemoteFileSystem::remote(const std::string& path) con
   return name_in(folders_.database, path);
 }
 
-std::optional<std::string> RemoteFileSystem::scratch(const std::string& path) const {
+std::optional<std::string> RemoteFileSystem::scratch(const std::string& path) {
   const auto name = name_in(folders_.output, path);
   if (!name) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  if (shared_outputs_.contains(*name)) return shared_->output(*name);
   return folders_.scratch + '/' + *name;
 }
 
@@ -280,6 +336,10 @@ IOStatus RemoteFileSystem::size_of(const std::string& name, std::uint64_t* bytes
   return known() ? IOStatus::OK() : absent(name);
 }
 
+Fd RemoteFileSystem::shared_table(const std::string& name, std::uint64_t bytes) const {
+  return shared_ ? shared_->table(name, bytes) : Fd();
+}
+
 IOStatus RemoteFileSystem::NewSequentialFile(const std::string& path, const rocksdb::FileOptions& options,
                                              std::unique_ptr<rocksdb::FSSequentialFile>* result,
                                              IODebugContext* debug) {
@@ -288,7 +348,7 @@ IOStatus RemoteFileSystem::NewSequentialFile(const std::string& path, const rock
   if (!name) return absent(path);
   std::uint64_t bytes = 0;
   if (auto status = size_of(*name, &bytes); !status.ok()) return status;
-  *result = std::make_unique<RemoteSequentialFile>(primary_, *name);
+  *result = std::make_unique<RemoteSequentialFile>(primary_, *name, SharedTable(shared_table(*name, bytes), bytes));
   return IOStatus::OK();
 }
 
@@ -300,17 +360,25 @@ IOStatus RemoteFileSystem::NewRandomAccessFile(const std::string& path, const ro
   if (!name) return absent(path);
   std::uint64_t bytes = 0;
   if (auto status = size_of(*name, &bytes); !status.ok()) return status;
-  *result = std::make_unique<RemoteRandomAccessFile>(primary_, *name);
+  *result = std::make_unique<RemoteRandomAccessFile>(primary_, *name, SharedTable(shared_table(*name, bytes), bytes));
   return IOStatus::OK();
 }
 
 IOStatus RemoteFileSystem::NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                                            std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext* debug) {
-  const auto here = scratch(path);
-  if (!here) return read_only(path);
+  const auto name = name_in(folders_.output, path);
+  if (!name) return read_only(path);
   std::unique_ptr<rocksdb::FSWritableFile> local;
-  if (auto status = target()->NewWritableFile(*here, buffered(options), &local, debug); !status.ok()) return status;
-  *result = std::make_unique<OutputFile>(primary_, here->substr(folders_.scratch.size() + 1), std::move(local));
+  const bool shared = shared_ && shared_->create(*name);
+  // It is there already, and nobody else's.
+  auto status = shared ? target()->ReopenWritableFile(shared_->output(*name), buffered(options), &local, debug)
+                       : target()->NewWritableFile(*scratch(path), buffered(options), &local, debug);
+  if (!status.ok()) return status;
+  if (shared) {
+    const std::lock_guard lock(mutex_);
+    shared_outputs_.insert(*name);
+  }
+  *result = std::make_unique<OutputFile>(primary_, *name, shared, std::move(local));
   return IOStatus::OK();
 }
 

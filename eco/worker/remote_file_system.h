@@ -3,7 +3,8 @@
 // | path | what happens |
 // |---|---|
 // | DATABASE/name | read from the primary, SSTs with a read-ahead of 2 MB; the write-ahead log is not there |
-// | OUTPUT/name | written to the scratch folder and sent to the primary at once |
+// | DATABASE/*.sst | where this server sees the folder: read there, and from the primary what cannot be read there |
+// | OUTPUT/name | written to the scratch folder and sent to the primary at once; or to the shared folder |
 // | others | folders are empty, files are not there, nothing is written |
 //
 // What RocksDB logs is dropped: a job says why it failed in its result.
@@ -15,10 +16,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "primary_link.h"
+#include "shared_folder.h"
 
 namespace eco {
 
@@ -30,7 +33,8 @@ class RemoteFileSystem : public rocksdb::FileSystemWrapper {
     std::string scratch;   // here
   };
 
-  RemoteFileSystem(PrimaryLink& primary, Folders folders);
+  // shared: where this server sees the database's folder; nullptr: it does not.
+  RemoteFileSystem(PrimaryLink& primary, Folders folders, std::unique_ptr<SharedFolder> shared = nullptr);
 
   [[nodiscard]] const char* Name() const override { return "eco.RemoteFileSystem"; }
 
@@ -100,13 +104,17 @@ class RemoteFileSystem : public rocksdb::FileSystemWrapper {
   // A file's name, if the path is right in this folder.
   [[nodiscard]] static std::optional<std::string> name_in(const std::string& folder, const std::string& path);
   [[nodiscard]] std::optional<std::string> remote(const std::string& path) const;
-  [[nodiscard]] std::optional<std::string> scratch(const std::string& path) const;
+  [[nodiscard]] std::optional<std::string> scratch(const std::string& path);
+  // Invalid: it is not to be read there.
+  [[nodiscard]] Fd shared_table(const std::string& name, std::uint64_t bytes) const;
   [[nodiscard]] rocksdb::IOStatus refresh();
   [[nodiscard]] rocksdb::IOStatus size_of(const std::string& name, std::uint64_t* bytes);
 
   PrimaryLink& primary_;
   Folders folders_;
+  std::unique_ptr<SharedFolder> shared_;
   std::mutex mutex_;
+  std::set<std::string> shared_outputs_;
   std::map<std::string, std::uint64_t> sizes_;  // of the database's files, as last listed
 };
 

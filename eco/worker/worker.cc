@@ -215,6 +215,8 @@ class Worker::Impl final : public proto::Worker::Service {
   // Offers the job a connection for its tables. False: the primary is gone, or answers with something else.
   bool connect(Stream& stream, proto::Start& start, Fd& connection) {
     start.clear_data_key();
+    start.mutable_shared()->clear_root();
+    if (!locate(options_.shared, *start.mutable_shared())) start.clear_shared();
     if (!start.data_channel()) return true;
     std::optional<DataPort::Claim> claim;
     proto::FromWorker message;
@@ -272,8 +274,9 @@ class Worker::Impl final : public proto::Worker::Service {
   }
 
   void settle(const proto::Start& start, proto::Result& result) {
+    const std::uint64_t moved = result.bytes_moved() + result.bytes_shared();
     if (options_.energy_of) {
-      const Energy energy = options_.energy_of(result.cpu_s(), result.compute_s(), result.bytes_moved());
+      const Energy energy = options_.energy_of(result.cpu_s(), result.compute_s(), moved);
       result.set_energy_j(energy.joules), result.set_energy_method(energy.method);
     }
     if (options_.finished)
@@ -282,7 +285,7 @@ class Worker::Impl final : public proto::Worker::Service {
                          .cost = {.compute_s = result.compute_s(), .energy_j = result.energy_j()},
                          .network_s = result.network_s(),
                          .cpu_s = result.cpu_s(),
-                         .bytes_moved = result.bytes_moved(),
+                         .bytes_moved = moved,
                          .error = result.error()});
   }
 

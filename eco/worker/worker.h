@@ -9,6 +9,7 @@
 #include "compaction_model.h"
 #include "credentials.h"
 #include "eco.pb.h"
+#include "shared_folder.h"
 
 namespace eco {
 
@@ -36,6 +37,7 @@ struct WorkerOptions {
   int nice = 0;                        // of the jobs' processes, added to this one's
   std::string cgroup{};                // folder of a cgroup (v2) that the jobs' processes are put into; empty: none
   double job_cpu_s_max = 0;            // a job that used more is ended; 0: no limit
+  SharedDirectories shared{};          // the primaries' folders that this server sees
   std::string token{};                 // what a job must bring; empty: none
   std::vector<std::string>
       command{};  // of a job's process, "--fd N --scratch FOLDER" is added; empty: this program, "job"

@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <mutex>
 #include <random>
@@ -94,6 +96,8 @@ struct Fault {
   std::function<Wire::ToWorker(Scene&)> to_worker = {};
   bool primary_disk_full = false, worker_disk_full = false;
   double local_s = 0;  // what a local compaction takes, as the placer says; 0: it does not know
+  // What becomes of a table that the worker has written to the shared folder; null: none is shared.
+  std::function<void(const std::filesystem::path& table)> shared_table = {};
   // Of a job that is late, which is begun at another server, too.
   bool again = false, falls_back = true;
   std::function<Wire::ToPrimary(Scene&)> second_to_primary = {};
@@ -197,6 +201,24 @@ std::vector<Fault> faults(std::uint64_t seed) {
                                                                   text.insert(4, "file_temperature=kUnknown;");
                                                                   return true;
                                                                 })});
+  // What becomes of tables that the worker writes to a shared folder itself.
+  namespace fs = std::filesystem;
+  all.push_back({.name = "shared: bit flip", .shared_table = [random](const fs::path& table) {
+                   std::fstream file(table, std::ios::in | std::ios::out | std::ios::binary);
+                   const auto at = static_cast<std::streamoff>((*random)() % fs::file_size(table));
+                   file.seekg(at);
+                   const int byte = file.get() ^ (1 << ((*random)() % 8));
+                   file.seekp(at);
+                   file.put(static_cast<char>(byte));
+                 }});
+  all.push_back({.name = "shared: truncated table",
+                 .shared_table = [](const fs::path& table) { fs::resize_file(table, fs::file_size(table) / 2); }});
+  all.push_back({.name = "shared: table gone", .shared_table = [](const fs::path& table) { fs::remove(table); }});
+  all.push_back({.name = "shared: a link in its place", .shared_table = [](const fs::path& table) {
+                   const fs::path elsewhere = table.parent_path() / "elsewhere";
+                   fs::rename(table, elsewhere);
+                   fs::create_symlink(elsewhere, table);
+                 }});
   // What becomes of second attempts at jobs that are late.
   const auto slow = [](int ms) {
     return [ms](Scene& scene) {
@@ -253,9 +275,25 @@ struct Row {
 
 Row run(const Fault& fault, const Wanted& wanted, std::uint64_t seed) {
   TemporaryFolder folder;
-  WorkerProcess worker(folder / "scratch", {}, fault.worker_disk_full ? 40 : 0);
+  const std::filesystem::path home = std::filesystem::canonical(folder / "");
+  std::vector<std::string> arguments;
+  if (fault.shared_table) {
+    std::filesystem::create_directory_symlink(home, folder / "mount");
+    arguments = {"--shared-directory", home.string() + "=" + (folder / "mount")};
+  }
+  WorkerProcess worker(folder / "scratch", arguments, fault.worker_disk_full ? 40 : 0);
   Scene scene(worker);
-  Wire wire(worker.address(), fault.to_primary ? fault.to_primary(scene) : Wire::ToPrimary(),
+  const auto strike_shared = [&](int job, FromWorker& message) {
+    if (!message.output().shared() || !scene.strikes(job)) return Fate::pass;
+    for (const auto& staging : std::filesystem::directory_iterator(home / "db/eco-staging"))
+      if (const auto table = staging.path() / message.output().file(); std::filesystem::exists(table))
+        fault.shared_table(table);
+    return Fate::pass;
+  };
+  Wire wire(worker.address(),
+            fault.shared_table ? Wire::ToPrimary(strike_shared)
+            : fault.to_primary ? fault.to_primary(scene)
+                               : Wire::ToPrimary(),
             fault.to_worker ? fault.to_worker(scene) : Wire::ToWorker(), !wanted.one_stream);
   rocksdb::Options options = small_tables();
   std::unique_ptr<rocksdb::Env> env;
@@ -270,6 +308,7 @@ Row run(const Fault& fault, const Wanted& wanted, std::uint64_t seed) {
   }
   const auto placer = std::make_shared<StubbornPlacer>(wire.address(), fault.local_s);
   eco::Settings settings{.placer = placer, .heartbeat_s = 1, .hedge_share = 1};
+  if (fault.shared_table) settings.shared_directory = home.string();
   std::unique_ptr<WorkerProcess> second;
   std::unique_ptr<Wire> second_wire;
   if (fault.again) {

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <random>
 
@@ -100,16 +101,21 @@ int main(int argc, char** argv) {
   app.add_option("--seed", seed)->capture_default_str();
   std::vector<std::size_t> values{100, 1000};
   std::vector<std::string> codecs{"none", "Snappy"}, ways{"plain", "tls"};
+  bool shared = false;
   app.add_option("--value-bytes", values, "which cases")->capture_default_str();
   app.add_option("--codec", codecs)->check(CLI::IsMember({"none", "Snappy"}))->capture_default_str();
   app.add_option("--way", ways)->check(CLI::IsMember({"plain", "tls"}))->capture_default_str();
+  app.add_flag("--shared", shared, "and by a shared folder, in which the worker reads and writes the tables itself");
   CLI11_PARSE(app, argc, argv);
+  if (shared) ways.emplace_back("shared");
   TemporaryFolder folder;
   const Certificates certificates(folder / "tls");
-  const WorkerProcess plain(folder / "plain");
+  const std::string home = std::filesystem::canonical(folder / "").string();
+  const WorkerProcess plain(folder / "plain", {"--shared-directory", home + "=" + home});
   const WorkerProcess secured(folder / "secured", certificates.arguments());
-  fmt::print("seed {}, {} MB, the middle of {} rounds\n{:>7} {:>9} {:>5} {:>10} {:>10} {:>7} {:>9} {:>9}\n", seed,
-             megabytes, rounds, "value B", "codec", "TLS", "local s", "stays s", "share", "moved MB", "threads s");
+  fmt::print("seed {}, {} MB, the middle of {} rounds\n{:>7} {:>9} {:>6} {:>10} {:>10} {:>7} {:>9} {:>9} {:>9}\n", seed,
+             megabytes, rounds, "value B", "codec", "way", "local s", "stays s", "share", "moved MB", "shared MB",
+             "threads s");
   bool over = false;
   for (const auto& codec : codecs)
     for (const std::size_t value_bytes : values)
@@ -120,8 +126,9 @@ int main(int argc, char** argv) {
         eco::Settings settings;
         settings.placer = std::make_shared<StubbornPlacer>(tls ? secured.address() : plain.address());
         if (tls) settings.tls = certificates.files();
+        if (way == "shared") settings.shared_directory = home;
         std::vector<std::pair<double, std::pair<double, double>>> shares;
-        double moved_mb = 0, threads_s = 0;
+        double moved_mb = 0, shared_mb = 0, threads_s = 0;
         for (int round = 0; round < rounds; ++round) {
           double cpu[2];
           for (const bool offloaded : {false, true}) {
@@ -134,6 +141,7 @@ int main(int argc, char** argv) {
               return 1;
             }
             moved_mb = static_cast<double>(measured.statistics.bytes_moved) / 1e6;
+            shared_mb = static_cast<double>(measured.statistics.bytes_shared) / 1e6;
             threads_s = measured.statistics.home_cpu_s;
             must(rocksdb::DestroyDB(path, {}));
           }
@@ -141,8 +149,8 @@ int main(int argc, char** argv) {
         }
         std::ranges::sort(shares);
         const auto& [share, seconds] = shares[shares.size() / 2];
-        fmt::print("{:>7} {:>9} {:>5} {:>10.3f} {:>10.3f} {:>6.1f}% {:>9.1f} {:>9.3f}\n", value_bytes, codec,
-                   tls ? "yes" : "no", seconds.first, seconds.second, 100 * share, moved_mb, threads_s);
+        fmt::print("{:>7} {:>9} {:>6} {:>10.3f} {:>10.3f} {:>6.1f}% {:>9.1f} {:>9.1f} {:>9.3f}\n", value_bytes, codec,
+                   way, seconds.first, seconds.second, 100 * share, moved_mb, shared_mb, threads_s);
         std::cout.flush();
         over = over || share >= 0.3;
       }

@@ -5,6 +5,7 @@
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/table.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "bench_bed.h"
 #include "certificates.h"
 #include "compat.h"
+#include "shared_folder.h"
 #include "worker.h"
 
 namespace {
@@ -464,6 +466,169 @@ TEST(Hedging, that_is_switched_off_asks_nobody) {
   EXPECT_GT(late.statistics.installed, 0U);
   EXPECT_EQ(late.statistics.hedges, 0U);
   for (const auto& request : late.offloading.placer->requests()) EXPECT_FALSE(request.has_again());
+}
+
+// A database in a folder that its worker sees at another path.
+struct SharedHome {
+  TemporaryFolder folder;
+  std::string home = folder / "home", mount = folder / "mount";
+  std::unique_ptr<WorkerProcess> worker;
+  std::shared_ptr<StubbornPlacer> placer;
+  std::shared_ptr<eco::CompactionService> service;
+  std::unique_ptr<Bed> bed;
+
+  SharedHome() {
+    std::filesystem::create_directories(home);
+    home = std::filesystem::canonical(home).string();
+  }
+  // What the worker sees at `mount` is set up by now.
+  eco::Statistics run(const std::string& told, std::uint64_t seed) {
+    worker = std::make_unique<WorkerProcess>(folder / "scratch",
+                                             std::vector<std::string>{"--shared-directory", home + "=" + mount});
+    placer = std::make_shared<StubbornPlacer>(worker->address());
+    rocksdb::Options options = small_tables();
+    service = eco::attach(options, {.placer = placer, .shared_directory = told});
+    bed = std::make_unique<Bed>(home + "/db", options);
+    bed->write(60000, seed);
+    bed->settle();
+    EXPECT_EQ(bed->difference(), Difference{});
+    bed->reopen(small_tables());
+    EXPECT_EQ(bed->difference(), Difference{});
+    EXPECT_TRUE(bed->db().VerifyChecksum().ok());
+    EXPECT_EQ(bed->background_errors(), 0U);
+    EXPECT_FALSE(std::filesystem::exists(home + "/db/eco-staging"));
+    return service->statistics();
+  }
+};
+
+TEST(SharedDirectory, carries_all_tables_and_the_streams_none) {
+  SharedHome shared;
+  std::filesystem::create_directory_symlink(shared.home, shared.mount);
+  const eco::Statistics statistics = shared.run(shared.home, 24);
+  expect_all_installed(statistics);
+  EXPECT_GT(statistics.bytes_shared, 10U << 20);
+  EXPECT_LT(statistics.bytes_moved, statistics.bytes_shared / 10) << "manifests and options alone";
+  EXPECT_EQ(statistics.orphans_removed, 0U);
+  std::uint64_t reported = 0;
+  for (const auto& report : shared.placer->reports()) reported += report.bytes_shared();
+  EXPECT_EQ(reported, statistics.bytes_shared);
+  EXPECT_FALSE(shared.placer->requests().front().shared());
+  EXPECT_TRUE(shared.placer->requests().back().shared()) << "what the last jobs did is told";
+}
+
+TEST(SharedDirectory, that_is_another_folder_is_not_read) {
+  SharedHome shared;
+  {
+    Bed other(shared.folder / "other", small_tables());
+    other.write(20000, 25);
+    other.settle();
+  }
+  std::filesystem::create_directories(shared.mount);
+  std::filesystem::copy(shared.folder / "other", shared.mount + "/db", std::filesystem::copy_options::recursive);
+  std::filesystem::create_directories(shared.mount + "/db/eco-staging");
+  const eco::Statistics statistics = shared.run(shared.home, 26);
+  expect_all_installed(statistics);
+  EXPECT_EQ(statistics.bytes_shared, 0U);
+}
+
+TEST(SharedDirectory, that_the_worker_does_not_see_costs_no_job) {
+  SharedHome shared;
+  const eco::Statistics statistics = shared.run(shared.home, 27);
+  expect_all_installed(statistics);
+  EXPECT_EQ(statistics.bytes_shared, 0U);
+}
+
+TEST(SharedDirectory, is_offered_for_the_databases_below_it_alone) {
+  SharedHome shared;
+  std::filesystem::create_directory_symlink(shared.home, shared.mount);
+  std::filesystem::create_directories(shared.home + "/d");  // no part of "db"
+  const eco::Statistics statistics = shared.run(shared.home + "/d", 28);
+  expect_all_installed(statistics);
+  EXPECT_EQ(statistics.bytes_shared, 0U);
+}
+
+struct SeenFolder {
+  TemporaryFolder folder;
+  eco::proto::Shared shared;
+
+  SeenFolder() {
+    std::filesystem::create_directories(folder / "root/db/eco-staging/job");
+    write("root/db/eco-staging/job/proof", "");
+    write("root/db/000012.sst", "table");
+    shared.set_root(folder / "root"), shared.set_folder("db");
+    shared.set_staging("eco-staging/job"), shared.set_proof("proof");
+  }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder / name) << text; }
+  [[nodiscard]] std::unique_ptr<eco::SharedFolder> open() const {
+    std::string why;
+    auto opened = eco::SharedFolder::open(shared, why);
+    EXPECT_EQ(opened == nullptr, !why.empty());
+    return opened;
+  }
+};
+
+TEST(SharedFolder, serves_tables_of_the_size_that_the_primary_tells_and_nothing_else) {
+  const SeenFolder seen;
+  seen.write("root/db/000013.log", "write-ahead");
+  seen.write("secret", "table");
+  std::filesystem::create_symlink(seen.folder / "secret", seen.folder / "root/db/000014.sst");
+  ASSERT_EQ(mkfifo((seen.folder / "root/db/000015.sst").c_str(), 0600), 0);
+  std::filesystem::create_directory(seen.folder / "root/db/000016.sst");
+  const auto opened = seen.open();
+  ASSERT_TRUE(opened);
+  EXPECT_TRUE(opened->table("000012.sst", 5));
+  EXPECT_FALSE(opened->table("000012.sst", 6)) << "another size";
+  EXPECT_FALSE(opened->table("000011.sst", 5)) << "it is not there";
+  EXPECT_FALSE(opened->table("000013.log", 11));
+  EXPECT_FALSE(opened->table("000014.sst", 5)) << "a link to elsewhere";
+  EXPECT_FALSE(opened->table("000015.sst", 0)) << "a pipe";
+  EXPECT_FALSE(opened->table("000016.sst", 4096)) << "a folder";
+  EXPECT_FALSE(opened->table("../../secret", 5));
+}
+
+TEST(SharedFolder, makes_outputs_that_are_not_there_yet) {
+  const SeenFolder seen;
+  const auto opened = seen.open();
+  ASSERT_TRUE(opened);
+  EXPECT_TRUE(opened->create("000020.sst"));
+  EXPECT_TRUE(std::filesystem::exists(seen.folder / "root/db/eco-staging/job/000020.sst"));
+  EXPECT_FALSE(opened->create("000020.sst"));
+  EXPECT_FALSE(opened->create("../../000021.sst"));
+  EXPECT_FALSE(opened->create("CURRENT"));
+  std::filesystem::create_symlink(seen.folder / "made", seen.folder / "root/db/eco-staging/job/000022.sst");
+  EXPECT_FALSE(opened->create("000022.sst")) << "a link to elsewhere";
+  EXPECT_FALSE(std::filesystem::exists(seen.folder / "made"));
+}
+
+TEST(SharedFolder, is_the_primary_s_or_none) {
+  SeenFolder seen;
+  std::filesystem::remove(seen.folder / "root/db/eco-staging/job/proof");
+  EXPECT_FALSE(seen.open()) << "without the proof";
+  std::filesystem::create_symlink(seen.folder / "root/db/000012.sst", seen.folder / "root/db/eco-staging/job/proof");
+  EXPECT_FALSE(seen.open()) << "a link is no proof";
+  const SeenFolder linked;
+  std::filesystem::rename(linked.folder / "root/db", linked.folder / "elsewhere");
+  std::filesystem::create_directory_symlink(linked.folder / "elsewhere", linked.folder / "root/db");
+  EXPECT_FALSE(linked.open()) << "a link to elsewhere";
+}
+
+TEST(SharedDirectories, are_found_by_the_longest_that_a_folder_lies_in) {
+  const eco::SharedDirectories directories{{"/data", "/mnt/a"}, {"/data/fast", "/mnt/b"}};
+  const auto here = [&](const std::string& folder, const std::string& staging = "eco-staging/job") {
+    eco::proto::Shared shared;
+    shared.set_folder(folder), shared.set_staging(staging), shared.set_proof("proof");
+    return eco::locate(directories, shared) ? shared.root() + '|' + shared.folder() : "";
+  };
+  EXPECT_EQ(here("/data/db"), "/mnt/a|db");
+  EXPECT_EQ(here("/data/fast/one/db"), "/mnt/b|one/db");
+  EXPECT_EQ(here("/data/faster"), "/mnt/a|faster");
+  EXPECT_EQ(here("/data"), "/mnt/a|");
+  EXPECT_EQ(here("/database/db"), "");
+  EXPECT_EQ(here("/data/../etc"), "");
+  EXPECT_EQ(here("/data//db"), "");
+  EXPECT_EQ(here("data/db"), "");
+  EXPECT_EQ(here("/data/db", "../other"), "");
+  EXPECT_EQ(here("/data/db", ""), "");
 }
 
 TEST(Worker, without_the_cgroup_that_it_is_told_runs_no_job) {
