@@ -81,6 +81,21 @@ TEST(Config, an_unknown_policy_is_refused_with_those_that_exist) {
       << text;
 }
 
+TEST(Config, second_attempts_begin_when_a_job_is_late_or_never) {
+  EXPECT_EQ(refusal("[policy]\nhedge = 0\n"), "");
+  EXPECT_EQ(refusal("[policy]\nhedge = 0.5\n"), "ecod.toml:2: policy.hedge: expected 0, or 1 or more");
+}
+
+TEST(Config, a_shared_directory_is_a_table_of_absolute_paths) {
+  const auto config = parse_config("[worker.shared_directory]\n\"/data\" = \"/mnt/a \\\"b\\\"\"\n", "x");
+  EXPECT_EQ(config.worker.shared_directory.at("/data"), "/mnt/a \"b\"");
+  EXPECT_EQ(parse_config(print_config(config), "printed").worker.shared_directory, config.worker.shared_directory);
+  EXPECT_EQ(refusal("[worker]\nshared_directory = { data = \"/mnt\" }\n"),
+            "ecod.toml:2: worker.shared_directory: \"data\" = \"/mnt\"; expected absolute paths");
+  EXPECT_NE(refusal("[worker]\nshared_directory = { \"/data\" = 3 }\n"), "");
+  EXPECT_NE(refusal("[worker]\nshared_directory = \"/data\"\n"), "");
+}
+
 TEST(Config, what_is_printed_reads_as_the_same) {
   auto config = parse_config(
       "name = \"a\"\nnode_socket = \"/tmp/a \\\"b\\\".sock\"\n[federation]\nurls = [\"nats://localhost:1\", "

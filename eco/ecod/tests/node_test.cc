@@ -343,6 +343,24 @@ TEST_F(NodeTest, learns_apart_what_stays_here_of_jobs_whose_bytes_are_encrypted)
   EXPECT_NEAR(residual().predict(eco::staying(job, true)).compute_s.mean, 0.2, 0.01);
 }
 
+TEST_F(NodeTest, a_second_attempt_is_asked_for_whatever_its_own_model_says_and_counted_apart) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  auto request = request_of("home");
+  request.mutable_level_zero()->set_files(1);
+  const auto before = node->counts();
+  EXPECT_FALSE(node->place(request, 1).offload()) << "no stall is near";
+  request.mutable_again()->set_server("high");
+  EXPECT_EQ(node->place(request, 1).server(), "medium") << "the master's answer";
+  EXPECT_EQ(federation.last_request.again().server(), "high");
+  EXPECT_EQ(node->counts().hedges, 1U);
+  EXPECT_EQ(node->counts().offloads, before.offloads);
+  proto::JobReport report;
+  report.set_job("job"), report.set_server("high"), report.set_outcome("overtaken by medium");
+  node->report(report);
+  EXPECT_EQ(node->counts().overtaken, 1U);
+  EXPECT_EQ(node->counts().fell_back, 0U);
+}
+
 TEST_F(NodeTest, reports_of_remote_jobs_reach_the_master_when_it_is_back) {
   ASSERT_TRUE(node->heard_table(table(7)));
   federation.answers = false;
