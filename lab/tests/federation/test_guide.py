@@ -27,6 +27,10 @@ ELSEWHERE = {  # said by NATS and by the dynamic linker
 }
 
 
+SHARED_BY = "/etc/eco.toml, before [tls], of the application whose databases lie below it"
+SHARED_WITH = "/etc/ecod.toml [worker] of the other servers: where they see it"
+
+
 def eventually(holds: Callable[[], bool]) -> bool:
     end = time.monotonic() + 60
     while not holds():
@@ -75,6 +79,16 @@ def test_ecod_takes_the_configurations(number: int, federation: str | None, mode
     assert f'mode = "{mode}"' in done.stdout
 
 
+@built
+def test_ecod_takes_a_shared_directory(tmp_path: Path) -> None:
+    file = tmp_path / "ecod.toml"
+    file.write_text(ecod_toml(2).replace("[worker]\n", block(SHARED_WITH)))
+    words = [BUILD / "bin/ecod", "--config", file, "--print-config"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r'^shared_directory = .*"/data" = "/mnt/edge-1"', done.stdout, re.MULTILINE), done.stdout
+
+
 def test_every_toml_and_nats_block_is_tested_here() -> None:
     titles = [text.splitlines()[0] for text in blocks("toml")]
     assert titles == [
@@ -82,6 +96,8 @@ def test_every_toml_and_nats_block_is_tested_here() -> None:
         "# /etc/ecod.toml [federation] of the master",
         "# /etc/ecod.toml [federation] of a member",
         "# /etc/eco.toml",
+        f"# {SHARED_BY}",
+        f"# {SHARED_WITH}",
     ]
 
 
@@ -226,7 +242,7 @@ def test_three_machines_that_do_what_it_says_become_a_federation(machines: Machi
         toml += '[metrics]\nlisten = "127.0.0.1:0"\n'
         (own / "ecod.toml").write_text(machines.here(beside + toml, number))
         machines.start(number, BUILD / "bin/ecod", "--config", own / "ecod.toml")
-        (own / "etc/eco.toml").write_text(machines.here(block("/etc/eco.toml"), number))
+        (own / "etc/eco.toml").write_text(machines.here(block(SHARED_BY) + block("/etc/eco.toml"), number))
 
     shadowed = "policy eco in shadow mode (nothing is offloaded); 3 of 3 servers alive"
     assert eventually(lambda: all(shadowed in machines.ecoctl(n, "servers") for n in (1, 2, 3)))
