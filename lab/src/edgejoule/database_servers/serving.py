@@ -25,7 +25,8 @@ _FULL_BYTES = 1 << 20
 @dataclass(frozen=True)
 class Served:
     """What the server's processes used from the first operation to the end of settling. device_write_bytes: of the
-    whole block device below its data; None: unknown. counted: operations of clients, by the server's own names.
+    whole block device below its data; None: unknown. counted: operations of clients by the server's own names, since it
+    was started for the run, a warm-up's among them.
     """
 
     cpu_s: float
@@ -65,7 +66,9 @@ class Serving:
         self._ended_client = False
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._at: dict[str, tuple[Usage, int | None, Mapping[str, int]]] = {}
+        self._at: dict[str, tuple[Usage, int | None]] = {}
+        self._counted_before = self._counted()  # what a client says is heard when it has already begun
+        self._counted_after: Mapping[str, int] = {}
         self._device = _device_of(server.folder)
         self._thread.start()
 
@@ -73,12 +76,9 @@ class Serving:
         """The begin of `active`, `active_end` or `settled` is now."""
         if moment in self._at:
             return
-        counted: Mapping[str, int] = {}
-        if moment != "active_end":
-            with contextlib.suppress(NotReadyError):
-                counted = self.server.operations()
-        usage = self._usage()
-        self._at[moment] = (usage, _written_bytes(self._device), counted)
+        if moment == "settled":
+            self._counted_after = self._counted()
+        self._at[moment] = (self._usage(), _written_bytes(self._device))
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """What the client says."""
@@ -89,7 +89,7 @@ class Serving:
 
     def served(self) -> Served:
         """Of a run whose moments have all been marked."""
-        (begin, device0, counted0), (active_end, *_), (end, device1, counted1) = (
+        (begin, device0), (active_end, _), (end, device1) = (
             self._at[moment] for moment in ("active", "active_end", "settled")
         )
         known = device0 is not None and device1 is not None
@@ -100,7 +100,7 @@ class Serving:
             read_bytes=end.read_bytes - begin.read_bytes,
             write_bytes=end.write_bytes - begin.write_bytes,
             device_write_bytes=(device1 or 0) - (device0 or 0) if known else None,
-            counted={name: value - counted0.get(name, 0) for name, value in counted1.items()},
+            counted={name: n - self._counted_before.get(name, 0) for name, n in self._counted_after.items()},
             started_s=self._started_s,
         )
 
@@ -129,6 +129,11 @@ class Serving:
         """No longer watched."""
         self._done.set()
         self._thread.join()
+
+    def _counted(self) -> Mapping[str, int]:
+        with contextlib.suppress(NotReadyError):
+            return self.server.operations()
+        return {}
 
     def _usage(self) -> Usage:
         with self._looking:
