@@ -82,7 +82,8 @@ void PostgresConnection::connect() {
                                       : "require"},
       {"sslrootcert", server.tls_ca_file},
       {"sslcert", server.tls_cert_file},
-      {"sslkey", server.tls_key_file}};
+      {"sslkey", server.tls_key_file},
+      {"connect_timeout", std::to_string((server.connect_timeout_ms + 999) / 1000)}};  // of PQping; in s
   std::erase_if(words, [](const auto& word) { return word.second.empty(); });
   std::vector<const char*> names;
   std::vector<const char*> values;
@@ -108,6 +109,9 @@ void PostgresConnection::connect() {
   if (state == PGRES_POLLING_FAILED) {
     const auto failure = one_line(PQerrorMessage(connection_.get()));
     connection_.reset();
+    if (PQpingParams(names.data(), values.data(), 0) == PQPING_REJECT) {
+      throw NotReady(fmt::format("PostgreSQL at {}: {}", server.address(), failure));
+    }
     throw DatabaseError(fmt::format("PostgreSQL at {}: {}; {}", server.address(), failure, hint(failure, settings_)));
   }
   PQsetnonblocking(connection_.get(), 1);

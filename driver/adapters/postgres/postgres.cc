@@ -147,7 +147,7 @@ void Postgres::open(const Properties& properties, Durability durability, bool cr
   durability_ = durability;
   sink_ = std::move(sink);
   control_ = std::make_unique<PostgresConnection>(settings_);
-  control_->connect();
+  connect_when_ready(settings_.server.reconnect_ms, [this] { control_->connect(); });
   version_ = control_->server_version_name();
   version_number_ = control_->server_version();
   started_ = value("SELECT pg_postmaster_start_time()");

@@ -79,8 +79,9 @@ void RedisConnection::check_greeting(std::string_view command, const redisReply&
     way_out = "; is it the right password for the user? See redis.user, redis.password_env, redis.password_file";
   }
   if (command == "SELECT") way_out = fmt::format("; is redis.database={} one of its databases?", settings_.database);
-  if (words.starts_with("LOADING")) way_out = "; it still loads its data: try again when it is ready";
-  throw DatabaseError(fmt::format("Redis at {}: {}: {}{}", settings_.server.address(), command, words, way_out));
+  const auto failure = fmt::format("Redis at {}: {}: {}{}", settings_.server.address(), command, words, way_out);
+  if (words.starts_with("LOADING")) throw NotReady(failure);
+  throw DatabaseError(failure);
 }
 
 void RedisConnection::append(std::span<const std::string_view> words) {

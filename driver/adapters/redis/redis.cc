@@ -93,7 +93,7 @@ void Redis::open(const Properties& properties, Durability durability, bool creat
   settings_ = redis_settings(properties);
   durability_ = durability;
   control_ = std::make_unique<RedisConnection>(settings_);
-  control_->connect();
+  connect_when_ready(settings_.server.reconnect_ms, [this] { control_->connect(); });
   const auto server = info("server");
   const auto found = server.find("redis_version");
   version_ = found == server.end() ? "unknown" : found->second;

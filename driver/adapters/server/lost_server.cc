@@ -6,29 +6,55 @@
 #include <thread>
 
 namespace edgejoule::driver {
+namespace {
 
-Recovery recover(const LostServer& lost, std::uint64_t reconnect_ms, ServerCounters& counters,
-                 const std::function<void()>& connect) {
+// At least once. False: the time passed.
+bool done_within(std::uint64_t wait_ms, const std::function<bool()>& attempt) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds first_pause{5};
   constexpr std::chrono::milliseconds longest_pause{200};
+  const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
+  for (auto pause = first_pause; !attempt(); pause = std::min(2 * pause, longest_pause)) {
+    if (Clock::now() + pause >= deadline) return false;
+    std::this_thread::sleep_for(pause);
+  }
+  return true;
+}
+
+}  // namespace
+
+Recovery recover(const LostServer& lost, std::uint64_t reconnect_ms, ServerCounters& counters,
+                 const std::function<void()>& connect) {
   ++counters.connections_lost;
   if (lost.timed_out()) ++counters.timeouts;
   if (reconnect_ms == 0) return {Status::error, lost.what()};
-  const auto deadline = Clock::now() + std::chrono::milliseconds(reconnect_ms);
   std::string last;
-  for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
+  const bool back = done_within(reconnect_ms, [&] {
     try {
       connect();
-      ++counters.reconnections;
-      return {Status::busy, lost.what()};
+      return true;
     } catch (const std::runtime_error& failure) {
       last = failure.what();
+      return false;
     }
-    if (Clock::now() + pause >= deadline) break;
-    std::this_thread::sleep_for(pause);
-  }
-  return {Status::error, fmt::format("{}; not back within {} ms: {}", lost.what(), reconnect_ms, last)};
+  });
+  if (!back) return {Status::error, fmt::format("{}; not back within {} ms: {}", lost.what(), reconnect_ms, last)};
+  ++counters.reconnections;
+  return {Status::busy, lost.what()};
+}
+
+void connect_when_ready(std::uint64_t reconnect_ms, const std::function<void()>& connect) {
+  std::string last;
+  const bool ready = done_within(reconnect_ms, [&] {
+    try {
+      connect();
+      return true;
+    } catch (const NotReady& failure) {
+      last = failure.what();
+      return false;
+    }
+  });
+  if (!ready) throw NotReady(fmt::format("{}; not ready within {} ms", last, reconnect_ms));
 }
 
 }  // namespace edgejoule::driver

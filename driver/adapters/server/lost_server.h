@@ -47,4 +47,12 @@ struct Recovery {
 [[nodiscard]] Recovery recover(const LostServer& lost, std::uint64_t reconnect_ms, ServerCounters& counters,
                                const std::function<void()>& connect);
 
+// The server is there and does not serve yet: it loads its data, or recovers.
+class NotReady : public DatabaseError {
+  using DatabaseError::DatabaseError;
+};
+
+// Connects. A server that is not ready is waited for, at most reconnect_ms long; any other failure is thrown at once.
+void connect_when_ready(std::uint64_t reconnect_ms, const std::function<void()>& connect);
+
 }  // namespace edgejoule::driver

@@ -79,7 +79,8 @@ std::vector<OptionHelp> server_option_help(const std::string& adapter, std::uint
       {named("connect_timeout_ms"), "how long a connection may take to be made", "5000"},
       {named("timeout_ms"), "how long an operation may take; then it has failed and its connection is made anew",
        "10000"},
-      {named("reconnect_ms"), "how long a server that was lost is waited for; 0: the run ends at once", "30000"},
+      {named("reconnect_ms"), "how long a server that was lost, or still loads its data, is waited for; 0: not at all",
+       "30000"},
       {named("watch_ms"), "how often the server is asked what it does on its own account (events); 0: never", "1000"},
   };
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "../../../src/system.h"
@@ -160,6 +161,25 @@ TEST_F(Postgres, a_restart_fails_one_operation_and_the_session_goes_on) {
   const auto stats = database->stats();
   EXPECT_EQ(stats.at("client.reconnections"), "1");
   EXPECT_EQ(stats.at("server.restarted"), "true");
+}
+
+TEST_F(Postgres, a_server_that_recovers_is_waited_for) {
+  start();
+  load(*open(), 0, 50);
+  server_->stop();
+  std::ofstream(server_->folder() + "/data/recovery.signal").close();
+  server_->add("restore_command=sleep 1; false");
+  server_->launch();
+  set("reconnect_ms", "0");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  auto error = open_error();
+  while (error.find("Connection refused") != std::string::npos && std::chrono::steady_clock::now() < deadline) {
+    error = open_error();
+  }
+  EXPECT_NE(error.find("starting up"), std::string::npos) << error;
+  set("reconnect_ms", "100000");
+  Row row;
+  EXPECT_EQ(open(Durability::process, false)->session()->read(test_key(49), {}, row), Status::ok);
 }
 
 TEST_F(Postgres, a_server_that_does_not_come_back_ends_the_run_in_time) {

@@ -14,12 +14,18 @@
 
 namespace edgejoule::driver {
 
-void empty_redis(const Properties& properties) {
+namespace {
+
+void tell(const Properties& properties, std::string_view command) {
   const auto settings = redis_settings(properties);
   RedisConnection connection(settings);
   connection.connect();
-  (void)connection.ask({"FLUSHALL"});
+  (void)connection.ask({command});
 }
+
+}  // namespace
+
+void empty_redis(const Properties& properties) { tell(properties, "FLUSHALL"); }
 
 namespace {
 
@@ -165,6 +171,22 @@ TEST_F(Redis, a_restart_fails_one_operation_and_the_session_goes_on) {
   EXPECT_EQ(database->stats().at("client.reconnections"), "1");
   EXPECT_EQ(database->stats().at("client.connections_lost"), "1");
   EXPECT_EQ(database->stats().at("server.restarted"), "true");
+}
+
+TEST_F(Redis, a_server_that_loads_its_data_is_waited_for) {
+  start();
+  load(*open(), 500);
+  tell(properties_, "SAVE");
+  server_->kill();
+  for (const char* word : {"--key-load-delay", "5000", "--loading-process-events-interval-bytes", "1024"}) {
+    server_->add(word);
+  }
+  server_->start();
+  set("reconnect_ms", "0");
+  EXPECT_NE(open_error().find("LOADING"), std::string::npos) << open_error();
+  set("reconnect_ms", "100000");
+  Row row;
+  EXPECT_EQ(open(Durability::process, false)->session()->read(test_key(499), {}, row), Status::ok);
 }
 
 TEST_F(Redis, a_server_that_does_not_come_back_ends_the_run_in_time) {

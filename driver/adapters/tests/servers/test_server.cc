@@ -161,14 +161,15 @@ void TestServer::take_file(const std::string& from, const std::string& name) con
   if (kind_.adapter == "postgres") give_to_postgres(to);
 }
 
+void TestServer::launch() { process_ = spawn(kind_.command(*this), folder() + "/log"); }
+
 void TestServer::start() {
-  const auto log = folder() + "/log";
-  process_ = spawn(kind_.command(*this), log);
+  launch();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!takes_connections(port_) || (kind_.ready && !kind_.ready(*this))) {
     int status = 0;
     if (waitpid(process_, &status, WNOHANG) == process_ || std::chrono::steady_clock::now() > deadline) {
-      throw std::runtime_error(kind_.adapter + " did not start: " + contents(log));
+      throw std::runtime_error(kind_.adapter + " did not start: " + contents(folder() + "/log"));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -32,9 +32,10 @@ class TestServer {
   TestServer(const TestServer&) = delete;
   TestServer& operator=(const TestServer&) = delete;
 
-  void start();  // until it takes connections
-  void kill();   // SIGKILL
-  void stop();   // SIGINT, which PostgreSQL obeys without waiting for clients
+  void start();   // until it takes connections
+  void launch();  // without waiting for it
+  void kill();    // SIGKILL
+  void stop();    // SIGINT, which PostgreSQL obeys without waiting for clients
   void pause();
   void resume();
 
