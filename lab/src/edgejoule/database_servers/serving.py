@@ -76,9 +76,9 @@ class Serving:
         """The begin of `active`, `active_end` or `settled` is now."""
         if moment in self._at:
             return
+        self._at[moment] = (self._usage(), _written_bytes(self._device))
         if moment == "settled":
             self._counted_after = self._counted()
-        self._at[moment] = (self._usage(), _written_bytes(self._device))
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """What the client says."""
