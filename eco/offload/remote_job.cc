@@ -166,6 +166,11 @@ class RemoteJob::Impl {
       const std::lock_guard lock(mutex_);
       patience_.heard(now_s());
     }
+    // Two threads would serve and receive, and count. This one alone asks; the other was begun by it.
+    if (carrier_.joinable() && (message.has_read() || message.has_output() || message.has_offer())) {
+      fail("the worker uses the stream for tables beside its data connection");
+      return false;
+    }
     switch (message.message_case()) {
       case proto::FromWorker::kList:
         answer_.Clear();
@@ -232,7 +237,7 @@ class RemoteJob::Impl {
 
   bool connect(const proto::DataOffer& offer) {
     // Never in plain text beside a stream that is not.
-    if (data_ || offer.port() == 0 || offer.port() > 65535 || order_.tls == offer.key().empty()) return false;
+    if (offer.port() == 0 || offer.port() > 65535 || order_.tls == offer.key().empty()) return false;
     Fd fd = connect_tcp(order_.data_host, static_cast<int>(offer.port()), connect_ms);
     if (!fd || !write_all(fd.get(), offer.ticket().data(), offer.ticket().size())) return false;
     const std::lock_guard lock(mutex_);
