@@ -54,6 +54,27 @@ std::string head(const proto::FederationView& view) {
   return out;
 }
 
+// Of the server that is asked: its applications' jobs.
+std::string jobs_elsewhere(const proto::FederationView& view) {
+  const auto& jobs = view.own_jobs();
+  if (jobs.offloaded() == 0) return "";
+  std::string out = fmt::format("{} has offloaded {} of its jobs, {} fell back; tables: {} by streams", view.server(),
+                                jobs.offloaded(), jobs.fell_back(), megabytes(static_cast<double>(jobs.bytes_moved())));
+  if (jobs.shared() > 0)
+    out += fmt::format(", {} by shared folders ({} jobs)", megabytes(static_cast<double>(jobs.bytes_shared())),
+                       jobs.shared());
+  return out + '\n';
+}
+
+std::string moved(const proto::LoggedDecision& decision) {
+  std::string out;
+  if (decision.bytes_moved() > 0) out = megabytes(static_cast<double>(decision.bytes_moved()));
+  if (decision.bytes_shared() > 0)
+    out +=
+        fmt::format("{}{} shared", out.empty() ? "" : " + ", megabytes(static_cast<double>(decision.bytes_shared())));
+  return out.empty() ? missing : out;
+}
+
 std::string local_time(double unix_s) {
   const auto at = static_cast<std::time_t>(unix_s);
   return fmt::format("{:%H:%M:%S}.{:03.0f}", fmt::localtime(at), std::floor((unix_s - std::floor(unix_s)) * 1e3));
@@ -110,7 +131,7 @@ std::string show(const proto::FederationView& view) {
                fmt::format("{:.0f} jobs", observations(state)), state.rocksdb().empty() ? missing : state.rocksdb(),
                state.address().empty() ? missing : state.address()});
   }
-  return head(view) + table.text();
+  return head(view) + table.text() + jobs_elsewhere(view);
 }
 
 std::string show(const proto::DecisionLog& log, bool with_options) {
@@ -123,7 +144,8 @@ std::string show(const proto::DecisionLog& log, bool with_options) {
           d.request().server(), megabytes(static_cast<double>(d.request().features().input_bytes())),
           d.request().features().input_entries(), place_of(d.placement()), d.placement().reason(),
           d.placement().decided_by(), d.placement().epoch(), d.took_s() * 1e3,
-          d.outcome().empty() ? "" : fmt::format("; {} after {:.2f} s", d.outcome(), d.wall_s()), options_of(d));
+          d.outcome().empty() ? "" : fmt::format("; {} after {:.2f} s, moved {}", d.outcome(), d.wall_s(), moved(d)),
+          options_of(d));
     return out;
   }
   TextTable table({{"TIME"},
@@ -135,6 +157,7 @@ std::string show(const proto::DecisionLog& log, bool with_options) {
                    {"HERE", Align::right},
                    {"TOOK", Align::right},
                    {"OUTCOME"},
+                   {"MOVED"},
                    {"BY"},
                    {"REASON"}});
   for (const auto& d : log.decisions()) {
@@ -144,7 +167,7 @@ std::string show(const proto::DecisionLog& log, bool with_options) {
                fmt::format("{:.0f}/{:.0f}", level_zero.files(), level_zero.stop()), place_of(d.placement()),
                seconds(d.placement().expected_s()), seconds(d.placement().local_s()),
                fmt::format("{:.2f} ms", d.took_s() * 1e3),
-               d.outcome().empty() ? missing : fmt::format("{}, {}", d.outcome(), seconds(d.wall_s())),
+               d.outcome().empty() ? missing : fmt::format("{}, {}", d.outcome(), seconds(d.wall_s())), moved(d),
                d.placement().decided_by(), d.placement().reason()});
   }
   return table.text();

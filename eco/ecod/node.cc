@@ -131,6 +131,13 @@ bool Node::master_is_heard() const {
   return !master_.name.empty() && !master_.silent && now_s_() - master_.at_s <= scheduler_.alive_s();
 }
 
+double Node::last_table_alive_s() {
+  const double age_max_s = static_cast<double>(config_.federation.table_age_max_ms) * 1e-3;
+  const auto heard_s =
+      scheduler_.with_tracker([&](const Tracker& tracker) { return tracker.last_heard_s(config_.name); });
+  return scheduler_.alive_s() + (heard_s ? std::min(age_max_s, now_s_() - *heard_s) : 0);
+}
+
 proto::Placement Node::stay(std::string reason) const {
   proto::Placement placement;
   placement.set_reason(std::move(reason));
@@ -211,8 +218,7 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
   const double age_max_s = static_cast<double>(config_.federation.table_age_max_ms) * 1e-3;
   if (table_age_s > age_max_s)
     return stay(fmt::format("{}, and there is no server table of the last {:.0f} s", why, age_max_s));
-  auto placement =
-      decide_here(request, now, age_max_s + scheduler_.alive_s(), config_.name + " (without the master)", epoch_, log);
+  auto placement = decide_here(request, now, last_table_alive_s(), config_.name + " (without the master)", epoch_, log);
   placement.set_reason(fmt::format("{} ({})", placement.reason(), why));
   return placement;
 }
@@ -291,6 +297,7 @@ void Node::report(proto::JobReport report) {
     if (report.outcome().starts_with("fell back")) ++counts.fell_back;
     if (report.outcome().starts_with("overtaken")) ++counts.overtaken;
     counts.bytes_moved += report.bytes_moved(), counts.bytes_shared += report.bytes_shared();
+    if (report.bytes_shared() > 0) ++counts.jobs_shared;
   });
   if (report.server() == config_.name && !report.outcome().starts_with("fell back")) return;
   if (federation_.standing().master) return heard_report(report);
@@ -505,14 +512,17 @@ proto::FederationView Node::view() {
     const std::scoped_lock lock(mutex_);
     *view.mutable_settings() = settings_;
     view.set_local_only_here(local_only_here_);
+    auto& jobs = *view.mutable_own_jobs();
+    jobs.set_offloaded(counts_.offloads), jobs.set_fell_back(counts_.fell_back), jobs.set_shared(counts_.jobs_shared);
+    jobs.set_bytes_moved(counts_.bytes_moved), jobs.set_bytes_shared(counts_.bytes_shared);
     view.set_table_age_s(standing.master ? 0 : now_s_() - master_.at_s);
     const bool heard =
         !master_.name.empty() && master_.name != config_.name && now_s_() - master_.at_s <= scheduler_.alive_s();
     view.set_master(standing.master ? config_.name : heard ? master_.name : "");
   }
+  const double alive_s = standing.master ? scheduler_.alive_s() : last_table_alive_s();
   scheduler_.with_tracker([&](Tracker& tracker) {
-    const double age_max_s = static_cast<double>(config_.federation.table_age_max_ms) * 1e-3;
-    const auto& servers = tracker.servers(now_s_(), standing.master ? scheduler_.alive_s() : age_max_s);
+    const auto& servers = tracker.servers(now_s_(), alive_s);
     auto lines = tracker.lines(now_s_());
     for (std::size_t i = 0; i < servers.size(); ++i) {
       auto& line = *view.add_servers();

@@ -36,7 +36,7 @@ struct WorkerLoad {
 struct NodeCounts {
   std::uint64_t placements_by_master = 0, placements_without_master = 0, offloads = 0, locals = 0, stale_refused = 0,
                 decided_for_others = 0, reports = 0, fell_back = 0, hedges = 0, overtaken = 0, federation_errors = 0,
-                bytes_moved = 0, bytes_shared = 0;
+                bytes_moved = 0, bytes_shared = 0, jobs_shared = 0;
   double decision_s = 0;  // sum
 };
 
@@ -98,6 +98,8 @@ class Node final : public Member {
   [[nodiscard]] proto::ServerState own_state(const Telemetry& telemetry);
   [[nodiscard]] InForce in_force() const;
   [[nodiscard]] bool master_is_heard() const;
+  // How long ago a server that the last table shows alive was heard of: what says nothing more ages as a whole.
+  [[nodiscard]] double last_table_alive_s();
   [[nodiscard]] proto::Placement decide_here(const proto::PlaceRequest& request, const InForce& in_force,
                                              double alive_s, const std::string& decided_by, std::uint64_t epoch,
                                              proto::LoggedDecision& log);

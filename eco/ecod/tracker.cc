@@ -109,6 +109,13 @@ std::size_t Tracker::alive() const {
   return static_cast<std::size_t>(std::ranges::count_if(servers_, [](const Server& server) { return server.alive; }));
 }
 
+std::optional<double> Tracker::last_heard_s(const std::string& but) const {
+  std::optional<double> last_s;
+  for (const Entry& entry : entries_)
+    if (entry.state.name() != but) last_s = std::max(last_s.value_or(entry.heard_s), entry.heard_s);
+  return last_s;
+}
+
 std::vector<Tracker::Line> Tracker::lines(double now_s) const {
   std::vector<Line> out;
   for (const Entry& entry : entries_) {

@@ -35,6 +35,8 @@ class Tracker {
   [[nodiscard]] const std::vector<Server>& servers(double now_s, double alive_s);
   [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const;
   [[nodiscard]] std::size_t alive() const;  // by the last servers()
+  // When a server but this one was last heard of; nothing: none ever was.
+  [[nodiscard]] std::optional<double> last_heard_s(const std::string& but) const;
 
   struct Line {
     proto::ServerState state;  // with its age

@@ -437,13 +437,10 @@ TEST_F(Federation, ecoctl_shows_and_tells_and_says_what_is_wrong) {
   ASSERT_EQ(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "a");
   teach();
   ASSERT_TRUE(places(named("b"), "c"));
-  int runs = 0;
   const auto ecoctl = [&](const std::vector<std::string>& arguments, int code) {
-    std::vector<std::string> command{ECOCTL_PROGRAM, "--socket", named("b").control_socket()};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    Process process(command, named("b").folder() / fmt::format("ecoctl {}", ++runs));
-    EXPECT_EQ(process.wait(), code) << process.log();
-    return process.log();
+    const auto [said, ended] = named("b").ecoctl(ECOCTL_PROGRAM, arguments);
+    EXPECT_EQ(ended, code) << said;
+    return said;
   };
   const auto has = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
@@ -470,13 +467,8 @@ TEST_F(Federation, ecoctl_shows_and_tells_and_says_what_is_wrong) {
 TEST_F(Federation, metrics_are_served_on_loopback) {
   start_static();
   ASSERT_EQ(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "a");
-  std::string log;
-  std::size_t at = 0;
-  ASSERT_TRUE(eventually([&] {
-    log = named("b").process().log();
-    return (at = log.find("metrics at port ")) != std::string::npos;
-  }));
-  const std::string page = http_get(std::stoi(log.substr(at + 16)), "/metrics");
+  std::string page;
+  ASSERT_TRUE(eventually([&] { return !(page = named("b").metrics()).empty(); }));
   for (const char* line : {"ecod_master_is_heard 1", "ecod_is_master 0", "ecod_servers_alive 3",
                            "ecod_policy{name=\"edgepilot\"} 1", "ecod_power_watts{method=\"modelled (defaults)\"} "})
     EXPECT_NE(page.find(line), std::string::npos) << line << " is not in\n" << page;

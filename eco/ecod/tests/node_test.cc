@@ -137,6 +137,31 @@ TEST_F(NodeTest, a_master_that_fell_silent_is_not_asked) {
   EXPECT_EQ(federation.asked, 0);
 }
 
+TEST_F(NodeTest, a_server_that_is_gone_from_the_masters_table_is_shown_as_such_and_gets_no_jobs) {
+  const auto alive = [&](const std::string& name) {
+    const auto view = node->view();
+    const auto line = std::ranges::find(view.servers(), name, [](const auto& each) { return each.state().name(); });
+    return line != view.servers().end() && line->alive();
+  };
+  ASSERT_TRUE(node->heard_table(table(7)));
+  EXPECT_TRUE(alive("medium") && alive("high"));
+  for (std::uint64_t beat = 2; beat <= 6; ++beat) {
+    now_s += 1;
+    auto without = table(7, beat);
+    without.mutable_servers()->DeleteSubrange(0, 1);
+    ASSERT_TRUE(node->heard_table(without));
+  }
+  EXPECT_FALSE(alive("medium"));
+  EXPECT_TRUE(alive("high"));
+  federation.answers = false;
+  EXPECT_EQ(place().server(), "high") << "without the master";
+  now_s += 14;
+  EXPECT_TRUE(alive("high")) << "what the last table shows holds as long as the table";
+  EXPECT_FALSE(alive("medium"));
+  now_s += 5;
+  EXPECT_FALSE(alive("high"));
+}
+
 TEST_F(NodeTest, compacts_locally_once_the_last_table_is_too_old) {
   ASSERT_TRUE(node->heard_table(table(7)));
   now_s += 15.5;

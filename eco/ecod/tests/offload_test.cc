@@ -5,6 +5,7 @@
 #include <rocksdb/db.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "compat.h"
 #include "eco.h"
@@ -16,7 +17,10 @@ using namespace eco::test;
 
 class Offload : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { begin(""); }
+
+  // shared_directory: of the application; empty: none.
+  void begin(const std::string& shared_directory) {
     home.start(), other.start();
     ASSERT_TRUE(eventually([&] {
       const auto view = home.view();
@@ -29,7 +33,8 @@ class Offload : public testing::Test {
     options.write_buffer_size = 256 << 10;
     options.level0_file_num_compaction_trigger = 2;
     options.compression = rocksdb::kNoCompression;
-    service = eco::attach(options, {.placer = std::make_shared<eco::NodePlacer>("unix:" + home.node_socket(), 2000)});
+    service = eco::attach(options, {.placer = std::make_shared<eco::NodePlacer>("unix:" + home.node_socket(), 2000),
+                                    .shared_directory = shared_directory});
     eco::Opened opened{};
     const auto status = rocksdb::DB::Open(options, folder / "db", &opened);
     ASSERT_TRUE(status.ok()) << status.ToString();
@@ -44,7 +49,7 @@ class Offload : public testing::Test {
   bool writing_until(const std::function<bool()>& holds) {
     return eventually([&] {
       for (int i = 0; i < 400; ++i, ++written)
-        if (!db->Put({}, fmt::format("{:08}", written * 7919 % 100000), std::string(1000, 'v')).ok()) return false;
+        if (!db->Put({}, key(written), std::string(1000, 'v')).ok()) return false;
       return holds();
     });
   }
@@ -53,10 +58,13 @@ class Offload : public testing::Test {
     return static_cast<std::size_t>(std::ranges::count(log, outcome, [](const auto& d) { return d.outcome(); }));
   }
 
+  static std::string key(int i) { return fmt::format("{:08}", i * 7919 % 100000); }
+
   int port = free_ports(1)[0], written = 0;
-  Ecod home{"a", fmt::format("mode = \"master\"\nlisten = \"127.0.0.1:{}\"\n", port)};
-  Ecod other{"b", fmt::format("mode = \"member\"\nmaster = \"127.0.0.1:{}\"\n", port)};
   TemporaryFolder folder;
+  Ecod home{"a", fmt::format("mode = \"master\"\nlisten = \"127.0.0.1:{}\"\n", port)};
+  Ecod other{"b", fmt::format("mode = \"member\"\nmaster = \"127.0.0.1:{}\"\n", port),
+             fmt::format("[worker.shared_directory]\n\"{}\" = \"{}\"\n", folder.path().string(), folder / "seen")};
   std::shared_ptr<eco::CompactionService> service;
   std::unique_ptr<rocksdb::DB> db;
 };
@@ -94,6 +102,48 @@ TEST_F(Offload, without_its_ecod_a_database_compacts_itself) {
   const auto kept = service->statistics().kept;
   EXPECT_TRUE(writing_until([&] { return service->statistics().kept >= kept + 3; }));
   EXPECT_EQ(service->statistics().last_reason.find("no ecod answers"), 0U) << service->statistics().last_reason;
+}
+
+class SharedOffload : public Offload {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory_symlink(folder.path(), folder / "seen");  // as a mount would show it
+    begin(folder.path().string());
+  }
+};
+
+TEST_F(SharedOffload, tables_go_by_the_shared_folder_and_ecoctl_and_the_metrics_show_it) {
+  const auto three_installed = [&] { return service->statistics().installed >= 3; };
+  ASSERT_TRUE(writing_until(three_installed)) << service->statistics().last_reason;
+  ASSERT_TRUE(eventually([&] { return decisions_with("installed") >= 3; }));
+  const auto log = home.decisions();
+  std::uint64_t jobs = 0, bytes = 0;
+  for (const auto& decision : log)
+    if (decision.outcome() == "installed") {
+      ++jobs, bytes += decision.bytes_shared();
+      EXPECT_GT(decision.bytes_shared(), decision.request().features().input_bytes()) << "inputs and outputs";
+      EXPECT_LT(decision.bytes_moved(), decision.bytes_shared() / 2) << "manifests and options alone";
+    }
+  const auto view = home.view();
+  EXPECT_GE(view.own_jobs().shared(), jobs);
+  EXPECT_GE(view.own_jobs().bytes_shared(), bytes);
+  EXPECT_EQ(view.own_jobs().fell_back(), 0U);
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  };
+  has(home.ecoctl(ECOCTL_PROGRAM, {"servers"}).first, " MB by shared folders (");
+  has(home.ecoctl(ECOCTL_PROGRAM, {"decisions"}).first, " MB shared ");
+  has(home.ecoctl(ECOCTL_PROGRAM, {"decisions", "--json"}).first, "\"bytes_shared\": ");
+  const std::string page = home.metrics();
+  has(page, "ecod_tables_bytes_total{by=\"shared folder\"} ");
+  EXPECT_EQ(page.find("ecod_shared_jobs_total 0"), std::string::npos) << page;
+
+  for (int i = 0; i < written; ++i) {
+    std::string value;
+    ASSERT_TRUE(db->Get({}, key(i), &value).ok()) << key(i);
+    EXPECT_EQ(value, std::string(1000, 'v'));
+  }
+  EXPECT_TRUE(db->VerifyChecksum().ok());
 }
 
 }  // namespace

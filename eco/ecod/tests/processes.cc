@@ -247,4 +247,18 @@ std::vector<proto::LoggedDecision> Ecod::decisions() {
   return {log.decisions().begin(), log.decisions().end()};
 }
 
+std::pair<std::string, int> Ecod::ecoctl(const std::string& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{program, "--socket", control_socket()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Process process(command, folder_ / fmt::format("ecoctl {}", ++ecoctls_));
+  const int code = process.wait();
+  return {process.log(), code};
+}
+
+std::string Ecod::metrics() {
+  const std::string said = "metrics at port ", log = process_->log();
+  const std::size_t at = log.find(said);
+  return at == std::string::npos ? "" : http_get(std::stoi(log.substr(at + said.size())), "/metrics");
+}
+
 }  // namespace eco::test

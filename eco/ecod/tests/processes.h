@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "credentials.h"
@@ -89,6 +90,11 @@ class Ecod {
   [[nodiscard]] grpc::Status drain(const std::string& server, bool on);
   [[nodiscard]] grpc::Status set_policy(const std::string& policy, std::optional<bool> shadow = {});
   [[nodiscard]] std::vector<proto::LoggedDecision> decisions();
+  // What the program ecoctl prints that asks this one, and its exit code.
+  [[nodiscard]] std::pair<std::string, int> ecoctl(const std::string& program,
+                                                   const std::vector<std::string>& arguments);
+  // The page; empty: it is not served yet.
+  [[nodiscard]] std::string metrics();
 
  private:
   std::string name_;
@@ -96,6 +102,7 @@ class Ecod {
   std::unique_ptr<proto::Node::Stub> node_;
   std::unique_ptr<proto::Control::Stub> control_;
   std::unique_ptr<Process> process_;
+  int ecoctls_ = 0;
 };
 
 }  // namespace eco::test
