@@ -86,6 +86,7 @@ class Postgres final : public Database {
   std::unique_ptr<ServerWatch> watch_;
   Checkpoints seen_;
   std::string started_;  // when the server was
+  std::string opened_;   // when this was, by the server's clock
   std::string version_;
   int version_number_ = 0;
   bool knows_statements_ = false;  // pg_stat_statements
@@ -151,6 +152,7 @@ void Postgres::open(const Properties& properties, Durability durability, bool cr
   version_ = control_->server_version_name();
   version_number_ = control_->server_version();
   started_ = value("SELECT pg_postmaster_start_time()");
+  opened_ = value("SELECT now()");
   if (settings_.server.is_local()) postmaster_ = parent_of(control_->backend_pid());
   knows_statements_ = value_if_allowed("SELECT count(*) FROM pg_stat_statements").has_value();
   prepare_table(create);
@@ -398,8 +400,19 @@ std::map<std::string, std::uint64_t> Postgres::counters() const {
     const auto row = first_row(fmt::format("SELECT {} FROM {}", columns, from));
     for (std::size_t i = 0; i < row.size(); ++i) all[names[i]] = number(row[i]);
   };
-  add({"n_tup_ins", "n_tup_upd", "n_tup_hot_upd", "n_tup_del", "idx_scan", "idx_tup_fetch", "seq_scan"},
-      fmt::format("pg_stat_user_tables WHERE relid=to_regclass('{}')", settings_.table));
+  const std::vector<std::string> of_table = {"n_tup_ins", "n_tup_upd",     "n_tup_hot_upd", "n_tup_del",
+                                             "idx_scan",  "idx_tup_fetch", "seq_scan"};
+  if (settings_.citus) {
+    // The coordinator's own table is empty; each copy of each shard counts.
+    for (const auto& name : of_table) {
+      all[name] = number(
+          value(fmt::format("SELECT coalesce(sum(result::bigint), 0) FROM run_command_on_placements('{}', 'SELECT "
+                            "coalesce({}, 0) FROM pg_stat_user_tables WHERE relid=''%s''::regclass')",
+                            settings_.table, name)));
+    }
+  } else {
+    add(of_table, fmt::format("pg_stat_user_tables WHERE relid=to_regclass('{}')", settings_.table));
+  }
   add({"xact_commit", "xact_rollback", "blks_read", "blks_hit", "tup_inserted", "tup_updated", "tup_deleted",
        "tup_fetched", "tup_returned", "deadlocks"},
       "pg_stat_database WHERE datname=current_database()");
@@ -427,7 +440,19 @@ void Postgres::await_end_of_sessions() const {
     const std::lock_guard lock(sessions_mutex_);
     return sessions_.size();
   }();
-  while (number(value(others)) > open && Clock::now() < deadline) std::this_thread::sleep_for(look_period);
+  const auto wait_for_end = [&deadline](const auto& left) {
+    while (left() && Clock::now() < deadline) std::this_thread::sleep_for(look_period);
+  };
+  wait_for_end([&] { return number(value(others)) > open; });
+  if (!settings_.citus || open > 0) return;
+  // A session at the coordinator has its own at the workers, which are named after it.
+  const auto at_workers = fmt::format(
+      "SELECT coalesce(sum(result::bigint), 0) FROM run_command_on_workers('SELECT count(*) FROM pg_stat_activity "
+      "WHERE "
+      "application_name LIKE ''citus_internal gpid=%'' AND backend_start>=''{}'' AND "
+      "application_name<>''citus_internal gpid=' || citus_backend_gpid() || '''')",
+      opened_);
+  wait_for_end([&] { return value_if_allowed(at_workers).value_or("0") != "0"; });
 }
 
 std::map<std::string, std::string> Postgres::stats() const {

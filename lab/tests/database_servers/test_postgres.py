@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.database_servers import snapshots
+from edgejoule.database_servers import postgres, snapshots
 from edgejoule.database_servers.postgres import Postgres
-from edgejoule.errors import DatabaseError
+from edgejoule.errors import DatabaseError, UsageError
 
 from .conftest import Start
 
@@ -72,3 +72,31 @@ def test_one_that_is_killed_leaves_no_backend(start: Start) -> None:
     os.kill(process.pid, signal.SIGSTOP)
     server.kill()
     assert not any(Path(f"/proc/{pid}/exe").exists() for pid in children)
+
+
+def test_workers_want_citus(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "_has_citus", lambda: False)
+    with pytest.raises(
+        DatabaseError, match="Citus is not available, because PostgreSQL has no extension citus; install"
+    ):
+        start("postgres", workers=2)
+    with pytest.raises(UsageError, match="workers: at most 9, got 10"):
+        start("postgres", workers=10)
+
+
+@pytest.mark.skipif(not postgres._has_citus(), reason="PostgreSQL has no extension citus here")
+def test_a_restored_citus_finds_its_workers_at_other_ports(start: Start, tmp_path: Path) -> None:
+    server = start("postgres", workers=2)
+    assert "with Citus" in server.version
+    assert [process.name for process in server.processes] == ["coordinator", "worker1", "worker2"]
+    sql(server, "CREATE TABLE usertable (ycsb_key text PRIMARY KEY)")
+    sql(server, "SELECT create_distributed_table('usertable', 'ycsb_key')")
+    sql(server, "INSERT INTO usertable SELECT 'user' || i FROM generate_series(1, 1000) i")
+    assert server.await_settled(60).complete
+    server.stop()
+    snapshots.keep(server, tmp_path / "kept")
+    snapshots.put_back(server, tmp_path / "kept")
+    again = start("postgres", workers=2)
+    assert again.ports != server.ports
+    assert sql(again, "SELECT count(*) FROM usertable") == "1000"
+    assert sql(again, "SELECT count(DISTINCT nodeport) FROM pg_dist_shard_placement") == "2"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from edgejoule.database_servers import jvm, ycsb_client
+from edgejoule.database_servers import jvm, postgres, ycsb_client
 
 from .conftest import Start
 from .studies import Study, needs
@@ -55,6 +56,33 @@ def test_postgres_is_restored_for_each_run(tmp_path: Path) -> None:
     assert code in (0, 3), said
     assert [run.status for run in study.runs()] == ["finished", "finished"]
     assert study.left() == []
+
+
+@pytest.mark.skipif(not postgres._has_citus(), reason="PostgreSQL has no extension citus here")
+def test_citus_keeps_each_row_as_often_as_the_study_says(tmp_path: Path) -> None:
+    fixed = '"postgres.workers" = 2\n"postgres.shard_count" = 6\ndataintegrity = true'
+    study = Study(tmp_path, "postgres", '"postgres.shard_replication_factor" = [1, 2]', fixed)
+    code, said = study.run()
+    assert code in (0, 3), said
+    for copies, run in enumerate(study.runs(), 1):
+        counts = {x["operation"]: x["count"] for x in study.events(run)[-1]["latencies"] if x["measure"] == "service"}
+        assert "with Citus" in run.facts["server"]["version"]
+        assert run.facts["server"]["operations"]["n_tup_upd"] == copies * counts["UPDATE"]
+    assert study.left() == []
+
+
+def test_without_citus_a_study_tells_why_it_cannot_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # not below pytest's own, where the user postgres may not look
+        Path(folder).chmod(0o755)
+        programs = Path(folder, "bin")
+        programs.mkdir()
+        for program in postgres._folder().iterdir():  # type: ignore[union-attr]
+            (programs / program.name).symlink_to(program)
+        monkeypatch.setenv("EDGEJOULE_POSTGRES", str(programs))
+        study = Study(tmp_path, "postgres", '"postgres.workers" = [1, 0]')
+        _, said = study.run("--keep-going")
+    assert [run.status for run in study.runs()] == ["failed", "finished"], said
+    assert "Citus is not available, because PostgreSQL has no extension citus; install the package" in said
 
 
 def test_a_wrong_option_is_refused_before_anything_starts(tmp_path: Path) -> None:

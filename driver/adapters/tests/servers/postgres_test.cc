@@ -1,6 +1,8 @@
 // What PostgreSQL's adapter promises beyond the contract, of a real server.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -345,6 +347,7 @@ TEST_F(Postgres, tells_the_cpu_time_of_its_server) {
 }
 
 TEST_F(Postgres, says_that_citus_is_not_available_and_why) {
+  if (has_citus()) GTEST_SKIP() << "PostgreSQL has the extension here";
   share();
   set("citus", "true");
   const auto error = open_error();
@@ -366,6 +369,9 @@ TEST_F(Postgres, asks_a_recorded_coordinator_to_distribute_the_table) {
                "CREATE FUNCTION create_distributed_table(regclass, text) RETURNS void LANGUAGE sql AS $$ INSERT INTO "
                "asked VALUES ($1::text || ' by ' || $2 || ', shards ' || current_setting('citus.shard_count') || "
                "', replicas ' || current_setting('citus.shard_replication_factor')) $$");
+  (void)column(properties_,
+               "CREATE FUNCTION run_command_on_placements(regclass, text, OUT result text) RETURNS SETOF text LANGUAGE "
+               "sql AS 'SELECT NULL::text WHERE false'");
   set("citus", "true");
   set("shard_count", "8");
   set("shard_replication_factor", "2");
@@ -376,6 +382,74 @@ TEST_F(Postgres, asks_a_recorded_coordinator_to_distribute_the_table) {
   EXPECT_EQ(database->options().at("citus"), "0 recorded");
   (void)open();
   EXPECT_EQ(column(properties_, "SELECT words FROM asked").size(), 1U) << "a table that is there is not distributed";
+}
+
+// A coordinator and two workers.
+class Citus : public Postgres {
+ protected:
+  void SetUp() override {
+    if (!has_citus())
+      GTEST_SKIP() << "PostgreSQL has no extension citus here; EDGEJOULE_POSTGRES may name one that has";
+    for (auto* server : {&server_, &workers_[0], &workers_[1]}) {
+      *server = make_postgres({"shared_preload_libraries=citus", "citus.node_conninfo=sslmode=disable"});
+      (void)column((*server)->properties(), "CREATE EXTENSION citus");
+    }
+    properties_ = server_->properties();
+    for (const auto& worker : workers_) {
+      (void)column(properties_, fmt::format("SELECT citus_add_node('127.0.0.1', {})", worker->port()));
+    }
+    set("citus", "true");
+    set("shard_count", "6");
+  }
+
+  std::array<std::unique_ptr<TestServer>, 2> workers_;
+};
+
+TEST_F(Citus, rows_lie_at_the_workers_as_often_as_told) {
+  for (const int copies : {1, 2}) {
+    (void)column(properties_, "DROP TABLE IF EXISTS usertable");
+    set("shard_replication_factor", std::to_string(copies));
+    const auto database = open();
+    load(*database, 0, 50);
+    EXPECT_EQ(count(*database, "n_tup_ins"), 50U * static_cast<unsigned>(copies));
+    EXPECT_EQ(column(properties_, "SELECT count(DISTINCT nodeport) FROM pg_dist_shard_placement")[0], "2");
+    EXPECT_EQ(column(properties_, "SELECT count(*) FROM pg_dist_shard_placement")[0], std::to_string(6 * copies));
+    EXPECT_EQ(database->options().at("shard_replication_factor"), std::to_string(copies));
+  }
+}
+
+TEST_F(Citus, every_operation_works_over_shards) {
+  const auto database = open();
+  load(*database, 0, 20);
+  const auto session = database->session();
+  const TestRow row(test_key(30));
+  const auto key = test_key(30);
+  const std::array records = {Record{key, row.fields()}};
+  EXPECT_EQ(session->insert_batch(records), Status::ok) << session->error();
+  EXPECT_EQ(session->insert(test_key(3), row.fields()), Status::error) << "the key is there";
+  Row read;
+  EXPECT_EQ(session->read(key, {}, read), Status::ok) << session->error();
+  EXPECT_EQ(session->update(test_key(7), row.fields()), Status::ok) << session->error();
+  EXPECT_EQ(session->update(test_key(77), row.fields()), Status::not_found);
+  std::vector<Row> rows;
+  EXPECT_EQ(session->scan(test_key(5), 8, {}, rows), Status::ok) << session->error();
+  ASSERT_EQ(rows.size(), 8U);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(rows[static_cast<std::size_t>(i)].key, test_key(5 + i));
+  EXPECT_EQ(session->remove(test_key(7)), Status::ok) << session->error();
+  EXPECT_EQ(session->read(test_key(7), {}, read), Status::not_found);
+}
+
+TEST_F(Citus, a_worker_that_is_lost_fails_the_rows_it_has) {
+  const auto database = open();
+  load(*database, 0, 60);
+  workers_[0]->kill();
+  const auto session = database->session();
+  Row row;
+  int read = 0;
+  for (int number = 0; number < 60; ++number) read += session->read(test_key(number), {}, row) == Status::ok ? 1 : 0;
+  EXPECT_GT(read, 0);
+  EXPECT_LT(read, 60);
+  EXPECT_FALSE(session->error().empty());
 }
 
 }  // namespace

@@ -85,8 +85,10 @@ bool on_path(const std::string& program) {
   return false;
 }
 
-// The newest that Debian installed; empty: none.
+// The one that is named, or the newest that Debian installed; empty: none.
 std::string postgres_folder() {
+  const char* const named = std::getenv("EDGEJOULE_POSTGRES");
+  if (named != nullptr && *named != '\0') return named;
   std::string newest;
   std::error_code failure;
   for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", failure)) {
@@ -261,6 +263,11 @@ std::unique_ptr<TestServer> make_postgres(TestServer::Arguments more) {
     }
   };
   return std::make_unique<TestServer>(TestServer::Kind{"postgres", prepare, command, ready}, std::move(more));
+}
+
+bool has_citus() {
+  const auto folder = std::filesystem::path(postgres_folder()).parent_path();
+  return fs::exists(folder / "lib/citus.so") || fs::exists(folder / "lib/postgresql/citus.so");
 }
 
 TestServer& emptied_server(const std::string& adapter) {

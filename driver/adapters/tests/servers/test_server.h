@@ -64,6 +64,9 @@ class TestServer {
 [[nodiscard]] std::unique_ptr<TestServer> make_redis(TestServer::Arguments more = {});
 [[nodiscard]] std::unique_ptr<TestServer> make_postgres(TestServer::Arguments more = {});
 
+// Has PostgreSQL the extension?
+[[nodiscard]] bool has_citus();
+
 // The server that the tests of an adapter share, emptied. Throws when it is not installed.
 [[nodiscard]] TestServer& emptied_server(const std::string& adapter);
 

@@ -1,4 +1,7 @@
-"""PostgreSQL: a cluster of its own below the folder. As root it runs as the user postgres, for it refuses root."""
+"""PostgreSQL: a cluster of its own below the folder; with Citus a coordinator and workers, each a cluster of its own.
+
+As root they run as the user postgres, for PostgreSQL refuses root.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ import pwd
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from edgejoule.database_servers.options import Option, passed_through
+from edgejoule.database_servers.options import Option, passed_through, whole
 from edgejoule.database_servers.server import (
     LOOPBACK,
     Found,
@@ -22,22 +26,38 @@ from edgejoule.database_servers.server import (
     Server,
     Settled,
     Work,
+    free_ports,
     lines_of,
     program,
 )
-from edgejoule.errors import DatabaseError
+from edgejoule.errors import DatabaseError, UsageError
 
 USER = "postgres"  # the role; as root the system's user too
 DATABASE = "ycsb"
+WORKERS_MAX = 9
 _INIT_S = 120.0
 _ASK_S = 15.0
 _LINE = re.compile(r"^(\d+-\d+-\d+ \d+:\d+:\d+\.\d+) UTC \[\d+\] LOG: +checkpoint (starting|complete): ?(.*)$")
 _TOTAL = re.compile(r"total=([\d.]+) s")
+_TO_CITUS = "install the package postgresql-NN-citus, or name a PostgreSQL that has it: EDGEJOULE_POSTGRES=FOLDER/bin"
+_CITUS_VERSION = "SELECT extversion FROM pg_extension WHERE extname='citus'"
+_ALL_TABLES = "SET citus.override_table_visibility TO off; "  # the shards, too
+_SESSIONS_END_S = 2.0
+_SESSIONS = f"""SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = '{DATABASE}'
+AND pid <> pg_backend_pid()"""
 _OPTIONS_TO_SETTINGS = ("shared_buffers", "synchronous_commit", "fsync", "max_wal_size", "checkpoint_timeout")
 
 
+class Cluster(NamedTuple):
+    """A postmaster and its data."""
+
+    name: str
+    data: Path
+    port: int
+
+
 class Postgres(Server):
-    """A postmaster with a process for every client."""
+    """A postmaster with a process for every client; of Citus one for each node."""
 
     name = "postgres"
     summary = "PostgreSQL: heap tables and B-trees with a write-ahead log, in processes of its own"
@@ -47,6 +67,7 @@ class Postgres(Server):
         "fsync": Option("off: never synced; a crash may destroy the database", "on", ("on", "off")),
         "max_wal_size": Option("log after which a checkpoint is made", "1GB"),
         "checkpoint_timeout": Option("time after which a checkpoint is made", "5min"),
+        "workers": Option("0: PostgreSQL alone; 1 to 9: a Citus coordinator with so many workers on this machine", "0"),
         "preset": Option("1gb-board: for a board with 1 GB of memory", "", ("", "1gb-board")),
     }
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {
@@ -66,12 +87,42 @@ class Postgres(Server):
             return Found(False, why=why, fix=f"useradd --system {USER}, or run as another user")
         return Found(True, _version_of(_tool("postgres")))
 
+    def check(self) -> None:
+        """The number of workers."""
+        if self._workers > WORKERS_MAX:
+            raise UsageError(f"postgres.workers: at most {WORKERS_MAX}, got {self._workers}")
+
+    @property
+    def _workers(self) -> int:
+        return whole(self.name, self.settings, "workers", least=0)
+
+    def choose_ports(self) -> dict[str, int]:
+        """One for each cluster."""
+        names = ["port", *(f"worker{number + 1}" for number in range(self._workers))]
+        return dict(zip(names, free_ports(len(names)), strict=True))
+
+    def clusters(self) -> Sequence[Cluster]:
+        """The one that clients speak to, then its workers."""
+        if not self._workers:
+            return [Cluster("postgres", self.data, self.ports["port"])]
+        workers = [f"worker{number + 1}" for number in range(self._workers)]
+        first = Cluster("coordinator", self.data / "coordinator", self.ports["port"])
+        return [first, *(Cluster(name, self.data / name, self.ports[name]) for name in workers)]
+
     def prepare(self) -> None:
-        """An empty cluster the first time."""
+        """Empty clusters the first time."""
+        if self._workers and not _has_citus():
+            raise DatabaseError(f"Citus is not available, because PostgreSQL has no extension citus; {_TO_CITUS}")
+        for cluster in self.clusters():
+            cluster.data.mkdir(exist_ok=True)
         _own(self.data)
-        if not (self.data / "PG_VERSION").exists():
+        for cluster in self.clusters():
+            self._prepare(cluster)
+
+    def _prepare(self, cluster: Cluster) -> None:
+        if not (cluster.data / "PG_VERSION").exists():
             words = [
-                _tool("initdb"), "-D", str(self.data), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C",
+                _tool("initdb"), "-D", str(cluster.data), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C",
                 "--no-instructions",
             ]  # fmt: skip
             done = subprocess.run(
@@ -81,54 +132,99 @@ class Postgres(Server):
             if done.returncode:
                 raise DatabaseError(f"postgres: initdb failed: {done.stderr.strip()[-400:]}")
         settings = {
-            "listen_addresses": LOOPBACK, "port": str(self.ports["port"]), "unix_socket_directories": "",
+            "listen_addresses": LOOPBACK, "port": str(cluster.port), "unix_socket_directories": "",
             "log_line_prefix": "%m [%p] ", "log_timezone": "UTC", "log_checkpoints": "on", "logging_collector": "off",
             "log_destination": "stderr", "shared_preload_libraries": "", "max_connections": "256",
         }  # fmt: skip
+        if self._workers:
+            settings |= {"shared_preload_libraries": "citus", "citus.node_conninfo": "sslmode=disable"}
         settings |= {name: self.settings[name] for name in _OPTIONS_TO_SETTINGS} | passed_through(self.settings)
         text = "".join(f"{name} = '{_quoted(value)}'\n" for name, value in settings.items())
-        (self.folder / "postgresql.conf").write_text(text)
+        self._configuration(cluster).write_text(text)
+
+    def _configuration(self, cluster: Cluster) -> Path:
+        return self.folder / f"{cluster.name}.conf"
 
     def nodes(self) -> Sequence[Node]:
-        """The postmaster."""
-        files = [f"--config-file={self.folder / 'postgresql.conf'}", f"--hba-file={self.data / 'pg_hba.conf'}"]
-        files += [f"--ident-file={self.data / 'pg_ident.conf'}"]
-        ends = (
-            [] if self.outlives else ["--pdeathsig=KILL"]
-        )  # a change of the user cancels the one that was asked before
-        return [Node("postgres", [*_as_user(*ends), _tool("postgres"), "-D", str(self.data), *files])]
+        """The postmasters."""
+        # A change of the user cancels the one that was asked before.
+        ends = [] if self.outlives else ["--pdeathsig=KILL"]
+        found = []
+        for cluster in self.clusters():
+            files = [f"--config-file={self._configuration(cluster)}", f"--hba-file={cluster.data / 'pg_hba.conf'}"]
+            files += [f"--ident-file={cluster.data / 'pg_ident.conf'}"]
+            found.append(
+                Node(cluster.name, [*_as_user(*ends), _tool("postgres"), "-D", str(cluster.data), *files])
+            )  # fmt: skip
+        return found
 
     def ask_version(self) -> str:
-        """It is ready when the database of the runs is there."""
-        if self.sql(f"SELECT 1 FROM pg_database WHERE datname='{DATABASE}'", database=USER) != "1":
-            self.sql(f"CREATE DATABASE {DATABASE}", database=USER)
-        return self.sql("SHOW server_version").split(" ")[0]
+        """It is ready when the database of the runs is there, and its workers know their coordinator."""
+        for cluster in reversed(self.clusters()):
+            if self.sql(f"SELECT 1 FROM pg_database WHERE datname='{DATABASE}'", cluster, USER) != "1":
+                self.sql(f"CREATE DATABASE {DATABASE}", cluster, USER)
+            if self._workers:
+                self.sql("CREATE EXTENSION IF NOT EXISTS citus", cluster)
+        version = self.sql("SHOW server_version").split(" ")[0]
+        if not self._workers:
+            return version
+        self._join_workers()
+        return f"{version} with Citus {self.sql(_CITUS_VERSION)}"
+
+    def _join_workers(self) -> None:
+        """A restored coordinator knows them by the ports that they had."""
+        told = self.sql("SELECT nodeid, nodeport FROM pg_dist_node WHERE groupid<>0 ORDER BY nodeid").splitlines()
+        known = [line.split("|") for line in told]
+        for number, worker in enumerate(self.clusters()[1:]):
+            if number >= len(known):
+                self.sql(f"SELECT citus_add_node('{LOOPBACK}', {worker.port})")
+            elif known[number][1] != str(worker.port):
+                self.sql(f"SELECT citus_update_node({known[number][0]}, '{LOOPBACK}', {worker.port})")
 
     def connection(self) -> Mapping[str, object]:
-        """Host, port, user and database."""
-        return {"host": LOOPBACK, "port": self.ports["port"], "user": USER, "database": DATABASE}
+        """Host, port, user and database; with workers, that it is Citus."""
+        citus = {"citus": "true"} if self._workers else {}
+        return {"host": LOOPBACK, "port": self.ports["port"], "user": USER, "database": DATABASE, **citus}
 
     def settle(self) -> None:
         """A checkpoint."""
-        self.sql("CHECKPOINT")
+        for cluster in self.clusters():
+            self.sql("CHECKPOINT", cluster)
 
     def settled(self) -> Settled:
         """No vacuum under way, and everything written by the checkpoint that settle() asked for."""
-        busy = self.sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'")
-        if busy != "0":
-            return Settled(False, f"{busy} autovacuum workers at work")
+        for cluster in self.clusters():
+            busy = self.sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'", cluster)
+            if busy != "0":
+                return Settled(False, f"{cluster.name}: {busy} autovacuum workers at work")
         return Settled(True, "CHECKPOINT returned; pg_stat_activity: no autovacuum worker")
 
     def operations(self) -> Mapping[str, int]:
-        """Rows by what was done to them, as pg_stat_user_tables counts them."""
+        """Rows by what was done to them, as pg_stat_user_tables counts them; of Citus at the workers, every copy."""
         columns = ("seq_scan", "idx_scan", "n_tup_ins", "n_tup_upd", "n_tup_del")
-        told = self.sql(f"SELECT {', '.join(f'coalesce(sum({c}), 0)' for c in columns)} FROM pg_stat_user_tables")
-        return {column: int(value) for column, value in zip(columns, told.split("|"), strict=True)}
+        sums = ", ".join(f"coalesce(sum({column}), 0)" for column in columns)
+        counted = dict.fromkeys(columns, 0)
+        self._await_end_of_sessions()
+        for cluster in self.clusters()[1:] or self.clusters():
+            told = self.sql(f"{_ALL_TABLES if self._workers else ''}SELECT {sums} FROM pg_stat_user_tables", cluster)
+            for column, value in zip(columns, told.split("|"), strict=True):
+                counted[column] += int(value)
+        return counted
+
+    def _await_end_of_sessions(self) -> None:
+        """What a session did is in the statistics when its process has ended; Citus keeps some of its own for ever."""
+        end = time.monotonic() + _SESSIONS_END_S
+        for cluster in self.clusters():
+            while self.sql(_SESSIONS, cluster) != "0" and time.monotonic() < end:
+                time.sleep(0.02)
 
     def work(self) -> Sequence[Work]:
-        """Checkpoints, from its log."""
+        """Checkpoints, from the logs."""
+        return [work for cluster in self.clusters() for work in self._work(cluster)]
+
+    def _work(self, cluster: Cluster) -> list[Work]:
         found, begin = [], None
-        for line in lines_of(self.log_of("postgres")):
+        for line in lines_of(self.log_of(cluster.name)):
             parsed = _LINE.match(line)
             if not parsed:
                 continue
@@ -139,7 +235,8 @@ class Postgres(Server):
                 begin = (at, parsed[3])
             elif begin:
                 took = int(float(total[1]) * 1e9) if total else at - begin[0]
-                found.append(Work("checkpoint", begin[0], took, begin[1]))
+                words = f"{cluster.name}: {begin[1]}" if self._workers else begin[1]
+                found.append(Work("checkpoint", begin[0], took, words))
                 begin = None
         return found
 
@@ -148,10 +245,11 @@ class Postgres(Server):
         for process in self.processes:
             process.ask_to_end(signal.SIGINT)
 
-    def sql(self, statement: str, database: str = DATABASE) -> str:
-        """What a statement gives. Raises NotReadyError with its words."""
+    def sql(self, statement: str, cluster: Cluster | None = None, database: str = DATABASE) -> str:
+        """What a statement gives; of the cluster that clients speak to unless told. Raises NotReadyError with why."""
+        port = cluster.port if cluster else self.ports["port"]
         words = [
-            _tool("psql"), "-h", LOOPBACK, "-p", str(self.ports["port"]), "-U", USER, "-d", database, "-X", "-A", "-t",
+            _tool("psql"), "-h", LOOPBACK, "-p", str(port), "-U", USER, "-d", database, "-X", "-A", "-t",
             "-q", "-c", statement,
         ]  # fmt: skip
         try:
@@ -168,7 +266,9 @@ class Postgres(Server):
 
 @cache
 def _folder() -> Path | None:
-    """Of the newest installed version's programs."""
+    """Of the programs: $EDGEJOULE_POSTGRES, else of the newest installed version."""
+    if named := os.environ.get("EDGEJOULE_POSTGRES"):
+        return Path(named)
     for base in (Path("/usr/lib/postgresql"), Path("/usr/pgsql")):
         versions = [p for p in base.glob("*/bin") if (p / "postgres").exists()]
         if versions:
@@ -180,6 +280,13 @@ def _folder() -> Path | None:
 def _tool(name: str) -> str:
     folder = _folder()
     return str(folder / name) if folder and (folder / name).exists() else name
+
+
+def _has_citus() -> bool:
+    """Its library, where Debian and where PostgreSQL's own build put such."""
+    folder = _folder()
+    places = ("lib/citus.so", "lib/postgresql/citus.so")
+    return folder is not None and any((folder.parent / place).exists() for place in places)
 
 
 @cache

@@ -68,7 +68,6 @@ class Serving:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._at: dict[str, tuple[Usage, int | None]] = {}
         self._counted_before = self._counted()  # what a client says is heard when it has already begun
-        self._counted_after: Mapping[str, int] = {}
         self._device = _device_of(server.folder)
         self._thread.start()
 
@@ -77,8 +76,6 @@ class Serving:
         if moment in self._at:
             return
         self._at[moment] = (self._usage(), _written_bytes(self._device))
-        if moment == "settled":
-            self._counted_after = self._counted()
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """What the client says."""
@@ -88,7 +85,7 @@ class Serving:
             self.mark(event["event"])
 
     def served(self) -> Served:
-        """Of a run whose moments have all been marked."""
+        """Of a run whose moments have all been marked, and whose client has ended."""
         (begin, device0), (active_end, _), (end, device1) = (
             self._at[moment] for moment in ("active", "active_end", "settled")
         )
@@ -100,7 +97,7 @@ class Serving:
             read_bytes=end.read_bytes - begin.read_bytes,
             write_bytes=end.write_bytes - begin.write_bytes,
             device_write_bytes=(device1 or 0) - (device0 or 0) if known else None,
-            counted={name: n - self._counted_before.get(name, 0) for name, n in self._counted_after.items()},
+            counted={name: n - self._counted_before.get(name, 0) for name, n in self._counted().items()},
             started_s=self._started_s,
         )
 
