@@ -8,6 +8,9 @@
 #ifdef EDGEJOULE_LMDB
 #include "lmdb/lmdb.h"
 #endif
+#ifdef EDGEJOULE_MONGODB
+#include "mongodb/mongodb.h"
+#endif
 #ifdef EDGEJOULE_POSTGRES
 #include "postgres/postgres.h"
 #endif
@@ -31,7 +34,11 @@ const std::vector<AdapterInfo>& adapters() {
 #ifdef EDGEJOULE_LMDB
       lmdb_adapter(),
 #endif
-      lunar_adapter(),    noop_adapter(),
+      lunar_adapter(),
+#ifdef EDGEJOULE_MONGODB
+      mongodb_adapter(),
+#endif
+      noop_adapter(),
 #ifdef EDGEJOULE_POSTGRES
       postgres_adapter(),
 #endif
@@ -55,6 +62,9 @@ const std::vector<LeftOutAdapter>& left_out_adapters() {
 #endif
 #ifndef EDGEJOULE_LMDB
       {"lmdb", "liblmdb-dev"},
+#endif
+#ifndef EDGEJOULE_MONGODB
+      {"mongodb", "libmongoc-dev"},
 #endif
 #ifndef EDGEJOULE_POSTGRES
       {"postgres", "libpq-dev"},

@@ -104,7 +104,7 @@ def _of_server(kind: type[Server], client: Adapter | None) -> Adapter:
         fix = "this build of the driver has no client of it"
     elif not client.available:
         fix = client.fix
-    return Adapter(kind.name, fix is None, kind.summary, found.version or None, options | told, fix)
+    return Adapter(kind.name, fix is None, found.summary or kind.summary, found.version or None, options | told, fix)
 
 
 def _adapter(listed: Mapping[str, Any]) -> Adapter:
@@ -193,7 +193,13 @@ def _check_served(run: PlannedRun) -> None:
         raise UsageError(f"{run.label()}: cache = cold is for databases within the driver's process; leave it out")
     if run.policy:
         raise UsageError(f"{run.label()}: eco.policy is for rocksdb")
-    server_of(run, Path("/nowhere"))  # its options
+    server = server_of(run, Path("/nowhere"))  # its options, too
+    if server.stand_in and "stand-in" not in run.database:
+        raise UsageError(
+            f"{run.label()}: what would run is a {server.stand_in}. Figures of it need a name that says so: write "
+            f'database = ["{run.adapter}-stand-in"] and [databases.{run.adapter}-stand-in] with '
+            f'adapter = "{run.adapter}"'
+        )
     if run.adapter not in BINDINGS:
         return
     if run.kind != CORE:

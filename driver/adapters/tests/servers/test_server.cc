@@ -116,6 +116,11 @@ void give_to_postgres(const std::string& path) {
 
 }  // namespace
 
+std::string given_mongodb() {
+  const char* const uri = std::getenv("EDGEJOULE_MONGODB_URI");
+  return uri == nullptr ? "" : uri;
+}
+
 int free_port() {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   auto address = loopback(0);
@@ -166,6 +171,7 @@ void TestServer::take_file(const std::string& from, const std::string& name) con
 void TestServer::launch() { process_ = spawn(kind_.command(*this), folder() + "/log"); }
 
 void TestServer::start() {
+  if (!is_ours()) return;
   launch();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!takes_connections(port_) || (kind_.ready && !kind_.ready(*this))) {
@@ -203,6 +209,11 @@ Properties TestServer::properties() const {
   const auto set = [&](const std::string& name, const std::string& value) {
     properties.set(kind_.adapter + "." + name, value);
   };
+  if (!is_ours()) {
+    set("uri", given_mongodb());
+    set("database", "edgejoule_test");
+    return properties;
+  }
   set("port", std::to_string(port_));
   if (kind_.adapter == "redis") set("index", "ordered");
   if (kind_.adapter == "postgres") {
@@ -211,6 +222,51 @@ Properties TestServer::properties() const {
     properties.set("fieldtype", "blob");  // values of any bytes
   }
   return properties;
+}
+
+namespace {
+
+// The folder of the stand-in's jars, which `make servers` fetched; empty: none.
+std::string stand_in_folder() {
+  const char* const named = std::getenv("EDGEJOULE_SERVERS");
+  const auto folder = std::string(named == nullptr ? SERVERS_FOLDER : named) + "/mongodb-stand-in";
+  return fs::exists(folder + "/classes/StandIn.class") && on_path("java") ? folder : "";
+}
+
+}  // namespace
+
+std::unique_ptr<TestServer> make_mongodb(TestServer::Arguments more) {
+  if (more.empty() && !given_mongodb().empty()) {
+    return std::make_unique<TestServer>(TestServer::Kind{"mongodb", {}, {}});
+  }
+  return make_own_mongodb(std::move(more));
+}
+
+std::unique_ptr<TestServer> make_own_mongodb(TestServer::Arguments more) {
+  const bool real = on_path("mongod");
+  const auto stand_in = stand_in_folder();
+  if (!real && stand_in.empty()) return nullptr;
+  const auto command = [real, stand_in](const TestServer& server) {
+    const auto port = std::to_string(server.port());
+    TestServer::Arguments words;
+    if (real) {
+      words = {"mongod",        "--port",    port,        "--dbpath",
+               server.folder(), "--bind_ip", "127.0.0.1", "--wiredTigerCacheSizeGB",
+               "0.25"};
+    } else {
+      words = {"java",
+               "-Xmx256m",
+               "-cp",
+               stand_in + "/classes:" + stand_in + "/lib/*",
+               "StandIn",
+               port,
+               server.folder() + "/data",
+               "mongo-java-server"};
+    }
+    words.insert(words.end(), server.more().begin(), server.more().end());
+    return words;
+  };
+  return std::make_unique<TestServer>(TestServer::Kind{"mongodb", {}, command}, std::move(more));
 }
 
 std::unique_ptr<TestServer> make_redis(TestServer::Arguments more) {
@@ -273,8 +329,11 @@ bool has_citus() {
 TestServer& emptied_server(const std::string& adapter) {
   static std::map<std::string, std::unique_ptr<TestServer>> servers;
   auto& server = servers[adapter];
-  if (!server) server = adapter == "redis" ? make_redis() : make_postgres();
+  if (!server) server = adapter == "redis" ? make_redis() : adapter == "mongodb" ? make_mongodb() : make_postgres();
   if (!server) throw std::runtime_error("the server of " + adapter + " is not installed: make servers");
+#ifdef EDGEJOULE_MONGODB
+  if (adapter == "mongodb") empty_mongodb(server->properties());
+#endif
 #ifdef EDGEJOULE_REDIS
   if (adapter == "redis") empty_redis(server->properties());
 #endif

@@ -44,6 +44,7 @@ class TestServer {
   // Copies a file below its folder, readable by the server alone.
   void take_file(const std::string& from, const std::string& name) const;
 
+  [[nodiscard]] bool is_ours() const { return static_cast<bool>(kind_.command); }
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] std::string folder() const { return directory_.path().string(); }
   [[nodiscard]] const Arguments& more() const { return more_; }
@@ -60,7 +61,11 @@ class TestServer {
   pid_t process_ = -1;
 };
 
-// nullptr where the server is not installed.
+// nullptr where the server is not installed. MongoDB: that of EDGEJOULE_MONGODB_URI, which nothing here starts or
+// stops; a mongod on the PATH; else mongo-java-server, a stand-in.
+[[nodiscard]] std::unique_ptr<TestServer> make_mongodb(TestServer::Arguments more = {});
+[[nodiscard]] std::unique_ptr<TestServer> make_own_mongodb(TestServer::Arguments more = {});
+[[nodiscard]] std::string given_mongodb();
 [[nodiscard]] std::unique_ptr<TestServer> make_redis(TestServer::Arguments more = {});
 [[nodiscard]] std::unique_ptr<TestServer> make_postgres(TestServer::Arguments more = {});
 
@@ -71,6 +76,7 @@ class TestServer {
 [[nodiscard]] TestServer& emptied_server(const std::string& adapter);
 
 // By the adapter's own library.
+void empty_mongodb(const Properties& properties);
 void empty_redis(const Properties& properties);
 void empty_postgres(const Properties& properties);
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from edgejoule.database_servers import jvm
 from edgejoule.database_servers.cql import CqlError, Value, connected
-from edgejoule.database_servers.options import Option, passed_through, whole
+from edgejoule.database_servers.options import Option, json_value, passed_through, whole
 from edgejoule.database_servers.server import (
     Found,
     Node,
@@ -247,15 +247,6 @@ class Cassandra(Server):
             raise NotReadyError(f"node {number + 1}: {error}") from error
         except NotReadyError as error:
             raise NotReadyError(f"node {number + 1}: {error}") from error
-
-
-def json_value(text: str) -> object:
-    """A setting in its own type: 4, true, "text"."""
-    try:
-        value: object = json.loads(text)
-    except ValueError:
-        return text
-    return value
 
 
 def _realtime_ns(text: str) -> int:

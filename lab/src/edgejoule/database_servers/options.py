@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -55,6 +56,15 @@ def whole(server: str, settings: Mapping[str, str], name: str, least: int = 1) -
 def passed_through(settings: Mapping[str, str]) -> dict[str, str]:
     """The server's own settings, by its own names."""
     return {name.removeprefix(OWN): value for name, value in settings.items() if name.startswith(OWN)}
+
+
+def json_value(text: str) -> object:
+    """A setting in its own type: 4, true, "text"."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        return text
+    return value
 
 
 def _text(value: object) -> str:

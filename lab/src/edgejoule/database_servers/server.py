@@ -29,12 +29,13 @@ _LOOK_S = 0.05
 
 @dataclass(frozen=True)
 class Found:
-    """Whether a server can be started here. why: it cannot. fix: the way to it."""
+    """Whether a server can be started here. why: it cannot. fix: the way to it. summary: of what stands in for it."""
 
     available: bool
     version: str = ""
     why: str = ""
     fix: str = ""
+    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,11 @@ class Server(abc.ABC):
 
     def check(self) -> None:  # noqa: B027
         """Raises UsageError for options that exclude each other."""
+
+    @property
+    def stand_in(self) -> str:
+        """What runs in place of the product, in words; empty: the product itself."""
+        return ""
 
     @abc.abstractmethod
     def prepare(self) -> None:

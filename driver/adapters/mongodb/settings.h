@@ -1,0 +1,48 @@
+// What the options ask of MongoDB.
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../server/server_options.h"
+
+namespace edgejoule::driver {
+
+enum class MongoKeyType : std::uint8_t { text, integer, blob };
+
+struct MongoSettings {
+  ServerOptions server;               // of the first host; `password` is in the uri
+  std::shared_ptr<mongoc_uri_t> uri;  // never shown: it may hold a password
+  std::shared_ptr<int> certificate;   // descriptor of the file that the uri names
+  std::string address;                // of all hosts
+  std::string database;
+  std::string collection;
+  MongoKeyType key_type = MongoKeyType::text;
+  bool text_fields = false;  // strings; else binary values, as YCSB's binding
+  bool raw_rows = false;     // one field without a name
+  std::string w;             // a number of nodes, "majority", or a name of the replica set's own
+  bool journal = false;
+  bool journal_set = false;
+  std::uint64_t wtimeout_ms = 0;
+  std::string read_concern;  // "": the server's own
+  std::string read_preference;
+  std::uint64_t max_time_ms = 0;
+  bool upserts = false;  // inserts are upserts
+};
+
+[[nodiscard]] const std::vector<OptionHelp>& mongo_option_help();
+
+// Throws UsageError.
+[[nodiscard]] MongoSettings mongo_settings(const Properties& properties, Durability durability);
+
+// The field's name in a document.
+[[nodiscard]] std::string_view mongo_field(std::string_view name);
+
+// Of Database::options(): without credentials.
+[[nodiscard]] std::map<std::string, std::string> shown(const MongoSettings& settings);
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,233 @@
+"""MongoDB: a mongod that the user has installed; else mongo-java-server, a stand-in, which is never called MongoDB."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, ClassVar
+
+from edgejoule.database_servers import jvm
+from edgejoule.database_servers.mongo_protocol import Document, MongoError, connected
+from edgejoule.database_servers.options import Option, json_value, passed_through, whole
+from edgejoule.database_servers.server import (
+    LOOPBACK,
+    Found,
+    Node,
+    NotReadyError,
+    Server,
+    Settled,
+    Work,
+    lines_of,
+    program,
+)
+from edgejoule.errors import UsageError
+
+STAND_IN = "mongodb-stand-in"
+_STAND_IN_JAR = "mongo-java-server-core"
+_STAND_IN_HEAP_MB = 256
+_STAND_IN_LOG = tuple(
+    f"-Dorg.slf4j.simpleLogger.{s}" for s in ("showDateTime=true", "log.de.bwaldvogel.mongo.wire=warn")
+)
+_STAND_IN_SUMMARY = "a stand-in for MongoDB in tests (mongo-java-server): what it costs says nothing of MongoDB"
+_MISSING = "no mongod on the PATH (MongoDB is not in Debian: install it yourself)"
+#: serverStatus of 8.0 and newer, and before.
+_RUNNING = (
+    ("checkpoint", "progress state"),
+    ("transaction", "transaction checkpoint currently running"),
+)
+
+
+class MongoDB(Server):
+    """One process."""
+
+    name = "mongodb"
+    summary = "MongoDB: documents in B-trees with a journal (WiredTiger), in a process of its own"
+    options: ClassVar[Mapping[str, Option]] = {
+        "server": Option(
+            "mongod; stand-in: mongo-java-server, for tests; empty: mongod where there is one", "",
+            ("", "mongod", "stand-in"),
+        ),
+        "cache_gb": Option("WiredTiger's cache, from 0.25 on; empty: half of the memory beyond 1 GB"),
+        "server_journal": Option("off: a crash loses what came after the last checkpoint; before MongoDB 6.1", "on",
+                                 ("on", "off")),
+        "commit_interval_ms": Option("longest time between two syncs of the journal, 1 to 500", "100"),
+        "checkpoint_s": Option("time between two checkpoints", "60"),
+        "preset": Option("1gb-board: for a board with 1 GB of memory", "", ("", "1gb-board")),
+    }  # fmt: skip
+    presets: ClassVar[Mapping[str, Mapping[str, str]]] = {"1gb-board": {"cache_gb": "0.25"}}
+    connection_options = ("host", "port", "uri", "url")
+    start_s = 60.0
+    stop_s = 120.0  # it makes a checkpoint before it ends
+
+    @classmethod
+    def found(cls) -> Found:
+        """By its program, else by the stand-in's jars."""
+        if mongod := program("mongod"):
+            return Found(True, _version_of(mongod))
+        stand_in = _stand_in_found()
+        if not stand_in.available:
+            return Found(False, why=f"{_MISSING}; a stand-in for tests: {stand_in.why}", fix="make servers")
+        return Found(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)
+
+    def check(self) -> None:
+        """Numbers, and that what is asked for is here."""
+        for name in ("commit_interval_ms", "checkpoint_s"):
+            whole(self.name, self.settings, name)
+        try:
+            if self.settings["cache_gb"] and float(self.settings["cache_gb"]) < 0.25:
+                raise ValueError
+        except ValueError as error:
+            text = self.settings["cache_gb"]
+            raise UsageError(f"mongodb.cache_gb: expected a number from 0.25 on, got {text!r}") from error
+        if self.settings["server"] == "mongod" and program("mongod") is None:
+            raise UsageError(f"mongodb.server = mongod: {_MISSING}")
+        found = _stand_in_found()
+        if self.settings["server"] == "stand-in" and not found.available:
+            raise UsageError(f"mongodb.server = stand-in: {found.why}; {found.fix}")
+        changed = [
+            n
+            for n, v in self.settings.items()
+            if n != "server" and (n not in self.options or v != self.options[n].default)
+        ]
+        if self._stands_in and changed:
+            raise UsageError(f"mongodb.{changed[0]}: the stand-in has no such setting; leave it out, or install mongod")
+
+    @property
+    def stand_in(self) -> str:
+        """Which one; empty: a mongod."""
+        return _stand_in_version(_stand_in_found()) if self._stands_in else ""
+
+    @property
+    def _stands_in(self) -> bool:
+        return self.settings["server"] == "stand-in" or (not self.settings["server"] and program("mongod") is None)
+
+    def prepare(self) -> None:
+        """A configuration of mongod."""
+        if not self._stands_in:
+            (self.folder / "mongod.json").write_text(json.dumps(self._configuration(), indent=1))  # JSON is YAML, too
+
+    def _configuration(self) -> Document:
+        settings: dict[str, object] = {
+            "net.bindIp": LOOPBACK,
+            "net.port": self.ports["port"],
+            "net.unixDomainSocket.enabled": False,
+            "storage.dbPath": str(self.data),
+            "storage.syncPeriodSecs": int(self.settings["checkpoint_s"]),
+            "storage.journal.commitIntervalMs": int(self.settings["commit_interval_ms"]),
+        }
+        if self.settings["cache_gb"]:
+            settings["storage.wiredTiger.engineConfig.cacheSizeGB"] = float(self.settings["cache_gb"])
+        if self.settings["server_journal"] == "off":
+            settings["storage.journal.enabled"] = False
+        settings |= {name: json_value(value) for name, value in passed_through(self.settings).items()}
+        return nested(settings)
+
+    def nodes(self) -> Sequence[Node]:
+        """One."""
+        if not self._stands_in:
+            return [Node("mongod", [program("mongod") or "mongod", "--config", str(self.folder / "mongod.json")])]
+        lib = jvm.jars(STAND_IN)
+        words = jvm.java(
+            [lib.parent / "classes", f"{lib}/*"], f"-Xmx{_STAND_IN_HEAP_MB}m", *_STAND_IN_LOG, "StandIn",
+            str(self.ports["port"]), str(self.data / "store"), f"mongo-java-server {_stand_in_found().version}",
+        )  # fmt: skip
+        return [Node("stand-in", words)]
+
+    def ask_version(self) -> str:
+        """When it answers."""
+        told = self._ask("buildInfo")
+        return self.stand_in or str(told["version"])
+
+    def connection(self) -> Mapping[str, object]:
+        """Host and port."""
+        return {"host": LOOPBACK, "port": self.ports["port"]}
+
+    def durability(self) -> str:
+        """Of its journal."""
+        if self._stands_in:
+            return "a stand-in: written within a second or so; it has no journal and heeds no write concern"
+        if self.settings["server_journal"] == "off":
+            return "no journal: kept up to the last checkpoint"
+        return f"journal synced every {self.settings['commit_interval_ms']} ms, and before an answer to j=true"
+
+    def facts(self) -> dict[str, Any]:
+        """A stand-in heeds none of mongod's settings."""
+        found = super().facts()
+        return found | {"settings": {"server": "stand-in"}} if self._stands_in else found
+
+    def settle(self) -> None:
+        """fsync: a checkpoint."""
+        self._ask("fsync")
+
+    def settled(self) -> Settled:
+        """No checkpoint under way, by serverStatus."""
+        told = self._ask("serverStatus").get("wiredTiger", {})
+        running = [told[part][name] for part, name in _RUNNING if name in told.get(part, {})]
+        if not running:
+            return Settled(True, "fsync returned; the server does not tell of checkpoints")
+        if any(running):
+            return Settled(False, "a checkpoint under way")
+        return Settled(True, "fsync returned; serverStatus: no checkpoint under way")
+
+    def operations(self) -> Mapping[str, int]:
+        """By opcounters; commands left out, which are its own and this program's."""
+        told = self._ask("serverStatus").get("opcounters", {})
+        return {str(name): int(count) for name, count in told.items() if name != "command"}
+
+    def work(self) -> Sequence[Work]:
+        """Checkpoints, from its log."""
+        return [] if self._stands_in else [work for line in lines_of(self.log_of("mongod")) if (work := work_in(line))]
+
+    def _ask(self, command: str) -> Document:
+        try:
+            with connected(LOOPBACK, self.ports["port"]) as server:
+                return server.ask({command: 1})
+        except MongoError as error:
+            raise NotReadyError(str(error)) from error
+
+
+def work_in(line: str) -> Work | None:
+    """Of a line of mongod's log; it tells that a checkpoint is made, not how long that took."""
+    if "saving checkpoint snapshot" not in line:
+        return None
+    try:
+        told = json.loads(line)
+        at = datetime.fromisoformat(told["t"]["$date"])
+        words = str(told["attr"]["message"]["msg"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return Work("checkpoint", round(at.timestamp() * 1e3) * 10**6, None, words) if "saving checkpoint" in words else None
+
+
+def nested(settings: Mapping[str, object]) -> Document:
+    """{"a.b": 1} as {"a": {"b": 1}}."""
+    found: Document = {}
+    for path, value in settings.items():
+        *folders, name = path.split(".")
+        at = found
+        for folder in folders:
+            at = at.setdefault(folder, {})
+        at[name] = value
+    return found
+
+
+def _stand_in_found() -> Found:
+    found = jvm.found(STAND_IN, _STAND_IN_JAR)
+    if found.available and not (jvm.jars(STAND_IN).parent / "classes/StandIn.class").exists():
+        return Found(False, why=f"no StandIn.class beside {jvm.jars(STAND_IN)}", fix="make servers")
+    return found
+
+
+def _stand_in_version(found: Found) -> str:
+    return f"stand-in: mongo-java-server {found.version}, not MongoDB"
+
+
+@cache
+def _version_of(path: str) -> str:
+    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
+    found = re.search(r"db version v(\S+)", told)
+    return found[1] if found else ""

@@ -1,0 +1,243 @@
+"""MongoDB itself where a mongod is installed, else mongo-java-server, a stand-in; both on loopback."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgejoule.database_servers import SERVERS, Server, snapshots
+from edgejoule.database_servers.mongo_protocol import MongoError, connected, decoded, encoded
+from edgejoule.database_servers.mongodb import MongoDB, nested, work_in
+from edgejoule.database_servers.server import NotReadyError, program
+from edgejoule.databases import adapters
+from edgejoule.errors import DatabaseError, UsageError
+
+from .conftest import Start
+from .studies import Study
+
+REAL = program("mongod") is not None
+needs_mongod = pytest.mark.skipif(not REAL, reason="no mongod on the PATH: the stand-in has nothing of it")
+needs_stand_in = pytest.mark.skipif(REAL, reason="a mongod is on the PATH")
+
+
+def ask(server: Server, command: Mapping[str, object], database: str = "test") -> dict[str, Any]:
+    with connected("127.0.0.1", server.ports["port"]) as mongo:
+        return mongo.ask(command, database)
+
+
+def insert(server: Server, *documents: Mapping[str, object]) -> None:
+    assert ask(server, {"insert": "things", "documents": list(documents)})["n"] == len(documents)
+
+
+def found(server: Server) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = ask(server, {"find": "things", "filter": {}})["cursor"]["firstBatch"]
+    return listed
+
+
+def test_bson_comes_back_as_it_went() -> None:
+    document = {
+        "text": "ä\0b",
+        "number": -(2**40),
+        "truth": True,
+        "bytes": b"\0\xff",
+        "list": [1, {"a": "b"}],
+        "no": {},
+    }
+    assert decoded(encoded(document)) == document
+
+
+def test_bson_of_the_server_s_own_types_is_read() -> None:
+    one_of_each = (
+        b"\x01d\0" + b"\0\0\0\0\0\0\xf8\x3f" + b"\x10i\0" + (7).to_bytes(4, "little") + b"\x0an\0"
+        b"\x09t\0" + (1000).to_bytes(8, "little") + b"\x07o\0" + bytes(range(12)) + b"\x11s\0" + bytes(8)
+    )
+    told = decoded((len(one_of_each) + 5).to_bytes(4, "little") + one_of_each + b"\0")
+    assert told == {"d": 1.5, "i": 7, "n": None, "t": 1000, "o": bytes(range(12)).hex(), "s": bytes(8)}
+
+
+@pytest.mark.parametrize("data", [b"", b"\x06\0\0\0\x02a", b"\x08\0\0\0\x55a\0\0"])
+def test_what_is_no_bson_is_told(data: bytes) -> None:
+    with pytest.raises(NotReadyError, match="no BSON"):
+        decoded(data)
+
+
+def test_settings_with_dots_are_nested() -> None:
+    assert nested({"a.b": 1, "a.c.d": 2, "e": 3}) == {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
+
+
+def test_a_checkpoint_is_found_in_the_log_of_mongod() -> None:
+    words = "saving checkpoint snapshot min: 99, snapshot max: 99 snapshot count: 0"
+    line = {"t": {"$date": "2026-01-02T03:04:05.678+00:00"}, "s": "I", "msg": "WiredTiger message",
+            "attr": {"message": {"ts_sec": 1, "msg": words}}}  # fmt: skip
+    work = work_in(json.dumps(line))
+    assert work is not None
+    assert (work.kind, work.begin_realtime_ns, work.duration_ns) == ("checkpoint", 1767323045_678_000_000, None)
+    assert work_in("saving checkpoint snapshot, in no JSON") is None
+    assert work_in(json.dumps({"msg": "Waiting for connections"})) is None
+
+
+@pytest.mark.parametrize("wrong", ["0.1", "much"])
+def test_a_cache_that_mongod_would_refuse_is_refused(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(UsageError, match=r"mongodb\.cache_gb: expected a number from 0\.25 on"):
+        MongoDB(tmp_path, {"cache_gb": wrong})
+
+
+def test_a_board_s_memory_limits_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgejoule.database_servers.mongodb.program", lambda name: f"/usr/bin/{name}")
+    server = MongoDB(tmp_path, {"preset": "1gb-board", "server_journal": "off", "conf.storage.directoryPerDB": True})
+    server.ports = {"port": 4711}
+    server.prepare()
+    told = json.loads((tmp_path / "mongod.json").read_text())
+    assert told["storage"]["wiredTiger"]["engineConfig"]["cacheSizeGB"] == 0.25
+    assert told["storage"]["journal"]["enabled"] is False
+    assert told["storage"]["directoryPerDB"] is True
+    assert told["net"]["bindIp"] == "127.0.0.1"
+    assert server.nodes()[0].words[:2] == ["/usr/bin/mongod", "--config"]
+    assert server.stand_in == ""
+
+
+def test_without_mongod_and_stand_in_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("EDGEJOULE_SERVERS", str(tmp_path))
+    monkeypatch.setattr("edgejoule.database_servers.mongodb.program", lambda name: None)
+    here = MongoDB.found()
+    assert not here.available
+    assert "no mongod on the PATH" in here.why
+    assert here.fix == "make servers"
+    for kind in ("mongod", "stand-in"):
+        with pytest.raises(UsageError, match=f"mongodb.server = {kind}"):
+            MongoDB(tmp_path, {"server": kind})
+
+
+@pytest.mark.server
+def test_tells_its_version(start: Start) -> None:
+    server = start("mongodb")
+    said = ask(server, {"buildInfo": 1}, "admin")
+    assert server.version == (said["version"] if REAL else f"stand-in: {said['standIn']}, not MongoDB")
+
+
+@pytest.mark.server
+def test_documents_are_there_after_a_restart_and_after_a_restore(start: Start, tmp_path: Path) -> None:
+    server = start("mongodb")
+    insert(server, {"_id": "a"}, {"_id": "b", "field0": b"value"})
+    server.stop()
+    snapshots.keep(server, tmp_path / "kept")
+    again = start("mongodb")
+    assert found(again) == [{"_id": "a"}, {"_id": "b", "field0": b"value"}]
+    ask(again, {"delete": "things", "deletes": [{"q": {}, "limit": 0}]})
+    again.stop()
+    snapshots.put_back(again, tmp_path / "kept")
+    assert len(found(start("mongodb"))) == 2
+
+
+@pytest.mark.server
+def test_what_was_settled_is_there_after_kill(start: Start) -> None:
+    server = start("mongodb")
+    insert(server, *({"_id": f"user{i}"} for i in range(100)))
+    assert server.await_settled(60).complete
+    server.kill()
+    assert len(found(start("mongodb"))) == 100
+
+
+@pytest.mark.server
+def test_counts_its_clients_operations_and_not_ours(start: Start) -> None:
+    server = start("mongodb")
+    before = server.operations()
+    insert(server, *({"_id": f"user{i}"} for i in range(7)))
+    found(server)
+    server.usage()
+    server.settled()
+    counted = {name: n - before[name] for name, n in server.operations().items()}
+    assert counted == {"insert": 7, "query": 1, "update": 0, "delete": 0, "getmore": 0}
+
+
+@pytest.mark.server
+def test_a_command_it_does_not_know_is_refused_in_its_words(start: Start) -> None:
+    server = start("mongodb")
+    with pytest.raises(MongoError, match="nonsense"):
+        ask(server, {"nonsense": 1})
+
+
+@pytest.mark.server
+@needs_mongod
+def test_a_wrong_setting_of_its_own_is_told_by_its_log(start: Start) -> None:
+    with pytest.raises(DatabaseError, match=r"mongodb ended with code \d+ while it started; its log ends: .*nonsense"):
+        start("mongodb", conf__storage__nonsense="1")
+
+
+@pytest.mark.server
+@needs_mongod
+def test_settling_makes_a_checkpoint_which_is_told_as_work(start: Start) -> None:
+    server = start("mongodb", checkpoint_s="3600")
+    begin = time.time_ns()
+    insert(server, *({"_id": f"user{i}"} for i in range(1000)))
+    assert server.await_settled(60).complete
+    assert "checkpoint" in {work.kind for work in server.work() if work.begin_realtime_ns > begin - 10**6}
+
+
+@pytest.mark.server
+@needs_mongod
+def test_the_cache_is_as_large_as_it_is_set(start: Start) -> None:
+    told = ask(start("mongodb", cache_gb="0.5"), {"serverStatus": 1}, "admin")
+    assert told["wiredTiger"]["cache"]["maximum bytes configured"] == 2**29
+
+
+@pytest.mark.server
+@needs_stand_in
+def test_the_stand_in_is_called_one_wherever_it_is_listed() -> None:
+    told = adapters()["mongodb"]
+    assert told.version is not None
+    assert told.version.startswith("stand-in: mongo-java-server ")
+    assert told.summary.startswith("a stand-in for MongoDB")
+
+
+@pytest.mark.server
+@needs_stand_in
+@pytest.mark.parametrize("option", ["cache_gb=1", "server_journal=off", "conf.storage.x=1", "preset=1gb-board"])
+def test_the_stand_in_refuses_the_settings_of_mongod(tmp_path: Path, option: str) -> None:
+    name, _, value = option.partition("=")
+    with pytest.raises(UsageError, match=r"the stand-in has no such setting"):
+        SERVERS["mongodb"](tmp_path, {name: value})
+
+
+@pytest.mark.server
+@needs_stand_in
+def test_a_study_does_not_run_on_the_stand_in_under_the_name_of_mongodb(tmp_path: Path) -> None:
+    study = Study(tmp_path, "mongodb")
+    code, said = study.run()
+    assert code == 2
+    assert "stand-in: mongo-java-server" in said
+    assert "[databases.mongodb-stand-in]" in said
+
+
+@pytest.mark.server
+def test_a_study_runs_to_its_end_and_names_the_server_wherever_it_shows(tmp_path: Path) -> None:
+    study = Study(
+        tmp_path, "mongodb", fixed="dataintegrity = true", workload="scanproportion = 0\ninsertproportion = 0"
+    )
+    name = "mongodb" if REAL else "mongodb-stand-in"
+    text = (tmp_path / "experiment.toml").read_text().replace('["mongodb"]', f'["{name}"]')
+    if not REAL:
+        text += '[databases.mongodb-stand-in]\nadapter = "mongodb"\n'
+    (tmp_path / "experiment.toml").write_text(text)
+    code, said = study.run()
+    assert code in (0, 3), said
+    (run,) = study.runs()
+    assert run.status == "finished"
+    end = study.events(run)[-1]
+    assert (end["failures"], end["not_found"], end["verify_failures"]) == (0, 0, 0)
+    done = {x["operation"]: x["count"] for x in end["latencies"] if x["measure"] == "service"}
+    counted = run.facts["server"]["operations"]
+    assert counted["query"] == done["READ"] + 1  # the look whether the collection is empty
+    assert counted["update"] == done["UPDATE"]
+    if not REAL:
+        (report,) = (tmp_path / "results").glob("*.html")
+        page = report.read_text()
+        assert "mongodb-stand-in" in page
+        assert "stand-in: mongo-java-server 1.47.0, not MongoDB" in page
+        assert str(run.facts["server"]["version"]).startswith("stand-in")
+    assert study.left() == []
