@@ -142,7 +142,7 @@ bench-lunar: setup-dev build/build.ninja ## lunar's bars beside SQLite and LMDB 
 bench-ycsb: setup-dev build ## lunar's YCSB beside SQLite, through the driver; LOOPS=1: on loop devices (root); JSON=FILE
 	$(if $(LOOPS),$(SUDO)) $(PYTHON) lunar/bench/ycsb.py $(if $(LOOPS),--loops) $(if $(JSON),--json $(JSON))
 
-servers: ## Redis, PostgreSQL, Cassandra, HBase for studies; says what else is here (ONLY=redis)
+servers: ## Redis, PostgreSQL, Cassandra, HBase for studies, a stand-in for MongoDB; says what else is here (ONLY=redis)
 	@for server in $(or $(ONLY),redis postgres cassandra hbase ycsb mongodb citus); do deploy/local/$$server || exit 1; done
 
 schemas: setup ## write schemas/experiment.schema.json anew from the model

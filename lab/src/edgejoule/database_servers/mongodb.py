@@ -200,7 +200,8 @@ def work_in(line: str) -> Work | None:
         words = str(told["attr"]["message"]["msg"])
     except (ValueError, KeyError, TypeError):
         return None
-    return Work("checkpoint", round(at.timestamp() * 1e3) * 10**6, None, words) if "saving checkpoint" in words else None
+    at_ms = round(at.timestamp() * 1e3)
+    return Work("checkpoint", at_ms * 10**6, None, words) if "saving checkpoint" in words else None
 
 
 def nested(settings: Mapping[str, object]) -> Document:
