@@ -130,8 +130,9 @@ TEST_F(Mongodb, reads_what_ycsb_s_binding_has_loaded) {
                                   server.settings().collection);
   (void)server.ask(server.settings().database, Bson(insert).get());
   const auto database = open(Durability::process, false);
+  const auto session = database->session();
   Row row;
-  ASSERT_EQ(database->session()->read("user1", {}, row), Status::ok);
+  ASSERT_EQ(session->read("user1", {}, row), Status::ok);
   EXPECT_EQ(as_map(row), (std::map<std::string, std::string>{{"field0", "one"}}));
 }
 
@@ -205,12 +206,13 @@ TEST_F(Mongodb, a_key_that_exists_is_an_error_unless_upsert_is_set) {
   share();
   load(*open(), 0, 1);
   const TestRow changed(test_key(0), 1);
-  const auto session = open()->session();
+  const auto database = open();
+  const auto session = database->session();
   EXPECT_EQ(session->insert(test_key(0), changed.fields()), Status::error);
   EXPECT_NE(session->error().find("mongodb.upsert=true"), std::string::npos) << session->error();
   set("upsert", "true");
-  const auto database = open();
-  const auto upserting = database->session();
+  const auto other = open();
+  const auto upserting = other->session();
   EXPECT_EQ(upserting->insert(test_key(0), changed.fields()), Status::ok) << upserting->error();
   Row row;
   EXPECT_EQ(upserting->read(test_key(0), {}, row), Status::ok);
@@ -223,7 +225,8 @@ TEST_F(Mongodb, a_document_that_is_no_record_is_unexpected_and_named) {
   const auto insert = fmt::format(R"({{"insert": "{}", "documents": [{{"_id": "user1", "field0": 7}}]}})",
                                   server.settings().collection);
   (void)server.ask(server.settings().database, Bson(insert).get());
-  const auto session = open()->session();
+  const auto database = open();
+  const auto session = database->session();
   Row row;
   EXPECT_EQ(session->read("user1", {}, row), Status::unexpected_state);
   EXPECT_NE(session->error().find("field0"), std::string::npos) << session->error();
@@ -358,7 +361,8 @@ TEST_F(Mongodb, acknowledged_rows_are_there_after_kill) {
   load(*open(), 0, 300);
   server_->kill();
   server_->start();
-  const auto session = open(Durability::process, false)->session();
+  const auto database = open(Durability::process, false);
+  const auto session = database->session();
   Row row;
   for (int number = 0; number < 300; ++number) ASSERT_EQ(session->read(test_key(number), {}, row), Status::ok);
 }
