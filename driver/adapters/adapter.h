@@ -201,13 +201,16 @@ struct AdapterInfo {
   std::function<std::unique_ptr<Database>()> make;
 };
 
-// All adapters built in, in alphabetical order. A further adapter is one line in registry.cc.
+// All adapters that can be had, in alphabetical order.
 [[nodiscard]] const std::vector<AdapterInfo>& adapters();
 
-// An adapter that is not built in because its library was absent when the driver was configured.
+// An adapter that cannot be had: its library was absent when the driver was built (why is empty), or is so now.
 struct LeftOutAdapter {
   std::string name;
-  std::string install;  // what to install before the driver is configured again
+  std::string install;  // the package
+  std::string why;
+
+  [[nodiscard]] std::string way_out() const;
 };
 
 [[nodiscard]] const std::vector<LeftOutAdapter>& left_out_adapters();

@@ -1,92 +1,63 @@
-// The adapters built in. A further one is one line in each of the two lists.
+// The adapters there are. A further one with a library is a line here, one in linked_adapters.cc and one in
+// CMakeLists.txt.
+#include <algorithm>
+#include <array>
+
 #include "adapter.h"
+#include "library_adapters.h"
 #include "lunar/lunar.h"
 #include "noop/noop.h"
-#ifdef EDGEJOULE_LEVELDB
-#include "leveldb/leveldb.h"
-#endif
-#ifdef EDGEJOULE_LMDB
-#include "lmdb/lmdb.h"
-#endif
-#ifdef EDGEJOULE_MONGODB
-#include "mongodb/mongodb.h"
-#endif
-#ifdef EDGEJOULE_POSTGRES
-#include "postgres/postgres.h"
-#endif
-#ifdef EDGEJOULE_REDIS
-#include "redis/redis.h"
-#endif
-#ifdef EDGEJOULE_ROCKSDB
-#include "rocksdb/rocksdb.h"
-#endif
-#ifdef EDGEJOULE_SQLITE
-#include "sqlite/sqlite.h"
-#endif
 
 namespace edgejoule::driver {
+namespace {
+
+struct Known {
+  std::string_view name;
+  std::string_view install;
+};
+
+constexpr std::array with_library = {Known{"leveldb", "libleveldb-dev"}, Known{"lmdb", "liblmdb-dev"},
+                                     Known{"mongodb", "libmongoc-dev"},  Known{"postgres", "libpq-dev"},
+                                     Known{"redis", "libhiredis-dev"},   Known{"rocksdb", "librocksdb-dev"},
+                                     Known{"sqlite", "libsqlite3-dev"}};
+
+const std::array<AdapterInfo, 2>& without_library() {
+  static const std::array all = {lunar_adapter(), noop_adapter()};
+  return all;
+}
+
+}  // namespace
 
 const std::vector<AdapterInfo>& adapters() {
-  static const std::vector<AdapterInfo> all = {
-#ifdef EDGEJOULE_LEVELDB
-      leveldb_adapter(),
-#endif
-#ifdef EDGEJOULE_LMDB
-      lmdb_adapter(),
-#endif
-      lunar_adapter(),
-#ifdef EDGEJOULE_MONGODB
-      mongodb_adapter(),
-#endif
-      noop_adapter(),
-#ifdef EDGEJOULE_POSTGRES
-      postgres_adapter(),
-#endif
-#ifdef EDGEJOULE_REDIS
-      redis_adapter(),
-#endif
-#ifdef EDGEJOULE_ROCKSDB
-      rocksdb_adapter(),
-#endif
-#ifdef EDGEJOULE_SQLITE
-      sqlite_adapter(),
-#endif
-  };
+  static const std::vector<AdapterInfo> all = [] {
+    std::vector<AdapterInfo> found(without_library().begin(), without_library().end());
+    for (const auto& known : with_library) {
+      if (const auto* adapter = library_adapter(known.name).adapter) found.push_back(*adapter);
+    }
+    std::ranges::sort(found, {}, &AdapterInfo::name);
+    return found;
+  }();
   return all;
 }
 
 const std::vector<LeftOutAdapter>& left_out_adapters() {
-  static const std::vector<LeftOutAdapter> all = {
-#ifndef EDGEJOULE_LEVELDB
-      {"leveldb", "libleveldb-dev"},
-#endif
-#ifndef EDGEJOULE_LMDB
-      {"lmdb", "liblmdb-dev"},
-#endif
-#ifndef EDGEJOULE_MONGODB
-      {"mongodb", "libmongoc-dev"},
-#endif
-#ifndef EDGEJOULE_POSTGRES
-      {"postgres", "libpq-dev"},
-#endif
-#ifndef EDGEJOULE_REDIS
-      {"redis", "libhiredis-dev"},
-#endif
-#ifndef EDGEJOULE_ROCKSDB
-      {"rocksdb", "librocksdb-dev"},
-#endif
-#ifndef EDGEJOULE_SQLITE
-      {"sqlite", "libsqlite3-dev"},
-#endif
-  };
+  static const std::vector<LeftOutAdapter> all = [] {
+    std::vector<LeftOutAdapter> found;
+    for (const auto& known : with_library) {
+      const auto asked = library_adapter(known.name);
+      if (asked.adapter == nullptr) found.push_back({std::string(known.name), std::string(known.install), asked.why});
+    }
+    return found;
+  }();
   return all;
 }
 
 const AdapterInfo* find_adapter(std::string_view name) {
-  for (const AdapterInfo& adapter : adapters()) {
+  for (const auto& adapter : without_library()) {
     if (adapter.name == name) return &adapter;
   }
-  return nullptr;
+  const bool known = std::ranges::find(with_library, name, &Known::name) != with_library.end();
+  return known ? library_adapter(name).adapter : nullptr;
 }
 
 }  // namespace edgejoule::driver

@@ -211,8 +211,7 @@ const AdapterInfo& adapter_of(const Properties& properties) {
   if (const auto* adapter = find_adapter(name)) return *adapter;
   for (const auto& absent : left_out_adapters()) {
     if (absent.name == name) {
-      throw UsageError(fmt::format("-db {}: not in this build; install {}, then `cmake --preset release` and build",
-                                   name, absent.install));
+      throw UsageError(fmt::format("-db {}: {}", name, absent.way_out()));
     }
   }
   std::vector<std::string> names;

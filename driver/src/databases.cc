@@ -26,7 +26,8 @@ void print_json() {
                     {"options", options}});
   }
   for (const auto& absent : left_out_adapters()) {
-    list.push_back({{"name", absent.name}, {"built_in", false}, {"install", absent.install}});
+    list.push_back(
+        {{"name", absent.name}, {"built_in", false}, {"install", absent.install}, {"way_out", absent.way_out()}});
   }
   fmt::print("{}\n", list.dump(2));
 }
@@ -47,8 +48,7 @@ void list_databases(bool as_json) {
   if (as_json) return print_json();
   for (const auto& adapter : adapters()) print_adapter(adapter);
   for (const auto& absent : left_out_adapters()) {
-    fmt::print("{}: not in this build; install {}, then `cmake --preset release` and build\n", absent.name,
-               absent.install);
+    fmt::print("{}: {}\n", absent.name, absent.way_out());
   }
 }
 

@@ -566,3 +566,56 @@ def test_a_listing_that_cannot_be_written_is_no_success(words: list[str]) -> Non
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def own_driver(tmp_path: Path) -> Path:
+    """A copy of the driver with its adapters. Skips where they are linked with it."""
+    adapters = DRIVER.parent.parent / "lib/edgejoule"
+    if not (adapters / "adapter-sqlite.so").exists():
+        pytest.skip("SQLite's adapter is no module of this driver")
+    (tmp_path / "bin").mkdir()
+    shutil.copy(DRIVER, tmp_path / "bin")
+    shutil.copytree(adapters, tmp_path / "lib/edgejoule")
+    return tmp_path / "bin" / DRIVER.name
+
+
+def refusal(driver: Path) -> str:
+    done = subprocess.run(
+        [driver, "run", "-db", "sqlite", "-P", "workloada"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    return done.stderr
+
+
+def test_an_adapter_that_is_not_there_is_told_with_the_way_out(own_driver: Path) -> None:
+    module = own_driver.parent.parent / "lib/edgejoule/adapter-sqlite.so"
+    module.unlink()
+    assert "-db sqlite: not in this build; install libsqlite3-dev" in refusal(own_driver)
+    listed = subprocess.run([own_driver, "databases"], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert "sqlite: not in this build" in listed
+    shutil.rmtree(module.parent)
+    assert re.search(r"-db sqlite: cannot be loaded: no /.*/lib/edgejoule beside the program", refusal(own_driver))
+
+
+def test_an_adapter_of_another_build_is_refused(own_driver: Path) -> None:
+    module = own_driver.parent.parent / "lib/edgejoule/adapter-sqlite.so"
+    old, other = b"0.1.0 GNU ", b"9.9.9 GNU "
+    assert module.read_bytes().count(old) == 1
+    module.write_bytes(module.read_bytes().replace(old, other))
+    assert re.search(
+        r"adapter-sqlite.so is of another build: 9.9.9 GNU .*, this one is 0.1.0 GNU ", refusal(own_driver)
+    )
+
+
+def test_only_the_adapter_that_is_asked_for_is_loaded() -> None:
+    if not (DRIVER.parent.parent / "lib/edgejoule").exists():
+        pytest.skip("the adapters are linked with this driver")
+    command = [DRIVER, "run", "-db", "noop", *SMALL, "-target", "100", "-json", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        next(line for line in process.stdout or [] if '"active"' in line)
+        maps = Path(f"/proc/{process.pid}/maps").read_text()
+        process.kill()
+    loaded = {Path(line.split()[-1]).name for line in maps.splitlines() if "/" in line}
+    assert DRIVER.name in loaded
+    assert not {name for name in loaded if name.startswith(("adapter-", "librocksdb", "libpq", "libssl"))}

@@ -114,16 +114,18 @@ def _adapter(listed: Mapping[str, Any]) -> Adapter:
         summary=listed.get("summary", ""),
         version=listed.get("version"),
         options={o["name"].split(".", 1)[1]: (o["meaning"], o["default"]) for o in listed.get("options", [])},
-        fix=f"install {listed['install']}, then `cmake --preset release && make build`"
-        if "install" in listed
-        else None,
+        fix=listed.get("way_out"),
     )
 
 
 @cache
 def driver_digest() -> str:
-    """SHA-256 of the driver's binary, hex: what it loads and measures may change with it."""
-    return hashlib.sha256(driver_path().read_bytes()).hexdigest()
+    """SHA-256 of the driver and its adapters, hex: what is loaded and measured may change with them."""
+    adapters_folder = driver_path().resolve().parent.parent / "lib/edgejoule"
+    digest = hashlib.sha256()
+    for file in (driver_path(), *sorted(adapters_folder.glob("adapter-*.so"))):
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def client_digest(adapter: str) -> str:

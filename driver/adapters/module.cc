@@ -1,0 +1,18 @@
+// Compiled once for each adapter with a library: EDGEJOULE_ADAPTER is the function that describes it.
+#include "adapter.h"
+
+namespace edgejoule::driver {
+
+[[nodiscard]] AdapterInfo EDGEJOULE_ADAPTER();
+
+}  // namespace edgejoule::driver
+
+extern "C" {
+
+[[gnu::visibility("default")]] const char* edgejoule_adapter_build() { return EDGEJOULE_ADAPTER_BUILD; }
+
+[[gnu::visibility("default")]] const edgejoule::driver::AdapterInfo* edgejoule_adapter() {
+  static const auto info = edgejoule::driver::EDGEJOULE_ADAPTER();
+  return &info;
+}
+}
