@@ -73,6 +73,41 @@ std::string right(const std::string& text, std::size_t width) {
   return std::string(width > characters ? width - characters : 0, ' ') + text;
 }
 
+double quantile(const std::vector<double>& sorted, double q) {
+  if (sorted.empty()) return 0;
+  return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(q * static_cast<double>(sorted.size())))];
+}
+
+// Seconds, sorted, of the compactions that went elsewhere.
+std::vector<double> away_s(const ServerOutcome& outcome, bool slow_alone = false) {
+  std::vector<double> all;
+  for (const Away& away : outcome.away)
+    if (away.slow || !slow_alone) all.push_back(away.took_s);
+  std::ranges::sort(all);
+  return all;
+}
+
+std::string text_of(const std::vector<double>& sorted) {
+  return fmt::format("{} in {:.2f} s in the median, {:.2f} at the 95th, {:.2f} at the 99th percentile", sorted.size(),
+                     quantile(sorted, 0.5), quantile(sorted, 0.95), quantile(sorted, 0.99));
+}
+
+// What became of the jobs that a policy's runs sent elsewhere.
+std::string elsewhere_of(const Row& total) {
+  ServerOutcome sum;
+  for (const auto& one : total.by_seed) sum += one;
+  if (sum.away.empty()) return "";
+  std::string text = fmt::format("  elsewhere: {}\n", text_of(away_s(sum)));
+  if (const auto slow = away_s(sum, true); !slow.empty())
+    text += fmt::format("    met a slow worker: {}\n", text_of(slow));
+  return text +
+         fmt::format(
+             "    second attempts {:.0f}, won {:.0f}; given up {:.0f}, fell back {:.0f}; moved {:.0f} MB, in vain "
+             "{:.0f} MB and {:.1f} CPU s\n",
+             sum.hedges, sum.hedges_won, sum.given_up, sum.fell_back, sum.bytes_moved * 1e-6, sum.wasted_bytes * 1e-6,
+             sum.wasted_cpu_s);
+}
+
 double percent_of(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 }  // namespace
@@ -137,6 +172,7 @@ std::string table_of(const Spec& spec, const std::vector<Outcome>& outcomes) {
                         100 * mean(total, [](const auto& o) { return o.time.mean(); }),
                         100 * mean(total, [](const auto& o) { return o.job_energy.mean(); }),
                         100 * mean(total, [](const auto& o) { return o.input.mean(); }));
+    text += elsewhere_of(total);
   }
   return text;
 }
@@ -166,6 +202,7 @@ nlohmann::ordered_json json_of(const Spec& spec, const std::vector<Outcome>& out
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   const auto server_of = [&](const ServerOutcome& o) {
     const Energy& e = o.energy;
+    const auto all = away_s(o), slow = away_s(o, true);
     return nlohmann::ordered_json{{"name", o.name},
                                   {"tier", o.tier},
                                   {"throughput_ops_s", o.operations() / spec.duration_s},
@@ -181,6 +218,18 @@ nlohmann::ordered_json json_of(const Spec& spec, const std::vector<Outcome>& out
                                   {"near_stall_offloaded", o.near_stall_offloaded},
                                   {"offloaded", o.offloaded},
                                   {"fell_back", o.fell_back},
+                                  {"hedges", o.hedges},
+                                  {"hedges_won", o.hedges_won},
+                                  {"given_up", o.given_up},
+                                  {"moved_bytes", o.bytes_moved},
+                                  {"wasted_bytes", o.wasted_bytes},
+                                  {"wasted_cpu_s", o.wasted_cpu_s},
+                                  {"elsewhere_s_p50", quantile(all, 0.5)},
+                                  {"elsewhere_s_p95", quantile(all, 0.95)},
+                                  {"elsewhere_s_p99", quantile(all, 0.99)},
+                                  {"met_slow_jobs", slow.size()},
+                                  {"met_slow_s_p50", quantile(slow, 0.5)},
+                                  {"met_slow_s_p95", quantile(slow, 0.95)},
                                   {"jobs_taken", o.jobs_taken},
                                   {"energy_j", e.total()},
                                   {"energy_idle_j", e.idle},

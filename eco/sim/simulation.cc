@@ -5,18 +5,22 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <queue>
 #include <random>
 
 #include "database.h"
 #include "input_rate.h"
+#include "patience.h"
 
 namespace eco::sim {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double settled_jobs = 20;  // prediction errors count from here on
+constexpr double look_s = 0.05;      // between two looks at a job elsewhere, as libeco has it
+constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 constexpr char release[] = "8.3.2";
 
 class Dice {
@@ -39,9 +43,10 @@ struct Task {
   std::size_t job;    // flushes have none
   double left, work;  // seconds of CPU time
   double begun_s;
+  double pace = 1;  // of a core at most: a slow worker waits for something else
 };
 
-// A compaction, here or elsewhere.
+// A compaction, here or elsewhere; of one with two attempts elsewhere, one of them.
 struct Job {
   std::size_t home = 0, target = 0;
   Compaction compaction;
@@ -49,13 +54,27 @@ struct Job {
   double noise = 1;
   Prediction predicted;  // of the place that was chosen
   double until_s = 0;    // when it is expected to have ended
-  bool placed = false, cancelled = false;
+  double asked_s = 0;
+  bool placed = false, cancelled = false;  // cancelled: its worker died
+  bool over = false, running = false;      // running: it has a slot
+  bool second = false, met_slow = false;   // met_slow: it or the attempt before it
+  std::size_t other = none;                // attempt
+  std::size_t in = none, back = none;      // flows
+  double slow = 1, moved = 0, cpu_s = 0;
   int at_worker = 2, in_all = 3;  // what is still to end: computing, sending back; and verifying at home
+};
+
+// What the home knows of a job elsewhere.
+struct Attempt {
+  Patience patience;
+  double begun_s, late_s;
+  Request request;
+  bool asked_again = false;
 };
 
 struct Flow {
   std::size_t from, to, job;
-  double left, rate = 0, since_s = 0;
+  double bytes, left, rate_max, rate = 0, since_s = 0;
   std::uint32_t version = 0;
   bool returns = false, over = false;
 };
@@ -81,6 +100,7 @@ struct Node {
         database(spec.database, server.idle ? 1 : spec.workloads[server.workload].keys),
         writes(spec.database) {
     if (!server.idle) app.workload = &spec.workloads[server.workload];
+    slow_share = server.slow_share, slow_factor = server.slow_factor;
   }
 
   const Tier* tier;
@@ -98,6 +118,8 @@ struct Node {
   double now_s = 0, share = 1, busy = 0;
   std::uint32_t version = 0;
   bool worker_down = false, draining = false;
+  double slow_share = 0, slow_factor = 1;
+  std::uint64_t attempts = 0, hedges = 0;  // of its own jobs
   // Since the last beat.
   double beat_s = 0, busy_core_s = 0, bytes_in = 0, bytes_out = 0, beat_written = 0;
   double level0_s = 0;
@@ -105,7 +127,7 @@ struct Node {
 };
 
 struct Event {
-  enum class Kind : std::uint8_t { server, beat, flow, place, fall_back, silence, fault };
+  enum class Kind : std::uint8_t { server, beat, flow, place, look, lost, silence, fault };
   double at_s;
   std::uint64_t order;
   Kind kind;
@@ -185,8 +207,11 @@ class Simulation {
       case Event::Kind::place:
         begin_elsewhere(event.id);
         break;
-      case Event::Kind::fall_back:
-        fall_back(event.id);
+      case Event::Kind::look:
+        look(event.id);
+        break;
+      case Event::Kind::lost:
+        if (!jobs_[event.id].over) fail(event.id);
         break;
       case Event::Kind::silence:
         if (nodes_[event.id].worker_down) table_[event.id].alive = false;
@@ -207,7 +232,7 @@ class Simulation {
     const double w = node.tier->power.busy_core_w;
     Energy& energy = node.out.energy;
     for (Task& task : node.tasks) {
-      const double done = node.share * passed;
+      const double done = node.share * task.pace * passed;
       task.left -= done;
       switch (task.kind) {
         case Task::Kind::flush:
@@ -218,6 +243,7 @@ class Simulation {
           break;
         case Task::Kind::job:
           energy.others_jobs += w * done;
+          jobs_[task.job].cpu_s += done;
           break;
         case Task::Kind::serve:
         case Task::Kind::verify:
@@ -278,7 +304,8 @@ class Simulation {
         rate = std::min(rate, node.writes.delayed_rate() / (app.entry_bytes * app.workload->put));
       wanted = std::min(threads, rate * cost);
     }
-    const double greedy = readers + static_cast<double>(node.tasks.size());
+    double greedy = readers;
+    for (const Task& task : node.tasks) greedy += task.pace;
     const double fair = std::min(1.0, cores / std::max(1e-9, greedy + threads));
     app.threads_cores = std::min(wanted, threads * fair);
     node.share = greedy > 0 ? std::min(1.0, (cores - app.threads_cores) / greedy) : 1;
@@ -294,7 +321,7 @@ class Simulation {
       const double bytes_s = app.operations_s * app.workload->put * app.entry_bytes;
       if (bytes_s > 0) next = std::max(0.0, app.capacity - app.memtable) / bytes_s;
     }
-    for (const Task& task : node.tasks) next = std::min(next, std::max(0.0, task.left) / node.share);
+    for (const Task& task : node.tasks) next = std::min(next, std::max(0.0, task.left) / (node.share * task.pace));
     push(now_s_ + next, Event::Kind::server, i, ++node.version);
   }
 
@@ -316,8 +343,8 @@ class Simulation {
     allocate(i);
   }
 
-  void start(Node& node, Task::Kind kind, std::size_t job, double work) {
-    node.tasks.push_back({kind, job, work, work, now_s_});
+  void start(Node& node, Task::Kind kind, std::size_t job, double work, double pace = 1) {
+    node.tasks.push_back({kind, job, work, work, now_s_, pace});
   }
 
   void done(std::size_t i, const Task& task) {
@@ -413,7 +440,7 @@ class Simulation {
   void compact(std::size_t i, const Compaction& compaction) {
     Node& node = nodes_[i];
     Job job;
-    job.home = job.target = i;
+    job.home = job.target = i, job.asked_s = now_s_;
     job.compaction = compaction;
     const Amount in = compaction.inputs();
     job.features = {.input_bytes = static_cast<std::uint64_t>(in.bytes),
@@ -426,7 +453,7 @@ class Simulation {
     Job& placed = jobs_[id];
     placed.predicted = table_[placed.target].model.predict(placed.features);
     if (placed.placed)
-      push(now_s_ + spec_.placement_s, Event::Kind::place, id);
+      push(now_s_ + spec_.placement_s * placed.slow, Event::Kind::place, id);
     else
       start(node, Task::Kind::compaction, id, work_of(node, placed));
   }
@@ -451,7 +478,8 @@ class Simulation {
     Node& home = nodes_[job.home];
     timespec before{}, after{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
-    const Decision decision = decide(policy_, request_of(home, job), table_, job.home);
+    const Request request = request_of(home, job);
+    const Decision decision = decide(policy_, request, table_, job.home);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
     outcome_.decision_us.push_back(static_cast<float>(static_cast<double>(after.tv_sec - before.tv_sec) * 1e6 +
                                                       static_cast<double>(after.tv_nsec - before.tv_nsec) * 1e-3));
@@ -460,12 +488,29 @@ class Simulation {
     home.out.near_stall += near_stall;
     if (!decision.offload) return;
     home.out.offloaded += 1, home.out.near_stall_offloaded += near_stall;
+    place(id, decision, request, late_s(policy_, decision.options[decision.target]));
+  }
+
+  void place(std::size_t id, const Decision& decision, const Request& request, double late_s) {
+    Job& job = jobs_[id];
+    Node &home = nodes_[job.home], &target = nodes_[decision.target];
+    const Estimate& expected = decision.options[decision.target].time_s;
     job.target = decision.target, job.placed = true;
-    job.until_s = now_s_ + decision.options[decision.target].time_s.mean;
+    job.until_s = now_s_ + expected.mean;
     Server& entry = table_[job.target];  // what was placed counts at once
     entry.jobs += 1;
     entry.jobs_s = std::max(entry.jobs_s, job.until_s - now_s_);
-    nodes_[job.target].taken.push_back(id);
+    target.taken.push_back(id);
+    if (target.slow_share > 0 && target.dice.uniform() < target.slow_share)
+      job.slow = target.slow_factor, job.met_slow = true;
+    ++home.attempts;
+    const double usual_s = usual(decision.options[job.home].time_s.upper(), expected.upper());
+    const Patience::Limits limits{.heartbeat_s = never, .usual_s = usual_s};  // worker_down tells the loss
+    attempts_.emplace(id, Attempt{.patience = Patience(limits, job.features.input_bytes, now_s_),
+                                  .begun_s = now_s_,
+                                  .late_s = late_s,
+                                  .request = request});
+    push(now_s_ + look_s, Event::Kind::look, id);
   }
 
   void learn(Node& node, const Job& job, double took_s, double work) {
@@ -492,6 +537,7 @@ class Simulation {
     Job& job = jobs_[id];
     node.database.install(job.compaction);
     if (job.compaction.level == 0) node.out.compactions += 1;
+    if (job.placed) node.out.away.push_back({.took_s = now_s_ - job.asked_s, .slow = job.met_slow});
     level0_changed(i);
   }
 
@@ -500,25 +546,36 @@ class Simulation {
   void begin_elsewhere(std::size_t id) {
     Job& job = jobs_[id];
     Node& target = nodes_[job.target];
-    if (job.cancelled) return;
+    if (job.cancelled || job.over) return;
     if (target.worker_down) {
       job.cancelled = true;
-      push(now_s_ + spec_.heartbeat_s, Event::Kind::fall_back, id);
+      push(now_s_ + spec_.heartbeat_s, Event::Kind::lost, id);
     } else if (target.slots_used >= target.tier->slots) {
       target.queue.push_back(id);
     } else {
       ++target.slots_used;
+      job.running = true;
       send(id, false);
     }
   }
 
   // Inputs to the worker, or outputs back.
   void send(std::size_t id, bool back) {
-    const Job& job = jobs_[id];
+    Job& job = jobs_[id];
     const double bytes = back ? job.compaction.output.bytes : job.compaction.inputs().bytes;
+    // A slow worker reads and sends slowly, while it computes.
+    const double rate_max = job.slow > 1 ? bytes / (job.slow * work_there(job)) : never;
     const std::size_t from = back ? job.target : job.home, to = back ? job.home : job.target;
-    flows_.push_back({.from = from, .to = to, .job = id, .left = bytes, .since_s = now_s_, .returns = back});
+    flows_.push_back({.from = from,
+                      .to = to,
+                      .job = id,
+                      .bytes = bytes,
+                      .left = bytes,
+                      .rate_max = rate_max,
+                      .since_s = now_s_,
+                      .returns = back});
     const std::size_t flow = flows_.size() - 1;
+    (back ? job.back : job.in) = flow;
     nodes_[from].flows.push_back(flow), nodes_[to].flows.push_back(flow);
     ++nodes_[from].flows_out, ++nodes_[to].flows_in;
     Node& home = nodes_[job.home];
@@ -530,6 +587,23 @@ class Simulation {
       start(home, Task::Kind::serve, id, bytes * costs.transfer_s_per_byte);
     allocate(job.home);
     share_links(from, to);
+    if (!back && job.slow > 1) compute(id);
+  }
+
+  [[nodiscard]] double work_there(const Job& job) const {
+    const Node& target = nodes_[job.target];
+    const double bytes = job.compaction.inputs().bytes + job.compaction.output.bytes;
+    return work_of(target, job) + target.tier->costs.worker_s + bytes * target.tier->costs.worker_s_per_byte;
+  }
+
+  // At its worker.
+  void compute(std::size_t id) {
+    const Job& job = jobs_[id];
+    Node& target = nodes_[job.target];
+    advance(target);
+    start(target, Task::Kind::job, id, work_there(job), 1 / job.slow);
+    allocate(job.target);
+    send(id, true);
   }
 
   // Of a job that runs elsewhere.
@@ -539,14 +613,147 @@ class Simulation {
     if (at_worker) --job.at_worker;
     const bool worker_is_done = at_worker && job.at_worker == 0, all_done = --job.in_all == 0;
     if (worker_is_done) leave(target, id);
+    if (worker_is_done)
+      if (const auto attempt = attempts_.find(id); attempt != attempts_.end()) attempt->second.patience.received();
     if (!all_done) return;
+    job.over = true;
+    attempts_.erase(id);
+    if (is_on(job.other)) {
+      abandon(job.other);
+      jobs_[id].met_slow |= jobs_[jobs_[id].other].met_slow;
+    }
+    if (jobs_[id].second) nodes_[home].out.hedges_won += 1;
+    nodes_[home].out.bytes_moved += jobs_[id].moved;
     advance(nodes_[home]);
     install(home, id);
     allocate(home);
   }
 
+  [[nodiscard]] bool is_on(std::size_t id) const { return id != none && !jobs_[id].over; }
+
+  // --- jobs that are late, or given up
+
+  // As libeco: without a local compaction to compare with, twice what it takes there; below a second it is noise.
+  static double usual(double local_s, double expected_s) {
+    const double usual_s = local_s > 0 ? std::max(local_s, expected_s) : 2 * expected_s;
+    return usual_s > 0 ? std::max(1.0, usual_s) : 0;
+  }
+
+  [[nodiscard]] double arrived_part(std::size_t flow) const {
+    if (flow == none) return 0;
+    const Flow& f = flows_[flow];
+    const double left = f.over ? 0 : std::max(0.0, f.left - f.rate * (now_s_ - f.since_s));
+    return f.bytes > 0 ? 1 - left / f.bytes : 1;
+  }
+
+  [[nodiscard]] double computed_part(std::size_t id) const {
+    const Node& target = nodes_[jobs_[id].target];
+    for (const Task& task : target.tasks)
+      if (task.kind == Task::Kind::job && task.job == id) {
+        const double left = task.left - target.share * task.pace * (now_s_ - target.now_s);
+        return task.work > 0 ? 1 - std::max(0.0, left) / task.work : 1;
+      }
+    return jobs_[id].cpu_s > 0 ? 1 : 0;
+  }
+
+  // What the worker tells of its progress. A real one reads, computes and sends all the time: here each part counts by
+  // the time that it is expected to take.
+  [[nodiscard]] double done_part(std::size_t id) const {
+    const Job& job = jobs_[id];
+    const double link_bytes_s = std::min(nodes_[job.home].tier->link_bytes_s, nodes_[job.target].tier->link_bytes_s);
+    const double in_s = job.compaction.inputs().bytes / link_bytes_s;
+    const double rest_s = std::max({job.predicted.compute_s.mean, job.compaction.output.bytes / link_bytes_s, 1e-3});
+    const double rest = std::min(computed_part(id), arrived_part(job.back));
+    return (in_s * arrived_part(job.in) + rest_s * rest) / (in_s + rest_s);
+  }
+
+  void look(std::size_t id) {
+    if (jobs_[id].over) return;
+    Attempt& attempt = attempts_.at(id);
+    if (!jobs_[id].cancelled) {
+      const double done = done_part(id);
+      const auto part = [done](double bytes) { return static_cast<std::uint64_t>(done * bytes); };
+      attempt.patience.progressed(now_s_, part(jobs_[id].compaction.inputs().bytes),
+                                  part(jobs_[id].compaction.output.bytes));
+      if (!attempt.patience.exhausted(now_s_).empty()) {
+        nodes_[jobs_[id].home].out.given_up += 1;
+        return fail(id);
+      }
+    }
+    const double remaining_s = attempt.patience.remainder_s(now_s_);
+    const double took_s = now_s_ - attempt.begun_s + std::max(0.0, remaining_s);
+    Node& home = nodes_[jobs_[id].home];
+    if (!attempt.asked_again && attempt.late_s > 0 && took_s > attempt.late_s && !jobs_[id].second &&
+        may_hedge(spec_.hedge_share, home.attempts, home.hedges)) {
+      attempt.asked_again = true;
+      begin_again(id, remaining_s);
+    }
+    push(now_s_ + look_s, Event::Kind::look, id);
+  }
+
+  void begin_again(std::size_t id, double remaining_s) {
+    const Request request = attempts_.at(id).request;
+    Late late{.server = table_[jobs_[id].target].name};
+    if (remaining_s >= 0) late.remaining_s = remaining_s;
+    const Decision decision = decide_again(policy_, request, table_, jobs_[id].home, late);
+    if (!decision.offload) return;
+    const Job& first = jobs_[id];
+    Job job;
+    job.home = first.home, job.compaction = first.compaction, job.features = first.features, job.noise = first.noise;
+    job.asked_s = first.asked_s, job.second = true, job.other = id;
+    job.predicted = table_[decision.target].model.predict(job.features);
+    const std::size_t second = jobs_.size();
+    jobs_[id].other = second;
+    Node& home = nodes_[job.home];
+    home.out.hedges += 1, ++home.hedges;
+    jobs_.push_back(std::move(job));
+    place(second, decision, request, 0);
+    push(now_s_ + spec_.placement_s * jobs_[second].slow, Event::Kind::place, second);
+  }
+
+  // Ends an attempt elsewhere at both sides; what it took was in vain.
+  void abandon(std::size_t id) {
+    const std::size_t home = jobs_[id].home, target = jobs_[id].target;
+    advance(nodes_[home]), advance(nodes_[target]);
+    const auto of_it = [id](const Task& task) { return task.kind != Task::Kind::flush && task.job == id; };
+    for (const std::size_t at : {home, target}) std::erase_if(nodes_[at].tasks, of_it);
+    const auto flows = nodes_[target].flows;
+    for (const std::size_t flow : flows)
+      if (flows_[flow].job == id) end(flow);
+    std::erase(nodes_[target].queue, id);
+    if (jobs_[id].running)
+      leave(target, id);
+    else
+      std::erase(nodes_[target].taken, id);
+    Job& job = jobs_[id];
+    job.over = true;
+    attempts_.erase(id);
+    ServerOutcome& out = nodes_[home].out;
+    out.bytes_moved += job.moved, out.wasted_bytes += job.moved, out.wasted_cpu_s += job.cpu_s;
+    allocate(home), allocate(target);
+  }
+
+  // An attempt elsewhere brings nothing. The other goes on, or it is compacted at home.
+  void fail(std::size_t id) {
+    abandon(id);
+    Job& job = jobs_[id];
+    if (is_on(job.other)) {
+      jobs_[job.other].met_slow |= job.met_slow;
+      return;
+    }
+    if (job.other != none) job.met_slow |= jobs_[job.other].met_slow;
+    Node& home = nodes_[job.home];
+    home.out.fell_back += 1;
+    job.target = job.home;
+    job.predicted = table_[job.home].model.predict(job.features);
+    advance(home);
+    start(home, Task::Kind::compaction, id, work_of(home, job));
+    allocate(job.home);
+  }
+
   void advance(Flow& flow) {
     const double moved = std::min(flow.left, flow.rate * (now_s_ - flow.since_s));
+    jobs_[flow.job].moved += moved;
     flow.since_s = now_s_;
     flow.left -= moved;
     Node &from = nodes_[flow.from], &to = nodes_[flow.to];
@@ -560,8 +767,8 @@ class Simulation {
       for (const std::size_t id : nodes_[end].flows) {
         Flow& flow = flows_[id];
         const Node &from = nodes_[flow.from], &to = nodes_[flow.to];
-        const double rate = std::min(from.tier->link_bytes_s / static_cast<double>(from.flows_out),
-                                     to.tier->link_bytes_s / static_cast<double>(to.flows_in));
+        const double rate = std::min({from.tier->link_bytes_s / static_cast<double>(from.flows_out),
+                                      to.tier->link_bytes_s / static_cast<double>(to.flows_in), flow.rate_max});
         if (rate == flow.rate) continue;
         advance(flow);
         flow.rate = rate;
@@ -582,38 +789,22 @@ class Simulation {
     const Flow flow = flows_[id];
     end(id);
     if (flow.returns) return part_done(flow.job, true);
-    const Job& job = jobs_[flow.job];
-    Node& node = nodes_[flow.to];
-    const double bytes = job.compaction.inputs().bytes + job.compaction.output.bytes;
-    advance(node);
-    start(node, Task::Kind::job, flow.job,
-          work_of(node, job) + node.tier->costs.worker_s + bytes * node.tier->costs.worker_s_per_byte);
-    allocate(flow.to);
-    send(flow.job, true);
+    if (jobs_[flow.job].slow <= 1) compute(flow.job);
   }
 
   // The job's slot is free for the next.
   void leave(std::size_t i, std::size_t id) {
     Node& node = nodes_[i];
     std::erase(node.taken, id);
+    jobs_[id].running = false;
     --node.slots_used;
     while (node.slots_used < node.tier->slots && !node.queue.empty()) {
       const std::size_t next = node.queue.front();
       node.queue.erase(node.queue.begin());
       ++node.slots_used;
+      jobs_[next].running = true;
       send(next, false);
     }
-  }
-
-  void fall_back(std::size_t id) {
-    Job& job = jobs_[id];
-    Node& home = nodes_[job.home];
-    home.out.fell_back += 1;
-    job.target = job.home;
-    job.predicted = table_[job.home].model.predict(job.features);
-    advance(home);
-    start(home, Task::Kind::compaction, id, work_of(home, job));
-    allocate(job.home);
   }
 
   void strike(const Fault& fault) {
@@ -634,12 +825,12 @@ class Simulation {
     std::erase_if(node.tasks, [](const Task& task) { return task.kind == Task::Kind::job; });
     allocate(fault.server);
     for (const std::size_t id : node.taken) {
-      jobs_[id].cancelled = true;
+      jobs_[id].cancelled = true, jobs_[id].running = false;
       Node& home = nodes_[jobs_[id].home];
       advance(home);
       std::erase_if(home.tasks, [id](const Task& task) { return task.kind != Task::Kind::flush && task.job == id; });
       allocate(jobs_[id].home);
-      push(now_s_ + spec_.heartbeat_s, Event::Kind::fall_back, id);
+      push(now_s_ + spec_.heartbeat_s, Event::Kind::lost, id);
     }
     const auto flows = node.flows;
     for (const std::size_t id : flows)
@@ -690,6 +881,7 @@ class Simulation {
   std::vector<Node> nodes_;
   std::vector<Server> table_;
   std::vector<Job> jobs_;
+  std::map<std::size_t, Attempt> attempts_;  // by job
   std::vector<Flow> flows_;
   Outcome outcome_;
 };

@@ -176,7 +176,17 @@ std::vector<std::string> names_of(const std::vector<Named>& all) {
   return names;
 }
 
-void read_servers(StrictToml& toml, Spec& spec) {
+struct Slow {
+  double share = 0, factor = 1;
+};
+Slow read_slow(StrictToml& toml, const Slow& otherwise) {
+  const Slow slow{.share = toml.number("slow_share", 0, otherwise.share),
+                  .factor = toml.number("slow_factor", 1, otherwise.factor)};
+  if (slow.share > 1) toml.fail("slow_share", "expected at most 1");
+  return slow;
+}
+
+void read_servers(StrictToml& toml, Spec& spec, const Slow& slow) {
   const auto tiers = names_of(spec.tiers), workloads = names_of(spec.workloads);
   for (StrictToml& one : toml.tables("servers")) {
     ServerSpec server{.name = one.text("name")};
@@ -186,6 +196,8 @@ void read_servers(StrictToml& toml, Spec& spec) {
     if (!server.idle) server.workload = index_of(workloads, workload, one, "workload");
     server.energy_weight = one.number("energy_weight", 0, 1);
     if (one.has("battery")) server.battery = one.number("battery", 0);
+    const Slow own = read_slow(one, slow);
+    server.slow_share = own.share, server.slow_factor = own.factor;
     const auto count = static_cast<std::size_t>(one.number("count", 1, 1));
     one.done();
     for (std::size_t i = 1; i <= count; ++i) {
@@ -206,15 +218,17 @@ void read_faults(StrictToml& toml, Spec& spec) {
   }
 }
 
-void read_run(StrictToml toml, Spec& spec) {
+// How servers are slow that do not say it themselves.
+Slow read_run(StrictToml toml, Spec& spec) {
   spec.duration_s = toml.number("duration_s", 1, spec.duration_s);
   for (const double seed : toml.numbers("seeds", 0, {1})) spec.seeds.push_back(static_cast<std::uint64_t>(seed));
   const double read_weight = toml.number("read_weight", 0, Policy{}.read_weight);
   const double busy_max = toml.number("busy_max", 0, Policy{}.busy_max);
+  const double hedge = toml.number("hedge", 0, Policy{}.hedge);
   for (const auto& name : toml.texts("policies", {"local", "edgepilot", "eco", "eco-plus"})) {
     auto policy = policy_named(name);
     if (!policy) toml.fail("policies", fmt::format("no policy is named {}", name));
-    policy->read_weight = read_weight, policy->busy_max = busy_max;
+    policy->read_weight = read_weight, policy->busy_max = busy_max, policy->hedge = hedge;
     spec.policies.push_back(*policy);
   }
   spec.beat_s = toml.number("beat_s", 0.01, spec.beat_s);
@@ -222,7 +236,11 @@ void read_run(StrictToml toml, Spec& spec) {
   spec.heartbeat_s = toml.number("heartbeat_s", 0, spec.heartbeat_s);
   spec.placement_s = toml.number("placement_ms", 0, spec.placement_s * 1e3) * 1e-3;
   spec.noise = toml.number("noise", 0, spec.noise);
+  spec.hedge_share = toml.number("hedge_share", 0, spec.hedge_share);
+  if (spec.hedge_share > 1) toml.fail("hedge_share", "expected at most 1");
+  const Slow slow = read_slow(toml, {});
   toml.done();
+  return slow;
 }
 
 }  // namespace
@@ -259,9 +277,9 @@ Spec read_spec(const std::filesystem::path& file, const std::vector<Scale>& scal
     if (std::ranges::none_of(spec.tiers, [&](const Tier& tier) { return tier.name == scale.tier; }))
       throw SpecError(fmt::format("there is no tier {}", scale.tier));
   for (auto& [name, workload] : toml.named_tables("workloads")) spec.workloads.push_back(read_workload(name, workload));
-  read_run(toml.table("run"), spec);
+  const Slow slow = read_run(toml.table("run"), spec);
   spec.database = read_database(toml.table("database"));
-  read_servers(toml, spec);
+  read_servers(toml, spec, slow);
   read_faults(toml, spec);
   toml.done();
   return spec;

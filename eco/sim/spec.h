@@ -79,7 +79,8 @@ struct ServerSpec {
   std::size_t tier = 0, workload = 0;
   bool idle = false;  // without an application
   double energy_weight = 1;
-  double battery = -1;  // none
+  double battery = -1;                     // none
+  double slow_share = 0, slow_factor = 1;  // of the jobs it takes, those that last so many times longer
 };
 
 struct Fault {
@@ -95,8 +96,9 @@ struct Spec {
   std::vector<std::uint64_t> seeds;
   std::vector<Policy> policies;
   double beat_s = 1, alive_s = 3.5, heartbeat_s = 2, placement_s = 0.001;
-  double noise = 0.03;   // of a compaction's cost: standard deviation of its logarithm
-  bool records = false;  // each job and each look at the input
+  double hedge_share = 0;  // of the attempts, those that may be second ones
+  double noise = 0.03;     // of a compaction's cost: standard deviation of its logarithm
+  bool records = false;    // each job and each look at the input
   DatabaseOptions database;
   std::vector<Tier> tiers;
   std::vector<Workload> workloads;

@@ -78,3 +78,6 @@ eco_mutant(bounds_are_means linear_model.cc "mean * relative * std::sqrt(1 + lev
 eco_mutant(negative_costs linear_model.cc "std::max(0.0, product(state_.coefficients, terms))" "product(state_.coefficients, terms)")
 eco_mutant(rates_of_twice_the_window input_rate.cc "-2 * passed_s" "-passed_s")
 eco_mutant(rates_of_the_last_second input_rate.cc "known_ ? rate + (mean_ - rate)" "known_ ? rate + 0 * (mean_ - rate)")
+eco_mutant(a_slow_worker_is_waited_for patience.cc "remainder_now_s > limits_.usual_s" "false")
+eco_mutant(a_worker_that_only_speaks_is_waited_for patience.cc "now_s - moved_s_ > limits_.standstill_s" "false")
+eco_mutant(a_slow_begin_is_taken_for_the_speed patience.cc "elapsed_s = now_s - *began_s_" "elapsed_s = now_s - begin_s_")

@@ -79,7 +79,8 @@ tiers = tomllib.loads((experiment.parent / content["tiers"]).read_text())["tiers
 jobs, seed, link = content["database"]["max_background_jobs"], int(option("--seed")), tiers["strong"]["link_gbit_s"]
 gain = {"local": 1, "eco": 1 + link / 10}[option("--policy")]
 keys = "throughput_ops_s writes_ops_s reads_ops_s stopped_s delayed_s level0_files_mean level0_compactions offloaded"
-keys += " energy_j energy_marginal_j energy_per_op_uj"
+keys += " energy_j energy_marginal_j energy_per_op_uj fell_back hedges hedges_won elsewhere_s_p50 elsewhere_s_p95"
+keys += " elsewhere_s_p99 met_slow_s_p50 met_slow_s_p95 moved_bytes wasted_bytes wasted_cpu_s"
 one = {key: 100 * seed * jobs * gain for key in keys.split()}
 server = lambda name: {"name": name, "tier": "weak", **one}
 pathlib.Path(option("--json")).write_text(json.dumps({"runs": [{"total": server("total"), "servers": [server("a")]}]}))

@@ -96,6 +96,18 @@ TEST_F(SpecFiles, with_numbers_out_of_range_are_refused) {
   EXPECT_EQ(error(), "experiment.toml:9: run.duration_s: expected a number, 1 or more");
 }
 
+TEST_F(SpecFiles, say_of_all_servers_how_slow_they_are_and_of_one_otherwise) {
+  replace("experiment.toml", "[run]", "[run]\nslow_share = 0.2\nslow_factor = 4\nhedge_share = 0.5");
+  replace("experiment.toml", "name = \"High-1\"", "name = \"High-1\"\nslow_share = 0");
+  const Spec spec = read_spec(folder_ / "experiment.toml");
+  EXPECT_EQ(spec.hedge_share, 0.5);
+  EXPECT_EQ(spec.servers[0].slow_share, 0);
+  EXPECT_EQ(spec.servers[1].slow_share, 0.2);
+  EXPECT_EQ(spec.servers[1].slow_factor, 4);
+  replace("experiment.toml", "slow_share = 0.2", "slow_share = 1.2");
+  EXPECT_EQ(error(), "experiment.toml:9: run.slow_share: expected at most 1");
+}
+
 TEST_F(SpecFiles, take_a_tiers_own_calibration_before_its_speed) {
   std::ofstream(folder_ / "calibration.toml", std::ios::app) << R"(
 [costs.high]
