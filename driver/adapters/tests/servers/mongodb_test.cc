@@ -234,6 +234,7 @@ TEST_F(Mongodb, a_document_that_is_no_record_is_unexpected_and_named) {
 
 TEST_F(Mongodb, a_restart_fails_one_operation_and_the_session_goes_on) {
   start();
+  set("reconnect_ms", "120000");
   const auto database = open();
   load(*database, 0, 5);
   ASSERT_EQ(database->flush(), Status::ok) << database->flush_error();
@@ -270,23 +271,24 @@ TEST_F(Mongodb, a_server_that_does_not_come_back_ends_the_run_in_time) {
 
 TEST_F(Mongodb, a_paused_server_hits_the_time_limit) {
   start();
-  set("timeout_ms", "300");
-  set("connect_timeout_ms", "300");
+  load(*open(), 0, 5);  // a Java server's first answers take their time
+  set("timeout_ms", "2000");
+  set("connect_timeout_ms", "2000");
   set("reconnect_ms", "400");
   set("watch_ms", "0");
   const auto database = open();
   const auto session = database->session();
   Row row;
-  ASSERT_EQ(session->read(test_key(1), {}, row), Status::not_found);
+  ASSERT_EQ(session->read(test_key(1), {}, row), Status::ok);
   server_->pause();
   const auto begin_ns = now_monotonic_ns();
   const auto status = session->read(test_key(1), {}, row);
   const auto took_ns = now_monotonic_ns() - begin_ns;
   server_->resume();
   EXPECT_EQ(status, Status::error);
-  EXPECT_NE(session->error().find("no answer within 300 ms"), std::string::npos) << session->error();
-  EXPECT_GE(took_ns, 300'000'000U);
-  EXPECT_LT(took_ns, 20'000'000'000U);
+  EXPECT_NE(session->error().find("no answer within 2000 ms"), std::string::npos) << session->error();
+  EXPECT_GE(took_ns, 1'800'000'000U);
+  EXPECT_LT(took_ns, 60'000'000'000U);
   EXPECT_EQ(database->stats().at("client.timeouts"), "1");
 }
 
