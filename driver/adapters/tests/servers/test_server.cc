@@ -75,6 +75,17 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// All of its threads are stopped.
+bool stands_still(pid_t process) {
+  std::error_code failure;
+  for (const auto& thread : fs::directory_iterator("/proc/" + std::to_string(process) + "/task", failure)) {
+    const auto line = contents(thread.path() / "stat");
+    const auto name_end = line.rfind(')');
+    if (name_end != std::string::npos && line.substr(name_end + 2, 1) != "T") return false;
+  }
+  return true;
+}
+
 bool on_path(const std::string& program) {
   const std::string path = std::getenv("PATH") == nullptr ? "/usr/bin" : std::getenv("PATH");
   for (std::size_t begin = 0; begin <= path.size();) {
@@ -201,7 +212,16 @@ void TestServer::stop() {
   process_ = -1;
 }
 
-void TestServer::pause() { signal_all(SIGSTOP); }
+// A thread that runs on another processor stops a moment after the signal.
+void TestServer::pause() {
+  signal_all(SIGSTOP);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (const auto process : with_descendants(process_)) {
+    while (!stands_still(process) && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
 void TestServer::resume() { signal_all(SIGCONT); }
 
 Properties TestServer::properties() const {
