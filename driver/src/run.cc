@@ -31,6 +31,11 @@ constexpr std::uint64_t look_around_ns = 50'000'000;  // how late an interruptio
 
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
 
+void throw_if_interrupted() {
+  if (interruption() == 0) return;
+  throw RunFailure(RunFailure::Kind::interrupted, fmt::format("interrupted ({})", interruption_name()));
+}
+
 double rate(std::uint64_t operations, std::uint64_t duration_ns) {
   return duration_ns == 0 ? 0 : static_cast<double>(operations) * 1e9 / static_cast<double>(duration_ns);
 }
@@ -246,7 +251,7 @@ void Execution::check_interruption() {
   if (interruption() == 0) return;
   work_->stop = true;
   progress_.clear();
-  throw RunFailure(RunFailure::Kind::interrupted, fmt::format("interrupted ({})", interruption_name()));
+  throw_if_interrupted();
 }
 
 void Execution::open_database(EventSink sink) {
@@ -422,6 +427,7 @@ Settled Execution::settle_database() {
   try {
     return database_->settle(nanoseconds(invocation_.settle_timeout_s));
   } catch (const DatabaseError& failure) {
+    check_interruption();
     write_database_events();  // what led to it
     progress_.clear();
     throw RunFailure(RunFailure::Kind::database, fmt::format("settling: {}", failure.what()));
@@ -538,6 +544,7 @@ void carry_out(const Invocation& invocation, EventLog& events) {
   try {
     Execution(invocation, events).carry_out();
   } catch (const DatabaseError& error) {
+    throw_if_interrupted();  // which ends the waits for a server
     throw RunFailure(RunFailure::Kind::database, error.what());
   }
 }

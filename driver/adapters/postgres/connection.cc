@@ -7,6 +7,8 @@
 #include <array>
 #include <string>
 
+#include "../../src/interruption.h"
+
 namespace edgejoule::driver {
 namespace {
 
@@ -109,7 +111,7 @@ void PostgresConnection::connect() {
   if (state == PGRES_POLLING_FAILED) {
     const auto failure = one_line(PQerrorMessage(connection_.get()));
     connection_.reset();
-    if (PQpingParams(names.data(), values.data(), 0) == PQPING_REJECT) {
+    if (interruption() == 0 && PQpingParams(names.data(), values.data(), 0) == PQPING_REJECT) {
       throw NotReady(fmt::format("PostgreSQL at {}: {}", server.address(), failure));
     }
     throw DatabaseError(fmt::format("PostgreSQL at {}: {}; {}", server.address(), failure, hint(failure, settings_)));
@@ -129,16 +131,20 @@ PostgresConnection::Deadline PostgresConnection::operation_deadline() const {
   return Clock::now() + std::chrono::milliseconds(settings_.server.timeout_ms);
 }
 
-// False: the deadline passed.
+// False: the deadline passed, or an interruption came.
 bool PostgresConnection::wait(short events, Deadline deadline) const {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  if (left <= 0) return false;
-  pollfd socket{PQsocket(connection_.get()), events, 0};
-  const int ready = poll(&socket, 1, static_cast<int>(left));
-  return ready != 0;  // an error is libpq's to find
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return false;
+    pollfd socket{PQsocket(connection_.get()), events, 0};
+    const int ready = poll(&socket, 1, static_cast<int>(std::min(left, interruption_look).count()));
+    if (ready != 0) return true;  // an error is libpq's to find
+    if (interruption() != 0) return false;
+  }
 }
 
 void PostgresConnection::lose(bool timed_out) {
+  timed_out = timed_out && interruption() == 0;
   const auto words = timed_out
                          ? fmt::format("PostgreSQL at {}: no answer within {} ms (postgres.timeout_ms)",
                                        settings_.server.address(), settings_.server.timeout_ms)

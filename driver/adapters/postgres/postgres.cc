@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "../../src/interruption.h"
 #include "../../src/properties.h"
 #include "../../src/system.h"
 #include "../server/server_process.h"
@@ -327,7 +328,9 @@ Settled Postgres::settle(std::uint64_t timeout_ns) {
   }
   look();
   while (value("SELECT count(*) FROM pg_stat_activity WHERE backend_type='autovacuum worker'") != "0") {
-    if (Clock::now() >= deadline) return {false, "PostgreSQL: an autovacuum worker ran until the time limit"};
+    if (Clock::now() >= deadline || interruption() != 0) {
+      return {false, "PostgreSQL: an autovacuum worker ran until the time limit"};
+    }
     std::this_thread::sleep_for(look_period);
   }
   look();

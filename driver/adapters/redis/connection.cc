@@ -12,13 +12,6 @@
 #include "tls.h"
 
 namespace edgejoule::driver {
-namespace {
-
-timeval time_of(std::uint64_t milliseconds) {
-  return {static_cast<time_t>(milliseconds / 1000), static_cast<suseconds_t>(milliseconds % 1000 * 1000)};
-}
-
-}  // namespace
 
 RedisConnection::RedisConnection(const RedisSettings& settings) : settings_(settings) {}
 
@@ -26,22 +19,21 @@ RedisConnection::~RedisConnection() = default;
 
 void RedisConnection::set_timeout(std::uint64_t timeout_ms) {
   timeout_ms_ = timeout_ms;
-  const auto time = time_of(timeout_ms);
-  setsockopt(context_->fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
-  setsockopt(context_->fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+  socket_.set_timeout(timeout_ms);
 }
 
 void RedisConnection::connect() {
   const auto& server = settings_.server;
-  const auto timeout = time_of(server.connect_timeout_ms);
   out_.clear();
   tls_.reset();
   context_.reset();  // the old connection is gone before the new one comes
-  context_.reset(server.is_socket() ? redisConnectUnixWithTimeout(server.host.c_str(), timeout)
-                                    : redisConnectWithTimeout(server.host.c_str(), server.port, timeout));
+  context_.reset(server.is_socket() ? redisConnectUnixNonBlock(server.host.c_str())
+                                    : redisConnectNonBlock(server.host.c_str(), server.port));
   if (!context_) throw std::bad_alloc();
-  if (context_->err != 0) {
-    throw DatabaseError(fmt::format("Redis at {}: cannot connect: {}; {}", server.address(), context_->errstr,
+  const int failure = context_->err != 0 ? 0 : socket_.connect(context_->fd, server.connect_timeout_ms);
+  if (context_->err != 0 || failure != 0) {
+    throw DatabaseError(fmt::format("Redis at {}: cannot connect: {}; {}", server.address(),
+                                    failure != 0 ? std::strerror(failure) : context_->errstr,
                                     how_to_reach("redis", server)));
   }
   if (!server.is_socket()) {
@@ -49,7 +41,7 @@ void RedisConnection::connect() {
     setsockopt(context_->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
   set_timeout(server.connect_timeout_ms);
-  if (server.tls) tls_ = std::make_unique<RedisTls>(context_->fd, server);
+  if (server.tls) tls_ = std::make_unique<RedisTls>(socket_, server);
   try {
     greet();
   } catch (const LostServer& lost) {
@@ -113,8 +105,7 @@ void RedisConnection::send_all() {
   std::size_t sent = 0;
   while (sent < out_.size()) {
     const auto moved = tls_ ? tls_->send(out_.data() + sent, out_.size() - sent)
-                            : ::send(context_->fd, out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
-    if (moved < 0 && errno == EINTR) continue;
+                            : socket_.send(out_.data() + sent, out_.size() - sent);
     if (moved < 0) lose("sending", errno, static_cast<long>(timeout_ms_));
     sent += static_cast<std::size_t>(moved);
   }
@@ -123,9 +114,7 @@ void RedisConnection::send_all() {
 
 void RedisConnection::receive() {
   std::array<char, 16384> bytes;
-  const auto moved =
-      tls_ ? tls_->receive(bytes.data(), bytes.size()) : ::recv(context_->fd, bytes.data(), bytes.size(), 0);
-  if (moved < 0 && errno == EINTR) return;
+  const auto moved = tls_ ? tls_->receive(bytes.data(), bytes.size()) : socket_.receive(bytes.data(), bytes.size());
   if (moved <= 0) lose("waiting for its answer", moved == 0 ? 0 : errno, static_cast<long>(timeout_ms_));
   redisReaderFeed(context_->reader, bytes.data(), static_cast<std::size_t>(moved));
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "../server/lost_server.h"
+#include "../server/patient_socket.h"
 #include "settings.h"
 
 namespace edgejoule::driver {
@@ -59,6 +60,7 @@ class RedisConnection {
 
   const RedisSettings& settings_;
   std::unique_ptr<redisContext, ContextFree> context_;
+  PatientSocket socket_;
   std::unique_ptr<RedisTls> tls_;
   std::string out_;
   std::vector<const char*> words_;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "../../src/interruption.h"
 #include "../../src/properties.h"
 #include "../../src/system.h"
 #include "../server/server_watch.h"
@@ -233,7 +234,7 @@ bool Redis::idle_until(Clock::time_point deadline) {
         is_zero("loading")) {
       return true;
     }
-    if (Clock::now() >= deadline) return false;
+    if (Clock::now() >= deadline || interruption() != 0) return false;
     std::this_thread::sleep_for(look_period);
   }
 }

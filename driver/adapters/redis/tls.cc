@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +16,7 @@ namespace {
 
 int length(std::size_t size) { return static_cast<int>(std::min<std::size_t>(size, std::numeric_limits<int>::max())); }
 
-int socket_of(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
+const PatientSocket& socket_of(BIO* bio) { return *static_cast<const PatientSocket*>(BIO_get_data(bio)); }
 
 int finished(BIO* bio, ssize_t moved) {
   BIO_clear_retry_flags(bio);
@@ -29,10 +28,10 @@ BIO_METHOD* quiet_socket() {
   static BIO_METHOD* const method = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without SIGPIPE");
     BIO_meth_set_write(made, [](BIO* bio, const char* bytes, int size) {
-      return finished(bio, ::send(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL));
+      return finished(bio, socket_of(bio).send(bytes, static_cast<std::size_t>(size)));
     });
     BIO_meth_set_read(made, [](BIO* bio, char* bytes, int size) {
-      return finished(bio, ::recv(socket_of(bio), bytes, static_cast<std::size_t>(size), 0));
+      return finished(bio, socket_of(bio).receive(bytes, static_cast<std::size_t>(size)));
     });
     BIO_meth_set_ctrl(made, [](BIO*, int command, long, void*) -> long { return command == BIO_CTRL_FLUSH ? 1 : 0; });
     return made;
@@ -65,7 +64,7 @@ struct RedisTls::State {
   }
 };
 
-RedisTls::RedisTls(int socket, const ServerOptions& options) : state_(std::make_unique<State>()) {
+RedisTls::RedisTls(const PatientSocket& socket, const ServerOptions& options) : state_(std::make_unique<State>()) {
   const auto refuse = [&options](std::string_view what) {
     throw DatabaseError(fmt::format(
         "Redis at {}: TLS: {}: {}; is it a TLS port, and does redis.tls_ca_file hold who signed its certificate?",
@@ -97,7 +96,7 @@ RedisTls::RedisTls(int socket, const ServerOptions& options) : state_(std::make_
     X509_VERIFY_PARAM_set1_host(names, options.host.c_str(), 0);
   }
   BIO* const bio = BIO_new(quiet_socket());
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+  BIO_set_data(bio, const_cast<PatientSocket*>(&socket));
   BIO_set_init(bio, 1);
   SSL_set_bio(state_->session, bio, bio);
   if (SSL_connect(state_->session) != 1) refuse("the connection was not made");
@@ -130,7 +129,7 @@ namespace edgejoule::driver {
 
 // Never made: redis_settings refuses redis.tls.
 struct RedisTls::State {};
-RedisTls::RedisTls(int /*socket*/, const ServerOptions& /*options*/) {}
+RedisTls::RedisTls(const PatientSocket& /*socket*/, const ServerOptions& /*options*/) {}
 RedisTls::~RedisTls() = default;
 ssize_t RedisTls::send(const char* /*bytes*/, std::size_t /*size*/) { return -1; }
 ssize_t RedisTls::receive(char* /*bytes*/, std::size_t /*size*/) { return -1; }

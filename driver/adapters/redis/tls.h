@@ -7,19 +7,20 @@
 #include <cstdint>
 #include <memory>
 
+#include "../server/patient_socket.h"
 #include "../server/server_options.h"
 
 namespace edgejoule::driver {
 
 class RedisTls {
  public:
-  // Shakes hands. Throws DatabaseError.
-  RedisTls(int socket, const ServerOptions& options);
+  // Shakes hands. Throws DatabaseError. `socket` outlives it.
+  RedisTls(const PatientSocket& socket, const ServerOptions& options);
   ~RedisTls();
   RedisTls(const RedisTls&) = delete;
   RedisTls& operator=(const RedisTls&) = delete;
 
-  // As send and recv: -1 with errno, EAGAIN at the time-out of the socket; 0: closed.
+  // As those of the socket.
   [[nodiscard]] ssize_t send(const char* bytes, std::size_t size);
   [[nodiscard]] ssize_t receive(char* bytes, std::size_t size);
 

@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <thread>
 
+#include "../../src/interruption.h"
+
 namespace edgejoule::driver {
 namespace {
 
-// At least once. False: the time passed.
+// At least once. False: the time passed, or an interruption came.
 bool done_within(std::uint64_t wait_ms, const std::function<bool()>& attempt) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds first_pause{5};
-  constexpr std::chrono::milliseconds longest_pause{200};
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
-  for (auto pause = first_pause; !attempt(); pause = std::min(2 * pause, longest_pause)) {
-    if (Clock::now() + pause >= deadline) return false;
+  for (auto pause = first_pause; !attempt(); pause = std::min(2 * pause, interruption_look)) {
+    if (Clock::now() + pause >= deadline || interruption() != 0) return false;
     std::this_thread::sleep_for(pause);
   }
   return true;
@@ -27,7 +28,7 @@ Recovery recover(const LostServer& lost, std::uint64_t reconnect_ms, ServerCount
                  const std::function<void()>& connect) {
   ++counters.connections_lost;
   if (lost.timed_out()) ++counters.timeouts;
-  if (reconnect_ms == 0) return {Status::error, lost.what()};
+  if (reconnect_ms == 0 || interruption() != 0) return {Status::error, lost.what()};
   std::string last;
   const bool back = done_within(reconnect_ms, [&] {
     try {

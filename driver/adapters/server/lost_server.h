@@ -2,7 +2,7 @@
 //
 // An operation whose connection breaks has failed: whether the server did it is unknown, so it is not tried again. The
 // session then waits for the server, at most reconnect_ms long. When it is back the operation is BUSY and the run goes
-// on; else it is ERROR and the run ends.
+// on; else it is ERROR and the run ends. An interruption (src/interruption.h) ends every wait.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,9 @@
 #include "../adapter.h"
 
 namespace edgejoule::driver {
+
+// How long a wait for a server may go on without a look whether an interruption came.
+constexpr std::chrono::milliseconds interruption_look{100};
 
 class LostServer : public std::runtime_error {
  public:

@@ -23,6 +23,7 @@ from typing import Any
 
 from edgejoule import file_system, memory_group
 from edgejoule.database_servers import SERVERS, Server, ycsb_client
+from edgejoule.database_servers.external import HOST, SECRET, external
 from edgejoule.database_servers.options import OWN
 from edgejoule.database_servers.serving import Serving, keep_data_only, options_of, serving
 from edgejoule.database_servers.ycsb_client import BINDINGS, Task, YcsbClient
@@ -67,7 +68,10 @@ def _is_program(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Adapter:
-    """A database the driver can drive, or why it cannot. options: name without prefix -> (meaning, default)."""
+    """A database the driver can drive, or why it cannot. options: name without prefix -> (meaning, default).
+
+    client: of a server, the driver's own, for one that the user runs.
+    """
 
     name: str
     available: bool
@@ -75,6 +79,7 @@ class Adapter:
     version: str | None
     options: Mapping[str, tuple[str, str]]
     fix: str | None
+    client: Adapter | None = None
 
 
 @cache
@@ -104,7 +109,8 @@ def _of_server(kind: type[Server], client: Adapter | None) -> Adapter:
         fix = "this build of the driver has no client of it"
     elif not client.available:
         fix = client.fix
-    return Adapter(kind.name, fix is None, found.summary or kind.summary, found.version or None, options | told, fix)
+    summary = found.summary or kind.summary
+    return Adapter(kind.name, fix is None, summary, found.version or None, options | told, fix, client)
 
 
 def _adapter(listed: Mapping[str, Any]) -> Adapter:
@@ -140,6 +146,9 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
         adapter = known.get(run.adapter)
         if adapter is None:
             raise UsageError(f"unknown database {run.adapter!r}; {nearest(run.adapter, known)}")
+        if is_external(run):
+            _check_external(run)
+            adapter = adapter.client or adapter
         if not adapter.available:
             raise UsageError(f"database {run.adapter!r} is not in this build of the driver: {adapter.fix}")
         for option in run.options:
@@ -213,8 +222,30 @@ def _check_served(run: PlannedRun) -> None:
             raise UsageError(f"{run.label()}: {run.adapter} is driven by the real YCSB, which has no {name}")
 
 
+def is_external(run: PlannedRun) -> bool:
+    """Is the run on a server that the user runs?"""
+    return run.adapter in SERVERS and run.adapter not in BINDINGS and HOST in run.options
+
+
+def _check_external(run: PlannedRun) -> None:
+    """What only a server of the study's own takes: nothing restores the user's between runs. Raises UsageError."""
+    where = f"{run.label()}: {run.adapter}.{HOST} names a server that you run"
+    if SECRET in run.options:
+        named = f"{run.adapter}.{SECRET}_env or {run.adapter}.{SECRET}_file"
+        raise UsageError(f"{where}: what an experiment says is stored; say where its password is, by {named}")
+    if run.kind != CORE or any(run.properties.get(name) for name in ("insertproportion", "deleteproportion")):
+        raise UsageError(f"{where}: rows that a run inserts or deletes would be there for the next; leave them out")
+    told = {"memory_limit_mb": run.memory_limit_bytes, "data_path": run.data_path, "filesystem": run.file_system}
+    for name in (name for name, value in told.items() if value):
+        raise UsageError(f"{where}: {name} is for what the study starts itself; leave it out")
+    if run.load_unit:
+        raise UsageError(f"{where}: the study loads nothing there; leave load under [design] out")
+
+
 def server_of(run: PlannedRun, folder: Path, prefix: Sequence[str] = ()) -> Server:
     """The server of a run, with the options that its durability class asks for. Raises UsageError."""
+    if is_external(run):
+        return external(SERVERS[run.adapter])(folder, run.options)
     asked: dict[str, object] = {}
     if binding := BINDINGS.get(run.adapter):
         asked |= binding.durability.get(run.durability or "", {})
@@ -382,7 +413,7 @@ def driver_arguments(command: str, run: PlannedRun, data: Path, served: Serving 
     words = [command, "-db", run.adapter, "--seed", str(seed), "--quiet"]
     words += ["--durability", run.durability] if run.durability else []
     words += ["-p", f"workload={run.kind}"] if run.kind != CORE else []
-    own = options_of(SERVERS[run.adapter], run.options) if served else {}
+    own = options_of(SERVERS[run.adapter], run.options) if served and served.server.observed else {}
     options: dict[str, object] = {f"{run.adapter}.{n}": v for n, v in run.options.items() if n not in own}
     if served:
         options |= {f"{run.adapter}.{name}": value for name, value in served.server.connection().items()}
@@ -444,7 +475,9 @@ class Snapshots:
         return f"{run.adapter}-{digest}"
 
     def has(self, run: PlannedRun) -> bool:
-        """Is the database of this run loaded already, with all its files?"""
+        """Is the database of this run loaded already, with all its files? By the user, on the user's own server."""
+        if is_external(run):
+            return True
         folder = self._folder / self.key(run)
         try:
             kept = json.loads((folder / "files.json").read_text())
@@ -487,6 +520,9 @@ class Snapshots:
         with _told(f"{data}: the loaded database cannot be restored"):
             shutil.rmtree(data, ignore_errors=True)
             data.parent.mkdir(parents=True, exist_ok=True)
+            if is_external(run):
+                data.mkdir()
+                return
             shutil.copytree(self._folder / self.key(run) / "data", data, copy_function=_copy)
             _sync_tree(data)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgejoule.databases import Event, Snapshots
+from edgejoule.databases import Event, Snapshots, is_external
 from edgejoule.file_system import MadeFileSystem
 from edgejoule.plan import PlannedRun
 
@@ -62,6 +62,7 @@ class Loads:
         self._places = {base: MadeFileSystem(base) for base in dict.fromkeys([folder, *map(self._base, todo)])}
         self._left = Counter(self._unit(run) for run in todo if run.load_unit)
         self._shared: dict[str, _Shared] = {}
+        self._external: Counter[str] = Counter()
 
     def _unit(self, run: PlannedRun) -> str:
         place = f"-{list(self._places).index(self._base(run)) + 1}" if len(self._places) > 1 else ""
@@ -83,10 +84,16 @@ class Loads:
         if run.load_unit is None:
             path = self._ready(run, new=True) / "run"
             self._snapshots.restore(run, path)
-            return Load(path, f"run-{run.index + 1}", 0)
+            return self._of_user(run, path) if is_external(run) else Load(path, f"run-{run.index + 1}", 0)
         unit = self._unit(run)
         shared = self._shared.get(unit) or self._load(run, unit)
         return Load(shared.path, shared.name, shared.runs)
+
+    def _of_user(self, run: PlannedRun, path: Path) -> Load:
+        """What the user has loaded: every run of this study works on it."""
+        key = self._snapshots.key(run)
+        self._external[key] += 1
+        return Load(path, f"user-{key}", self._external[key] - 1)
 
     def copies(self, run: PlannedRun, count: int) -> list[Path]:
         """That many databases of their own for a run that is executed several times."""

@@ -13,9 +13,10 @@ from typing import Any
 from edgejoule import environment
 from edgejoule.cool_down import CoolDown, doubts, look
 from edgejoule.database_servers import SERVERS
+from edgejoule.database_servers.external import HOST, is_local
 from edgejoule.database_servers.serving import Served, Serving, serving
 from edgejoule.database_servers.ycsb_client import BINDINGS, YcsbClient
-from edgejoule.databases import Driver, Event, data_bytes, driver_arguments, server_of, ycsb_task
+from edgejoule.databases import Driver, Event, data_bytes, driver_arguments, is_external, server_of, ycsb_task
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, totals_of, worked_share
 from edgejoule.in_step import run_in_step
@@ -100,7 +101,7 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     facts: dict[str, Any] = {
         "load": {"name": load.name, "runs_before": load.runs_before},
         "cache": _cache(sampled.executions[0]),
-        "storage": storage,
+        **({} if is_external(planned) else {"storage": storage}),
         "environment": {"before": before, "after": environment.state()},
         **run.facts,
     }
@@ -244,7 +245,8 @@ def _served(planned: PlannedRun, path: Path, bench: Bench, group: MemoryGroup | 
         facts["client"] = "ycsb" if planned.adapter in BINDINGS else "driver"
         begin = next(e["active_start_ns"] for e in events if e["event"] == "active_end")
         end = next(e["monotonic_ns"] for e in events if e["event"] == "settled")
-        events[-1] = {**events[-1], "data_bytes": data_bytes(served.server.data)}
+        if served.server.observed:
+            events[-1] = {**events[-1], "data_bytes": data_bytes(served.server.data)}
         if not any(e["event"] == "database" for e in events):
             events[-1:-1] = served.database_events(begin, end)
     return _ServedRun(events, used, facts | used.facts())
@@ -317,7 +319,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
         block=planned.block,
         levels=planned.levels,
         status="finished",
-        flags=(*found.flags, *doubts, *opened.doubts, *_flags(sampled.executions)),
+        flags=(*found.flags, *doubts, *opened.doubts, *_flags(sampled.executions), *_elsewhere(planned)),
         started_realtime_ns=sampled.started_realtime_ns,
         responses=(*joules, *_timed(totals, sampled.served)),
         intervals=intervals,
@@ -398,6 +400,13 @@ def _flags(executions: Sequence[Execution]) -> list[str]:
     return flags
 
 
+def _elsewhere(planned: PlannedRun) -> list[str]:
+    """A server on another machine, whose joules no meter of ours sees."""
+    if not is_external(planned) or is_local(host := str(planned.options[HOST])):
+        return []
+    return [f"the server runs at {host}: the energy is the client's alone, unless a meter is there"]
+
+
 def _short_of_target(executions: Sequence[Execution]) -> list[str]:
     """A target that was not kept: the load was not the one that was asked for."""
     asked, rate = executions[0].start["target_ops_s"], executions[0].start["rate"]
@@ -460,17 +469,17 @@ def _cpu_us_per_op(t: Totals, served: Served | None) -> float | None:
     user, system = t.usage["cpu_user_ns"], t.usage["cpu_system_ns"]
     if user is None or system is None:
         return None
-    return ((user + system) / 1e3 + (served.cpu_s * 1e6 if served else 0)) / t.operations
+    server_s = served.cpu_s if served else 0.0
+    return None if server_s is None else ((user + system) / 1e3 + server_s * 1e6) / t.operations
 
 
 def _of_server(t: Totals, served: Served) -> dict[str, float | None]:
     """Client and server apart. The client's share of the CPU time is told instead of the driver's own."""
-    whole = _cpu_us_per_op(t, served)
-    server = served.cpu_s * 1e6 / t.operations
-    client = None if whole is None else whole - server
+    whole, client = _cpu_us_per_op(t, served), _cpu_us_per_op(t, None)
+    server = None if served.cpu_s is None else served.cpu_s * 1e6 / t.operations
     return {
         "server_cpu_us_per_op": server,
         "client_cpu_us_per_op": client,
         "client_cpu_share": None if not whole or client is None else client / whole,
-        "server_rss_peak_mb": served.rss_peak_bytes / 1e6,
+        "server_rss_peak_mb": None if served.rss_peak_bytes is None else served.rss_peak_bytes / 1e6,
     }

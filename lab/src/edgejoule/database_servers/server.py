@@ -93,6 +93,7 @@ class Server(abc.ABC):
     stop_s: ClassVar[float] = 20.0  # between asking it to end and SIGKILL
     connection_options: ClassVar[Sequence[str]] = ("host", "port")  # of its client: what connection() tells
     ports_wanted: ClassVar[Sequence[str]] = ("port",)
+    observed: ClassVar[bool] = True  # its processes, files and logs are known here
 
     def __init__(
         self, folder: Path, options: Mapping[str, object] | None = None, prefix: Sequence[str] = (), *,

@@ -25,15 +25,15 @@ _FULL_BYTES = 1 << 20
 @dataclass(frozen=True)
 class Served:
     """What the server's processes used from the first operation to the end of settling. device_write_bytes: of the
-    whole block device below its data; None: unknown. counted: operations of clients by the server's own names, since it
-    was started for the run, a warm-up's among them.
+    whole block device below its data. counted: operations of clients by the server's own names, since it was started
+    for the run, a warm-up's among them. None: unknown, as most of a server that the user runs.
     """
 
-    cpu_s: float
-    cpu_active_s: float
-    rss_peak_bytes: int
-    read_bytes: int
-    write_bytes: int
+    cpu_s: float | None
+    cpu_active_s: float | None
+    rss_peak_bytes: int | None
+    read_bytes: int | None
+    write_bytes: int | None
     device_write_bytes: int | None
     counted: Mapping[str, int]
     started_s: float
@@ -41,8 +41,8 @@ class Served:
     def facts(self) -> dict[str, Any]:
         """For the run's record."""
         return {
-            "cpu_s": round(self.cpu_s, 4),
-            "cpu_active_s": round(self.cpu_active_s, 4),
+            "cpu_s": self.cpu_s and round(self.cpu_s, 4),
+            "cpu_active_s": self.cpu_active_s and round(self.cpu_active_s, 4),
             "rss_peak_bytes": self.rss_peak_bytes,
             "read_bytes": self.read_bytes,
             "write_bytes": self.write_bytes,
@@ -67,6 +67,7 @@ class Serving:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._at: dict[str, tuple[Usage, int | None]] = {}
+        self._told_cpu_s: dict[str, float] = {}
         self._counted_before = self._counted()  # what a client says is heard when it has already begun
         self._device = _device_of(server.folder)
         self._thread.start()
@@ -79,6 +80,10 @@ class Serving:
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """What the client says."""
+        if event["event"] == "start" and not self.server.version:
+            self.server.version = event["database"]["version"]
+        if event.get("server_cpu_ns") is not None:
+            self._told_cpu_s[event["event"]] = event["server_cpu_ns"] / 1e9
         if event["event"] == "phase" and event["phase"] == "active":
             self.mark("active")
         elif event["event"] in ("active_end", "settled"):
@@ -86,6 +91,9 @@ class Serving:
 
     def served(self) -> Served:
         """Of a run whose moments have all been marked, and whose client has ended."""
+        if not self.server.observed:
+            cpu_s, cpu_active_s = (self._told_cpu_s.get(moment) for moment in ("settled", "active_end"))
+            return Served(cpu_s, cpu_active_s, None, None, None, None, {}, self._started_s)
         (begin, device0), (active_end, _), (end, device1) = (
             self._at[moment] for moment in ("active", "active_end", "settled")
         )
@@ -118,7 +126,7 @@ class Serving:
         """Why a run failed: what befell the server, what its client said, and the server's last words."""
         words = [self.trouble or self.server.trouble() or ""]
         words += [] if self._ended_client else [str(error)]
-        if shutil.disk_usage(self.server.folder).free < _FULL_BYTES:
+        if self.server.observed and shutil.disk_usage(self.server.folder).free < _FULL_BYTES:
             words.append(f"the file system of {self.server.folder} is full")
         return "; ".join([*filter(None, words), self.server.last_words()])
 

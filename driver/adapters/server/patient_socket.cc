@@ -1,0 +1,70 @@
+#include "patient_socket.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "../../src/interruption.h"
+#include "lost_server.h"
+
+namespace edgejoule::driver {
+
+int PatientSocket::connect(int socket, std::uint64_t timeout_ms) {
+  using Clock = std::chrono::steady_clock;
+  socket_ = socket;
+  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (int ready = 0; ready <= 0;) {
+    if (interruption() != 0) return ECANCELED;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return ETIMEDOUT;
+    pollfd writable{socket, POLLOUT, 0};
+    ready = poll(&writable, 1, static_cast<int>(std::min(left, interruption_look).count()));
+    if (ready < 0 && errno != EINTR) return errno;
+  }
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  if (getsockopt(socket, SOL_SOCKET, SO_ERROR, &failure, &size) != 0) return errno;
+  if (failure != 0) return failure;
+  const int flags = fcntl(socket, F_GETFL);
+  if (flags < 0 || fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) != 0) return errno;
+  set_timeout(timeout_ms);
+  return 0;
+}
+
+void PatientSocket::set_timeout(std::uint64_t timeout_ms) {
+  constexpr std::uint64_t look_ms = interruption_look.count();
+  looks_ = std::max<std::uint64_t>((timeout_ms + look_ms - 1) / look_ms, 1);
+  const auto look_us = timeout_ms * 1000 / looks_;
+  const timeval time{static_cast<time_t>(look_us / 1'000'000), static_cast<suseconds_t>(look_us % 1'000'000)};
+  setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
+
+template <typename Move>
+ssize_t PatientSocket::patiently(Move move) const {
+  for (std::uint64_t looks = 0;;) {
+    const ssize_t moved = move();
+    if (moved >= 0) return moved;
+    const bool waited = errno == EAGAIN || errno == EWOULDBLOCK;
+    if (!waited && errno != EINTR) return moved;
+    if (waited && interruption() != 0) {
+      errno = ECANCELED;
+      return moved;
+    }
+    if (waited && ++looks == looks_) return moved;
+  }
+}
+
+ssize_t PatientSocket::send(const char* bytes, std::size_t size) const {
+  return patiently([&] { return ::send(socket_, bytes, size, MSG_NOSIGNAL); });
+}
+
+ssize_t PatientSocket::receive(char* bytes, std::size_t size) const {
+  return patiently([&] { return ::recv(socket_, bytes, size, 0); });
+}
+
+}  // namespace edgejoule::driver
