@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "../src/interruption.h"
 #include "library_adapters.h"
 
 namespace edgejoule::driver {
@@ -25,13 +26,13 @@ LibraryAdapter load(const std::string& name) {
     return reinterpret_cast<Function*>(dlsym(module, symbol));
   };
   auto* const build = function("edgejoule_adapter_build", static_cast<const char* (*)()>(nullptr));
-  auto* const adapter = function("edgejoule_adapter", static_cast<const AdapterInfo* (*)()>(nullptr));
+  auto* const adapter = function("edgejoule_adapter", static_cast<const AdapterInfo* (*)(std::atomic<int>*)>(nullptr));
   if (build == nullptr || adapter == nullptr) return {nullptr, fmt::format("{} is no adapter", file.string())};
   if (const std::string_view found = build(); found != EDGEJOULE_ADAPTER_BUILD) {
     return {nullptr,
             fmt::format("{} is of another build: {}, this one is {}", file.string(), found, EDGEJOULE_ADAPTER_BUILD)};
   }
-  return {adapter(), ""};
+  return {adapter(&interruption_state()), ""};
 }
 
 }  // namespace

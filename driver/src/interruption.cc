@@ -19,11 +19,12 @@ constexpr int interrupted_status = 130;
 constexpr std::uint64_t nap_ns_max =
     1'000'000'000;  // a signal just before a nap, or in another thread, cuts none short
 constexpr std::array<int, 3> interrupting = {SIGINT, SIGTERM, SIGHUP};
-std::atomic<int> received = 0;
+std::atomic<int> own_state = 0;
+std::atomic<int>* received = &own_state;
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
 
 void receive(int signal) {
-  if (received.exchange(signal) != 0) _exit(interrupted_status);
+  if (received->exchange(signal) != 0) _exit(interrupted_status);
 }
 
 void (*handler_of(int signal))(int) {
@@ -54,7 +55,11 @@ void ignore_interruptions() {
   for (const int signal : interrupting) ::signal(signal, SIG_IGN);
 }
 
-int interruption() { return received.load(); }
+int interruption() { return received->load(); }
+
+std::atomic<int>& interruption_state() { return *received; }
+
+void share_interruption_state(std::atomic<int>& of_program) { received = &of_program; }
 
 void sleep_until(std::uint64_t monotonic_ns) {
   for (auto now_ns = now_monotonic_ns(); now_ns < monotonic_ns && interruption() == 0; now_ns = now_monotonic_ns()) {
@@ -79,7 +84,7 @@ bool wait_for_line() {
 }
 
 std::string_view interruption_name() {
-  switch (received.load()) {
+  switch (interruption()) {
     case 0:
       return "";
     case SIGINT:

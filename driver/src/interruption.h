@@ -1,6 +1,7 @@
 // SIGINT, SIGTERM and SIGHUP: the first asks the run to stop in good order, a second ends the process at once.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -17,6 +18,10 @@ void ignore_interruptions();
 
 // The signal that came, 0 when none did.
 [[nodiscard]] int interruption();
+
+// A module that the program loads has a copy of this file: its functions tell what came by the program's state.
+[[nodiscard]] std::atomic<int>& interruption_state();
+void share_interruption_state(std::atomic<int>& of_program);
 
 // "SIGTERM"; empty when none came.
 [[nodiscard]] std::string_view interruption_name();

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from edgejoule.database_servers import postgres
+
 from .studies import Study
 
 pytestmark = pytest.mark.server
@@ -56,6 +58,38 @@ def test_a_load_that_cannot_begin_fails_the_runs_that_need_it_alone(tmp_path: Pa
     assert (good.status, bad.status) == ("finished", "failed")
     assert "redis ended with code 1 while it started; its log ends:" in str(bad.cause)
     assert "fast" in str(bad.cause)
+    assert study.left() == []
+
+
+def test_a_server_that_never_answers_a_question_fails_the_runs_that_need_it_alone(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis", "\"redis.conf.requirepass\" = ['secret', '\"\"']")
+    code, said = study.run("--keep-going")
+    assert code == 1, said
+    bad, good = study.runs()
+    assert (bad.status, good.status) == ("failed", "finished")
+    assert "redis did not answer within 30 s: NOAUTH" in str(bad.cause)
+    assert "its log ends: " in str(bad.cause)
+    assert study.left() == []
+
+
+def test_a_server_that_is_slower_than_the_client_waits_fails_the_run_in_its_time(tmp_path: Path) -> None:
+    study = Study(tmp_path, "postgres", '"postgres.synchronous_commit" = ["on", "off"]', '"postgres.timeout_ms" = 500')
+    rule = '[[when]]\n"postgres.synchronous_commit" = "on"\nset = { operationcount = 0, maxexecutiontime = 600 }\n'
+    with (tmp_path / "experiment.toml").open("a") as spec:
+        spec.write(rule)
+    with study.start("--keep-going", "--set", "timing.run_timeout_s=20") as process:
+        port = study.server_under_load(process).ports["port"]
+        where = f"host=127.0.0.1 port={port} user={postgres.USER} dbname={postgres.DATABASE}"
+        with subprocess.Popen(
+            [postgres._tool("psql"), where, "-c", "BEGIN; LOCK TABLE usertable; SELECT pg_sleep(600)"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as lock:  # fmt: skip
+            _, errors = process.communicate(timeout=300)
+            assert lock.wait(timeout=60) != 0  # its server was stopped under it
+    assert process.returncode == 1, errors
+    late, good = study.runs()
+    assert (late.status, good.status) == ("failed", "finished")
+    assert "the run took longer than run_timeout_s = 20 s and was stopped; its log ends: " in str(late.cause)
     assert study.left() == []
 
 

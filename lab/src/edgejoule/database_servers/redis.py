@@ -149,6 +149,13 @@ class Redis(Server):
         return self._info("persistence").get("loading") == "1"
 
 
+class RedisByJava(Redis):
+    """The same server with the real YCSB as its client."""
+
+    name = "redis-java"
+    summary = "Redis with the real Java YCSB as its client, to compare the driver with"
+
+
 _BUSY = {
     "rdb_bgsave_in_progress": "an RDB snapshot",
     "aof_rewrite_in_progress": "an AOF rewrite",

@@ -39,6 +39,7 @@ _OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "DELETE"
 _COMPOSED = "READ-MODIFY-WRITE"
 _PERCENTILES = {"p50_ns": 50.0, "p90_ns": 90.0, "p95_ns": 95.0, "p99_ns": 99.0, "p999_ns": 99.9}
 STATUS_S = 1
+_OPERATIONS_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,11 @@ BINDINGS = {
             "request_timeout_ms": Option("how long the client waits for an answer", "60000"),
         },
         {"power": {"conf.hbase.wal.hsync": "true"}},
+    ),
+    "redis-java": Binding(
+        "edgejoule.ycsb.Redis",
+        {"request_timeout_ms": Option("how long the client waits for an answer", "10000")},
+        {"power": {"persistence": "aof-always"}},
     ),
 }
 
@@ -299,6 +305,8 @@ class YcsbClient:
     def _command(self, folder: Path) -> list[str]:
         task = self._task
         told: dict[str, object] = {"workload": "site.ycsb.workloads.CoreWorkload", **task.properties}
+        if task.command == "run" and not told.get("operationcount") and not told.get("insertproportion"):
+            told["operationcount"] = _OPERATIONS_MAX  # to YCSB 0 is none; maxexecutiontime ends it
         prefixed = {**self._options(), **self._serving.server.connection()}
         told |= {f"{task.adapter}.{name}": value for name, value in prefixed.items()}
         told |= {

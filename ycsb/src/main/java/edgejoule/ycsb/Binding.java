@@ -43,6 +43,11 @@ abstract class Binding extends DB {
 
   abstract Status put(String table, String key, Map<String, ByteIterator> values) throws Exception;
 
+  /** A record that is not there yet. */
+  Status create(String table, String key, Map<String, ByteIterator> values) throws Exception {
+    return put(table, key, values);
+  }
+
   abstract Status remove(String table, String key) throws Exception;
 
   final void read(long bytes) {
@@ -105,7 +110,7 @@ abstract class Binding extends DB {
 
   @Override
   public final Status insert(String table, String key, Map<String, ByteIterator> values) {
-    return timed(() -> put(table, key, values));
+    return timed(() -> create(table, key, values));
   }
 
   @Override

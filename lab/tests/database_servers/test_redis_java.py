@@ -1,0 +1,105 @@
+"""Redis with the real YCSB as its client: each client reads what the other has written, and one that hangs is ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgejoule.database_servers import SERVERS, Server, ycsb_client
+from edgejoule.database_servers.serving import serving
+from edgejoule.database_servers.ycsb_client import Task, YcsbClient
+from edgejoule.databases import Driver
+
+from .studies import Study, needs, until
+
+pytestmark = [pytest.mark.server, pytest.mark.skipif(bool(why := ycsb_client.why_not()), reason=str(why))]
+
+ALL_FIVE = {
+    "recordcount": 300, "operationcount": 3000, "readproportion": 0.3, "updateproportion": 0.3, "insertproportion": 0.1,
+    "scanproportion": 0.1, "readmodifywriteproportion": 0.2, "maxscanlength": 10, "dataintegrity": "true",
+    "requestdistribution": "zipfian", "fieldcount": 3,
+}  # fmt: skip
+
+
+def counts(end: dict[str, Any]) -> dict[str, int]:
+    return {x["operation"]: x["count"] for x in end["latencies"] if x["measure"] == "service"}
+
+
+def by_driver(server: Server, command: str) -> dict[str, Any]:
+    told = {**ALL_FIVE, **{f"redis.{name}": value for name, value in server.connection().items()}}
+    words = [word for name, value in told.items() for word in ("-p", f"{name}={value}")]
+    return Driver([command, "-db", "redis", "--quiet", "--seed", "7", "-threads", "2", *words], 120).run()[-1]
+
+
+def by_java(server: Server, command: str) -> dict[str, Any]:
+    task = Task(command, "redis-java", ALL_FIVE, {}, "process", 2, timeout_s=120)
+    with serving(server) as served:
+        return YcsbClient(task, served).run()[-1]
+
+
+@pytest.mark.parametrize(("loader", "runner"), [(by_driver, by_java), (by_java, by_driver)], ids=["java", "driver"])
+def test_what_the_other_client_has_loaded_is_found(tmp_path: Path, loader: Any, runner: Any) -> None:
+    needs("redis")
+    for client, command in ((loader, "load"), (runner, "run")):
+        server = SERVERS["redis-java"](tmp_path / "server", {"persistence": "none"})
+        if client is by_java:
+            end = by_java(server, command)
+        else:
+            with server:
+                end = by_driver(server, command)
+        assert (end["failures"], end["not_found"], end["verify_failures"]) == (0, 0, 0)
+        if command == "run":
+            done = counts(end)
+            assert {"READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "VERIFY"} <= set(done)
+            assert end["operations"] == 3000
+
+
+def test_a_study_compares_the_clients_and_the_server_counts_what_they_did(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis-java", fixed='dataintegrity = true\n"redis-java.persistence" = "none"')
+    code, said = study.run()
+    assert code in (0, 3), said
+    (run,) = study.runs()
+    done, counted = counts(study.events(run)[-1]), run.facts["server"]["operations"]
+    assert sum(n for name, n in done.items() if name != "VERIFY") == 2000
+    assert counted["hset"] == done["UPDATE"]
+    assert counted.get("hmget", 0) + counted.get("hgetall", 0) == done["READ"]
+    share = {r.name: r.value for r in run.responses}["client_cpu_share"]
+    assert share is not None
+    assert 0 < share < 1
+    assert study.left() == []
+
+
+def client_of(study: Study) -> int | None:
+    """The real YCSB that works for the study just now."""
+    if study._served_run() is None:
+        return None
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes()
+        except OSError:
+            continue
+        port = f"redis-java.port={study._served_run().ports['port']}"  # type: ignore[union-attr]
+        if b"-t\0" in words and port.encode() in words and b"/java\0" in words.split(b"-cp")[0]:
+            return int(entry.parent.name)
+    return None
+
+
+def test_a_client_that_hangs_is_ended_and_the_plan_goes_on(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis-java", '"redis-java.persistence" = ["none", "rdb"]')
+    rule = '[[when]]\n"redis-java.persistence" = "none"\nset = { operationcount = 0, maxexecutiontime = 600 }\n'
+    with (tmp_path / "experiment.toml").open("a") as spec:
+        spec.write(rule)
+    with study.start("--keep-going", "--set", "timing.run_timeout_s=30") as process:
+        os.kill(until(lambda: client_of(study), process), signal.SIGSTOP)
+        _, errors = process.communicate(timeout=300)
+    assert process.returncode == 1, errors
+    hung, good = study.runs()
+    assert (hung.status, good.status) == ("failed", "finished"), errors
+    assert "the run took longer than run_timeout_s = 30 s and was stopped; its log ends: " in str(hung.cause)
+    assert study.left() == []
+    assert subprocess.run(["pgrep", "-f", f"{tmp_path}"], check=False, stdout=subprocess.DEVNULL).returncode == 1
