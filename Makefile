@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-redis-clients bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-trixie
+.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-trixie
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -138,9 +138,6 @@ bench-driver: setup-dev build ## the driver's bars; peers by GO_YCSB=PATH YCSB_C
 bench-lunar: setup-dev build/build.ninja ## lunar's bars beside SQLite and LMDB on loop devices (root); QUICK=1: a minute; JSON=FILE; ONLY=SECTION
 	@cmake --build --preset release -j $(JOBS) --target lunar-bench
 	$(SUDO) $(PYTHON) lunar/bench/bench.py $(if $(QUICK),--quick) $(foreach section,$(ONLY),--only $(section)) $(if $(JSON),--json $(JSON))
-
-bench-redis-clients: setup-dev build ## the driver beside the real Java YCSB on one Redis (make servers first)
-	$(PYTHON) driver/bench/redis_clients.py
 
 bench-servers: setup-dev build ## a row for each database server here: workload A, its cost on both sides, the server's own count
 	$(PYTHON) driver/bench/servers.py

@@ -77,7 +77,7 @@ def test_a_server_that_is_slower_than_the_client_waits_fails_the_run_in_its_time
     rule = '[[when]]\n"postgres.synchronous_commit" = "on"\nset = { operationcount = 0, maxexecutiontime = 600 }\n'
     with (tmp_path / "experiment.toml").open("a") as spec:
         spec.write(rule)
-    with study.start("--keep-going", "--set", "timing.run_timeout_s=20") as process:
+    with study.start("--keep-going", "--set", "timing.run_timeout_s=40") as process:
         port = study.server_under_load(process).ports["port"]
         where = f"host=127.0.0.1 port={port} user={postgres.USER} dbname={postgres.DATABASE}"
         with subprocess.Popen(
@@ -89,7 +89,7 @@ def test_a_server_that_is_slower_than_the_client_waits_fails_the_run_in_its_time
     assert process.returncode == 1, errors
     late, good = study.runs()
     assert (late.status, good.status) == ("failed", "finished")
-    assert "the run took longer than run_timeout_s = 20 s and was stopped; its log ends: " in str(late.cause)
+    assert "the run took longer than run_timeout_s = 40 s and was stopped; its log ends: " in str(late.cause)
     assert study.left() == []
 
 

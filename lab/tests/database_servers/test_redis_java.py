@@ -94,12 +94,12 @@ def test_a_client_that_hangs_is_ended_and_the_plan_goes_on(tmp_path: Path) -> No
     rule = '[[when]]\n"redis-java.persistence" = "none"\nset = { operationcount = 0, maxexecutiontime = 600 }\n'
     with (tmp_path / "experiment.toml").open("a") as spec:
         spec.write(rule)
-    with study.start("--keep-going", "--set", "timing.run_timeout_s=30") as process:
+    with study.start("--keep-going", "--set", "timing.run_timeout_s=60") as process:
         os.kill(until(lambda: client_of(study), process), signal.SIGSTOP)
         _, errors = process.communicate(timeout=300)
     assert process.returncode == 1, errors
     hung, good = study.runs()
     assert (hung.status, good.status) == ("failed", "finished"), errors
-    assert "the run took longer than run_timeout_s = 30 s and was stopped; its log ends: " in str(hung.cause)
+    assert "the run took longer than run_timeout_s = 60 s and was stopped; its log ends: " in str(hung.cause)
     assert study.left() == []
     assert subprocess.run(["pgrep", "-f", f"{tmp_path}"], check=False, stdout=subprocess.DEVNULL).returncode == 1
