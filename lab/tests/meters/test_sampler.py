@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from emulated_meter import EmulatedMeter
 
+import edgejoule.meters.sampler as sampler_module
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.sampler import LivePower, Sampler
@@ -115,3 +116,19 @@ def test_a_plug_in_that_raises_is_told_by_stop_and_keeps_what_was_read() -> None
 def test_an_interval_of_zero_is_refused() -> None:
     with pytest.raises(MeterError, match="above 0"):
         Sampler(Emulated(), interval_s=0.0)
+
+
+def test_what_is_taken_away_is_not_looked_at_for_the_live_power(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampler, taken = Sampler(Emulated(), listener=lambda power: None), threading.Event()
+    looked, between = sampler_module.Collector.latest_power_w, []
+
+    def look_while_another_takes(self, channel, since_ns):
+        if not between:
+            threading.Thread(target=lambda: (sampler.take(), taken.set()), daemon=True).start()
+            between.append(taken.wait(0.2))
+        return looked(self, channel, since_ns)
+
+    monkeypatch.setattr(sampler_module.Collector, "latest_power_w", look_while_another_takes)
+    with sampler:
+        wait_for(lambda: between and taken.is_set())
+    assert between == [False], "readings went away between two looks at them"

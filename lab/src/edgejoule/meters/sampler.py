@@ -162,10 +162,11 @@ class Sampler:
         self._polls += 1
 
     def _live_power(self, since_ns: int) -> LivePower:
-        powers = [
-            self._collector.latest_power_w(channel, since_ns)
-            for channel in self._collector.channels
-            if channel.domain is self._meter.domain
-        ]
+        with self._lock:  # take() may be under way
+            powers = [
+                self._collector.latest_power_w(channel, since_ns)
+                for channel in self._collector.channels
+                if channel.domain is self._meter.domain
+            ]
         known = [power for power in powers if power is not None]
         return LivePower(time.monotonic_ns(), sum(known) if known and len(known) == len(powers) else None)
