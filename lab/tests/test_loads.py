@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from edgejoule.databases import LoadTime
 from edgejoule.loads import Loads
 from edgejoule.plan import PlannedRun, make_plan
 from edgejoule.spec import Spec
+
+TOOK = LoadTime(10, 0.5, 0.75)
 
 
 class Snapshots:
@@ -20,9 +23,13 @@ class Snapshots:
         data.mkdir(parents=True, exist_ok=True)
         (data / "restored").touch()
 
-    def load_at(self, run: PlannedRun, data: Path, timeout_s: float, on_event: Any = None) -> None:
+    def load_time(self, run: PlannedRun) -> LoadTime:
+        return TOOK
+
+    def load_at(self, run: PlannedRun, data: Path, timeout_s: float, on_event: Any = None) -> LoadTime:
         data.mkdir(parents=True)
         (data / "loaded").touch()
+        return TOOK
 
 
 def plan(**design: Any) -> list[PlannedRun]:
@@ -44,6 +51,10 @@ def test_every_run_has_a_copy_of_its_own_unless_told_otherwise(tmp_path: Path) -
         load = own.prepare(run)
         assert (load.name, load.runs_before) == (f"run-{run.index + 1}", 0)
         assert (load.path / "restored").exists()
+        assert load.facts() == {
+            "name": load.name, "runs_before": 0, "snapshot": f"{run.adapter}-key",
+            "records": 10, "active_s": 0.5, "settled_s": 0.75,
+        }  # fmt: skip
         own.done(run, failed=False)
         assert not load.path.exists()
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from edgejoule import file_system, memory_group
 from edgejoule.database_servers import SERVERS, Server, ycsb_client
@@ -32,7 +32,7 @@ from edgejoule.federation.processes import Adopted, Membership
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE, LOAD_PROPERTIES, RUN_PROPERTIES, is_option
 from edgejoule.responses import nearest
-from edgejoule.spec import Spec
+from edgejoule.spec import Level, Spec
 
 Event = Mapping[str, Any]
 
@@ -139,8 +139,28 @@ def client_digest(adapter: str) -> str:
     return ycsb_client.digest() if adapter in BINDINGS else driver_digest()
 
 
-def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
-    """Refuse what the driver would refuse later, or what no run would take. Raises UsageError naming it."""
+def not_available(run: PlannedRun) -> str | None:
+    """Why the database of a run is not here, with the way to it; None: it is."""
+    adapter = adapters()[run.adapter]
+    if is_external(run):
+        adapter = adapter.client or adapter
+    if not adapter.available:
+        return f"{run.adapter} is not available here: {adapter.fix}"
+    stand_in = server_of(run, Path("/nowhere")).stand_in if run.adapter in SERVERS else ""
+    if stand_in and "stand-in" not in run.database:
+        return (
+            f"{run.adapter} is not available here: what would run is a {stand_in}. Figures of it need a name that "
+            f'says so: write database = ["{run.adapter}-stand-in"] and [databases.{run.adapter}-stand-in] with '
+            f'adapter = "{run.adapter}"'
+        )
+    return None
+
+
+def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False) -> None:
+    """Refuse what the driver would refuse later, or what no run would take. Raises UsageError naming it.
+
+    keep_going: runs of a database that is not here are no reason, as long as there are others: they will fail.
+    """
     known = adapters()
     for run in plan:
         adapter = known.get(run.adapter)
@@ -149,8 +169,8 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
         if is_external(run):
             _check_external(run)
             adapter = adapter.client or adapter
-        if not adapter.available:
-            raise UsageError(f"database {run.adapter!r} is not in this build of the driver: {adapter.fix}")
+        if (absent := not_available(run)) and not keep_going:
+            raise UsageError(f"{run.label()}: {absent}; or leave its runs out and do the others with --keep-going")
         for option in run.options:
             if option not in adapter.options and not (run.adapter in SERVERS and option.startswith(OWN)):
                 found = nearest(option, adapter.options)
@@ -163,8 +183,10 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             raise UsageError(
                 f"{run.label()}: noop keeps no files whose cache could be cold; leave it out, or cache warm"
             )
-        if run.adapter in SERVERS:
+        if run.adapter in SERVERS and not absent:
             _check_served(run)
+        elif run.adapter not in SERVERS and run.replication_factor is not None:
+            raise UsageError(f"{run.label()}: {run.adapter} keeps one copy; replication_factor is for servers")
         if run.kind != CORE:  # the driver knows a default for all it needs
             continue
         if not run.properties.get("recordcount"):
@@ -174,6 +196,8 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             raise UsageError(
                 f"{run.label()}: the run would never end: give operationcount, or maxexecutiontime in seconds"
             )
+    if plan and all(not_available(run) for run in plan):
+        raise UsageError(f"no run of the plan can be done here: {not_available(plan[0])}")
     for workload, properties in spec.workloads.items():
         for prefix in {name.split(".", 1)[0] for name in properties if is_option(name)} - set(known):
             raise UsageError(f"workload {workload!r}: no database {prefix!r}; {nearest(prefix, known)}")
@@ -205,12 +229,7 @@ def _check_served(run: PlannedRun) -> None:
     if run.policy:
         raise UsageError(f"{run.label()}: eco.policy is for rocksdb")
     server = server_of(run, Path("/nowhere"))  # its options, too
-    if server.stand_in and "stand-in" not in run.database:
-        raise UsageError(
-            f"{run.label()}: what would run is a {server.stand_in}. Figures of it need a name that says so: write "
-            f'database = ["{run.adapter}-stand-in"] and [databases.{run.adapter}-stand-in] with '
-            f'adapter = "{run.adapter}"'
-        )
+    _check_copies(run, server)
     if run.adapter not in BINDINGS:
         return
     if run.kind != CORE:
@@ -235,22 +254,45 @@ def _check_external(run: PlannedRun) -> None:
         raise UsageError(f"{where}: what an experiment says is stored; say where its password is, by {named}")
     if run.kind != CORE or any(run.properties.get(name) for name in ("insertproportion", "deleteproportion")):
         raise UsageError(f"{where}: rows that a run inserts or deletes would be there for the next; leave them out")
-    told = {"memory_limit_mb": run.memory_limit_bytes, "data_path": run.data_path, "filesystem": run.file_system}
+    told = {
+        "memory_limit_mb": run.memory_limit_bytes, "data_path": run.data_path, "filesystem": run.file_system,
+        "replication_factor": run.replication_factor,
+    }  # fmt: skip
     for name in (name for name, value in told.items() if value):
         raise UsageError(f"{where}: {name} is for what the study starts itself; leave it out")
     if run.load_unit:
         raise UsageError(f"{where}: the study loads nothing there; leave load under [design] out")
 
 
+def _check_copies(run: PlannedRun, server: Server) -> None:
+    """As many copies of a row as there are nodes to keep them. Raises UsageError."""
+    option = server.replication_option
+    if run.replication_factor is not None and option in run.options:
+        raise UsageError(f"{run.label()}: either replication_factor or {run.adapter}.{option}, which is the same")
+    copies = int(run.replication_factor or options_in_force(run).get(option) or 1)
+    if copies > server.copies_max():
+        raise UsageError(
+            f"{run.label()}: {copies} copies of each row, and {server.copies_max()} to keep them: more nodes, "
+            "region_servers or workers of the server (edgejoule databases NAME), or fewer copies"
+        )
+
+
+def options_in_force(run: PlannedRun) -> dict[str, Level]:
+    """The options of a run's database, with those of a server that durability and replication_factor stand for."""
+    kind, found = None if is_external(run) else SERVERS.get(run.adapter), dict[str, Level]()
+    if kind and run.durability_asked:
+        found |= kind.durability_options.get(run.durability or "", {})
+    if kind and kind.replication_option and run.replication_factor is not None:
+        found[kind.replication_option] = run.replication_factor
+    return {**found, **run.options}
+
+
 def server_of(run: PlannedRun, folder: Path, prefix: Sequence[str] = ()) -> Server:
     """The server of a run, with the options that its durability class asks for. Raises UsageError."""
     if is_external(run):
         return external(SERVERS[run.adapter])(folder, run.options)
-    asked: dict[str, object] = {}
-    if binding := BINDINGS.get(run.adapter):
-        asked |= binding.durability.get(run.durability or "", {})
     kind = SERVERS[run.adapter]
-    return kind(folder, {**asked, **options_of(kind, run.options)}, prefix)
+    return kind(folder, options_of(kind, options_in_force(run)), prefix)
 
 
 def ycsb_task(
@@ -259,7 +301,7 @@ def ycsb_task(
     """A run, or the load for it, by the real YCSB."""
     properties: dict[str, object] = dict(run.properties)
     return Task(
-        command, run.adapter, properties, ycsb_client.client_options(run.adapter, run.options),
+        command, run.adapter, properties, ycsb_client.client_options(run.adapter, options_in_force(run)),
         run.durability or "process", _LOAD_THREADS if command == "load" else run.threads,
         None if command == "load" else run.target_ops_s, run.seed, timeout_s, settle_timeout_s, quiet_s,
     )  # fmt: skip
@@ -413,8 +455,9 @@ def driver_arguments(command: str, run: PlannedRun, data: Path, served: Serving 
     words = [command, "-db", run.adapter, "--seed", str(seed), "--quiet"]
     words += ["--durability", run.durability] if run.durability else []
     words += ["-p", f"workload={run.kind}"] if run.kind != CORE else []
-    own = options_of(SERVERS[run.adapter], run.options) if served and served.server.observed else {}
-    options: dict[str, object] = {f"{run.adapter}.{n}": v for n, v in run.options.items() if n not in own}
+    in_force = options_in_force(run)
+    own = options_of(SERVERS[run.adapter], in_force) if served and served.server.observed else {}
+    options: dict[str, object] = {f"{run.adapter}.{n}": v for n, v in in_force.items() if n not in own}
     if served:
         options |= {f"{run.adapter}.{name}": value for name, value in served.server.connection().items()}
     elif run.adapter != "noop":
@@ -449,6 +492,14 @@ def _load_properties(run: PlannedRun) -> dict[str, object]:
     return {"kind": run.kind, **{k: v for k, v in run.properties.items() if k not in RUN_PROPERTIES}}
 
 
+class LoadTime(NamedTuple):
+    """What a load took. active_s: from its first insert to its last; settled_s: until nothing was left to do."""
+
+    records: int
+    active_s: float
+    settled_s: float
+
+
 class Snapshots:
     """Loaded databases, one folder each, named by what decides their content; a folder appears whole or not at all."""
 
@@ -466,7 +517,7 @@ class Snapshots:
             "adapter": run.adapter,
             "driver_sha256": client_digest(run.adapter),
             "version": adapters()[run.adapter].version,
-            "options": dict(run.options),
+            "options": options_in_force(run),
             "durability": run.durability,
             "properties": _load_properties(run),
             "seed": LOAD_SEED,
@@ -491,7 +542,8 @@ class Snapshots:
         part = final.with_name(final.name + ".part")
         with _told(f"{final}: the loaded database cannot be kept"):
             shutil.rmtree(part, ignore_errors=True)
-            self.load_at(run, part / "data", timeout_s, on_event)
+            took = self.load_at(run, part / "data", timeout_s, on_event)
+            (part / "load.json").write_text(json.dumps(took._asdict()))
             (part / "files.json").write_text(json.dumps(_files(part / "data")))
             _sync_tree(part)
             shutil.rmtree(final, ignore_errors=True)
@@ -499,16 +551,25 @@ class Snapshots:
 
     def load_at(
         self, run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None = None
-    ) -> None:
+    ) -> LoadTime:
         """Load the database of this run at `data`, synced. Raises DatabaseError, or StoreError when it cannot."""
+        if reason := not_available(run):
+            raise DatabaseError(reason)
         with _told(f"{data}: the database cannot be loaded there"):
             shutil.rmtree(data, ignore_errors=True)
             data.mkdir(parents=True)
             if run.adapter in SERVERS:
-                _load_served(run, data, timeout_s, on_event)
+                took = _load_served(run, data, timeout_s, on_event)
             else:
-                _check_loaded(Driver(driver_arguments("load", run, data), timeout_s, on_event).run())
+                took = _loaded(Driver(driver_arguments("load", run, data), timeout_s, on_event).run())
             _sync_tree(data)
+        return took
+
+    def load_time(self, run: PlannedRun) -> LoadTime | None:
+        """Of the load that a run starts from; None where it was not kept."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return LoadTime(**json.loads((self._folder / self.key(run) / "load.json").read_text()))
+        return None
 
     def restore(self, run: PlannedRun, data: Path) -> None:
         """Put a fresh copy of the loaded database at `data`, synced, so that its write-back is not the run's.
@@ -527,7 +588,7 @@ class Snapshots:
             _sync_tree(data)
 
 
-def _load_served(run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None) -> None:
+def _load_served(run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None) -> LoadTime:
     """Load a database with a server of its own; what stays is what the server keeps. Raises DatabaseError."""
     server = server_of(run, data)
     with serving(server) as served:
@@ -537,11 +598,12 @@ def _load_served(run: PlannedRun, data: Path, timeout_s: float, on_event: Callab
         else:
             client = Driver(driver_arguments("load", run, data, served), timeout_s, on_event)
         served.end_client = client.stop
-        _check_loaded(client.run())
+        took = _loaded(client.run())
         settled = server.await_settled(_LOAD_SETTLE_S)
         if not settled.complete:
             raise DatabaseError(f"the load has not settled within {_LOAD_SETTLE_S:g} s: {settled.how}")
     keep_data_only(server)
+    return took
 
 
 def data_bytes(folder: Path) -> int:
@@ -587,7 +649,7 @@ def _told(what: str) -> Iterator[None]:
         raise StoreError(f"{what}: {error.filename or ''}: {error.strerror}") from error
 
 
-def _check_loaded(events: Sequence[Event]) -> None:
+def _loaded(events: Sequence[Event]) -> LoadTime:
     """A snapshot is complete or it is none."""
     end = next(e for e in events if e["event"] == "end")
     settled = next(e for e in events if e["event"] == "settled")
@@ -596,6 +658,10 @@ def _check_loaded(events: Sequence[Event]) -> None:
         raise DatabaseError(
             f"the load is incomplete: {end['operations']} records, {end['failures']} failed; settled: {settled['how']}"
         )
+    active = next(e for e in events if e["event"] == "active_end")
+    begin_ns = active["active_start_ns"]
+    ends = (active["monotonic_ns"], settled["monotonic_ns"])
+    return LoadTime(end["operations"], *((ns - begin_ns) / 1e9 for ns in ends))
 
 
 def _sync_tree(path: Path) -> None:

@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from edgejoule.databases import Event, Snapshots, is_external
+from edgejoule.databases import Event, LoadTime, Snapshots, is_external
 from edgejoule.file_system import MadeFileSystem
 from edgejoule.plan import PlannedRun
 
@@ -28,17 +29,29 @@ def base_of(run: PlannedRun, folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Load:
-    """A database ready for a run: where it lies, the load's name, and how many runs worked on it before."""
+    """A database ready for a run: where it lies, the load's name, and how many runs worked on it before.
+
+    snapshot: the name of what was restored; empty: loaded in its place. took: what loading took; None: not known.
+    """
 
     path: Path
     name: str
     runs_before: int
+    snapshot: str = ""
+    took: LoadTime | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """For the run's record."""
+        found: dict[str, Any] = {"name": self.name, "runs_before": self.runs_before}
+        found |= {"snapshot": self.snapshot} if self.snapshot else {}
+        return found | (self.took._asdict() if self.took else {})
 
 
 @dataclass
 class _Shared:
     name: str
     path: Path
+    took: LoadTime
     runs: int = 0
 
 
@@ -84,10 +97,13 @@ class Loads:
         if run.load_unit is None:
             path = self._ready(run, new=True) / "run"
             self._snapshots.restore(run, path)
-            return self._of_user(run, path) if is_external(run) else Load(path, f"run-{run.index + 1}", 0)
+            if is_external(run):
+                return self._of_user(run, path)
+            key, took = self._snapshots.key(run), self._snapshots.load_time(run)
+            return Load(path, f"run-{run.index + 1}", 0, key, took)
         unit = self._unit(run)
         shared = self._shared.get(unit) or self._load(run, unit)
-        return Load(shared.path, shared.name, shared.runs)
+        return Load(shared.path, shared.name, shared.runs, took=shared.took)
 
     def _of_user(self, run: PlannedRun, path: Path) -> Load:
         """What the user has loaded: every run of this study works on it."""
@@ -123,9 +139,9 @@ class Loads:
         name = next(n for n in (unit, *(f"{unit}-again-{i}" for i in range(1, 10_000))) if n not in self._used)
         path = self._base(run) / "loads" / name
         key = self._snapshots.key(run)
-        self._snapshots.load_at(run, path, self._timeout_s, lambda event: self._on_event(key, event))
+        took = self._snapshots.load_at(run, path, self._timeout_s, lambda event: self._on_event(key, event))
         self._used.add(name)
-        self._shared[unit] = _Shared(name, path)
+        self._shared[unit] = _Shared(name, path, took)
         return self._shared[unit]
 
     def close(self) -> None:

@@ -19,7 +19,8 @@ class PlannedRun:
     properties: YCSB properties in force. options: adapter options without prefix. seed: the driver's, the same for
     every cell of a block, so that all databases of a block see the same operation stream. rate: a schedule in the
     driver's words (steps:, sine:, file:), instead of a target. kind: of the workload. durability: None leaves it to
-    the kind. cold: with an empty page cache. memory_limit_bytes: of database, driver and the page cache they fill.
+    the kind. durability_asked: the experiment names it. replication_factor: copies of each row; None: as the options
+    say. cold: with an empty page cache. memory_limit_bytes: of database, driver and the page cache they fill.
     load_unit: runs of one unit that want the same content share a load; None: a load of its own. load_percent: of the
     rate that the cell reaches; 0 is idle. data_path: below which folder the database lies; None: the study's own.
     file_system: made for the run, with the database on it. policy: of the federation, by which compactions are
@@ -47,6 +48,8 @@ class PlannedRun:
     data_path: str | None = None
     file_system: FileSystem | None = None
     policy: str | None = None
+    durability_asked: bool = False
+    replication_factor: int | None = None
 
     def label(self) -> str:
         """The cell in words: its levels in the factors' order."""
@@ -66,7 +69,7 @@ def cells(spec: Spec) -> list[dict[str, Level]]:
 #: Settings that are no property of YCSB's and no option of a database.
 _TOLD = (
     "durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent", "data_path",
-    "filesystem", "filesystem_mb", "mount_options", POLICY,
+    "filesystem", "filesystem_mb", "mount_options", "replication_factor", POLICY,
 )  # fmt: skip
 
 
@@ -105,6 +108,8 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         options=options,
         properties=properties,
         durability=str(own["durability"]) if "durability" in own else "process" if kind == CORE else None,
+        durability_asked="durability" in own,
+        replication_factor=int(own["replication_factor"]) if "replication_factor" in own else None,
         threads=int(own.get("threads", 1)),
         target_ops_s=target or None,
         rate=str(own["rate"]) if "rate" in own else None,

@@ -52,6 +52,7 @@ SETTINGS: dict[str, Kind] = {
     "database": "word",
     "workload": "word",
     "durability": "word",
+    "replication_factor": "count",
     "threads": "count",
     "target": "count",
     "rate": "word",
@@ -207,7 +208,7 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected at most {THREADS_MAX}, got {value!r}"
     if isinstance(value, float) and not math.isfinite(value):
         return f"expected a finite number, got {value!r}"
-    if name in ("threads", "recordcount", "fieldcount", "fieldlength") and value == 0:
+    if name in ("threads", "recordcount", "fieldcount", "fieldlength", "replication_factor") and value == 0:
         return "expected at least 1, got 0"
     if name == "load_percent" and value > 100:  # type: ignore[operator]
         return f"expected a percentage from 0 to 100, got {value!r}"

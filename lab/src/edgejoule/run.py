@@ -13,10 +13,20 @@ from typing import Any
 from edgejoule import environment
 from edgejoule.cool_down import CoolDown, doubts, look
 from edgejoule.database_servers import SERVERS
+from edgejoule.database_servers.cassandra import may_miss
 from edgejoule.database_servers.external import HOST, is_local
 from edgejoule.database_servers.serving import Served, Serving, serving
 from edgejoule.database_servers.ycsb_client import BINDINGS, YcsbClient
-from edgejoule.databases import Driver, Event, data_bytes, driver_arguments, is_external, server_of, ycsb_task
+from edgejoule.databases import (
+    Driver,
+    Event,
+    data_bytes,
+    driver_arguments,
+    is_external,
+    options_in_force,
+    server_of,
+    ycsb_task,
+)
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, totals_of, worked_share
 from edgejoule.in_step import run_in_step
@@ -99,7 +109,7 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
         peak_bytes = group.peak_bytes() if group else None
     run, data = _collect(planned, sampled, bench)
     facts: dict[str, Any] = {
-        "load": {"name": load.name, "runs_before": load.runs_before},
+        "load": load.facts(),
         "cache": _cache(sampled.executions[0]),
         **({} if is_external(planned) else {"storage": storage}),
         "environment": {"before": before, "after": environment.state()},
@@ -302,7 +312,7 @@ def _words(planned: PlannedRun, data: Path, timing: Timing, served: Serving | No
 
 def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run, RunData]:
     for execution in sampled.executions:
-        _check_data(execution.end, planned.kind)
+        _check_data(execution.end, planned.kind, missed=_may_miss(planned))
     intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
     opened = open_database(sampled.events, bench.timing, bench.meters[0].method)
     quiet = Quiet(sampled.idle, opened.windows)
@@ -319,7 +329,13 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
         block=planned.block,
         levels=planned.levels,
         status="finished",
-        flags=(*found.flags, *doubts, *opened.doubts, *_flags(sampled.executions), *_elsewhere(planned)),
+        flags=(
+            *found.flags,
+            *doubts,
+            *opened.doubts,
+            *_flags(sampled.executions, _may_miss(planned)),
+            *_elsewhere(planned),
+        ),
         started_realtime_ns=sampled.started_realtime_ns,
         responses=(*joules, *_timed(totals, sampled.served)),
         intervals=intervals,
@@ -373,8 +389,15 @@ def _measure_idle(
     return run, RunData((), (), ())
 
 
-def _check_data(end: Event, kind: str) -> None:
-    if end["not_found"] and kind == CORE:  # other kinds ask for keys that nobody wrote, as their originals do
+def _may_miss(planned: PlannedRun) -> str | None:
+    """Why a row that was written need not be found; None: it must."""
+    return may_miss(options_in_force(planned)) if planned.adapter == "cassandra" else None
+
+
+def _check_data(end: Event, kind: str, missed: str | None = None) -> None:
+    if (
+        end["not_found"] and kind == CORE and not missed
+    ):  # other kinds ask for keys that nobody wrote, as their originals do
         raise DatabaseError(
             f"wrong data: {end['not_found']} of {end['operations']} operations did not find a loaded row"
         )
@@ -384,13 +407,15 @@ def _check_data(end: Event, kind: str) -> None:
         raise DatabaseError("the run did no operation")
 
 
-def _flags(executions: Sequence[Execution]) -> list[str]:
+def _flags(executions: Sequence[Execution], missed: str | None = None) -> list[str]:
     """What makes a finished run doubtful."""
     flags = []
     if not all(e.settled["complete"] for e in executions):
         flags.append("not settled within the time limit: settled figures are a lower bound")
     if failures := sum(e.end["failures"] for e in executions):
         flags.append(f"{failures} operations failed (busy)")
+    if missed and (gone := sum(e.end["not_found"] for e in executions)):
+        flags.append(f"{gone} operations did not find a row that was written: {missed}")
     flags += _short_of_target(executions)
     share = executions[-1].end["driver_share"]
     if share and share["exceeded"]:

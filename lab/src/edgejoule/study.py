@@ -376,7 +376,8 @@ def _load_missing(
             if not keep_going:
                 raise DatabaseError(f"loading {planned.database} failed: {error}") from error
             snapshots.failed(planned, str(error))
-        watcher.loading(key, 1.0)
+        else:
+            watcher.loading(key, 1.0)
 
 
 def _load_listener(watcher: Watcher, key: str) -> Callable[[Event], None]:

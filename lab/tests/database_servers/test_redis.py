@@ -14,7 +14,7 @@ from edgejoule.errors import DatabaseError
 from .conftest import Start
 
 pytestmark = pytest.mark.server
-PERSISTENCE = ["none", "rdb", "aof-everysec", "aof-always"]
+PERSISTENCE = ["none", "rdb", "aof-no", "aof-everysec", "aof-always"]
 
 
 def ask(server: Server, *words: str) -> object:
@@ -44,6 +44,7 @@ def test_its_data_are_there_after_a_restart(start: Start, persistence: str) -> N
     [
         ("none", ("", "no", "everysec")),
         ("rdb", ("3600 1 300 100 60 10000", "no", "everysec")),
+        ("aof-no", ("", "yes", "no")),
         ("aof-everysec", ("", "yes", "everysec")),
         ("aof-always", ("", "yes", "always")),
     ],

@@ -85,6 +85,33 @@ def test_without_citus_a_study_tells_why_it_cannot_have_it(tmp_path: Path, monke
     assert "Citus is not available, because PostgreSQL has no extension citus; install the package" in said
 
 
+@pytest.mark.parametrize("database", ["redis", "postgres"])
+def test_the_durability_of_a_study_is_in_force_and_told(tmp_path: Path, database: str) -> None:
+    study = Study(tmp_path, database, 'durability = ["none", "power"]', "dataintegrity = true")
+    code, said = study.run()
+    assert code in (0, 3), said
+    runs = study.runs()
+    assert [run.durability["class"] for run in runs if run.durability] == ["none", "power"]
+    for run in runs:
+        assert "weaker than the class asks for" not in str(run.durability), "the server itself says what is in force"
+    settings = [run.facts["server"]["settings"] for run in runs]
+    if database == "redis":
+        assert [s["persistence"] for s in settings] == ["none", "aof-always"]
+    else:
+        assert [s["fsync"] for s in settings] == ["off", "on"]
+
+
+def test_a_cell_that_fails_is_in_the_report_with_its_cause_beside_those_that_do_not(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis", '"redis.maxmemory" = ["", "1mb"]')
+    _, said = study.run("--keep-going", "-o", "report.html")
+    assert [run.status for run in study.runs()] == ["finished", "failed"], said
+    page = (tmp_path / "report.html").read_text()
+    assert "What failed, and why" in page
+    assert "loading redis failed" in page
+    assert "maxmemory" in str(study.runs()[1].cause)
+    assert study.left() == []
+
+
 def test_a_wrong_option_is_refused_before_anything_starts(tmp_path: Path) -> None:
     study = Study(tmp_path, "redis", fixed='"redis.persistance" = "none"')
     code, said = study.run()

@@ -195,9 +195,17 @@ def _run(
                   "options": OPTIONS[planned.database], "path": "/data/run"},
         durability={"class": planned.durability, "how": HOW[planned.database]},
         meters=({"name": "synthetic", "method": design.method, "describe": "an invented meter for tests"},),
-        facts={"baselines": _baselines(start_ns, settled_end, design)} if design.windows else {},
+        facts=(
+            {"baselines": _baselines(start_ns, settled_end, design)} if design.windows else {}
+        ) | {"load": _load(planned)},
     )  # fmt: skip
     return run, RunData(_events(planned, start_ns, active_end, settled_end), [trace], latencies)
+
+
+def _load(planned: PlannedRun) -> dict[str, object]:
+    """Each database is loaded once."""
+    return {"name": f"run-{planned.index + 1}", "runs_before": 0, "snapshot": f"{planned.database}-1",
+            "records": 20_000, "active_s": 4.0, "settled_s": 5.0}  # fmt: skip
 
 
 def _baselines(start_ns: int, settled_end: int, design: Design) -> dict[str, object]:

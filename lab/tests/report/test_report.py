@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from edgejoule.findings import find
-from edgejoule.report import build, traces
+from edgejoule.report import build, tables, traces
 from edgejoule.report.page import ASSETS, _time_range_s
 
 UNIT = re.compile(r"(?<![\w/])(?:µJ|mJ|kJ|J|mW|kW|W)(?![\w/])")
@@ -221,6 +221,28 @@ def test_words_of_users_cannot_break_out_of_the_page(make_store):
     )
     assert "<script>alert" not in page
     assert "<img" not in page
+
+
+def test_a_cause_is_told_once_with_all_cells_that_it_ended(make_store):
+    gone = "loading lmdb failed: no space left"
+    with make_store(failed={0: gone, 1: gone, 2: "it was killed"}, blocks=2) as store:
+        findings = find(store, store.find())
+        levels = [run.levels for run in store.runs(1) if run.cause == gone]
+    table = tables.failed(findings)
+    assert table is not None
+    assert [row[-2:] for row in table.rows] == [("2", gone), ("1", "it was killed")]
+    assert set(table.rows[0][0].split(", ")) == {str(one["database"]) for one in levels}
+
+
+def test_each_load_is_told_once_with_its_time(make_store):
+    with make_store() as store:
+        findings = find(store, store.find())
+    table = tables.loads(findings)
+    assert table is not None
+    assert table.columns == ("database", "records", "time to the last insert (s)", "time to settled (s)", "records/s",
+                             "runs from it")  # fmt: skip
+    assert [row[0] for row in table.rows] == ["leveldb", "rocksdb", "sqlite"]
+    assert {row[1:] for row in table.rows} == {("20,000", "4.00", "5.00", "5,000", "15")}
 
 
 def test_failed_and_missing_are_shown_with_their_causes(make_store):

@@ -113,7 +113,7 @@ def run(
     path = spec / "experiment.toml" if spec.is_dir() else spec
     loaded = load_spec(path, overrides)
     plan = make_plan(loaded)
-    check_plan(loaded, plan)
+    check_plan(loaded, plan, keep_going=keep_going)
     chosen = _chosen(loaded, only)
     servers = servers_of(loaded)
     choice = _servers_choice(servers, meter or profile) if servers else _choice(loaded, meter, profile)

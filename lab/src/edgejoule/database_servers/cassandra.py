@@ -64,6 +64,8 @@ class Cassandra(Server):
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "1gb-board": {"heap_mb": "430", "new_mb": "142", "timeout_ms": "60000"},
     }
+    durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"power": {"commitlog_sync": "batch"}}
+    replication_option = "replication_factor"
     connection_options = ("hosts", "port", "jmxports")
     start_s = 180.0
     stop_s = 60.0
@@ -79,6 +81,10 @@ class Cassandra(Server):
             whole(self.name, self.settings, name)
         if self._count > NODES_MAX:
             raise UsageError(f"cassandra.nodes: at most {NODES_MAX}, got {self._count}")
+
+    def copies_max(self) -> int:
+        """One on each node."""
+        return self._count
 
     @property
     def _count(self) -> int:
@@ -247,6 +253,24 @@ class Cassandra(Server):
             raise NotReadyError(f"node {number + 1}: {error}") from error
         except NotReadyError as error:
             raise NotReadyError(f"node {number + 1}: {error}") from error
+
+
+def may_miss(options: Mapping[str, object]) -> str | None:
+    """Why a read need not find what was written before it, by the options of its client; None: it does."""
+    copies = int(str(options.get("replication_factor") or 1))
+    both = str(options.get("consistency") or "ONE")
+    reads, writes = (
+        _answers(str(options.get(f"{what}consistencylevel") or both), copies) for what in ("read", "write")
+    )
+    if reads + writes > copies:
+        return None
+    return f"of {copies} copies a write waits for {writes} and a read for {reads}, which may not have it yet"
+
+
+def _answers(level: str, copies: int) -> int:
+    """How many copies a consistency level waits for."""
+    named = {"ANY": 0, "ONE": 1, "TWO": 2, "THREE": 3, "ALL": copies}
+    return named.get(level.upper().removeprefix("LOCAL_"), copies // 2 + 1)
 
 
 def _realtime_ns(text: str) -> int:

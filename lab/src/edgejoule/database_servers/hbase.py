@@ -70,6 +70,8 @@ class HBase(Server):
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "1gb-board": {"heap_mb": "430", "new_mb": "142", "timeout_ms": "60000"},
     }
+    durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"power": {"conf.hbase.wal.hsync": "true"}}
+    replication_option = "dfs_replication"
     start_s = 300.0
     stop_s = 90.0
 
@@ -86,6 +88,10 @@ class HBase(Server):
             raise UsageError(f"hbase.region_servers: at most {REGION_SERVERS_MAX}, got {self._count}")
         if self._count and whole(self.name, self.settings, "dfs_replication") > self._count:
             raise UsageError(f"hbase.dfs_replication: at most the {self._count} region servers")
+
+    def copies_max(self) -> int:
+        """One beside each region server."""
+        return max(1, self._count)
 
     @property
     def _count(self) -> int:

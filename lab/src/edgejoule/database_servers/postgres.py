@@ -73,6 +73,12 @@ class Postgres(Server):
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "1gb-board": {"shared_buffers": "128MB", "conf.work_mem": "2MB", "conf.maintenance_work_mem": "32MB"},
     }
+    durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "none": {"synchronous_commit": "off", "fsync": "off"},
+        "process": {"synchronous_commit": "on", "fsync": "on"},  # there is nothing between this and power
+        "power": {"synchronous_commit": "on", "fsync": "on"},
+    }
+    replication_option = "shard_replication_factor"
     start_s = 60.0
     connection_options = ("host", "port", "user", "database")
     stop_s = 120.0  # it makes a checkpoint before it ends
@@ -91,6 +97,10 @@ class Postgres(Server):
         """The number of workers."""
         if self._workers > WORKERS_MAX:
             raise UsageError(f"postgres.workers: at most {WORKERS_MAX}, got {self._workers}")
+
+    def copies_max(self) -> int:
+        """One on each worker."""
+        return max(1, self._workers)
 
     @property
     def _workers(self) -> int:

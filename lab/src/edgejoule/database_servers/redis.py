@@ -29,6 +29,7 @@ from edgejoule.errors import DatabaseError
 _PERSISTENCE: dict[str, list[str]] = {
     "none": ['save ""', "appendonly no"],
     "rdb": ["save 3600 1 300 100 60 10000", "appendonly no"],
+    "aof-no": ['save ""', "appendonly yes", "appendfsync no"],
     "aof-everysec": ['save ""', "appendonly yes", "appendfsync everysec"],
     "aof-always": ['save ""', "appendonly yes", "appendfsync always"],
 }
@@ -48,12 +49,17 @@ class Redis(Server):
     summary = "Redis: hash tables in memory, in a process of its own"
     options: ClassVar[Mapping[str, Option]] = {
         "persistence": Option(
-            "none; rdb: snapshots, as Redis has them by default; aof-everysec, aof-always: every write in a log, "
-            "synced each second or before it is acknowledged",
+            "none; rdb: snapshots, as Redis has them by default; aof-no, aof-everysec, aof-always: every write in a "
+            "log, synced by the kernel in its own time, each second or before it is acknowledged",
             "rdb",
             tuple(_PERSISTENCE),
         ),
         "maxmemory": Option("most that its data may take, for example 400mb; more is refused"),
+    }
+    durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "none": {"persistence": "none"},
+        "process": {"persistence": "aof-no"},
+        "power": {"persistence": "aof-always"},
     }
     stop_s = 60.0  # it writes its data before it ends
 

@@ -89,6 +89,8 @@ class Server(abc.ABC):
     summary: ClassVar[str]
     options: ClassVar[Mapping[str, Option]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # a study's class -> how it is asked for
+    replication_option: ClassVar[str] = ""  # of server or client: what a study calls replication_factor
     start_s: ClassVar[float] = 30.0  # the longest a start may take
     stop_s: ClassVar[float] = 20.0  # between asking it to end and SIGKILL
     connection_options: ClassVar[Sequence[str]] = ("host", "port")  # of its client: what connection() tells
@@ -116,6 +118,10 @@ class Server(abc.ABC):
 
     def check(self) -> None:  # noqa: B027
         """Raises UsageError for options that exclude each other."""
+
+    def copies_max(self) -> int:
+        """Of a row: as many as there are nodes to keep them."""
+        return 1
 
     @property
     def stand_in(self) -> str:

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,11 +44,10 @@ _OPERATIONS_MAX = 2**31 - 1
 
 @dataclass(frozen=True)
 class Binding:
-    """A class of ycsb/, its options, and how each durability class is asked for: options of server and client."""
+    """A class of ycsb/ and its options."""
 
     class_name: str
     options: Mapping[str, Option]
-    durability: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 BINDINGS = {
@@ -64,7 +63,6 @@ BINDINGS = {
             ),
             "request_timeout_ms": Option("how long the client waits for an answer", "60000"),
         },
-        {"power": {"commitlog_sync": "batch"}},
     ),
     "hbase": Binding(
         "edgejoule.ycsb.HBase",
@@ -77,12 +75,10 @@ BINDINGS = {
             "regions": Option("of the table when it is made", "1"),
             "request_timeout_ms": Option("how long the client waits for an answer", "60000"),
         },
-        {"power": {"conf.hbase.wal.hsync": "true"}},
     ),
     "redis-java": Binding(
         "edgejoule.ycsb.Redis",
         {"request_timeout_ms": Option("how long the client waits for an answer", "10000")},
-        {"power": {"persistence": "aof-always"}},
     ),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgejoule.findings.model import DatabaseFacts, Progress, RunFacts
+from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
 from edgejoule.findings.words import count
 from edgejoule.store import Run
 
@@ -46,6 +46,20 @@ def _facts(name: str, durability: str, runs: Sequence[Run]) -> DatabaseFacts:
         durability=durability,
         how="; ".join(dict.fromkeys(str((r.durability or {}).get("how", "not stated")) for r in runs)),
     )
+
+
+def load_facts(runs: Sequence[Run]) -> tuple[LoadFacts, ...]:
+    """Every load once, in the order of its levels; those of which nothing was kept are left out."""
+    grouped: dict[str, list[Run]] = {}
+    for run in runs:
+        if "active_s" in (load := run.facts.get("load", {})):
+            grouped.setdefault(load.get("snapshot") or load["name"], []).append(run)
+    found = []
+    for own in grouped.values():
+        first, load = own[0].levels, own[0].facts["load"]
+        levels = {name: level for name, level in first.items() if all(run.levels[name] == level for run in own)}
+        found.append(LoadFacts(levels, len(own), load["records"], load["active_s"], load["settled_s"]))
+    return tuple(sorted(found, key=lambda load: tuple(map(str, load.levels.values()))))
 
 
 def meters_of(runs: Sequence[Run]) -> tuple[Mapping[str, Any], ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from edgejoule.findings import verdict
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import design_of
-from edgejoule.findings.facts import database_facts, meters_of, progress_of, run_facts
+from edgejoule.findings.facts import database_facts, load_facts, meters_of, progress_of, run_facts
 from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Findings, ResponseFinding
 from edgejoule.findings.words import count
@@ -55,6 +55,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         runs=tuple(run_facts(r, [x.name for x in (*responses, *others)]) for r in attempts),
         meters=meters_of(runs),
         lines=energy_lines(runs, design),
+        loads=load_facts(runs),
     )
 
 

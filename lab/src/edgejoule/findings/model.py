@@ -147,6 +147,19 @@ class DatabaseFacts:
 
 
 @dataclass(frozen=True)
+class LoadFacts:
+    """A load that runs worked on or started from. levels: of the factors in which those runs agree. active_s: to its
+    last insert; settled_s: until nothing was left to do.
+    """
+
+    levels: Levels
+    runs: int
+    records: int
+    active_s: float
+    settled_s: float
+
+
+@dataclass(frozen=True)
 class RunFacts:
     """One run for the table of all runs. values: response -> (value, reason if missing). circumstances: in words."""
 
@@ -225,6 +238,7 @@ class Findings:
     runs: tuple[RunFacts, ...]
     meters: tuple[Mapping[str, Any], ...] = field(default=())
     lines: EnergyLines | None = None
+    loads: tuple[LoadFacts, ...] = ()
 
     def response(self, name: str) -> ResponseFinding | None:
         """A response by its name, analysed or not; None if no run has it."""
@@ -250,6 +264,7 @@ class Findings:
             "others": [_response_json(r) for r in self.others],
             "databases": [asdict(d) for d in self.databases],
             "meters": [dict(m) for m in self.meters],
+            "loads": [asdict(load) for load in self.loads],
             "energy_against_time": self.lines.to_json() if self.lines else None,
         }
 

@@ -95,6 +95,8 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         style=Markup((assets / "report.css").read_text(encoding="utf-8")),
         intervals=tables.intervals(findings),
         baselines=baselines.table(findings),
+        failed=tables.failed(findings),
+        loads=tables.loads(findings),
         cell_tables=[tables.cells(r, findings) for r in findings.responses],
         anova_tables=[(r, [(p, tables.anova(r, p)) for p in r.parts]) for r in findings.responses],
         pair_tables=[t for r in findings.responses for p in r.parts if (t := tables.pairs(r, p, findings))],

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from edgejoule.findings import Cell, Contrast, Findings, Part, ResponseFinding
 from edgejoule.findings.compare import MODELLED, where_words
 from edgejoule.findings.design import label
+from edgejoule.findings.model import RunFacts
 from edgejoule.findings.words import Unit, count, number, ratio, unit_for
 from edgejoule.report import svg
 from edgejoule.responses import Better
@@ -249,6 +250,42 @@ def _pair_row(p: Pair, unit: Unit, log: bool) -> tuple[str | Markup, ...]:
     )
     effect = "" if p.effect is None else f"{p.effect:.1f}".replace("-", "−")
     return (*names, *figures, effect, p_words(p.p_adj), verdict)
+
+
+def failed(f: Findings) -> Table | None:
+    """Each cause once, with the cells whose runs it ended."""
+    grouped: dict[str, list[RunFacts]] = {}
+    for run in f.runs:
+        if run.status == "failed":
+            grouped.setdefault(run.cause or "no cause is known", []).append(run)
+    if not grouped:
+        return None
+    names = list(f.runs[0].levels)
+    rows = []
+    for cause, own in grouped.items():
+        levels = (", ".join(dict.fromkeys(str(run.levels[name]) for run in own)) for name in names)
+        rows.append((*levels, str(len(own)), cause))
+    numeric = (*[False] * len(names), True, False)
+    return Table("What failed, and why", (*names, "runs", "cause"), numeric, tuple(rows))
+
+
+def loads(f: Findings) -> Table | None:
+    """What loading took, each load once; None where nothing of them was kept."""
+    if not f.loads:
+        return None
+    names = list(dict.fromkeys(name for load in f.loads for name in load.levels))
+    unit = unit_for("s", [load.active_s for load in f.loads])
+    times = [f"{words} ({unit.symbol})" for words in ("time to the last insert", "time to settled")]
+    rows = [
+        (
+            *(str(load.levels.get(name, "all")) for name in names), f"{load.records:,}", unit.number(load.active_s),
+            unit.number(load.settled_s), number(load.records / load.active_s), str(load.runs),
+        )
+        for load in f.loads
+    ]  # fmt: skip
+    columns = (*names, "records", *times, "records/s", "runs from it")
+    numeric = (*[False] * len(names), *[True] * 5)
+    return Table("Loading", columns, numeric, tuple(rows), note="one load has no interval")
 
 
 def intervals(f: Findings) -> Table | None:

@@ -1,0 +1,151 @@
+"""What a study asks of every server by one name, durability and replication_factor, in each server's own words."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgejoule import databases
+from edgejoule.database_servers import SERVERS, cassandra
+from edgejoule.databases import adapters, check_plan, options_in_force, server_of
+from edgejoule.errors import UsageError
+from edgejoule.plan import PlannedRun, make_plan
+from edgejoule.spec import Spec, load_spec
+
+EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
+CLUSTER = {"cassandra.nodes": 3, "hbase.region_servers": 3, "postgres.workers": 3}
+
+
+@pytest.fixture(autouse=True)
+def all_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    here(monkeypatch, list(SERVERS))
+
+
+def here(monkeypatch: pytest.MonkeyPatch, names: list[str]) -> None:
+    """Only these servers, with their clients; starting none, it matters to no test what the machine has."""
+    told = {
+        name: dataclasses.replace(a, available=name in names, fix=None if name in names else f"no {name}: install it")
+        for name, a in adapters().items()
+        if name in SERVERS
+    }
+    monkeypatch.setattr(databases, "adapters", lambda: adapters() | told)
+
+
+def plan_of(database: str | list[str], **fixed: Any) -> tuple[Spec, list[PlannedRun]]:
+    names = [database] if isinstance(database, str) else database
+    spec = Spec.model_validate({
+        "name": "p", "question": "?", "factors": {"database": names, "workload": ["workloada"]},
+        "fixed": {"recordcount": 10, "operationcount": 5, **fixed}, "design": {"replications": 1},
+    })  # fmt: skip
+    return spec, make_plan(spec)
+
+
+def settings_of(database: str, **fixed: Any) -> dict[str, str]:
+    _, (run,) = plan_of(database, **fixed)
+    return dict(server_of(run, Path("/nowhere")).settings)
+
+
+@pytest.mark.parametrize(("class_", "persistence"), [("none", "none"), ("process", "aof-no"), ("power", "aof-always")])
+def test_the_durability_of_a_study_is_redis_s_persistence(class_: str, persistence: str) -> None:
+    assert settings_of("redis", durability=class_)["persistence"] == persistence
+
+
+@pytest.mark.parametrize(("class_", "value"), [("none", "off"), ("process", "on"), ("power", "on")])
+def test_the_durability_of_a_study_is_postgresql_s_commit_and_fsync(class_: str, value: str) -> None:
+    found = settings_of("postgres", durability=class_)
+    assert (found["synchronous_commit"], found["fsync"]) == (value, value)
+
+
+def test_a_study_without_durability_leaves_every_server_as_it_is_by_default() -> None:
+    for name, kind in SERVERS.items():
+        assert settings_of(name) == {option: o.default for option, o in kind.options.items()}
+
+
+def test_an_option_by_its_own_name_wins_over_the_durability() -> None:
+    assert settings_of("redis", durability="power", **{"redis.persistence": "rdb"})["persistence"] == "rdb"
+
+
+def test_durability_decides_what_a_load_is_kept_as(tmp_path: Path) -> None:
+    keys = set()
+    for asked in ({}, {"durability": "process"}, {"durability": "power"}):
+        _, (run,) = plan_of("redis", **asked)
+        keys.add(databases.Snapshots(tmp_path).key(run))
+    assert len(keys) == 3, "Redis with a log does not read what Redis without one has kept"
+
+
+@pytest.mark.parametrize(
+    ("database", "option"),
+    [("cassandra", "replication_factor"), ("hbase", "dfs_replication"), ("postgres", "shard_replication_factor")],
+)
+def test_the_replication_factor_of_a_study_is_each_server_s_own_option(database: str, option: str) -> None:
+    own = {name: value for name, value in CLUSTER.items() if name.startswith(database)}
+    spec, (run,) = plan_of(database, replication_factor=3, **own)
+    check_plan(spec, [run])
+    assert options_in_force(run)[option] == 3
+
+
+@pytest.mark.parametrize("database", ["cassandra", "hbase", "postgres", "redis"])
+def test_more_copies_than_nodes_are_refused(database: str) -> None:
+    spec, plan = plan_of(database, replication_factor=2)
+    with pytest.raises(UsageError, match="2 copies of each row, and 1 to keep them"):
+        check_plan(spec, plan)
+
+
+def test_one_thing_by_two_names_is_refused() -> None:
+    spec, plan = plan_of("hbase", replication_factor=2, **{"hbase.region_servers": 3, "hbase.dfs_replication": 1})
+    with pytest.raises(UsageError, match=r"either replication_factor or hbase\.dfs_replication"):
+        check_plan(spec, plan)
+
+
+def test_an_embedded_database_keeps_one_copy() -> None:
+    spec, plan = plan_of("sqlite", replication_factor=1)
+    with pytest.raises(UsageError, match="sqlite keeps one copy"):
+        check_plan(spec, plan)
+
+
+def test_a_database_that_is_not_here_is_refused_unless_the_others_are_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    here(monkeypatch, ["redis"])
+    spec, plan = plan_of(["redis", "cassandra"])
+    with pytest.raises(UsageError, match=r"cassandra is not available here: no cassandra: install it.*--keep-going"):
+        check_plan(spec, plan)
+    check_plan(spec, plan, keep_going=True)
+    spec, plan = plan_of("cassandra")
+    with pytest.raises(UsageError, match="no run of the plan can be done here: cassandra is not available"):
+        check_plan(spec, plan, keep_going=True)
+
+
+@pytest.mark.parametrize(
+    ("study", "runs", "cells"),
+    [
+        ("emeter-nosql/experiment.toml", 3 * 3 * 3 * 75, 27),
+        ("emeter-nosql/small.toml", 3 * 3 * 2 * 3, 18),
+        ("cluster-replication/experiment.toml", 3 * 3 * 4 * 30, 36),
+        ("cluster-replication/small.toml", 3 * 2 * 2 * 2, 12),
+    ],
+)
+def test_the_studies_of_servers_plan_every_cell_of_their_papers(study: str, runs: int, cells: int) -> None:
+    spec = load_spec(EXPERIMENTS / study)
+    plan = make_plan(spec)
+    check_plan(spec, plan, keep_going=True)
+    assert len(plan) == runs
+    assert len({run.label() for run in plan}) == cells
+    assert {run.threads for run in plan} == {10 if "emeter" in study else 4}
+
+
+@pytest.mark.parametrize(
+    ("options", "misses"),
+    [
+        ({}, False),
+        ({"replication_factor": 3}, True),
+        ({"replication_factor": 2}, True),
+        ({"replication_factor": 3, "consistency": "QUORUM"}, False),
+        ({"replication_factor": 3, "consistency": "LOCAL_ONE"}, True),
+        ({"replication_factor": 3, "writeconsistencylevel": "ALL"}, False),
+        ({"replication_factor": 3, "readconsistencylevel": "TWO"}, True),
+    ],
+)
+def test_a_read_may_miss_a_row_where_too_few_copies_answer(options: dict[str, Any], misses: bool) -> None:
+    assert bool(cassandra.may_miss(options)) is misses
