@@ -80,7 +80,8 @@ def client(tmp_path: Path) -> Iterator[Callable[..., Client]]:
 def signal_all(server: Server, number: signal.Signals) -> None:
     for process in server.processes:
         for pid in (process.pid, *children_of(process.pid)):
-            os.kill(pid, number)
+            with contextlib.suppress(ProcessLookupError):  # a helper of PostgreSQL's that ended meanwhile
+                os.kill(pid, number)
 
 
 def has_socket(pid: int) -> bool:
