@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,14 @@ def test_a_client_that_hangs_is_ended_and_the_plan_goes_on(tmp_path: Path) -> No
     assert "the run took longer than run_timeout_s = 60 s and was stopped; its log ends: " in str(hung.cause)
     assert study.left() == []
     assert subprocess.run(["pgrep", "-f", f"{tmp_path}"], check=False, stdout=subprocess.DEVNULL).returncode == 1
+
+
+def test_the_bench_has_both_clients_in_every_case() -> None:
+    needs("redis")
+    bench = Path(__file__).parents[3] / "driver/bench/redis_clients.py"
+    few = ["--records", "300", "--operations", "1000", "--rounds", "1", "--threads", "2"]
+    done = subprocess.run([sys.executable, bench, *few], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[4:]]
+    assert [row[:3] for row in rows] == [["2", p, c] for p in ("load", "a", "b", "c") for c in ("driver", "java")]
+    assert all(float(row[-1]) > 1 for row in rows[1::2]), "Java takes no more than the driver"
