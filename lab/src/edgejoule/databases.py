@@ -99,11 +99,12 @@ def _of_server(kind: type[Server], client: Adapter | None) -> Adapter:
     """A database with a process of its own: the server must be here, and a client of it."""
     found, options = kind.found(), {n: (o.meaning, o.default) for n, o in kind.options.items()}
     told = {n: o for n, o in client.options.items() if n not in kind.connection_options} if client else {}
+    if binding := BINDINGS.get(kind.name):
+        told = {n: (o.meaning, o.default) for n, o in binding.options.items()}
     fix = None
     if not found.available:
         fix = f"{found.why}: {found.fix}"
-    elif kind.name in BINDINGS:
-        told = {n: (o.meaning, o.default) for n, o in BINDINGS[kind.name].options.items()}
+    elif binding:
         fix = ycsb_client.why_not()
     elif client is None:
         fix = "this build of the driver has no client of it"
@@ -146,11 +147,13 @@ def not_available(run: PlannedRun) -> str | None:
         adapter = adapter.client or adapter
     if not adapter.available:
         return f"{run.adapter} is not available here: {adapter.fix}"
-    stand_in = server_of(run, Path("/nowhere")).stand_in if run.adapter in SERVERS else ""
-    if stand_in and "stand-in" not in run.database:
+    server = server_of(run, Path("/nowhere")) if run.adapter in SERVERS else None
+    if server and (why := server.missing()):
+        return f"{run.adapter} is not available here: {why}"
+    if server and server.stand_in and "stand-in" not in run.database:
         return (
-            f"{run.adapter} is not available here: what would run is a {stand_in}. Figures of it need a name that "
-            f'says so: write database = ["{run.adapter}-stand-in"] and [databases.{run.adapter}-stand-in] with '
+            f"{run.adapter} is not available here: what would run is a {server.stand_in}. Figures of it need a name "
+            f'that says so: write database = ["{run.adapter}-stand-in"] and [databases.{run.adapter}-stand-in] with '
             f'adapter = "{run.adapter}"'
         )
     return None

@@ -340,7 +340,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
         responses=(*joules, *_timed(totals, sampled.served)),
         intervals=intervals,
         database=start["database"],
-        durability=start["durability"],
+        durability={**start["durability"], **({} if planned.durability_asked else {"asked": False})},
         meters=tuple(map(meter_facts, bench.meters)),
         facts={
             "metering": metering,
@@ -472,7 +472,6 @@ def _timed(t: Totals, served: Served | None = None) -> list[ResponseValue]:
         "active_s": t.active_s / t.executions,
         "settled_s": t.settled_s / t.executions,
         "cpu_us_per_op": _cpu_us_per_op(t, served),
-        "driver_share": t.driver_share["share"] if t.driver_share else None,
         "bandwidth_mb_s": (t.payload_read_bytes + t.payload_write_bytes) / 1e6 / t.active_s,
         "rss_peak_mb": t.rss_peak_bytes / 1e6,
         **{name: None if (v := t.usage[name]) is None else v / t.executions for name in _BYTES},
@@ -480,6 +479,8 @@ def _timed(t: Totals, served: Served | None = None) -> list[ResponseValue]:
         **{name: value / t.executions for name, value in t.of_database.items()},
         "reads_before_write_per_op": t.read_before_write / t.operations,
     }
+    if t.driver_share or not served:  # the real YCSB has none
+        values["driver_share"] = t.driver_share["share"] if t.driver_share else None
     if served:
         values |= _of_server(t, served)
     elif t.payload_write_bytes and written is not None:

@@ -10,6 +10,7 @@ import pytest
 
 from edgejoule import databases
 from edgejoule.database_servers import SERVERS, cassandra
+from edgejoule.database_servers.mongodb import MongoDB
 from edgejoule.databases import adapters, check_plan, options_in_force, server_of
 from edgejoule.errors import UsageError
 from edgejoule.plan import PlannedRun, make_plan
@@ -133,6 +134,23 @@ def test_the_studies_of_servers_plan_every_cell_of_their_papers(study: str, runs
     assert len(plan) == runs
     assert len({run.label() for run in plan}) == cells
     assert {run.threads for run in plan} == {10 if "emeter" in study else 4}
+
+
+def test_options_of_a_server_that_is_not_here_are_known_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("EDGEJOULE_SERVERS", str(tmp_path))
+    adapters.cache_clear()
+    try:
+        spec, plan = plan_of(["redis", "cassandra"], **{"cassandra.consistency": "QUORUM"})
+        monkeypatch.setattr(databases, "not_available", lambda run: None if run.adapter == "redis" else "not here")
+        assert not adapters()["cassandra"].available
+        check_plan(spec, plan, keep_going=True)
+        stand_in = MongoDB(tmp_path, {"server": "stand-in"})
+        assert "make servers" in str(stand_in.missing())
+    finally:
+        adapters.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,7 @@ def test_without_mongod_and_stand_in_it_says_what_to_install(monkeypatch: pytest
     assert "no mongod on the PATH" in here.why
     assert here.fix == "make servers"
     for kind in ("mongod", "stand-in"):
-        with pytest.raises(UsageError, match=f"mongodb.server = {kind}"):
-            MongoDB(tmp_path, {"server": kind})
+        assert f"mongodb.server = {kind}" in str(MongoDB(tmp_path, {"server": kind}).missing())
 
 
 @pytest.mark.server

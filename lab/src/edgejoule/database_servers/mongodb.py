@@ -74,7 +74,7 @@ class MongoDB(Server):
         return Found(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)
 
     def check(self) -> None:
-        """Numbers, and that what is asked for is here."""
+        """Numbers, and what a stand-in has not."""
         for name in ("commit_interval_ms", "checkpoint_s"):
             whole(self.name, self.settings, name)
         try:
@@ -83,11 +83,6 @@ class MongoDB(Server):
         except ValueError as error:
             text = self.settings["cache_gb"]
             raise UsageError(f"mongodb.cache_gb: expected a number from 0.25 on, got {text!r}") from error
-        if self.settings["server"] == "mongod" and program("mongod") is None:
-            raise UsageError(f"mongodb.server = mongod: {_MISSING}")
-        found = _stand_in_found()
-        if self.settings["server"] == "stand-in" and not found.available:
-            raise UsageError(f"mongodb.server = stand-in: {found.why}; {found.fix}")
         changed = [
             n
             for n, v in self.settings.items()
@@ -95,6 +90,15 @@ class MongoDB(Server):
         ]
         if self._stands_in and changed:
             raise UsageError(f"mongodb.{changed[0]}: the stand-in has no such setting; leave it out, or install mongod")
+
+    def missing(self) -> str | None:
+        """The one of the two that `server` names."""
+        if self.settings["server"] == "mongod" and program("mongod") is None:
+            return f"mongodb.server = mongod: {_MISSING}"
+        found = _stand_in_found()
+        if self.settings["server"] == "stand-in" and not found.available:
+            return f"mongodb.server = stand-in: {found.why}; {found.fix}"
+        return None
 
     @property
     def stand_in(self) -> str:

@@ -119,6 +119,10 @@ class Server(abc.ABC):
     def check(self) -> None:  # noqa: B027
         """Raises UsageError for options that exclude each other."""
 
+    def missing(self) -> str | None:
+        """Why what its options ask for is not here, with the way to it, although `found` is; None: it is."""
+        return None
+
     def copies_max(self) -> int:
         """Of a row: as many as there are nodes to keep them."""
         return 1
@@ -189,6 +193,8 @@ class Server(abc.ABC):
         found = self.found()
         if not found.available:
             raise DatabaseError(f"{self.name} cannot be started here: {found.why}; {found.fix}")
+        if why := self.missing():
+            raise DatabaseError(f"{self.name} cannot be started here: {why}")
         self._clear_way()
         try:
             self.data.mkdir(parents=True, exist_ok=True)

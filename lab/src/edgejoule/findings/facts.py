@@ -23,13 +23,20 @@ def database_facts(runs: Sequence[Run]) -> tuple[DatabaseFacts, ...]:
     grouped: dict[tuple[str, str], list[Run]] = {}
     for r in runs:
         if r.database is not None:
-            durability = str((r.durability or {}).get("class", "not stated"))
+            durability = _durability(r)
             grouped.setdefault((_database_level(r), durability), []).append(r)
     return tuple(_facts(name, durability, own) for (name, durability), own in sorted(grouped.items()))
 
 
 def _database_level(run: Run) -> str:
     return str(run.levels.get("database") or run.settings.get("database") or (run.database or {}).get("name"))
+
+
+def _durability(run: Run) -> str:
+    told = run.durability or {}
+    if told.get("asked") is False and "server" in run.facts:
+        return "as the server has it: the experiment asks for no class"
+    return str(told.get("class", "not stated"))
 
 
 def _facts(name: str, durability: str, runs: Sequence[Run]) -> DatabaseFacts:

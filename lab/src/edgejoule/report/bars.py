@@ -22,6 +22,7 @@ from edgejoule.spec import Level
 WIDTH, ROW, GROUP, AXIS = 380.0, 23.0, 25.0, 42.0
 LOG_ABOVE = 30.0
 _CHARACTER = 6.7  # mean width of a character at 12.5 px
+_AXIS_CHARACTER = 6.0  # of the axis' title
 _SIDE = {Better.LOWER: "lower is better", Better.HIGHER: "higher is better", Better.NEITHER: ""}
 
 
@@ -79,7 +80,8 @@ def _axis(scale: Scale, unit: Unit, r: ResponseFinding, height: float) -> Markup
         parts.append(svg.line(x, 0, x, bottom, "zero" if tick == 0 else "grid"))
         parts.append(svg.text(x, bottom + 14, _tick(tick), "tick", "middle"))
     words = axis_words(r, unit) + (", log axis" if scale.log else "")
-    parts.append(svg.text(scale.start, bottom + 31, words, "axis"))
+    start = max(0.0, min(scale.start, WIDTH - len(words) * _AXIS_CHARACTER))
+    parts.append(svg.text(start, bottom + 31, words, "axis"))
     return svg.tag("g", *parts)
 
 

@@ -107,6 +107,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         lines=statistics.energy_lines(findings.lines),
         run_table=tables.runs(findings),
         driver_table=tables.driver_shares(findings),
+        served=findings.response("client_cpu_share") is not None,
         covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),
         channels=sorted({f"{t.channel} ({t.domain}, {t.method})" for g in groups for t in g.traces}),
         options=_options(experiment),

@@ -298,8 +298,15 @@ def intervals(f: Findings) -> Table | None:
 
 
 def driver_shares(f: Findings) -> Table | None:
-    """The driver's part of the CPU time."""
-    return _means(f, ("cpu_us_per_op", "driver_share"), "CPU time per operation, and the driver's own share of it")
+    """The client's part of the CPU time, and the driver's."""
+    if f.response("client_cpu_share") is None:
+        return _means(f, ("cpu_us_per_op", "driver_share"), "CPU time per operation, and the driver's own share of it")
+    sides = [
+        f"{side}_cpu_{what}" for side, what in (("server", "us_per_op"), ("client", "us_per_op"), ("client", "share"))
+    ]
+    return _means(
+        f, ("cpu_us_per_op", *sides, "driver_share"), "CPU time per operation: server, client, the driver itself"
+    )
 
 
 def _means(f: Findings, names: Sequence[str], caption: str) -> Table | None:
@@ -326,7 +333,7 @@ def _common_units(told: Sequence[ResponseFinding]) -> dict[str, Unit]:
 def _mean_words(cell: Cell, r: ResponseFinding, unit: Unit) -> str | Markup:
     if cell.mean is None:
         return why_none(cell, r)
-    if r.name == "driver_share":
+    if r.name in ("client_cpu_share", "driver_share"):
         return f"{100 * cell.mean:.1f} %"
     return unit.number(cell.mean)
 
