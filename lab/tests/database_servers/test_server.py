@@ -99,6 +99,14 @@ def test_one_that_ends_while_it_starts_is_told_with_the_end_of_its_log(folder: P
     assert not (folder / FILE).exists()
 
 
+def test_an_error_before_the_end_of_the_log_is_told_too(folder: Path) -> None:
+    words = ["java.lang.RuntimeException: no peers", "at Main", "closing", "closed", "done"]
+    with pytest.raises(
+        DatabaseError, match=r"its log ends: closing \| closed \| done; its last error: java.* no peers$"
+    ):
+        Sleeper(folder, {"program": f"never() {{ printf '%s\\n' '{"' '".join(words)}'; exit 3; }}; never"}).start()
+
+
 def test_one_that_does_not_answer_in_time_is_told_and_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sleeper, "start_s", 0.3)
     server = Sleeper(folder, {"program": "never() { exec sleep 60; }; never"})

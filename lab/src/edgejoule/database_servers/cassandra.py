@@ -169,7 +169,8 @@ class Cassandra(Server):
             "cassandra.config": self._yaml(number).as_uri(),
             "cassandra.storagedir": data,
             "cassandra.jmx.local.port": self.ports[f"jmx{number + 1}"],
-            "cassandra.ring_delay_ms": 3000,
+            # The seed has nobody to wait for; the others fail when it does not answer within twice as long.
+            "cassandra.ring_delay_ms": 30_000 if number else 3000,
             "cassandra.skip_wait_for_gossip_to_settle": 0,
             "cassandra-foreground": "yes",
             "jdk.attach.allowAttachSelf": "true",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import os
+import re
 import shutil
 import socket
 import time
@@ -24,6 +25,7 @@ from edgejoule.errors import DatabaseError, UsageError
 
 LOOPBACK = "127.0.0.1"
 LAST_LINES = 3  # of a log, in the cause of a failure
+_ERROR = re.compile(r"\b(ERROR|FATAL|PANIC)\b|^([a-z]\w*\.)+\w+(Exception|Error): ")
 _LOOK_S = 0.05
 
 
@@ -285,12 +287,15 @@ class Server(abc.ABC):
                 raise DatabaseError(f"{self.name} {process.ending()} {when}; {self.last_words(process.name)}")
 
     def last_words(self, node: str | None = None) -> str:
-        """The last lines of the logs, of one node or of the first that wrote any."""
+        """The last lines and the last error of the logs, of one node or of the first that wrote any."""
         names = [node] if node else [p.name for p in self.processes]
         for name in names:
-            lines = last_lines(self.log_of(name), LAST_LINES)
+            lines = last_lines(self.log_of(name))
             if lines:
-                return f"its log ends: {' | '.join(lines)}"
+                last = lines[-LAST_LINES:]
+                error = next((line for line in reversed(lines) if _ERROR.search(line)), last[-1])
+                words = "" if error in last else f"; its last error: {error}"
+                return f"its log ends: {' | '.join(last)}{words}"
         return "its log is empty"
 
     def usage(self) -> Usage:
@@ -384,15 +389,15 @@ def is_free(host: str, port: int) -> bool:
     return True
 
 
-def last_lines(log: Path, count: int) -> list[str]:
-    """Of a log of any length; lines without words left out."""
+def last_lines(log: Path) -> list[str]:
+    """Of a log of any length, its last 64 KB; lines without words left out."""
     try:
         with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
+            file.seek(max(0, file.seek(0, os.SEEK_END) - (64 << 10)))
             text = file.read().decode(errors="replace")
     except OSError:
         return []
-    return [line.strip() for line in text.splitlines() if line.strip()][-count:]
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def lines_of(log: Path) -> Iterator[str]:
