@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -104,7 +105,7 @@ def test_an_error_before_the_end_of_the_log_is_told_too(folder: Path) -> None:
     with pytest.raises(
         DatabaseError, match=r"its log ends: closing \| closed \| done; its last error: java.* no peers$"
     ):
-        Sleeper(folder, {"program": f"never() {{ printf '%s\\n' '{"' '".join(words)}'; exit 3; }}; never"}).start()
+        Sleeper(folder, {"program": f"never() {{ printf '%s\\n' {shlex.join(words)}; exit 3; }}; never"}).start()
 
 
 def test_one_that_does_not_answer_in_time_is_told_and_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
