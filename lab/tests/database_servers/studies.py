@@ -74,10 +74,10 @@ class Study:
             env=os.environ | {"COLUMNS": "200"},
         )  # fmt: skip
 
-    def run(self, *words: str) -> tuple[int, str]:
+    def run(self, *words: str, limit_s: float = 300) -> tuple[int, str]:
         """Exit code and what was said, which must not take beyond its deadline."""
         with self.start(*words) as process:
-            out, errors = process.communicate(timeout=300)
+            out, errors = process.communicate(timeout=limit_s)
         assert "Traceback" not in errors, errors
         return process.returncode, out + errors
 

@@ -160,6 +160,28 @@ def test_is_driven_by_the_real_ycsb(tmp_path: Path, database: str, fixed: str) -
     assert study.left() == []
 
 
+THREE_NODES = {
+    "cassandra": '"cassandra.nodes" = 3\n"cassandra.consistency" = "QUORUM"',
+    "hbase": '"hbase.region_servers" = 3',
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database", THREE_NODES)
+def test_three_nodes_start_again_from_what_was_loaded_with_three_copies(tmp_path: Path, database: str) -> None:
+    fixed = f'replication_factor = 3\n"{database}.preset" = "1gb-board"\ndataintegrity = true\n{THREE_NODES[database]}'
+    study = Study(tmp_path, database, fixed=fixed)
+    code, said = study.run("--set", "fixed.operationcount=500", limit_s=900)
+    assert code in (0, 3), said
+    (run,) = study.runs()
+    assert run.status == "finished", run.cause
+    end = study.events(run)[-1]
+    assert (end["operations"], end["failures"], end["not_found"], end["verify_failures"]) == (500, 0, 0, 0)
+    option = "replication_factor" if database == "cassandra" else "dfs_replication"
+    assert run.database["options"][option] == "3"  # type: ignore[index]
+    assert study.left() == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("database", ["cassandra", "hbase"])
 def test_each_operation_of_a_binding_by_hand(start: Start, database: str) -> None:

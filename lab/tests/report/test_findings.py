@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from edgejoule.findings import Findings, ResponseFinding, find
 from edgejoule.findings.facts import circumstances
+from edgejoule.findings.verdict import caveats
 from edgejoule.store import Run
 
 ENERGY = "energy_per_op_uj"
@@ -315,3 +317,12 @@ def test_what_is_shown_to_be_the_same_is_called_the_same_and_the_rest_only_not_t
     if not declared.responses[0].rankings[0].contrasts[0].differs:
         assert "shown to be the same within the declared margin" in " ".join(s.text for s in declared.verdict)
         assert "no significant difference" in " ".join(s.text for s in plain.verdict)
+
+
+def test_a_mean_below_zero_that_only_the_model_has_is_told(make_store):
+    findings = found(make_store)
+    first = findings.responses[0]
+    below = replace(first, cells=(replace(first.cells[0], mean=-1.0), *first.cells[1:]))
+    assert not any("below zero" in c for c in findings.caveats)
+    (told,) = (c for c in caveats(findings.progress, [below], findings.others, 5) if "below zero" in c)
+    assert "the model's mean is below zero in 1 cell whose runs are not" in told

@@ -79,6 +79,13 @@ def caveats(
             found.append(
                 f"{r.title[0].upper()}{r.title[1:]}: {count(missing, 'value')} missing; the table of runs says why."
             )
+        outside = [c for c in r.cells if c.mean is not None and c.minimum is not None and c.mean < min(0.0, c.minimum)]
+        if outside:
+            found.append(
+                f"{r.title[0].upper()}{r.title[1:]}: the model's mean is below zero in {count(len(outside), 'cell')} "
+                "whose runs are not, because runs are missing from blocks that differ: look at the medians, or take "
+                'analysis.scale = "log".'
+            )
     if (share := _above_idle(others)) is not None and share < _ABOVE_IDLE_MIN:
         amount = "Less than 1 %" if share < 0.01 else f"Only {100 * share:.0f} %"
         found.append(

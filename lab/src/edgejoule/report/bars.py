@@ -63,11 +63,12 @@ def _scale(cells: Sequence[Cell], unit: Unit, left: float) -> Scale:
     lows = [v / unit.scale for c in cells for v in (c.mean, c.ci and c.ci[0]) if v is not None]
     highs = [v / unit.scale for c in cells for v in (c.mean, c.ci and c.ci[1]) if v is not None]
     low, high = min(lows, default=0.0), max(highs, default=1.0)
+    right = WIDTH - (130 if any(c.failed and c.mean is not None for c in cells) else 84)
     means = [c.mean / unit.scale for c in cells if c.mean is not None]
     if means and min(means) > 0 and low > 0 and max(means) / min(means) > LOG_ABOVE:
-        return Scale(low / 1.3, high * 1.1, left, WIDTH - 84, log=True)
+        return Scale(low / 1.3, high * 1.1, left, right, log=True)
     low = min(low, 0.0)
-    return Scale(low, high if high > low else low + 1, left, WIDTH - 84)
+    return Scale(low, high if high > low else low + 1, left, right)
 
 
 def _axis(scale: Scale, unit: Unit, r: ResponseFinding, height: float) -> Markup:
