@@ -283,8 +283,8 @@ def _check_copies(run: PlannedRun, server: Server) -> None:
 def options_in_force(run: PlannedRun) -> dict[str, Level]:
     """The options of a run's database, with those of a server that durability and replication_factor stand for."""
     kind, found = None if is_external(run) else SERVERS.get(run.adapter), dict[str, Level]()
-    if kind and run.durability_asked:
-        found |= kind.durability_options.get(run.durability or "", {})
+    if kind:
+        found |= kind.durability_options.get((run.durability or "") if run.durability_asked else "", {})
     if kind and kind.replication_option and run.replication_factor is not None:
         found[kind.replication_option] = run.replication_factor
     return {**found, **run.options}

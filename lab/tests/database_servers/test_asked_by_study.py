@@ -65,6 +65,14 @@ def test_a_study_without_durability_leaves_every_server_as_it_is_by_default() ->
         assert settings_of(name) == {option: o.default for option, o in kind.options.items()}
 
 
+@pytest.mark.parametrize(("asked", "journal"), [({}, "false"), ({"durability": "power"}, None)])
+def test_only_a_study_that_asks_for_durability_waits_for_mongodb_s_journal(
+    asked: dict[str, Any], journal: str | None
+) -> None:
+    assert options_in_force(plan_of("mongodb", **asked)[1][0]).get("journal") == journal
+    assert options_in_force(plan_of("mongodb", **asked, **{"mongodb.journal": "true"})[1][0])["journal"] == "true"
+
+
 def test_an_option_by_its_own_name_wins_over_the_durability() -> None:
     assert settings_of("redis", durability="power", **{"redis.persistence": "rdb"})["persistence"] == "rdb"
 

@@ -59,6 +59,8 @@ class MongoDB(Server):
         "preset": Option("1gb-board: for a board with 1 GB of memory", "", ("", "1gb-board")),
     }  # fmt: skip
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {"1gb-board": {"cache_gb": "0.25"}}
+    #: Of the driver, which otherwise waits for the journal; mongod by itself does not.
+    durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"": {"journal": "false"}}
     connection_options = ("host", "port", "uri", "url")
     start_s = 60.0
     stop_s = 120.0  # it makes a checkpoint before it ends

@@ -91,7 +91,9 @@ class Server(abc.ABC):
     summary: ClassVar[str]
     options: ClassVar[Mapping[str, Option]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # a study's class -> how it is asked for
+    durability_options: ClassVar[
+        Mapping[str, Mapping[str, str]]
+    ] = {}  # a study's class, "" when it asks for none -> options
     replication_option: ClassVar[str] = ""  # of server or client: what a study calls replication_factor
     start_s: ClassVar[float] = 30.0  # the longest a start may take
     stop_s: ClassVar[float] = 20.0  # between asking it to end and SIGKILL
