@@ -60,6 +60,18 @@ def test_what_the_other_client_has_loaded_is_found(tmp_path: Path, loader: Any, 
             assert end["operations"] == 3000
 
 
+def test_what_ends_by_time_wants_no_operationcount(tmp_path: Path) -> None:
+    needs("redis")
+    by_time = {**ALL_FIVE, "operationcount": None, "insertproportion": 0, "readproportion": 0.4, "maxexecutiontime": 1}
+    told = {name: value for name, value in by_time.items() if value is not None}
+    for command in ("load", "run"):
+        server = SERVERS["redis-java"](tmp_path / "server", {"persistence": "none"})
+        with serving(server) as served:
+            end = YcsbClient(Task(command, "redis-java", told, {}, "process", 2, timeout_s=120), served).run()[-1]
+        assert end["operations"] > 0
+        assert end["failures"] == 0
+
+
 def test_a_study_compares_the_clients_and_the_server_counts_what_they_did(tmp_path: Path) -> None:
     study = Study(tmp_path, "redis-java", fixed='dataintegrity = true\n"redis-java.persistence" = "none"')
     code, said = study.run()

@@ -301,7 +301,9 @@ class YcsbClient:
     def _command(self, folder: Path) -> list[str]:
         task = self._task
         told: dict[str, object] = {"workload": "site.ycsb.workloads.CoreWorkload", **task.properties}
-        if task.command == "run" and not told.get("operationcount") and not told.get("insertproportion"):
+        if task.command == "load":
+            told.setdefault("operationcount", told["recordcount"])  # zipfian wants one, though a load does not use it
+        elif not told.get("operationcount") and not told.get("insertproportion"):
             told["operationcount"] = _OPERATIONS_MAX  # to YCSB 0 is none; maxexecutiontime ends it
         prefixed = {**self._options(), **self._serving.server.connection()}
         told |= {f"{task.adapter}.{name}": value for name, value in prefixed.items()}
