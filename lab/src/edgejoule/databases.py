@@ -177,6 +177,8 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
         for option in run.options:
             if option not in adapter.options and not (run.adapter in SERVERS and option.startswith(OWN)):
                 found = nearest(option, adapter.options)
+                if is_external(run) and option in known[run.adapter].options:
+                    found = f"it is of servers that the study starts, and {run.adapter}.{HOST} names one that you run"
                 raise UsageError(f"database {run.database!r}: unknown option {option!r}; {found}")
         if run.memory_limit_bytes and run.adapter == "noop":
             raise UsageError(
@@ -246,7 +248,12 @@ def _check_served(run: PlannedRun) -> None:
 
 def is_external(run: PlannedRun) -> bool:
     """Is the run on a server that the user runs?"""
-    return run.adapter in SERVERS and run.adapter not in BINDINGS and HOST in run.options
+    return may_be_external(run.adapter) and HOST in run.options
+
+
+def may_be_external(adapter: str) -> bool:
+    """Can it be a server that the user runs?"""
+    return adapter in SERVERS and adapter not in BINDINGS
 
 
 def _check_external(run: PlannedRun) -> None:
@@ -543,14 +550,18 @@ class Snapshots:
         """Load the database of this run and keep it. Raises DatabaseError, or StoreError when it cannot be kept."""
         final = self._folder / self.key(run)
         part = final.with_name(final.name + ".part")
-        with _told(f"{final}: the loaded database cannot be kept"):
-            shutil.rmtree(part, ignore_errors=True)
-            took = self.load_at(run, part / "data", timeout_s, on_event)
-            (part / "load.json").write_text(json.dumps(took._asdict()))
-            (part / "files.json").write_text(json.dumps(_files(part / "data")))
-            _sync_tree(part)
-            shutil.rmtree(final, ignore_errors=True)
-            part.rename(final)
+        try:
+            with _told(f"{final}: the loaded database cannot be kept"):
+                shutil.rmtree(part, ignore_errors=True)
+                took = self.load_at(run, part / "data", timeout_s, on_event)
+                (part / "load.json").write_text(json.dumps(took._asdict()))
+                (part / "files.json").write_text(json.dumps(_files(part / "data")))
+                _sync_tree(part)
+                shutil.rmtree(final, ignore_errors=True)
+                part.rename(final)
+        except StoreError:
+            shutil.rmtree(part, ignore_errors=True)  # the next one may need the room
+            raise
 
     def load_at(
         self, run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None = None

@@ -312,7 +312,7 @@ def _words(planned: PlannedRun, data: Path, timing: Timing, served: Serving | No
 
 def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run, RunData]:
     for execution in sampled.executions:
-        _check_data(execution.end, planned.kind, missed=_may_miss(planned))
+        _check_data(execution.end, planned, missed=_may_miss(planned))
     intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
     opened = open_database(sampled.events, bench.timing, bench.meters[0].method)
     quiet = Quiet(sampled.idle, opened.windows)
@@ -394,12 +394,13 @@ def _may_miss(planned: PlannedRun) -> str | None:
     return may_miss(options_in_force(planned)) if planned.adapter == "cassandra" else None
 
 
-def _check_data(end: Event, kind: str, missed: str | None = None) -> None:
+def _check_data(end: Event, planned: PlannedRun, missed: str | None = None) -> None:
     if (
-        end["not_found"] and kind == CORE and not missed
+        end["not_found"] and planned.kind == CORE and not missed
     ):  # other kinds ask for keys that nobody wrote, as their originals do
         raise DatabaseError(
             f"wrong data: {end['not_found']} of {end['operations']} operations did not find a loaded row"
+            + ("; load your server with the study's recordcount first" if is_external(planned) else "")
         )
     if end["verify_failures"]:
         raise DatabaseError(f"wrong data: {end['verify_failures']} rows did not hold what was written")

@@ -55,7 +55,7 @@ def executions_needed(run: PlannedRun, settled_s: float, least_s: float) -> int:
 
 def _why_not_several(run: PlannedRun, count: int) -> str | None:
     if run.adapter in SERVERS:
-        return "every execution would have a server of its own"
+        return "runs on servers are not executed several times"
     if run.load_unit is not None:
         return "runs that share a load cannot be executed several times"
     if run.cold:

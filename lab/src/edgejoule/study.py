@@ -353,7 +353,7 @@ def _how_far(store: Store, experiment: Experiment | None) -> str:
 def _measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
     try:
         return measure(planned, bench, metering)
-    except DatabaseError as error:
+    except (DatabaseError, StoreError) as error:  # StoreError: no room for its copy of the loaded database
         return Run(planned.index, planned.block, planned.levels, "failed", cause=str(error)), RunData()
 
 
@@ -372,7 +372,7 @@ def _load_missing(
         watcher.loading(key, 0.0)
         try:
             snapshots.load(planned, spec.timing.run_timeout_s, _load_listener(watcher, key))
-        except DatabaseError as error:
+        except (DatabaseError, StoreError) as error:
             if not keep_going:
                 raise DatabaseError(f"loading {planned.database} failed: {error}") from error
             snapshots.failed(planned, str(error))

@@ -145,7 +145,7 @@ def test_nothing_is_loaded_there(folder: Path, users_redis: UsersRedis) -> None:
         (f'"redis.password" = "{PASSWORD}"', "say where its password is, by redis.password_env or redis.password_file"),
         ("insertproportion = 0.1", "rows that a run inserts or deletes would be there for the next"),
         ("memory_limit_mb = 100", "memory_limit_mb is for what the study starts itself"),
-        ('"redis.persistence" = "none"', "unknown option 'persistence'"),
+        ('"redis.persistence" = "none"', "'persistence'; it is of servers that the study starts"),
     ],
 )
 def test_what_only_a_server_of_the_study_takes_is_refused(
@@ -155,6 +155,14 @@ def test_what_only_a_server_of_the_study_takes_is_refused(
     code, said = Study(folder, "redis", fixed=fixed).run()
     assert code == 2
     assert words in " ".join(said.split())
+
+
+def test_rows_that_the_user_has_not_loaded_are_told_with_the_way_out(folder: Path, users_redis: UsersRedis) -> None:
+    users_redis.load()
+    study = Study(folder, "redis", fixed=users_redis.fixed())
+    code, said = study.run("--set", "fixed.recordcount=100000", "--set", "fixed.dataintegrity=false")
+    assert code == 1
+    assert "load your server with the study's recordcount first" in " ".join(said.split())
 
 
 def failed_then_finished(study: Study, cause: str) -> None:

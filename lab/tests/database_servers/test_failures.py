@@ -131,3 +131,14 @@ def test_a_full_disk_is_the_cause(tmp_path: Path, small_disk: Path) -> None:
     assert f"the file system of {small_disk}" in str(run.cause)
     assert "AOF write error" in str(run.cause)
     assert study.left() == []
+
+
+@pytest.mark.root
+def test_no_room_for_a_loaded_database_fails_its_runs_and_the_plan_goes_on(tmp_path: Path, small_disk: Path) -> None:
+    study = Study(tmp_path, "postgres", fixed=f'data_path = "{small_disk}"')
+    code, said = study.run("--keep-going", "--set", "design.replications=2")
+    assert code == 1, said
+    runs = study.runs()
+    assert [run.status for run in runs] == ["failed", "failed"]
+    assert all("cannot be restored" in str(run.cause) and "No space left" in str(run.cause) for run in runs)
+    assert study.left() == []

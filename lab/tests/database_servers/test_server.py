@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +21,7 @@ from edgejoule.database_servers.processes import started_ticks, state_of
 from edgejoule.database_servers.record import FILE, Record, remove_leftovers
 from edgejoule.database_servers.server import Found, Node, NotReadyError, Server, Settled, free_ports
 from edgejoule.databases import adapters
-from edgejoule.errors import DatabaseError, UsageError
+from edgejoule.errors import DatabaseError, StoreError, UsageError
 
 
 class Sleeper(Server):
@@ -229,3 +231,49 @@ def test_what_is_no_snapshot_is_not_replaced(folder: Path, tmp_path: Path) -> No
     with pytest.raises(UsageError, match="no snapshot of a server"):
         snapshots.keep(server, mine)
     assert mine.is_dir()
+
+
+def kept_snapshot(folder: Path, target: Path) -> Sleeper:
+    server = Sleeper(folder)
+    server.data.mkdir(parents=True)
+    (server.data / "rows").write_text("kept")
+    snapshots.keep(server, target)
+    (server.data / "rows").write_text("newer")
+    return server
+
+
+def test_a_snapshot_takes_the_place_of_the_data(folder: Path, tmp_path: Path) -> None:
+    server = kept_snapshot(folder, tmp_path / "kept")
+    snapshots.put_back(server, tmp_path / "kept")
+    assert (server.data / "rows").read_text() == "kept"
+
+
+def test_a_snapshot_that_cannot_be_put_back_leaves_the_data_alone(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = kept_snapshot(folder, tmp_path / "kept")
+
+    def no_room(source: Path, target: Path, **how: bool) -> None:
+        target.mkdir()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copytree", no_room)
+    with pytest.raises(StoreError, match="No space left"):
+        snapshots.put_back(server, tmp_path / "kept")
+    assert (server.data / "rows").read_text() == "newer"
+    assert [p.name for p in folder.iterdir() if p.name.endswith(".part")] == []
+
+
+def test_what_is_put_back_must_be_of_that_server(folder: Path, tmp_path: Path) -> None:
+    kept_snapshot(folder, tmp_path / "kept")
+    with pytest.raises(UsageError, match="a snapshot of sleeper, not of redis"):
+        snapshots.check(SERVERS["redis"](tmp_path / "other", {}), tmp_path / "kept")
+
+
+def test_a_postgres_that_is_named_and_not_there_is_not_replaced_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDGEJOULE_POSTGRES", str(tmp_path))
+    found = SERVERS["postgres"].found()
+    assert not found.available
+    assert found.why == f"EDGEJOULE_POSTGRES={tmp_path}: no program postgres there"

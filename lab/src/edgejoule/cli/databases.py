@@ -12,7 +12,7 @@ from rich.table import Table
 from edgejoule.cli.common import Commands, console, echo_json, json_option
 from edgejoule.database_servers import SERVERS, Server, snapshots
 from edgejoule.database_servers.record import FILE, Record, remove_leftovers
-from edgejoule.databases import Adapter, adapters
+from edgejoule.databases import Adapter, adapters, may_be_external
 from edgejoule.errors import UsageError
 from edgejoule.responses import nearest
 
@@ -88,7 +88,7 @@ def options(name: str, as_json: bool) -> None:
     """
     known = adapters()
     if name not in known:
-        raise click.BadParameter(f"{name!r} is none of {', '.join(known)}", param_hint="NAME")
+        raise UsageError(f"{name!r} is no database; {nearest(name, known)}")
     chosen = known[name]
     if as_json:
         echo_json([_json(chosen)])
@@ -101,6 +101,11 @@ def options(name: str, as_json: bool) -> None:
     console().print(table)
     if name in SERVERS:
         console().print(f"{name}.conf.NAME sets NAME in the server's own configuration.", markup=False)
+    if may_be_external(name):
+        console().print(
+            f"{name}.host and {name}.port name a server that you run: the study then works on it, and starts none.",
+            markup=False,
+        )
 
 
 def _json(a: Adapter) -> dict[str, Any]:
@@ -186,10 +191,16 @@ def snapshot(name: str, target: Path, folder: Path) -> None:
       edgejoule databases snapshot redis loaded
     """
     server = _running(name, folder)
+    if target.exists():
+        snapshots.about_of(target)  # what is no snapshot is not replaced, and nothing is stopped for it
     again = _same(server)
     server.stop()
-    snapshots.keep(server, target)
-    _tell(again.start(), as_json=False)
+    try:
+        snapshots.keep(server, target)
+    finally:
+        again.start()
+    console().print(f"kept in {target}; `edgejoule databases restore {name} {target}` puts it back", markup=False)
+    _tell(again, as_json=False)
 
 
 @databases.command()
@@ -204,10 +215,14 @@ def restore(name: str, source: Path, folder: Path) -> None:
       edgejoule databases restore redis loaded
     """
     server = _running(name, folder)
+    snapshots.check(server, source)
     again = _same(server)
     server.stop()
-    snapshots.put_back(again, source)
-    _tell(again.start(), as_json=False)
+    try:
+        snapshots.put_back(again, source)
+    finally:
+        again.start()
+    _tell(again, as_json=False)
 
 
 def _kind(name: str) -> type[Server]:

@@ -39,7 +39,8 @@ _INIT_S = 120.0
 _ASK_S = 15.0
 _LINE = re.compile(r"^(\d+-\d+-\d+ \d+:\d+:\d+\.\d+) UTC \[\d+\] LOG: +checkpoint (starting|complete): ?(.*)$")
 _TOTAL = re.compile(r"total=([\d.]+) s")
-_TO_CITUS = "install the package postgresql-NN-citus, or name a PostgreSQL that has it: EDGEJOULE_POSTGRES=FOLDER/bin"
+_NAMED = "EDGEJOULE_POSTGRES"
+_TO_CITUS = f"install the package postgresql-NN-citus, or name a PostgreSQL that has it: {_NAMED}=FOLDER/bin"
 _CITUS_VERSION = "SELECT extversion FROM pg_extension WHERE extname='citus'"
 _ALL_TABLES = "SET citus.override_table_visibility TO off; "  # the shards, too
 _SESSIONS_END_S = 2.0
@@ -86,6 +87,11 @@ class Postgres(Server):
     @classmethod
     def found(cls) -> Found:
         """By its program, and as root by the user it takes."""
+        named = os.environ.get(_NAMED)
+        if named and not (Path(named) / "postgres").exists():
+            return Found(
+                False, why=f"{_NAMED}={named}: no program postgres there", fix=f"{_NAMED}=FOLDER/bin, or unset it"
+            )
         if _folder() is None:
             return Found(False, why="PostgreSQL is not installed", fix="make servers")
         if os.geteuid() == 0 and _system_user() is None:
@@ -277,7 +283,7 @@ class Postgres(Server):
 @cache
 def _folder() -> Path | None:
     """Of the programs: $EDGEJOULE_POSTGRES, else of the newest installed version."""
-    if named := os.environ.get("EDGEJOULE_POSTGRES"):
+    if named := os.environ.get(_NAMED):
         return Path(named)
     for base in (Path("/usr/lib/postgresql"), Path("/usr/pgsql")):
         versions = [p for p in base.glob("*/bin") if (p / "postgres").exists()]

@@ -29,15 +29,24 @@ def keep(server: Server, target: Path) -> None:
         raise StoreError(f"{target}: the snapshot cannot be kept: {error.strerror or error}") from error
 
 
-def put_back(server: Server, source: Path) -> None:
-    """In the place of the server's data. Raises UsageError when it is of another server, StoreError."""
+def check(server: Server, source: Path) -> None:
+    """Raises UsageError when it is none, or of another server."""
     about = about_of(source)
     if about.get("server") != server.name:
         raise UsageError(f"{source}: a snapshot of {about.get('server')}, not of {server.name}")
+
+
+def put_back(server: Server, source: Path) -> None:
+    """In the place of the server's data, which stay when it fails. Raises as check(), and StoreError."""
+    check(server, source)
+    part = server.data.with_name(server.data.name + ".part")
     try:
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.copytree(source / "data", part, symlinks=True)
         shutil.rmtree(server.data, ignore_errors=True)
-        shutil.copytree(source / "data", server.data, symlinks=True)
+        part.rename(server.data)
     except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
         raise StoreError(f"{source}: cannot be restored: {error.strerror or error}") from error
 
 
