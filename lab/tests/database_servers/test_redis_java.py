@@ -70,6 +70,16 @@ def test_what_ends_by_time_wants_no_operationcount(tmp_path: Path) -> None:
             end = YcsbClient(Task(command, "redis-java", told, {}, "process", 2, timeout_s=120), served).run()[-1]
         assert end["operations"] > 0
         assert end["failures"] == 0
+        assert command == "run" or end["operations"] == 300
+
+
+def test_a_load_has_all_its_rows_however_short_the_runs_are(tmp_path: Path) -> None:
+    needs("redis")
+    server = SERVERS["redis-java"](tmp_path / "server", {"persistence": "none"})
+    told = {**ALL_FIVE, "recordcount": 100_000, "maxexecutiontime": 1}
+    with serving(server) as served:
+        end = YcsbClient(Task("load", "redis-java", told, {}, "process", 1, timeout_s=300), served).run()[-1]
+    assert end["operations"] == 100_000
 
 
 def test_a_study_compares_the_clients_and_the_server_counts_what_they_did(tmp_path: Path) -> None:

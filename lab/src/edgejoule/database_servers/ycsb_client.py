@@ -303,6 +303,7 @@ class YcsbClient:
         told: dict[str, object] = {"workload": "site.ycsb.workloads.CoreWorkload", **task.properties}
         if task.command == "load":
             told.setdefault("operationcount", told["recordcount"])  # zipfian wants one, though a load does not use it
+            told.pop("maxexecutiontime", None)  # of the runs: YCSB would end the load with rows missing
         elif not told.get("operationcount") and not told.get("insertproportion"):
             told["operationcount"] = _OPERATIONS_MAX  # to YCSB 0 is none; maxexecutiontime ends it
         prefixed = {**self._options(), **self._serving.server.connection()}
