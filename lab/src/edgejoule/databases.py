@@ -244,6 +244,16 @@ def _check_served(run: PlannedRun) -> None:
     for name, value in told.items():
         if value:
             raise UsageError(f"{run.label()}: {run.adapter} is driven by the real YCSB, which has no {name}")
+    p = run.properties
+    if (
+        float(str(p.get("insertproportion") or 0))
+        and p.get("requestdistribution") == "zipfian"
+        and not p.get("operationcount")
+    ):
+        raise UsageError(
+            f"{run.label()}: the real YCSB wants operationcount beside maxexecutiontime: with inserts its zipfian "
+            "keys are laid out for as many operations"
+        )
 
 
 def is_external(run: PlannedRun) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edgejoule.database_servers.server import LOGS
 from edgejoule.databases import Event, LoadTime, Snapshots, is_external
 from edgejoule.file_system import MadeFileSystem
 from edgejoule.plan import PlannedRun
@@ -118,6 +119,15 @@ class Loads:
         for path in paths:
             self._snapshots.restore(run, path)
         return paths
+
+    def keep_logs(self, run: PlannedRun, target: Path) -> Path | None:
+        """Those of the server of a run that failed; None where there are none, or no room for them."""
+        logs = self._ready(run, new=False) / "run" / LOGS
+        try:
+            shutil.copytree(logs, target, dirs_exist_ok=True)
+        except (OSError, shutil.Error):
+            return None
+        return target
 
     def done(self, run: PlannedRun, *, failed: bool) -> None:
         """A run has ended. A shared database goes with its last run, and with one that failed: it may be harmed."""

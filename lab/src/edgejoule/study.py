@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from edgejoule import environment, sequential
 from edgejoule.cool_down import cool_down
-from edgejoule.database_servers import ycsb_client
+from edgejoule.database_servers import SERVERS, ycsb_client
 from edgejoule.database_servers.record import remove_leftovers
 from edgejoule.database_servers.ycsb_client import BINDINGS
 from edgejoule.databases import Event, Snapshots, driver_digest
@@ -269,6 +269,10 @@ def _run_all(
         if again:
             store.again(experiment.id, planned.index)
         run, kept = _measure(planned, bench, metering)
+        if run.status == "failed" and planned.adapter in SERVERS:
+            logs = store.path.parent / "logs" / f"{experiment.spec.name}-{experiment.id}" / f"run-{planned.index + 1}"
+            if bench.loads.keep_logs(planned, logs):
+                run = dataclasses.replace(run, cause=f"{run.cause}; whole logs: {logs}")
         bench.loads.done(planned, failed=run.status == "failed")
         store.record(experiment.id, run, kept)
         watcher.ran(run)

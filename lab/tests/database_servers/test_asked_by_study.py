@@ -175,3 +175,11 @@ def test_options_of_a_server_that_is_not_here_are_known_all_the_same(
 )
 def test_a_read_may_miss_a_row_where_too_few_copies_answer(options: dict[str, Any], misses: bool) -> None:
     assert bool(cassandra.may_miss(options)) is misses
+
+
+def test_the_real_ycsb_wants_the_operationcount_of_inserts_into_a_zipfian_workload() -> None:
+    by_time = {"maxexecutiontime": 5, "operationcount": 0, "insertproportion": 0.1, "requestdistribution": "zipfian"}
+    with pytest.raises(UsageError, match="the real YCSB wants operationcount beside maxexecutiontime"):
+        check_plan(*plan_of("cassandra", **by_time))
+    check_plan(*plan_of("cassandra", **(by_time | {"insertproportion": 0})))
+    check_plan(*plan_of("redis", **by_time))

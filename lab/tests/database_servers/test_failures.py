@@ -45,6 +45,8 @@ def test_the_run_fails_with_the_cause_and_the_plan_goes_on(tmp_path: Path, numbe
     assert first.status == "failed"
     assert str(first.cause).startswith(words)
     assert "its log ends: " in str(first.cause)
+    kept = Path(str(first.cause).rpartition("; whole logs: ")[2])
+    assert "Ready to accept connections" in (tmp_path / kept / "redis.log").read_text()
     assert "Ready to accept connections" in str(first.cause)
     assert second.status == "finished"
     assert study.left() == []

@@ -24,6 +24,7 @@ from edgejoule.database_servers.record import Record, forget, this_program
 from edgejoule.errors import DatabaseError, UsageError
 
 LOOPBACK = "127.0.0.1"
+LOGS = "log"  # below a server's folder
 LAST_LINES = 3  # of a log, in the cause of a failure
 _ERROR = re.compile(r"\b(ERROR|FATAL|PANIC)\b|^([a-z]\w*\.)+\w+(Exception|Error): ")
 _LOOK_S = 0.05
@@ -186,7 +187,7 @@ class Server(abc.ABC):
     @property
     def logs(self) -> Path:
         """Where each node's log is."""
-        return self.folder / "log"
+        return self.folder / LOGS
 
     def log_of(self, node: str) -> Path:
         """What a node wrote."""
