@@ -149,7 +149,7 @@ def test_what_a_killed_program_started_is_killed_with_it(folder: Path) -> None:
     while state_of(dependent) not in (None, "Z") and time.monotonic() < end:
         time.sleep(0.01)
     assert state_of(dependent) in (None, "Z")  # by its parent's death
-    assert state_of(survivor) == "S"
+    assert state_of(survivor) not in (None, "Z")
     assert remove_leftovers(folder.parent) == ["n"]  # by its record
     assert state_of(survivor) in (None, "Z") or started_ticks(survivor) != survivor_started
     assert not (folder / FILE).exists()
