@@ -24,7 +24,7 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from edgejoule.database_servers import jvm
+from edgejoule.database_servers import hdr_log, jvm
 from edgejoule.database_servers.options import Option
 from edgejoule.database_servers.serving import Serving
 from edgejoule.errors import DatabaseError
@@ -368,10 +368,9 @@ def _latency(operation: str, returns: Mapping[str, int], file: Path) -> dict[str
         for line in file.read_text().splitlines():
             if line.startswith(("#", '"')) or "," not in line:
                 continue
-            for item in HdrHistogram.decode(line.rpartition(",")[2].encode()).get_recorded_iterator():
-                ns = int(item.value_iterated_to) * 1000
-                whole.record_value(max(1, ns), item.count_at_value_iterated_to)
-                total += ns * item.count_at_value_iterated_to
+            for us, times in hdr_log.counts(line.rpartition(",")[2]):
+                whole.record_value(max(1, us * 1000), times)
+                total += us * 1000 * times
     count = int(whole.total_count)
     if not count:
         return None
