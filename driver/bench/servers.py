@@ -70,7 +70,7 @@ WITNESSES: dict[str, tuple[str, Callable[[Counts], int], Callable[[Counts], int]
 WITNESSES["redis-java"] = WITNESSES["redis"]
 HEAD = (
     "database | version | client | operations | failed | p99 read, µs | p99 update, µs | client CPU, µs/op | "
-    "server CPU, µs/op | client's share | reads, updates by the client | by the server | counted by"
+    "server CPU, µs/op | client's share | driver's own | reads, updates by the client | by the server | counted by"
 )
 
 
@@ -131,6 +131,7 @@ def row(name: str, told: argparse.Namespace) -> str:
     ]
     words += [
         f"{told_of['client_cpu_share']:.0%}",
+        f"{told_of['driver_share']:.1%}" if told_of.get("driver_share") is not None else "",
         "{}, {}".format(*client),
         "{}, {}{}".format(*counted, same),
         by,
