@@ -18,6 +18,8 @@ constexpr std::pair<std::string_view, PolicyKind> names[] = {
 
 constexpr double battery_low_weight = 10;
 
+constexpr double guests_min = 3;  // fewer tell less than a server's own compactions
+
 double joule_weight(const Policy& policy, const Server& server) {
   const bool low = server.battery && *server.battery < policy.battery_low;
   return server.energy_weight * (low ? battery_low_weight : 1);
@@ -50,7 +52,7 @@ class Places {
 
   [[nodiscard]] Option elsewhere(std::size_t i, const Prediction& here) const {
     const Server &server = servers_[i], &home = servers_[home_];
-    Prediction there = server.model.predict(request_.job);
+    Prediction there = predict_guest(server.guest, server.model, request_.job);
     if (there.observations == 0) there = as_at_home(here, server);
     const double moved = 2.0 * static_cast<double>(request_.job.input_bytes);  // in, and about as much out
     const double link = std::min(server.link_bytes_s > 0 ? server.link_bytes_s - server.network_bytes_s : 0,
@@ -214,6 +216,11 @@ std::optional<Policy> policy_named(std::string_view name) {
 std::string name_of(const Policy& policy) {
   const auto* found = std::ranges::find(names, policy.kind, &std::pair<std::string_view, PolicyKind>::second);
   return std::string(found->first) + (policy.kind == PolicyKind::fixed ? ":" + policy.target : "");
+}
+
+Prediction predict_guest(const CompactionModel& guest, const CompactionModel& own, const Job& job) {
+  const Prediction as_guest = guest.predict(job), as_own = own.predict(job);
+  return as_guest.observations < guests_min && as_own.observations > 0 ? as_own : as_guest;
 }
 
 Job staying(Job job, bool tls, bool shared) {

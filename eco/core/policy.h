@@ -100,6 +100,11 @@ struct Late {
 // Whether a worker of one release can compact for a database of another: the same major and minor number.
 [[nodiscard]] bool same_release(std::string_view a, std::string_view b);
 
+// What a job takes on a server that is not its home, by the two models of that server.
+[[nodiscard]] Prediction predict_guest(const CompactionModel& guest, const CompactionModel& own, const Job& job);
+// A server forgets what it knows of others' jobs when it had none for so long: one that was slow then is tried again.
+inline constexpr double guest_memory_s = 600;
+
 // The part of a local compaction's energy that stays at home when it is offloaded: to serve, receive and verify. The
 // bar is 0.30; this is what is assumed until the home has learnt it.
 inline constexpr double residual_share = 0.2;

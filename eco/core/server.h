@@ -32,7 +32,8 @@ struct Server {
   std::optional<double> battery;  // what is left of it, in [0, 1]; without one: mains
   double energy_weight = 1;       // price of a joule here, relative
   double core_speed = 0;          // of the core or the part of one that a job gets there, by one measure; 0: not known
-  CompactionModel model;          // of the jobs that ran there
+  CompactionModel model;          // of its own compactions
+  CompactionModel guest;          // of others' that ran there: a process each, what it reads and writes is sent
   CompactionModel residual;       // of what stays there of jobs that run elsewhere: to serve, receive and verify
   CompactionModel overhead;       // seconds that such jobs took beyond their compute there and their bytes on the link
                                   // (both of staying())

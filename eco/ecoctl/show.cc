@@ -35,7 +35,8 @@ std::string state_of(const proto::ServerLine& line) {
 
 double observations(const proto::ServerState& state) {
   double sum = 0;
-  for (const auto& model : state.models()) sum += model.compute().observations();
+  for (const auto* models : {&state.models(), &state.guest()})
+    for (const auto& model : *models) sum += model.compute().observations();
   return sum;
 }
 

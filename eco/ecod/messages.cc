@@ -69,6 +69,7 @@ Server server_of(const proto::ServerState& state) {
   server.energy_weight = state.energy_weight();
   server.core_speed = state.core_speed();
   server.model.set_state(models_in(state.models()));
+  server.guest.set_state(models_in(state.guest()));
   server.residual.set_state(models_in(state.residual()));
   server.overhead.set_state(models_in(state.overhead()));
   return server;

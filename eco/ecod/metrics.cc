@@ -78,8 +78,9 @@ class Source final : public prometheus::Collectable {
     page.add("ecod_worker_slots", "for them", gauge, state.slots());
     page.add("ecod_draining", "takes no more jobs", gauge, state.draining());
     double observations = 0;
-    for (const auto& model : state.models()) observations += model.compute().observations();
-    page.add("ecod_model_observations_total", "compactions that were learnt from", MetricType::Counter, observations);
+    for (const auto* models : {&state.models(), &state.guest()})
+      for (const auto& model : *models) observations += model.compute().observations();
+    page.add("ecod_model_observations", "compactions that its models have learnt from", gauge, observations);
   }
 
   static void counts(Page& page, const NodeCounts& counts) {

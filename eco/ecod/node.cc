@@ -33,6 +33,8 @@ Node::Node(const Config& config, Federation& federation, StateFile& state, Clock
       beat_(static_cast<std::uint64_t>(unix_time_s() * 1e3)) {
   const auto saved = state.get();
   model_.set_state(models_in(saved.models()));
+  guest_.set_state(models_in(saved.guest()));
+  guest_learnt_s_ = now_s_();
   residual_.set_state(models_in(saved.residual()));
   overhead_.set_state(models_in(saved.overhead()));
   local_only_here_ = saved.local_only_here();
@@ -86,7 +88,9 @@ proto::ServerState Node::own_state(const Telemetry& telemetry) {
 
   const std::scoped_lock lock(mutex_);
   power_ = telemetry.power, power_method_ = telemetry.power_method;
+  if (now_s_() - guest_learnt_s_ > guest_memory_s) guest_ = CompactionModel();
   set_models(*state.mutable_models(), model_);
+  set_models(*state.mutable_guest(), guest_);
   set_models(*state.mutable_residual(), residual_);
   set_models(*state.mutable_overhead(), overhead_);
   state.set_beat(++beat_);
@@ -253,6 +257,12 @@ void Node::learn(const Job& job, const Cost& cost) {
   model_.learn(job, cost);
 }
 
+void Node::learn_guest(const Job& job, const Cost& cost) {
+  const std::scoped_lock lock(mutex_);
+  guest_.learn(job, cost);
+  guest_learnt_s_ = now_s_();
+}
+
 // What this server adds to a job that ran elsewhere: waits and all, because here they are seen.
 void Node::learn_remote(const proto::JobReport& report) {
   if (report.home_cpu_s() <= 0 || report.compute_s() <= 0) return;  // not told
@@ -275,9 +285,9 @@ void Node::learn_remote(const proto::JobReport& report) {
   overhead_.learn(job, {.compute_s = added_s});
 }
 
-Prediction Node::predict(const proto::JobFeatures& features) const {
+Prediction Node::predict_guest(const proto::JobFeatures& features) const {
   const std::scoped_lock lock(mutex_);
-  return model_.predict(job_of(features));
+  return eco::predict_guest(guest_, model_, job_of(features));
 }
 
 void Node::report(proto::JobReport report) {
@@ -328,13 +338,14 @@ void Node::send_reports() {
 }
 
 Result<> Node::save() {
-  CompactionModel model, residual, overhead;
+  CompactionModel model, guest, residual, overhead;
   {
     const std::scoped_lock lock(mutex_);
-    model = model_, residual = residual_, overhead = overhead_;
+    model = model_, guest = guest_, residual = residual_, overhead = overhead_;
   }
   return state_.change([&](proto::SavedState& state) {
     set_models(*state.mutable_models(), model);
+    set_models(*state.mutable_guest(), guest);
     set_models(*state.mutable_residual(), residual);
     set_models(*state.mutable_overhead(), overhead);
   });

@@ -55,9 +55,11 @@ class Node final : public Member {
   // --- of an application of this server; timeout_s: what it can wait
   [[nodiscard]] proto::Placement place(proto::PlaceRequest request, double timeout_s);
   void report(proto::JobReport report);
-  // A job ran here: for another server, or locally.
+  // A compaction of this server's own ran here.
   void learn(const Job& job, const Cost& cost);
-  [[nodiscard]] Prediction predict(const proto::JobFeatures& features) const;
+  // One of another server did.
+  void learn_guest(const Job& job, const Cost& cost);
+  [[nodiscard]] Prediction predict_guest(const proto::JobFeatures& features) const;
   // For who has only seconds and bytes; and how it is known.
   [[nodiscard]] std::pair<Power, std::string> power() const;
   // The newest master that was heard of: what is older is refused.
@@ -129,7 +131,8 @@ class Node final : public Member {
   proto::Settings settings_;
   bool local_only_here_ = false;
   Heard master_;
-  CompactionModel model_, residual_, overhead_;
+  CompactionModel model_, guest_, residual_, overhead_;
+  double guest_learnt_s_ = 0;
   Power power_;
   std::string power_method_;
   std::deque<proto::JobReport> unsent_;

@@ -45,7 +45,7 @@ NodeWorker::NodeWorker(const Config& config, Node& node)
 std::string NodeWorker::admit(const proto::Start& start) {
   if (start.epoch() < node_.epoch())
     return fmt::format("a master of epoch {} placed it, and epoch {} has begun", start.epoch(), node_.epoch());
-  const double now_s = boot_clock_s(), compute_s = node_.predict(start.features()).compute_s.mean;
+  const double now_s = boot_clock_s(), compute_s = node_.predict_guest(start.features()).compute_s.mean;
   const std::scoped_lock lock(mutex_);
   tokens_.emplace_back(now_s, start.token());
   begun_.push_back({start.job(), now_s + compute_s});
@@ -54,7 +54,7 @@ std::string NodeWorker::admit(const proto::Start& start) {
 
 void NodeWorker::finished(const FinishedJob& job) {
   if (job.error.empty())
-    node_.learn(job.features, job.cost);
+    node_.learn_guest(job.features, job.cost);
   else
     spdlog::warn("job {}: {}", job.job, job.error);
   const std::scoped_lock lock(mutex_);

@@ -63,7 +63,7 @@ struct ServerOutcome {
 
 // A compaction that was learnt from, and what had been predicted for it.
 struct LearntJob {
-  std::string server;
+  std::string server, home;          // where it ran, and whose it was
   double at_s = 0, jobs_before = 0;  // that this server had learnt
   double input_bytes = 0, input_entries = 0;
   double took_s = 0, energy_j = 0, predicted_s = 0, predicted_j = 0;

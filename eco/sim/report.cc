@@ -179,13 +179,13 @@ std::string table_of(const Spec& spec, const std::vector<Outcome>& outcomes) {
 
 std::string jobs_csv(const std::vector<Outcome>& outcomes) {
   std::string text =
-      "policy,seed,server,at_s,jobs_before,input_bytes,input_entries,took_s,energy_j.modelled,predicted_s,"
+      "policy,seed,server,home,at_s,jobs_before,input_bytes,input_entries,took_s,energy_j.modelled,predicted_s,"
       "predicted_j.modelled\n";
   for (const auto& outcome : outcomes)
     for (const auto& job : outcome.jobs)
-      text += fmt::format("{},{},{},{:.3f},{:.0f},{:.0f},{:.0f},{:.6g},{:.6g},{:.6g},{:.6g}\n", outcome.policy,
-                          outcome.seed, job.server, job.at_s, job.jobs_before, job.input_bytes, job.input_entries,
-                          job.took_s, job.energy_j, job.predicted_s, job.predicted_j);
+      text += fmt::format("{},{},{},{},{:.3f},{:.0f},{:.0f},{:.0f},{:.6g},{:.6g},{:.6g},{:.6g}\n", outcome.policy,
+                          outcome.seed, job.server, job.home, job.at_s, job.jobs_before, job.input_bytes,
+                          job.input_entries, job.took_s, job.energy_j, job.predicted_s, job.predicted_j);
   return text;
 }
 

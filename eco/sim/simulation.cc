@@ -52,8 +52,9 @@ struct Job {
   Compaction compaction;
   eco::Job features;
   double noise = 1;
-  Prediction predicted;  // of the place that was chosen
-  double until_s = 0;    // when it is expected to have ended
+  Prediction predicted;    // of the place that was chosen
+  double jobs_before = 0;  // that were learnt there, its own and others'
+  double until_s = 0;      // when it is expected to have ended
   double asked_s = 0;
   bool placed = false, cancelled = false;  // cancelled: its worker died
   bool over = false, running = false;      // running: it has a slot
@@ -109,7 +110,8 @@ struct Node {
   WriteController writes;
   Application app;
   InputRate input;
-  CompactionModel model, residual;
+  CompactionModel model, guest, residual;
+  double guest_learnt_s = 0;
   std::vector<Task> tasks;
   std::vector<std::size_t> queue, taken;  // jobs that wait for a slot; all that were placed here
   std::vector<std::size_t> flows;         // in both directions
@@ -353,10 +355,11 @@ class Simulation {
       case Task::Kind::flush:
         return flushed(i);
       case Task::Kind::compaction:
-        learn(node, jobs_[task.job], now_s_ - task.begun_s, task.work);
+        learn(node, node.model, jobs_[task.job], now_s_ - task.begun_s, task.work);
         return install(i, task.job);
       case Task::Kind::job:
-        learn(node, jobs_[task.job], now_s_ - task.begun_s, task.work);
+        learn(node, node.guest, jobs_[task.job], now_s_ - task.begun_s, task.work);
+        node.guest_learnt_s = now_s_;
         node.out.jobs_taken += 1;
         return part_done(task.job, true);
       case Task::Kind::serve:
@@ -451,7 +454,7 @@ class Simulation {
     const std::size_t id = jobs_.size() - 1;
     if (compaction.level == 0) decide_place(id);
     Job& placed = jobs_[id];
-    placed.predicted = table_[placed.target].model.predict(placed.features);
+    predict(placed);
     if (placed.placed)
       push(now_s_ + spec_.placement_s * placed.slow, Event::Kind::place, id);
     else
@@ -513,23 +516,32 @@ class Simulation {
     push(now_s_ + look_s, Event::Kind::look, id);
   }
 
-  void learn(Node& node, const Job& job, double took_s, double work) {
+  // By the table, where it was placed.
+  void predict(Job& job) const {
+    const Server& server = table_[job.target];
+    const Prediction own = server.model.predict(job.features);
+    job.predicted = job.target == job.home ? own : predict_guest(server.guest, server.model, job.features);
+    job.jobs_before = own.observations + server.guest.predict(job.features).observations;
+  }
+
+  void learn(Node& node, CompactionModel& model, const Job& job, double took_s, double work) {
     const Cost cost{.compute_s = took_s, .energy_j = work * node.tier->power.busy_core_w};
-    if (job.predicted.observations >= settled_jobs) {
+    if (job.jobs_before >= settled_jobs) {
       node.out.time.add(job.predicted.compute_s.mean, cost.compute_s);
       node.out.job_energy.add(job.predicted.energy_j.mean, cost.energy_j);
     }
     if (spec_.records)
       outcome_.jobs.push_back({.server = node.out.name,
+                               .home = nodes_[job.home].out.name,
                                .at_s = now_s_,
-                               .jobs_before = job.predicted.observations,
+                               .jobs_before = job.jobs_before,
                                .input_bytes = static_cast<double>(job.features.input_bytes),
                                .input_entries = static_cast<double>(job.features.input_entries),
                                .took_s = cost.compute_s,
                                .energy_j = cost.energy_j,
                                .predicted_s = job.predicted.compute_s.mean,
                                .predicted_j = job.predicted.energy_j.mean});
-    node.model.learn(job.features, cost);
+    model.learn(job.features, cost);
   }
 
   void install(std::size_t i, std::size_t id) {
@@ -701,7 +713,8 @@ class Simulation {
     Job job;
     job.home = first.home, job.compaction = first.compaction, job.features = first.features, job.noise = first.noise;
     job.asked_s = first.asked_s, job.second = true, job.other = id;
-    job.predicted = table_[decision.target].model.predict(job.features);
+    job.target = decision.target;
+    predict(job);
     const std::size_t second = jobs_.size();
     jobs_[id].other = second;
     Node& home = nodes_[job.home];
@@ -745,7 +758,7 @@ class Simulation {
     Node& home = nodes_[job.home];
     home.out.fell_back += 1;
     job.target = job.home;
-    job.predicted = table_[job.home].model.predict(job.features);
+    predict(job);
     advance(home);
     start(home, Task::Kind::compaction, id, work_of(home, job));
     allocate(job.home);
@@ -845,6 +858,7 @@ class Simulation {
     Node& node = nodes_[i];
     advance(node);
     for (const std::size_t id : node.flows) advance(flows_[id]);
+    if (now_s_ - node.guest_learnt_s > guest_memory_s) node.guest = CompactionModel();
     const double passed = now_s_ - node.beat_s;
     const double written = node.app.written_bytes - node.beat_written;
     if (node.input.known() && passed > 0) node.out.input.add(node.input.bytes_s(), written / passed);
@@ -863,7 +877,7 @@ class Simulation {
 
   void tell(const Node& node, Server& entry, double passed) const {
     entry.alive = true, entry.draining = node.draining;
-    entry.model = node.model, entry.residual = node.residual;
+    entry.model = node.model, entry.guest = node.guest, entry.residual = node.residual;
     entry.jobs = static_cast<std::uint32_t>(node.taken.size());
     entry.jobs_s = 0;
     for (const std::size_t id : node.taken) entry.jobs_s = std::max(entry.jobs_s, jobs_[id].until_s - now_s_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace {
 
@@ -259,6 +260,24 @@ TEST(Policies, what_stays_at_home_is_learnt) {
   Federation federation;
   federation.servers[Federation::home].residual = model_of(0.5, 3);
   EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 3, 0.01);
+}
+
+TEST(Policies, others_jobs_are_told_from_a_servers_own) {
+  Federation federation;
+  const auto medium = [&] { return federation.decide("eco").options[Federation::medium]; };
+  const double own_s = medium().time_s.mean, own_j = medium().energy_j;
+  Server& server = federation.servers[Federation::medium];
+  for (int i = 0; i < 2; ++i) server.guest.learn(federation.request.job, {.compute_s = 3, .energy_j = 15});
+  EXPECT_EQ(medium().time_s.mean, own_s) << "two are too few";
+  const eco::CompactionModel own = std::exchange(server.model, eco::CompactionModel());
+  EXPECT_NEAR(medium().time_s.mean, own_s + 1, 0.01) << "but more than nothing";
+  server.model = own;
+  server.guest = model_of(3, 15);
+  EXPECT_NEAR(medium().time_s.mean, own_s + 1, 0.01);
+  EXPECT_NEAR(medium().energy_j, own_j + 5, 0.05);
+  const double home_s = federation.decide("eco").options[Federation::home].time_s.mean;
+  federation.servers[Federation::home].guest = model_of(9, 90);
+  EXPECT_EQ(federation.decide("eco").options[Federation::home].time_s.mean, home_s);
 }
 
 TEST(Policies, what_home_adds_to_a_remote_job_counts_in_its_time) {

@@ -294,7 +294,7 @@ TEST_F(NodeTest, learns_from_reports_of_local_jobs_and_keeps_it_over_a_restart) 
     if (restarted) state = std::make_unique<eco::StateFile>(folder.path());
     eco::Node fresh(config, federation, *state, [this] { return now_s; });
     if (!restarted) {
-      EXPECT_EQ(fresh.predict(request_of("home").features()).observations, 0);
+      EXPECT_EQ(fresh.predict_guest(request_of("home").features()).observations, 0);
       for (int i = 0; i < 20; ++i) {
         proto::JobReport report;
         report.set_job(std::to_string(i));
@@ -305,10 +305,40 @@ TEST_F(NodeTest, learns_from_reports_of_local_jobs_and_keeps_it_over_a_restart) 
       }
       ASSERT_TRUE(fresh.save());
     }
-    const auto prediction = fresh.predict(request_of("home").features());
+    const auto prediction = fresh.predict_guest(request_of("home").features());
     EXPECT_NEAR(prediction.compute_s.mean, 3, 0.1);
     EXPECT_NEAR(prediction.energy_j.mean, 8, 0.3) << "CPU seconds by the watts of a core";
   }
+}
+
+TEST_F(NodeTest, tells_others_jobs_from_its_own) {
+  const eco::Job job = eco::job_of(request_of("home").features());
+  for (int i = 0; i < 5; ++i) node->learn_guest(job, {.compute_s = 9, .energy_j = 18});
+  EXPECT_NEAR(node->predict_guest(request_of("home").features()).compute_s.mean, 9, 0.1);
+  ASSERT_TRUE(node->save());
+  make("eco");
+  EXPECT_NEAR(node->predict_guest(request_of("home").features()).compute_s.mean, 9, 0.1) << "after a restart";
+  const auto view = node->view();
+  const auto own = eco::server_of(view.servers(0).state());
+  EXPECT_NEAR(own.guest.predict(job).energy_j.mean, 18, 0.2);
+  EXPECT_NEAR(own.model.predict(job).energy_j.mean, 8, 0.1);
+}
+
+TEST_F(NodeTest, forgets_others_jobs_when_it_had_none_for_long) {
+  const auto features = request_of("home").features();
+  const auto told_s = [&] {
+    node->beat(telemetry());
+    return node->predict_guest(features).compute_s.mean;
+  };
+  const double own_s = told_s();
+  for (int i = 0; i < 5; ++i) node->learn_guest(eco::job_of(features), {.compute_s = 90, .energy_j = 180});
+  now_s += eco::guest_memory_s - 1;
+  EXPECT_GT(told_s(), 80);
+  node->learn_guest(eco::job_of(features), {.compute_s = 90, .energy_j = 180});
+  now_s += eco::guest_memory_s - 1;
+  EXPECT_GT(told_s(), 80) << "since the last of them";
+  now_s += 2;
+  EXPECT_EQ(told_s(), own_s);
 }
 
 TEST_F(NodeTest, learns_from_reports_of_remote_jobs_what_it_adds_to_them) {

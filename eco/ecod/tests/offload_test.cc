@@ -75,8 +75,8 @@ TEST_F(Offload, compactions_run_where_the_master_places_them_and_are_learnt_ther
   EXPECT_TRUE(eventually([&] {
     const auto view = home.view();
     return std::ranges::any_of(view.servers(), [](const auto& line) {
-      return line.state().name() == "b" && line.state().models_size() > 0 &&
-             line.state().models(0).compute().observations() >= 3;
+      return line.state().name() == "b" && line.state().guest_size() > 0 &&
+             line.state().guest(0).compute().observations() >= 3;
     });
   })) << "b tells what it has learnt";
   EXPECT_TRUE(eventually([&] {

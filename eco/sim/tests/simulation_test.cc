@@ -94,6 +94,22 @@ TEST(Simulation, jobs_are_recorded_with_what_was_predicted_before) {
   EXPECT_TRUE(run(spec, "local").jobs.empty());
 }
 
+// To send and receive their tables takes time, too: what is learnt of one kind says little of the other.
+TEST(Simulation, own_and_others_jobs_are_predicted_apart) {
+  Spec spec = stalling();
+  spec.records = true, spec.duration_s = 2000;
+  for (auto& tier : spec.tiers) tier.costs.worker_s_per_byte = 1e-8;
+  for (auto& server : spec.servers) server.idle = false;
+  for (const bool others : {false, true}) {
+    double sum = 0, count = 0;
+    for (const auto& job : run(spec, "static:helper").jobs)
+      if (job.jobs_before >= 20 && (job.server != job.home) == others)
+        sum += std::abs(job.predicted_s / job.took_s - 1), count += 1;
+    EXPECT_GT(count, 5) << others;
+    EXPECT_LT(sum / count, 0.2) << others;
+  }
+}
+
 TEST(Simulation, no_server_uses_more_cores_than_it_has) {
   Spec spec = stalling();
   spec.workloads[0].reader_threads = 20;

@@ -48,6 +48,8 @@ TEST(Offload, a_worker_process_compacts_level_0_and_every_key_is_read_back) {
   EXPECT_FALSE(std::filesystem::exists(folder / "db/eco-staging"));
 }
 
+constexpr double patient_s = 30;  // none of these tests is of slow workers, and a busy machine is one
+
 // A worker, and a database whose jobs go to it.
 class Offloading {
  public:
@@ -58,7 +60,7 @@ class Offloading {
         worker(folder / "scratch", worker_arguments),
         wire(worker.address(), std::move(to_primary), std::move(to_worker), data_channels) {
     settings.placer = placer =
-        std::make_shared<StubbornPlacer>(settings.tls.none() ? wire.address() : worker.address());
+        std::make_shared<StubbornPlacer>(settings.tls.none() ? wire.address() : worker.address(), patient_s);
     service = eco::attach(options, settings);
     bed = std::make_unique<Bed>(folder / "db", options);
   }
