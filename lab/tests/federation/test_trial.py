@@ -233,6 +233,12 @@ def test_a_prediction_is_compared_with_what_came_out_here_and_elsewhere() -> Non
     assert remote.took_j == pytest.approx(4.0 + 1.5 + 1.0)
 
 
+def test_a_prediction_of_no_energy_is_one() -> None:
+    unknown = {"server": "low", "time_s": 2.2}  # ecod's JSON leaves out what is zero
+    (local,) = predictions([a_round("eco", 0, 1000, [decision(1, options=[unknown], outcome="local")])])
+    assert (local.expected_s, local.expected_j, local.took_j) == (2.2, 0, 7.5)
+
+
 def test_the_first_jobs_errors_do_not_count() -> None:
     rounds = [
         a_round("local", 0, 1000, [decision(i, options=[home(4 if i < LEARNT_AFTER else 2.1, 7.5)]) for i in range(40)])

@@ -66,7 +66,11 @@ def _remote(each: Record, decision: Record) -> _Found | None:
         return None
     busy_core_w, _, j_per_byte = each["watts"][decision["request"]["server"]]
     home_j = decision.get("home_cpu_s", 0) * busy_core_w + float(decision.get("bytes_moved", 0)) * j_per_byte
-    return "remote", (option["time_s"], option["energy_j"]), (decision["wall_s"], decision.get("energy_j", 0) + home_j)
+    return (
+        "remote",
+        (option["time_s"], option.get("energy_j", 0.0)),
+        (decision["wall_s"], decision.get("energy_j", 0) + home_j),
+    )
 
 
 def _local(each: Record, decision: Record) -> _Found | None:
@@ -78,7 +82,7 @@ def _local(each: Record, decision: Record) -> _Found | None:
     took = each["servers"].get(home, {}).get("compactions", {}).get(number)
     if took is None or min(took) <= 0:
         return None
-    return "local", (option["time_s"], option["energy_j"]), (took[0], took[1] * each["watts"][home][0])
+    return "local", (option["time_s"], option.get("energy_j", 0.0)), (took[0], took[1] * each["watts"][home][0])
 
 
 @dataclass(frozen=True)
