@@ -193,7 +193,7 @@ def test_read_only_leaves_every_byte_as_it_is(image: Path) -> None:
         assert shell.stdin is not None
         shell.stdin.write("INSERT INTO readings VALUES (4, 'new', 1, TRUE);\n")
         shell.stdin.flush()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while b"new" not in image.read_bytes() and time.monotonic() < deadline:
             time.sleep(0.01)
         shell.kill()
@@ -396,7 +396,7 @@ class Terminal:
         self.seen = ""
 
     def wait_for(self, text: str) -> str:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while text not in self.seen:
             ready, _, _ = select.select([self.descriptor], [], [], max(0, deadline - time.monotonic()))
             assert ready, f"{text!r} did not come, but {self.seen!r}"
@@ -411,7 +411,7 @@ class Terminal:
         os.write(self.descriptor, text.encode())
 
     def exit_code(self) -> int:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while (ended := os.waitpid(self.pid, os.WNOHANG))[0] == 0:
             assert time.monotonic() < deadline, f"it does not end, but {self.seen!r}"
             time.sleep(0.01)

@@ -111,7 +111,7 @@ TEST_P(Ways, what_comes_is_received_while_what_is_sent_waits) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that the receiver finds nothing, and waits
     EXPECT_TRUE(both.worker->send(message, "what comes"));
   }
-  EXPECT_EQ(all_came.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_EQ(all_came.wait_for(std::chrono::seconds(60)), std::future_status::ready);
   FromWorker got;
   EXPECT_EQ(received(*both.worker, got), more_than_buffers_hold);
   sender.join();

@@ -25,7 +25,7 @@ from edgejoule import file_system, memory_group
 from edgejoule.database_servers import SERVERS, Server, ycsb_client
 from edgejoule.database_servers.external import HOST, SECRET, external
 from edgejoule.database_servers.options import OWN
-from edgejoule.database_servers.serving import Serving, keep_data_only, options_of, serving
+from edgejoule.database_servers.serving import Serving, copy_logs, keep_data_only, options_of, serving
 from edgejoule.database_servers.ycsb_client import BINDINGS, Task, YcsbClient
 from edgejoule.errors import DatabaseError, EdgejouleError, StoreError, UsageError
 from edgejoule.federation.processes import Adopted, Membership
@@ -557,7 +557,10 @@ class Snapshots:
         return bool(kept == _files(folder / "data"))
 
     def load(self, run: PlannedRun, timeout_s: float, on_event: Callable[[Event], None] | None = None) -> None:
-        """Load the database of this run and keep it. Raises DatabaseError, or StoreError when it cannot be kept."""
+        """Load the database of this run and keep it. Raises DatabaseError, or StoreError when it cannot be kept.
+
+        Of a load that fails the server's whole logs are kept, in `logs` beside the snapshots' folder, and nothing else.
+        """
         final = self._folder / self.key(run)
         part = final.with_name(final.name + ".part")
         try:
@@ -569,9 +572,12 @@ class Snapshots:
                 _sync_tree(part)
                 shutil.rmtree(final, ignore_errors=True)
                 part.rename(final)
-        except StoreError:
-            shutil.rmtree(part, ignore_errors=True)  # the next one may need the room
+        except DatabaseError as error:
+            if logs := copy_logs(part / "data", self._folder.parent / "logs" / f"load-{final.name}"):
+                raise DatabaseError(f"{error}; whole logs: {logs}") from error
             raise
+        finally:
+            shutil.rmtree(part, ignore_errors=True)  # the next one may need the room
 
     def load_at(
         self, run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None = None

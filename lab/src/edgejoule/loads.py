@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgejoule.database_servers.server import LOGS
+from edgejoule.database_servers.serving import copy_logs
 from edgejoule.databases import Event, LoadTime, Snapshots, is_external
 from edgejoule.file_system import MadeFileSystem
 from edgejoule.plan import PlannedRun
@@ -122,12 +122,7 @@ class Loads:
 
     def keep_logs(self, run: PlannedRun, target: Path) -> Path | None:
         """Those of the server of a run that failed; None where there are none, or no room for them."""
-        logs = self._ready(run, new=False) / "run" / LOGS
-        try:
-            shutil.copytree(logs, target, dirs_exist_ok=True)
-        except (OSError, shutil.Error):
-            return None
-        return target
+        return copy_logs(self._ready(run, new=False) / "run", target)
 
     def done(self, run: PlannedRun, *, failed: bool) -> None:
         """A run has ended. A shared database goes with its last run, and with one that failed: it may be harmed."""

@@ -61,6 +61,9 @@ def test_a_load_that_cannot_begin_fails_the_runs_that_need_it_alone(tmp_path: Pa
     assert "redis ended with code 1 while it started; its log ends:" in str(bad.cause)
     assert "fast" in str(bad.cause)
     assert study.left() == []
+    _, _, logs = str(bad.cause).partition("; whole logs: ")
+    assert "fast" in (Path(logs) / "redis.log").read_text()
+    assert not list((tmp_path / "results/snapshots").glob("*.part"))
 
 
 def test_a_server_that_never_answers_a_question_fails_the_runs_that_need_it_alone(tmp_path: Path) -> None:
@@ -101,7 +104,7 @@ def test_a_study_that_is_killed_takes_its_server_with_it(tmp_path: Path) -> None
         server = study.server_under_load(process).processes[0]
         process.kill()
         process.communicate()
-    assert server.wait(time.monotonic() + 10)
+    assert server.wait(time.monotonic() + 60)
     code, said = study.run("--resume", "--only", "redis.persistence=rdb")
     assert code in (0, 3), said
     assert study.left() == []

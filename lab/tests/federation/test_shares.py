@@ -23,7 +23,7 @@ def small(share: float = 0.05) -> Server:
 
 
 def eventually(holds: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not holds():
         if time.monotonic() > end:
             return False

@@ -34,11 +34,12 @@ class _TimeLeft(ProgressColumn):
 class StudyProgress:
     """A Watcher that draws bars on a terminal, and writes one line per run where there is none.
 
-    method: of the meter's joules; every figure of power or energy is followed by it.
+    method: of the meter's joules; every figure of power or energy is followed by it. causes: say why a run failed;
+    False where the command's error says it.
     """
 
-    def __init__(self, console: Console, method: str) -> None:
-        self._console, self._method = console, method
+    def __init__(self, console: Console, method: str, *, causes: bool = True) -> None:
+        self._console, self._method, self._causes = console, method, causes
         self._bars = Progress(
             TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(), _TimeLeft(),
             TextColumn("{task.fields[words]}"), console=console, transient=True, disable=not console.is_terminal,
@@ -139,7 +140,7 @@ class StudyProgress:
 
     def _result(self, run: Run) -> str:
         if run.status == "failed":
-            return f"FAILED: {run.cause}"
+            return f"FAILED: {run.cause}" if self._causes else "FAILED"
         names = self._spec.analysis.responses[:2] if self._spec else []
         parts = [_words(response) for name in names for response in run.responses if response.name == name]
         if "executions" in run.facts:

@@ -243,7 +243,7 @@ def _measure(
         study = Study(spec, text, options, meters, choice.sentence, ratio, places, clock_token, servers)
         with (
             Store.open(places.store, create=True) as store,
-            StudyProgress(messages(), str(choice.meter.method)) as progress,
+            StudyProgress(messages(), str(choice.meter.method), causes=keep_going) as progress,
         ):
             return conduct(
                 store, study, progress, resume=resume, rerun_flagged=rerun_flagged, keep_going=keep_going, only=chosen

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.database_servers.options import OWN
-from edgejoule.database_servers.server import NotReadyError, Server, Usage
+from edgejoule.database_servers.server import LOGS, NotReadyError, Server, Usage
 from edgejoule.errors import DatabaseError
 
 LOOK_S = 0.2
@@ -191,6 +191,15 @@ def keep_data_only(server: Server) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
+
+
+def copy_logs(folder: Path, target: Path) -> Path | None:
+    """Those of the server in a folder; None where there are none, or no room for them."""
+    try:
+        shutil.copytree(folder / LOGS, target, dirs_exist_ok=True)
+    except (OSError, shutil.Error):
+        return None
+    return target
 
 
 def _device_of(folder: Path) -> str:
