@@ -20,6 +20,7 @@ int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_
 }
 
 int ln_device_sync(struct lunar* db) {
+  if (!db->unsynced) return 0;
   db->flushes++;
   if (db->config->sync(db->config)) return LUNAR_E_IO;
   db->unsynced = 0;

@@ -238,7 +238,7 @@ int ln_commit_group(struct lunar* db) {
 int ln_commit_point(struct lunar* db) {
   if (db->redoing || db->state == LN_IN_TXN || !syncs_each(db)) return 0;
   LN_TRY(ln_stage_write(db, 0));
-  return db->unsynced ? ln_device_sync(db) : 0;
+  return ln_device_sync(db);
 }
 
 static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
@@ -410,7 +410,7 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
 /* Before it: the pages in place are those of the checkpoint before, or can be made so. After it: those of now. */
 static int checkpoint(struct lunar* db) {
   LN_TRY(ln_write_in_place(db, 1));
-  if (db->unsynced) LN_TRY(ln_device_sync(db)); /* rows and spilled pages, before a checkpoint that counts on them */
+  LN_TRY(ln_device_sync(db)); /* rows and spilled pages, before a checkpoint that counts on them */
   uint32_t images_at = LN_NONE;
   LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));
   db->settled = images_at == LN_NONE; /* recovery writes nothing over what comes after it */

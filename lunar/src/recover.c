@@ -419,7 +419,8 @@ int ln_recover(struct lunar* db) {
   LN_TREES_CHANGE(db);
   ln_cache_forget_all(db);
   ln_forget_all(db);
-  LN_TRY(ln_device_sync(db)); /* what is read may be in the device's cache only, and pages are written because of it */
+  db->unsynced = 1; /* what is read may be in the device's cache only, and pages are written because of it */
+  LN_TRY(ln_device_sync(db));
   LN_TRY(go_back(db, &found));
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);

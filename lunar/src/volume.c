@@ -290,10 +290,11 @@ int lunar_checkpoint(struct lunar* db) {
 
 static int sync_all(struct lunar* db) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
-  /* Of the other modes' pages the log has what is not in place. */
-  LN_TRY(db->mode == LUNAR_MODE_NONE ? ln_write_in_place(db, 0) : ln_settle_plain(db, 0, LN_NONE));
+  /* Of the other pages the log has what is not in place; modes data and full have no others. */
+  if (db->mode <= LUNAR_MODE_METADATA)
+    LN_TRY(db->mode == LUNAR_MODE_NONE ? ln_write_in_place(db, 0) : ln_settle_plain(db, 0, LN_NONE));
   LN_TRY(ln_stage_write(db, 0));
-  return db->unsynced ? ln_device_sync(db) : 0;
+  return ln_device_sync(db);
 }
 
 int lunar_sync(struct lunar* db) {
@@ -307,7 +308,7 @@ static int finish(struct lunar* db) {
   if (db->mode == LUNAR_MODE_NONE) LN_TRY(ln_write_in_place(db, 0));
   db->mode = LUNAR_MODE_FULL; /* from this checkpoint on any mode may go on */
   LN_TRY(ln_checkpoint(db));
-  return db->unsynced ? ln_device_sync(db) : 0;
+  return ln_device_sync(db);
 }
 
 int lunar_unmount(struct lunar* db) {

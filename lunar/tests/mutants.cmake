@@ -50,8 +50,9 @@ function(lunar_mutant name file old new)
   lunar_mutant_of(PowerCuts "${name}" "${file}" "${old}" "${new}" ${ARGN})
 endfunction()
 
-lunar_mutant(commit_without_flush log.c "return db->unsynced ? ln_device_sync(db) : 0;" "return 0;")
-lunar_mutant(checkpoint_before_its_rows log.c "if (db->unsynced) LN_TRY(ln_device_sync(db));" "")
+lunar_mutant(commit_without_flush log.c "return ln_device_sync(db);" "return 0;")
+lunar_mutant(checkpoint_before_its_rows log.c "LN_TRY(ln_device_sync(db)); /* rows" "/* rows")
+lunar_mutant(recovery_from_the_devices_cache recover.c "db->unsynced = 1;" "")
 lunar_mutant(pages_before_their_checkpoint log.c
   "LN_TRY(write_checkpoint_group(db, &images_at));\n  LN_TRY(ln_device_sync(db));" "LN_TRY(write_checkpoint_group(db, &images_at));")
 lunar_mutant(pages_before_their_before_images log.c "if (first != LN_NONE) LN_TRY(ln_device_sync(db));" "")
