@@ -336,7 +336,7 @@ int ln_write_frame(struct lunar* db, struct lunar_frame* frame);
 int ln_stage_write(struct lunar* db, int part);
 int ln_checkpoint(struct lunar* db);
 int ln_spill(struct lunar* db);
-int ln_make_room(struct lunar* db);
+int ln_make_room(struct lunar* db, uint32_t times);
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
 
 /* recover.c */
@@ -479,7 +479,7 @@ uint32_t ln_operation_sectors(const struct lunar* db);
 #define LN_IS_BUILT(db, frame) ((db)->building && (frame)->kind >= LN_BUCKET)
 #else
 #define ln_secondary_forget(table, place) 0
-#define ln_make_room_for(table) ln_make_room((table)->db)
+#define ln_make_room_for(table) ln_make_room((table)->db, 1)
 #define ln_room_stays(table, all) 0
 #define ln_is_indexed(table, column) 0
 #define ln_secondary_drop(db, number) 0

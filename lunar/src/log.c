@@ -439,13 +439,15 @@ static uint32_t operation_sectors(const struct lunar* db) {
 }
 
 /* Before an operation: enough clean frames, and room in the log for it and for the checkpoint after it; for the
- * recovery from it too, which spills what was spilled before, behind it. */
-int ln_make_room(struct lunar* db) {
+ * recovery from it too, which spills what was spilled before, behind it. times: room for so many times as much as is
+ * there. */
+int ln_make_room(struct lunar* db, uint32_t times) {
   if (db->redoing) return 0;
   const uint32_t images = images_sectors(db), operation = operation_sectors(db) + LN_INDEX_SECTORS(db);
   const uint32_t dirty_max = ln_dirty_max(db);
   if (db->frames_dirty * 4u >= dirty_max * 3u) LN_TRY(ln_write_in_place(db, 1));
-  const int log_full = db->series.log_used + db->log_before + images + 2 * operation > db->geometry.log_sectors;
+  const uint32_t used = times * (db->series.log_used + db->log_before);
+  const int log_full = used + images + 2 * operation > db->geometry.log_sectors;
   if (db->state == LN_IN_TXN) {
     if (log_full) return ln_undo(db, LUNAR_E_TXN_FULL);
     return ln_dirty_bound(db, 3u, 4u) ? ln_spill(db) : 0;

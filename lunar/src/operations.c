@@ -529,9 +529,8 @@ int lunar_count(struct lunar_table* table, uint64_t* rows) {
 static int begin(struct lunar* db) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
   if (db->mode == LUNAR_MODE_NONE) return LUNAR_E_UNSUPPORTED;
-  LN_TRY(ln_make_room(db));
   LN_TRY(ln_stage_write(db, 0)); /* what was before does not share a group with the transaction */
-  if (2 * db->series.log_used > db->geometry.log_sectors) LN_TRY(ln_checkpoint(db));
+  LN_TRY(ln_make_room(db, 4));   /* three quarters of what the log can take are left for it */
   db->state = LN_IN_TXN, db->parts = 0;
   return 0;
 }

@@ -363,7 +363,7 @@ int ln_make_room_for(const struct lunar_table* table) {
   const int count = ln_secondary_list(db, table->number, numbers);
   LN_TRY(count);
   db->indexes = (uint8_t)count, db->index_sectors = (uint16_t)sectors_for(table, db->indexes);
-  return ln_make_room(db);
+  return ln_make_room(db, 1);
 }
 
 /* --- creation and dropping --- */
@@ -419,7 +419,7 @@ static int index_drop(struct lunar* db, const char* name) {
   LN_TRY(ln_name_find(db, name, &number));
   const int is_table = ln_is_table(db, number);
   if (is_table != LUNAR_E_NO_TABLE) return is_table ? is_table : LUNAR_E_NO_TABLE;
-  LN_TRY(ln_make_room(db));
+  LN_TRY(ln_make_room(db, 1));
   const struct ln_record_header record = {.type = LN_DROP, .table = number};
   int error = ln_table_redo_drop(db, number);
   if (!error) error = ln_log(db, &record, NULL, NULL);

@@ -170,7 +170,7 @@ static int table_create(struct lunar* db, const char* name, const struct lunar_s
   if (error != LUNAR_E_NO_TABLE) return error ? error : LUNAR_E_EXISTS;
   error = number_of(db, "", &number);
   if (error) return error == LUNAR_E_NO_TABLE ? LUNAR_E_TABLES : error;
-  LN_TRY(ln_make_room(db));
+  LN_TRY(ln_make_room(db, 1));
   struct creation creation = {.bytes = (uint32_t)LN_SCHEMA_COLUMN * schema->column_count};
   memcpy(creation.head, name, strlen(name));
   creation.head[LN_ROOT_ENTRY] = schema->index, creation.head[LN_ROOT_ENTRY + 1] = schema->key;
@@ -243,7 +243,7 @@ static int table_drop(struct lunar* db, const char* name) {
   if (!name_sound(name)) return LUNAR_E_INVALID;
   LN_TRY(number_of(db, name, &number));
   LN_TRY(ln_is_table(db, number));
-  LN_TRY(ln_make_room(db));
+  LN_TRY(ln_make_room(db, 1));
   const struct ln_record_header record = {.type = LN_DROP, .table = number};
   int error = ln_table_redo_drop(db, number);
   if (!error) error = ln_log(db, &record, NULL, NULL);

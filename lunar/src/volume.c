@@ -5,6 +5,7 @@ enum { SECTORS_MIN = 128, STAGE_BYTES_MAX = 64 * 1024, CLASSES_MAX = 8, LOG_BYTE
 
 static int is_power_of_two(uint32_t v) { return v && !(v & (v - 1)); }
 static uint32_t divided_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 static int config_check(const struct lunar_config* c) {
   if (!c || !c->read || !c->write || !c->sync || !c->lock != !c->unlock) return LUNAR_E_INVALID;
@@ -35,7 +36,8 @@ static void buffer_divide(struct lunar* db) {
 }
 
 /* The log must hold the images of all dirty pages twice, and what happens between two checkpoints. Where that is so few
- * that one operation may change as many pages in frames, there are no more frames than that. */
+ * that one operation may change as many pages in frames, there are no more frames than that; where it is many, half of
+ * them leave transactions the room they are promised. */
 enum { DIRTY_BOUNDED = 32 };
 
 static void fit_to_log(struct lunar* db) {
@@ -43,12 +45,12 @@ static void fit_to_log(struct lunar* db) {
   const uint32_t operation = 4u * (g->unit_sectors + 2 * (1 + LN_IMAGES_MAX));
   uint32_t frames = g->log_sectors > operation ? (g->log_sectors - operation) * 4 / 9 : 4;
   if (frames < 4) frames = 4;
-  if (frames > db->frame_count) frames = db->frame_count;
 #if LUNAR_WITH_BUFFER
-  db->dirty_max = (uint16_t)frames;
-  if (frames < DIRTY_BOUNDED) db->frame_count = (uint16_t)frames;
+  if (frames >= 2 * DIRTY_BOUNDED) frames /= 2;
+  db->dirty_max = (uint16_t)smaller(frames, db->frame_count);
+  if (db->dirty_max < DIRTY_BOUNDED) db->frame_count = db->dirty_max;
 #else
-  db->frame_count = (uint16_t)frames;
+  db->frame_count = (uint16_t)smaller(frames, db->frame_count);
 #endif
   if (db->stage_bytes > g->unit_sectors * db->config->sector_bytes)
     db->stage_bytes = g->unit_sectors * db->config->sector_bytes;
@@ -154,8 +156,6 @@ static LN_APART int super_load(struct lunar* db) {
 }
 
 /* --- format --- */
-
-static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g) {
   const uint32_t growth = c->class_growth ? c->class_growth : 2;

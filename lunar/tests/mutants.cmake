@@ -40,6 +40,8 @@ add_library(lunar-PowerCuts OBJECT power_cut_test.cc world.cc)
 target_link_libraries(lunar-PowerCuts PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 add_library(lunar-IoErrors OBJECT io_error_test.cc world.cc)
 target_link_libraries(lunar-IoErrors PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+add_library(lunar-Transaction OBJECT volume_test.cc world.cc)
+target_link_libraries(lunar-Transaction PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 add_library(lunar-PortableList OBJECT portable/lines.c portable/portable_tests.c portable_test.cc)
 target_include_directories(lunar-PortableList PRIVATE ../src)
 target_link_libraries(lunar-PortableList PRIVATE lunar_emubd lunar_posix GTest::gtest_main edgejoule_flags)
@@ -75,11 +77,13 @@ lunar_mutant(runs_take_clean_neighbours log.c "return f && f->flags & LN_DIRTY &
 lunar_mutant(indexes_made_before_a_checkpoint_only secondary.c "return error ? error : ln_checkpoint(db);" "return error;")
 lunar_mutant(updates_again_without_their_indexes operations.c "if (r->type == LN_PATCH_INDEXED) LN_TRY(" "if (0) LN_TRY(")
 lunar_mutant(rows_again_without_their_indexes operations.c "error = index_again(&table, from, &row);" "error = 0;")
-lunar_mutant(no_log_kept_for_a_recovery log.c "db->series.log_used + db->log_before + images" "db->series.log_used + images")
-lunar_mutant(more_dirty_pages_than_the_log_holds volume.c "db->dirty_max = (uint16_t)frames;" "db->dirty_max = db->frame_count;"
+lunar_mutant(no_log_kept_for_a_recovery log.c "times * (db->series.log_used + db->log_before)" "times * db->series.log_used")
+lunar_mutant(more_dirty_pages_than_the_log_holds volume.c "db->dirty_max = (uint16_t)smaller(frames, db->frame_count);" "db->dirty_max = db->frame_count;"
   --gtest_filter=*TransactionPowerCuts*)
 lunar_mutant(images_left_out log.c "together ? 1 + count : 1" "1")
 
+lunar_mutant_of(Transaction transactions_begin_in_a_full_log operations.c "ln_make_room(db, 4)" "ln_make_room(db, 1)")
+lunar_mutant_of(Transaction transactions_leave_room_for_all_dirty_pages volume.c "frames >= 2 * DIRTY_BOUNDED" "0")
 lunar_mutant_of(PortableList rollback_undoes_nothing operations.c
   "LN_TRY(ln_undo(db, 0));\n  return db->state == LN_BROKEN" "db->state = LN_READY;\n  return db->state == LN_BROKEN")
 lunar_mutant_of(PortableList full_keeps_rows_in_ram log.c "!syncs_each(db)) return 0;" "1) return 0;")

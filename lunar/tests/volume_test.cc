@@ -248,6 +248,49 @@ TEST(Transaction, that_is_committed_outlives_a_cut_and_one_that_is_not_does_not)
   }
 }
 
+// Updates of random rows, of which there are more than the buffer holds, until one is refused; the part of the log that
+// they had.
+double room_of_a_transaction(World& world, std::uint32_t rows) {
+  const auto used = [&] { return world.db.series.log_used + world.db.log_before; };
+  const auto update = [&](std::uint32_t among) {
+    const lunar_value key = integer(world.random(among));
+    const std::string text(100, static_cast<char>('a' + world.random(26)));
+    const lunar_value value = blob(text);
+    return lunar_update(&world.table, &key, 1, &value);
+  };
+  const auto hot = 1 + world.random(world.random(2) == 0 ? 20 : rows);
+  for (auto n = world.random(6 * world.db.geometry.log_sectors); n > 0; --n) EXPECT_EQ(update(hot), 0);
+  EXPECT_EQ(lunar_begin(&world.db), 0);
+  const auto before = used();
+  auto most = before;
+  int error = 0;
+  while ((error = update(rows)) == 0) most = std::max(most, used());
+  EXPECT_EQ(error, LUNAR_E_TXN_FULL);
+  EXPECT_EQ(lunar_rollback(&world.db), 0);
+  return static_cast<double>(most - before) / world.db.geometry.log_sectors;
+}
+
+// What lunar_begin promises.
+TEST(Transaction, has_its_part_of_the_log_whenever_it_begins) {
+  constexpr std::uint32_t rows = 3000;
+  const auto seed = seed_told();
+  const auto trials = 30 / one_in(5);
+  for (std::uint32_t log_bytes = 1U << 15; log_bytes <= 1U << 21; log_bytes *= 2) {
+    for (const std::size_t buffer_bytes :
+         {std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{1} << 16, std::size_t{1} << 18, std::size_t{1} << 20}) {
+      World world({.mode = LUNAR_MODE_DATA, .sectors = 16384, .buffer_bytes = buffer_bytes, .log_bytes = log_bytes},
+                  seed);
+      for (std::int64_t key = 0; key < rows; ++key) ASSERT_EQ(insert(world, key, 100), 0);
+      double least = 1;
+      for (std::uint64_t i = 0; i < trials; ++i) least = std::min(least, room_of_a_transaction(world, rows));
+      EXPECT_GE(least, log_bytes >= 1U << 17   ? 0.48
+                       : log_bytes >= 1U << 16 ? 0.4
+                                               : 0.125)
+          << "log " << log_bytes << ", buffer " << buffer_bytes;
+    }
+  }
+}
+
 TEST(Transaction, larger_than_half_the_log_is_rolled_back_with_its_own_error) {
   World world({.sectors = 4096}, 1);
   ASSERT_EQ(lunar_begin(&world.db), 0);
