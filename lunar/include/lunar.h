@@ -399,14 +399,14 @@ LUNAR_MUST_CHECK int lunar_index_list(struct lunar_table* table, uint8_t* at, st
 LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct lunar_table* table, const char* name,
                                         const struct lunar_value* from, const struct lunar_value* to, int descending);
 
-/* Everything between begin and commit happens wholly or not at all. It has at least half the log (of 64 KiB two fifths,
- * of 32 KiB an eighth), but for a few sectors: for what it writes, and for the pages that leave the buffer meanwhile, a
- * sector each. So rising keys or a larger buffer make room for more; insertions of two numbers with random keys into
- * 10,000 rows were, with the smallest buffer, 890 at the least with 4 MiB of log, 190 with 1 MiB and 6 with 64 KiB
- * (512-byte sectors). For that room it may begin with a checkpoint. An operation that changes something and fails for
- * want of room, or with the device, has lost the transaction: what it did so far is undone, and every function returns
- * E_TXN until lunar_commit (E_TXN) or lunar_rollback (0) ends it. After other errors it goes on. E_TXN: in a
- * transaction. E_UNSUPPORTED: in mode none. */
+/* Everything between begin and commit happens wholly or not at all. It has at least two fifths of the log, nearly half
+ * where the table has no secondary indexes (of 32 KiB an eighth; with indexes, of 128 KiB or less, a few rows): for
+ * what it writes, and for the pages that leave the buffer meanwhile, two sectors each. So rising keys or a larger
+ * buffer make room for more; insertions of two numbers with random keys into 10,000 rows were, with the smallest
+ * buffer, 890 at the least with 4 MiB of log, 190 with 1 MiB and 6 with 64 KiB (512-byte sectors). For that room it may
+ * begin with a checkpoint. An operation that changes something and fails for want of room, or with the device, has lost
+ * the transaction: what it did so far is undone, and every function returns E_TXN until lunar_commit (E_TXN) or
+ * lunar_rollback (0) ends it. After other errors it goes on. E_TXN: in a transaction. E_UNSUPPORTED: in mode none. */
 LUNAR_MUST_CHECK int lunar_begin(struct lunar* db);
 /* E_TXN: there is no transaction, or it was lost. */
 LUNAR_MUST_CHECK int lunar_commit(struct lunar* db);
