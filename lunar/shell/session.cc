@@ -45,6 +45,12 @@ std::string marked(std::string_view text, std::size_t position, std::size_t byte
   return fmt::format("\n{}{}\n{}", line, stop, below);
 }
 
+std::size_t beginning_of(std::string_view statement) {
+  StatementScanner scanner;
+  scanner.look_at(statement);
+  return scanner.beginning();
+}
+
 bool within(std::string_view text, const char* at) {
   return std::less_equal<>()(text.data(), at) && std::less_equal<>()(at, text.data() + text.size());
 }
@@ -170,7 +176,8 @@ const char* Session::run_statement(const Script& script, std::string_view text, 
   const bool has_token = message != nullptr && message->token != nullptr && message->bytes > 0;
   const bool in_text = message != nullptr && message->token != nullptr && within(text, message->token);
   if (has_token) reason += fmt::format(": \"{}\"", std::string_view(message->token, message->bytes));
-  const auto position = static_cast<std::size_t>((in_text ? message->token : from) - text.data());
+  const auto position =
+      static_cast<std::size_t>((in_text ? message->token : from + beginning_of({from, bytes})) - text.data());
   if (!script.source.empty())
     reason = fmt::format("{}:{}: {}", script.source, script.first_line + lines_in(text.substr(0, position)), reason);
   if (in_text) reason += marked(text, position, message->bytes);

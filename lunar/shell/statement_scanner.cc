@@ -2,6 +2,11 @@
 
 namespace shell {
 
+void StatementScanner::begin() {
+  if (!found_) beginning_ = position_;
+  begun_ = found_ = true;
+}
+
 void StatementScanner::look_at(std::string_view text) {
   for (; position_ < text.size(); ++position_) {
     const char c = text[position_];
@@ -17,11 +22,12 @@ void StatementScanner::look_at(std::string_view text) {
     } else if (c == '/' && next == '*') {
       within_ = Within::block_comment, ++position_;
     } else if (c == '\'' || c == '"' || c == '`') {
-      within_ = Within::quotes, quote_ = c, begun_ = true;
+      within_ = Within::quotes, quote_ = c;
+      begin();
     } else if (c == ';') {
       complete_ = position_ + 1, begun_ = false;
     } else if (c != ' ' && (c < '\t' || c > '\r')) {
-      begun_ = true;
+      begin();
     }
   }
 }

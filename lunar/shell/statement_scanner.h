@@ -12,16 +12,20 @@ class StatementScanner {
   void look_at(std::string_view text);
   // Behind the last semicolon outside quotes and comments; 0: none.
   std::size_t complete() const { return complete_; }
+  // Where the first statement begins, behind space and comments; the text's size: there is none.
+  std::size_t beginning() const { return found_ ? beginning_ : position_; }
   // There is something but space and comments behind it.
   bool begun() const { return begun_; }
 
  private:
   enum class Within { nothing, quotes, line_comment, block_comment };
 
-  std::size_t position_ = 0, complete_ = 0;
+  void begin();
+
+  std::size_t position_ = 0, complete_ = 0, beginning_ = 0;
   Within within_ = Within::nothing;
   char quote_ = 0;
-  bool begun_ = false;
+  bool begun_ = false, found_ = false;
 };
 
 }  // namespace shell

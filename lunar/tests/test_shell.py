@@ -96,6 +96,10 @@ def test_an_error_names_the_word_and_its_place(image: Path) -> None:
     assert text.startswith("lunar: standard input:3: ")
     assert text.splitlines()[1:] == ["   FROM 'ö' x;", "        ^^^"]
     assert complaint(image, "INSERT INTO readings VALUES (4, 'x', 1, NULL)") == 'lunar: may not be NULL: "ok"\n'
+    twice = "INSERT INTO readings VALUES (1, 'x', 1, TRUE);"
+    for ahead in ("SELECT id FROM readings;\n", "-- a comment\n", "SELECT id FROM readings; /* and\n", "\n"):
+        end = "*/ " if "/*" in ahead else ""
+        assert complaint(image, stdin=ahead + end + twice) == "lunar: standard input:2: it exists already\n"
     far = complaint(image, "SELECT " + "id, " * 200 + "wheat, " + "id, " * 200 + "id FROM readings").splitlines()
     assert far[2].index("^") == far[1].index("wheat")
     assert max(map(len, far)) < 120

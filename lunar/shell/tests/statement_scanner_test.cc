@@ -37,6 +37,19 @@ TEST(StatementScanner, but_not_in_quotes_nor_in_a_comment) {
   EXPECT_EQ(complete("/*/ ; */"), 0U);
 }
 
+std::size_t beginning(const std::string& text) {
+  shell::StatementScanner scanner;
+  scanner.look_at(text);
+  return scanner.beginning();
+}
+
+TEST(StatementScanner, the_first_statement_begins_behind_space_and_comments) {
+  EXPECT_EQ(beginning("SELECT 1; SELECT 2;"), 0U);
+  EXPECT_EQ(beginning("\n  SELECT 1;\nSELECT 2;"), 3U);
+  EXPECT_EQ(beginning("-- SELECT\n/* SELECT\n*/ 'a' ;"), 23U);
+  EXPECT_EQ(beginning(" -- nothing\n"), 12U);
+}
+
 TEST(StatementScanner, space_and_comments_begin_no_statement) {
   EXPECT_FALSE(begun(" \t\n-- SELECT\n/* x */"));
   EXPECT_TRUE(begun("-- x\nSELECT"));
