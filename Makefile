@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-redis bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-trixie
+.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-redis bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan fuzz) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-trixie
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -35,7 +35,7 @@ test: setup-dev build/build.ninja ## the fast tests of all languages: no root, n
 	ctest --preset release --timeout 300 -LE '$(LABELS)' -j $(JOBS)
 	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu and not server' -n $(JOBS)
 
-test-all: test test-slow test-root test-server test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan ## all tests, sanitizers included
+test-all: test test-slow test-root test-server test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan test-fuzz ## all tests, sanitizers and fuzzers included
 
 test-slow: setup-dev build ## tests that take long
 	@tools/packages slow
@@ -110,14 +110,19 @@ test-asan-ubsan test-tsan: test-%: setup-dev
 	ctest --preset $* -LE '$(LABELS)' -j $(JOBS)
 
 FUZZ_S ?= 60
+FUZZ_SEED ?= 0
 
-fuzz: setup ## fuzz what the driver reads from outside, lunar's images, calls and SQL, FUZZ_S seconds each (default 60)
+fuzz: setup ## fuzz what the driver reads from outside, lunar's images, calls and SQL, FUZZ_S seconds each (default 60), from FUZZ_SEED (0: any)
 	@tools/packages fuzz
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS)
 	@set -e; for fuzzer in build/fuzz/bin/fuzz-*; do corpus=build/fuzz/corpus/$${fuzzer##*/fuzz-}; mkdir -p $$corpus; \
-	  echo "$$fuzzer, $(FUZZ_S) s"; $$fuzzer -max_total_time=$(FUZZ_S) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	  echo "$$fuzzer, $(FUZZ_S) s"; $$fuzzer -max_total_time=$(FUZZ_S) -seed=$(FUZZ_SEED) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	  $$(ls lunar/fuzz/$${fuzzer##*lunar_}.dict 2>/dev/null | sed 's/^/-dict=/') \
 	  -artifact_prefix=$$corpus- $$corpus $$(ls -d driver/fuzz/seeds/$${fuzzer##*/fuzz-} 2>/dev/null) 2>&1 | grep -E 'ERROR|does not hold|SUMMARY|DONE +cov:|stat::number' ; done
+
+test-fuzz: FUZZ_S := 10
+test-fuzz: FUZZ_SEED := 1
+test-fuzz: fuzz ## the fuzzers, ten seconds each: that clang builds them, and what they find in that time
 
 fmt: setup-dev ## format all sources
 	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver lunar sampler && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver lunar sampler

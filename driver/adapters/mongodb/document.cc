@@ -5,11 +5,10 @@ namespace {
 
 int length(std::string_view text) { return static_cast<int>(text.size()); }
 
-std::optional<bson_iter_t> found(const bson_t* document, const char* path) {
+// bson_iter_t is aligned more strictly than std::optional would keep it.
+bool find(const bson_t* document, const char* path, bson_iter_t* at) {
   bson_iter_t begin;
-  bson_iter_t at;
-  if (!bson_iter_init(&begin, document) || !bson_iter_find_descendant(&begin, path, &at)) return std::nullopt;
-  return at;
+  return bson_iter_init(&begin, document) && bson_iter_find_descendant(&begin, path, at);
 }
 
 }  // namespace
@@ -31,30 +30,30 @@ void append(bson_t* to, std::string_view name, const bson_t* document) {
 }
 
 std::optional<std::int64_t> number_at(const bson_t* document, const char* path) {
-  const auto at = found(document, path);
-  if (!at) return std::nullopt;
-  switch (bson_iter_type(&*at)) {
+  bson_iter_t at;
+  if (!find(document, path, &at)) return std::nullopt;
+  switch (bson_iter_type(&at)) {
     case BSON_TYPE_INT32:
     case BSON_TYPE_INT64:
     case BSON_TYPE_DOUBLE:
-      return bson_iter_as_int64(&*at);
+      return bson_iter_as_int64(&at);
     default:
       return std::nullopt;
   }
 }
 
 std::optional<std::string> text_at(const bson_t* document, const char* path) {
-  const auto at = found(document, path);
-  if (!at || !BSON_ITER_HOLDS_UTF8(&*at)) return std::nullopt;
+  bson_iter_t at;
+  if (!find(document, path, &at) || !BSON_ITER_HOLDS_UTF8(&at)) return std::nullopt;
   std::uint32_t size = 0;
-  const char* const text = bson_iter_utf8(&*at, &size);
+  const char* const text = bson_iter_utf8(&at, &size);
   return std::string(text, size);
 }
 
 std::optional<bool> truth_at(const bson_t* document, const char* path) {
-  const auto at = found(document, path);
-  if (!at || !BSON_ITER_HOLDS_BOOL(&*at)) return std::nullopt;
-  return bson_iter_bool(&*at);
+  bson_iter_t at;
+  if (!find(document, path, &at) || !BSON_ITER_HOLDS_BOOL(&at)) return std::nullopt;
+  return bson_iter_bool(&at);
 }
 
 }  // namespace edgejoule::driver

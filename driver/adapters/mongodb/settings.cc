@@ -78,9 +78,10 @@ std::shared_ptr<mongoc_uri_t> parsed(const Properties& properties, const std::st
 
 std::string escaped(const std::string& text) {
   std::string out;
-  for (const unsigned char letter : text) {
-    const bool plain = std::isalnum(letter) != 0 || letter == '-' || letter == '.' || letter == '_';
-    out += plain ? std::string(1, static_cast<char>(letter)) : fmt::format("%{:02X}", letter);
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool plain = std::isalnum(byte) != 0 || letter == '-' || letter == '.' || letter == '_';
+    out += plain ? std::string(1, letter) : fmt::format("%{:02X}", byte);
   }
   return out;
 }

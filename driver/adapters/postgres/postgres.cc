@@ -22,7 +22,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds look_period{20};
-constexpr int version_14 = 140000;
 constexpr int version_15 = 150000;
 constexpr int version_17 = 170000;
 constexpr int version_18 = 180000;
