@@ -439,8 +439,8 @@ static uint32_t operation_sectors(const struct lunar* db) {
 }
 
 /* Before an operation: enough clean frames, and room in the log for it and for the checkpoint after it; for the
- * recovery from it too, which spills what was spilled before, behind it. times: room for so many times as much as is
- * there. */
+ * recovery from it too, which spills what was spilled before, behind it. times: what is in the log counts so many
+ * times. */
 int ln_make_room(struct lunar* db, uint32_t times) {
   if (db->redoing) return 0;
   const uint32_t images = images_sectors(db), operation = operation_sectors(db) + LN_INDEX_SECTORS(db);
