@@ -5,7 +5,8 @@
 
 static struct emubd* of(const struct lunar_config* config) { return config->context; }
 
-static int fails(struct emubd* bd, int changes) {
+static int fails(struct emubd* bd, int changes, int syncing) {
+  bd->syncing = (uint8_t)syncing;
   if (changes && bd->before_change) bd->before_change(bd->before_change_context);
   bd->calls++;
   if (changes) bd->changes++;
@@ -21,7 +22,7 @@ static int touches_bad(const struct emubd* bd, uint32_t sector, uint32_t count, 
 
 static int read_sectors(const struct lunar_config* config, uint32_t sector, void* data, uint32_t count) {
   struct emubd* bd = of(config);
-  if (fails(bd, 0) || sector + count > bd->sector_count || touches_bad(bd, sector, count, EMUBD_BAD_READ)) return -1;
+  if (fails(bd, 0, 0) || sector + count > bd->sector_count || touches_bad(bd, sector, count, EMUBD_BAD_READ)) return -1;
   bd->reads++, bd->sectors_read += count;
   if (bd->card) card_read(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
   memcpy(data, bd->sectors + (size_t)sector * bd->sector_bytes, (size_t)count * bd->sector_bytes);
@@ -42,9 +43,16 @@ static int remember(struct emubd* bd, uint32_t sector) {
   return 0;
 }
 
+static void mark_changed(struct emubd* bd, uint32_t sector) {
+  if (bd->is_changed[sector]) return;
+  bd->is_changed[sector] = 1;
+  bd->changed[bd->changed_count++] = sector;
+}
+
 static int store(struct emubd* bd, uint32_t sector, const uint8_t* data, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     if (!bd->careless && remember(bd, sector + i)) return -1;
+    mark_changed(bd, sector + i);
     memcpy(bd->sectors + (size_t)(sector + i) * bd->sector_bytes, data + (size_t)i * bd->sector_bytes,
            bd->sector_bytes);
   }
@@ -53,7 +61,7 @@ static int store(struct emubd* bd, uint32_t sector, const uint8_t* data, uint32_
 
 static int write_sectors(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count) {
   struct emubd* bd = of(config);
-  const int failing = fails(bd, 1), cut = bd->cut_at && bd->changes >= bd->cut_at;
+  const int failing = fails(bd, 1, 0), cut = bd->cut_at && bd->changes >= bd->cut_at;
   if (sector + count > bd->sector_count || cut) return -1;
   if (failing || touches_bad(bd, sector, count, EMUBD_BAD_WRITE)) {
     store(bd, sector, data, (count * bd->failing_write_256 + 255) / 256);
@@ -71,7 +79,7 @@ static void forget(struct emubd* bd) {
 
 static int sync_sectors(const struct lunar_config* config) {
   struct emubd* bd = of(config);
-  if (fails(bd, 1)) return -1;
+  if (fails(bd, 1, 1)) return -1;
   bd->syncs++;
   if (bd->card) card_flush(bd->card);
   if (!bd->ignore_sync) forget(bd);
@@ -82,12 +90,16 @@ int emubd_open(struct emubd* bd, uint32_t sector_bytes, uint32_t sector_count) {
   *bd = (struct emubd){.sector_bytes = sector_bytes, .sector_count = sector_count};
   bd->sectors = calloc(sector_count, sector_bytes);
   bd->bad = calloc(sector_count, 1);
-  return bd->sectors && bd->bad ? 0 : -1;
+  bd->changed = malloc(sector_count * sizeof *bd->changed);
+  bd->is_changed = calloc(sector_count, 1);
+  return bd->sectors && bd->bad && bd->changed && bd->is_changed ? 0 : -1;
 }
 
 void emubd_close(struct emubd* bd) {
   forget(bd);
   free(bd->unsynced);
+  free(bd->changed);
+  free(bd->is_changed);
   free(bd->bad);
   free(bd->sectors);
 }
@@ -103,26 +115,39 @@ static uint32_t next(uint64_t* random) {
   return (uint32_t)(*random >> 32);
 }
 
-/* A sector that was written more than once since the sync may have any of its versions: the writes are taken back one
- * after the other from the last, each by chance, and what was written before a version that stays stays with it. */
+/* Decides what an unsynced write leaves: its first kept_bytes. What was written before a version that stays stays with
+ * it, so writes are settled from the last to the first. */
+static void settle(struct emubd* bd, uint32_t i, uint32_t kept_bytes) {
+  struct emubd_write* w = &bd->unsynced[i];
+  uint8_t* sector = bd->sectors + (size_t)w->sector * bd->sector_bytes;
+  mark_changed(bd, w->sector);
+  memcpy(sector + kept_bytes, w->old + kept_bytes, bd->sector_bytes - kept_bytes);
+  if (kept_bytes == 0) return;
+  free(w->old);
+  w->old = NULL; /* this version is on the medium: those before it are covered */
+}
+
+static int is_covered(const struct emubd* bd, uint32_t i) {
+  for (uint32_t k = i + 1; k < bd->unsynced_count; k++)
+    if (bd->unsynced[k].sector == bd->unsynced[i].sector && !bd->unsynced[k].old) return 1;
+  return 0;
+}
+
+/* A sector that was written more than once since the sync may have any of its versions. */
 void emubd_cut(struct emubd* bd, uint64_t* random, unsigned survive_256, uint32_t torn_bytes) {
   const uint32_t torn = torn_bytes && bd->unsynced_count ? next(random) % bd->unsynced_count : bd->unsynced_count;
   for (uint32_t i = bd->unsynced_count; i-- > 0;) {
-    const struct emubd_write* w = &bd->unsynced[i];
-    uint8_t* sector = bd->sectors + (size_t)w->sector * bd->sector_bytes;
-    int stays = next(random) % 256 < survive_256;
-    for (uint32_t k = i + 1; k < bd->unsynced_count && !stays; k++)
-      stays = bd->unsynced[k].sector == w->sector && !bd->unsynced[k].old;
-    if (i == torn) {
-      const uint32_t kept = next(random) % (bd->sector_bytes / torn_bytes) * torn_bytes;
-      memcpy(sector + kept, w->old + kept, bd->sector_bytes - kept);
-    } else if (!stays) {
-      memcpy(sector, w->old, bd->sector_bytes);
-      continue;
-    }
-    free(bd->unsynced[i].old);
-    bd->unsynced[i].old = NULL; /* this version is on the medium: those before it are covered */
+    const int stays = next(random) % 256 < survive_256 || is_covered(bd, i);
+    uint32_t kept_bytes = stays ? bd->sector_bytes : 0;
+    if (i == torn) kept_bytes = next(random) % (bd->sector_bytes / torn_bytes) * torn_bytes;
+    settle(bd, i, kept_bytes);
   }
+  forget(bd);
+  emubd_reset(bd);
+}
+
+void emubd_cut_to(struct emubd* bd, const uint8_t* stays) {
+  for (uint32_t i = bd->unsynced_count; i-- > 0;) settle(bd, i, stays[i] || is_covered(bd, i) ? bd->sector_bytes : 0);
   forget(bd);
   emubd_reset(bd);
 }
@@ -131,12 +156,34 @@ void emubd_reset(struct emubd* bd) { bd->calls = bd->changes = bd->fail_at = bd-
 
 void emubd_set_bad(struct emubd* bd, uint32_t sector, uint8_t bad) { bd->bad[sector] = bad; }
 
-int emubd_copy(struct emubd* bd, const struct emubd* from) {
+static int copy_unsynced(struct emubd* bd, const struct emubd* from) {
   forget(bd);
   for (uint32_t i = 0; i < from->unsynced_count; i++) { /* what it had is all that is needed; the order is kept */
     if (remember(bd, from->unsynced[i].sector)) return -1;
     memcpy(bd->unsynced[i].old, from->unsynced[i].old, bd->sector_bytes);
   }
-  memcpy(bd->sectors, from->sectors, (size_t)bd->sector_count * bd->sector_bytes);
   return 0;
+}
+
+static void copy_changed(struct emubd* bd, const struct emubd* from, struct emubd* changed) {
+  const size_t bytes = bd->sector_bytes;
+  for (uint32_t i = 0; i < changed->changed_count; i++) {
+    const uint32_t sector = changed->changed[i];
+    memcpy(bd->sectors + sector * bytes, from->sectors + sector * bytes, bytes);
+    changed->is_changed[sector] = 0;
+  }
+  changed->changed_count = 0;
+}
+
+int emubd_copy(struct emubd* bd, const struct emubd* from) {
+  memcpy(bd->sectors, from->sectors, (size_t)bd->sector_count * bd->sector_bytes);
+  memset(bd->is_changed, 0, bd->sector_count);
+  bd->changed_count = 0;
+  return copy_unsynced(bd, from);
+}
+
+int emubd_copy_again(struct emubd* bd, struct emubd* from) {
+  copy_changed(bd, from, from);
+  copy_changed(bd, from, bd);
+  return copy_unsynced(bd, from);
 }

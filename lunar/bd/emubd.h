@@ -25,6 +25,10 @@ struct emubd {
   uint8_t* sectors;
   struct emubd_write* unsynced;
   uint32_t unsynced_count, unsynced_max;
+  /* The sectors that changed since the device became a copy, or gave one, by emubd_copy_again; each once. */
+  uint32_t* changed;
+  uint8_t* is_changed;
+  uint32_t changed_count;
   /* counters */
   uint64_t reads, writes, syncs, sectors_read, sectors_written;
   /* failures: the call with this number (from 1, of all calls since emubd_reset) fails; 0: none */
@@ -34,6 +38,7 @@ struct emubd {
   uint8_t* bad;              /* per sector: enum emubd_bad */
   uint64_t cut_at;           /* writes and syncs from this one on fail: the power is gone */
   uint64_t changes;          /* writes and syncs so far */
+  uint8_t syncing;           /* for before_change: it is a sync */
   uint8_t ignore_sync;       /* the device lies */
   uint8_t careless;          /* nothing is kept for a cut: for measurements */
   void (*before_change)(void* context); /* called before every write and sync; NULL: not */
@@ -49,8 +54,13 @@ void emubd_config(struct emubd* bd, struct lunar_config* config);
 /* Takes the power away: each unsynced sector keeps its new content with the given chance in 256, else gets back its old
  * one; torn_bytes not 0: one of the sectors that stay is torn at a multiple of it. Then the power is back. */
 void emubd_cut(struct emubd* bd, uint64_t* random, unsigned survive_256, uint32_t torn_bytes);
+/* Takes the power away: the unsynced sector number i keeps its new content where stays[i] is not 0. */
+void emubd_cut_to(struct emubd* bd, const uint8_t* stays);
 /* The other device's content, and what a cut would take of it; both have the same size. 0, or -1: no memory. */
 int emubd_copy(struct emubd* bd, const struct emubd* from);
+/* The same for a bd that is a copy of from already: copies only what one of the two has changed since then. from may
+ * have one such copy. */
+int emubd_copy_again(struct emubd* bd, struct emubd* from);
 /* Requests that touch the sector fail from now on, as the bits of enum emubd_bad say; 0 heals it. */
 void emubd_set_bad(struct emubd* bd, uint32_t sector, uint8_t bad);
 /* A fresh series of numbers for fail_at and cut_at; failures off. */

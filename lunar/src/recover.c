@@ -275,13 +275,27 @@ static int log_group(struct lunar* db, const struct lunar_series* series, uint32
   return whole(db, group);
 }
 
+/* Whether a group of before images belongs to the list of those found, of which before is the last: it names that one.
+ * A group that names none begins the list anew in the epoch of a recovery, which had put all the older ones back. Any
+ * other lies behind a group that is torn, so the flush behind the two was not reached and nothing was written over the
+ * pages that it has. */
+static int continues(const struct lunar_series* series, uint32_t before, const struct group* group) {
+  return group->kind != LN_BEFORE || group->extra == before ||
+         (group->extra == LN_NONE && group->epoch > series->epoch);
+}
+
 /* At LOG's head or at the beginning of the next unit. A recovery that had no room in its unit went on in the next one
  * with the number that a group at the head has from before: that one is lost. */
-static int following_group(struct lunar* db, struct lunar_series* series, struct group* group) {
+static int following_group(struct lunar* db, struct lunar_series* series, uint32_t before, struct group* group) {
   const uint32_t to_next = db->geometry.unit_sectors - series->log_head % db->geometry.unit_sectors;
   struct group next;
-  const int there = skipping(db, log_group(db, series, 0, group));
-  const int beyond = skipping(db, log_group(db, series, to_next, &next));
+  int there = log_group(db, series, 0, group), beyond = log_group(db, series, to_next, &next);
+  if (there > 0) there = continues(series, before, group);
+  if (beyond > 0 && !continues(series, before, &next)) {
+    if (there == LUNAR_E_IO) return there; /* what cannot be read may be the group that it names */
+    beyond = 0;
+  }
+  there = skipping(db, there), beyond = skipping(db, beyond);
   LN_TRY(there);
   LN_TRY(beyond);
   if (!there && !beyond) return 0;
@@ -301,7 +315,7 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
   if (there < 0) return there;
   if (!there) return LUNAR_E_CORRUPT;
   *found = (struct state){images_at, LN_NONE, end->epoch, group.flags};
-  for (uint32_t steps = 0; (there = following_group(db, end, &group)) > 0;) {
+  for (uint32_t steps = 0; (there = following_group(db, end, found->before, &group)) > 0;) {
     if (++steps > db->geometry.log_sectors) return LUNAR_E_CORRUPT; /* numbers that go round */
     found->epoch = end->epoch;
     if (group.kind == LN_BEFORE) found->before = group.sector - db->geometry.log_at;
@@ -351,22 +365,17 @@ static int put_checkpoint(struct lunar* db, uint32_t base) {
   }
 }
 
-/* Goes from the last group of before images to the first. 1: every one is whole (and, when told, was put back); 0: one
- * is not. That is so only where a later recovery had put all of them back and had begun to overwrite them. */
-static int put_back(struct lunar* db, uint32_t before, int put) {
-  uint32_t sequence = 0, steps = 0;
+/* Puts back what the groups of before images have, from the last to the first. Each was found whole, behind the one
+ * that it names. */
+static int put_back(struct lunar* db, uint32_t before) {
   while (before != LN_NONE) {
     struct group group;
-    int there = before < db->geometry.log_sectors ? read_header(db, log_sector(db, before), &group) : 0;
-    if (there < 0) return there;
-    if (!there || group.kind != LN_BEFORE || (steps && !later_number(sequence, group.sequence))) return 0;
-    if (++steps > db->geometry.log_sectors) return 0;
-    LN_TRY(there = whole(db, &group));
-    if (!there) return 0;
-    if (put) LN_TRY(put_images(db, &group));
-    before = group.extra, sequence = group.sequence;
+    const int there = read_header(db, log_sector(db, before), &group);
+    if (there <= 0) return there ? there : LUNAR_E_CORRUPT;
+    LN_TRY(put_images(db, &group));
+    before = group.extra;
   }
-  return 1;
+  return 0;
 }
 
 static void begin_unit(struct lunar* db) {
@@ -386,9 +395,7 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   LN_TRY(forget_torn(db, &end, 0, found));
   LN_TRY(forget_torn(db, &end, unit - end.log_head % unit, found));
   LN_TRY(put_checkpoint(db, found->base));
-  const int restorable = put_back(db, found->before, 0);
-  LN_TRY(restorable);
-  return restorable ? put_back(db, found->before, 1) : 0;
+  return put_back(db, found->before);
 }
 
 /* The groups since the last checkpoint. First db->series comes to stand right behind the last one that is not the

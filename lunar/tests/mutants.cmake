@@ -60,7 +60,7 @@ lunar_mutant(pages_before_their_checkpoint log.c
 lunar_mutant(pages_before_their_before_images log.c "if (first != LN_NONE) LN_TRY(ln_device_sync(db));" "")
 lunar_mutant(groups_unchecked recover.c "if (sum != group->body_sum) return 0;" "")
 lunar_mutant(images_unchecked recover.c "if (sum != expected) return 0;" "")
-lunar_mutant(nothing_put_back recover.c "return restorable ? put_back(db, found->before, 1) : 0;" "return 0;")
+lunar_mutant(nothing_put_back recover.c "return put_back(db, found->before);" "return 0;")
 lunar_mutant(images_ignored recover.c "LN_TRY(put_checkpoint(db, found->base));" "")
 lunar_mutant(freed_blocks_at_once alloc.c "!stamped(db, e) &&" "")
 lunar_mutant(extents_unaware_of_small_rows extents.c "series->extents[i].sector < sector" "0")

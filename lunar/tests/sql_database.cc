@@ -31,11 +31,13 @@ std::string shown(const lunar_value& value) {
   }
 }
 
-Database::Database(lunar_mode mode, std::uint32_t sectors, std::size_t buffer_bytes) : buffer_(buffer_bytes / 8) {
+Database::Database(lunar_mode mode, std::uint32_t sectors, std::size_t buffer_bytes, std::uint32_t log_bytes)
+    : buffer_(buffer_bytes / 8) {
   EXPECT_EQ(emubd_open(&device, 512, sectors), 0);
   device.careless = 1;
   emubd_config(&device, &config);
   config.buffer = buffer_.data(), config.buffer_bytes = buffer_.size() * 8, config.mode = mode;
+  config.log_bytes = log_bytes;
   EXPECT_EQ(lunar_format(&config), 0);
   EXPECT_EQ(lunar_mount(&db, &config), 0);
 }

@@ -22,7 +22,8 @@ struct Ran {
 
 class Database {
  public:
-  explicit Database(lunar_mode mode = LUNAR_MODE_DATA, std::uint32_t sectors = 32768, std::size_t buffer_bytes = 65536);
+  explicit Database(lunar_mode mode = LUNAR_MODE_DATA, std::uint32_t sectors = 32768, std::size_t buffer_bytes = 65536,
+                    std::uint32_t log_bytes = 0);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
