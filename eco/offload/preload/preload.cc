@@ -2,143 +2,272 @@
 //
 //   LD_PRELOAD=.../libeco-preload.so ECO_CONFIG=eco.toml db_bench ...
 //
-// This part is loaded into every such program, so it needs no RocksDB itself. It stands before DB::Open and lets
-// libeco-service.so, from its own folder, set the options where the program's RocksDB is of the release that eco was
-// built for. Otherwise it says so in one line, and the program runs as without it.
+// Every program that is started so loads this library, shells and their commands too. So it needs the C library alone
+// (a libstdc++ of its own choice would replace the program's), it includes no type of RocksDB (their inline
+// constructors would replace the program's), and it exports three functions (preload.map):
+//
+//   DB::Open, both forms   hand the call to libeco-service.so, which attaches eco to a copy of the options, where the
+//                          program's RocksDB is the shared library that eco was built for
+//   rename                 RocksDB renames OPTIONS-*.dbtmp each time it opens a database. A RocksDB that opens one
+//   without
+//                          coming by DB::Open here (linked into the program or into one of its libraries, opened as a
+//                          TransactionDB) is found by that, with its release, which the file says
+//
+// A process that opens a database prints one line on stderr then: attached, or not attached and why. Others print
+// nothing.
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <rocksdb/db.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <pthread.h>
+#include <rocksdb/version.h>
 #include <unistd.h>
 
+#include <cstdarg>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
-#include <string>
-#include <vector>
 
-#include "compat.h"
-
-namespace {
-
-using eco::Opened;
-
-#if ECO_ROCKSDB_GE(9, 11)
+#if ROCKSDB_MAJOR > 9 || (ROCKSDB_MAJOR == 9 && ROCKSDB_MINOR >= 11)
 #define ECO_OPENED "St10unique_ptrIS0_St14default_deleteIS0_EE"
 #else
 #define ECO_OPENED "PS0_"
 #endif
+#define ECO_OPEN "_ZN7rocksdb2DB4OpenERKNS_7OptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEP" ECO_OPENED
+#define ECO_OPEN_FAMILIES                                                                                     \
+  "_ZN7rocksdb2DB4OpenERKNS_9DBOptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt6vectorINS_" \
+  "22ColumnFamilyDescriptorESaISD_EEPSC_IPNS_18ColumnFamilyHandleESaISJ_EEP" ECO_OPENED
+#define ECO_TEXT(number) #number
+#define ECO_TEXT_OF(macro) ECO_TEXT(macro)
 
-constexpr const char* open_name =
-    "_ZN7rocksdb2DB4OpenERKNS_7OptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEP" ECO_OPENED;
-constexpr const char* open_families_name =
-    "_ZN7rocksdb2DB4OpenERKNS_9DBOptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt6vectorINS_"
-    "22ColumnFamilyDescriptorESaISD_EEPSC_IPNS_18ColumnFamilyHandleESaISJ_EEP" ECO_OPENED;
-constexpr const char* release_name = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+namespace preload {
 
-void say(const std::string& what) { std::fprintf(stderr, "eco: %s\n", what.c_str()); }
+// rocksdb::Status, passed on and never looked into: the caller has its memory, whatever its size.
+struct Status {
+  ~Status();
+};
+}  // namespace preload
 
-template <typename Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+namespace {
+
+using preload::Status;
+
+// The test of a mismatch builds this library for a release that nobody has.
+#ifndef ECO_BUILT_FOR
+#define ECO_BUILT_FOR ECO_TEXT_OF(ROCKSDB_MAJOR) "." ECO_TEXT_OF(ROCKSDB_MINOR)
+#endif
+constexpr char built_for[] = ECO_BUILT_FOR;
+constexpr char release_name[] = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+
+// A std::string as libstdc++ lays it out. The texts of releases are short: they are in `local`.
+struct Text {
+  const char* data;
+  std::size_t bytes;
+  char local[16];
+  ~Text() {}
+};
+
+using Open = Status (*)(const void* options, const void* name, void* db);
+using OpenFamilies = Status (*)(const void* options, const void* name, const void* families, void* handles, void* db);
+using Release = Text (*)(bool with_patch);
+using Rename = int (*)(const char* from, const char* to);
+using Say = void (*)(const char* text);
+
+// What libeco-service.so has for this library.
+using AttachAndOpen = Status (*)(Say, Open, const void* options, const void* name, void* db);
+using AttachAndOpenFamilies = Status (*)(Say, OpenFamilies, const void* options, const void* name, const void* families,
+                                         void* handles, void* db);
+
+pthread_mutex_t said_mutex = PTHREAD_MUTEX_INITIALIZER;
+char said[1024];  // the last line, of this process or of the one that forked it
+Rename next_rename;
+
+// One line for each different outcome: a program may open a hundred databases.
+void say(const char* text) {
+  pthread_mutex_lock(&said_mutex);
+  char line[sizeof said];
+  std::snprintf(line, sizeof line, "eco: %s", text);
+  const bool again = std::strcmp(line, said) == 0;
+  std::strcpy(said, line);
+  pthread_mutex_unlock(&said_mutex);
+  // A daemon may have closed stderr; RocksDB's files, which are closed on exec, may have its number then.
+  const int flags = fcntl(STDERR_FILENO, F_GETFD);
+  if (!again && flags >= 0 && (flags & FD_CLOEXEC) == 0) dprintf(STDERR_FILENO, "%s\n", line);
+}
+
+__attribute__((format(printf, 1, 2))) void say_not_attached(const char* format, ...) {
+  constexpr char begin[] = "not attached: ";
+  char text[sizeof said] = "not attached: ";
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text + sizeof begin - 1, sizeof text - sizeof begin, format, arguments);
+  va_end(arguments);
+  say(text);
+}
+
+bool nothing_was_said() {
+  pthread_mutex_lock(&said_mutex);
+  const bool nothing = said[0] == '\0';
+  pthread_mutex_unlock(&said_mutex);
+  return nothing;
 }
 
 // Not what eco says of itself in its text: "7.8." of "7.8.3".
-bool same_minor(const std::string& runtime) {
-  const std::string built = std::to_string(ROCKSDB_MAJOR) + '.' + std::to_string(ROCKSDB_MINOR) + '.';
-  return runtime.compare(0, built.size(), built) == 0;
+bool is_built_for(const char* release) {
+  constexpr std::size_t length = sizeof built_for - 1;
+  return std::strncmp(release, built_for, length) == 0 && release[length] == '.';
 }
 
-std::string own_folder() {
+// A loaded library, or the program.
+class Library {
+ public:
+  explicit Library(const void* address) {
+    Dl_info info{};
+    if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return;
+    path_ = info.dli_fname;
+    handle_ = dlopen(path_, RTLD_LAZY | RTLD_NOLOAD);
+  }
+  ~Library() {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  [[nodiscard]] const char* path() const { return path_; }
+  // In it or in those that it needs; nullptr: not there.
+  [[nodiscard]] void* symbol(const char* name) const { return handle_ == nullptr ? nullptr : dlsym(handle_, name); }
+
+ private:
+  const char* path_ = "a library without a name";
+  void* handle_ = nullptr;
+};
+
+// What the caller would have reached without this library: of all programs what they are linked to, of a library that
+// was loaded later and for itself what it is linked to.
+void* real_open(const char* name, const void* caller) {
+  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+  const Library library(caller);
+  if (void* found = library.symbol(name)) return found;
+  std::fprintf(stderr, "eco: %s calls rocksdb::DB::Open, which no library has that it is linked to\n", library.path());
+  std::abort();
+}
+
+// libeco-service.so, from the folder of this library; nullptr: dlerror() has the reason.
+void* load_service() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0) return ".";
-  const std::string path = info.dli_fname;
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
+  char path[4096] = "";
+  if (dladdr(reinterpret_cast<void*>(&load_service), &info) != 0) {
+    const char* slash = std::strrchr(info.dli_fname, '/');
+    const int folder = slash == nullptr ? 0 : static_cast<int>(slash + 1 - info.dli_fname);
+    std::snprintf(path, sizeof path, "%.*slibeco-service.so", folder, info.dli_fname);
+  }
+  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-using Attach = bool (*)(rocksdb::DBOptions*, const std::vector<std::string>*);
-
-// Nothing: the program passes through; why was said.
-Attach load() {
-  const char* config = std::getenv("ECO_CONFIG");
-  if (config == nullptr) {
-    say("ECO_CONFIG names no configuration: nothing is offloaded");
+// A function of the service's; nullptr: the program passes through, and why was said.
+void* service_function(const char* name, void* open) {
+  if (std::getenv("ECO_CONFIG") == nullptr) {
+    say_not_attached("ECO_CONFIG names no configuration");
     return nullptr;
   }
-  const auto release = next<std::string (*)(bool)>(release_name);
-  const std::string runtime = release != nullptr ? release(true) : "of an unknown release";
-  if (!same_minor(runtime)) {
-    say("the program's RocksDB is " + runtime + ", eco was built for " + std::to_string(ROCKSDB_MAJOR) + '.' +
-        std::to_string(ROCKSDB_MINOR) + ": nothing is offloaded");
+  const Library rocksdb(open);
+  const auto release = reinterpret_cast<Release>(rocksdb.symbol(release_name));
+  if (release == nullptr) {
+    say_not_attached("%s has a RocksDB of an unknown release; eco was built for %s", rocksdb.path(), built_for);
     return nullptr;
   }
-  const std::string path = own_folder() + "/libeco-service.so";
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    say(std::string(dlerror()) + ": nothing is offloaded");
+  const Text text = release(true);
+  if (!is_built_for(text.data)) {
+    say_not_attached("%s is RocksDB %s; eco was built for %s", rocksdb.path(), text.data, built_for);
     return nullptr;
   }
-  return reinterpret_cast<Attach>(dlsym(library, "eco_preload_attach"));
-}
-
-Attach attach() {
-  static const Attach function = load();
-  return function;
-}
-
-// A program that has RocksDB within itself never comes by here: it is told at its start.
-bool contains_rocksdb(const char* path) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  struct stat status {};
-  bool found = false;
-  if (fstat(fd, &status) == 0 && status.st_size > 0) {
-    const auto bytes = static_cast<std::size_t>(status.st_size);
-    void* file = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (file != MAP_FAILED) {
-      const char mark[] = "rocksdb.block.based.table.index.type";
-      found = memmem(file, bytes, mark, sizeof mark - 1) != nullptr;
-      munmap(file, bytes);
-    }
+  // The service brings the shared library of RocksDB with it where the program has it not.
+  const char* slash = std::strrchr(rocksdb.path(), '/');
+  const bool shared = std::strstr(slash == nullptr ? rocksdb.path() : slash, "librocksdb.so") != nullptr;
+  void* service = shared ? load_service() : nullptr;
+  if (shared && service == nullptr) {
+    say_not_attached("%s", dlerror());
+    return nullptr;
   }
-  close(fd);
-  return found;
+  if (!shared || dlsym(service, release_name) != reinterpret_cast<void*>(release)) {
+    say_not_attached("%s has RocksDB %s within itself; eco needs the shared library of RocksDB", rocksdb.path(),
+                     text.data);
+    return nullptr;
+  }
+  return dlsym(service, name);
 }
 
-__attribute__((constructor)) void look_at_program() {
-  if (std::getenv("ECO_CONFIG") == nullptr || dlsym(RTLD_DEFAULT, release_name) != nullptr) return;
-  if (contains_rocksdb("/proc/self/exe")) say("the program has RocksDB linked statically: nothing is offloaded");
+// Whether `path` is the file of options that RocksDB writes when it opens a database. A signal handler may ask.
+bool is_new_options_file(const char* path) {
+  constexpr char prefix[] = "OPTIONS-", suffix[] = ".dbtmp";
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  const std::size_t length = std::strlen(name);
+  return length > sizeof prefix + sizeof suffix && std::strncmp(name, prefix, sizeof prefix - 1) == 0 &&
+         std::strcmp(name + length - (sizeof suffix - 1), suffix) == 0;
+}
+
+// The release that wrote the file, "9.10.0".
+void read_release(const char* options_file, char* release, std::size_t size) {
+  std::snprintf(release, size, "of an unknown release");
+  const int file = open(options_file, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  char head[4096];
+  const ssize_t bytes = read(file, head, sizeof head - 1);
+  close(file);
+  if (bytes <= 0) return;
+  head[bytes] = '\0';
+  constexpr char key[] = "rocksdb_version=";
+  const char* found = std::strstr(head, key);
+  if (found == nullptr) return;
+  found += sizeof key - 1;
+  std::snprintf(release, size, "%.*s", static_cast<int>(std::strspn(found, "0123456789.")), found);
+}
+
+void say_what_opened(const char* options_file, const void* caller) {
+  const Library library(caller);
+  char release[32];
+  read_release(options_file, release, sizeof release);
+  const bool shared = library.symbol(ECO_OPEN) != nullptr;
+  if (shared && is_built_for(release))
+    say_not_attached("the program opens its database otherwise than by DB::Open (a TransactionDB is opened so)");
+  else if (shared)
+    say_not_attached("%s is RocksDB %s; eco was built for %s", library.path(), release, built_for);
+  else
+    say_not_attached("%s has RocksDB %s within itself; eco needs the shared library of RocksDB %s", library.path(),
+                     release, built_for);
+}
+
+__attribute__((constructor)) void find_next_rename() {
+  next_rename = reinterpret_cast<Rename>(dlsym(RTLD_NEXT, "rename"));
 }
 
 }  // namespace
 
-namespace rocksdb {
+namespace preload {
 
-Status DB::Open(const Options& options, const std::string& name, Opened* db) {
-  const auto open = next<Status (*)(const Options&, const std::string&, Opened*)>(open_name);
-  const Attach set = attach();
-  if (set == nullptr) return open(options, name, db);
-  Options own(options);
-  const std::vector<std::string> families;
-  if (!set(&own, &families)) return open(options, name, db);
-  return open(own, name, db);
+// Exported by the names of DB::Open.
+Status eco_open(const void* options, const void* name, void* db) __asm__(ECO_OPEN);
+Status eco_open_families(const void* options, const void* name, const void* families, void* handles,
+                         void* db) __asm__(ECO_OPEN_FAMILIES);
+
+Status eco_open(const void* options, const void* name, void* db) {
+  void* open = real_open(ECO_OPEN, __builtin_return_address(0));
+  void* attach = service_function("eco_preload_open", open);
+  if (attach == nullptr) return reinterpret_cast<Open>(open)(options, name, db);
+  return reinterpret_cast<AttachAndOpen>(attach)(say, reinterpret_cast<Open>(open), options, name, db);
 }
 
-Status DB::Open(const DBOptions& options, const std::string& name, const std::vector<ColumnFamilyDescriptor>& families,
-                std::vector<ColumnFamilyHandle*>* handles, Opened* db) {
-  const auto open = next<Status (*)(const DBOptions&, const std::string&, const std::vector<ColumnFamilyDescriptor>&,
-                                    std::vector<ColumnFamilyHandle*>*, Opened*)>(open_families_name);
-  const Attach set = attach();
-  if (set == nullptr) return open(options, name, families, handles, db);
-  std::vector<std::string> names;
-  for (const auto& family : families)
-    if (family.options.cf_paths.empty()) names.push_back(family.name);
-  DBOptions own(options);
-  if (!set(&own, &names)) return open(options, name, families, handles, db);
-  return open(own, name, families, handles, db);
+Status eco_open_families(const void* options, const void* name, const void* families, void* handles, void* db) {
+  void* open = real_open(ECO_OPEN_FAMILIES, __builtin_return_address(0));
+  void* attach = service_function("eco_preload_open_families", open);
+  if (attach == nullptr) return reinterpret_cast<OpenFamilies>(open)(options, name, families, handles, db);
+  return reinterpret_cast<AttachAndOpenFamilies>(attach)(say, reinterpret_cast<OpenFamilies>(open), options, name,
+                                                         families, handles, db);
 }
 
-}  // namespace rocksdb
+}  // namespace preload
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (is_new_options_file(from) && nothing_was_said()) say_what_opened(from, __builtin_return_address(0));
+  return next_rename != nullptr ? next_rename(from, to) : renameat(AT_FDCWD, from, AT_FDCWD, to);
+}

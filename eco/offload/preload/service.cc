@@ -1,11 +1,15 @@
 // libeco-service.so: what libeco-preload.so loads into a program whose RocksDB fits, and what a program may load
 // itself.
+#include <rocksdb/db.h>
+#include <rocksdb/version.h>
+
+#include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "compat.h"
 #include "eco.h"
 #include "loadable.h"
 #include "settings_file.h"
@@ -37,17 +41,56 @@ std::function<eco::Statistics()> eco_attach(rocksdb::DBOptions& options, const e
   return [service = attach(options, settings_of(settings), column_families)] { return service->statistics(); };
 }
 
-// True: the options have eco's service. False: they are as they were; why was said. A program that has a service of its
-// own keeps it. DB::Open may call itself by another form.
-extern "C" __attribute__((visibility("default"))) bool eco_preload_attach(rocksdb::DBOptions* options,
-                                                                          const std::vector<std::string>* families) {
-  if (options->compaction_service) return false;
-  try {
-    const char* file = std::getenv("ECO_CONFIG");
-    attach(*options, eco::read_settings(file == nullptr ? "" : file), *families);
-    return true;
-  } catch (const std::exception& error) {
-    std::cerr << "eco: " << error.what() << ": nothing is offloaded\n";
+namespace {
+
+using Say = void (*)(const char* text);
+
+// DB::Open may call itself by its other form: these options have eco already.
+thread_local const rocksdb::CompactionService* attached = nullptr;
+
+// True: the options have eco's service. False: they are as they were. Either is said, once for both forms.
+bool attach_preloaded(rocksdb::DBOptions& options, const std::vector<std::string>& families, Say say) {
+  if (options.compaction_service) {
+    if (options.compaction_service.get() != attached)
+      say("not attached: the program has a compaction service of its own");
     return false;
   }
+  try {
+    const char* file = std::getenv("ECO_CONFIG");
+    attach(options, eco::read_settings(file == nullptr ? "" : file), families);
+    attached = options.compaction_service.get();
+    say(("attached to RocksDB " + rocksdb::GetRocksVersionAsString() + " by " + (file == nullptr ? "" : file)).c_str());
+    return true;
+  } catch (const std::exception& error) {
+    say((std::string("not attached: ") + error.what()).c_str());
+    return false;
+  }
+}
+
+using Open = rocksdb::Status (*)(const rocksdb::Options&, const std::string&, eco::Opened*);
+using OpenFamilies = rocksdb::Status (*)(const rocksdb::DBOptions&, const std::string&,
+                                         const std::vector<rocksdb::ColumnFamilyDescriptor>&,
+                                         std::vector<rocksdb::ColumnFamilyHandle*>*, eco::Opened*);
+
+}  // namespace
+
+// For libeco-preload.so: as DB::Open, which is `open`, with eco attached to a copy of the options.
+extern "C" __attribute__((visibility("default"))) rocksdb::Status eco_preload_open(Say say, Open open,
+                                                                                   const rocksdb::Options& options,
+                                                                                   const std::string& name,
+                                                                                   eco::Opened* db) {
+  rocksdb::Options own(options);
+  return attach_preloaded(own, {}, say) ? open(own, name, db) : open(options, name, db);
+}
+
+extern "C" __attribute__((visibility("default"))) rocksdb::Status eco_preload_open_families(
+    Say say, OpenFamilies open, const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families, std::vector<rocksdb::ColumnFamilyHandle*>* handles,
+    eco::Opened* db) {
+  std::vector<std::string> names;
+  for (const auto& family : families)
+    if (family.options.cf_paths.empty()) names.push_back(family.name);
+  rocksdb::DBOptions own(options);
+  return attach_preloaded(own, names, say) ? open(own, name, families, handles, db)
+                                           : open(options, name, families, handles, db);
 }

@@ -1,5 +1,6 @@
-// Debian's db_bench, as it is, with libeco-preload.so.
+// libeco-preload.so with programs as they are: Debian's db_bench, shells, and programs that it can do nothing for.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,30 +12,70 @@
 namespace {
 
 using namespace eco::test;
+using testing::AssertionFailure;
+using testing::AssertionResult;
+using testing::AssertionSuccess;
+
+constexpr const char* nowhere = "worker = \"127.0.0.1:1\"\n";
+
+struct Ran {
+  int code = -1;  // -1: a signal ended it
+  std::string output;
+};
+
+Ran run(const std::string& command) {
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  Ran ran;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) ran.output += static_cast<char>(c);
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) ran.code = WEXITSTATUS(status);
+  return ran;
+}
+
+// Whether the program's only line of eco's is `line`, and it did its work.
+AssertionResult says(const Ran& ran, const std::string& line, const std::string& work) {
+  std::istringstream lines(ran.output);
+  std::string of_eco;
+  for (std::string next; std::getline(lines, next);)
+    if (next.find("eco:") != std::string::npos) of_eco += next + '\n';
+  if (ran.code == 0 && of_eco == line + '\n' && ran.output.find(work) != std::string::npos) return AssertionSuccess();
+  return AssertionFailure() << "expected " << line << "\nwith exit code 0 and \"" << work << "\"; exit code "
+                            << ran.code << ", output\n"
+                            << ran.output;
+}
 
 class Preload : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::system("command -v db_bench > /dev/null 2>&1") != 0) GTEST_SKIP() << "db_bench is not installed";
+    std::ofstream(settings()) << nowhere;
+    std::filesystem::create_directory(folder_ / "databases");
   }
 
-  // What a command prints, with the library loaded and this configuration.
-  [[nodiscard]] std::string run(const std::string& command, const std::string& configuration) const {
-    const std::string file = folder_ / "eco.toml";
-    std::ofstream(file) << configuration;
-    const std::string line = "LD_PRELOAD='" ECO_PRELOAD "' ECO_CONFIG='" + file + "' " + command + " 2>&1";
-    FILE* pipe = popen(line.c_str(), "r");
-    std::string output;
-    for (int c = 0; (c = std::fgetc(pipe)) != EOF;) output += static_cast<char>(c);
-    pclose(pipe);
-    return output;
+  void configure(const std::string& text) const { std::ofstream(settings()) << text; }
+  [[nodiscard]] std::string settings() const { return folder_ / "eco.toml"; }
+  [[nodiscard]] std::string attached() const {
+    return "eco: attached to RocksDB " + rocksdb::GetRocksVersionAsString() + " by " + settings();
   }
-  [[nodiscard]] std::string db_bench(const std::string& configuration) const {
-    return run(
-        "db_bench --benchmarks=fillrandom --num=100000 --value_size=100 --write_buffer_size=524288 "
-        "--target_file_size_base=524288 --seed=1 --db='" +
-            folder_ / "db" + "'",
-        configuration);
+  [[nodiscard]] Ran with_eco(const std::string& command, const std::string& library = ECO_PRELOAD) const {
+    return run("LD_PRELOAD='" + library + "' ECO_CONFIG='" + settings() + "' " + command);
+  }
+  [[nodiscard]] std::string program(const std::string& mode, const std::string& path = ECO_PROGRAM) const {
+    return "'" + path + "' " + mode + " '" + (folder_ / "databases/db") + "'";
+  }
+
+  TemporaryFolder folder_;
+};
+
+class PreloadDbBench : public Preload {
+ protected:
+  void SetUp() override {
+    Preload::SetUp();
+    if (std::system("command -v db_bench > /dev/null 2>&1") != 0) GTEST_SKIP() << "db_bench is not installed";
+  }
+  [[nodiscard]] std::string db_bench() const {
+    return "db_bench --benchmarks=fillrandom --num=100000 --value_size=100 --write_buffer_size=524288 "
+           "--target_file_size_base=524288 --seed=1 --db='" +
+           folder_ / "db" + "'";
   }
   // The lines of the database's LOG that eco wrote.
   [[nodiscard]] std::string log() const {
@@ -44,32 +85,97 @@ class Preload : public testing::Test {
       if (line.find("[eco]") != std::string::npos) lines += line + '\n';
     return lines;
   }
-
-  TemporaryFolder folder_;
 };
 
-TEST_F(Preload, offloads_an_unmodified_db_bench) {
+TEST_F(PreloadDbBench, offloads_an_unmodified_db_bench) {
   const WorkerProcess worker(folder_ / "scratch");
-  const std::string output = db_bench("worker = \"" + worker.address() + "\"\n");
-  EXPECT_NE(output.find("fillrandom"), std::string::npos) << output;
-  EXPECT_EQ(output.find("eco:"), std::string::npos) << output;
+  configure("worker = \"" + worker.address() + "\"\n");
+  EXPECT_TRUE(says(with_eco(db_bench()), attached(), "fillrandom"));
   EXPECT_NE(log().find("compacted by " + worker.address()), std::string::npos) << log();
   EXPECT_EQ(log().find("compacted here"), std::string::npos) << log();
 }
 
-TEST_F(Preload, says_what_is_wrong_and_passes_through) {
-  const std::string output = db_bench("wrker = 1\n");
-  EXPECT_NE(output.find("eco.toml:1: wrker: is not known: nothing is offloaded"), std::string::npos) << output;
-  EXPECT_NE(output.find("fillrandom"), std::string::npos) << output;
+TEST_F(PreloadDbBench, says_what_is_wrong_in_the_settings_and_passes_through) {
+  configure("wrker = 1\n");
+  EXPECT_TRUE(says(with_eco(db_bench()), "eco: not attached: " + settings() + ":1: wrker: is not known", "fillrandom"));
   EXPECT_EQ(log(), "");
 }
 
-TEST_F(Preload, leaves_other_programs_alone) { EXPECT_EQ(run("echo yes", "worker = \"127.0.0.1:1\"\n"), "yes\n"); }
+TEST_F(PreloadDbBench, a_shell_script_with_a_program_that_opens_a_database_gets_one_line) {
+  std::ofstream(folder_ / "script") << "#!/bin/sh\nls / > /dev/null\n(date > /dev/null)\n"
+                                    << db_bench() << "\nexit 0\n";
+  EXPECT_TRUE(says(with_eco("sh '" + folder_ / "script" + "'"), attached(), "fillrandom"));
+}
+
+TEST_F(Preload, a_program_that_opens_no_database_gets_no_line) {
+  EXPECT_EQ(with_eco("sh -c 'echo yes; ls / > /dev/null; mv \"$0\" \"$0-2\"; date > /dev/null' " + settings()).output,
+            "yes\n");
+}
+
+TEST_F(Preload, two_databases_get_one_line) { EXPECT_TRUE(says(with_eco(program("two")), attached(), "done")); }
+
+TEST_F(Preload, a_program_that_starts_threads_of_rocksdb_before_it_opens_a_database_gets_one_line) {
+  EXPECT_TRUE(says(with_eco(program("threads-first")), attached(), "done"));
+}
+
+TEST_F(Preload, says_that_no_settings_are_named) {
+  EXPECT_TRUE(says(run("env -u ECO_CONFIG LD_PRELOAD='" ECO_PRELOAD "' " + program("one")),
+                   "eco: not attached: ECO_CONFIG names no configuration", "done"));
+}
+
+TEST_F(Preload, leaves_a_program_its_own_compaction_service) {
+  EXPECT_TRUE(says(with_eco(program("own-service")),
+                   "eco: not attached: the program has a compaction service of its own", "done"));
+}
+
+TEST_F(Preload, says_that_a_transaction_db_is_not_offloaded) {
+  EXPECT_TRUE(says(with_eco(program("transactions")),
+                   "eco: not attached: the program opens its database otherwise than by DB::Open (a TransactionDB is "
+                   "opened so)",
+                   "done"));
+}
+
+TEST_F(Preload, leaves_a_shared_library_of_another_release_alone) {
+  const Ran ran = with_eco(program("one"), ECO_PRELOAD_OTHER_RELEASE);
+  const auto begin = ran.output.find("eco: "), is = ran.output.find(" is RocksDB ");
+  ASSERT_NE(is, std::string::npos) << ran.output;
+  EXPECT_TRUE(says(ran,
+                   ran.output.substr(begin, is - begin) + " is RocksDB " + rocksdb::GetRocksVersionAsString() +
+                       "; eco was built for 6.0",
+                   "done"));
+  EXPECT_NE(ran.output.find("eco: not attached: /"), std::string::npos) << ran.output;
+}
+
+// RocksDB's LOG has the number of stderr then.
+TEST_F(Preload, writes_into_no_file_of_the_database_where_stderr_is_closed) {
+  EXPECT_EQ(with_eco(program("transactions") + " 2>&- | cat").output, "done\n");
+  EXPECT_EQ(run("grep -rl 'eco: ' '" + (folder_ / "databases") + "'").output, "");
+}
 
 #ifdef ECO_STATIC_PROGRAM
 TEST_F(Preload, says_that_a_program_has_rocksdb_within_itself) {
-  EXPECT_NE(run(ECO_STATIC_PROGRAM, "worker = \"127.0.0.1:1\"\n").find("linked statically"), std::string::npos);
+  const std::string release = rocksdb::GetRocksVersionAsString();
+  EXPECT_TRUE(says(with_eco(program("one", ECO_STATIC_PROGRAM)),
+                   "eco: not attached: " ECO_STATIC_PROGRAM " has RocksDB " + release +
+                       " within itself; eco needs the shared library of RocksDB " +
+                       release.substr(0, release.rfind('.')),
+                   "done"));
 }
 #endif
+
+TEST_F(Preload, exports_nothing_but_the_functions_that_it_stands_before_and_needs_the_c_library_alone) {
+  std::istringstream names(run("nm -D --defined-only '" ECO_PRELOAD "'").output);
+  int opens = 0, renames = 0;
+  for (std::string address, type, name; names >> address >> type >> name;) {
+    const bool open = name.starts_with("_ZN7rocksdb2DB4OpenE");
+    opens += open, renames += name == "rename";
+    EXPECT_TRUE(open || name == "rename") << name << " replaces the program's own";
+  }
+  EXPECT_EQ(opens, 2);
+  EXPECT_EQ(renames, 1);
+  std::istringstream needs(run("readelf -d '" ECO_PRELOAD "' | grep NEEDED").output);
+  for (std::string line; std::getline(needs, line);)
+    EXPECT_TRUE(line.find("[libc.so") != std::string::npos || line.find("[ld-linux") != std::string::npos) << line;
+}
 
 }  // namespace

@@ -102,7 +102,7 @@ class Bench:
     def result(self) -> Filled:
         """Waits for it. Raises FederationError: it failed, or the preload library did not work."""
         status, text = self.process.wait(), self.process.text()
-        if status or "eco: " in text:
+        if status or self._fill.asks != ("eco: attached " in text):
             raise FederationError(f"db_bench on {self._server} ended with {status}: {text[-2000:].strip()}")
         decisions = self._federation.decisions(self._server, self._begun_s)
         log = (self._database / "LOG").read_text(errors="replace")
