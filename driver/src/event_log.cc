@@ -34,7 +34,10 @@ void EventLog::write(const std::string& event, std::uint64_t monotonic_ns, const
   Json line{{"event", event}, {"monotonic_ns", monotonic_ns}};
   line.update(fields);
   const auto text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0) return;
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0) {
+    count_own_writes(text.size());
+    return;
+  }
   const std::string why = std::strerror(errno);
   file_.reset();  // the failure itself cannot be written either
   throw RunFailure(RunFailure::Kind::io, fmt::format("{}: cannot write an event: {}", name_, why));

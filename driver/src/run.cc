@@ -383,6 +383,7 @@ void Execution::drive() {
   log_.write("active_end", active_end_ns_,
              {{"active_start_ns", active_begin_ns_},
               {"operations", operations_},
+              {"scheduled_ns", schedule() ? Json(schedule()->due_ns(operations_)) : Json(nullptr)},
               {"usage", to_json(used)},
               {"server_cpu_ns", server_cpu()}});
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
 
@@ -48,12 +49,16 @@ void read_device(Usage& usage, const std::string& device) {
   usage.device_write_bytes = sectors_written * sector_bytes;
 }
 
+std::atomic<std::uint64_t> own_write_bytes{0};
+
 Number difference(const Number& begin, const Number& now) {
   if (!begin || !now || *now < *begin) return std::nullopt;
   return *now - *begin;
 }
 
 }  // namespace
+
+void count_own_writes(std::uint64_t bytes) { own_write_bytes.fetch_add(bytes, std::memory_order_relaxed); }
 
 std::optional<std::uint64_t> Usage::cpu_ns() const {
   if (!cpu_user_ns || !cpu_system_ns) return std::nullopt;
@@ -71,7 +76,8 @@ Usage usage_now(const std::optional<std::string>& device) {
   usage.rss_bytes = resident_bytes();
   usage.process_read_bytes = labelled("/proc/self/io", "read_bytes:");
   // Not write_bytes: the kernel counts whole folios there, tens of kB for a page of 4 kB (docs/adr/005).
-  usage.process_write_bytes = labelled("/proc/self/io", "wchar:");
+  const auto own_bytes = own_write_bytes.load(std::memory_order_relaxed);  // before: so it never exceeds the whole
+  usage.process_write_bytes = difference(own_bytes, labelled("/proc/self/io", "wchar:"));
   usage.device = device;
   if (device) read_device(usage, *device);
   return usage;

@@ -13,7 +13,7 @@ struct Usage {
   std::optional<std::uint64_t> cpu_system_ns;
   std::optional<std::uint64_t> rss_bytes;  // now
   std::optional<std::uint64_t> process_read_bytes;
-  std::optional<std::uint64_t> process_write_bytes;
+  std::optional<std::uint64_t> process_write_bytes;  // less what the driver itself wrote
   std::optional<std::string> device;
   std::optional<std::uint64_t> device_read_bytes;
   std::optional<std::uint64_t> device_write_bytes;
@@ -22,6 +22,11 @@ struct Usage {
   // Of user and system together.
   [[nodiscard]] std::optional<std::uint64_t> cpu_ns() const;
 };
+
+// Tells that the driver itself has written, for its own purposes: its events, progress, report, or the trace it
+// records. Usage leaves these bytes out of process_write_bytes, which is what the database wrote. Any thread may call
+// it.
+void count_own_writes(std::uint64_t bytes);
 
 // Since the process (the device: the machine) started. device: kernel name or nothing.
 [[nodiscard]] Usage usage_now(const std::optional<std::string>& device);

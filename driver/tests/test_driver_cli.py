@@ -619,3 +619,52 @@ def test_only_the_adapter_that_is_asked_for_is_loaded() -> None:
     loaded = {Path(line.split()[-1]).name for line in maps.splitlines() if "/" in line}
     assert DRIVER.name in loaded
     assert not {name for name in loaded if name.startswith(("adapter-", "librocksdb", "libpq", "libssl"))}
+
+
+def written_bytes(events: list[Event], moment: str = "settled") -> int | None:
+    written: int | None = next(event for event in events if event["event"] == moment)["usage"]["process_write_bytes"]
+    return written
+
+
+@pytest.mark.parametrize("own", ["events to a pipe", "events to a file", "a recorded trace", "lines of progress"])
+def test_noop_writes_nothing_whatever_the_driver_writes_for_itself(own: str, tmp_path: Path) -> None:
+    log = tmp_path / "events.json"
+    words = {
+        "events to a pipe": ["-json", "-"],
+        "events to a file": ["-json", log],
+        "a recorded trace": ["-json", log, "--record", tmp_path / "trace.csv"],
+        "lines of progress": ["-json", log, "-s", "-p", "status.interval=1"],
+    }[own]
+    arguments = ["-P", "workloada", "-p", "recordcount=1000", "-p", "operationcount=2400", "-target", "2000"]
+    done = drive("run", "-db", "noop", *arguments, "--interval-ms", "10", *words)
+    assert done.returncode == 0, done.stderr
+    events = events_of(log.read_text() if log.exists() else done.stdout)
+    assert sum(event["event"] == "interval" for event in events) > 20
+    assert {written_bytes(events, moment) for moment in ("active_end", "settled")} == {0}
+
+
+def test_a_database_writes_the_same_however_many_events_the_driver_writes(tmp_path: Path) -> None:
+    arguments = ["-db", "leveldb", "-P", "workloada", "-p", "recordcount=100", "-p", "fieldlength=10", "--seed", "1"]
+    written = {}
+    for interval_ms in ("10", "60000"):
+        path = f"leveldb.path={tmp_path / interval_ms}"
+        drive("load", *arguments, "-p", path)
+        done = drive("run", *arguments, "-p", path, "-p", "operationcount=500", "-target", "500", "-json", "-",
+                     "--interval-ms", interval_ms)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        written[interval_ms] = written_bytes(events_of(done.stdout))
+    assert written["10"] == written["60000"]
+    assert written["10"] is not None
+    assert written["10"] > 250 * 100  # about half of the operations write a row of 100 bytes
+
+
+@pytest.mark.parametrize(
+    ("rate", "scheduled_s"),
+    [([], None), (["-target", "10000"], 0.1), (["--rate", "steps:20000@0.04,1000@1"], 0.04 + 0.2)],
+)
+def test_the_end_of_active_says_how_long_the_rate_takes_for_its_operations(
+    rate: list[str], scheduled_s: float | None
+) -> None:
+    events = run_events("-P", "workloadc", "-p", "operationcount=1000", *rate)
+    scheduled_ns = next(event for event in events if event["event"] == "active_end")["scheduled_ns"]
+    assert scheduled_ns == (None if scheduled_s is None else pytest.approx(scheduled_s * 1e9))

@@ -9,6 +9,7 @@
 #include "../client.h"
 #include "../run_failure.h"
 #include "../system.h"
+#include "../usage.h"
 #include "../usage_error.h"
 
 namespace edgejoule::driver {
@@ -97,6 +98,7 @@ void TraceWriter::write_out() {
     throw RunFailure(RunFailure::Kind::io,
                      fmt::format("the trace {}: cannot be written: {}", path_, std::strerror(errno)));
   }
+  count_own_writes(text_.size());
   text_.clear();
 }
 
