@@ -513,18 +513,21 @@ struct lunar_sql_message {
 
 /* Compiles the first statement of sql (sql_bytes) into memory, which stays the statement's until lunar_finalize; the
  * text need not stay. *statement: NULL where nothing but space and comments was, or the memory is too small for
- * anything; after another error it is there for lunar_sql_error only. *tail, unless tail is NULL: what follows the
- * statement and its semicolon, or after E_SQL the place of the error. What is left of the memory holds one row at a
- * time, and for ORDER BY and GROUP BY as many keys as fit: the more, the fewer passes over the table.
- * E_SQL, E_NO_TABLE, E_BUFFER, E_UNSUPPORTED (an index or ring that this build has not). */
+ * anything; after another error it is there for lunar_sql_error only. A statement that is NULL, or that could not be
+ * prepared, may be given to every function of SQL: E_INVALID, or nothing (0, NULL). *tail, unless tail is NULL: what
+ * follows the statement and its semicolon, or after E_SQL the place of the error. What is left of the memory holds one
+ * row at a time, and for ORDER BY and GROUP BY as many keys as fit: the more, the fewer passes over the table. E_SQL,
+ * E_NO_TABLE, E_BUFFER, E_INVALID (a pointer but tail is NULL), E_UNSUPPORTED (an index or ring that this build has
+ * not). */
 LUNAR_MUST_CHECK int lunar_prepare(struct lunar* db, const char* sql, size_t sql_bytes, void* memory,
                                    size_t memory_bytes, struct lunar_statement** statement, const char** tail);
-/* About the last error of this statement; after success empty. token is valid as long as the text that was prepared,
- * or the statement. */
+/* About the last error of this statement; after success empty. Never NULL. token is valid as long as the text that was
+ * prepared, or the statement. */
 const struct lunar_sql_message* lunar_sql_error(const struct lunar_statement* statement);
 
 /* Gives parameter number (from 1) a value, until another is given; before that it is NULL. TEXT and BLOB stay where
- * they are as long as the statement is used. Not between two rows of a result (lunar_reset first). E_INVALID. */
+ * they are as long as the statement is used. Not between two rows of a result (lunar_reset first). E_INVALID (also: the
+ * statement or the value is NULL, or the data of a TEXT or BLOB that has bytes). */
 LUNAR_MUST_CHECK int lunar_bind(struct lunar_statement* statement, unsigned number, const struct lunar_value* value);
 unsigned lunar_bind_parameter_count(const struct lunar_statement* statement); /* the highest number */
 /* The number of the parameter of this name (with its colon), 0: there is none. */

@@ -8,7 +8,17 @@ static double real_of(const struct lunar_value* v) {
   return v->type == LUNAR_REAL ? v->as.real : (double)v->as.integer;
 }
 
+/* A NaN, which only lunar_insert and lunar_update can store, lies where an index has it: beyond the infinity of its
+ * sign. */
+static int nan_side(double r) { return r == r ? 0 : __builtin_signbit(r) ? -1 : 1; }
+
+static int compare_reals(double a, double b) {
+  const int left = nan_side(a), right = nan_side(b);
+  return left || right ? left - right : (a > b) - (a < b);
+}
+
 static int compare_with_real(int64_t i, double r) {
+  if (nan_side(r)) return -nan_side(r);
   if (r < -9223372036854775808.0) return 1;
   if (r >= 9223372036854775808.0) return -1;
   const int64_t whole = (int64_t)r;
@@ -26,7 +36,7 @@ int ln_sql_compare(const struct lunar_value* a, const struct lunar_value* b) {
     const int order = least ? memcmp(a->as.data, b->as.data, least) : 0;
     return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
   }
-  if (a->type == LUNAR_REAL && b->type == LUNAR_REAL) return (a->as.real > b->as.real) - (a->as.real < b->as.real);
+  if (a->type == LUNAR_REAL && b->type == LUNAR_REAL) return compare_reals(a->as.real, b->as.real);
   if (b->type == LUNAR_REAL) return compare_with_real(a->as.integer, b->as.real);
   if (a->type == LUNAR_REAL) return -compare_with_real(b->as.integer, a->as.real);
   return (a->as.integer > b->as.integer) - (a->as.integer < b->as.integer);

@@ -146,6 +146,9 @@ static void column_value(const struct lunar_statement* s, const struct ln_expr* 
   *v = *constant(s, e);
   if (type == LUNAR_TEXT) ln_sql_to_text(v, text);
   if (type < LUNAR_TEXT) ln_sql_to_number(v);
+  /* Stored as an integer this REAL is refused, as SQLite does; it equals the least integer all the same. */
+  if (type <= LUNAR_INT64 && v->type == LUNAR_REAL && v->as.real == -9223372036854775808.0)
+    v->type = LUNAR_INT64, v->as.integer = INT64_MIN;
   ln_sql_convert(type, v); /* the nearest REAL: there is none between it and the integer */
 }
 

@@ -59,8 +59,9 @@ int lunar_prepare(struct lunar* db, const char* sql, size_t sql_bytes, void* mem
                   struct lunar_statement** statement, const char** tail) {
   const size_t align = (size_t)(0 - (uintptr_t)memory) & 7;
   const char* behind = sql;
+  if (statement) *statement = NULL;
+  if (!db || !sql || !memory || !statement) return LUNAR_E_INVALID;
   struct lunar_statement* s = (struct lunar_statement*)(void*)((uint8_t*)memory + align);
-  *statement = NULL;
   if (tail) *tail = sql;
   if (sql_bytes > UINT32_MAX / 2) return LUNAR_E_SQL;
   if (memory_bytes < align + sizeof *s + 8) return LUNAR_E_BUFFER;
@@ -78,12 +79,23 @@ int lunar_prepare(struct lunar* db, const char* sql, size_t sql_bytes, void* mem
   return told(s, error);
 }
 
-const struct lunar_sql_message* lunar_sql_error(const struct lunar_statement* statement) { return &statement->message; }
+const struct lunar_sql_message* lunar_sql_error(const struct lunar_statement* statement) {
+  static const struct lunar_sql_message none = {LN_WORDS("there is no statement: NULL"), "", 0, 0};
+  return statement ? &statement->message : &none;
+}
+
+/* 1: it was prepared without an error. */
+static int is_prepared(const struct lunar_statement* s) { return s && s->parameters; }
 
 /* --- parameters --- */
 
+static int value_sound(const struct lunar_value* value) {
+  return value && value->type <= LUNAR_BLOB && (value->type < LUNAR_TEXT || value->as.data || value->bytes == 0);
+}
+
 int lunar_bind(struct lunar_statement* s, unsigned number, const struct lunar_value* value) {
-  if (s->running || number == 0 || number > s->parameter_count || value->type > LUNAR_BLOB) return LUNAR_E_INVALID;
+  if (!is_prepared(s) || s->running || number == 0 || number > s->parameter_count || !value_sound(value))
+    return LUNAR_E_INVALID;
   struct lunar_value* v = &s->parameters[number - 1];
   *v = *value;
   if (v->type >= LUNAR_INT8 && v->type <= LUNAR_INT64) v->type = LUNAR_INT64;
@@ -91,9 +103,10 @@ int lunar_bind(struct lunar_statement* s, unsigned number, const struct lunar_va
   return 0;
 }
 
-unsigned lunar_bind_parameter_count(const struct lunar_statement* s) { return s->parameter_count; }
+unsigned lunar_bind_parameter_count(const struct lunar_statement* s) { return is_prepared(s) ? s->parameter_count : 0; }
 
 unsigned lunar_bind_parameter_index(const struct lunar_statement* s, const char* name) {
+  if (!is_prepared(s) || !name) return 0;
   for (const struct ln_parameter_name* n = s->parameter_names; n; n = n->next)
     if (ln_sql_same(n->name, n->bytes, name, 1)) return n->number;
   return 0;
@@ -384,18 +397,19 @@ static int step(struct lunar_statement* s) {
 }
 
 int lunar_step(struct lunar_statement* s) {
+  if (!is_prepared(s)) return LUNAR_E_INVALID;
   int result = step(s);
   if (result == LUNAR_E_NO_TABLE && s->running && s->index[0]) result = LUNAR_E_SCHEMA; /* the index is gone */
   s->running = result == LUNAR_ROW;
   return told(s, result);
 }
 
-uint64_t lunar_changes(const struct lunar_statement* s) { return s->changes; }
+uint64_t lunar_changes(const struct lunar_statement* s) { return s ? s->changes : 0; }
 
 /* --- columns --- */
 
 unsigned lunar_column_count(const struct lunar_statement* s) {
-  return s->kind == LN_S_SELECT || s->explain ? s->output_count : 0;
+  return is_prepared(s) && (s->kind == LN_S_SELECT || s->explain) ? s->output_count : 0;
 }
 
 const char* lunar_column_name(const struct lunar_statement* s, unsigned column) {
@@ -408,13 +422,13 @@ const char* lunar_column_name(const struct lunar_statement* s, unsigned column) 
 
 const struct lunar_value* lunar_column_value(const struct lunar_statement* s, unsigned column) {
   static const struct lunar_value null = {.type = LUNAR_NULL};
-  return s->running && column < s->output_count ? &s->results[column] : &null;
+  return s && s->running && column < s->output_count ? &s->results[column] : &null;
 }
 
-void lunar_reset(struct lunar_statement* s) { s->running = 0; }
-
-void lunar_finalize(struct lunar_statement* s) {
-  if (s) lunar_reset(s);
+void lunar_reset(struct lunar_statement* s) {
+  if (s) s->running = 0;
 }
+
+void lunar_finalize(struct lunar_statement* s) { lunar_reset(s); }
 
 #endif

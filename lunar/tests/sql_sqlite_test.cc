@@ -138,6 +138,8 @@ const char* const productions[] = {"create table",
                                    "number with text column",
                                    "text with number column",
                                    "real with integer column",
+                                   "extreme real with integer column",
+                                   "large integer with real column",
                                    "column with column",
                                    "key = value",
                                    "key range",
@@ -457,11 +459,49 @@ class Contest {
     v.type = LUNAR_INT64, v.integer = static_cast<std::int64_t>(words_.below(24)) - 4;
     if (words_.one_in(12))
       v.integer = words_.one_in(2) ? limit - static_cast<std::int64_t>(words_.below(2)) : -limit - 1;
+    if (type == LUNAR_INT64 && words_.one_in(16)) v.integer = around_2_53();
     return v;
   }
 
+  // From here on not every integer is a REAL.
+  std::int64_t around_2_53() {
+    const std::int64_t beside = (std::int64_t{1} << 53) - 1 + static_cast<std::int64_t>(words_.below(4));
+    return words_.one_in(2) ? beside : -beside;
+  }
+
+  // At the ends of the integers, where they begin to lie closer than REALs do, and beyond all of them.
+  Value extreme_real() {
+    static const double reals[] = {-9223372036854775808.0,
+                                   -9223372036854775808.0,
+                                   9223372036854775808.0,
+                                   9007199254740992.0,
+                                   -9007199254740992.0,
+                                   9007199254740994.0,
+                                   -9223372036854777856.0,
+                                   9223372036854774784.0,
+                                   -0.0,
+                                   HUGE_VAL,
+                                   -HUGE_VAL};
+    Value v;
+    used("extreme real with integer column");
+    v.type = LUNAR_REAL, v.real = words_.any(reals);
+    return v;
+  }
+
+  // A constant that rows of the column may be equal to: mostly as the column has them.
+  Value equal_to(const Column& column) {
+    if (column.type == LUNAR_REAL && words_.one_in(8)) {
+      Value v;
+      used("large integer with real column");
+      v.type = LUNAR_INT64, v.integer = words_.one_in(4) ? INT64_MAX : around_2_53();
+      return v;
+    }
+    return is_integer(column.type) && words_.one_in(4) ? extreme_real() : value_for(column);
+  }
+
   Value value_for(const Column& column) {
-    static const double reals[] = {0, 1.5, -2.25, 0.1, 3, 1e10, -0.5, 2.5e-3, 7, 2.5e20, 1e17};
+    static const double reals[] = {
+        0, 1.5, -2.25, 0.1, 3, 1e10, -0.5, 2.5e-3, 7, 2.5e20, 1e17, -0.0, 9007199254740992.0, 9223372036854775808.0};
     static const char* const texts[] = {
         "", "a", "ab", "abc", "b", "Abc", "ABCk", "x y", "it's", "12", "-3", "\xc3\xa9t\xc3\xa9", "zebra"};
     Value v;
@@ -492,7 +532,12 @@ class Contest {
       case LUNAR_BOOLEAN:
         return word(v.integer != 0 ? "true" : "false");
       case LUNAR_REAL:
+        // The digits are those of the number itself, or all of its integer's.
         std::snprintf(number, sizeof number, "%.15g", v.real);
+        if (std::isinf(v.real))
+          std::strcpy(number, v.real > 0 ? "9e999" : "-9e999");
+        else if (std::strtod(number, nullptr) != v.real)
+          std::snprintf(number, sizeof number, "%.1f", v.real);
         if (std::strchr(number, 'e') != nullptr) {
           used("exponent");
         } else if (std::strchr(number, '.') == nullptr) {
@@ -893,7 +938,7 @@ class Contest {
         const auto items = 1 + words_.below(6);
         for (std::uint64_t i = 0; i < items; ++i) {
           if (i != 0) text.add(", ");
-          constant(text, value_for(c));
+          constant(text, equal_to(c));
         }
         return text.add(")");
       }
@@ -918,6 +963,7 @@ class Contest {
         [[fallthrough]];
       default:
         text.add(" = ");
+        if (is_number(c.type) && words_.one_in(4)) return constant(text, equal_to(c));
         return other_side(text, table, c);
     }
   }
@@ -968,6 +1014,7 @@ class Contest {
         } else {
           used("real with integer column");
           v.type = LUNAR_REAL, v.real = words_.one_in(2) ? 4.0 : 4.5;
+          if (words_.one_in(2)) v = extreme_real();
         }
       } else if (column.type == LUNAR_TEXT) {
         used("number with text column");
@@ -1013,7 +1060,7 @@ class Contest {
         text.add(column + (words_.percent(60) ? as("in", " IN (") : as("not in", " NOT IN (")));
         const auto items = 1 + words_.below(8);
         for (std::uint64_t i = 0; i < items; ++i) {
-          Value v = value_for(c);
+          Value v = equal_to(c);
           if (v.type == LUNAR_NULL && !words_.one_in(4)) v = value_for(c);
           if (v.type == LUNAR_NULL) used("in with null");
           if (i != 0) text.add(", ");

@@ -1,6 +1,7 @@
 // What SQL statements do, and say, one by one.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "sql_database.h"
@@ -372,6 +373,125 @@ TEST_F(Sql, what_nests_too_deeply_is_refused) {
   std::string sql = "SELECT id FROM readings WHERE id = 1";
   for (int i = 0; i < 100; ++i) sql += " OR id = 1 + 1 - 1 AND ok";
   EXPECT_EQ(told(sql), "1") << "long is not deep";
+}
+
+TEST_F(Sql, a_null_pointer_is_refused_by_every_function) {
+  std::uint64_t memory[512];
+  lunar_statement* none = nullptr;
+  const char text[] = "SELECT ?";
+  const lunar_value value = integer(1);
+  EXPECT_EQ(lunar_prepare(nullptr, text, 8, memory, sizeof memory, &none, nullptr), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_prepare(&database.db, nullptr, 8, memory, sizeof memory, &none, nullptr), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_prepare(&database.db, text, 8, nullptr, sizeof memory, &none, nullptr), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_prepare(&database.db, text, 8, memory, sizeof memory, nullptr, nullptr), LUNAR_E_INVALID);
+  // What was prepared without a statement in the text.
+  ASSERT_EQ(lunar_prepare(&database.db, " ; -- none", 10, memory, sizeof memory, &none, nullptr), 0);
+  ASSERT_EQ(none, nullptr);
+  EXPECT_EQ(lunar_step(none), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_bind(none, 1, &value), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_bind_null(none, 1), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_bind_int64(none, 1, 1), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_bind_double(none, 1, 1), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_bind_text(none, 1, "a", 1), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_bind_blob(none, 1, "a", 1), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_bind_parameter_count(none), 0U);
+  EXPECT_EQ(lunar_bind_parameter_index(none, ":a"), 0U);
+  EXPECT_EQ(lunar_changes(none), 0U);
+  EXPECT_EQ(lunar_column_count(none), 0U);
+  EXPECT_EQ(lunar_column_name(none, 0), nullptr);
+  EXPECT_EQ(lunar_column_value(none, 0)->type, LUNAR_NULL);
+  EXPECT_EQ(lunar_column_type(none, 0), LUNAR_NULL);
+  EXPECT_EQ(lunar_column_int64(none, 0), 0);
+  EXPECT_EQ(lunar_column_double(none, 0), 0);
+  EXPECT_EQ(lunar_column_data(none, 0), nullptr);
+  EXPECT_EQ(lunar_column_bytes(none, 0), 0U);
+  EXPECT_STREQ(lunar_sql_error(none)->text, "there is no statement: NULL");
+  lunar_reset(none);
+  lunar_finalize(none);
+
+  lunar_statement* statement = nullptr;
+  ASSERT_EQ(database.all("CREATE TABLE t (n INT PRIMARY KEY, words TEXT)"), 0);
+  const std::string select = "SELECT n FROM t WHERE words = :words";
+  ASSERT_EQ(lunar_prepare(&database.db, select.data(), select.size(), memory, sizeof memory, &statement, nullptr), 0);
+  EXPECT_EQ(lunar_bind(statement, 1, nullptr), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_bind_text(statement, 1, nullptr, 3), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_bind_text(statement, 1, nullptr, 0), 0);
+  EXPECT_EQ(lunar_bind_parameter_index(statement, nullptr), 0U);
+  EXPECT_EQ(lunar_step(statement), LUNAR_DONE);
+}
+
+TEST_F(Sql, a_statement_that_could_not_be_prepared_cannot_be_used) {
+  ASSERT_EQ(database.all("CREATE TABLE t (n INT PRIMARY KEY)"), 0);
+  const std::string texts[] = {"SELECT n FROM t WHERE n IN (?, ?, ?)", "SELECT n FROM t WHERE n IN (?, ?, ?) AND"};
+  for (const auto& sql : texts) {
+    int error = LUNAR_E_BUFFER;
+    for (std::size_t bytes = 0; error != 0 && error != LUNAR_E_SQL; bytes += 8) {
+      std::vector<std::uint64_t> memory(bytes / 8 + 1);
+      lunar_statement* statement = nullptr;
+      error = lunar_prepare(&database.db, sql.data(), sql.size(), memory.data(), bytes, &statement, nullptr);
+      if (error == 0) break;
+      EXPECT_EQ(lunar_bind_int64(statement, 1, 7), LUNAR_E_INVALID) << bytes;
+      EXPECT_EQ(lunar_step(statement), LUNAR_E_INVALID) << bytes;
+      EXPECT_EQ(lunar_bind_parameter_count(statement), 0U) << bytes;
+      EXPECT_EQ(lunar_column_count(statement), 0U) << bytes;
+      EXPECT_EQ(lunar_column_name(statement, 0), nullptr) << bytes;
+    }
+  }
+}
+
+// By every row, then by the index of each kind: the same rows.
+TEST_F(Sql, numbers_at_the_ends_are_found_by_an_index_as_by_every_row) {
+  const std::vector<std::pair<std::string, std::string>> found = {
+      {"i = -9223372036854775808.0", "1"},
+      {"i IN (5, -9223372036854775808.0)", "1"},
+      {"i IS -9223372036854775808.0", "1"},
+      {"i = '-9223372036854775808.0'", "1"},
+      {"i <= -9223372036854775808.0", "1"},
+      {"i BETWEEN -9e999 AND -9223372036854775808.0", "1"},
+      {"i >= 9223372036854775807.0", ""},
+      {"i = 9223372036854775808.0", ""},
+      {"i > 9007199254740992.0", "3|4|5"},
+      {"i = 9007199254740992.0", "2"},
+      {"i IN (9007199254740992.0, 9007199254740993, 9e999)", "2|3"},
+      {"i = -0.0", "6"},
+      {"r = 9007199254740993", ""},
+      {"r = 9007199254740992", "2"},
+      {"r IN (9007199254740993, 9007199254740992)", "2"},
+      {"r >= 9007199254740993", "4|8"},
+      {"r = 0", "3|5"},
+      {"r = -0.0", "3|5"},
+      {"r < -9e307", "1|7"},
+      {"r = 9e999", "8"},
+      {"r > 9e999", "4"},
+      {"r < -9e999", "7"},
+  };
+  ASSERT_EQ(database.all("CREATE TABLE t (n INT PRIMARY KEY USING TREE, i BIGINT, r REAL);"
+                         "INSERT INTO t VALUES (1, -9223372036854775807 - 1, -9e999), (2, 9007199254740992, "
+                         "9007199254740992), (3, 9007199254740993, 0.0), (4, 9223372036854775806, 0), "
+                         "(5, 9223372036854775807, -0.0), (6, 0, 1), (7, -1, 1), (8, 1, 9e999)"),
+            0);
+  lunar_table table;
+  ASSERT_EQ(lunar_table_open(&database.db, "t", &table), 0);
+  for (const auto& [key, sign] : {std::pair{4, 1.0}, {7, -1.0}}) {  // SQL knows no NaN to store
+    const lunar_value k = integer(key);
+    lunar_value v{};
+    v.type = LUNAR_REAL, v.as.real = std::copysign(std::nan(""), sign);
+    ASSERT_EQ(lunar_update(&table, &k, 2, &v), 0);
+  }
+  for (const char* kind : {"", "TREE", "HASH"}) {
+    if (*kind != 0) {
+      ASSERT_EQ(database.all("CREATE INDEX by_i ON t (i) USING " + std::string(kind) +
+                             "; CREATE INDEX by_r ON t (r) USING " + kind),
+                0);
+    }
+    for (const auto& [where, keys] : found) {
+      const std::string sql = "SELECT n FROM t WHERE " + where + " ORDER BY n";
+      EXPECT_EQ(database.told(sql), keys) << sql << " " << kind;
+    }
+    if (*kind != 0) {
+      ASSERT_EQ(database.all("DROP INDEX by_i; DROP INDEX by_r"), 0);
+    }
+  }
 }
 
 TEST(SqlUpdate, meets_each_row_once_although_rows_move) {
