@@ -37,7 +37,7 @@ enum class [[nodiscard]] Status : std::uint8_t{
 // What must survive once an operation is acknowledged.
 enum class Durability : std::uint8_t {
   none,     // nothing promised
-  process,  // the death of the process (kill -9); after a power cut the database opens, in a possibly older state
+  process,  // the death of the process (kill -9); of a power cut nothing is promised, and no write waits for a sync
   power,    // a power cut
 };
 

@@ -73,8 +73,7 @@ Verdict verdict_on(Durability promise, const CutSummary& summary) {
     case Durability::none:
       return {true, damage.empty() ? "promises nothing" : fmt::format("promises nothing; {}", damage)};
     case Durability::process:
-      if (!damage.empty()) return {false, fmt::format("BROKEN: {}", damage)};
-      return {true, "keeps what it promises (it opens)"};
+      return {true, fmt::format("promises nothing of a power cut; {}", damage.empty() ? "it opens" : damage)};
     case Durability::power:
       break;
   }

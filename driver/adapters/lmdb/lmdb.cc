@@ -77,8 +77,8 @@ Settings taken(const Properties& properties, Durability durability) {
   settings.readers = static_cast<unsigned>(bounded_option(
       properties, "lmdb.max_readers", std::max(library_readers, threads + readers_to_spare), 1, readers_max));
   settings.durability = durability;
-  settings.nosync = properties.get_bool("lmdb.nosync", durability == Durability::none);
-  settings.nometasync = properties.get_bool("lmdb.nometasync", durability == Durability::process);
+  settings.nosync = properties.get_bool("lmdb.nosync", durability != Durability::power);
+  settings.nometasync = properties.get_bool("lmdb.nometasync", durability == Durability::process && !settings.nosync);
   settings.writemap = properties.get_bool("lmdb.writemap", false);
   settings.mapasync = properties.get_bool("lmdb.mapasync", false);
   settings.nordahead = properties.get_bool("lmdb.nordahead", false);
@@ -96,8 +96,17 @@ Settings taken(const Properties& properties, Durability durability) {
   return settings;
 }
 
+// LMDB syncs the pages of a commit, then the meta page that makes them valid. lmdb_test.cc counts the calls.
+std::uint64_t syncs_of_a_commit(const Settings& settings) {
+  if (settings.nosync || settings.mapasync) return 0;
+  return settings.nometasync ? 1 : 2;
+}
+
 std::string sync_words(const Settings& settings) {
-  if (settings.nosync) return "MDB_NOSYNC: a commit is handed to the operating system and synced by nobody";
+  if (settings.nosync) {
+    return "MDB_NOSYNC: a commit is handed to the operating system and not synced; after a power cut the database may "
+           "not open";
+  }
   if (settings.mapasync) return "MDB_MAPASYNC: a commit begins its syncs and does not wait for them";
   if (settings.nometasync) {
     return "MDB_NOMETASYNC: a commit syncs its pages before it is acknowledged; the meta page that makes them valid is "
@@ -106,18 +115,10 @@ std::string sync_words(const Settings& settings) {
   return "a commit syncs its pages, then the meta page that makes them valid, before it is acknowledged";
 }
 
-// After a power cut LMDB without its syncs may find pages that do not belong together.
+// Every setting hands a commit to the operating system, which is all that class process needs.
 bool promise_holds(const Settings& settings) {
-  const bool pages_synced = !settings.nosync && !settings.mapasync;
-  switch (settings.durability) {
-    case Durability::none:
-      return true;
-    case Durability::process:
-      return pages_synced;
-    case Durability::power:
-      return pages_synced && !settings.nometasync;
-  }
-  return false;
+  if (settings.durability != Durability::power) return true;
+  return !settings.nosync && !settings.mapasync && !settings.nometasync;
 }
 
 class Lmdb final : public Database {
@@ -131,6 +132,7 @@ class Lmdb final : public Database {
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override;
+  [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return settings_.path; }
 
@@ -265,6 +267,17 @@ std::string Lmdb::durability_how() const {
   if (settings_.writemap) how += "; MDB_WRITEMAP: pages are written through the memory map";
   if (!promise_holds(settings_)) how += "; set by an option: the promise of the class does not hold";
   return how;
+}
+
+// LMDB counts commits and no syncs; how many a commit makes follows from the flags.
+std::vector<Component> Lmdb::components() const {
+  const std::uint64_t commits = environment_info().me_last_txnid;
+  return {Component{.name = "commit",
+                    .count = commits,
+                    .duration_ns = std::nullopt,
+                    .read_bytes = std::nullopt,
+                    .write_bytes = std::nullopt,
+                    .syncs = commits * syncs_of_a_commit(settings_)}};
 }
 
 std::map<std::string, std::string> Lmdb::stats() const {

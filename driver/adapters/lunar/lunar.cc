@@ -92,7 +92,7 @@ std::vector<Component> Lunar::components() const {
                     .duration_ns = std::nullopt,
                     .read_bytes = counts.log_read_bytes,
                     .write_bytes = counts.log_write_bytes,
-                    .syncs = std::nullopt},
+                    .syncs = counts.syncs},  // of the image, which holds log and pages
           Component{.name = "checkpoint",
                     .count = volume_->statistics().checkpoints,
                     .duration_ns = std::nullopt,

@@ -58,8 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Adapters, ProcessDeath, testing::ValuesIn(keeping_adapt
 
 TEST_P(ProcessDeath, keeps_every_acknowledged_row_of_class_process) {
   TestDatabase database(GetParam());
-  const bool syncs = GetParam() == "lmdb";  // in this class, too
-  const int rows = syncs ? 20 : 3000;
+  constexpr int rows = 3000;
   const int acknowledged = write_and_kill(GetParam(), database.path().string(), "process", rows);
   ASSERT_GE(acknowledged, rows);
   database.open(false);
@@ -126,10 +125,35 @@ TEST_P(PowerCut, every_write_of_class_power_is_synced_before_it_is_acknowledged)
 // The mutant of the check above: the same writes with sync=false (SQLite: synchronous=NORMAL, LMDB: MDB_NOSYNC, lunar:
 // mode data).
 TEST_P(PowerCut, a_lower_class_acknowledges_without_a_sync) {
-  TestDatabase database(GetParam());
-  const bool syncs = GetParam() == "lmdb";
-  database.open(true, syncs ? Durability::none : Durability::process);
-  EXPECT_GT(writes_acknowledged_unsynced(database), 4 * writes_of_each_kind * 9 / 10);
+  for (const auto durability : {Durability::none, Durability::process}) {
+    TestDatabase database(GetParam());
+    database.open(true, durability);
+    EXPECT_GT(writes_acknowledged_unsynced(database), 4 * writes_of_each_kind * 9 / 10);
+  }
+}
+
+// All threads together, so that a write that another thread syncs counts, too.
+double syncs_of_a_write(const std::string& adapter, Durability durability) {
+  constexpr int writes = 200;
+  TestDatabase database(adapter);
+  database.open(true, durability);
+  const auto session = database->session();
+  const auto every_file = [](std::string_view) { return true; };
+  const std::uint64_t before = file_calls(database.directory(), every_file).syncs;
+  for (int number = 0; number < writes; ++number) {
+    const std::string key = test_key(number);
+    EXPECT_EQ(session->insert(key, TestRow(key).fields()), Status::ok) << session->error();
+  }
+  return static_cast<double>(file_calls(database.directory(), every_file).syncs - before) / writes;
+}
+
+// Databases are compared within a class: there none may sync each write while another does not.
+TEST_P(PowerCut, a_write_costs_a_sync_in_class_power_and_none_below) {
+  EXPECT_LT(syncs_of_a_write(GetParam(), Durability::none), 0.1);
+  EXPECT_LT(syncs_of_a_write(GetParam(), Durability::process), 0.1);
+  const double in_power = syncs_of_a_write(GetParam(), Durability::power);
+  EXPECT_GE(in_power, 1.0);
+  EXPECT_LT(in_power, 2.1) << "LMDB needs two: its pages, then the page that makes them valid";
 }
 
 bool says_that_it_syncs(const std::string& adapter, std::map<std::string, std::string> options) {

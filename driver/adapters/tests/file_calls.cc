@@ -3,10 +3,13 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <string>
@@ -35,8 +38,21 @@ std::string name_of(int file) {
   return failure ? "" : name.string();
 }
 
-void note(int file, std::uint64_t write_bytes, bool synced) {
-  const std::string name = name_of(file);
+// The file that is mapped at an address; empty for none.
+std::string name_mapped_at(const void* address) {
+  const auto sought = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    if (std::sscanf(line.c_str(), "%zx-%zx", &begin, &end) != 2 || sought < begin || sought >= end) continue;
+    const auto name = line.find('/');
+    return name == std::string::npos ? "" : line.substr(name);
+  }
+  return "";
+}
+
+void note(const std::string& name, std::uint64_t write_bytes, bool synced) {
   if (!name.starts_with('/')) return;  // a terminal, a pipe
   if (synced) synced_files.push_back(name);
   const std::lock_guard lock(ledger().mutex);
@@ -47,14 +63,21 @@ void note(int file, std::uint64_t write_bytes, bool synced) {
 
 ssize_t noted_write(int file, ssize_t written) {
   const int error = errno;
-  if (written > 0) note(file, static_cast<std::uint64_t>(written), (fcntl(file, F_GETFL) & (O_SYNC | O_DSYNC)) != 0);
+  if (written > 0) note(name_of(file), static_cast<std::uint64_t>(written), (fcntl(file, F_GETFL) & (O_SYNC | O_DSYNC)) != 0);
   errno = error;
   return written;
 }
 
 int noted_sync(int file, int result) {
   const int error = errno;
-  if (result == 0) note(file, 0, true);
+  if (result == 0) note(name_of(file), 0, true);
+  errno = error;
+  return result;
+}
+
+int noted_map_sync(const void* address, int flags, int result) {
+  const int error = errno;
+  if (result == 0 && (flags & MS_SYNC) != 0) note(name_mapped_at(address), 0, true);
   errno = error;
   return result;
 }
@@ -92,6 +115,7 @@ Function* real(const char* name) {
 
 }  // namespace
 
+using edgejoule::driver::noted_map_sync;
 using edgejoule::driver::noted_sync;
 using edgejoule::driver::noted_write;
 
@@ -100,6 +124,10 @@ extern "C" {
 int fsync(int file) { return noted_sync(file, real<int(int)>("fsync")(file)); }
 
 int fdatasync(int file) { return noted_sync(file, real<int(int)>("fdatasync")(file)); }
+
+int msync(void* address, size_t bytes, int flags) {
+  return noted_map_sync(address, flags, real<int(void*, size_t, int)>("msync")(address, bytes, flags));
+}
 
 ssize_t write(int file, const void* bytes, size_t count) {
   return noted_write(file, real<ssize_t(int, const void*, size_t)>("write")(file, bytes, count));

@@ -317,6 +317,7 @@ TEST(LunarAdapter, stats_and_components_agree_with_the_calls_of_the_program) {
   EXPECT_EQ((number(after, "sectors_written") - number(before, "sectors_written")) * 512,
             seen.write_bytes - seen_before.write_bytes);
   ASSERT_EQ(log.name, "wal");
+  EXPECT_EQ(*log.syncs - *log_before.syncs, seen.syncs - seen_before.syncs);
   const auto log_bytes = *log.write_bytes - *log_before.write_bytes;
   EXPECT_GE(log_bytes, 200U * 512);
   EXPECT_LE(log_bytes, seen.write_bytes - seen_before.write_bytes);

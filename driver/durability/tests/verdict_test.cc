@@ -41,16 +41,19 @@ TEST(Verdict, holds_one_lost_row_against_class_power_alone) {
   EXPECT_TRUE(kept(Durability::power, {outcome(0)}));
 }
 
-TEST(Verdict, holds_a_broken_database_against_every_class_that_promises_something) {
+TEST(Verdict, holds_a_broken_database_against_class_power_alone_and_tells_it_of_the_others) {
   auto mixed = outcome(0);
   mixed.judgement.rows_never_written = 1;
   auto damaged = outcome(0);
   damaged.judgement.rows_unreadable = 1;
   for (const auto& broken : {mixed, damaged, outcome(0, Kind::database_failed)}) {
     EXPECT_FALSE(kept(Durability::power, {outcome(0), broken}));
-    EXPECT_FALSE(kept(Durability::process, {outcome(0), broken}));
+    EXPECT_TRUE(kept(Durability::process, {outcome(0), broken}));
     EXPECT_TRUE(kept(Durability::none, {outcome(0), broken}));
   }
+  const auto summary = summary_of(std::vector{outcome(0), outcome(0, Kind::database_failed)});
+  EXPECT_EQ(verdict_on(Durability::process, summary).words,
+            "promises nothing of a power cut; 1 databases did not open");
 }
 
 TEST(Verdict, counts_the_file_systems_failures_apart) {

@@ -119,11 +119,23 @@ def _of_database(ends: Sequence[Event]) -> dict[str, float]:
     found = {
         "stall_s": _component(ends, "stall", "duration_ns", 1e-9),
         "remote_compactions": _component(ends, "remote_compaction", "count", 1),
+        "syncs_per_write": _syncs_per_write(ends),
     }
     for response, name in _REMOTE.items():
         told = [e["database_stats"].get(name) for e in ends]
         found[response] = _sum([None if each is None else float(each) for each in told])
     return {response: value for response, value in found.items() if value is not None}
+
+
+_WRITES = ("UPDATE", "INSERT", "READ-MODIFY-WRITE", "DELETE")
+
+
+def _syncs_per_write(ends: Sequence[Event]) -> float | None:
+    """Syncs that the database's parts told, for each write that succeeded; None without either."""
+    syncs = [c["syncs"] for e in ends for c in e["components"].values() if c.get("syncs") is not None]
+    service = [x for e in ends for x in e["latencies"] if x["measure"] == "service" and x["operation"] in _WRITES]
+    writes = sum(x["returns"].get("OK", 0) for x in service)
+    return sum(syncs) / writes if syncs and writes else None
 
 
 def _component(ends: Sequence[Event], name: str, figure: str, unit: float) -> float | None:

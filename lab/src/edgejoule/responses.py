@@ -57,6 +57,7 @@ def _fixed() -> list[Response]:
         Response("write_amplification", "1", "write amplification", low),
         Response("reads_before_write_per_op", "1", "reads inside updates, per operation", none),
         Response("data_bytes", "byte", "size of the data", low),
+        Response("syncs_per_write", "1", "syncs of the database for each write", none),
         Response("stall_s", "s", "time that writers were made to wait", low),
         Response("remote_compactions", "compactions", "compactions done by other servers", none),
         Response("remote_fallbacks", "compactions", "compactions begun elsewhere, done here after all", low),

@@ -63,7 +63,8 @@ class Design:
 
     failed: run index -> cause. missing: (response, run index) -> reason. shift: response -> added to every value.
     methods: run index -> method, where it is not the others'. without: (response, workload) that has
-    no such response. overrides: settings that --set changed. windows: idle and quiet ones are around every run.
+    no such response. syncs: database -> of each write. overrides: settings that --set changed. windows: idle and quiet
+    ones are around every run.
     """
 
     databases: tuple[str, ...] = ("sqlite", "leveldb", "rocksdb")
@@ -79,6 +80,7 @@ class Design:
     shift: Mapping[str, float] = field(default_factory=dict)
     methods: Mapping[int, str] = field(default_factory=dict)
     without: Set[tuple[str, str]] = frozenset()
+    syncs: Mapping[str, float] = field(default_factory=dict)
     overrides: Mapping[str, int] = field(default_factory=dict)
     windows: bool = True
     question: str = "Which embedded database costs the fewest joules per operation?"
@@ -179,6 +181,8 @@ def _run(
         "read_latency_us_p99": timed(2.2e6 / rate * rng.lognormal(0, 0.05)),
         "process_write_bytes": timed(WRITES[_workload(planned)] * OPERATIONS * 1100),
     }  # fmt: skip
+    if planned.database in design.syncs:
+        values["syncs_per_write"] = timed(design.syncs[planned.database])
     responses = tuple(
         ResponseValue(name, None, RESPONSES[name].unit, method, None, design.missing[name, planned.index])
         if (name, planned.index) in design.missing

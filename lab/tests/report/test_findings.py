@@ -326,3 +326,14 @@ def test_a_mean_below_zero_that_only_the_model_has_is_told(make_store):
     assert not any("below zero" in c for c in findings.caveats)
     (told,) = (c for c in caveats(findings.progress, [below], findings.others, 5) if "below zero" in c)
     assert "the model's mean is below zero in 1 cell whose runs are not" in told
+
+
+def test_databases_of_one_class_that_sync_differently_are_told(make_store):
+    findings = found(make_store, syncs={"sqlite": 0.002, "leveldb": 0.0, "rocksdb": 1.0})
+    (told,) = (c for c in findings.caveats if c.startswith("Syncs"))
+    assert "under durability process: rocksdb 1.0, sqlite below 0.01 and leveldb below 0.01." in told
+
+
+@pytest.mark.parametrize("syncs", [{}, {"sqlite": 0.0, "leveldb": 0.09}, {"sqlite": 1.0, "rocksdb": 1.1}])
+def test_databases_that_sync_alike_or_do_not_tell_need_no_word(make_store, syncs):
+    assert not any("Syncs" in c for c in found(make_store, syncs=syncs).caveats)

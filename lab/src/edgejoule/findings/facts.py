@@ -23,16 +23,18 @@ def database_facts(runs: Sequence[Run]) -> tuple[DatabaseFacts, ...]:
     grouped: dict[tuple[str, str], list[Run]] = {}
     for r in runs:
         if r.database is not None:
-            durability = _durability(r)
-            grouped.setdefault((_database_level(r), durability), []).append(r)
+            durability = durability_class(r)
+            grouped.setdefault((database_level(r), durability), []).append(r)
     return tuple(_facts(name, durability, own) for (name, durability), own in sorted(grouped.items()))
 
 
-def _database_level(run: Run) -> str:
+def database_level(run: Run) -> str:
+    """The database of a run by the name that the experiment gives it."""
     return str(run.levels.get("database") or run.settings.get("database") or (run.database or {}).get("name"))
 
 
-def _durability(run: Run) -> str:
+def durability_class(run: Run) -> str:
+    """The durability class of a run, in words."""
     told = run.durability or {}
     if told.get("asked") is False and "server" in run.facts:
         return "as the server has it: the experiment asks for no class"

@@ -10,6 +10,7 @@ from edgejoule.findings.design import design_of
 from edgejoule.findings.facts import database_facts, load_facts, meters_of, progress_of, run_facts
 from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Findings, ResponseFinding
+from edgejoule.findings.syncs import sync_caveats
 from edgejoule.findings.words import count
 from edgejoule.responses import RESPONSES
 from edgejoule.store import RULE, Experiment, Run, Store
@@ -34,6 +35,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     others = _responses([n for n in known if n not in declared.responses], runs, experiment, plan)
     first = responses[0] if responses and responses[0].name == declared.responses[0] else None
     progress = progress_of(runs)
+    looked = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
     told = verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
     return Findings(
         experiment=experiment.name,
@@ -47,7 +49,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         energy_min_ratio=experiment.energy_min_ratio,
         headline=verdict.headline(first, design),
         verdict=verdict.statements(responses, design),
-        caveats=(*[f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken], *_repeated(attempts), *told),
+        caveats=(*looked, *_repeated(attempts), *told, *sync_caveats(runs)),
         progress=progress,
         responses=tuple(responses),
         others=tuple(others),

@@ -1,0 +1,38 @@
+"""Whether databases of one durability class synced their writes alike: a sync can cost more than the write itself."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from edgejoule.findings.facts import database_level, durability_class
+from edgejoule.findings.words import listed, number
+from edgejoule.store import Run
+
+SYNCS = "syncs_per_write"
+_RATIO_MIN = 1.5
+_DIFFERENCE_MIN = 0.1
+
+
+def sync_caveats(runs: Sequence[Run]) -> list[str]:
+    """One sentence for each durability class in which the databases' syncs of a write differ."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for run in runs:
+        if (syncs := run.value(SYNCS)) is not None:
+            found.setdefault(durability_class(run), {}).setdefault(database_level(run), []).append(syncs)
+    sentences = []
+    for durability, databases in sorted(found.items()):
+        means = {name: statistics.fmean(syncs) for name, syncs in databases.items()}
+        least, most = min(means.values()), max(means.values())
+        if most - least < _DIFFERENCE_MIN or most < _RATIO_MIN * least:
+            continue
+        told = listed([f"{name} {_text(mean)}" for name, mean in sorted(means.items(), key=lambda item: -item[1])])
+        sentences.append(
+            f"Syncs for each write differ under durability {durability}: {told}. A part of the differences between "
+            "these databases is the cost of the syncs."
+        )
+    return sentences
+
+
+def _text(mean: float) -> str:
+    return number(mean, 2) if mean >= 0.01 else "below 0.01"
