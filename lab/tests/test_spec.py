@@ -114,6 +114,8 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
         ('["energy_per_op_uj"]', '["energy_per_op_uj"]\nmargin = 0.9', 23, "analysis.margin", "ratio above 1"),
         ('name = "small"', 'name = "a b"', 1, "name", "should match pattern"),
         ("recordcount = 1000", "recordcount = ", 9, None, "not valid TOML"),
+        ("recordcount = 1000", f"recordcount = {'[' * 100_000}{']' * 100_000}", None, None, "nested too deep"),
+        ("recordcount = 1000", f"recordcount = {'9' * 5000}", None, None, "not valid TOML"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_line_and_key(

@@ -9,7 +9,7 @@ that is meant in its own table, from 0. Bytes are {"base64": text}.
 Invariants
 - The same experiment gives the same bytes, wherever its rows lie in the store (zlib's release being the same).
 - Values come back bit for bit, so that an analysis of the bundle gives the same bytes as one of the original.
-- A bundle is checked whole before anything of it is stored, and stored in one transaction.
+- A bundle is checked whole (`bundle_content`) before anything of it is stored, and stored in one transaction.
 """
 
 from __future__ import annotations
@@ -29,11 +29,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from edgejoule import __version__
+from edgejoule.bundle_content import ContentError, check_content, check_spec, parsed_json
 from edgejoule.errors import EdgejouleError, UsageError
-from edgejoule.spec import Spec
 from edgejoule.store import SCHEMA_VERSION, Experiment, Store
 
 FORMAT = "edgejoule result bundle"
@@ -117,8 +115,10 @@ def import_bundle(path: Path, store: Path) -> int:
             with _connected(store) as db, db:
                 db.execute("BEGIN IMMEDIATE")
                 return _read(archive, head, db, path)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:
             raise BundleError(f"{path}: cannot be stored in {store}, nothing was changed: {error}") from error
+        except ContentError as error:
+            raise BundleError(f"{path}: not an experiment, nothing was changed: {error}") from error
 
 
 @contextlib.contextmanager
@@ -268,10 +268,10 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> Mapping[str, Any]:
     if sum(info.file_size for info in archive.infolist()) > BYTES_MAX:
         raise BundleError(f"{path}: unpacks to more than {BYTES_MAX >> 30} GiB, no bundle does")
     try:
-        head = json.loads(archive.read(_HEAD))
+        head = parsed_json(archive.read(_HEAD))
         told, version, hashes = head["format"], (head["version"], head["store_format"]), dict(head["sha256"])
         int(head["experiment"]["id"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BundleError(f"{path}: {_HEAD} is not what a bundle has: {error!r}") from error
     if told != FORMAT:
         raise BundleError(f"{path}: a {told!r}, expected a {FORMAT!r}")
@@ -293,7 +293,9 @@ def _read(archive: zipfile.ZipFile, head: Mapping[str, Any], db: sqlite3.Connect
     """Insert everything by a connection that the caller commits; the experiment's id."""
     tables = {table.name: table for table in _tables(db)}
     experiment = _experiment(archive, tables["experiments"], path)
+    spec = check_spec(experiment)
     _check_new(experiment, db, path)
+    _check_readable_copy(archive, experiment, path)
     experiment_id = _free_id(db, int(head["experiment"]["id"]))
     _insert(db, tables["experiments"], {"id": experiment_id, **experiment})
     ids: dict[str, list[int]] = {"experiments": [experiment_id]}
@@ -305,7 +307,15 @@ def _read(archive: zipfile.ZipFile, head: Mapping[str, Any], db: sqlite3.Connect
             number = _insert(db, table, row | {str(table.reference): _meant(row, table, ids[table.parent], path)})
             if table.is_parent:
                 own.append(number)
+    check_content(db, experiment_id, spec)
     return experiment_id
+
+
+def _check_readable_copy(archive: zipfile.ZipFile, experiment: Row, path: Path) -> None:
+    """What people read in the bundle is what is stored."""
+    name = "experiment.toml"
+    if name not in archive.namelist() or archive.read(name).decode(errors="replace") != experiment["spec_toml"]:
+        raise BundleError(f"{path}: {name} is not the text in tables/experiments.jsonl")
 
 
 def _meant(row: Row, table: _Table, parents: Sequence[int], path: Path) -> int:
@@ -317,10 +327,6 @@ def _meant(row: Row, table: _Table, parents: Sequence[int], path: Path) -> int:
 
 
 def _check_new(experiment: Row, db: sqlite3.Connection, path: Path) -> None:
-    try:
-        Spec.model_validate_json(experiment["spec_json"])
-    except (KeyError, ValidationError) as error:
-        raise BundleError(f"{path}: its experiment is not one that this edgejoule knows: {error}") from error
     same = db.execute(
         "SELECT id FROM experiments WHERE name = ? AND spec_sha256 = ? AND created_realtime_ns = ?",
         (experiment["name"], experiment["spec_sha256"], experiment["created_realtime_ns"]),
@@ -354,8 +360,8 @@ def _each_row(archive: zipfile.ZipFile, table: _Table, path: Path) -> Iterator[R
     with archive.open(name) as member:
         for number, line in enumerate(iter(lambda: member.readline(_LINE_BYTES_MAX), b""), start=1):
             try:
-                row = {key: _in(value) for key, value in json.loads(line).items()}
-            except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
+                row = {key: _in(value) for key, value in parsed_json(line).items()}
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, binascii.Error) as error:
                 raise BundleError(f"{path}: {name}, line {number}: {error}") from error
             if set(row) != set(table.kept):
                 raise BundleError(f"{path}: {name}, line {number}: columns are {', '.join(map(str, row))}; "

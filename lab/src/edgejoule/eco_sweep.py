@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from edgejoule import toml_text
 from edgejoule.errors import DataError, SweepError, UsageError
 
 Level = str | float | bool
@@ -109,7 +110,7 @@ def _text(content: Mapping[str, Any]) -> str:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text())
+        return toml_text.loads(file.read_text())
     except OSError as error:
         raise SweepError(f"{file}: {error.strerror}") from error
     except tomllib.TOMLDecodeError as error:
@@ -170,7 +171,7 @@ def read_sweep(file: Path) -> Sweep:
     for combination in itertools.product(*factors.values()):
         levels = dict(zip(factors, combination, strict=True))
         files = _files_of(base, levels, file.parent)
-        policies = content.get("policies") or tomllib.loads(dict(files)["experiment"]).get("run", {}).get("policies")
+        policies = content.get("policies") or toml_text.loads(dict(files)["experiment"]).get("run", {}).get("policies")
         if not policies:
             raise SweepError(f"{file}: policies are expected, here or in the experiment")
         for policy, seed in itertools.product(policies, content["seeds"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from edgejoule.conditional import cells_of, settings_of
@@ -78,15 +78,25 @@ def make_plan(spec: Spec) -> list[PlannedRun]:
 
     Source: Montgomery, Design and Analysis of Experiments, ch. 4 (randomised complete blocks).
     """
+    blocks = enumerate(_blocks(spec))
+    ordered = [(block, levels, seed) for block, (order, seed) in blocks for levels in order]
+    return [_planned(spec, levels, index, block, seed) for index, (block, levels, seed) in enumerate(ordered)]
+
+
+def planned_cells(spec: Spec) -> Iterator[tuple[int, dict[str, Level]]]:
+    """Block and levels of every run, in the plan's order."""
+    for block, (order, _) in enumerate(_blocks(spec)):
+        yield from ((block, levels) for levels in order)
+
+
+def _blocks(spec: Spec) -> Iterator[tuple[list[dict[str, Level]], int]]:
+    """The cells of each block in their order, and the seed of the block's driver."""
     rng = random.Random(spec.design.seed)
-    runs: list[PlannedRun] = []
-    for block in range(spec.design.replications):
+    for _ in range(spec.design.replications):
         order = cells(spec)
         if spec.design.order == "randomised-blocks":
             rng.shuffle(order)
-        driver_seed = rng.randrange(2**63)
-        runs += [_planned(spec, levels, len(runs) + i, block, driver_seed) for i, levels in enumerate(order)]
-    return runs
+        yield order, rng.randrange(2**63)
 
 
 def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, seed: int) -> PlannedRun:

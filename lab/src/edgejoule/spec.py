@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from edgejoule import toml_text
 from edgejoule.complaints import complaints
 from edgejoule.conditional import When
 from edgejoule.errors import SpecError, UsageError
@@ -218,7 +219,7 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
     except UnicodeDecodeError as error:
         raise SpecError(path, None, None, f"is not UTF-8 text (byte {error.start})") from error
     try:
-        data = tomllib.loads(text)
+        data = toml_text.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         raise SpecError(path, int(found[1]) if found else None, None, f"not valid TOML: {error}") from error
@@ -278,7 +279,7 @@ def _apply_override(data: dict[str, Any], word: str) -> str:
     if not sep or not key:
         raise UsageError(f"--set {word}: expected KEY=VALUE, for example --set design.replications=3")
     try:
-        parsed: Any = tomllib.loads(f"v = {value}")["v"]
+        parsed: Any = toml_text.loads(f"v = {value}")["v"]
     except tomllib.TOMLDecodeError:
         parsed = value
     node = data

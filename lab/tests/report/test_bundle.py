@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import sqlite3
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bundle_members import rewritten, with_hash
 from click.testing import CliRunner
 
 from edgejoule import bundle
@@ -120,25 +120,6 @@ def test_people_can_read_what_is_in_it(packed: Path) -> None:
         assert 'name = "synthetic"' in archive.read("experiment.toml").decode()
         assert "Synthetic Board 1" in archive.read("environment.json").decode()
         assert json.loads(archive.read("bundle.json"))["format"] == "edgejoule result bundle"
-
-
-def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
-    """The bundle with other members."""
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    change(members)
-    other = path.with_name("changed.zip")
-    with zipfile.ZipFile(other, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return other
-
-
-def with_hash(members: dict[str, bytes], name: str, data: bytes) -> None:
-    """A change whose hash is right: what a forger or a bug would make."""
-    head = json.loads(members["bundle.json"])
-    head["sha256"][name] = hashlib.sha256(data).hexdigest()
-    members |= {name: data, "bundle.json": json.dumps(head).encode()}
 
 
 def head_with(members: dict[str, bytes], **changes: object) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from edgejoule.run_energy import NET, POWER
@@ -24,12 +25,13 @@ def print_baselines(out: Console, run: Run) -> None:
     )  # fmt: skip
     for column in ("baseline", "method", "before W", "after W", "at the run W", "J", "share"):
         table.add_column(column, justify="left" if column in ("baseline", "method") else "right")
-    gross = values["energy_j"]
-    table.add_row("gross", gross.method, "", "", _told(values["power_mean_w"]), _told(gross), "")
+    gross = values.get("energy_j")
+    method = gross.method if gross else ""
+    table.add_row("gross", method, "", "", _told(values.get("power_mean_w")), _told(gross), "")
     executions = run.facts.get("executions", 1)
     for name, facts in run.facts["baselines"].items():
         for row in _rows(name, facts, values, executions):
-            table.add_row(*row)
+            table.add_row(*map(escape, row))
     out.print()
     out.print(table)
     share = run.facts["baselines"]["quiet"].get("core_share")
@@ -44,19 +46,20 @@ def _rows(
     name: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue], executions: int
 ) -> Iterator[tuple[str, ...]]:
     """The facts are of all executions together, the values of one."""
-    power, net = values[POWER[name]], values[NET[name]]
+    power, net = values.get(POWER[name]), values.get(NET[name])
+    method = power.method if power else ""
     if facts["before_w"] is None:
-        yield (_WORDS[name], power.method, "missing", "missing", "missing", "missing", "")
+        yield (_WORDS[name], method, "missing", "missing", "missing", "missing", "")
         return
     windows = (f"{facts['before_w']:.4g}", f"{facts['after_w']:.4g}")
-    yield (_WORDS[name], power.method, *windows, _told(power), f"net {_told(net)}", "")
+    yield (_WORDS[name], method, *windows, _told(power), f"net {_told(net)}", "")
     lines = sorted(((line, j / executions) for line, j in facts["net_budget_j"].items()), key=lambda line: -line[1])
     variance_j2 = sum(value**2 for _, value in lines) or 1.0
     for line, value in lines:
         yield (f"  {line}", "", "", "", "", f"{value:.3g}", f"{value**2 / variance_j2:.1%}")
 
 
-def _told(r: ResponseValue) -> str:
-    if r.value is None or r.uncertainty_k2 is None:
+def _told(r: ResponseValue | None) -> str:
+    if r is None or r.value is None or r.uncertainty_k2 is None:
         return "missing"
     return f"{r.value:.4g} ± {r.uncertainty_k2:.2g}"

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
-from edgejoule import environment
+from edgejoule import environment, toml_text
 from edgejoule.calibrate.drive import Pace, StageRun, drive, from_json, to_json
 from edgejoule.calibrate.fit import Fitted, fit
 from edgejoule.calibrate.machine import FILE_BYTES, ThisMachine
@@ -202,7 +202,7 @@ def _options(words: Sequence[str]) -> dict[str, Any]:
         if not equals or not key.isidentifier():
             raise UsageError(f"--meter-option {word!r}: expected KEY=VALUE")
         try:
-            found[key] = tomllib.loads(f"x = {value}")["x"]
+            found[key] = toml_text.loads(f"x = {value}")["x"]
         except tomllib.TOMLDecodeError:
             found[key] = value
     return found

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 from rich.console import Console
 
+from edgejoule import toml_text
 from edgejoule.errors import EdgejouleError
 
 PIPE_COLUMNS = 400
@@ -68,7 +69,7 @@ def parsed_meter_options(words: Sequence[str]) -> Options:
         if not (dot and equals and name and key):
             raise click.BadParameter(f"{word!r}: expected METER.KEY=VALUE, for example serial.port=/dev/ttyUSB0")
         try:
-            parsed: Any = tomllib.loads(f"v = {value}")["v"]
+            parsed: Any = toml_text.loads(f"v = {value}")["v"]
         except tomllib.TOMLDecodeError:
             parsed = value
         found.setdefault(name, {})[key] = parsed

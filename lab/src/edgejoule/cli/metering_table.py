@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from edgejoule.energy import Renewal
@@ -21,7 +22,7 @@ def print_metering(out: Console, metering: Mapping[str, Any], executions: int = 
         table.add_column(column, justify="right" if column in ("J (k=1)", "share") else "left")
     for meter in metering["meters"]:
         for row in _rows(meter):
-            table.add_row(*row)
+            table.add_row(*map(escape, row))
     out.print()
     out.print(table)
     for clock in metering.get("clocks", {}).get("meters", ()):
@@ -30,13 +31,14 @@ def print_metering(out: Console, metering: Mapping[str, Any], executions: int = 
         out.print(f"clocks: {note}", markup=False)
     for meter in metering["meters"]:
         if renewal := meter["energy"].get("renewal"):
-            out.print(f"{meter['meter']}: {Renewal(**renewal).words}")
+            out.print(f"{meter['meter']}: {Renewal(**renewal).words}", markup=False)
     for meter in metering["meters"]:
         cost = meter["sampling"]
         if cost is None:
             continue
         late = f", {cost['polls_late']:,} of them late" if cost["polls_late"] else ""
-        out.print(f"sampling {meter['meter']}: {cost['polls']:,} polls{late}, {cost['core_share']:.2%} of a core")
+        share = f"{cost['core_share']:.2%} of a core"
+        out.print(f"sampling {meter['meter']}: {cost['polls']:,} polls{late}, {share}", markup=False)
     out.print(f"keeping the readings: {metering['recording_cpu_s']:.3g} s of CPU time")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from edgejoule.cli.common import (
@@ -290,8 +291,8 @@ def _print_plan(
         table.add_column(column, justify="right" if column in ("run", "block") else "left")
     for p in plan:
         in_force = dict(spec.fixed) | settings_of(spec.when, p.levels)
-        own = (str(in_force.get(name, "default")) for name in conditional)
-        table.add_row(str(p.index + 1), str(p.block + 1), *(str(level) for level in p.levels.values()), *own)
+        own = (escape(str(in_force.get(name, "default"))) for name in conditional)
+        table.add_row(str(p.index + 1), str(p.block + 1), *(escape(str(level)) for level in p.levels.values()), *own)
     out.print(table)
     for rule in spec.when:
         out.print(f"when {rule.words()}", markup=False)

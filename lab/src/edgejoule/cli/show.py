@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import click
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -46,7 +47,7 @@ def list_(store: Path, as_json: bool) -> None:
         table.add_column(column, justify="right" if column in ("id", "finished", "failed", "left") else "left")
     for e in found:
         counts = [str(e.counts.get(s, 0)) for s in ("finished", "failed", "planned")]
-        table.add_row(str(e.id), e.name, _when(e.created_realtime_ns), *counts, e.question)
+        table.add_row(str(e.id), e.name, _when(e.created_realtime_ns), *counts, escape(e.question))
     console().print(table)
 
 
@@ -120,9 +121,9 @@ def _runs_table(found: Experiment, runs: list[Run]) -> Table:
         table.add_row(
             str(run.run_index + 1),
             str(run.block + 1),
-            *(str(level) for level in run.levels.values()),
+            *(escape(str(level)) for level in run.levels.values()),
             *(_value(values.get(name)) for name in names),
-            *([] if plain else [status + (f": flagged: {'; '.join(run.flags)}" if run.flags else "")]),
+            *([] if plain else [escape(status + (f": flagged: {'; '.join(run.flags)}" if run.flags else ""))]),
         )
     return table
 
@@ -148,9 +149,12 @@ def _value(response: ResponseValue | None) -> str:
 def _print_run(run: Run, events: list[object]) -> None:
     out = console()
     out.print(
-        f"run {run.run_index + 1}, block {run.block + 1}: " + ", ".join(f"{k} = {v}" for k, v in run.levels.items())
+        f"run {run.run_index + 1}, block {run.block + 1}: " + ", ".join(f"{k} = {v}" for k, v in run.levels.items()),
+        markup=False,
     )
-    out.print(f"status: {run.status}{f', {run.cause}' if run.cause else ''}; {len(events)} database events")
+    out.print(
+        f"status: {run.status}{f', {run.cause}' if run.cause else ''}; {len(events)} database events", markup=False
+    )
     for circumstance in circumstances(run):
         out.print(circumstance, markup=False)
     for flag in run.flags:
@@ -161,7 +165,11 @@ def _print_run(run: Run, events: list[object]) -> None:
     for r in run.responses:
         spread = "" if r.uncertainty_k2 is None else f"{r.uncertainty_k2:,.3g}"
         table.add_row(
-            r.name, _value(r) if r.value is not None else f"missing: {r.missing_reason}", r.unit, spread, r.method
+            r.name,
+            _value(r) if r.value is not None else escape(f"missing: {r.missing_reason}"),
+            r.unit,
+            spread,
+            r.method,
         )
     out.print(table)
     if "baselines" in run.facts:

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from edgejoule import toml_text
 from edgejoule.errors import UsageError
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -37,7 +38,7 @@ P = TypeVar("P", bound=Strict)
 def load_profile(path: Path, model: type[P]) -> P:
     """Read one profile. Raises UsageError naming file, key and what was expected."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = toml_text.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path}: the profile cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -23,6 +23,7 @@ _FORMAT = 1
 _BITS, _STEPS = 0, 1
 _HEAD = struct.Struct("<BBqd")
 _STEP_OF_RESOLUTION = 16
+_INTEGERS_BYTES_MAX = 1 << 28
 _STEPS_MAX = 2**52  # whole numbers that a float holds exactly
 
 _Times = NDArray[np.int64]
@@ -48,7 +49,7 @@ def unpack(blob: bytes, samples: int) -> tuple[_Times, _Values]:
     """The inverse of pack. Raises StoreError on a blob that does not hold that many readings."""
     try:
         form, kind, first_ns, step = _HEAD.unpack_from(blob)
-        body = zlib.decompress(blob[_HEAD.size :])
+        body = _unzipped(blob[_HEAD.size :], 17 * samples + 8)  # no more than these can take
     except (struct.error, zlib.error) as error:
         raise StoreError(f"a trace blob of {len(blob)} bytes is damaged: {error}") from error
     width = 8 * samples
@@ -70,10 +71,21 @@ def pack_integers(numbers: NDArray[np.int64]) -> bytes:
 def unpack_integers(blob: bytes, columns: int) -> NDArray[np.int64]:
     """The inverse of pack_integers. Raises StoreError on a damaged blob."""
     try:
-        body = zlib.decompress(blob)
+        body = _unzipped(blob, _INTEGERS_BYTES_MAX)
     except zlib.error as error:
         raise StoreError(f"a blob of {len(blob)} bytes is damaged: {error}") from error
+    if len(body) % (8 * columns):
+        raise StoreError(f"a blob of {len(blob)} bytes does not hold rows of {columns} numbers")
     return np.cumsum(_from_planes(body, len(body) // 8).reshape(-1, columns), axis=0)
+
+
+def _unzipped(blob: bytes, bytes_max: int) -> bytes:
+    """The unpacked bytes. Raises zlib.error when they are more, or the blob ends early."""
+    unpacker = zlib.decompressobj()
+    body = unpacker.decompress(blob, bytes_max)
+    if not unpacker.eof:
+        raise zlib.error("it is cut off, or unpacks to too much")
+    return body
 
 
 def _step(value: _Values, resolution: float) -> float:

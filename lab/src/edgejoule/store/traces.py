@@ -373,14 +373,18 @@ def _converted(piece: Trace | Summary, relation: ClockRelation, kind: ValueKind)
 
 
 def _stored(connection: sqlite3.Connection, number: int, told: dict[str, Any], interval_s: float) -> StoredTrace:
-    relation = told.pop(_RELATION, None)
-    known = ClockRelation(**relation) if relation else None
+    known = relation_from_json(told.pop(_RELATION, None))
     return StoredTrace(connection, number, channel_from_json(told), interval_s, told=known)
 
 
 def _trace_converted(trace: Trace, relation: ClockRelation) -> Trace:
     channel = replace(trace.channel, clock=Clock.HOST_MONOTONIC)
     return replace(trace, channel=channel, t_ns=relation.to_host_ns(trace.t_ns))
+
+
+def relation_from_json(data: dict[str, Any] | None) -> ClockRelation | None:
+    """The inverse of asdict."""
+    return ClockRelation(**data) if data else None
 
 
 def channel_from_json(data: dict[str, Any]) -> Channel:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from edgejoule import toml_text
 from edgejoule.errors import SpecError
 from edgejoule.federation.server import Server
 
@@ -87,7 +88,7 @@ class Trial(_Strict):
 def read_trial(file: Path) -> Trial:
     """Raises SpecError."""
     try:
-        return Trial.model_validate(tomllib.loads(file.read_text()))
+        return Trial.model_validate(toml_text.loads(file.read_text()))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SpecError(file, None, None, str(error)) from error
     except ValidationError as error:
@@ -99,7 +100,7 @@ def servers_of(trial: Trial, file: Path, link: Link) -> list[Server]:
     """With the watts of their tiers, which are of one core. file: the trial's. Raises SpecError."""
     path = file.parent / trial.tiers
     try:
-        tiers = tomllib.loads(path.read_text())["tiers"]
+        tiers = toml_text.loads(path.read_text())["tiers"]
         return [
             Server(
                 name=place.name,

@@ -1,0 +1,329 @@
+"""The rows of a store as an import accepts them: column names, types and ranges. Columns in _json as what they hold.
+
+Further keys of JSON objects are kept and not looked at. See schemas/run-record.schema.json for what each is.
+"""
+
+# ruff: noqa: D101 the dictionary is in schemas/
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NUMBER_MAX = 1e18  # above any figure of a run in SI units: bytes, ns, J
+READINGS_OF_A_SECOND_MAX = 10_000_000
+
+Ns = Annotated[int, Field(ge=0, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Number = Annotated[float, Field(ge=-NUMBER_MAX, le=NUMBER_MAX)]
+Length = Annotated[float, Field(ge=0, le=NUMBER_MAX)]  # of a time, an uncertainty, a share
+Name = Annotated[str, Field(min_length=1)]
+EnergyMethod = Literal["measured", "counted", "modelled"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+
+
+class Load(Part):
+    name: Name
+    runs_before: Count
+
+
+class KeptLoad(Load):
+    records: Count
+    active_s: Annotated[float, Field(gt=0, le=NUMBER_MAX)]
+    settled_s: Length
+
+
+class WarmCache(Part):
+    state: Literal["warm"]
+
+
+class ColdCache(Part):
+    state: Literal["cold"]
+    resident_bytes_after: Count
+
+
+class Memory(Part):
+    limit_bytes: Count
+    peak_bytes: Count | None
+    data_bytes_per_limit: Length
+
+
+class Server(Part):
+    server: str
+    version: str
+    settings: dict[str, Any]
+    client: Literal["driver", "ycsb"]
+
+
+class LoadPercent(Part):
+    percent: Length
+    reached_ops_s: Length
+
+
+class Renewal(Part):
+    model_config = ConfigDict(extra="forbid")
+
+    period_s: Length
+    poll_s: Length
+
+
+class Energy(Part):
+    domain: str
+    method: EnergyMethod
+    settled_j: Number | None
+    uncertainty_k2_j: Length | None
+    budget_j: dict[str, Number]
+    missing_reason: str | None
+    renewal: Renewal | None = None
+
+
+class MissingEnergy(Energy):
+    settled_j: None
+    missing_reason: str
+
+
+class KnownEnergy(Energy):
+    settled_j: Number
+    uncertainty_k2_j: Length
+
+
+class Sampling(Part):
+    polls: Count
+    polls_late: Count
+    core_share: Length
+
+
+class Metered(Part):
+    meter: Name
+    energy: KnownEnergy | MissingEnergy
+    sampling: Sampling | None
+
+
+class ClockOfMeter(Part):
+    meter: Name
+    words: str
+
+
+class Clocks(Part):
+    meters: list[ClockOfMeter] = []
+    notes: list[str] = []
+
+
+class Metering(Part):
+    meters: list[Metered]
+    recording_cpu_s: Length
+    clocks: Clocks = Field(default_factory=Clocks)
+
+
+class Storage(Part):
+    file_system: str | None
+    mount_options: str | None
+    device: str | None
+
+
+class IdlePower(Part):
+    reached_w: Number | None = None
+    start_w: Number | None = None
+    method: EnergyMethod | None = None
+    why_not: str | None = None
+
+
+class IdlePowerReached(IdlePower):
+    reached_w: Number
+    start_w: Number
+    method: EnergyMethod
+
+
+class IdlePowerUnknown(IdlePower):
+    reached_w: None = None
+
+
+class CoolDown(Part):
+    waited_s: Length
+    temperature_c: Number | None
+    idle_power: IdlePowerReached | IdlePowerUnknown
+
+
+class Baseline(Part):
+    method: EnergyMethod
+    windows_ns: list[Annotated[list[Ns], Field(min_length=2, max_length=2)]] | None
+    net_budget_j: dict[str, Number]
+    core_share: Length | None = None
+
+
+class KnownBaseline(Baseline):
+    before_w: Number
+    after_w: Number
+    missing_reason: str | None
+
+
+class MissingBaseline(Baseline):
+    before_w: None
+    missing_reason: str
+
+
+class Baselines(Part):
+    model_config = ConfigDict(extra="forbid")
+
+    idle: KnownBaseline | MissingBaseline
+    quiet: KnownBaseline | MissingBaseline
+
+
+class After(Part):
+    temperature_c: Number | None = None
+
+
+class Environment(Part):
+    after: After = Field(default_factory=After)
+
+
+class Imported(Part):
+    file: str
+    flags: list[str]
+
+
+class Facts(Part):
+    load: Load | None = None
+    cache: ColdCache | WarmCache | None = None
+    memory: Memory | None = None
+    server: Server | None = None
+    executions: Annotated[int, Field(ge=1, lt=2**31)] = 1
+    load_percent: LoadPercent | None = None
+    metering: Metering | None = None
+    storage: Storage | None = None
+    conditions: list[str] = []
+    imported: Imported | None = None
+    cool_down: CoolDown | None = None
+    baselines: Baselines | None = None
+    environment: Environment = Field(default_factory=Environment)
+
+
+class FactsOfSeveral(Facts):
+    worked_share: Length
+
+
+class Database(Part):
+    name: Name
+    options: dict[str, Any] = {}
+
+
+class Durability(Part):
+    pass
+
+
+class Meter(Part):
+    name: Name
+    method: EnergyMethod
+    describe: str
+
+
+class Run(Part):
+    run_index: Count
+    attempt: Count
+    block: Count
+    status: Literal["planned", "finished", "failed"]
+    cause: str | None
+    flags_json: list[str]
+    started_realtime_ns: Ns | None
+    settings_json: dict[str, Any]
+    active_start_ns: Ns | None
+    active_end_ns: Ns | None
+    settled_end_ns: Ns | None
+    settled_complete: Literal[0, 1] | None
+    database_json: Database | None
+    durability_json: Durability | None
+    meters_json: list[Meter]
+    facts_json: Facts | None
+
+
+class Response(Part):
+    name: Name
+    value: Number | None
+    unit: str
+    method: Literal["measured", "counted", "modelled", "timed"]
+    uncertainty_k2: Length | None
+    missing_reason: str | None
+
+
+class Event(Part):
+    event: Name
+    monotonic_ns: Ns
+
+
+class DatabaseEvent(Event):
+    event: Literal["database"]
+    kind: Name
+    duration_ns: Ns | None
+    detail: str = ""
+
+
+class Look(Part):
+    words: Name
+    total: Count
+
+
+class Surroundings(Part):
+    options: list[str] = []
+    looks: list[Look] = []
+    identity: dict[str, Any] = {}
+    reached_ops_s: dict[str, Length] = {}
+
+
+class ExperimentRow(Part):
+    name: Name
+    question: Name
+    spec_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    seed: Count
+    created_realtime_ns: Ns
+    energy_words: Name
+    energy_min_ratio: Annotated[float, Field(ge=1, le=NUMBER_MAX)] | None
+    environment_json: Surroundings
+
+
+class ChannelRow(Part):
+    interval_s: Annotated[float, Field(gt=0, le=1e9)]
+
+
+class ChannelText(Part):
+    meter: Name
+    name: str
+    gain_rel: Length
+    offset_w: Length
+    resolution: Length
+    wrap_j: Number | None = None
+    power_w_max: Number | None = None
+    model_rel: Length = 0.0
+    interval_s: Length | None = None
+    delay_s_max: Length = 0.0
+
+
+class Relation(Part):
+    device_ns: Annotated[int, Field(gt=-(2**63), lt=2**63)]
+    host_ns: Annotated[int, Field(gt=-(2**63), lt=2**63)]
+    drift: Annotated[float, Field(gt=-0.5, lt=0.5)]
+    offset_s: Length
+    drift_u: Length
+
+
+class Second(Part):
+    samples: Annotated[int, Field(ge=1, le=READINGS_OF_A_SECOND_MAX)]
+    failed: Count
+    start_ns: int | None
+    end_ns: int | None
+    energy_j: Number | None
+    power_max_w: Number | None
+    step_s2: Number | None
+    off_j2: Number | None
+    off_next_j2: Number | None
+    value_last: Number | None
+
+
+class Reading(Part):
+    samples: Annotated[int, Field(ge=1, le=READINGS_OF_A_SECOND_MAX)]
+    readings: bytes
+    arrivals: bytes | None
+    reasons_json: dict[str, str] | None
