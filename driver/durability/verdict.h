@@ -33,8 +33,8 @@ struct Verdict {
   std::string words;
 };
 
-// Classes none and process promise nothing of a power cut: the words tell what it left. Class power: the database opens,
-// its rows are such as were written, and every acknowledged one is there. What no cut could show is not kept.
+// Classes none and process promise nothing of a power cut: the words tell what it left. Class power: the database
+// opens, its rows are such as were written, and every acknowledged one is there. What no cut could show is not kept.
 [[nodiscard]] Verdict verdict_on(Durability promise, const CutSummary& summary);
 
 }  // namespace edgejoule::driver

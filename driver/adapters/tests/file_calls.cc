@@ -63,7 +63,8 @@ void note(const std::string& name, std::uint64_t write_bytes, bool synced) {
 
 ssize_t noted_write(int file, ssize_t written) {
   const int error = errno;
-  if (written > 0) note(name_of(file), static_cast<std::uint64_t>(written), (fcntl(file, F_GETFL) & (O_SYNC | O_DSYNC)) != 0);
+  if (written > 0)
+    note(name_of(file), static_cast<std::uint64_t>(written), (fcntl(file, F_GETFL) & (O_SYNC | O_DSYNC)) != 0);
   errno = error;
   return written;
 }

@@ -9,9 +9,9 @@
 
 namespace edgejoule::driver {
 
-// How often this thread has told the system to bring a file of the directory to storage: fsync, fdatasync and msync with
-// MS_SYNC that succeeded, and writes to a file opened with O_SYNC or O_DSYNC. sync_file_range is none: it leaves metadata
-// and the device's cache alone.
+// How often this thread has told the system to bring a file of the directory to storage: fsync, fdatasync and msync
+// with MS_SYNC that succeeded, and writes to a file opened with O_SYNC or O_DSYNC. sync_file_range is none: it leaves
+// metadata and the device's cache alone.
 [[nodiscard]] std::uint64_t syncs_by_this_thread(const std::filesystem::path& directory);
 
 // Of all threads.
