@@ -43,7 +43,7 @@ class Totals:
     """Over all executions of a run: sums, where a sum has sense; None where a part could not be read.
 
     of_database: by response, what only some databases tell.
-    latency: (operation, statistic) of service latencies in µs, for mean, p50, p99.
+    latency_us: (operation, measure, statistic) -> µs, for mean, p50, p95, p99, p999 of service and intended latency.
     """
 
     executions: int
@@ -58,7 +58,7 @@ class Totals:
     data_bytes: int | None
     of_database: Mapping[str, float]
     driver_share: Mapping[str, Any] | None
-    latency_us: Mapping[tuple[str, str], float]
+    latency_us: Mapping[tuple[str, str, str], float]
     latencies: Sequence[Latency]
 
 
@@ -83,6 +83,23 @@ def worked_share(executions: Sequence[Execution]) -> float:
     """Of the time from the first operation to the end of the last execution: what the settled intervals fill."""
     i = intervals_of(executions)
     return sum(e.settled_s for e in executions) * 1e9 / (i.settled_end_ns - i.active_start_ns)
+
+
+def reached_share(executions: Sequence[Execution]) -> float | None:
+    """How long the operations should have taken at the rate asked for / how long they took.
+
+    At a fixed rate this is the rate reached / the rate asked for. None: no rate was asked for, or the client does not
+    say how long its schedule takes.
+    """
+    scheduled_s = _sum([_scheduled_s(execution) for execution in executions])
+    return None if scheduled_s is None else scheduled_s / sum(execution.active_s for execution in executions)
+
+
+def _scheduled_s(execution: Execution) -> float | None:
+    if (scheduled_ns := execution.active_end.get("scheduled_ns")) is not None:
+        return float(scheduled_ns) / 1e9
+    asked, fixed = execution.start["target_ops_s"], str(execution.start["rate"]).replace(".", "", 1).isdigit()
+    return execution.end["operations"] / asked if asked is not None and fixed else None
 
 
 def totals_of(executions: Sequence[Execution]) -> Totals:
@@ -148,18 +165,21 @@ def _sum(parts: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(parts) else None
 
 
-def _latencies(ends: Sequence[Event]) -> tuple[list[Latency], dict[tuple[str, str], float]]:
+_PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+
+
+def _latencies(ends: Sequence[Event]) -> tuple[list[Latency], dict[tuple[str, str, str], float]]:
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for end in ends:
         for x in end["latencies"]:
             found.setdefault((x["operation"], x["measure"]), []).append(x)
     latencies: list[Latency] = []
-    figures: dict[tuple[str, str], float] = {}
+    figures: dict[tuple[str, str, str], float] = {}
     for (operation, measure), parts in found.items():
         hdr, told = (parts[0]["hdr"], parts[0]) if len(parts) == 1 else _merged(parts)
         latencies.append(Latency(operation, measure, hdr))
-        if measure == "service" and told["count"]:
-            figures |= {(operation, s): told[f"{s}_ns"] / 1e3 for s in ("mean", "p50", "p99")}
+        if told["count"]:
+            figures |= {(operation, measure, s): told[f"{s}_ns"] / 1e3 for s in ("mean", *_PERCENTILES)}
     return latencies, figures
 
 
@@ -169,5 +189,5 @@ def _merged(parts: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, float]]:
         whole.add(HdrHistogram.decode(part["hdr"].encode()))
     count = sum(part["count"] for part in parts)
     mean = sum(part["mean_ns"] * part["count"] for part in parts) / count if count else 0.0
-    p50, p99 = (whole.get_value_at_percentile(p) for p in (50, 99))
-    return whole.encode().decode(), {"count": count, "mean_ns": mean, "p50_ns": p50, "p99_ns": p99}
+    percentiles = {f"{name}_ns": whole.get_value_at_percentile(p) for name, p in _PERCENTILES.items()}
+    return whole.encode().decode(), {"count": count, "mean_ns": mean, **percentiles}

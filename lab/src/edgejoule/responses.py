@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -40,6 +41,8 @@ def _fixed() -> list[Response]:
         Response("power_idle_w", "W", "power at idle, no database open", none, True),
         Response("power_quiet_w", "W", "power of the open database, quiet", none, True),
         Response("throughput_ops_s", "ops/s", "throughput", high),
+        Response("target_ops_s", "ops/s", "rate asked for", none),
+        Response("target_share", "1", "share of the rate asked for that was reached", none),
         Response("active_s", "s", "active time", low),
         Response("settled_s", "s", "settled time", low),
         Response("cpu_us_per_op", "µs", "CPU time per operation", low),
@@ -74,7 +77,23 @@ OPERATIONS = {
     "READ-MODIFY-WRITE": "read_modify_write",
     "DELETE": "delete",
 }
-_STATISTICS = {"mean": "mean", "p50": "median", "p99": "99th percentile"}
+_STATISTICS = {
+    "mean": "mean", "p50": "median", "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile",
+}  # fmt: skip
+#: What a latency is measured from -> the part of its response's name, and how people are told.
+_LATENCIES = {
+    "service": ("latency", "latency (service time)"),
+    "intended": ("intended_latency", "latency from due time"),
+}
+
+#: What decides an experiment that declares no responses.
+DEFAULT_RESPONSES = ("energy_per_op_uj", "throughput_ops_s")
+
+
+def latency_name(operation: str, measure: str, statistic: str) -> str:
+    """The response of an operation's latency. measure: service (from its begin) or intended (from its due time)."""
+    return f"{OPERATIONS[operation]}_{_LATENCIES[measure][0]}_us_{statistic}"
+
 
 #: Responses that a study on a federation has of each server too, as NAME@SERVER; without it they are of all servers.
 PER_SERVER = ("energy_per_op_uj", "energy_j", "energy_net_j")
@@ -93,13 +112,38 @@ class _Responses(dict[str, Response]):
 RESPONSES: dict[str, Response] = _Responses(
     {r.name: r for r in _fixed()}
     | {
-        f"{prefix}_latency_us_{stat}": Response(
-            f"{prefix}_latency_us_{stat}", "µs", f"{prefix.replace('_', '-')} latency, {words}", Better.LOWER
+        (name := latency_name(operation, measure, statistic)): Response(
+            name, "µs", f"{prefix.replace('_', '-')} {_LATENCIES[measure][1]}, {words}", Better.LOWER
         )
-        for prefix in OPERATIONS.values()
-        for stat, words in _STATISTICS.items()
+        for operation, prefix in OPERATIONS.items()
+        for measure in _LATENCIES
+        for statistic, words in _STATISTICS.items()
     }
 )
+
+
+def is_latency(name: str) -> bool:
+    """Is it the latency of an operation?"""
+    return "_latency_us_" in name
+
+
+def with_due_times(declared: Sequence[str], known: Collection[str]) -> list[str]:
+    """The declared responses, with latencies from the due time where the runs had a rate. known: that the runs have.
+
+    At a rate, service time hides the wait of operations that came due while others were slow (coordinated omission).
+    So the latency from the due time stands before a declared service latency, unless both are declared; and beside the
+    energy where the experiment declares nothing.
+    """
+    if tuple(declared) == DEFAULT_RESPONSES:
+        due = [name for op in OPERATIONS if (name := latency_name(op, "intended", "p99")) in known]
+        return [declared[0], *due, *declared[1:]]
+    found: list[str] = []
+    for name in declared:
+        due_name = name.replace("_latency_us_", "_intended_latency_us_")
+        if due_name in known and due_name not in declared:
+            found.append(due_name)
+        found.append(name)
+    return found
 
 
 def nearest(name: str, known: object) -> str:

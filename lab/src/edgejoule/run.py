@@ -28,7 +28,8 @@ from edgejoule.databases import (
     ycsb_task,
 )
 from edgejoule.errors import DatabaseError
-from edgejoule.executions import Execution, Totals, intervals_of, totals_of, worked_share
+from edgejoule.executions import Execution, Totals, intervals_of, reached_share, totals_of, worked_share
+from edgejoule.findings.rates import not_sustained, share_min
 from edgejoule.in_step import run_in_step
 from edgejoule.loads import Load, Loads, forget_pages
 from edgejoule.memory_group import MemoryGroup, limited
@@ -38,7 +39,7 @@ from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
 from edgejoule.quiet import driver_words, open_database, quiet_s
-from edgejoule.responses import OPERATIONS
+from edgejoule.responses import OPERATIONS, latency_name
 from edgejoule.run_clocks import ClockPlan
 from edgejoule.run_energy import Quiet, QuietWindows, energies, of_servers, only_whole, response
 from edgejoule.run_length import executions_needed, first_reading_s, lengthened
@@ -47,7 +48,6 @@ from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
 
 _WORKED_SHARE_MIN = 0.9
-_TARGET_SHARE_MIN = 0.95
 _TRIES = 3  # to find how many executions fill the time a meter needs: the first one is often slower than the others
 
 
@@ -334,10 +334,11 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
             *doubts,
             *opened.doubts,
             *_flags(sampled.executions, _may_miss(planned)),
+            *_short_of_target(sampled.executions, load_curve=planned.load_percent is not None),
             *_elsewhere(planned),
         ),
         started_realtime_ns=sampled.started_realtime_ns,
-        responses=(*joules, *_timed(totals, sampled.served)),
+        responses=(*joules, *_timed(totals, sampled.served), *_rate(sampled.executions)),
         intervals=intervals,
         database=start["database"],
         durability={**start["durability"], **({} if planned.durability_asked else {"asked": False})},
@@ -417,7 +418,6 @@ def _flags(executions: Sequence[Execution], missed: str | None = None) -> list[s
         flags.append(f"{failures} operations failed (busy)")
     if missed and (gone := sum(e.end["not_found"] for e in executions)):
         flags.append(f"{gone} operations did not find a row that was written: {missed}")
-    flags += _short_of_target(executions)
     share = executions[-1].end["driver_share"]
     if share and share["exceeded"]:
         flags.append(f"the driver itself took {share['share']:.0%} of the CPU time, bound {share['bound']:.0%}")
@@ -433,13 +433,22 @@ def _elsewhere(planned: PlannedRun) -> list[str]:
     return [f"the server runs at {host}: the energy is the client's alone, unless a meter is there"]
 
 
-def _short_of_target(executions: Sequence[Execution]) -> list[str]:
-    """A target that was not kept: the load was not the one that was asked for."""
-    asked, rate = executions[0].start["target_ops_s"], executions[0].start["rate"]
-    done = sum(e.end["operations"] for e in executions) / sum(e.active_s for e in executions)
-    if asked is None or not str(rate).replace(".", "", 1).isdigit() or done >= _TARGET_SHARE_MIN * asked:
+def _short_of_target(executions: Sequence[Execution], *, load_curve: bool) -> list[str]:
+    """A rate that was not sustained: the load was not the one that was asked for."""
+    share = reached_share(executions)
+    if share is None or share >= share_min(load_curve=load_curve):
         return []
-    return [f"did {done:,.0f} of the {asked:,.0f} ops/s that were asked for"]
+    return [not_sustained(executions[0].start["target_ops_s"], share)]
+
+
+def _rate(executions: Sequence[Execution]) -> list[ResponseValue]:
+    """The rate asked for, and how much of it was reached; nothing where none was asked for."""
+    asked = executions[0].start["target_ops_s"]
+    if asked is None:
+        return []
+    why = "the client does not say when the operations of its schedule were due"
+    share = response("target_share", reached_share(executions), missing=why)
+    return [response("target_ops_s", asked), share]
 
 
 def _cache(execution: Execution) -> dict[str, Any]:
@@ -486,9 +495,9 @@ def _timed(t: Totals, served: Served | None = None) -> list[ResponseValue]:
         values |= _of_server(t, served)
     elif t.payload_write_bytes and written is not None:
         values["write_amplification"] = written / t.payload_write_bytes
-    for (operation, statistic), value in t.latency_us.items():
+    for (operation, measure, statistic), value in t.latency_us.items():
         if operation in OPERATIONS:
-            values[f"{OPERATIONS[operation]}_latency_us_{statistic}"] = value
+            values[latency_name(operation, measure, statistic)] = value
     return [response(name, value) for name, value in values.items()]
 
 

@@ -94,7 +94,7 @@ def _stein(found: Findings, spec: Spec) -> Look:
     most = spec.design.replications
     parts = list(found.responses[0].parts) if found.responses else []
     promises = [p.analysis.precision.stein for p in parts if p.analysis and p.analysis.precision]
-    label = RESPONSES[spec.analysis.responses[0]].label
+    label = found.responses[0].label if found.responses else RESPONSES[spec.analysis.responses[0]].label
     if not promises or len(promises) < len(parts):
         why = next((p.reason for p in parts if p.reason), "no spread could be told")
         words = f"after {declared.first} replications nothing tells the spread of {label} ({why}); all {most} are made"

@@ -18,7 +18,7 @@ from edgejoule.conditional import When
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.properties import CORE, CORE_WORKLOADS
 from edgejoule.properties import Level as Level
-from edgejoule.responses import nearest
+from edgejoule.responses import DEFAULT_RESPONSES, nearest
 from edgejoule.workload_files import find_workload_file, read_workload_file
 
 Levels = Annotated[list[Level], Field(min_length=1)]
@@ -143,7 +143,7 @@ class FederationAt(_Strict):
 class Analysis(_Strict):
     """Declared before the data: responses (the first decides the verdict), test, scale, level."""
 
-    responses: list[str] = Field(default_factory=lambda: ["energy_per_op_uj", "throughput_ops_s"], min_length=1)
+    responses: list[str] = Field(default_factory=lambda: list(DEFAULT_RESPONSES), min_length=1)
     test: Literal["tukey", "games-howell", "kruskal-dunn-holm"] = "tukey"
     margin: float | None = Field(
         default=None, gt=0, description="groups closer than this are the same; on the log scale a ratio above 1"

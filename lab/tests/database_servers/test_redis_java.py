@@ -137,3 +137,22 @@ def test_the_bench_has_both_clients_in_every_case() -> None:
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[4:]]
     assert [row[:3] for row in rows] == [["2", p, c] for p in ("load", "a", "b", "c") for c in ("driver", "java")]
     assert all(float(row[-1]) > 1 for row in rows[1::2]), "Java takes no more than the driver"
+
+
+def test_the_real_ycsb_tells_latencies_from_the_due_time_where_there_is_a_rate(tmp_path: Path) -> None:
+    needs("redis")
+    properties = {**ALL_FIVE, "measurement.interval": "intended"}  # the user's own: it must not swap the two
+    ends = {}
+    for target in (None, 100_000_000):
+        for command in ("load", "run"):
+            server = SERVERS["redis-java"](tmp_path / f"server-{target}", {"persistence": "none"})
+            task = Task(command, "redis-java", properties, {}, "process", 2, target, timeout_s=120)
+            with serving(server) as served:
+                ends[target] = YcsbClient(task, served).run()[-1]
+    told = {(x["operation"], x["measure"]): x for x in ends[100_000_000]["latencies"]}
+    for operation in ("READ", "UPDATE", "SCAN", "READ-MODIFY-WRITE"):
+        service, due = told[operation, "service"], told[operation, "intended"]
+        assert due["count"] == service["count"]
+        assert due["p99_ns"] > 3 * service["p99_ns"], "all 3,000 operations were due at once"
+    assert ends[100_000_000]["operations"] == 3000
+    assert {x["measure"] for x in ends[None]["latencies"]} == {"service"}

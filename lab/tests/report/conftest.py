@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import tomllib
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +65,8 @@ class Design:
     methods: run index -> method, where it is not the others'. without: (response, workload) that has
     no such response. syncs: database -> of each write. overrides: settings that --set changed. windows: idle and quiet
     ones are around every run.
+    target_ops_s: the rate asked for. Latencies from the due time are longer than service times, and sqlite's are the
+    shortest. reached: database -> share of the rate that was reached, 1 where it is not named.
     """
 
     databases: tuple[str, ...] = ("sqlite", "leveldb", "rocksdb")
@@ -83,6 +85,8 @@ class Design:
     syncs: Mapping[str, float] = field(default_factory=dict)
     overrides: Mapping[str, int] = field(default_factory=dict)
     windows: bool = True
+    target_ops_s: float | None = None
+    reached: Mapping[str, float] = field(default_factory=dict)
     question: str = "Which embedded database costs the fewest joules per operation?"
     seed: int = 7
 
@@ -143,6 +147,8 @@ def build(path: Path, design: Design) -> Store:
         key = (planned.database, _workload(planned))
         if key not in histograms:
             histograms[key] = _latencies(*key, rng)
+            if design.target_ops_s:
+                histograms[key] += [replace(x, measure="intended") for x in histograms[key]]
         run, data = _run(planned, rate, design, rng, histograms[key])
         store.record(experiment_id, run, data)
     return store
@@ -183,6 +189,8 @@ def _run(
     }  # fmt: skip
     if planned.database in design.syncs:
         values["syncs_per_write"] = timed(design.syncs[planned.database])
+    if design.target_ops_s:
+        values |= _at_rate(planned, design, values["read_latency_us_p99"][0])
     responses = tuple(
         ResponseValue(name, None, RESPONSES[name].unit, method, None, design.missing[name, planned.index])
         if (name, planned.index) in design.missing
@@ -204,6 +212,17 @@ def _run(
         ) | {"load": _load(planned)},
     )  # fmt: skip
     return run, RunData(_events(planned, start_ns, active_end, settled_end), [trace], latencies)
+
+
+def _at_rate(planned: PlannedRun, design: Design, service_us: float) -> dict[str, tuple[float, str, None]]:
+    share = design.reached.get(planned.database, 1.0)
+    assert design.target_ops_s is not None
+    waited = {"sqlite": 1.0, "leveldb": 20.0, "rocksdb": 40.0}[planned.database] * (1000 if share < 1 else 1)
+    return {
+        "target_ops_s": (design.target_ops_s, "timed", None), "target_share": (share, "timed", None),
+        "throughput_ops_s": (design.target_ops_s * share, "timed", None),
+        "read_intended_latency_us_p99": (service_us * waited, "timed", None),
+    }  # fmt: skip
 
 
 def _load(planned: PlannedRun) -> dict[str, object]:

@@ -14,7 +14,7 @@ from rich.text import Text
 from edgejoule.databases import Event
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label
-from edgejoule.responses import RESPONSES
+from edgejoule.responses import RESPONSES, with_due_times
 from edgejoule.spec import Spec
 from edgejoule.store import ResponseValue, Run
 from edgejoule.study import Study
@@ -141,7 +141,8 @@ class StudyProgress:
     def _result(self, run: Run) -> str:
         if run.status == "failed":
             return f"FAILED: {run.cause}" if self._causes else "FAILED"
-        names = self._spec.analysis.responses[:2] if self._spec else []
+        declared = self._spec.analysis.responses if self._spec else []
+        names = with_due_times(declared, {response.name for response in run.responses})[:2]
         parts = [_words(response) for name in names for response in run.responses if response.name == name]
         if "executions" in run.facts:
             parts.append(f"k = {run.facts['executions']} executions")

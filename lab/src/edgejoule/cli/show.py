@@ -15,7 +15,7 @@ from edgejoule.cli.baselines_table import print_baselines
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.cli.metering_table import print_metering
 from edgejoule.findings.facts import circumstances
-from edgejoule.responses import RESPONSES
+from edgejoule.responses import RESPONSES, with_due_times
 from edgejoule.store import Experiment, ResponseValue, Run, Store
 
 
@@ -100,7 +100,7 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
 
 
 def _runs_table(found: Experiment, runs: list[Run]) -> Table:
-    names = found.spec.analysis.responses
+    names = with_due_times(found.spec.analysis.responses, {r.name for run in runs for r in run.responses})
     method = next((r.method for run in runs for r in run.responses if RESPONSES[r.name].is_energy), "")
     table = Table(box=None, pad_edge=False)
     table.add_column("run", justify="right", overflow="fold")

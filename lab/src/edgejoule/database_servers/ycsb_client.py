@@ -312,6 +312,8 @@ class YcsbClient:
             "measurementtype": "hdrhistogram", "hdrhistogram.fileoutput": "true",
             "hdrhistogram.output.path": f"{folder}/", "status.interval": STATUS_S,
         }  # fmt: skip
+        # Both where the run has a rate: latencies from the due time are then logged as Intended-READ and so on.
+        told["measurement.interval"] = "both" if task.target_ops_s else "op"
         words = ["-load" if task.command == "load" else "-t", "-s", "-threads", str(task.threads)]
         words += ["-db", BINDINGS[task.adapter].class_name]
         words += ["-target", str(task.target_ops_s)] if task.target_ops_s else []
@@ -332,11 +334,15 @@ class YcsbClient:
         for line in report.splitlines():
             if (found := _RETURN.match(line.strip())) and found[1] in _OPERATIONS:
                 returns.setdefault(found[1], {})[found[2]] = int(found[3])
-        measured = [_latency(name, returns.get(name, {}), folder / f"{name}.hdr") for name in _OPERATIONS]
+        measured = [
+            _latency(name, measure, returns.get(name, {}), folder / f"{prefix}{name}.hdr")
+            for name in _OPERATIONS
+            for measure, prefix in (("service", ""), ("intended", "Intended-"))
+        ]
         latencies = [latency for latency in measured if latency]
         of_clients = {name: counts for name, counts in returns.items() if name != "VERIFY"}
         # YCSB counts a read-modify-write as its read and its update, and tells only its latency beside.
-        composed = sum(x["count"] for x in latencies if x["operation"] == _COMPOSED)
+        composed = sum(x["count"] for x in latencies if x["operation"] == _COMPOSED and x["measure"] == "service")
         operations = sum(sum(counts.values()) for counts in of_clients.values()) - composed
         failed = {"NOT_FOUND", "OK"}
         active_s = (done["last_ns"] - done["first_ns"]) / 1e9
@@ -360,8 +366,8 @@ class YcsbClient:
         }
 
 
-def _latency(operation: str, returns: Mapping[str, int], file: Path) -> dict[str, Any] | None:
-    """Of YCSB's log of interval histograms in µs; None where it has none."""
+def _latency(operation: str, measure: str, returns: Mapping[str, int], file: Path) -> dict[str, Any] | None:
+    """measure: service or intended. Of YCSB's log of interval histograms in µs; None where it has none."""
     whole = HdrHistogram(1, 3_600_000_000_000, 3)
     total = 0.0
     with contextlib.suppress(OSError):
@@ -375,7 +381,7 @@ def _latency(operation: str, returns: Mapping[str, int], file: Path) -> dict[str
     if not count:
         return None
     return {
-        "operation": operation, "measure": "service", "count": count, "returns": dict(returns) or {"OK": count},
+        "operation": operation, "measure": measure, "count": count, "returns": dict(returns) or {"OK": count},
         "min_ns": int(whole.get_min_value()), "mean_ns": total / count, "max_ns": int(whole.get_max_value()),
         **{name: int(whole.get_value_at_percentile(p)) for name, p in _PERCENTILES.items()},
         "hdr": whole.encode().decode(),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from edgejoule.errors import DataError, UsageError
 from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.findings.model import Cell, Contrast, Levels, Part, Ranking, ResponseFinding
+from edgejoule.findings.rates import missed_rates, needs_its_rate
 from edgejoule.responses import RESPONSES, Better
 from edgejoule.spec import Analysis as Declared
 from edgejoule.spec import Spec
@@ -36,6 +37,9 @@ def respond(
         return None
     known = RESPONSES[name]
     method = _method(values.values())
+    missed = missed_rates(runs, design) if needs_its_rate(name) else {}
+    if analysed:
+        values = {index: v for index, v in values.items() if index not in missed}
     resolved = min_ratio if method == MODELLED else None
     notes: list[str] = []
     parts: list[Part] = []
@@ -45,7 +49,7 @@ def respond(
         parts = _parts(name, runs, values, design, declared, scale, resolved, method, plan)
         notes += _model_notes(method, min_ratio)
     judged = not (method == MODELLED and min_ratio is None) and method != MIXED
-    cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged) for levels in design.cells())
+    cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged, missed) for levels in design.cells())
     rankings: tuple[Ranking, ...] = ()
     if analysed:
         rankings = tuple(_ranking(c, cells, parts, design, known.better, judged, alpha) for c in design.conditions)
@@ -176,7 +180,12 @@ def _group(parts: Sequence[Part], levels: Levels) -> Group | None:
 
 
 def _cell(
-    levels: Levels, runs: Sequence[Run], values: Mapping[int, ResponseValue], group: Group | None, judged: bool
+    levels: Levels,
+    runs: Sequence[Run],
+    values: Mapping[int, ResponseValue],
+    group: Group | None,
+    judged: bool,
+    missed: Mapping[int, str],
 ) -> Cell:
     own = runs_of(runs, levels)
     stored = [values[r.run_index] for r in own if r.run_index in values]
@@ -197,6 +206,7 @@ def _cell(
         missing=tuple(v.missing_reason for v in stored if v.missing_reason is not None),
         failed=tuple(r.cause or "no cause stored" for r in own if r.status == "failed"),
         open=sum(r.status == "planned" for r in own),
+        not_sustained=next((missed[r.run_index] for r in own if r.run_index in missed), None),
     )
 
 

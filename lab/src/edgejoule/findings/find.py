@@ -10,9 +10,11 @@ from edgejoule.findings.design import design_of
 from edgejoule.findings.facts import database_facts, load_facts, meters_of, progress_of, run_facts
 from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Findings, ResponseFinding
+from edgejoule.findings.rates import rate_caveats, rate_headline, rate_lines
 from edgejoule.findings.syncs import sync_caveats
 from edgejoule.findings.words import count
-from edgejoule.responses import RESPONSES
+from edgejoule.responses import RESPONSES, with_due_times
+from edgejoule.spec import Analysis
 from edgejoule.store import RULE, Experiment, Run, Store
 
 
@@ -25,17 +27,18 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     attempts = store.attempts(experiment.id)
     runs = [run for run in attempts if not run.set_aside]
     spec, design = experiment.spec, design_of(experiment.spec)
-    declared = spec.analysis
+    names = dict.fromkeys(r.name for run in runs for r in run.responses)
+    declared = spec.analysis.model_copy(update={"responses": with_due_times(spec.analysis.responses, names)})
     taken = experiment.environment.get("looks", [])
     begun = len({r.block for r in runs if r.status == "finished"})
     plan = SequentialPlan.of(spec, len(taken) if look is None else look, begun)
-    responses = _responses(declared.responses, runs, experiment, plan, analysed=True)
-    names = dict.fromkeys(r.name for run in runs for r in run.responses)
+    responses = _responses(declared.responses, runs, experiment, declared, plan, analysed=True)
     known = [*(n for n in RESPONSES if n in names), *(n for n in names if n not in set(RESPONSES))]
-    others = _responses([n for n in known if n not in declared.responses], runs, experiment, plan)
+    others = _responses([n for n in known if n not in declared.responses], runs, experiment, declared, plan)
     first = responses[0] if responses and responses[0].name == declared.responses[0] else None
     progress = progress_of(runs)
     looked = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
+    missed = rate_lines([*responses, *others])
     told = verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
     return Findings(
         experiment=experiment.name,
@@ -47,9 +50,9 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         energy_method=_energy_method([*responses, *others]),
         energy_words=experiment.energy_words,
         energy_min_ratio=experiment.energy_min_ratio,
-        headline=verdict.headline(first, design),
+        headline=rate_headline(verdict.headline(first, design), first, missed),
         verdict=verdict.statements(responses, design),
-        caveats=(*looked, *_repeated(attempts), *told, *sync_caveats(runs)),
+        caveats=(*looked, *_repeated(attempts), *rate_caveats(missed), *told, *sync_caveats(runs)),
         progress=progress,
         responses=tuple(responses),
         others=tuple(others),
@@ -62,9 +65,15 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
 
 
 def _responses(
-    names: Sequence[str], runs: Sequence[Run], experiment: Experiment, plan: SequentialPlan, *, analysed: bool = False
+    names: Sequence[str],
+    runs: Sequence[Run],
+    experiment: Experiment,
+    declared: Analysis,
+    plan: SequentialPlan,
+    *,
+    analysed: bool = False,
 ) -> list[ResponseFinding]:
-    design, declared = design_of(experiment.spec), experiment.spec.analysis
+    design = design_of(experiment.spec)
     found = (respond(n, runs, design, declared, experiment.energy_min_ratio, plan, analysed=analysed) for n in names)
     return [r for r in found if r is not None]
 

@@ -25,7 +25,8 @@ class Cell:
     n: runs with a value. mean, ci: of the analysis, in the response's unit (geometric on the log scale); ci None
     where there is no error term. letters: None where no comparison was possible. uncertainty_k2: the meter's or
     model's half width of a single run, the largest of the cell. missing, failed: reasons, one per run. open: runs not
-    done yet.
+    done yet. not_sustained: the cell did not reach the rate asked for, in words; an analysed response that means
+    something only at that rate then has no mean.
     """
 
     levels: Levels
@@ -41,11 +42,12 @@ class Cell:
     missing: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     open: int = 0
+    not_sustained: str | None = None
 
     @property
     def applies(self) -> bool:
         """False where the runs finished without such a response: no updates, no update latency."""
-        return bool(self.n or self.missing or self.failed or self.open)
+        return bool(self.n or self.missing or self.failed or self.open or self.not_sustained)
 
 
 @dataclass(frozen=True)

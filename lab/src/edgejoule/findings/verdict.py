@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from edgejoule.findings.compare import MODELLED
 from edgejoule.findings.design import Design, label
 from edgejoule.findings.model import Cell, Contrast, Progress, Ranking, ResponseFinding, Statement
+from edgejoule.findings.rates import rate_sentences
 from edgejoule.findings.words import count, listed, ratio, unit_for
 from edgejoule.responses import Better
 
@@ -55,6 +56,7 @@ def statements(responses: Sequence[ResponseFinding], design: Design) -> tuple[St
     found = []
     for i, condition in enumerate(design.conditions):
         parts = [_sentence(r.rankings[i], r, design) for r in told if r.rankings[i].cells]
+        parts += rate_sentences([r.rankings[i] for r in told], design)
         found.append(Statement(label(condition) or "result", " ".join(parts) or "no run has a value."))
     return tuple(found)
 

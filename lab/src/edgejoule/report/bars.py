@@ -126,6 +126,8 @@ def without(cell: Cell) -> str:
     """Why a cell has no mean."""
     if cell.failed:
         return f"failed: {cell.failed[0]}"[:40]
+    if cell.not_sustained:
+        return cell.not_sustained
     if cell.missing:
         return "missing, see the runs"
     return "not run yet"

@@ -22,6 +22,7 @@ from edgejoule.store import Latency, Run
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 380.0, 218.0, 44.0, 6.0, 38.0
 _STEPS = 90
+MEASURES = {"intended": "latency from due time", "service": "service time"}
 _SHARES = ((0.0, "0 %"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"))
 
 
@@ -42,7 +43,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """One drawing: what it shows, in words, and the SVG."""
+    """One drawing: what it shows (the operation and what its latency is measured from), in words, and the SVG."""
 
     operation: str
     condition: str
@@ -50,24 +51,30 @@ class Panel:
 
 
 def panels(runs: Sequence[Run], latencies: Mapping[int, Sequence[Latency]], design: Design) -> list[Panel]:
-    """All panels, by operation and then condition. latencies: by run index, of service time."""
-    operations = list(dict.fromkeys(x.operation for own in latencies.values() for x in own if x.measure == "service"))
+    """All panels, by operation and then condition: latencies from the due time where there are any, then service times.
+
+    latencies: by run index.
+    """
+    kinds = list(dict.fromkeys((x.operation, x.measure) for own in latencies.values() for x in own))
     found = []
-    for operation in operations:
-        by_condition = [(label(c), _curves(c, operation, runs, latencies, design)) for c in design.conditions]
+    for operation, measure in sorted(kinds, key=lambda kind: (kind[1] != "intended", kinds.index(kind))):
+        by_condition = [(label(c), _curves(c, operation, measure, runs, latencies, design)) for c in design.conditions]
         shown = [curve for _, curves in by_condition for curve in curves]
         if not shown:
             continue
         low, high = min(c.latency_us[0] for c in shown), max(c.latency_us[-1] for c in shown)
         for words, curves in by_condition:
             if curves:
-                found.append(Panel(operation.lower(), words, _draw(curves, low, high, f"{operation} latency, {words}")))
+                title = f"{operation.lower()}, {MEASURES[measure]}"
+                picture = _draw(curves, low, high, f"{operation} latency, {MEASURES[measure]}, {words}", measure)
+                found.append(Panel(title, words, picture))
     return found
 
 
 def _curves(
     condition: Mapping[str, object],
     operation: str,
+    measure: str,
     runs: Sequence[Run],
     latencies: Mapping[int, Sequence[Latency]],
     design: Design,
@@ -79,7 +86,7 @@ def _curves(
             x.hdr
             for r in own
             for x in latencies.get(r.run_index, ())
-            if x.operation == operation and x.measure == "service"
+            if x.operation == operation and x.measure == measure
         ]
         if coded:
             found.append(_curve(i, str(subject), coded))
@@ -103,12 +110,12 @@ def _curve(subject: int, name: str, coded: Iterable[str]) -> Curve:
     return Curve(subject, name, tuple(share.tolist()), tuple(latency_us), total)
 
 
-def _draw(curves: Sequence[Curve], low: float, high: float, words: str) -> Markup:
+def _draw(curves: Sequence[Curve], low: float, high: float, words: str, measure: str) -> Markup:
     low = max(low, 1e-3)
     x = Scale(low / 1.1, max(high * 1.1, low * 2), LEFT, WIDTH - 10, log=True)
     deepest = max(-math.log10(1 - c.share[-1]) for c in curves)
     y = Scale(0, deepest, HEIGHT - BOTTOM, TOP)
-    parts = [_grid(x, y, deepest)]
+    parts = [_grid(x, y, deepest, measure)]
     for c in curves:
         points = [(x(max(v, low)), y(-math.log10(1 - s))) for s, v in zip(c.share, c.latency_us, strict=True)]
         parts.append(svg.path(points, f"curve s{c.subject % COLOURS} d{c.subject % COLOURS}"))
@@ -122,7 +129,7 @@ def _draw(curves: Sequence[Curve], low: float, high: float, words: str) -> Marku
     return svg.figure(WIDTH, HEIGHT, f"{words}: share of operations within a latency", *parts)
 
 
-def _grid(x: Scale, y: Scale, deepest: float) -> Markup:
+def _grid(x: Scale, y: Scale, deepest: float, measure: str) -> Markup:
     bottom, parts = HEIGHT - BOTTOM, []
     for tick in svg.log_ticks(x.low, x.high, 5):
         parts.append(svg.line(x(tick), TOP, x(tick), bottom, "grid"))
@@ -132,5 +139,5 @@ def _grid(x: Scale, y: Scale, deepest: float) -> Markup:
         if level <= deepest * 1.001:
             parts.append(svg.line(LEFT, y(level), WIDTH - 10, y(level), "zero" if share == 0 else "grid"))
             parts.append(svg.text(LEFT - 5, y(level) + 4, words, "tick", "end"))
-    parts.append(svg.text(LEFT, bottom + 32, "latency in µs, log axis", "axis"))
+    parts.append(svg.text(LEFT, bottom + 32, f"{MEASURES[measure]} in µs, log axis", "axis"))
     return svg.tag("g", *parts)

@@ -77,6 +77,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
             for r in findings.responses
         ],
         panels=_panels(runs, data, design),
+        due_times=any(x.measure == "intended" for d in data.values() for x in d.latencies),
         curves=load_curve.panels(findings, design),
         groups=groups,
         drawn=" and ".join(sorted({t.method for g in groups for t in g.traces})),

@@ -154,6 +154,7 @@ def _cell_row(c: Cell, unit: Unit, uncertain: bool) -> tuple[str | Markup, ...]:
 
     ci = f"{unit.number(c.ci[0])} to {unit.number(c.ci[1])}" if c.ci else HOLE.format("–")
     holes = [f"{len(c.failed)} failed"] * bool(c.failed) + [f"{len(c.missing)} missing"] * bool(c.missing)
+    holes += [c.not_sustained] if c.not_sustained else []
     n = Markup('{} <span class="hole">({})</span>').format(c.n, ", ".join(holes)) if holes else str(c.n)
     extra = [shown(c.uncertainty_k2)] if uncertain else []
     return (
@@ -342,6 +343,8 @@ def why_none(cell: Cell, r: ResponseFinding) -> Markup:
     """What stands in a cell without a mean."""
     if cell.failed:
         return HOLE.format("failed")
+    if cell.not_sustained:
+        return HOLE.format(cell.not_sustained)
     if cell.missing:
         return HOLE.format(missing_words(r, cell.missing[0]))
     return SOFT.format("not run yet" if cell.open else "does not apply")

@@ -1,0 +1,81 @@
+"""Cells that did not sustain the rate they were asked for: they get no verdict on latency or energy.
+
+Behind its rate a database is measured at another load than the others, and its latency from the due time grows with the
+length of the run.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from edgejoule.findings.design import Design, label, runs_of
+from edgejoule.findings.model import Ranking, ResponseFinding
+from edgejoule.findings.words import count, listed, number
+from edgejoule.responses import RESPONSES, is_latency
+from edgejoule.store import Run
+
+SHARE_MIN = 0.99
+CURVE_SHARE_MIN = 0.95  # of a level of a load curve: its rate is a share of a rate that was itself measured
+_TOLD_MAX = 2  # cells in the headline; more are counted
+
+
+def share_min(*, load_curve: bool) -> float:
+    """The least share of its rate with which a run has sustained it."""
+    return CURVE_SHARE_MIN if load_curve else SHARE_MIN
+
+
+def not_sustained(target_ops_s: float, share: float) -> str:
+    """That a rate was not sustained, in words. share: reached / asked for."""
+    asked = f"{target_ops_s:,.0f}" if target_ops_s >= 100 else f"{target_ops_s:g}"
+    return f"does not sustain {asked}/s, reached {number(target_ops_s * share)}"
+
+
+def needs_its_rate(name: str) -> bool:
+    """Does the response mean something only at the rate that was asked for?"""
+    return is_latency(name) or RESPONSES[name].is_energy
+
+
+def missed_rates(runs: Sequence[Run], design: Design) -> dict[int, str]:
+    """Run index -> what its cell asked for and reached, for all runs of cells that did not sustain their rate."""
+    found: dict[int, str] = {}
+    for levels in design.cells():
+        own = [run for run in runs_of(runs, levels) if run.status == "finished"]
+        shares, targets = (_values(own, name) for name in ("target_share", "target_ops_s"))
+        if not shares or not targets:
+            continue
+        share = statistics.fmean(shares)
+        if share < share_min(load_curve=any("load_percent" in run.facts for run in own)):
+            found |= {run.run_index: not_sustained(statistics.fmean(targets), share) for run in own}
+    return found
+
+
+def _values(runs: Sequence[Run], name: str) -> list[float]:
+    return [r.value for run in runs for r in run.responses if r.name == name and r.value is not None]
+
+
+def rate_lines(responses: Sequence[ResponseFinding]) -> list[str]:
+    """One line for each cell that did not sustain its rate."""
+    cells = next((r.cells for r in responses if needs_its_rate(r.name)), ())
+    return [f"{label(c.levels)} {c.not_sustained}" for c in cells if c.not_sustained]
+
+
+def rate_sentences(rankings: Sequence[Ranking], design: Design) -> list[str]:
+    """Of one condition: one sentence for each subject that did not sustain its rate."""
+    missed = [c for k in rankings for c in k.without_value if c.not_sustained]
+    return list(dict.fromkeys(f"{c.levels[design.subject]} {c.not_sustained}." for c in missed))
+
+
+def rate_caveats(lines: Sequence[str]) -> list[str]:
+    """What a reader must know of those cells."""
+    return [f"{line}: no verdict on its latency and energy." for line in lines]
+
+
+def rate_headline(headline: str, first: ResponseFinding | None, lines: Sequence[str]) -> str:
+    """The headline, and which cells did not sustain their rate."""
+    if not lines or first is None:
+        return headline
+    told = listed(list(lines)) if len(lines) <= _TOLD_MAX else f"{count(len(lines), 'cell')} do not sustain their rate"
+    if needs_its_rate(first.name) and not any(k.contrasts for k in first.rankings):
+        return f"{told}, so there is nothing to compare."
+    return f"{headline.removesuffix('.')}; {told}."

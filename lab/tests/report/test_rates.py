@@ -1,0 +1,109 @@
+"""A study at a fixed rate: latencies count from the due time, and a cell that misses its rate gets no verdict."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from command_line import edgejoule
+
+from edgejoule.findings import Findings, find
+from edgejoule.findings.rates import not_sustained
+from edgejoule.report import build
+from edgejoule.responses import RESPONSES, with_due_times
+
+SERVICE, DUE, ENERGY = "read_latency_us_p99", "read_intended_latency_us_p99", "energy_per_op_uj"
+DECLARED = f'responses = ["{SERVICE}", "throughput_ops_s", "{ENERGY}"]'
+AT_RATE = {"target_ops_s": 9_000, "method": "counted", "analysis": DECLARED}
+MISSED = "does not sustain 9,000/s, reached 7,920"
+
+
+def found(make_store, **fields) -> Findings:
+    with make_store(**AT_RATE | fields) as store:
+        return find(store, store.find())
+
+
+def test_at_a_rate_the_latency_from_the_due_time_decides_and_service_time_stands_behind_it(make_store):
+    findings = found(make_store)
+    assert [r.name for r in findings.responses] == [DUE, SERVICE, "throughput_ops_s", ENERGY]
+    assert findings.headline.startswith("sqlite has the lowest read latency from due time, 99th percentile")
+    assert "read latency (service time), 99th percentile" in findings.verdict[0].text
+
+
+def test_without_a_rate_service_time_decides(make_store):
+    assert found(make_store, target_ops_s=None).responses[0].name == SERVICE
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ([ENERGY, "throughput_ops_s"], [ENERGY, DUE, "throughput_ops_s"]),
+        ([SERVICE, DUE], [SERVICE, DUE]),
+        (["throughput_ops_s"], ["throughput_ops_s"]),
+    ],
+)
+def test_what_is_declared_keeps_its_order_and_what_is_not_declared_has_the_due_times(declared, told):
+    assert with_due_times(declared, {SERVICE, DUE, ENERGY, "throughput_ops_s"}) == told
+
+
+def test_every_operation_has_percentiles_of_both_latencies():
+    for operation in ("read", "update", "insert", "scan", "read_modify_write", "delete"):
+        for latency in ("latency", "intended_latency"):
+            for statistic in ("mean", "p50", "p95", "p99", "p999"):
+                assert RESPONSES[f"{operation}_{latency}_us_{statistic}"].unit == "µs"
+
+
+def test_a_cell_that_misses_its_rate_by_more_than_a_hundredth_gets_no_verdict_on_latency_and_energy(make_store):
+    findings = found(make_store, reached={"leveldb": 0.88, "rocksdb": 0.995})
+    for name in (DUE, SERVICE, ENERGY):
+        for ranking in findings.response(name).rankings:
+            assert [c.levels["database"] for c in ranking.without_value] == ["leveldb"]
+            assert {c.levels["database"] for c in ranking.cells} == {"sqlite", "rocksdb"}
+    cells = findings.response("throughput_ops_s").cells
+    assert all(c.mean is not None for c in cells), "the rate that was reached is shown"
+    assert all(f"leveldb {MISSED}." in s.text for s in findings.verdict)
+    assert f"leveldb, read {MISSED}: no verdict on its latency and energy." in findings.caveats
+    assert findings.headline.endswith("; 3 cells do not sustain their rate.")
+
+
+def test_where_only_one_sustains_the_rate_there_is_nothing_to_compare(make_store):
+    findings = found(make_store, databases=("sqlite", "leveldb"), workloads=("read",), reached={"leveldb": 0.88})
+    assert findings.headline == f"leveldb {MISSED}, so there is nothing to compare."
+
+
+def test_the_rate_that_was_missed_stands_in_terminal_report_and_export(make_store, tmp_path):
+    with make_store(**AT_RATE, reached={"leveldb": 0.88}) as store:
+        experiment = store.find()
+        report = build(store, experiment, find(store, experiment))
+        place = ["--store", str(store.path)]
+    assert re.search(rf"<dd>[^<]*leveldb {MISSED}", report)
+    assert len(re.findall(rf"<text[^>]*>{MISSED}</text>", report)) >= 3, "in the place of bars"
+    terminal = edgejoule(tmp_path, "report", *place).stdout
+    assert f"leveldb {MISSED}." in terminal
+    exported = json.loads(edgejoule(tmp_path, "report", "--json", *place).stdout)
+    assert MISSED in {c["not_sustained"] for r in exported["responses"] for c in r["cells"]}
+    table = edgejoule(tmp_path, "export", "--csv", *place).stdout
+    assert {"target_ops_s", "target_share"} <= set(table.splitlines()[0].split(","))
+
+
+def test_the_pictures_of_a_study_at_a_rate_are_of_both_latencies_the_due_time_first(make_store):
+    with make_store(**AT_RATE) as store:
+        experiment = store.find()
+        report = build(store, experiment, find(store, experiment))
+    headings = re.findall(r"<h3>((?:read|update), [^<]*)</h3>", report)
+    assert headings == [
+        "read, latency from due time", "update, latency from due time", "read, service time", "update, service time",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "share", "words"),
+    [
+        (60_000, 0.6867, "does not sustain 60,000/s, reached 41,200"),
+        (50, 0.9, "does not sustain 50/s, reached 45.0"),
+        (0.5, 0.5, "does not sustain 0.5/s, reached 0.250"),
+    ],
+)
+def test_a_missed_rate_in_words(target, share, words):
+    assert not_sustained(target, share) == words
