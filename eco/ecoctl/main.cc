@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -12,6 +13,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "eco.grpc.pb.h"
 #include "estimate.h"
@@ -78,6 +80,7 @@ class Ecod {
 struct Arguments {
   std::string socket = "/run/ecod/control.sock", policy, shadow, server;
   bool json = false, options = false;
+  double wait_s = 10;
   std::uint32_t last = 20;
   std::string log;
   Assumptions assumptions;
@@ -116,10 +119,36 @@ void drain(const Arguments& arguments, bool on) {
   fmt::print("{} takes {}\n", arguments.server, on ? "no more jobs; those that run there end" : "jobs again");
 }
 
+// Until each server has confirmed, or the time is over.
+Confirmation wait_for_confirmation(Ecod& ecod, bool on, double wait_s) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
+  for (;;) {
+    auto now = confirmation(ecod.ask(&proto::Control::Stub::Servers, proto::Empty()), on);
+    if (now.complete() || std::chrono::steady_clock::now() > end) return now;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
 void kill(const Arguments& arguments, bool on) {
+  Ecod ecod(arguments.socket);
   proto::KillRequest request;
   request.set_local_only(on);
-  (void)Ecod(arguments.socket).ask(&proto::Control::Stub::Kill, request);
+  std::string untold;
+  try {
+    (void)ecod.ask(&proto::Control::Stub::Kill, request);
+  } catch (const Failure& failure) {
+    untold = failure.what();
+  }
+  const auto told =
+      wait_for_confirmation(ecod, on, untold.empty() ? arguments.wait_s : std::min(arguments.wait_s, 2.0));
+  fmt::print("{}", told.table);
+  std::fflush(stdout);  // before what is wrong, also where both go to one file
+  if (!untold.empty()) throw Failure(untold);
+  if (!told.complete())
+    throw Failure(
+        fmt::format("{} of {} servers have confirmed. The others obey when they are heard of again; repeat "
+                    "`ecoctl {}` to see that they did",
+                    told.confirmed, told.servers, on ? "kill" : "resume"));
   fmt::print("{}\n",
              on ? "every server compacts for itself; `ecoctl resume` ends that" : "compactions are offloaded again");
 }
@@ -174,9 +203,15 @@ int run(int argc, char** argv) {
                         [on](const Arguments& a) { drain(a, on); });
     sub->add_option("server", arguments.server, "its name")->required();
   }
-  command("kill", "every server compacts for itself, at once and until resume",
-          [](const Arguments& a) { kill(a, true); });
-  command("resume", "ends kill", [](const Arguments& a) { kill(a, false); });
+  for (const bool on : {true, false}) {
+    auto* sub =
+        command(on ? "kill" : "resume", on ? "every server compacts for itself, at once and until resume" : "ends kill",
+                [on](const Arguments& a) { kill(a, on); });
+    sub->add_option("--wait-s", arguments.wait_s,
+                    "until each server has confirmed; then those that have not are a failure")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+  }
   auto* reading =
       command("estimate", "what stalls cost a database and what offloading would save, by its LOG", estimate);
   with_json(reading);

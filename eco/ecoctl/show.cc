@@ -13,6 +13,7 @@ namespace {
 
 using Align = TextTable::Align;
 constexpr const char* missing = "-";
+constexpr double left_s = 1e8;  // a server that left in order is shown as older than any that is silent
 
 std::string seconds(double s) {
   if (s <= 0) return missing;
@@ -133,6 +134,23 @@ std::string show(const proto::FederationView& view) {
                state.address().empty() ? missing : state.address()});
   }
   return head(view) + table.text() + jobs_elsewhere(view);
+}
+
+Confirmation confirmation(const proto::FederationView& view, bool local_only) {
+  Confirmation out;
+  TextTable table({{"SERVER"}, {"STATE"}});
+  for (const auto& line : view.servers()) {
+    const auto& state = line.state();
+    if (state.age_s() >= left_s) continue;  // its applications compact for themselves
+    const bool obeys = line.alive() && state.local_only() == local_only;
+    ++out.servers, out.confirmed += obeys;
+    table.add({state.name(), obeys           ? "confirmed"
+                             : !line.alive() ? "NOT CONFIRMED: " + state_of(line)
+                             : local_only    ? "NOT CONFIRMED: it still offloads"
+                                             : "NOT CONFIRMED: it still compacts for itself"});
+  }
+  out.table = table.text();
+  return out;
 }
 
 std::string show(const proto::DecisionLog& log, bool with_options) {

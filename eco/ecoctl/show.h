@@ -10,4 +10,13 @@ namespace eco {
 [[nodiscard]] std::string show(const proto::FederationView& view);
 [[nodiscard]] std::string show(const proto::DecisionLog& log, bool with_options);
 
+// Whether each server of the table has said since that it obeys the kill switch (on), or no kill switch (off).
+struct Confirmation {
+  std::size_t confirmed = 0, servers = 0;
+  std::string table;  // a line for each
+
+  [[nodiscard]] bool complete() const { return servers > 0 && confirmed == servers; }
+};
+[[nodiscard]] Confirmation confirmation(const proto::FederationView& view, bool local_only);
+
 }  // namespace eco

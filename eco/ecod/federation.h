@@ -31,6 +31,10 @@ class Member {
   // As anybody: from the master. False: an earlier master's, and not heeded.
   virtual bool heard_table(const proto::Table& table) = 0;
   virtual void heard_settings(const proto::Settings& settings) = 0;
+  // What it obeys: the federation keeps them again where it has lost them.
+  [[nodiscard]] virtual proto::Settings settings() const = 0;
+  // The newest epoch that it or a server it heard of knows.
+  [[nodiscard]] virtual std::uint64_t epoch_known() = 0;
 };
 
 class Federation {
@@ -50,8 +54,8 @@ class Federation {
   // Asks the master. Fails within timeout_s.
   [[nodiscard]] virtual Result<proto::Placement> place(const proto::PlaceRequest& request, double timeout_s) = 0;
   [[nodiscard]] virtual Result<> report(const proto::JobReport& report) = 0;
-  // What the operator wants, for all and to stay. `settings.revision` is the one it was made from; fails where there is
-  // a newer one. The answer carries the new revision.
+  // What the operator wants, for all and to stay. `settings.revision` is the one it was made from; fails where a later
+  // one is kept. The answer carries the new revision, the next one.
   [[nodiscard]] virtual Result<proto::Settings> change(const proto::Settings& settings) = 0;
   // What the federation keeps; fails where it cannot be asked.
   [[nodiscard]] virtual Result<proto::Settings> settings() = 0;

@@ -112,4 +112,10 @@ proto::Policy message_of(const Policy& policy, bool shadow) {
   return message;
 }
 
+bool newer(const proto::Settings& a, const proto::Settings& b) {
+  if (a.revision() != b.revision()) return a.revision() > b.revision();
+  if (a.local_only() != b.local_only()) return a.local_only();
+  return a.SerializeAsString() > b.SerializeAsString();
+}
+
 }  // namespace eco

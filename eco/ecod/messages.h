@@ -25,4 +25,8 @@ void set_models(google::protobuf::RepeatedPtrField<proto::ModelState>& models, c
 [[nodiscard]] Policy policy_of(const proto::Policy& policy);
 [[nodiscard]] proto::Policy message_of(const Policy& policy, bool shadow);
 
+// Whether `a` is to be obeyed where `b` is known, too. Of two changes of one revision, which only servers make that
+// lost each other, the kill switch holds, else one that all choose alike.
+[[nodiscard]] bool newer(const proto::Settings& a, const proto::Settings& b);
+
 }  // namespace eco

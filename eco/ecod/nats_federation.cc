@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "clock.h"
+#include "messages.h"
 #include "scheduler.h"
 #include "static_federation.h"
 
@@ -92,13 +93,7 @@ class NatsFederation final : public Federation {
     if (!connected() || !buckets_ready()) return;
     if (federation_.candidate) settle_mastership();
     put_own(own);
-    if (beats_++ % beats_per_settings == 0) {
-      const auto kept = settings();
-      if (kept)
-        member_->heard_settings(*kept);
-      else
-        complain("settings", kept.error());
-    }
+    if (beats_++ % beats_per_settings == 0) compare_settings();
     if (standing().master) publish_table();
   }
 
@@ -124,33 +119,17 @@ class NatsFederation final : public Federation {
 
   [[nodiscard]] Result<proto::Settings> settings() override {
     const std::scoped_lock lock(settings_mutex_);
-    if (const auto ready = settings_ready(); !ready) return Error{ready.error()};
-    kvEntry* found = nullptr;
-    const natsStatus status = kvStore_Get(&found, settings_.get(), "settings");
-    const Entry entry(found);
-    proto::Settings kept;
-    if (status == NATS_NOT_FOUND) return kept;
-    if (status != NATS_OK) return Error{fmt::format("NATS: {}", natsStatus_GetText(status))};
-    const std::string_view value(static_cast<const char*>(kvEntry_Value(found)),
-                                 static_cast<std::size_t>(kvEntry_ValueLen(found)));
-    if (!parse(value, kept)) return Error{"NATS: the settings that it keeps cannot be read"};
-    kept.set_revision(kvEntry_Revision(found));
-    return kept;
+    auto kept = read_settings();
+    if (!kept && !settings_) kept = read_settings();  // the bucket was lost, and is made anew
+    if (!kept) return Error{kept.error()};
+    return kept->settings;
   }
 
   [[nodiscard]] Result<proto::Settings> change(const proto::Settings& wanted) override {
-    const std::scoped_lock lock(settings_mutex_);
-    if (const auto ready = settings_ready(); !ready) return Error{ready.error()};
-    const std::string bytes = wanted.SerializeAsString();
-    std::uint64_t revision = 0;
-    const auto length = static_cast<int>(bytes.size());
-    const natsStatus status =
-        wanted.revision() == 0
-            ? kvStore_Create(&revision, settings_.get(), "settings", bytes.data(), length)
-            : kvStore_Update(&revision, settings_.get(), "settings", bytes.data(), length, wanted.revision());
-    if (status != NATS_OK) return Error{fmt::format("NATS: {}", natsStatus_GetText(status))};
     proto::Settings changed = wanted;
-    changed.set_revision(revision);
+    changed.set_revision(wanted.revision() + 1);
+    const auto written = replace_settings(changed);
+    if (!written) return Error{written.error()};
     publish("settings", changed.SerializeAsString());
     (void)natsConnection_FlushTimeout(connection_.get(), 500);
     return changed;
@@ -263,10 +242,63 @@ class NatsFederation final : public Federation {
     return Done{};
   }
 
+  // After NATS has lost its storage a bucket is no more, and is made anew when it is used next.
+  [[nodiscard]] static bool is_lost(natsStatus status, const Bucket& bucket) {
+    if (status == NATS_OK || status == NATS_NOT_FOUND) return false;
+    if (status == NATS_NO_RESPONDERS) return true;  // of a change
+    kvStatus* asked = nullptr;
+    const natsStatus answer = kvStore_Status(&asked, bucket.get());
+    const BucketStatus owned(asked);
+    return answer == NATS_NOT_FOUND;
+  }
+
+  struct KeptSettings {
+    proto::Settings settings;
+    std::uint64_t at = 0;  // of the bucket's revisions; 0: there are none
+  };
+
   // settings_mutex_ is held.
-  Result<> settings_ready() {
+  Result<KeptSettings> read_settings() {
     if (!connected()) return Error{"NATS is not connected"};
-    return make_bucket("settings", 0, settings_);
+    if (const auto ready = make_bucket("settings", 0, settings_); !ready) return Error{ready.error()};
+    kvEntry* found = nullptr;
+    const natsStatus status = kvStore_Get(&found, settings_.get(), "settings");
+    const Entry entry(found);
+    if (is_lost(status, settings_)) settings_.reset();
+    KeptSettings kept;
+    if (status == NATS_NOT_FOUND) return kept;
+    if (status != NATS_OK) return Error{fmt::format("NATS: {}", natsStatus_GetText(status))};
+    const std::string_view value(static_cast<const char*>(kvEntry_Value(found)),
+                                 static_cast<std::size_t>(kvEntry_ValueLen(found)));
+    if (!parse(value, kept.settings)) return Error{"NATS: the settings that it keeps cannot be read"};
+    kept.at = kvEntry_Revision(found);
+    return kept;
+  }
+
+  Result<> replace_settings(const proto::Settings& settings) {
+    const std::scoped_lock lock(settings_mutex_);
+    const auto kept = read_settings();
+    if (!kept) return Error{kept.error()};
+    if (!newer(settings, kept->settings)) return Error{"somebody else changed the settings meanwhile"};
+    const std::string bytes = settings.SerializeAsString();
+    const auto length = static_cast<int>(bytes.size());
+    std::uint64_t at = 0;
+    const natsStatus status = kept->at == 0
+                                  ? kvStore_Create(&at, settings_.get(), "settings", bytes.data(), length)
+                                  : kvStore_Update(&at, settings_.get(), "settings", bytes.data(), length, kept->at);
+    if (status != NATS_OK) return Error{fmt::format("NATS: {}", natsStatus_GetText(status))};
+    return Done{};
+  }
+
+  // Obeys what is kept, or has kept again what was lost.
+  void compare_settings() {
+    const auto kept = settings();
+    if (!kept) return complain("settings", kept.error());
+    member_->heard_settings(*kept);
+    const proto::Settings own = member_->settings();
+    if (!newer(own, *kept)) return;
+    spdlog::warn("NATS: the settings that it keeps are older than those that {} obeys: it is given these", server_);
+    if (const auto written = replace_settings(own); !written) complain("settings", written.error());
   }
 
   bool buckets_ready() {
@@ -346,18 +378,20 @@ class NatsFederation final : public Federation {
   void acquire() {
     const double sent_s = boot_clock_s();
     std::uint64_t revision = 0;
-    if (kvStore_CreateString(&revision, lease_.get(), "master", instance_.c_str()) == NATS_OK) {
-      hold(revision, revision, sent_s);
-      spdlog::info("{} is the master, epoch {}", server_, revision);
-      return load_servers();
-    }
+    if (kvStore_CreateString(&revision, lease_.get(), "master", instance_.c_str()) == NATS_OK)
+      return begin_mastership(revision, sent_s);
     const auto ours = our_revision();  // of a creation whose answer did not come
     if (!ours || *ours == 0) return;
-    if (kvStore_UpdateString(&revision, lease_.get(), "master", instance_.c_str(), *ours) == NATS_OK) {
-      hold(revision, revision, sent_s);
-      spdlog::info("{} is the master, epoch {}", server_, revision);
-      load_servers();
-    }
+    if (kvStore_UpdateString(&revision, lease_.get(), "master", instance_.c_str(), *ours) == NATS_OK)
+      begin_mastership(revision, sent_s);
+  }
+
+  // The bucket's revisions count up from master to master, but begin anew with a new bucket.
+  void begin_mastership(std::uint64_t revision, double sent_s) {
+    const std::uint64_t epoch = std::max(revision, member_->epoch_known() + 1);
+    hold(epoch, revision, sent_s);
+    spdlog::info("{} is the master, epoch {}", server_, epoch);
+    load_servers();
   }
 
   // 0: it is another's, or nobody's; absent: nobody knows.
@@ -365,6 +399,7 @@ class NatsFederation final : public Federation {
     kvEntry* found = nullptr;
     const natsStatus status = kvStore_Get(&found, lease_.get(), "master");
     const Entry entry(found);
+    if (is_lost(status, lease_)) lease_.reset(), lease_s_ = 0;
     if (status == NATS_NOT_FOUND) return 0;
     if (status != NATS_OK) return std::nullopt;
     return kvEntry_ValueString(found) == instance_ ? kvEntry_Revision(found) : 0;
@@ -403,8 +438,10 @@ class NatsFederation final : public Federation {
   void put_own(const proto::ServerState& own) {
     const std::string bytes = own.SerializeAsString();
     std::uint64_t revision = 0;
-    report_failure("servers", kvStore_Put(&revision, servers_.get(), server_.c_str(), bytes.data(),
-                                          static_cast<int>(bytes.size())));
+    const natsStatus status =
+        kvStore_Put(&revision, servers_.get(), server_.c_str(), bytes.data(), static_cast<int>(bytes.size()));
+    report_failure("servers", status);
+    if (status == NATS_NO_RESPONDERS) servers_.reset();  // lost: it is made anew with the next beat
   }
 
   void publish_table() {

@@ -95,6 +95,9 @@ proto::ServerState Node::own_state(const Telemetry& telemetry) {
   set_models(*state.mutable_overhead(), overhead_);
   state.set_beat(++beat_);
   state.set_draining(std::ranges::find(settings_.drained(), config_.name) != settings_.drained().end());
+  state.set_settings_revision(settings_.revision());
+  state.set_local_only(settings_.local_only() || local_only_here_);
+  state.set_epoch(epoch_);
   return state;
 }
 
@@ -436,7 +439,7 @@ void Node::heard_settings(const proto::Settings& settings) {
   std::set<std::string> drained;
   {
     const std::scoped_lock lock(mutex_);
-    if (settings.revision() <= settings_.revision()) return;
+    if (!newer(settings, settings_)) return;
     if (settings.local_only() != settings_.local_only())
       spdlog::warn("the kill switch is {}", settings.local_only() ? "on: every server compacts for itself" : "off");
     settings_ = settings;
@@ -445,14 +448,39 @@ void Node::heard_settings(const proto::Settings& settings) {
   scheduler_.with_tracker([&](Tracker& tracker) { tracker.drain(drained); });
 }
 
+proto::Settings Node::settings() const {
+  const std::scoped_lock lock(mutex_);
+  return settings_;
+}
+
+std::uint64_t Node::epoch_known() {
+  std::uint64_t known = epoch_;
+  scheduler_.with_tracker([&](const Tracker& tracker) {
+    for (const auto& line : tracker.lines(now_s_())) known = std::max(known, line.state.epoch());
+  });
+  return known;
+}
+
 // --- of the operator
+
+// A federation that lost what it kept knows less than its members. A change is made from a revision that none of them
+// exceeds, so that all obey it.
+proto::Settings Node::newest_settings(const proto::Settings& kept) {
+  const proto::Settings own = settings();
+  proto::Settings newest = newer(own, kept) ? own : kept;
+  scheduler_.with_tracker([&](const Tracker& tracker) {
+    for (const auto& line : tracker.lines(now_s_()))
+      newest.set_revision(std::max(newest.revision(), line.state.settings_revision()));
+  });
+  return newest;
+}
 
 Result<> Node::change(const std::function<void(proto::Settings&)>& change) {
   std::string why;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const auto newest = federation_.settings();
-    if (!newest) return Error{newest.error()};
-    proto::Settings wanted = *newest;
+    const auto kept = federation_.settings();
+    if (!kept) return Error{kept.error()};
+    proto::Settings wanted = newest_settings(*kept);
     change(wanted);
     const auto changed = federation_.change(wanted);
     if (changed) {

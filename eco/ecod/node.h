@@ -83,6 +83,8 @@ class Node final : public Member {
   [[nodiscard]] proto::Table table(bool with_servers) override;
   bool heard_table(const proto::Table& table) override;
   void heard_settings(const proto::Settings& settings) override;
+  [[nodiscard]] proto::Settings settings() const override;
+  [[nodiscard]] std::uint64_t epoch_known() override;
 
  private:
   struct InForce {
@@ -113,6 +115,7 @@ class Node final : public Member {
   [[nodiscard]] proto::Placement stay(std::string reason) const;
   [[nodiscard]] Result<proto::Placement> ask_master(const proto::PlaceRequest& request, double timeout_s);
   [[nodiscard]] Result<> change(const std::function<void(proto::Settings&)>& change);
+  [[nodiscard]] proto::Settings newest_settings(const proto::Settings& kept);
   void learn_remote(const proto::JobReport& report);
   void send_reports();
   void count(const std::function<void(NodeCounts&)>& change);

@@ -52,7 +52,7 @@ Result<proto::Settings> StaticMaster::change(const proto::Settings& settings) {
   proto::Settings changed = settings;
   bool newest = true;
   const auto saved = state_.change([&](proto::SavedState& state) {
-    newest = state.settings().revision() == settings.revision();
+    newest = state.settings().revision() <= settings.revision();
     if (!newest) return;
     changed.set_revision(settings.revision() + 1);
     *state.mutable_settings() = changed;

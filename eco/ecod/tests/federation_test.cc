@@ -5,6 +5,7 @@
 #include <nats/nats.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "processes.h"
 #include "states.h"
@@ -261,6 +262,75 @@ TEST_F(Federation, the_kill_switch_reaches_all_and_outlives_every_master) {
   ASSERT_TRUE(servers[2]->kill(false).ok());
   teach();
   EXPECT_TRUE(places(named("a"), "c"));
+}
+
+// What NATS keeps counts from 1 again then: the settings' revisions and the masters' epochs.
+TEST_F(Federation, the_kill_switch_is_obeyed_by_all_after_nats_has_lost_what_it_kept) {
+  start_nats(1);
+  const std::vector<Ecod*> all{servers[0].get(), servers[1].get(), servers[2].get()};
+  ASSERT_NE(agreed_master(all, 3), "");
+  teach();
+  for (const char* policy : {"edgepilot", "eco-global", "edgepilot"}) ASSERT_TRUE(named("b").set_policy(policy).ok());
+  for (Ecod* server : all) ASSERT_TRUE(eventually([&] { return server->view().settings().revision() >= 3; }));
+  nats->lose_storage();
+  std::string said;
+  const bool told = eventually([&] {  // the servers connect again first
+    int code = 0;
+    std::tie(said, code) = named("a").ecoctl(ECOCTL_PROGRAM, {"kill"});
+    return code == 0;
+  });
+  EXPECT_TRUE(told) << said;
+  for (Ecod* server : all)
+    EXPECT_EQ(server->place(request_of("")).reason(), "the kill switch is on")
+        << server->name() << "; ecoctl: " << said;
+  EXPECT_NE(agreed_master(all, 3), "") << "nobody is the master of a NATS that began anew";
+}
+
+TEST_F(Federation, the_kill_switch_stays_on_when_nats_loses_what_it_kept) {
+  start_nats(1);
+  const std::vector<Ecod*> all{servers[0].get(), servers[1].get(), servers[2].get()};
+  ASSERT_NE(agreed_master(all, 3), "");
+  ASSERT_TRUE(named("b").kill(true).ok());
+  for (Ecod* server : all) ASSERT_TRUE(eventually([&] { return server->view().settings().local_only(); }));
+  nats->lose_storage();
+  // One that begins anew knows only what NATS keeps.
+  named("c").process().signal(SIGTERM);
+  EXPECT_EQ(named("c").process().wait(), 0);
+  named("c").forget_process();
+  named("c").start();
+  ASSERT_NE(agreed_master(all, 3), "");
+  EXPECT_TRUE(eventually([&] { return named("c").view().settings().local_only(); }));
+}
+
+TEST_F(Federation, ecoctl_kill_fails_until_each_member_has_confirmed) {
+  start_nats(1);
+  const std::vector<Ecod*> all{servers[0].get(), servers[1].get(), servers[2].get()};
+  ASSERT_NE(agreed_master(all, 3), "");
+  named("c").process().signal(SIGSTOP);
+  const auto [said, code] = named("a").ecoctl(ECOCTL_PROGRAM, {"kill", "--wait-s", "2"});
+  EXPECT_EQ(code, 1) << said;
+  for (const char* line :
+       {"a       confirmed\n", "b       confirmed\n", "c       NOT CONFIRMED: not heard of for ", "2 of 3 servers"})
+    EXPECT_NE(said.find(line), std::string::npos) << line << " is not in\n" << said;
+  named("c").process().signal(SIGCONT);
+  const auto [then, ended] = named("a").ecoctl(ECOCTL_PROGRAM, {"kill"});
+  EXPECT_EQ(ended, 0) << then;
+  EXPECT_NE(then.find("c       confirmed\n"), std::string::npos) << then;
+  const auto [resumed, resume_code] = named("b").ecoctl(ECOCTL_PROGRAM, {"resume"});
+  EXPECT_EQ(resume_code, 0) << resumed;
+}
+
+TEST_F(Federation, ecoctl_kill_says_who_could_not_be_told) {
+  start_nats(1);
+  const std::vector<Ecod*> all{servers[0].get(), servers[1].get(), servers[2].get()};
+  ASSERT_NE(agreed_master(all, 3), "");
+  nats->server(0).signal(SIGSTOP);
+  const auto [said, code] = named("a").ecoctl(ECOCTL_PROGRAM, {"kill", "--wait-s", "1"});
+  nats->server(0).signal(SIGCONT);
+  EXPECT_EQ(code, 1) << said;
+  for (const char* line :
+       {"a       confirmed\n", "b       NOT CONFIRMED", "c       NOT CONFIRMED", "the others could not be told"})
+    EXPECT_NE(said.find(line), std::string::npos) << line << " is not in\n" << said;
 }
 
 TEST_F(Federation, shadow_mode_policy_and_drain_hold_for_all) {

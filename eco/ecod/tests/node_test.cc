@@ -31,7 +31,7 @@ class FakeFederation final : public eco::Federation {
   }
   [[nodiscard]] Result<proto::Settings> change(const proto::Settings& wanted) override {
     if (!answers) return Error{"NATS is not connected"};
-    if (wanted.revision() != kept.revision()) return Error{"somebody else was faster"};
+    if (wanted.revision() < kept.revision()) return Error{"somebody else was faster"};
     kept = wanted;
     kept.set_revision(wanted.revision() + 1);
     return kept;
@@ -232,6 +232,30 @@ TEST_F(NodeTest, the_kill_switch_reaches_a_server_with_the_settings) {
   older.set_revision(4);
   node->heard_settings(older);
   EXPECT_FALSE(place().offload()) << "older settings change nothing";
+}
+
+TEST_F(NodeTest, a_kill_after_the_federation_lost_its_settings_is_newer_than_what_any_server_has_heard) {
+  federation.kept.set_revision(5);
+  node->heard_settings(federation.kept);
+  auto medium = state_of("medium", 2, 10);
+  medium.set_settings_revision(8);
+  node->heard_server(medium);
+  federation.kept.Clear();
+  ASSERT_TRUE(node->kill(true));
+  EXPECT_EQ(federation.kept.revision(), 9);
+  EXPECT_TRUE(federation.kept.local_only());
+  EXPECT_FALSE(place().offload());
+}
+
+TEST_F(NodeTest, of_two_settings_of_one_revision_the_kill_switch_holds) {
+  proto::Settings off, on;
+  off.set_revision(5), on.set_revision(5);
+  on.set_local_only(true);
+  node->heard_settings(off);
+  node->heard_settings(on);
+  EXPECT_TRUE(node->settings().local_only());
+  node->heard_settings(off);
+  EXPECT_TRUE(node->settings().local_only());
 }
 
 TEST_F(NodeTest, a_kill_switch_that_the_others_cannot_hear_holds_here_and_over_a_restart) {

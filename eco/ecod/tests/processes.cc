@@ -13,6 +13,7 @@
 
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
@@ -116,9 +117,25 @@ Nats::Nats(std::size_t servers, const TlsFiles& tls)
       text += fmt::format("cluster {{\nname: c\nlisten: 127.0.0.1:{}\nroutes: [{}]\n{}}}\n", ports_[servers + i],
                           fmt::join(routes, ", "), secret);
     folder_.write(fmt::format("n{}.conf", i), text);
-    servers_.push_back(
-        std::make_unique<Process>(std::vector<std::string>{"nats-server", "-c", folder_ / fmt::format("n{}.conf", i)},
-                                  folder_ / fmt::format("n{}.log", i)));
+    servers_.emplace_back();
+    start(i);
+  }
+}
+
+void Nats::start(std::size_t i) {
+  servers_[i] =
+      std::make_unique<Process>(std::vector<std::string>{"nats-server", "-c", folder_ / fmt::format("n{}.conf", i)},
+                                folder_ / fmt::format("n{}.log", i));
+}
+
+void Nats::lose_storage() {
+  for (auto& server : servers_) {
+    server->signal(SIGKILL);
+    (void)server->wait();
+  }
+  for (std::size_t i = 0; i < size(); ++i) {
+    std::filesystem::remove_all(folder_ / fmt::format("store{}", i));
+    start(i);
   }
 }
 

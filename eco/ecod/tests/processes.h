@@ -55,8 +55,12 @@ class Nats {
   [[nodiscard]] std::string url(std::size_t i) const;
   [[nodiscard]] Process& server(std::size_t i) { return *servers_[i]; }
   [[nodiscard]] std::size_t size() const { return servers_.size(); }
+  // All are killed and begin again without anything that JetStream kept.
+  void lose_storage();
 
  private:
+  void start(std::size_t i);
+
   TemporaryFolder folder_;
   std::string scheme_;
   std::vector<int> ports_;
