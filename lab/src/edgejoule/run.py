@@ -36,6 +36,7 @@ from edgejoule.memory_group import MemoryGroup, limited
 from edgejoule.metering import Metered, Metering, checked
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
+from edgejoule.other_programs import OtherPrograms, Watch
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
 from edgejoule.quiet import driver_words, open_database, quiet_s
@@ -81,6 +82,7 @@ class _Sampled:
     executions: list[Execution]
     events: list[dict[str, Any]]
     metered: Metered
+    others: OtherPrograms
     idle: QuietWindows
     started_realtime_ns: int
     served: Served | None = None
@@ -125,7 +127,7 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
             "reached_ops_s": bench.reached_ops_s[at_full(planned)],
         }
     held_back = environment.throttling(before, facts["environment"]["after"])
-    facts["conditions"] = [*sampled.metered.clocks.flags, *held_back]
+    facts["conditions"] = [*sampled.metered.clocks.flags, *held_back, *sampled.others.flags()]
     return dataclasses.replace(run, facts=facts, flags=(*run.flags, *held_back)), data
 
 
@@ -207,6 +209,8 @@ def _sample(
     home: Home,
 ) -> _Sampled:
     timing, started_realtime_ns = bench.timing, time.time_ns()
+    watch, not_own = Watch(), _own_not_ours(planned, bench)
+    heard = dataclasses.replace(bench, on_event=watch.hearing(bench.on_event))
     still_s, lead_s = quiet_s(timing, bench.meters[0].method), max(map(first_reading_s, bench.meters))
     for path in paths if group else ():
         forget_pages(path)
@@ -217,10 +221,10 @@ def _sample(
         driver_start_ns = time.monotonic_ns()
         served: _ServedRun | None = None
         if planned.adapter in SERVERS:
-            served = _served(planned, paths[0], bench, group, still_s)
+            served = _served(planned, paths[0], heard, group, still_s)
             streams = [served.events]
         else:
-            streams = _executed(planned, paths, bench, group, still_s, home)
+            streams = _executed(planned, paths, heard, group, still_s, home)
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
@@ -229,6 +233,7 @@ def _sample(
         executions=[Execution.of(events) for events in streams],
         events=[event for events in streams for event in events],
         metered=metered,
+        others=watch.found() if not_own is None else OtherPrograms.unknown(not_own),
         idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
         started_realtime_ns=started_realtime_ns,
         served=served.used if served else None,
@@ -336,9 +341,15 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
             *_flags(sampled.executions, _may_miss(planned)),
             *_short_of_target(sampled.executions, load_curve=planned.load_percent is not None),
             *_elsewhere(planned),
+            *sampled.others.flags(),
         ),
         started_realtime_ns=sampled.started_realtime_ns,
-        responses=(*joules, *_timed(totals, sampled.served), *_rate(sampled.executions)),
+        responses=(
+            *joules,
+            *_timed(totals, sampled.served),
+            *_rate(sampled.executions),
+            *sampled.others.responses(len(sampled.executions)),
+        ),
         intervals=intervals,
         database=start["database"],
         durability={**start["durability"], **({} if planned.durability_asked else {"asked": False})},
@@ -346,6 +357,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
         facts={
             "metering": metering,
             "baselines": found.baselines,
+            "other_programs": sampled.others.facts(),
             **({"server": sampled.server_facts} if sampled.server_facts else {}),
         },
     )
@@ -424,6 +436,15 @@ def _flags(executions: Sequence[Execution], missed: str | None = None) -> list[s
     if len(executions) > 1 and (worked := worked_share(executions)) < _WORKED_SHARE_MIN:
         flags.append(f"only {worked:.0%} of the measured time is work: the rest lies between the executions")
     return flags
+
+
+def _own_not_ours(planned: PlannedRun, bench: Bench) -> str | None:
+    """Why the run's processes cannot be told from other programs: somebody else has started them. None: they can."""
+    if is_external(planned) and is_local(str(planned.options[HOST])):
+        return "the server on this machine is not the study's: what it uses cannot be told from other programs"
+    if bench.servers:
+        return "the study is on a federation: what its servers use is not told from other programs"
+    return None
 
 
 def _elsewhere(planned: PlannedRun) -> list[str]:

@@ -67,6 +67,7 @@ class Design:
     ones are around every run.
     target_ops_s: the rate asked for. Latencies from the due time are longer than service times, and sqlite's are the
     shortest. reached: database -> share of the rate that was reached, 1 where it is not named.
+    other_cpu: run index -> share of all CPUs that other programs took, beyond the bound. busy_before: at the begin.
     """
 
     databases: tuple[str, ...] = ("sqlite", "leveldb", "rocksdb")
@@ -87,6 +88,8 @@ class Design:
     windows: bool = True
     target_ops_s: float | None = None
     reached: Mapping[str, float] = field(default_factory=dict)
+    other_cpu: Mapping[int, float] = field(default_factory=dict)
+    busy_before: float | None = None
     question: str = "Which embedded database costs the fewest joules per operation?"
     seed: int = 7
 
@@ -128,6 +131,7 @@ def build(path: Path, design: Design) -> Store:
         energy_min_ratio=design.min_ratio if design.method == "modelled" else None,
         environment={
             **ENVIRONMENT,
+            "system": {**ENVIRONMENT["system"], "cpu_busy_share_before": design.busy_before},  # type: ignore[dict-item]
             "options": [w for key, value in design.overrides.items() for w in ("--set", f"fixed.{key}={value}")],
         },
     )
@@ -191,6 +195,10 @@ def _run(
         values["syncs_per_write"] = timed(design.syncs[planned.database])
     if design.target_ops_s:
         values |= _at_rate(planned, design, values["read_latency_us_p99"][0])
+    values |= {
+        "other_cpu_share": timed(design.other_cpu.get(planned.index, 0.004)),
+        "other_write_bytes": timed(4e5 + 1e4 * planned.index),
+    }
     responses = tuple(
         ResponseValue(name, None, RESPONSES[name].unit, method, None, design.missing[name, planned.index])
         if (name, planned.index) in design.missing
@@ -209,7 +217,8 @@ def _run(
         meters=({"name": "synthetic", "method": design.method, "describe": "an invented meter for tests"},),
         facts=(
             {"baselines": _baselines(start_ns, settled_end, design)} if design.windows else {}
-        ) | {"load": _load(planned)},
+        ) | {"load": _load(planned),
+             "other_programs": {"exceeded": ["cpu"] if planned.index in design.other_cpu else []}},
     )  # fmt: skip
     return run, RunData(_events(planned, start_ns, active_end, settled_end), [trace], latencies)
 

@@ -12,15 +12,13 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.text import Text
 
 from edgejoule.databases import Event
+from edgejoule.findings.other_programs import BUSY_SHARE_MAX
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label
 from edgejoule.responses import RESPONSES, with_due_times
 from edgejoule.spec import Spec
 from edgejoule.store import ResponseValue, Run
 from edgejoule.study import Study
-
-BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the user is told
-
 
 _STANDING = {"settle": "settling", "quiet": "open and quiet"}  # phases in which no operation is told
 

@@ -48,8 +48,8 @@ from edgejoule.study import Places, Study, conduct
 @click.option(
     "--rerun-flagged",
     is_flag=True,
-    help="Repeat the runs whose conditions were flagged (throttling, temperature, clocks). Nothing is deleted: of "
-    "several attempts the first with its conditions in order counts, whatever they gave.",
+    help="Repeat the runs whose conditions were flagged (throttling, temperature, clocks, other programs). Nothing is "
+    "deleted: of several attempts the first with its conditions in order counts, whatever they gave.",
 )
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a key of the spec; may be repeated."

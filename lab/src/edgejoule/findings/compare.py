@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from edgejoule.errors import DataError, UsageError
 from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.findings.model import Cell, Contrast, Levels, Part, Ranking, ResponseFinding
+from edgejoule.findings.other_programs import disturbed
 from edgejoule.findings.rates import missed_rates, needs_its_rate
 from edgejoule.responses import RESPONSES, Better
 from edgejoule.spec import Analysis as Declared
@@ -37,6 +38,7 @@ def respond(
         return None
     known = RESPONSES[name]
     method = _method(values.values())
+    unusable = disturbed(runs) if known.is_energy else None
     missed = missed_rates(runs, design) if needs_its_rate(name) else {}
     if analysed:
         values = {index: v for index, v in values.items() if index not in missed}
@@ -46,9 +48,10 @@ def respond(
     scale = Scale(declared.scale)
     if analysed:
         scale = _scale(values.values(), scale, notes)
-        parts = _parts(name, runs, values, design, declared, scale, resolved, method, plan)
+        parts = [Part({}, None, unusable)] if unusable else []
+        parts = parts or _parts(name, runs, values, design, declared, scale, resolved, method, plan)
         notes += _model_notes(method, min_ratio)
-    judged = not (method == MODELLED and min_ratio is None) and method != MIXED
+    judged = not unusable and not (method == MODELLED and min_ratio is None) and method != MIXED
     cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged, missed) for levels in design.cells())
     rankings: tuple[Ranking, ...] = ()
     if analysed:
@@ -57,7 +60,7 @@ def respond(
         name=name, label=known.label, unit=known.unit, better=known.better, is_energy=known.is_energy, method=method,
         scale=str(scale), alpha=alpha, min_ratio=resolved,
         parts=tuple(parts), cells=cells, rankings=rankings,
-        notes=tuple(notes),
+        notes=tuple(notes), unusable=unusable,
     )  # fmt: skip
 
 

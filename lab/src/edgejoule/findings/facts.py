@@ -7,6 +7,7 @@ from typing import Any
 
 from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
 from edgejoule.findings.words import count
+from edgejoule.other_programs import CPU_SHARE_MIN, percent
 from edgejoule.store import Run
 
 _CLIENTS = {"driver": "edgejoule-driver", "ycsb": "the real Java YCSB"}
@@ -116,6 +117,8 @@ def circumstances(run: Run) -> list[str]:
         )
     if "executions" in facts:
         told.append(f"k = {facts['executions']} executions, {facts['worked_share']:.0%} of the time at work")
+    if (others := run.value("other_cpu_share")) is not None and others > CPU_SHARE_MIN:
+        told.append(f"other programs: {percent(others)} of the CPU")
     if cooled := facts.get("cool_down"):
         told.append(_cooled(cooled))
     after = facts.get("environment", {}).get("after", {})

@@ -10,6 +10,7 @@ from edgejoule.findings.design import design_of
 from edgejoule.findings.facts import database_facts, load_facts, meters_of, progress_of, run_facts
 from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Findings, ResponseFinding
+from edgejoule.findings.other_programs import disturbed_headline, other_caveats
 from edgejoule.findings.rates import rate_caveats, rate_headline, rate_lines
 from edgejoule.findings.syncs import sync_caveats
 from edgejoule.findings.words import count
@@ -38,8 +39,12 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     first = responses[0] if responses and responses[0].name == declared.responses[0] else None
     progress = progress_of(runs)
     looked = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
+    method = _energy_method([*responses, *others])
     missed = rate_lines([*responses, *others])
-    told = verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
+    headline = rate_headline(verdict.headline(first, design), first, missed)
+    headline = disturbed_headline(headline, first, method, runs)
+    told = [*rate_caveats(missed), *other_caveats(experiment, runs)]
+    told += verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
     return Findings(
         experiment=experiment.name,
         experiment_id=experiment.id,
@@ -47,12 +52,12 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         subject=design.subject,
         condition_factors=design.others,
         alpha=declared.alpha,
-        energy_method=_energy_method([*responses, *others]),
+        energy_method=method,
         energy_words=experiment.energy_words,
         energy_min_ratio=experiment.energy_min_ratio,
-        headline=rate_headline(verdict.headline(first, design), first, missed),
-        verdict=verdict.statements(responses, design),
-        caveats=(*looked, *_repeated(attempts), *rate_caveats(missed), *told, *sync_caveats(runs)),
+        headline=headline,
+        verdict=verdict.statements([r for r in responses if not r.unusable], design),
+        caveats=(*looked, *_repeated(attempts), *told, *sync_caveats(runs)),
         progress=progress,
         responses=tuple(responses),
         others=tuple(others),

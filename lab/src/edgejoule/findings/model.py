@@ -114,6 +114,7 @@ class ResponseFinding:
     """Everything about one response. method: measured, counted, modelled or timed; scale: log or raw.
 
     min_ratio: the least ratio that the model resolves; None where the response is not modelled, or it is not known.
+    unusable: why its values are shown and not compared, whatever they are; None: they are compared.
     """
 
     name: str
@@ -129,6 +130,7 @@ class ResponseFinding:
     cells: tuple[Cell, ...]
     rankings: tuple[Ranking, ...]
     notes: tuple[str, ...]
+    unusable: str | None = None
 
     @property
     def title(self) -> str:

@@ -17,7 +17,7 @@ from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding
 from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
-from edgejoule.report import bars, baselines, cdf, load_curve, statistics, tables, traces
+from edgejoule.report import bars, baselines, cdf, load_curve, other_programs, statistics, tables, traces
 from edgejoule.report.traces import PowerTrace
 from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
@@ -80,6 +80,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         due_times=any(x.measure == "intended" for d in data.values() for x in d.latencies),
         curves=load_curve.panels(findings, design),
         groups=groups,
+        others=other_programs.pictures(store.attempts(experiment.id)),
         drawn=" and ".join(sorted({t.method for g in groups for t in g.traces})),
         marks={
             k: v for k, v in traces.MARKS.items() if any(m.kind == k for g in groups for t in g.traces for m in t.marks)

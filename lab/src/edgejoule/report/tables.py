@@ -62,7 +62,7 @@ def alone(r: ResponseFinding) -> str:
 
 def glance(f: Findings) -> Table:
     """Per condition the best, its value and how far the next and the last are, for the two leading responses."""
-    told = [r for r in f.responses if r.better is not Better.NEITHER][:2]
+    told = [r for r in f.responses if r.better is not Better.NEITHER and not r.unusable][:2]
     columns = [_condition_title(f)]
     for r in told:
         side = "highest" if r.better is Better.HIGHER else "lowest"

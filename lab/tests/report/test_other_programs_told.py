@@ -1,0 +1,75 @@
+"""What findings and report say of runs that other programs disturbed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from command_line import edgejoule
+
+from edgejoule.findings import Findings, find
+from edgejoule.report import build
+
+ENERGY = "energy_per_op_uj"
+
+
+def found(make_store, **fields) -> Findings:
+    with make_store(method="counted", **fields) as store:
+        return find(store, store.find())
+
+
+def test_watts_of_disturbed_runs_are_shown_and_not_compared(make_store):
+    findings = found(make_store, other_cpu={0: 0.31, 7: 0.48})
+    assert findings.headline == ("Other programs took up to 48 % of the CPU in 2 of 45 runs; the watts are not usable.")
+    energy = findings.response(ENERGY)
+    assert energy.unusable
+    assert all(c.mean is not None and c.letters is None for c in energy.cells)
+    assert all(c.differs is None for k in energy.rankings for c in k.contrasts)
+    assert not any("energy" in s.text for s in findings.verdict)
+    assert all("is the fastest" in s.text for s in findings.verdict), "what a clock measures is still compared"
+    assert any("Energies are shown and not compared" in c for c in findings.caveats)
+
+
+def test_a_verdict_on_what_is_no_energy_stays_and_the_watts_are_told_beside(make_store):
+    declared = f'responses = ["throughput_ops_s", "{ENERGY}"]'
+    told = found(make_store, analysis=declared, other_cpu={4: 0.2}).headline
+    assert told.startswith("rocksdb or leveldb is the fastest") or "is the fastest" in told
+    assert told.endswith("Other programs took 20 % of the CPU in 1 of 45 runs; the watts are not usable.")
+
+
+def test_quiet_runs_are_compared(make_store):
+    findings = found(make_store)
+    assert "costs the least energy per operation" in findings.headline
+    assert not any("ther programs" in c for c in findings.caveats)
+
+
+def test_the_warning_when_the_study_began_stands_with_what_must_be_known(make_store):
+    assert "When the study began, other programs used 50 % of the CPU." in found(make_store, busy_before=0.5).caveats
+    assert not any("began" in c for c in found(make_store, busy_before=0.03).caveats)
+
+
+def test_the_report_draws_every_run_and_marks_those_beyond_the_bound(make_store):
+    with make_store(method="counted", other_cpu={7: 0.48}, busy_before=0.5) as store:
+        experiment = store.find()
+        report = build(store, experiment, find(store, experiment))
+    section = report.split('<section id="others">')[1].split("</section>")[0]
+    assert section.count('class="other"') == 44 + 45, "CPU of all runs but one, and bytes of all"
+    assert re.findall(r"<title>run (\d+), [^<]*: 48 %</title>", section) == ["8"]
+    assert section.count('class="other over"') == 1
+    assert "Other programs took 48 % of the CPU in 1 of 45 runs; the watts are not usable." in report
+    assert "When the study began, other programs used 50 % of the CPU." in report
+    assert "other programs: 48 % of the CPU" in report
+
+
+def test_the_terminal_says_it(make_store, tmp_path):
+    with make_store(method="counted", other_cpu={7: 0.48}) as store:
+        path = str(store.path)
+    said = edgejoule(tmp_path, "report", "--store", path).stdout
+    assert said.startswith("Other programs took 48 % of the CPU in 1 of 45 runs; the watts are not usable.")
+    assert "Nothing speaks against what the model assumes" not in said
+
+
+@pytest.mark.parametrize("share", [0.013, 0.1, 1.0])
+def test_shares_are_told_in_two_digits(make_store, share):
+    words = found(make_store, other_cpu={1: share}).headline
+    assert {0.013: " 1.3 % ", 0.1: " 10 % ", 1.0: " 100 % "}[share] in words

@@ -1,0 +1,232 @@
+"""What other programs did during a run: told from what its own processes did, and flagged where it is too much."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from edgejoule.other_programs import OtherPrograms, look
+from edgejoule.store import Run, Store
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+LAB, DRIVER, SERVER, OTHER, WRITEBACK = 100, 101, 102, 900, 30
+KERNEL_THREAD = 0x00200000
+PAGE = os.sysconf("SC_PAGE_SIZE")
+MB = 1_000_000
+
+
+@dataclass
+class Machine:
+    """A /proc of two CPUs with the processes of a run, another program and a kernel thread."""
+
+    proc: Path
+    idle_s: float = 0.0
+    interrupts_s: float = 0.0
+    cpu_s: dict[int, float] = field(default_factory=lambda: dict.fromkeys((LAB, DRIVER, SERVER, OTHER, WRITEBACK), 0.0))
+    ended_children_s: float = 0.0
+    written: dict[int, int] = field(default_factory=lambda: dict.fromkeys((LAB, DRIVER, SERVER, OTHER), 0))
+    read_bytes: int = 0
+    parents: Mapping[int, int] = field(
+        default_factory=lambda: {LAB: 1, DRIVER: LAB, SERVER: DRIVER, OTHER: 1, WRITEBACK: 2}
+    )
+
+    def write(self) -> None:
+        for pid, parent in self.parents.items():
+            folder = self.proc / str(pid)
+            folder.mkdir(exist_ok=True)
+            flags = KERNEL_THREAD if pid == WRITEBACK else 0
+            ended = self.ended_children_s if pid == DRIVER else 0
+            ticks = [round(100 * s) for s in (self.cpu_s[pid], 0, ended, 0)]
+            numbers = [parent, 0, 0, 0, 0, flags, 0, 0, 0, 0, *ticks, *[0] * 20]
+            (folder / "stat").write_text(f"{pid} (a (name) of 2) S {' '.join(map(str, numbers))}\n")
+            if pid != WRITEBACK:
+                (folder / "io").write_text(f"rchar: 0\nread_bytes: 0\nwrite_bytes: {self.written[pid]}\n")
+        row = f"0 0 0 {round(100 * self.idle_s)} 0 {round(100 * self.interrupts_s)} 0 0 0 0"
+        (self.proc / "stat").write_text(f"cpu  {row}\ncpu0 {row}\ncpu1 {row}\nintr 1\n")
+        dirtied = sum(self.written.values()) // PAGE
+        (self.proc / "vmstat").write_text(f"nr_dirtied {dirtied}\npgpgin {self.read_bytes // 1024}\npgpgout 7\n")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    emulated = Machine(tmp_path)
+    emulated.write()
+    return emulated
+
+
+def during(machine: Machine, seconds: float, monkeypatch: pytest.MonkeyPatch, **changes: object) -> OtherPrograms:
+    """What is found after so many seconds in which the machine's counters became those. Idle: what nobody used."""
+    times = iter((1000.0, 1000.0 + seconds))
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))
+    begin = look(machine.proc, LAB)
+    for name, value in changes.items():
+        setattr(machine, name, {**getattr(machine, name), **value} if isinstance(value, dict) else value)
+    used_s = sum(machine.cpu_s.values()) + machine.interrupts_s + machine.ended_children_s
+    machine.idle_s = 2 * seconds - used_s
+    machine.write()
+    return OtherPrograms.between(begin, look(machine.proc, LAB))
+
+
+def test_a_quiet_machine_flags_nothing(machine, monkeypatch):
+    found = during(
+        machine, 10, monkeypatch, cpu_s={LAB: 0.5, DRIVER: 6, SERVER: 2, OTHER: 0.1}, written={OTHER: 50_000}
+    )
+    assert found.cpu_share == pytest.approx(0.1 / 20)
+    assert found.own_cpu_s == pytest.approx(8.5)
+    assert found.flags() == []
+
+
+def test_a_busy_program_beside_the_run_is_flagged(machine, monkeypatch):
+    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 6, OTHER: 9.6})
+    assert found.cpu_share == pytest.approx(0.48)
+    assert found.flags() == ["other programs took 48 % of the CPU; the watts are not usable"]
+
+
+@pytest.mark.parametrize(("other_s", "flagged"), [(0.59, False), (0.61, True)])
+def test_the_bound_is_a_tenth_of_what_the_run_itself_used(machine, monkeypatch, other_s, flagged):
+    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 4, SERVER: 1.9, LAB: 0.1, OTHER: other_s})
+    assert bool(found.flags()) == flagged
+
+
+def test_a_run_that_hardly_works_is_not_flagged_for_the_little_that_every_machine_does(machine, monkeypatch):
+    found = during(
+        machine, 10, monkeypatch, cpu_s={DRIVER: 0.05, OTHER: 0.15}, written={DRIVER: 90_000, OTHER: 400_000}
+    )
+    assert found.flags() == []
+
+
+def test_children_of_the_run_that_have_ended_are_the_runs_own(machine, monkeypatch):
+    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 2}, ended_children_s=5.0)
+    assert found.own_cpu_s == pytest.approx(7)
+    assert found.cpu_share == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("other_s", "told_s"), [(0, 0), (2, 3), (6, 8)])
+def test_kernel_threads_and_interrupts_work_for_both_sides_as_the_processes_do(machine, monkeypatch, other_s, told_s):
+    cpu_s = {DRIVER: 2, OTHER: other_s, WRITEBACK: 1.5 if other_s == 2 else 2}
+    found = during(machine, 10, monkeypatch, cpu_s=cpu_s, interrupts_s=0.5 if other_s == 2 else 0.667)
+    assert found.cpu_s == pytest.approx(told_s, abs=0.02)
+
+
+def test_bytes_are_told_apart_by_who_made_the_pages_dirty(machine, monkeypatch):
+    written = {LAB: 1 * MB, DRIVER: 2 * MB, SERVER: 2 * MB, OTHER: 859 * MB}
+    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5}, written=written, read_bytes=300 * MB)
+    assert found.write_bytes == pytest.approx(859 * MB, abs=PAGE)
+    assert found.read_bytes == pytest.approx(300 * MB, abs=1024)
+    assert found.flags() == [
+        "other programs read 300.0 MB, the run 0.0 MB",
+        "other programs wrote 859.0 MB, the run 5.0 MB",
+    ]
+
+
+def test_a_counter_that_cannot_be_read_is_missing_and_never_zero(machine, monkeypatch):
+    (machine.proc / "vmstat").write_text("nr_free_pages 7\n")
+    machine.write = lambda write=machine.write: (write(), (machine.proc / "vmstat").unlink())  # type: ignore[method-assign]
+    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 9}, written={OTHER: 859 * MB})
+    told = {r.name: (r.value, r.missing_reason) for r in found.responses(1)}
+    assert told["other_write_bytes"][0] is None
+    assert "which process" in str(told["other_write_bytes"][1])
+    assert told["other_cpu_share"][0] == pytest.approx(0.45)
+
+
+def test_where_proc_says_nothing_everything_is_missing(tmp_path):
+    found = OtherPrograms.between(look(tmp_path, LAB), look(tmp_path, LAB))
+    assert [r.value for r in found.responses(1)] == [None] * 3
+    assert found.flags() == []
+
+
+def test_amounts_of_several_executions_are_those_of_one(machine, monkeypatch):
+    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 5}, written={OTHER: 80 * MB})
+    told = {r.name: r.value for r in found.responses(4)}
+    assert told["other_write_bytes"] == pytest.approx(20 * MB, abs=PAGE)
+    assert told["other_cpu_share"] == pytest.approx(0.25)
+
+
+SPEC = """\
+name = "beside"
+question = "What happens beside the run?"
+
+[factors]
+database = ["leveldb", "sqlite"]
+
+[fixed]
+workload = "workloada"
+recordcount = 500
+operationcount = 1500
+target = 1000
+durability = "none"
+
+[design]
+replications = 1
+
+[timing]
+idle_s = 0.25
+
+[meter]
+run_s_min = 0
+"""
+
+
+def study(folder: Path) -> tuple[list[Run], str]:
+    """Its runs, and what it said. In a process of its own, so that what a test starts is not the study's."""
+    (folder / "experiment.toml").write_text(SPEC)
+    command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", "run", "experiment.toml"]
+    done = subprocess.run([*command, "--store", "store.db"], cwd=folder, capture_output=True, text=True, timeout=120,
+                          env=os.environ | {"COLUMNS": "200"}, check=False)  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    with Store.open(folder / "store.db") as store:
+        return store.runs(store.find().id), done.stdout
+
+
+def test_a_program_that_computes_and_writes_beside_a_real_study_is_told_everywhere(tmp_path: Path) -> None:
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    target = tmp_path / "big"
+    writer = subprocess.Popen(
+        ["sh", "-c", f"while true; do dd if=/dev/zero of={target} bs=1M count=64 2>/dev/null; done"]
+    )
+    try:
+        runs, said = study(tmp_path)
+    finally:
+        for process in (*busy, writer):
+            process.kill()
+            process.wait()
+    for run in runs:
+        assert (run.value("other_cpu_share") or 0) > 0.1, run.facts["other_programs"]
+        assert (run.value("other_write_bytes") or 0) > 2 * MB
+        assert any("of the CPU; the watts are not usable" in flag for flag in run.flags), run.flags
+        assert any(flag.startswith("other programs wrote ") for flag in run.flags), run.flags
+        assert set(run.flags) & set(run.conditions), "--rerun-flagged repeats it"
+    assert "Other programs took up to " in said
+    assert "the watts are not usable." in said
+    assert "When the study began, other programs used " in said
+    assert "costs the least energy" not in said
+    report = (tmp_path / "beside-1.html").read_text()
+    for words in (
+        "Other programs took up to ",
+        "When the study began, other programs used ",
+        "Bytes that other programs",
+    ):
+        assert words in report
+    record = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "run-record.schema.json").read_text()))
+    record.validate(json.loads(json.dumps(runs[0].record("beside"))))
+
+
+def test_what_the_study_itself_computes_and_writes_is_not_told_as_other_programs(tmp_path: Path) -> None:
+    """A real look around a child that works: its time and bytes are the run's own, on a noisy machine too."""
+    begin = look()
+    work = "import time\nwhile time.process_time() < 0.5: pass\nopen('f', 'wb').write(bytes(8_000_000))"
+    subprocess.run([sys.executable, "-c", work], cwd=tmp_path, check=True)
+    found = OtherPrograms.between(begin, look())
+    assert found.own_cpu_s is not None
+    assert found.own_cpu_s > 0.45
+    assert found.own_write_bytes is not None
+    assert found.own_write_bytes > 7_000_000
