@@ -138,6 +138,7 @@ bench: bench-driver ## the bars' tables, peers in the same run
 
 bench-driver: setup-dev build ## the driver's bars; peers by GO_YCSB=PATH YCSB_CPP=PATH, figures to JSON=FILE
 	@tools/packages bench
+	@cmake --build --preset release -j $(JOBS) --target driver-value-bench
 	$(PYTHON) driver/bench/driver.py $(if $(GO_YCSB),--go-ycsb $(GO_YCSB)) $(if $(YCSB_CPP),--ycsb-cpp $(YCSB_CPP)) $(if $(JSON),--json $(JSON))
 
 bench-lunar: setup-dev build/build.ninja ## lunar's bars beside SQLite and LMDB on loop devices (root); QUICK=1: a minute; JSON=FILE; ONLY=SECTION

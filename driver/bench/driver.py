@@ -25,6 +25,7 @@ from footprint import Footprint
 from null_database import NullDatabase
 from process import BenchError, kill_all
 from second_thread import SecondThread
+from value_bytes import ValueBytes
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 JAVA = REPOSITORY / "build" / "bench"
@@ -92,6 +93,7 @@ def sections_of(arguments: argparse.Namespace, contestants: Field, scratch: Path
         SecondThread(pair, note, rounds=arguments.rounds, shrink=shrink),
         Footprint(contestants, note, rounds=min(arguments.rounds, 3), seconds=1 if arguments.quick else 10),
         Engines(contestants, note, rounds=min(arguments.rounds, 3), shrink=shrink, folder=scratch),
+        ValueBytes(arguments.value_bench, note, rounds=min(arguments.rounds, 3)),
     ]
     return [section for section in made if not arguments.only or section.name in arguments.only]
 
@@ -111,6 +113,7 @@ def arguments_of() -> argparse.Namespace:
     """What the user asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--driver", type=Path, default=REPOSITORY / "build" / "bin" / "edgejoule-driver")
+    parser.add_argument("--value-bench", type=Path, default=REPOSITORY / "build" / "bin" / "driver-value-bench")
     for option, program in (("--go-ycsb", "go-ycsb"), ("--ycsb-cpp", "YCSB-cpp's ycsb")):
         name = option.removeprefix("--").upper().replace("-", "_")
         default = Path(os.environ[name]) if os.environ.get(name) else None
@@ -118,7 +121,10 @@ def arguments_of() -> argparse.Namespace:
     parser.add_argument("--no-java", action="store_true", help="leave out Java YCSB, which Maven fetches on first use")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
-        "--only", action="append", choices=["null", "threads", "footprint", "engines"], help="these sections alone"
+        "--only",
+        action="append",
+        choices=["null", "threads", "footprint", "engines", "values"],
+        help="these sections alone",
     )
     parser.add_argument("--quick", action="store_true", help="one short round: that it runs, not what things cost")
     parser.add_argument("--data", type=Path, metavar="DIRECTORY", help="where the databases are made for the time")

@@ -1,5 +1,7 @@
 #include "acknowledged_counter.h"
 
+#include <cassert>
+#include <chrono>
 #include <new>
 #include <thread>
 
@@ -15,17 +17,38 @@ AcknowledgedCounter::AcknowledgedCounter(std::uint64_t first)
   if (!done_) throw std::bad_alloc();
 }
 
+std::optional<std::uint64_t> AcknowledgedCounter::next(const std::atomic<bool>& stop) {
+  constexpr std::chrono::milliseconds full_window_poll_interval{1};
+  auto number = next_.load(std::memory_order_relaxed);
+  do {
+    while (number - acknowledged() >= window) {
+      if (stop.load(std::memory_order_relaxed)) return std::nullopt;
+      std::this_thread::sleep_for(full_window_poll_interval);
+      number = next_.load(std::memory_order_relaxed);
+    }
+  } while (!next_.compare_exchange_weak(number, number + 1, std::memory_order_relaxed));
+  return number;
+}
+
 void AcknowledgedCounter::acknowledge(std::uint64_t number) {
-  while (number - acknowledged() >= window) std::this_thread::yield();
+  assert(number - acknowledged() < window);
   done_[number % window].store(true, std::memory_order_release);
   advance();
 }
 
+// One thread at a time advances; the others leave it to that thread, which looks once more after it has let go. Either
+// it sees their flag then, or they see that nobody advances: both writes of advancing_ read its last value.
 void AcknowledgedCounter::advance() {
-  const std::lock_guard lock(advancing_);
-  auto number = acknowledged_.load(std::memory_order_relaxed);
-  while (done_[number % window].exchange(false, std::memory_order_acq_rel)) ++number;
-  acknowledged_.store(number, std::memory_order_release);
+  do {
+    if (advancing_.exchange(true, std::memory_order_acq_rel)) return;
+    auto number = acknowledged_.load(std::memory_order_relaxed);
+    while (done_[number % window].load(std::memory_order_acquire)) {
+      done_[number % window].store(false, std::memory_order_relaxed);
+      ++number;
+    }
+    acknowledged_.store(number, std::memory_order_release);
+    advancing_.exchange(false, std::memory_order_acq_rel);
+  } while (done_[acknowledged() % window].load(std::memory_order_acquire));
 }
 
 }  // namespace edgejoule::driver

@@ -5,22 +5,25 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
+#include <optional>
 
 #include "cache_lines.h"
 
 namespace edgejoule::driver {
 
-// Thread safe. At most `window` numbers may be outstanding beyond the first unacknowledged one.
+// Thread safe. At most `window` numbers are outstanding: handed out and neither acknowledged nor below the first that
+// is not acknowledged.
 class AcknowledgedCounter {
  public:
   static constexpr std::uint64_t window = 1U << 20U;
 
   explicit AcknowledgedCounter(std::uint64_t first);
 
-  std::uint64_t next() { return next_.fetch_add(1, std::memory_order_relaxed); }
+  // Waits while the window is full, as when one client gets no answer and the others insert on. Empty when `stop` is
+  // set in that time.
+  [[nodiscard]] std::optional<std::uint64_t> next(const std::atomic<bool>& stop);
 
-  // The number is inserted (or given up). Waits while the window is full.
+  // The number is inserted (or given up). Never waits.
   void acknowledge(std::uint64_t number);
 
   // All numbers below are acknowledged.
@@ -36,7 +39,7 @@ class AcknowledgedCounter {
   std::unique_ptr<std::atomic<bool>[], Free> done_;  // by number modulo window
   alignas(cache_line_bytes) std::atomic<std::uint64_t> next_;
   alignas(cache_line_bytes) std::atomic<std::uint64_t> acknowledged_;
-  std::mutex advancing_;
+  alignas(cache_line_bytes) std::atomic<bool> advancing_ = false;
 };
 
 }  // namespace edgejoule::driver

@@ -22,6 +22,11 @@ std::uint64_t client_seed(std::uint64_t seed, unsigned number) {
   return derived;
 }
 
+std::uint64_t value_seed(std::uint64_t seed, Command command, unsigned number) {
+  constexpr std::uint64_t of_runs = 0x5851F42D4C957F2DU;
+  return client_seed(~seed ^ (command == Command::run ? of_runs : 0), number);
+}
+
 std::uint64_t payload_of(Fields fields) {
   std::uint64_t bytes = 0;
   for (const auto& field : fields) bytes += field.value.size();

@@ -29,6 +29,9 @@ struct Pace {
 // The seed of a client's generators: of the thread of that number.
 [[nodiscard]] std::uint64_t client_seed(std::uint64_t seed, unsigned number);
 
+// The seed of the values that it writes. A run must not write the load's values once more, so that theirs differ.
+[[nodiscard]] std::uint64_t value_seed(std::uint64_t seed, Command command, unsigned number);
+
 class Client {
  public:
   Client(Work& work, Session& session);

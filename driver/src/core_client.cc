@@ -40,11 +40,7 @@ std::string shown(std::string_view value) {
 }  // namespace
 
 CoreWork::CoreWork(const CoreWorkload& the_workload, std::uint64_t the_seed, unsigned the_threads, bool the_verify)
-    : Work(the_seed, the_threads),
-      workload(the_workload),
-      verify(the_verify),
-      values(~the_seed, the_workload.field_bytes.most),
-      inserted(the_workload.records) {}
+    : Work(the_seed, the_threads), workload(the_workload), verify(the_verify), inserted(the_workload.records) {}
 
 std::unique_ptr<Client> CoreWork::client(Session& session, unsigned number) {
   return std::make_unique<CoreClient>(*this, session, number);
@@ -65,6 +61,7 @@ CoreClient::CoreClient(CoreWork& shared, Session& session, unsigned number)
       shared_(shared),
       workload_(shared.workload),
       random_(client_seed(shared.seed, number)),
+      random_bytes_(value_seed(shared.seed, workload_.command, number)),
       keys_(workload_.requests, number, shared.threads),
       key_(workload_.hashed_keys, workload_.zero_padding, workload_.integer_keys),
       field_bytes_(workload_.field_bytes),
@@ -74,15 +71,15 @@ CoreClient::CoreClient(CoreWork& shared, Session& session, unsigned number)
       field_names_(workload_.fields.begin(), workload_.fields.end()) {
   const std::size_t batch = workload_.command == Command::load ? memory_size(workload_.batch_records) : 1;
   values_.resize(batch * field_names_.size());
+  lengths_.resize(field_names_.size());
+  buffers_.resize(batch);
   if (workload_.verify) deterministic_.resize(values_.size());
   batch_keys_.assign(batch, key_);
   batch_.resize(batch);
 }
 
 std::uint64_t CoreClient::step(std::uint64_t most) {
-  if (workload_.command == Command::load) return load_batch(most);
-  transact();
-  return 1;
+  return workload_.command == Command::load ? load_batch(most) : transact();
 }
 
 std::uint64_t CoreClient::load_batch(std::uint64_t most) {
@@ -127,17 +124,44 @@ bool CoreClient::pause_before_retry() {
   return true;
 }
 
-void CoreClient::transact() {
+Transaction CoreClient::draw_transaction() {
   const auto chance = random_.next();
-  if (chance < chooser_[0]) return read();
-  if (chance < chooser_[1]) return update();
-  if (chance < chooser_[2]) return insert();
-  if (chance < chooser_[3]) return scan();
-  read_modify_write();
+  const auto chosen =
+      std::ranges::find_if(chooser_.begin(), chooser_.end() - 1, [&](auto end) { return chance < end; });
+  return static_cast<Transaction>(chosen - chooser_.begin());
 }
 
-void CoreClient::read() {
-  const auto key = next_key();
+// 0: the run was stopped before there was a key for the operation.
+std::uint64_t CoreClient::transact() {
+  const auto transaction = draw_transaction();
+  if (transaction == Transaction::insert) {
+    const auto number = shared_.inserted.next(shared_.stop);
+    if (number) insert(*number);
+    return number ? 1 : 0;
+  }
+  const auto number = keys_.next(random_, shared_.inserted, shared_.stop);
+  if (!number) return 0;
+  const auto key = key_.of(*number);
+  switch (transaction) {
+    case Transaction::read:
+      read(key);
+      break;
+    case Transaction::update:
+      update(key);
+      break;
+    case Transaction::scan:
+      scan(key);
+      break;
+    case Transaction::read_modify_write:
+      read_modify_write(key);
+      break;
+    case Transaction::insert:
+      break;
+  }
+  return 1;
+}
+
+void CoreClient::read(std::string_view key) {
   const auto names = fields_to_read();
   const auto begin = now();
   const auto status = session().read(key, names, row_);
@@ -147,8 +171,7 @@ void CoreClient::read() {
   if (shared_.verify) verify_row(key, names, status);
 }
 
-void CoreClient::update() {
-  const auto key = next_key();
+void CoreClient::update(std::string_view key) {
   const auto values = workload_.write_all_fields ? all_values(key, 0) : one_value(key);
   const auto begin = now();
   const auto status = session().update(key, values);
@@ -157,8 +180,7 @@ void CoreClient::update() {
   if (status >= Status::error) stop_because(Operation::update, status, key);
 }
 
-void CoreClient::insert() {
-  const auto number = shared_.inserted.next();
+void CoreClient::insert(std::uint64_t number) {
   const auto key = key_.of(number);
   const auto values = all_values(key, 0);
   const auto begin = now();
@@ -170,8 +192,7 @@ void CoreClient::insert() {
   shared_.inserted.acknowledge(number);
 }
 
-void CoreClient::scan() {
-  const auto key = next_key();
+void CoreClient::scan(std::string_view key) {
   const auto count = scan_records_.next(random_);
   const auto names = workload_.read_all_fields ? FieldNames{} : fields_to_read();
   const auto begin = now();
@@ -182,8 +203,7 @@ void CoreClient::scan() {
   for (const auto& row : rows_) measurements().payload_read_bytes += payload_of(row.fields);
 }
 
-void CoreClient::read_modify_write() {
-  const auto key = next_key();
+void CoreClient::read_modify_write(std::string_view key) {
   const auto names = fields_to_read();
   const auto values = workload_.write_all_fields ? all_values(key, 0) : one_value(key);
   const auto begin = now();
@@ -213,21 +233,32 @@ FieldNames CoreClient::fields_to_read() {
 
 Fields CoreClient::one_value(std::string_view key) {
   const auto field = static_cast<std::size_t>(random_.below(field_names_.size()));
-  values_[0] = {field_names_[field], value(key, field, 0)};
+  values_[0].name = field_names_[field];
+  if (workload_.verify) {
+    values_[0].value = deterministic(key, field, 0);
+  } else {
+    const auto bytes = field_bytes_.next(random_);
+    buffers_[0].draw(random_bytes_, std::span(&bytes, 1), values_);
+  }
   return Fields(values_.data(), 1);
 }
 
 Fields CoreClient::all_values(std::string_view key, std::size_t record) {
   const auto first = record * field_names_.size();
-  for (std::size_t i = 0; i < field_names_.size(); ++i)
-    values_[first + i] = {field_names_[i], value(key, i, first + i)};
-  return Fields(values_.data() + first, field_names_.size());
+  const auto fields = std::span(values_).subspan(first, field_names_.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    fields[i].name = field_names_[i];
+    if (workload_.verify) fields[i].value = deterministic(key, i, first + i);
+  }
+  if (!workload_.verify) {
+    for (auto& length : lengths_) length = field_bytes_.next(random_);
+    buffers_[record].draw(random_bytes_, lengths_, fields);
+  }
+  return fields;
 }
 
-std::string_view CoreClient::value(std::string_view key, std::size_t field, std::size_t slot) {
-  const auto bytes = field_bytes_.next(random_);
-  if (!workload_.verify) return shared_.values.cut(random_, bytes);
-  deterministic_value(key, field_names_[field], bytes, deterministic_[slot]);
+std::string_view CoreClient::deterministic(std::string_view key, std::size_t field, std::size_t slot) {
+  deterministic_value(key, field_names_[field], workload_.field_bytes.most, deterministic_[slot]);
   return deterministic_[slot];
 }
 

@@ -27,7 +27,6 @@ class CoreWork final : public Work {
 
   const CoreWorkload& workload;
   const bool verify;
-  const ValuePool values;
   AcknowledgedCounter inserted;
 
   // Keys of a verified run whose insert the database refused (busy): that they are missing is no loss.
@@ -45,28 +44,29 @@ class CoreClient final : public Client {
 
  private:
   std::uint64_t step(std::uint64_t most) override;
+  [[nodiscard]] Transaction draw_transaction();
+  std::uint64_t transact();
   std::uint64_t load_batch(std::uint64_t most);
   Status insert_records(std::size_t count);
   [[nodiscard]] bool pause_before_retry();
-  void transact();
 
-  void read();
-  void update();
-  void insert();
-  void scan();
-  void read_modify_write();
+  void read(std::string_view key);
+  void update(std::string_view key);
+  void insert(std::uint64_t number);
+  void scan(std::string_view key);
+  void read_modify_write(std::string_view key);
 
-  std::string_view next_key() { return key_.of(keys_.next(random_, shared_.inserted)); }
   FieldNames fields_to_read();
   Fields one_value(std::string_view key);
   Fields all_values(std::string_view key, std::size_t record);
-  std::string_view value(std::string_view key, std::size_t field, std::size_t slot);
+  std::string_view deterministic(std::string_view key, std::size_t field, std::size_t slot);
   void verify_row(std::string_view key, FieldNames asked, Status read_status);
   [[nodiscard]] bool row_is_right(std::string_view key, FieldNames asked, Status read_status);
 
   CoreWork& shared_;
   const CoreWorkload& workload_;
   Random random_;
+  RandomBytes random_bytes_;
   KeyChooser keys_;
   KeyName key_;
   LengthChooser field_bytes_;
@@ -76,6 +76,8 @@ class CoreClient final : public Client {
   std::uint64_t next_load_;  // number of the next key to load
 
   std::vector<std::string_view> field_names_;
+  std::vector<std::uint64_t> lengths_;      // by field
+  CacheLineVector<ValueBuffer> buffers_;    // by record of a batch
   std::vector<std::string> deterministic_;  // by field and record of a batch
   CacheLineVector<Field> values_;           // by field and record of a batch
   CacheLineVector<KeyName> batch_keys_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -71,7 +72,8 @@ void CoreWorkload::read_mix(Reader& reader) {
 // Keys a run may add: twice the number that is expected, as YCSB reserves them.
 std::uint64_t CoreWorkload::reserved_keys() const {
   const auto inserts = proportions[static_cast<std::size_t>(Transaction::insert)];
-  return static_cast<std::uint64_t>(static_cast<double>(operations) * inserts * 2);
+  constexpr double keys_max = 1e18;  // more keys than a run can add, and fewer than a count can hold
+  return static_cast<std::uint64_t>(std::min(static_cast<double>(operations) * inserts * 2, keys_max));
 }
 
 void CoreWorkload::read_requests(Reader& reader, const Properties& properties) {

@@ -2,36 +2,40 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "memory_size.h"
-#include "random.h"
+#include "../adapters/adapter.h"
+#include "cache_lines.h"
 
 namespace edgejoule::driver {
 
-// Random printable bytes with the law of YCSB's generator (six bytes from each 32-bit word, each with an alphabet of
-// its own). Shared by all threads, read only.
-class ValuePool {
+// Random printable bytes, distributed as those of Java YCSB's RandomByteIterator: each group of six bytes holds 31
+// random bits. Byte i of a group is ' ' + (bits & mask), masks 31, 63, 95, 31, 63, 95, where the bits of neighbouring
+// bytes overlap. No bytes are kept and used again, so values do not repeat. One per thread.
+class RandomBytes {
  public:
-  // Values of up to value_bytes_max can be cut.
-  ValuePool(std::uint64_t seed, std::uint64_t value_bytes_max);
+  explicit RandomBytes(std::uint64_t seed) : state_(seed) {}
 
-  // A value from a random place; the view lives as long as the pool. At least 174 000 places.
-  [[nodiscard]] std::string_view cut(Random& random, std::uint64_t bytes) const {
-    const char* const begin = bytes_.data() + random.below(places_) * group_bytes;
-    // Else the database would wait for them, in the time that is measured.
-    __builtin_prefetch(begin);
-    __builtin_prefetch(begin + memory_size(bytes));
-    return {begin, memory_size(bytes)};
-  }
+  // Fills whole blocks: out has room for `bytes` rounded up to whole blocks. The first byte begins a group.
+  void fill(char* out, std::uint64_t bytes);
 
   static constexpr std::uint64_t group_bytes = 6;
+  static constexpr std::uint64_t block_bytes = 48;
 
  private:
-  std::uint64_t places_;
-  std::vector<char> bytes_;
+  std::uint64_t state_;
+};
+
+// The random values of one record, drawn anew for each call of the database.
+class ValueBuffer {
+ public:
+  // Gives fields[i] a value of lengths[i] bytes. The values live until the next call.
+  void draw(RandomBytes& random, std::span<const std::uint64_t> lengths, std::span<Field> fields);
+
+ private:
+  CacheLineVector<char> bytes_;
 };
 
 // YCSB's value for data integrity: key ':' field, extended by ':' and Java's hashCode of the text so far, cut to

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hash.h"
-
 namespace edgejoule::driver {
 namespace {
 
@@ -79,10 +77,7 @@ std::uint64_t Zipfian::draw(Random& random, std::uint64_t items) const {
   return rank < count ? static_cast<std::uint64_t>(rank) : items - 1;  // rounding, or two items and no eta
 }
 
-ScrambledZipfian::ScrambledZipfian(std::uint64_t first, std::uint64_t last, double theta)
-    : first_(first), count_(last - first + 1), ranks_(scrambled_ranks(theta)) {}
-
-std::uint64_t ScrambledZipfian::next(Random& random) const { return first_ + fnv_hash(ranks_.next(random)) % count_; }
+ScrambledZipfian::ScrambledZipfian(double theta) : ranks_(scrambled_ranks(theta)) {}
 
 PermutedZipfian::PermutedZipfian(std::uint64_t first, std::uint64_t count, double theta)
     : first_(first), places_(count, count), ranks_(count, theta) {}

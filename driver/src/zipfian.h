@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "hash.h"
 #include "permutation.h"
 #include "random.h"
 
@@ -48,17 +49,15 @@ class Zipfian {
   double eta_;  // at the pole: the slope of the exponent
 };
 
-// Popular items spread over [first, last] by hashing a zipfian rank out of 10^10 + 1, so that growth of the key space
-// does not move them.
+// Popular items spread over 0..items-1 by hashing a zipfian rank out of 10^10 + 1, so that their ranks do not depend on
+// the number of items.
 class ScrambledZipfian {
  public:
-  ScrambledZipfian(std::uint64_t first, std::uint64_t last, double theta = zipfian_theta);
+  explicit ScrambledZipfian(double theta = zipfian_theta);
 
-  std::uint64_t next(Random& random) const;
+  std::uint64_t next(Random& random, std::uint64_t items) const { return fnv_hash(ranks_.next(random)) % items; }
 
  private:
-  std::uint64_t first_;
-  std::uint64_t count_;
   Zipfian ranks_;
 };
 

@@ -4,22 +4,25 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <vector>
 
 namespace edgejoule::driver {
 namespace {
 
+const std::atomic<bool> running = false;  // the stop that nobody sets
+
 TEST(AcknowledgedCounter, begins_behind_the_records_that_are_there) {
   AcknowledgedCounter counter(1000);
   EXPECT_EQ(counter.acknowledged(), 1000U);
-  EXPECT_EQ(counter.next(), 1000U);
+  EXPECT_EQ(counter.next(running), 1000U);
   EXPECT_EQ(counter.acknowledged(), 1000U);
 }
 
 TEST(AcknowledgedCounter, a_gap_holds_back_what_comes_after_it) {
   AcknowledgedCounter counter(0);
-  for (int i = 0; i < 3; ++i) static_cast<void>(counter.next());
+  for (int i = 0; i < 3; ++i) static_cast<void>(counter.next(running));
   counter.acknowledge(2);
   counter.acknowledge(1);
   EXPECT_EQ(counter.acknowledged(), 0U);
@@ -39,7 +42,7 @@ std::uint64_t numbers_seen_too_early() {
   for (unsigned worker = 0; worker < threads; ++worker) {
     workers.emplace_back([&] {
       for (std::uint64_t i = 0; i < each; ++i) {
-        const auto number = counter.next();
+        const auto number = counter.next(running).value();
         std::this_thread::sleep_for(std::chrono::microseconds(number * 7919 % 100));
         inserted[number].store(true, std::memory_order_relaxed);
         counter.acknowledge(number);
@@ -57,7 +60,7 @@ std::uint64_t numbers_seen_too_early() {
 class HandedOut {
  public:
   explicit HandedOut(std::uint64_t first) : next_(first) {}
-  std::uint64_t next() { return next_++; }
+  std::optional<std::uint64_t> next(const std::atomic<bool>&) { return next_++; }
   void acknowledge(std::uint64_t) {}
   [[nodiscard]] std::uint64_t acknowledged() const { return next_; }
 
@@ -68,7 +71,7 @@ class HandedOut {
 class CountOfAcknowledged {
  public:
   explicit CountOfAcknowledged(std::uint64_t first) : next_(first), acknowledged_(first) {}
-  std::uint64_t next() { return next_++; }
+  std::optional<std::uint64_t> next(const std::atomic<bool>&) { return next_++; }
   void acknowledge(std::uint64_t) { ++acknowledged_; }
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
 
@@ -86,8 +89,40 @@ TEST(AcknowledgedCounter, no_thread_sees_a_number_before_it_is_acknowledged) {
 TEST(AcknowledgedCounter, goes_on_after_the_window_has_wrapped) {
   AcknowledgedCounter counter(5);
   const auto count = AcknowledgedCounter::window + 100;
-  for (std::uint64_t i = 0; i < count; ++i) counter.acknowledge(counter.next());
+  for (std::uint64_t i = 0; i < count; ++i) counter.acknowledge(counter.next(running).value());
   EXPECT_EQ(counter.acknowledged(), 5 + count);
+}
+
+// One number that stays unacknowledged, as of a connection without an answer, and all others that the window has.
+std::uint64_t fill_window(AcknowledgedCounter& counter) {
+  const auto unanswered = counter.next(running).value();
+  for (std::uint64_t i = 1; i < AcknowledgedCounter::window; ++i) counter.acknowledge(counter.next(running).value());
+  EXPECT_EQ(counter.acknowledged(), unanswered);
+  return unanswered;
+}
+
+TEST(AcknowledgedCounter, a_wait_for_a_full_window_ends_with_the_stop_and_loses_no_number) {
+  AcknowledgedCounter counter(0);
+  const auto unanswered = fill_window(counter);
+  std::atomic<bool> stop = false;
+  std::optional<std::uint64_t> handed_out = 1;
+  std::thread waiting([&] { handed_out = counter.next(stop); });
+  stop = true;
+  waiting.join();
+  EXPECT_FALSE(handed_out);
+  counter.acknowledge(unanswered);
+  EXPECT_EQ(counter.acknowledged(), AcknowledgedCounter::window);
+  EXPECT_EQ(counter.next(running), AcknowledgedCounter::window);
+}
+
+TEST(AcknowledgedCounter, a_wait_for_a_full_window_ends_when_the_first_number_is_acknowledged) {
+  AcknowledgedCounter counter(0);
+  const auto unanswered = fill_window(counter);
+  std::thread waiting([&] { counter.acknowledge(counter.next(running).value()); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  counter.acknowledge(unanswered);
+  waiting.join();
+  EXPECT_EQ(counter.acknowledged(), AcknowledgedCounter::window + 1);
 }
 
 }  // namespace

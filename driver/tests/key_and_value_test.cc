@@ -118,26 +118,5 @@ TEST(DeterministicValue, is_that_of_java_ycsb_for_every_length) {
             "user1:field9:-1268390937:701431326:1606534939:-534149429:-1854609471:-1563934887:1739619784:-7954596");
 }
 
-TEST(ValuePool, gives_each_byte_the_alphabet_of_its_place) {
-  constexpr std::uint64_t seed = 7;
-  const ValuePool pool(seed, 100);
-  Random random(seed);
-  const std::uint32_t masks[] = {31, 63, 95, 31, 63, 95};
-  for (int draw = 0; draw < 10'000; ++draw) {
-    const auto value = pool.cut(random, 100);
-    ASSERT_EQ(value.size(), 100U);
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      const auto offset = static_cast<std::uint32_t>(value[i] - ' ');
-      ASSERT_EQ(offset & ~masks[i % 6], 0U) << "byte " << i << ", seed " << seed;
-    }
-  }
-}
-
-TEST(ValuePool, values_differ_between_seeds) {
-  Random first(1);
-  Random second(1);
-  EXPECT_NE(ValuePool(1, 100).cut(first, 100), ValuePool(2, 100).cut(second, 100));
-}
-
 }  // namespace
 }  // namespace edgejoule::driver

@@ -1,12 +1,16 @@
 // Prints what the driver asks a database for, so that a test can compare it with what Java YCSB asks for.
 //
-//   driver-recorder tally DIMENSIONS SEED RUNS THREADS load|run KEY=VALUE...   counts of RUNS runs, seeds SEED, SEED+1
-//   .. driver-recorder golden NUMBER...                     hashes, key names and values, as edgejoule.ycsb.Golden
-//   prints
+//   driver-recorder tally DIMENSIONS SEED RUNS THREADS load|run KEY=VALUE...
+//     counts of RUNS runs, seeds SEED, SEED+1 ..
+//   driver-recorder values SEED THREADS load|run KEY=VALUE...
+//     the bytes of all values that are written, one after the other
+//   driver-recorder golden NUMBER...
+//     hashes, key names and values, as edgejoule.ycsb.Golden prints them
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <deque>
+#include <span>
 #include <sstream>
 
 #include "../src/core_workload.h"
@@ -76,6 +80,32 @@ class RecordingDatabase final : public Database {
   std::deque<OperationTally> tallies_;  // one per session; a deque never moves them
 };
 
+// Keeps the values that one session is given.
+class ValueSession final : public Session {
+ public:
+  explicit ValueSession(std::string& values) : values_(values) {}
+
+  Status read(std::string_view, FieldNames, Row& row) override {
+    row.fields.clear();
+    return Status::ok;
+  }
+  Status scan(std::string_view, std::uint64_t, FieldNames, std::vector<Row>& rows) override {
+    rows.clear();
+    return Status::ok;
+  }
+  Status update(std::string_view, Fields fields) override {
+    for (const auto& field : fields) values_ += field.value;
+    return Status::ok;
+  }
+  Status insert(std::string_view key, Fields fields) override { return update(key, fields); }
+  Status upsert(std::string_view key, Fields fields) override { return update(key, fields); }
+  Status remove(std::string_view) override { return Status::ok; }
+  [[nodiscard]] std::string error() const override { return {}; }
+
+ private:
+  std::string& values_;
+};
+
 std::set<std::string, std::less<>> words_of(const std::string& text) {
   std::set<std::string, std::less<>> words;
   std::istringstream in(text);
@@ -83,14 +113,32 @@ std::set<std::string, std::less<>> words_of(const std::string& text) {
   return words;
 }
 
-void tally(const std::vector<std::string>& arguments) {
+// KEY=VALUE...
+Properties properties_of(std::span<const std::string> assignments) {
   Properties properties;
-  for (std::size_t i = 5; i < arguments.size(); ++i) {
-    const auto equals = arguments[i].find('=');
-    properties.set(arguments[i].substr(0, equals), arguments[i].substr(equals + 1));
+  for (const auto& assignment : assignments) {
+    const auto equals = assignment.find('=');
+    properties.set(assignment.substr(0, equals), assignment.substr(equals + 1));
   }
-  const auto command = arguments[4] == "load" ? Command::load : Command::run;
-  const CoreWorkload workload(properties, command);
+  return properties;
+}
+
+Command command_of(const std::string& word) { return word == "load" ? Command::load : Command::run; }
+
+void values(const std::vector<std::string>& arguments) {
+  const CoreWorkload workload(properties_of(std::span(arguments).subspan(3)), command_of(arguments[2]));
+  const auto threads = static_cast<unsigned>(std::stoul(arguments[1]));
+  const auto work = workload.begin(std::stoull(arguments[0]), threads, false);
+  for (unsigned number = 0; number < threads; ++number) {
+    std::string bytes;
+    ValueSession session(bytes);
+    work->client(session, number)->work(workload.operations / threads, {});
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  }
+}
+
+void tally(const std::vector<std::string>& arguments) {
+  const CoreWorkload workload(properties_of(std::span(arguments).subspan(5)), command_of(arguments[4]));
   const OperationTally empty(words_of(arguments[0]), workload.records);
   auto all = empty;
   const auto seed = std::stoull(arguments[1]);
@@ -138,10 +186,12 @@ int main(int argc, char** argv) {
   try {
     if (command == "tally" && rest.size() >= 5) {
       tally(rest);
+    } else if (command == "values" && rest.size() >= 4) {
+      values(rest);
     } else if (command == "golden") {
       golden(rest);
     } else {
-      fmt::print(stderr, "driver-recorder: expected tally or golden with their arguments\n");
+      fmt::print(stderr, "driver-recorder: expected tally, values or golden with their arguments\n");
       return 2;
     }
   } catch (const UsageError& error) {

@@ -31,7 +31,7 @@ def test_one_short_round_without_peers_gives_every_figure_and_a_verdict_on_every
     assert "absent: go-ycsb (--go-ycsb PATH, or GO_YCSB=PATH)" in done.stdout
     assert "absent: YCSB-cpp" in done.stdout
     bars = done.stdout.split("\nBars\n")[1].splitlines()
-    assert len(bars) == 7
+    assert len(bars) == 8
     assert all(bar.endswith((": met", ": MISSED")) for bar in bars)
     figures = json.loads(file.read_text())
     assert {(case["workload"], case["threads"]) for case in figures["null"]} == {

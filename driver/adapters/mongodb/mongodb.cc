@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "../../src/interruption.h"
 #include "../../src/properties.h"
 #include "../../src/system.h"
 #include "../server/server_process.h"
@@ -282,7 +283,7 @@ Settled Mongo::settle(std::uint64_t timeout_ns) {
     tell_checkpoints(now);
     if (!now.checkpoints) return {true, "fsync returned; the server does not tell of checkpoints"};
     if (!now.checkpoints->running) return {true, "fsync returned; no checkpoint under way"};
-    if (Clock::now() >= deadline) return {false, "a checkpoint ran until the time limit"};
+    if (Clock::now() >= deadline || interruption() != 0) return {false, "a checkpoint ran until the time limit"};
     std::this_thread::sleep_for(look_period);
   }
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "../../src/interruption.h"
 #include "../../src/system.h"
 
 namespace edgejoule::driver {
@@ -53,7 +54,7 @@ void configure_persistence(RedisConnection& connection, Durability durability, s
   set_config(connection, "appendonly", "yes");
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   while (!log_is_ready(redis_info(connection, "persistence"))) {
-    if (std::chrono::steady_clock::now() > deadline) {
+    if (std::chrono::steady_clock::now() > deadline || interruption() != 0) {
       throw DatabaseError(
           fmt::format("Redis: the log that redis.configure switched on was not written within {} ms", timeout_ms));
     }

@@ -12,6 +12,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "../../src/interruption.h"
 #include "../../src/memory_size.h"
 #include "../../src/properties.h"
 #include "../adapter_options.h"
@@ -235,7 +236,7 @@ Settled RocksDb::settle(std::uint64_t timeout_ns) {
   while (busy()) {
     if (working) last_work = std::chrono::steady_clock::now();
     throw_background_failure();
-    if (std::chrono::steady_clock::now() >= deadline) {
+    if (std::chrono::steady_clock::now() >= deadline || interruption() != 0) {
       return {false, "RocksDB still had flushes or compactions running or pending at the time limit"};
     }
     std::this_thread::sleep_for(poll_period);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "../../src/interruption.h"
 #include "../../src/properties.h"
 #include "../data_directory.h"
 #include "sqlite_session.h"
@@ -215,7 +216,7 @@ Settled Sqlite::settle(std::uint64_t timeout_ns) {
   const NoBusyWait no_wait(control_->handle(), settings_.busy_timeout_ms);
   int code = SQLITE_OK;
   while (((code = checkpoint()) & 0xff) == SQLITE_BUSY || (code == SQLITE_OK && wal_bytes() > 0)) {
-    if (std::chrono::steady_clock::now() >= deadline) {
+    if (std::chrono::steady_clock::now() >= deadline || interruption() != 0) {
       return {false, "SQLite: a reader or writer kept the WAL from being checkpointed until the time limit"};
     }
     std::this_thread::sleep_for(retry_period);

@@ -8,15 +8,16 @@ namespace edgejoule::driver {
 
 ReplayLoadClient::ReplayLoadClient(ReplayWork& work, Session& session, unsigned number)
     : Client(work, session),
+      work_(work),
       workload_(work.workload),
       lines_(work, number),
-      random_(client_seed(work.seed, number)),
+      random_bytes_(value_seed(work.seed, Command::load, number)),
       made_(memory_size(workload_.load_batch_records), Made(work)),
       records_(made_.size()) {}
 
 // The next line with a key that the trace has not had yet and does not insert there.
 const TraceLine* ReplayLoadClient::next_missing() {
-  while (const auto* line = lines_.next()) {
+  while (const auto* line = work_.stop.load(std::memory_order_relaxed) ? nullptr : lines_.next()) {
     const bool first = seen_.add(key_hash(line->key));
     const bool inserts = line->operation == TraceOperation::insert || line->operation == TraceOperation::upsert;
     if (first && !inserts) return line;
@@ -41,7 +42,7 @@ std::uint64_t ReplayLoadClient::step(std::uint64_t most) {
     if (line == nullptr) break;
     auto& made = made_[count];
     made.key.assign(line->key);
-    records_[count] = {made.key, made.values.all(random_, bytes_of(*line))};
+    records_[count] = {made.key, made.values.all(random_bytes_, bytes_of(*line))};
     bytes += payload_of(records_[count].fields);
   }
   if (count == 0) return 0;

@@ -28,10 +28,11 @@ class ReplayLoadClient final : public Client {
   const TraceLine* next_missing();
   [[nodiscard]] std::uint64_t bytes_of(const TraceLine& line) const;
 
+  const ReplayWork& work_;
   const ReplayWorkload& workload_;
   OwnLines lines_;
   KeySet seen_;
-  Random random_;
+  RandomBytes random_bytes_;
   CacheLineVector<Made> made_;
   CacheLineVector<Record> records_;
 };

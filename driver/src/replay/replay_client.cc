@@ -9,6 +9,7 @@ ReplayClient::ReplayClient(ReplayWork& work, Session& session, unsigned number)
       workload_(work.workload),
       lines_(work, number),
       random_(client_seed(work.seed, number)),
+      random_bytes_(value_seed(work.seed, Command::run, number)),
       values_(work) {}
 
 // False at the end of the trace.
@@ -42,10 +43,10 @@ void ReplayClient::carry_out(const TraceLine& line) {
       static_cast<void>(write(Operation::update, line.key, changes(size), &Session::update));
       break;
     case TraceOperation::insert:
-      static_cast<void>(write(Operation::insert, line.key, values_.all(random_, size), &Session::insert));
+      static_cast<void>(write(Operation::insert, line.key, values_.all(random_bytes_, size), &Session::insert));
       break;
     case TraceOperation::upsert:
-      static_cast<void>(write(Operation::insert, line.key, values_.all(random_, size), &Session::upsert));
+      static_cast<void>(write(Operation::insert, line.key, values_.all(random_bytes_, size), &Session::upsert));
       break;
     case TraceOperation::scan:
       scan(line.key, size);
@@ -60,7 +61,7 @@ void ReplayClient::carry_out(const TraceLine& line) {
 }
 
 Fields ReplayClient::changes(std::uint64_t bytes) {
-  return workload_.write_all_fields ? values_.all(random_, bytes) : values_.one(random_, bytes);
+  return workload_.write_all_fields ? values_.all(random_bytes_, bytes) : values_.one(random_, random_bytes_, bytes);
 }
 
 Status ReplayClient::read(std::string_view key) {

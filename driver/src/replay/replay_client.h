@@ -33,6 +33,7 @@ class ReplayClient final : public Client {
   const TraceLine* line_ = nullptr;  // the next one; nullptr: not looked for yet, or none
   bool ended_ = false;
   Random random_;
+  RandomBytes random_bytes_;
   RowValues values_;
   Row row_;
   std::vector<Row> rows_;

@@ -74,7 +74,7 @@ std::unique_ptr<Work> ReplayWorkload::begin(std::uint64_t seed, unsigned threads
 }
 
 ReplayWork::ReplayWork(const ReplayWorkload& the_workload, std::uint64_t the_seed, unsigned the_threads)
-    : Work(the_seed, the_threads), workload(the_workload), values(~the_seed, the_workload.size_max) {}
+    : Work(the_seed, the_threads), workload(the_workload) {}
 
 std::unique_ptr<Client> ReplayWork::client(Session& session, unsigned number) {
   if (workload.command == Command::load) return std::make_unique<ReplayLoadClient>(*this, session, number);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "../properties.h"
-#include "../values.h"
 #include "../workload.h"
 
 namespace edgejoule::driver {
@@ -40,7 +39,6 @@ class ReplayWork final : public Work {
   [[nodiscard]] std::unique_ptr<Client> client(Session& session, unsigned number) override;
 
   const ReplayWorkload& workload;
-  const ValuePool values;
 };
 
 }  // namespace edgejoule::driver

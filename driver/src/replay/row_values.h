@@ -1,11 +1,13 @@
 // The fields of a replay's rows, filled with random bytes.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "../cache_lines.h"
 #include "../random.h"
+#include "../values.h"
 #include "replay_workload.h"
 
 namespace edgejoule::driver {
@@ -13,29 +15,33 @@ namespace edgejoule::driver {
 class RowValues {
  public:
   explicit RowValues(const ReplayWork& work)
-      : pool_(work.values),
-        names_(work.workload.fields.begin(), work.workload.fields.end()),
-        fields_(work.workload.fields.size()) {}
+      : names_(work.workload.fields.begin(), work.workload.fields.end()),
+        lengths_(names_.size()),
+        fields_(names_.size()) {}
 
   // All fields, which share the bytes; the first ones get what is left over. The view lives until the next call.
-  Fields all(Random& random, std::uint64_t bytes) {
+  Fields all(RandomBytes& random, std::uint64_t bytes) {
     const auto count = names_.size();
     for (std::size_t i = 0; i < count; ++i) {
-      fields_[i] = {names_[i], pool_.cut(random, bytes / count + (i < bytes % count ? 1 : 0))};
+      fields_[i].name = names_[i];
+      lengths_[i] = bytes / count + (i < bytes % count ? 1 : 0);
     }
+    buffer_.draw(random, lengths_, fields_);
     return fields_;
   }
 
   // One field, drawn, with all bytes.
-  Fields one(Random& random, std::uint64_t bytes) {
-    fields_[0] = {names_[static_cast<std::size_t>(random.below(names_.size()))], pool_.cut(random, bytes)};
+  Fields one(Random& choice, RandomBytes& random, std::uint64_t bytes) {
+    fields_[0].name = names_[static_cast<std::size_t>(choice.below(names_.size()))];
+    buffer_.draw(random, std::span(&bytes, 1), fields_);
     return Fields(fields_.data(), 1);
   }
 
  private:
-  const ValuePool& pool_;
   std::vector<std::string_view> names_;
+  std::vector<std::uint64_t> lengths_;
   CacheLineVector<Field> fields_;
+  ValueBuffer buffer_;
 };
 
 }  // namespace edgejoule::driver
