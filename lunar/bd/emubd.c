@@ -20,9 +20,15 @@ static int touches_bad(const struct emubd* bd, uint32_t sector, uint32_t count, 
   return 0;
 }
 
+static int failed(struct emubd* bd, enum lunar_request request, uint32_t sector) {
+  bd->failed_request = (uint8_t)request, bd->failed_sector = sector;
+  return -1;
+}
+
 static int read_sectors(const struct lunar_config* config, uint32_t sector, void* data, uint32_t count) {
   struct emubd* bd = of(config);
-  if (fails(bd, 0, 0) || sector + count > bd->sector_count || touches_bad(bd, sector, count, EMUBD_BAD_READ)) return -1;
+  if (fails(bd, 0, 0) || sector + count > bd->sector_count || touches_bad(bd, sector, count, EMUBD_BAD_READ))
+    return failed(bd, LUNAR_REQUEST_READ, sector);
   bd->reads++, bd->sectors_read += count;
   if (bd->card) card_read(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
   memcpy(data, bd->sectors + (size_t)sector * bd->sector_bytes, (size_t)count * bd->sector_bytes);
@@ -62,10 +68,10 @@ static int store(struct emubd* bd, uint32_t sector, const uint8_t* data, uint32_
 static int write_sectors(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count) {
   struct emubd* bd = of(config);
   const int failing = fails(bd, 1, 0), cut = bd->cut_at && bd->changes >= bd->cut_at;
-  if (sector + count > bd->sector_count || cut) return -1;
+  if (sector + count > bd->sector_count || cut) return failed(bd, LUNAR_REQUEST_WRITE, sector);
   if (failing || touches_bad(bd, sector, count, EMUBD_BAD_WRITE)) {
     store(bd, sector, data, (count * bd->failing_write_256 + 255) / 256);
-    return -1;
+    return failed(bd, LUNAR_REQUEST_WRITE, sector);
   }
   bd->writes++, bd->sectors_written += count;
   if (bd->card) card_write(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
@@ -79,7 +85,7 @@ static void forget(struct emubd* bd) {
 
 static int sync_sectors(const struct lunar_config* config) {
   struct emubd* bd = of(config);
-  if (fails(bd, 1, 1)) return -1;
+  if (fails(bd, 1, 1)) return failed(bd, LUNAR_REQUEST_SYNC, 0);
   bd->syncs++;
   if (bd->card) card_flush(bd->card);
   if (!bd->ignore_sync) forget(bd);

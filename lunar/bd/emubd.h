@@ -34,6 +34,8 @@ struct emubd {
   /* failures: the call with this number (from 1, of all calls since emubd_reset) fails; 0: none */
   uint64_t calls, fail_at;
   uint64_t fail_until;       /* all calls from fail_at to this one */
+  uint8_t failed_request;    /* the last one that failed: enum lunar_request */
+  uint32_t failed_sector;    /* its first sector */
   uint8_t failing_write_256; /* so much of a failing write reaches the medium nevertheless, in 256ths of its sectors */
   uint8_t* bad;              /* per sector: enum emubd_bad */
   uint64_t cut_at;           /* writes and syncs from this one on fail: the power is gone */

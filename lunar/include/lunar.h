@@ -2,7 +2,16 @@
  *
  * A program gives a device (struct lunar_config: read, write, sync) and a piece of RAM, formats the device once, mounts
  * it and works with tables. Every function that can fail returns 0 or a negative enum lunar_error, and an operation
- * that fails has changed nothing; one that failed with LUNAR_E_IO may yet be found done, wholly, after the next mount.
+ * that fails has changed nothing that this handle shows.
+ *
+ * When the device fails (LUNAR_E_IO), the function that needed the request returns that, and lunar_failed_request names
+ * the request. After a write or a flush that failed the handle has failed too: what is on the device is not known, so
+ * every further call returns LUNAR_E_FAILED and changes nothing. lunar_unmount and lunar_mount make it work again, and
+ * find what a power cut at that moment would leave: the operation that failed wholly or not at all, and of the ones
+ * before it what the mode keeps. As rows wait in RAM outside mode full, a read may be the function whose write fails. A
+ * driver that can mend a failure by another try tries again itself. After a read that failed the handle works on; if
+ * the operation was already recorded, or in mode none had begun to change something, the handle has failed as well.
+ *
  * One handle is used by one thread at a time, or config.lock and unlock are given: then every function may be called
  * from any thread, but not from a signal handler or an interrupt, nor from a callback of the device. No function
  * allocates memory, and the library has no variables of its own. No pointer may be NULL where nothing else is said:
@@ -33,7 +42,7 @@ extern "C" {
 
 enum lunar_error {
   LUNAR_OK = 0,
-  LUNAR_E_IO = -1,           /* the device failed; what was committed before is on it */
+  LUNAR_E_IO = -1,           /* the device failed a request, see lunar_failed_request; what was durable is on it */
   LUNAR_E_CORRUPT = -2,      /* what was read cannot have been written by lunar */
   LUNAR_E_FULL = -3,         /* no free block for this operation */
   LUNAR_E_NOT_FOUND = -4,    /* no row with this key */
@@ -48,13 +57,16 @@ enum lunar_error {
   LUNAR_E_DEVICE = -13,      /* the device has too few sectors for zones and one block */
   LUNAR_E_NO_VOLUME = -14,   /* there is no lunar volume on the device */
   LUNAR_E_VERSION = -15,     /* the volume was made by another version of the format */
-  LUNAR_E_FAILED = -16,      /* an earlier device error could not be undone; mount again */
+  LUNAR_E_FAILED = -16,      /* an earlier call returned E_IO or E_CORRUPT and ended this handle; mount again */
   LUNAR_E_UNSUPPORTED = -17, /* not in this mode, or not in this build */
   LUNAR_E_UNCLEAN = -18,     /* mode none was cut off: mount in mode none, lunar_check, unmount; then any mode */
   LUNAR_E_SQL = -19,         /* the text is not of lunar's SQL: lunar_sql_error has the place and the reason */
   LUNAR_E_SCHEMA = -20 /* the table is not as it was when the statement was prepared: prepare it again. Or the index
                           by which a SELECT is reading was dropped */
 };
+
+/* What a program asks of the device. */
+enum lunar_request { LUNAR_REQUEST_NONE = 0, LUNAR_REQUEST_READ = 1, LUNAR_REQUEST_WRITE = 2, LUNAR_REQUEST_SYNC = 3 };
 
 /* What a power cut may take (the paper's Table 2; docs/FORMAT.md has it operation by operation). In every mode but none
  * the tables are whole afterwards. */
@@ -232,7 +244,9 @@ struct lunar {
   uint8_t allocated_count, allocated_taken;
   uint8_t extent_next; /* the extent that makes room */
   /* state */
-  uint8_t mode, state, redoing, unsynced, freed, doubtful, parts, settled, wants_settled;
+  uint8_t mode, state, redoing, unsynced, freed, no_way_back, parts, settled, wants_settled;
+  uint8_t failed_request; /* enum lunar_request */
+  uint32_t failed_sector;
   /* counters of lunar_stat */
   uint32_t checkpoints, spills;
   uint32_t reads, writes, flushes, sectors_read, sectors_written;
@@ -292,9 +306,15 @@ struct lunar_cursor {
   uint32_t index_creation; /* 0: by none */
 };
 
-/* Each function below names its errors. Those with a handle also have E_INVALID when it is not mounted, E_FAILED after
- * a failure that could not be undone (mount again), E_IO, E_CORRUPT where a page they read is damaged, and E_TXN in a
+/* Each function below names its errors. Those with a handle also have E_INVALID when it is not mounted, E_FAILED once
+ * the handle has failed (see the top; mount again), E_IO, E_CORRUPT where a page they read is damaged, and E_TXN in a
  * transaction that was lost (see lunar_begin). */
+
+/* The request that the device failed last, since lunar_mount or in it; *sector: its first one, of a flush 0. */
+static inline enum lunar_request lunar_failed_request(const struct lunar* db, uint32_t* sector) {
+  *sector = db->failed_sector;
+  return (enum lunar_request)db->failed_request;
+}
 
 /* Makes an empty volume: everything on the device is lost. E_INVALID, E_BUFFER, E_DEVICE, E_IO. */
 LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
@@ -329,9 +349,9 @@ LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_
  * E_NOT_FOUND, E_INVALID (the key's type), E_TOO_LARGE (a key that a tree cannot have), E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
                                struct lunar_value* values);
-/* Sets one column of one row. The key's column cannot be set (E_INVALID). After E_IO, what modes disorder and metadata
- * change in place may be changed in part. E_NOT_FOUND, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL,
- * E_NO_TABLE. */
+/* Sets one column of one row. The key's column cannot be set (E_INVALID). After E_IO and the next mount, what modes
+ * disorder and metadata change in place may be changed in part. E_NOT_FOUND, E_INVALID (type, range, NULL),
+ * E_TOO_LARGE, E_FULL, E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                                   const struct lunar_value* value);
 /* E_NOT_FOUND, E_INVALID (the key's type), E_TXN_FULL, E_NO_TABLE. */

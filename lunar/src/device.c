@@ -1,14 +1,24 @@
-/* The one way to the device. A sector outside it can only come from a damaged volume. */
+/* The one way to the device. A sector outside it can only come from a damaged volume.
+ *
+ * A write or a flush that fails leaves it open what is on the medium, and trying it again proves nothing: a flush that
+ * succeeds later may have lost what the failed one was for. So it ends the handle; the next mount looks.
+ */
 #include "internal.h"
 
 static int outside(const struct lunar* db, uint32_t sector, uint32_t count) {
   return count > db->config->sector_count || sector > db->config->sector_count - count;
 }
 
+static LN_APART int failed(struct lunar* db, enum lunar_request request, uint32_t sector) {
+  db->failed_request = (uint8_t)request, db->failed_sector = sector;
+  if (request != LUNAR_REQUEST_READ) db->state = LN_BROKEN;
+  return LUNAR_E_IO;
+}
+
 int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count) {
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
   db->reads++, db->sectors_read += count;
-  return db->config->read(db->config, sector, data, count) ? LUNAR_E_IO : 0;
+  return db->config->read(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_READ, sector) : 0;
 }
 
 int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
@@ -16,13 +26,13 @@ int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_
   db->unsynced = 1;
   ln_prefetch_forget(db, sector, count);
   db->writes++, db->sectors_written += count;
-  return db->config->write(db->config, sector, data, count) ? LUNAR_E_IO : 0;
+  return db->config->write(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_WRITE, sector) : 0;
 }
 
 int ln_device_sync(struct lunar* db) {
   if (!db->unsynced) return 0;
   db->flushes++;
-  if (db->config->sync(db->config)) return LUNAR_E_IO;
+  if (db->config->sync(db->config)) return failed(db, LUNAR_REQUEST_SYNC, 0);
   db->unsynced = 0;
   return 0;
 }

@@ -20,7 +20,7 @@ const char* lunar_error_text(int error) {
       "the device is too small, or smaller than the volume on it",
       "there is no lunar volume on the device",
       "the volume was made by another version of lunar",
-      "an earlier failure of the device could not be undone; mount again",
+      "an earlier error of the device ended this handle; mount again",
       "not available in this mode or build",
       "the power went in mode none: mount in mode none, check, unmount",
       "the text is not of lunar's SQL",

@@ -572,8 +572,7 @@ int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row
 int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place);
 int ln_undo(struct lunar* db, int error);
 int ln_enter(struct lunar* db);
-int ln_lock(struct lunar* db); /* its error comes with the lock, where there is a configuration */
-int ln_make_sure(struct lunar* db);
+int ln_lock(struct lunar* db);         /* its error comes with the lock, where there is a configuration */
 int ln_enter_to_end(struct lunar* db); /* a transaction, or all */
 int ln_leave(struct lunar* db, int error);
 int ln_worth_another_try(struct lunar* db, int* error, int* freed);

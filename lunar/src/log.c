@@ -75,15 +75,13 @@ int ln_stage_write(struct lunar* db, int part) {
   /* The checksum of the rows is what orders them before their metadata; mode disorder promises no order. */
   const uint32_t sum = ln_checksum(db->geometry.volume, db->stage + LN_GROUP_HEADER, body);
   header(db, db->stage, LN_RECORDS, part ? LN_PART : 0, body, db->stage_records, 0, sum);
-  const uint32_t used = db->stage_used;
   db->stage_used = 0; /* frames of these sectors are forgotten, not spilled */
   const int error = write_out(db, db->stage_sector, db->stage, sectors);
-  if (error) { /* what it has is kept, for the same place and number */
-    db->stage_used = used, db->series.sequence--;
-    return error;
-  }
-  advance(db, db->stage_sector, sectors);
-  return 0;
+  if (error)
+    db->state = LN_BROKEN; /* operations that were acknowledged are not on the device */
+  else
+    advance(db, db->stage_sector, sectors);
+  return error;
 }
 
 static uint32_t padded(uint32_t bytes) { return (bytes + 3) & ~3u; }
@@ -187,10 +185,15 @@ static int log_record(struct lunar* db, uint32_t extent_sector, const struct ln_
   if (db->redoing) return 0;
   const uint32_t bytes = record_bytes(db, record);
   LN_TRY(open_group(db, extent_sector, bytes));
-  if (db->stage_used + bytes > db->stage_bytes) return pass_through(db, record, emit, context);
-  struct passing p = {.db = db, .sector = LN_NONE};
-  LN_TRY(emit_record(db, record, emit, context, &p, put_stage));
-  db->stage_records++; /* half a record, after an error, is behind those that count */
+  if (db->stage_used + bytes > db->stage_bytes) {
+    LN_TRY(pass_through(db, record, emit, context));
+  } else {
+    struct passing p = {.db = db, .sector = LN_NONE};
+    LN_TRY(emit_record(db, record, emit, context, &p, put_stage));
+    db->stage_records++; /* half a record, after an error, is behind those that count */
+  }
+  /* A recovery would repeat the operation. Blocks that are opened for it may stay. */
+  db->no_way_back = db->state != LN_IN_TXN && record->type != LN_OPEN && record->type != LN_EXTEND;
   return 0;
 }
 
@@ -370,9 +373,11 @@ static int spill(struct lunar* db) {
     const uint32_t used = db->series.log_used;
     const int error = write_images_of_dirty(db, LN_BEFORE, &first);
     db->log_before += db->series.log_used - used;
+    if (first != LN_NONE && db->state != LN_BROKEN) { /* a page could not be read: other pages count as logged */
+      db->settled = 0;
+      LN_TRY(ln_device_sync(db));
+    }
     LN_TRY(error);
-    if (first != LN_NONE) db->settled = 0;
-    if (first != LN_NONE) LN_TRY(ln_device_sync(db));
   }
   return ln_write_in_place(db, 0);
 }
@@ -380,9 +385,7 @@ static int spill(struct lunar* db) {
 int ln_spill(struct lunar* db) {
   db->spills++;
   LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
-  const int error = spill(db);
-  if (error) db->doubtful = 1;
-  return error;
+  return spill(db);
 }
 
 static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
@@ -427,7 +430,7 @@ static int checkpoint(struct lunar* db) {
 int ln_checkpoint(struct lunar* db) {
   LN_TRY(ln_stage_write(db, 0));
   const int error = checkpoint(db);
-  if (error) db->doubtful = 1;
+  if (error) db->state = LN_BROKEN; /* half a checkpoint: only a recovery knows which one counts */
   return error;
 }
 

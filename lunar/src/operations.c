@@ -5,19 +5,10 @@
  */
 #include "internal.h"
 
-/* A group whose writing failed may be on the device all the same: recovery finds out, and goes on under a new epoch. */
-int ln_make_sure(struct lunar* db) {
-  if (!db->doubtful) return 0;
-  const int in_transaction = db->state == LN_IN_TXN;
-  if (!in_transaction) LN_TRY(ln_stage_write(db, 0));
-  LN_TRY(ln_undo(db, in_transaction ? LUNAR_E_IO : 0));
-  return db->state == LN_BROKEN ? LUNAR_E_IO : 0;
-}
-
 int ln_lock(struct lunar* db) {
   if (!db->config) return LUNAR_E_INVALID;
   if (db->config->lock) db->config->lock(db->config);
-  db->allocated_count = 0;
+  db->allocated_count = 0, db->no_way_back = 0;
   ln_buffer_operation(db);
   return db->state == LN_CLOSED ? LUNAR_E_INVALID : db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
 }
@@ -29,9 +20,7 @@ int ln_enter_to_end(struct lunar* db) {
 
 int ln_enter(struct lunar* db) {
   LN_TRY(ln_enter_to_end(db));
-  int error = ln_make_sure(db);
-  if (!error && db->state == LN_TXN_LOST) error = LUNAR_E_TXN;
-  return error ? ln_leave(db, error) : 0;
+  return db->state == LN_TXN_LOST ? ln_leave(db, LUNAR_E_TXN) : 0;
 }
 
 int ln_leave(struct lunar* db, int error) {
@@ -39,13 +28,16 @@ int ln_leave(struct lunar* db, int error) {
   return error;
 }
 
-/* Back to what is committed; returns the error told, or that of the device. A transaction that an error undid is lost:
- * what was to follow in it must not count singly. Without a log there is no way back. */
+/* Rolls back to what is committed; returns `error`, or the device's error if the rollback itself failed. A transaction
+ * rolled back by an error stays lost until the caller ends it: later operations in it must not take effect on their
+ * own. The handle ends where there is no way back: after a failed write, once the operation is recorded or has changed
+ * rows in place, and in mode none, which has no log. */
 int ln_undo(struct lunar* db, int error) {
   const int in_transaction = db->state == LN_IN_TXN;
+  if (db->state == LN_BROKEN) return error;
   if (db->mode == LUNAR_MODE_NONE && error == LUNAR_E_FULL)
     return error; /* it sees to room before it changes anything */
-  int failed = db->mode == LUNAR_MODE_NONE ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
+  int failed = db->mode == LUNAR_MODE_NONE || db->no_way_back ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
   if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
   if (!failed) failed = ln_recover(db);
   if (failed)
@@ -443,7 +435,10 @@ static LN_APART int patch(const struct content* c) {
   const int plain = indexed ? 0 : needs_no_record(c);
   LN_TRY(plain);
   if (indexed) LN_TRY(index_patch(c));
-  if (plain) return emit_patch(&value, &to, put_plain);
+  if (plain) {
+    db->no_way_back = 1;
+    return emit_patch(&value, &to, put_plain);
+  }
   LN_TRY(ln_log(db, &record, emit_patch, &value));
   return emit_patch(&value, &to, put_frames);
 }
@@ -537,7 +532,7 @@ static int begin(struct lunar* db) {
 
 static int commit(struct lunar* db) {
   if (db->state != LN_IN_TXN) return LUNAR_E_TXN;
-  int error = db->doubtful ? LUNAR_E_IO : ln_commit_group(db);
+  const int error = ln_commit_group(db);
   if (error) return ln_undo(db, error);
   db->state = LN_READY;
   return ln_commit_point(db);

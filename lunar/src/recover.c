@@ -441,7 +441,6 @@ int ln_recover(struct lunar* db) {
   LN_TRY(replay(db, 1));
   db->redoing = 0, db->allocated_count = 0;
   if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
-  db->doubtful = 0;
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
   LN_TRY(ln_checkpoint(db));
   if (db->mode == LUNAR_MODE_NONE || db->config->mode != LUNAR_MODE_NONE) return 0;

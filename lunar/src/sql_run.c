@@ -235,10 +235,13 @@ static int lose(struct lunar* db, int error) {
 }
 
 static int change_end(struct lunar_statement* s, int error) {
-  if (!error) return s->own ? lunar_commit(s->db) : 0;
+  if (!error && s->own) error = lunar_commit(s->db);
+  if (!error) return 0;
+  if (s->db->state == LN_BROKEN) s->changes = 0;
   if (!s->own && !(s->dirty && s->db->state == LN_IN_TXN)) return error;
   s->changes = 0;
   if (!s->own) return lose(s->db, error);
+  if (s->db->state != LN_IN_TXN && s->db->state != LN_TXN_LOST) return error; /* it has ended */
   const int failed = lunar_rollback(s->db);
   return failed ? failed : error;
 }

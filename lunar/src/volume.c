@@ -303,7 +303,7 @@ int lunar_sync(struct lunar* db) {
 }
 
 static int finish(struct lunar* db) {
-  LN_TRY(db->state == LN_IN_TXN ? ln_undo(db, 0) : ln_make_sure(db));
+  if (db->state == LN_IN_TXN) LN_TRY(ln_undo(db, 0));
   if (db->state == LN_BROKEN) return LUNAR_E_FAILED;
   if (db->mode == LUNAR_MODE_NONE) LN_TRY(ln_write_in_place(db, 0));
   db->mode = LUNAR_MODE_FULL; /* from this checkpoint on any mode may go on */

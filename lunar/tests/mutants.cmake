@@ -57,7 +57,8 @@ lunar_mutant(checkpoint_before_its_rows log.c "LN_TRY(ln_device_sync(db)); /* ro
 lunar_mutant(recovery_from_the_devices_cache recover.c "db->unsynced = 1;" "")
 lunar_mutant(pages_before_their_checkpoint log.c
   "LN_TRY(write_checkpoint_group(db, &images_at));\n  LN_TRY(ln_device_sync(db));" "LN_TRY(write_checkpoint_group(db, &images_at));")
-lunar_mutant(pages_before_their_before_images log.c "if (first != LN_NONE) LN_TRY(ln_device_sync(db));" "")
+lunar_mutant(pages_before_their_before_images log.c "db->settled = 0;\n      LN_TRY(ln_device_sync(db));"
+  "db->settled = 0;")
 lunar_mutant(groups_unchecked recover.c "if (sum != group->body_sum) return 0;" "")
 lunar_mutant(images_unchecked recover.c "if (sum != expected) return 0;" "")
 lunar_mutant(nothing_put_back recover.c "return put_back(db, found->before);" "return 0;")
@@ -95,14 +96,17 @@ lunar_mutant_of(Prefetch read_ahead_of_writes device.c "ln_prefetch_forget(db, s
 lunar_mutant_of(Prefetch read_ahead_at_once prefetch.c "STREAK = 4" "STREAK = 1")
 lunar_mutant_of(Prefetch read_ahead_never prefetch.c "db->ahead_streak < STREAK ||" "1 ||")
 
-lunar_mutant_of(IoErrors writes_never_fail device.c "return db->config->write(db->config, sector, data, count) ? LUNAR_E_IO : 0;"
+lunar_mutant_of(IoErrors writes_never_fail device.c "return db->config->write(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_WRITE, sector) : 0;"
   "(void)db->config->write(db->config, sector, data, count); return 0;")
-lunar_mutant_of(IoErrors reads_never_fail device.c "return db->config->read(db->config, sector, data, count) ? LUNAR_E_IO : 0;"
+lunar_mutant_of(IoErrors reads_never_fail device.c "return db->config->read(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_READ, sector) : 0;"
   "(void)db->config->read(db->config, sector, data, count); return 0;")
-lunar_mutant_of(IoErrors flushes_never_fail device.c "if (db->config->sync(db->config)) return LUNAR_E_IO;" "(void)db->config->sync(db->config);")
+lunar_mutant_of(IoErrors flushes_never_fail device.c "if (db->config->sync(db->config)) return failed(db, LUNAR_REQUEST_SYNC, 0);" "(void)db->config->sync(db->config);")
 lunar_mutant_of(IoErrors undo_forgotten operations.c "return error && changing ? ln_undo(db, error) : error;" "return error;")
-lunar_mutant_of(IoErrors a_failed_write_takes_the_stage log.c "db->stage_used = used, db->series.sequence--;" "")
-lunar_mutant_of(IoErrors no_doubt log.c "if (error) db->doubtful = 1;" "")
+lunar_mutant_of(IoErrors a_handle_goes_on_after_a_failed_write device.c "if (request != LUNAR_REQUEST_READ) db->state = LN_BROKEN;" "")
+lunar_mutant_of(IoErrors a_recorded_operation_is_undone log.c "db->no_way_back = db->state" "db->no_way_back = 0 && db->state")
+lunar_mutant_of(IoErrors half_an_update_in_place_stays operations.c "db->no_way_back = 1;" ""
+  --gtest_filter=IoErrorsInPlace.*)
+lunar_mutant_of(IoErrors errors_name_no_request device.c "db->failed_request = (uint8_t)request," "")
 lunar_mutant_of(IoErrors a_failed_mount_is_usable volume.c "db->state = error ? LN_CLOSED : LN_READY;" "")
 
 # Cuts, failures and mounts in any order.

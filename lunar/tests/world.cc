@@ -373,14 +373,6 @@ bool World::permitted(const State& state, const std::vector<State>& before) {
   return is;
 }
 
-bool World::undone_or_done(const State& state) {
-  const auto all = since;
-  since = {now, all.back()};
-  const bool is = permitted(state);
-  since = all;
-  return is;
-}
-
 void World::go_on_from(const State& state) {
   now = state;
   since.assign(1, now);

@@ -71,9 +71,6 @@ class World {
   bool permitted(const State& state) const;
   // The same, where an operation was under way that began when before was what since is.
   bool permitted(const State& state, const std::vector<State>& before);
-  // Whether the state is that before or after the operation that just failed, or, where it may have been an update in
-  // place, between them.
-  bool undone_or_done(const State& state);
   // After a cut: the state that was found is the one from which the model goes on.
   void go_on_from(const State& state);
   std::uint64_t image_hash() const;
