@@ -144,6 +144,11 @@ def test_where_proc_says_nothing_everything_is_missing(tmp_path):
     assert found.flags() == []
 
 
+@pytest.mark.parametrize(("other_s", "flagged"), [(1.9, False), (2.1, True)])
+def test_a_machine_at_rest_may_have_a_tenth_of_its_cpus_in_use(machine, monkeypatch, other_s, flagged):
+    assert bool(during(machine, 10, monkeypatch, cpu_s={OTHER: other_s}).flags_at_rest()) == flagged
+
+
 def test_amounts_of_several_executions_are_those_of_one(machine, monkeypatch):
     found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 5}, written={OTHER: 80 * MB})
     told = {r.name: r.value for r in found.responses(4)}

@@ -790,7 +790,7 @@ def test_a_load_curve_holds_shares_of_the_rate_that_was_reached(tmp_path: Path) 
     assert start["target_ops_s"] == pytest.approx(reached / 2, abs=1)
     kept = (runs[50].value("target_share") or 0) >= 0.95
     assert kept != any("does not sustain" in flag for flag in runs[50].flags), "a load that was not kept is told"
-    assert {r.name for r in runs[0].responses} == {"energy_j", "power_mean_w", "settled_s"}
+    assert {r.name for r in runs[0].responses} == {"energy_j", "power_mean_w", "settled_s", "other_cpu_share"}
     assert runs[0].database is None
 
 

@@ -29,6 +29,7 @@ from edgejoule.run_energy import response
 from edgejoule.store import ResponseValue
 
 OWN_SHARE_MAX = 0.1  # of the run's own CPU time or bytes; beyond it a run is flagged
+AT_REST_SHARE_MAX = 0.1  # of all CPUs, where the run itself is rest
 CPU_SHARE_MIN = 0.01  # of all CPUs: less than that no power reading shows
 CPU_S_MIN = 0.05  # the counters step by 0.01 s for each CPU and process
 BYTES_MIN = 1_000_000
@@ -196,6 +197,10 @@ class OtherPrograms:
     def flags(self) -> list[str]:
         """What makes the run doubtful, in words."""
         return [self._words(kind) for kind in self.exceeded()]
+
+    def flags_at_rest(self) -> list[str]:
+        """The same for a machine at rest, whose few programs are part of what rest costs."""
+        return [self._words("cpu")] if self.cpu_share is not None and self.cpu_share > AT_REST_SHARE_MAX else []
 
     def _words(self, kind: str) -> str:
         if kind == "cpu":

@@ -37,6 +37,7 @@ from edgejoule.metering import Metered, Metering, checked
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
 from edgejoule.other_programs import OtherPrograms, Watch
+from edgejoule.other_programs import look as look_at_programs
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
 from edgejoule.quiet import driver_words, open_database, quiet_s
@@ -376,9 +377,9 @@ def _measure_idle(
     started_realtime_ns = time.time_ns()
     with metering.during(planned.index) as metered:
         time.sleep(bench.timing.idle_s)
-        start_ns = time.monotonic_ns()
+        start_ns, begin = time.monotonic_ns(), look_at_programs()
         time.sleep(bench.timing.level_s)
-        end_ns = time.monotonic_ns()
+        end_ns, others = time.monotonic_ns(), OtherPrograms.between(begin, look_at_programs())
         time.sleep(bench.timing.idle_s)
     intervals = Intervals(start_ns, end_ns, end_ns, True)
     none = QuietWindows(why_none="the run itself is idle")
@@ -386,12 +387,12 @@ def _measure_idle(
     kept = [j for j in found.responses if j.name in ("energy_j", "power_mean_w")]
     after = environment.state()
     metering_facts, doubts = checked(metered, intervals)
-    held_back = environment.throttling(before, after)
+    held_back = [*environment.throttling(before, after), *others.flags_at_rest()]
     run = Run(
         planned.index, planned.block, planned.levels, "finished",
         flags=(*found.flags, *doubts, *held_back),
         started_realtime_ns=started_realtime_ns,
-        responses=(*kept, response("settled_s", (end_ns - start_ns) / 1e9)),
+        responses=(*kept, response("settled_s", (end_ns - start_ns) / 1e9), others.responses(1)[0]),
         intervals=intervals, meters=tuple(map(meter_facts, bench.meters)),
         facts={
             "environment": {"before": before, "after": after},

@@ -24,7 +24,9 @@ def disturbed(runs: Sequence[Run]) -> str | None:
     if not own:
         return None
     most = max(run.value(RESPONSES_OF["cpu"]) or 0.0 for run in own)
-    in_runs = "" if len(finished) == 1 else f" in {len(own)} of {count(len(finished), 'run')}"
+    in_runs = f" in {len(own)} of {count(len(finished), 'run')}"
+    if len(own) == len(finished):
+        in_runs = "" if len(own) == 1 else f" in all {len(own)} runs"
     upto = "up to " if len(own) > 1 else ""
     return f"other programs took {upto}{percent(most)} of the CPU{in_runs}; the watts are not usable"
 

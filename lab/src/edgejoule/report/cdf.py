@@ -133,7 +133,7 @@ def _grid(x: Scale, y: Scale, deepest: float, measure: str) -> Markup:
     bottom, parts = HEIGHT - BOTTOM, []
     for tick in svg.log_ticks(x.low, x.high, 5):
         parts.append(svg.line(x(tick), TOP, x(tick), bottom, "grid"))
-        parts.append(svg.text(x(tick), bottom + 15, f"{tick:,g}", "tick", "middle"))
+        parts.append(svg.text(x(tick), bottom + 15, f"{tick:,.0f}" if tick >= 1 else f"{tick:g}", "tick", "middle"))
     for share, words in _SHARES:
         level = -math.log10(1 - share)
         if level <= deepest * 1.001:
