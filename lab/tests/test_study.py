@@ -800,9 +800,17 @@ def test_only_some_cells_are_done_now_and_the_others_later(bench: Bench) -> None
     assert "2 of 4 runs are not done yet" in first.stdout
     before = bench.finished()
     assert len(before) == 2
-    finished(bench("run", "experiment.toml", "--resume"))
+    second = bench("run", "experiment.toml", "--only", "database=sqlite")
+    finished(second)
+    assert "goes on with experiment 1 of this spec (2 of 4 runs finished)" in second.stdout
     assert bench.counts() == {"finished": 4}
     assert {index: run for index, run in bench.finished().items() if index in before} == before
+    third = bench("run", "experiment.toml", "--only", "database=sqlite")
+    finished(third)
+    assert "begins another experiment: experiment 1 of this spec (4 of 4 runs finished) is finished" in third.stdout
+    finished(bench("run", "experiment.toml", "--resume"))
+    with Store.open(bench.store) as store:
+        assert [dict(e.counts) for e in store.experiments()] == [{"finished": 4}, {"finished": 4}]
     one_line_error(bench("run", "experiment.toml", "--only", "database=levldb"), 2, "did you mean 'leveldb'")
     one_line_error(bench("run", "experiment.toml", "--only", "databse=leveldb"), 2, "did you mean 'database'")
     planned = bench("run", "experiment.toml", "--only", "database=leveldb", "--dry-run").stdout

@@ -332,11 +332,34 @@ def _to_repeat(store: Store, study: Study) -> Experiment:
     return _same(found, study)
 
 
+def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, str | None]:
+    """Whether a study without --resume goes on with the experiment that its spec has already, and what to tell of it.
+
+    partial: some runs only (--only). They go to the unfinished experiment of the spec; a whole study begins another.
+    """
+    latest = store.latest_of(study.spec)
+    if latest is None:
+        return False, None
+    name = f"experiment {latest.id} of this spec ({latest.progress})"
+    if store.unfinished(study.spec) is None:
+        return False, f"begins another experiment: {name} is finished and stays as it is" if partial else None
+    if not partial:
+        return False, f"begins another experiment: {name} is not finished; --resume goes on with it"
+    if changed := _changed(latest, study):
+        return False, f"begins another experiment: {name} had another {', '.join(changed)}"
+    return True, f"goes on with {name}"
+
+
+def _changed(found: Experiment, study: Study) -> list[str]:
+    """What of meter and driver is not as the experiment's runs had it."""
+    before, now = found.environment.get("identity", {}), study.identity()
+    return [key for key in {**before, **now} if before.get(key) != now.get(key)]
+
+
 def _same(found: Experiment, study: Study) -> Experiment:
     """The experiment, when its runs had this meter and driver. Raises UsageError."""
     before, now = found.environment.get("identity", {}), study.identity()
-    changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
-    if changed:
+    if changed := _changed(found, study):
         raise UsageError(
             f"experiment {found.id} cannot go on: its finished runs had another {', '.join(changed)} "
             f"({before.get(changed[0])!r} then, {now.get(changed[0])!r} now); run without --resume"

@@ -142,10 +142,13 @@ def test_a_damaged_store_is_told_in_one_line(tmp_path: Path) -> None:
 
 def test_experiments_are_found_by_id_name_and_latest(tmp_path: Path) -> None:
     store, first = with_experiment(tmp_path / "s.db", small_spec())
+    assert store.find("small").id == first
     second = store.create_experiment(
         small_spec(2), "", make_plan(small_spec(2)), energy_words="", energy_min_ratio=1.7, environment={}
     )
-    assert [store.find(w).id for w in ("latest", "small", str(first))] == [second, second, first]
+    assert [store.find(w).id for w in ("latest", str(second), str(first))] == [second, second, first]
+    with pytest.raises(UsageError, match=r"2 experiments have the name 'small': 1 \(.*Give a number"):
+        store.find("small")
     assert store.find().energy_min_ratio == 1.7
     with pytest.raises(UsageError, match="no experiment 'smal'; there are: small"):
         store.find("smal")

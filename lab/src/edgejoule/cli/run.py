@@ -38,7 +38,7 @@ from edgejoule.run_clocks import ClockPlan, check_servers, clock_plan
 from edgejoule.servers import Servers, servers_of
 from edgejoule.spec import Level, Spec, load_spec
 from edgejoule.store import Experiment, Run, Store
-from edgejoule.study import Places, Study, conduct
+from edgejoule.study import Places, Study, conduct, continuation
 
 
 @click.command()
@@ -60,7 +60,8 @@ from edgejoule.study import Places, Study, conduct
     "--only",
     multiple=True,
     metavar="FACTOR=LEVEL,...",
-    help="Do only the runs with one of these levels now; may be repeated. The others stay planned: --resume.",
+    help="Do only the runs with one of these levels now; may be repeated. They go to the unfinished experiment of this "
+    "spec, if there is one. The others stay planned: --resume.",
 )
 @click.option("--keep-going", is_flag=True, help="Go on after a run that failed.")
 @click.option(
@@ -138,7 +139,7 @@ def run(
     text = path.read_text(encoding="utf-8")
     experiment, runs = _measure(
         loaded, text, options, Places.beside(store, data), choice, beside, resume, rerun_flagged, keep_going,
-        chosen, clock_token.encode(), servers,
+        chosen, clock_token.encode(), servers, say, bool(only),
     )  # fmt: skip
     _finish(store, experiment, say, output, as_json)
     flagged = [r for r in runs if r.flags]
@@ -230,6 +231,8 @@ def _measure(
     chosen: Callable[[PlannedRun], bool],
     clock_token: bytes,
     servers: Servers | None,
+    say: Console,
+    partial: bool,
 ) -> tuple[Experiment, list[Run]]:
     stop_in_order()
     check_servers(spec.meter.clocks, clock_token)
@@ -246,6 +249,10 @@ def _measure(
             Store.open(places.store, create=True) as store,
             StudyProgress(messages(), str(choice.meter.method), causes=keep_going) as progress,
         ):
+            if not (resume or rerun_flagged):
+                resume, words = continuation(store, study, partial=partial)
+                if words:
+                    say.print(words, markup=False)
             return conduct(
                 store, study, progress, resume=resume, rerun_flagged=rerun_flagged, keep_going=keep_going, only=chosen
             )

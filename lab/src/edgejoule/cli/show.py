@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,11 +16,7 @@ from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.cli.metering_table import print_metering
 from edgejoule.findings.facts import circumstances
 from edgejoule.responses import RESPONSES, with_due_times
-from edgejoule.store import Experiment, ResponseValue, Run, Store
-
-
-def _when(realtime_ns: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(realtime_ns / 1e9))
+from edgejoule.store import Experiment, ResponseValue, Run, SeveralError, Store
 
 
 @click.command("list")
@@ -42,13 +38,17 @@ def list_(store: Path, as_json: bool) -> None:
     if not found:
         console().print(f"{store} holds no experiment yet; `edgejoule run SPEC` makes one")
         return
+    console().print(_experiments_table(found))
+
+
+def _experiments_table(found: Sequence[Experiment]) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("id", "name", "begun", "finished", "failed", "left", "question"):
         table.add_column(column, justify="right" if column in ("id", "finished", "failed", "left") else "left")
     for e in found:
         counts = [str(e.counts.get(s, 0)) for s in ("finished", "failed", "planned")]
-        table.add_row(str(e.id), e.name, _when(e.created_realtime_ns), *counts, escape(e.question))
-    console().print(table)
+        table.add_row(str(e.id), e.name, e.begun, *counts, escape(e.question))
+    return table
 
 
 def _summary(e: Experiment) -> dict[str, object]:
@@ -69,7 +69,7 @@ def _summary(e: Experiment) -> dict[str, object]:
 @store_option
 @json_option
 def show(experiment: str, run_number: int | None, store: Path, as_json: bool) -> None:
-    """Show an EXPERIMENT (id, name or latest): its runs with their responses.
+    """Show an EXPERIMENT (id, name or latest): its runs with their responses. A name that several have lists them.
 
     \b
     Examples:
@@ -78,7 +78,14 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
       edgejoule show 3 --json
     """
     with Store.open(store) as opened:
-        found = opened.find(experiment)
+        try:
+            found = opened.find(experiment)
+        except SeveralError as error:
+            if as_json or run_number is not None:
+                raise
+            console().print(_experiments_table(error.experiments))
+            console().print("Several experiments have this name: `edgejoule show ID` shows one.")
+            return
         runs = opened.attempts(found.id)
         if run_number is not None:
             count = len(opened.runs(found.id))
@@ -90,8 +97,10 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
         echo_json({**_summary(found), "records": [r.record(found.name) for r in runs]})
         return
     out = console()
-    out.print(Text(f"{found.name} ({found.id}), {_when(found.created_realtime_ns)}: {found.question}", style="bold"))
+    out.print(Text(f"{found.name} ({found.id}), {found.begun}: {found.question}", style="bold"))
     out.print(found.energy_words, markup=False)
+    if not found.finished:
+        out.print(f"Not complete: {found.progress}; `edgejoule run SPEC --resume` goes on.", markup=False)
     if run_number is not None:
         for run in runs:
             _print_run(run, [e for e in events[run.id] if e["event"] == "database"])

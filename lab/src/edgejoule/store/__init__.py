@@ -15,6 +15,7 @@ from edgejoule.store.catalogue import (
     ResponseValue,
     Run,
     RunData,
+    SeveralError,
     Store,
 )
 from edgejoule.store.recorder import TraceRecorder
@@ -31,6 +32,7 @@ __all__ = [
     "ResponseValue",
     "Run",
     "RunData",
+    "SeveralError",
     "Store",
     "StoredTrace",
     "TraceRecorder",

@@ -216,6 +216,26 @@ class Experiment:
         """No run is left to do."""
         return self.counts.get("planned", 0) == 0
 
+    @property
+    def begun(self) -> str:
+        """Date and time on this machine's clock."""
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.created_realtime_ns / 1e9))
+
+    @property
+    def progress(self) -> str:
+        """How much of the plan is done: 4 of 8 runs finished, 1 failed."""
+        failed = f", {n} failed" if (n := self.counts.get("failed", 0)) else ""
+        return f"{self.counts.get('finished', 0)} of {sum(self.counts.values())} runs finished{failed}"
+
+
+class SeveralError(UsageError):
+    """A name that several experiments have: one of them must not be taken for all."""
+
+    def __init__(self, path: Path, name: str, experiments: Sequence[Experiment]) -> None:
+        each = "; ".join(f"{e.id} ({e.begun}, {e.progress})" for e in experiments)
+        super().__init__(f"{path}: {len(experiments)} experiments have the name {name!r}: {each}. Give a number")
+        self.experiments = tuple(experiments)
+
 
 class Store:
     """Open with Store.open. One writer at a time; readers do not disturb it. Used by one thread."""
@@ -498,7 +518,9 @@ class Store:
         return [self._experiment(row) for row in self._query("SELECT * FROM experiments ORDER BY id")]
 
     def find(self, which: str = "latest") -> Experiment:
-        """An experiment by id, by name (its latest), or `latest`. Raises UsageError if there is none."""
+        """An experiment by id, by name, or `latest`. Raises UsageError if there is none, and SeveralError where more
+        than one has the name.
+        """
         found = self.experiments()
         if not found:
             raise UsageError(f"{self.path}: holds no experiment yet; `edgejoule run SPEC` makes one")
@@ -507,6 +529,10 @@ class Store:
             found = [e for e in found if str(e.id) == which or e.name == which]
             if not found:
                 raise UsageError(f"{self.path}: no experiment {which!r}; there are: {', '.join(sorted(set(known)))}")
+            by_number = [e for e in found if str(e.id) == which]
+            if len(found) > 1 and not by_number:
+                raise SeveralError(self.path, which, found)
+            found = by_number or found
         return found[-1]
 
     def latest_of(self, spec: Spec) -> Experiment | None:
