@@ -186,7 +186,12 @@ class Imported(Part):
     flags: list[str]
 
 
+class OtherPrograms(Part):
+    exceeded: list[str] = []
+
+
 class Facts(Part):
+    other_programs: OtherPrograms = Field(default_factory=OtherPrograms)
     load: Load | None = None
     cache: ColdCache | WarmCache | None = None
     memory: Memory | None = None
@@ -266,7 +271,12 @@ class Look(Part):
     total: Count
 
 
+class System(Part):
+    cpu_busy_share_before: Length | None = None
+
+
 class Surroundings(Part):
+    system: System = Field(default_factory=System)
     options: list[str] = []
     looks: list[Look] = []
     identity: dict[str, Any] = {}

@@ -33,6 +33,7 @@ JSON_COLUMNS = ("spec_json", "environment_json", "flags_json", "settings_json", 
 FACTS: dict[str, Any] = {
     "cache": {"state": "cold", "resident_bytes_before": 9_000_000, "resident_bytes_after": 8192},
     "memory": {"limit_bytes": 64 << 20, "peak_bytes": 60 << 20, "data_bytes_per_limit": 2.25},
+    "other_programs": {"exceeded": ["write"]},
     "executions": 3,
     "worked_share": 0.56,
     "storage": {"path": "/data", "device": "/dev/vda1", "file_system": "ext4", "mount_options": "rw",

@@ -201,6 +201,36 @@ def test_verdict_without_effect_claims_no_equality() -> None:
     assert verdict(analyse(table, "y", ["f"])).endswith("which does not prove that there is none.")
 
 
+def three_groups(*means: float) -> Table:
+    rng = random.Random(3)
+    values = [mean * math.exp(rng.gauss(0, 0.01)) for mean in means for _ in range(20)]
+    return {"y": values, "f": [level for level in "abc"[: len(means)] for _ in range(20)]}
+
+
+def test_the_verdict_says_that_groups_are_equal_where_a_declared_margin_shows_it() -> None:
+    for test in ("tukey", "games-howell"):
+        text = verdict(analyse(three_groups(5, 5, 5), "y", ["f"], margin=1.05, test=test))
+        assert text.startswith(
+            "y is equal within 5 % in all 3 groups of f: equivalence is shown at α = 0.05 (p < 0.0001"
+        )
+        assert "does not prove" not in text
+    assert "both groups" in verdict(analyse(three_groups(5, 5), "y", ["f"], margin=1.05))
+    assert "within a factor of 2 in" in verdict(analyse(three_groups(5, 5), "y", ["f"], margin=2.0))
+    assert "within ± 0.2 in" in verdict(analyse(three_groups(5, 5), "y", ["f"], margin=0.2, scale="raw"))
+
+
+def test_the_verdict_says_what_a_margin_does_not_show() -> None:
+    few = {name: column[:2] + column[20:22] for name, column in three_groups(5, 5).items()}
+    text = verdict(analyse(few, "y", ["f"], margin=1.001))
+    assert text.endswith("does not prove that there is none; no pair is shown to be equal within 0.1 %.")
+
+
+def test_the_verdict_tells_pairs_that_are_equal_beside_a_difference() -> None:
+    text = verdict(analyse(three_groups(5, 5, 9), "y", ["f"], margin=1.05))
+    assert text.startswith("y depends on f")
+    assert text.endswith("; 1 of 3 pairs are shown to be equal within 5 %.")
+
+
 @pytest.mark.parametrize(
     ("values", "levels", "message"),
     [

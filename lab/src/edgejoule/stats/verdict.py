@@ -18,9 +18,10 @@ def verdict(analysis: Analysis) -> str:
     found = [row for row in analysis.anova.rows if row.source != analysis.block and _significant(row, analysis.alpha)]
     if not found:
         factors = _listed(analysis.factors, "or")
-        return (
+        return _without_difference(
+            analysis,
             f"No effect of {factors} on {response_words(analysis)} shows at α = {analysis.alpha:.4g} "
-            f"(n = {analysis.n}), which does not prove that there is none."
+            f"(n = {analysis.n})",
         )
     found.sort(key=lambda row: row.eta2 or 0.0, reverse=True)
     shares = [f"{100 * (row.eta2 or 0):.1f} %" for row in found]
@@ -28,7 +29,8 @@ def verdict(analysis: Analysis) -> str:
     sources = _listed(
         [f"{source_label(row.source)} ({share})" for row, share in zip(found, shares, strict=True)], "and"
     )
-    return f"{response_words(analysis)} depends on {sources}, at α = {analysis.alpha:.4g}; {_best(analysis)}."
+    text = f"{response_words(analysis)} depends on {sources}, at α = {analysis.alpha:.4g}; {_best(analysis)}"
+    return f"{text}{_within_margin(analysis)}."
 
 
 def _by_omnibus(analysis: Analysis, omnibus: Omnibus) -> str:
@@ -37,11 +39,51 @@ def _by_omnibus(analysis: Analysis, omnibus: Omnibus) -> str:
     test = f"{omnibus.name}({df}) = {figure(omnibus.statistic)}, p {p if p.startswith('<') else f'= {p}'}"
     groups = _listed(list(analysis.groups[0].levels), "and")
     if omnibus.p >= analysis.alpha:
-        return (
+        return _without_difference(
+            analysis,
             f"No difference of {response_words(analysis)} between groups of {groups} shows at α = {analysis.alpha:.4g} "
-            f"({test}; n = {analysis.n}), which does not prove that there is none."
+            f"({test}; n = {analysis.n})",
         )
-    return f"{response_words(analysis)} differs between groups of {groups} ({test}); {_best(analysis)}."
+    text = f"{response_words(analysis)} differs between groups of {groups} ({test}); {_best(analysis)}"
+    return f"{text}{_within_margin(analysis)}."
+
+
+def margin_words(margin: float, *, log: bool) -> str:
+    """A margin for people: within 5 %, within a factor of 2, within ± 3."""
+    if not log:
+        return f"within ± {margin:g}"
+    return f"within {100 * (margin - 1):.3g} %" if margin < 2 else f"within a factor of {margin:g}"
+
+
+def _without_difference(analysis: Analysis, text: str) -> str:
+    """Where no difference shows: whether the groups are shown to be equal, which takes a declared margin."""
+    if analysis.margin is None or not any(pair.equivalent is not None for pair in analysis.pairs):
+        return f"{text}, which does not prove that there is none."
+    within = margin_words(analysis.margin, log=analysis.scale == "log")
+    equal = [pair for pair in analysis.pairs if pair.equivalent]
+    if len(equal) == len(analysis.pairs):
+        factors = _listed(list(analysis.groups[0].levels), "and")
+        p = p_value(max(pair.p_equivalent or 0.0 for pair in equal))
+        return (
+            f"{response_words(analysis)} is equal {within} in {_all_groups(len(analysis.groups))} of {factors}: "
+            f"equivalence is shown at α = {analysis.alpha:.4g} (p {p if p.startswith('<') else f'= {p}'}; "
+            f"n = {analysis.n})."
+        )
+    shown = f"{len(equal)} of {len(analysis.pairs)} pairs are" if equal else "no pair is"
+    return f"{text}, which does not prove that there is none; {shown} shown to be equal {within}."
+
+
+def _all_groups(count: int) -> str:
+    return "both groups" if count == 2 else f"all {count} groups"
+
+
+def _within_margin(analysis: Analysis) -> str:
+    """Which pairs are shown to be equal, beside a difference that shows."""
+    equal = sum(bool(pair.equivalent) for pair in analysis.pairs)
+    if analysis.margin is None or not equal:
+        return ""
+    within = margin_words(analysis.margin, log=analysis.scale == "log")
+    return f"; {equal} of {len(analysis.pairs)} pairs are shown to be equal {within}"
 
 
 def source_label(source: str) -> str:
