@@ -62,8 +62,9 @@ std::uint64_t bounded_option(const Properties& properties, const std::string& ke
                              std::uint64_t min, std::uint64_t max) {
   const std::uint64_t value = properties.get_u64(key, default_value);
   if (value < min || value > max) {
-    throw UsageError(
-        fmt::format("{}: property {}={}: expected {} to {}", properties.origin(key), key, value, min, max));
+    const auto what = properties.has(key) ? fmt::format("{}: property {}={}", properties.origin(key), key, value)
+                                          : fmt::format("property {} (default {})", key, value);
+    throw UsageError(fmt::format("{}: expected {} to {}", what, min, max));
   }
   return value;
 }

@@ -68,8 +68,9 @@ void PostgresParameters::add_text(const std::string& text) {
   formats_.push_back(0);
 }
 
-void PostgresConnection::connect() {
+void PostgresConnection::connect(std::uint64_t time_limit_ms) {
   const auto& server = settings_.server;
+  const auto timeout_ms = std::min(server.connect_timeout_ms, time_limit_ms);
   std::vector<std::pair<const char*, std::string>> words = {
       {"host", server.host},
       {"port", std::to_string(server.port)},
@@ -95,7 +96,7 @@ void PostgresConnection::connect() {
   }
   names.push_back(nullptr);
   values.push_back(nullptr);
-  const auto deadline = Clock::now() + std::chrono::milliseconds(server.connect_timeout_ms);
+  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   connection_.reset();
   connection_.reset(PQconnectStartParams(names.data(), values.data(), 0));
   if (!connection_) throw std::bad_alloc();
@@ -104,7 +105,7 @@ void PostgresConnection::connect() {
     if (!wait(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline)) {
       connection_.reset();
       throw DatabaseError(fmt::format("PostgreSQL at {}: no connection within {} ms (postgres.connect_timeout_ms); {}",
-                                      server.address(), server.connect_timeout_ms, how_to_reach("postgres", server)));
+                                      server.address(), timeout_ms, how_to_reach("postgres", server)));
     }
     state = PQconnectPoll(connection_.get());
   }

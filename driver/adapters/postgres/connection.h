@@ -47,7 +47,7 @@ class PostgresConnection {
   explicit PostgresConnection(const PostgresSettings& settings) : settings_(settings) {}
 
   // Connects (anew); what was prepared is gone. Throws DatabaseError.
-  void connect();
+  void connect(std::uint64_t time_limit_ms = ~std::uint64_t{0});
 
   // One statement without parameters, results as text. These throw LostServer; an error of the statement is in the
   // result.

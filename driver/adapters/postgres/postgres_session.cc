@@ -58,7 +58,8 @@ Status PostgresSession::guarded(std::string_view operation, std::string_view key
   try {
     return operate();
   } catch (const LostServer& lost) {
-    const auto recovery = recover(lost, settings_.server.reconnect_ms, counters_, [this] { connection_.connect(); });
+    const auto recovery = recover(lost, settings_.server.reconnect_ms, counters_,
+                                  [this](std::uint64_t left_ms) { connection_.connect(left_ms); });
     prepared_.clear();
     error_ = fmt::format("{} of key {}: {}", operation, key, recovery.words);
     return recovery.status;

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -17,30 +18,29 @@ RedisConnection::RedisConnection(const RedisSettings& settings) : settings_(sett
 
 RedisConnection::~RedisConnection() = default;
 
-void RedisConnection::set_timeout(std::uint64_t timeout_ms) {
-  timeout_ms_ = timeout_ms;
-  socket_.set_timeout(timeout_ms);
-}
-
-void RedisConnection::connect() {
+void RedisConnection::connect(std::uint64_t time_limit_ms) {
   const auto& server = settings_.server;
+  timeout_ms_ = std::min(server.connect_timeout_ms, time_limit_ms);
+  connecting_ = true;
   out_.clear();
   tls_.reset();
   context_.reset();  // the old connection is gone before the new one comes
   context_.reset(server.is_socket() ? redisConnectUnixNonBlock(server.host.c_str())
                                     : redisConnectNonBlock(server.host.c_str(), server.port));
   if (!context_) throw std::bad_alloc();
-  const int failure = context_->err != 0 ? 0 : socket_.connect(context_->fd, server.connect_timeout_ms);
+  const int failure = context_->err != 0 ? 0 : socket_.connect(context_->fd, timeout_ms_);
   if (context_->err != 0 || failure != 0) {
-    throw DatabaseError(fmt::format("Redis at {}: cannot connect: {}; {}", server.address(),
-                                    failure != 0 ? std::strerror(failure) : context_->errstr,
-                                    how_to_reach("redis", server)));
+    const std::string words =
+        failure == ETIMEDOUT
+            ? fmt::format("no connection within {} ms (redis.connect_timeout_ms)", timeout_ms_)
+            : fmt::format("cannot connect: {}", failure != 0 ? std::strerror(failure) : context_->errstr);
+    throw DatabaseError(fmt::format("Redis at {}: {}; {}", server.address(), words, how_to_reach("redis", server)));
   }
   if (!server.is_socket()) {
     const int on = 1;
     setsockopt(context_->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
-  set_timeout(server.connect_timeout_ms);
+  socket_.set_timeout(timeout_ms_);
   if (server.tls) tls_ = std::make_unique<RedisTls>(socket_, server);
   try {
     greet();
@@ -48,7 +48,9 @@ void RedisConnection::connect() {
     throw DatabaseError(fmt::format("{}; does it listen to Redis's protocol there{}?", lost.what(),
                                     server.tls ? "" : ", or only to TLS (redis.tls=true)"));
   }
-  set_timeout(server.timeout_ms);
+  connecting_ = false;
+  timeout_ms_ = server.timeout_ms;
+  socket_.set_timeout(timeout_ms_);
 }
 
 void RedisConnection::greet() {
@@ -90,23 +92,25 @@ void RedisConnection::append(std::span<const std::string_view> words) {
   redisFreeCommand(command);
 }
 
-void RedisConnection::lose(std::string_view doing, int code, long timeout_ms) {
+void RedisConnection::lose(std::string_view doing, int code) {
   const bool timed_out = code == EAGAIN || code == EWOULDBLOCK || code == ETIMEDOUT;
   tls_.reset();
   context_.reset();
-  throw LostServer(timed_out ? fmt::format("Redis at {}: no answer within {} ms (redis.timeout_ms)",
-                                           settings_.server.address(), timeout_ms)
+  throw LostServer(timed_out ? fmt::format("Redis at {}: no answer within {} ms ({})", settings_.server.address(),
+                                           timeout_ms_, connecting_ ? "redis.connect_timeout_ms" : "redis.timeout_ms")
                              : fmt::format("Redis at {}: the connection broke while {}: {}", settings_.server.address(),
                                            doing, code == 0 ? "the server closed it" : std::strerror(code)),
                    timed_out);
 }
 
 void RedisConnection::send_all() {
+  if (!connecting_) socket_.begin();
   std::size_t sent = 0;
   while (sent < out_.size()) {
+    if (sent > 0 && socket_.is_over()) lose("sending", ETIMEDOUT);
     const auto moved = tls_ ? tls_->send(out_.data() + sent, out_.size() - sent)
                             : socket_.send(out_.data() + sent, out_.size() - sent);
-    if (moved < 0) lose("sending", errno, static_cast<long>(timeout_ms_));
+    if (moved < 0) lose("sending", errno);
     sent += static_cast<std::size_t>(moved);
   }
   out_.clear();
@@ -115,14 +119,14 @@ void RedisConnection::send_all() {
 void RedisConnection::receive() {
   std::array<char, 16384> bytes;
   const auto moved = tls_ ? tls_->receive(bytes.data(), bytes.size()) : socket_.receive(bytes.data(), bytes.size());
-  if (moved <= 0) lose("waiting for its answer", moved == 0 ? 0 : errno, static_cast<long>(timeout_ms_));
+  if (moved <= 0) lose("waiting for its answer", moved == 0 ? 0 : errno);
   redisReaderFeed(context_->reader, bytes.data(), static_cast<std::size_t>(moved));
 }
 
 RedisReply RedisConnection::next() {
   if (!context_) throw LostServer(fmt::format("Redis at {}: not connected", settings_.server.address()), false);
   if (!out_.empty()) send_all();
-  for (;;) {
+  for (bool received = false;; received = true) {
     void* reply = nullptr;
     if (redisReaderGetReply(context_->reader, &reply) != REDIS_OK) {
       const std::string words = context_->reader->errstr;
@@ -131,6 +135,7 @@ RedisReply RedisConnection::next() {
       throw LostServer(fmt::format("Redis at {}: no Redis protocol: {}", settings_.server.address(), words), false);
     }
     if (reply != nullptr) return RedisReply(static_cast<redisReply*>(reply));
+    if (received && socket_.is_over()) lose("waiting for its answer", ETIMEDOUT);
     receive();
   }
 }

@@ -34,13 +34,15 @@ class RedisConnection {
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
 
-  // Connects (anew), says who asks and chooses the database. Throws DatabaseError.
-  void connect();
+  // Connects (anew), says who asks and chooses the database, all within redis.connect_timeout_ms and time_limit_ms.
+  // Throws DatabaseError.
+  void connect(std::uint64_t time_limit_ms = ~std::uint64_t{0});
 
   void append(std::span<const std::string_view> words);
   void append(std::initializer_list<std::string_view> words) { append(std::span(words.begin(), words.size())); }
 
-  // The reply of the first command whose reply was not read yet; sends what was appended before. Throws LostServer.
+  // The reply of the first command whose reply was not read yet; sends what was appended before, which begins an
+  // operation: its replies must all be there within redis.timeout_ms. Throws LostServer.
   [[nodiscard]] RedisReply next();
 
   // append and next. An error in the reply is the caller's to see.
@@ -51,8 +53,7 @@ class RedisConnection {
   void check_greeting(std::string_view command, const redisReply& reply) const;
   void send_all();
   void receive();
-  [[noreturn]] void lose(std::string_view doing, int code, long timeout_ms);
-  void set_timeout(std::uint64_t timeout_ms);
+  [[noreturn]] void lose(std::string_view doing, int code);
 
   struct ContextFree {
     void operator()(redisContext* context) const { redisFree(context); }
@@ -66,6 +67,7 @@ class RedisConnection {
   std::vector<const char*> words_;
   std::vector<std::size_t> lengths_;
   std::uint64_t timeout_ms_ = 0;
+  bool connecting_ = false;  // under the time limit of a connection
 };
 
 }  // namespace edgejoule::driver

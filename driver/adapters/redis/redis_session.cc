@@ -34,7 +34,8 @@ Status RedisSession::guarded(std::string_view operation, std::string_view key, O
   try {
     return operate();
   } catch (const LostServer& lost) {
-    const auto recovery = recover(lost, settings_.server.reconnect_ms, counters_, [this] { connection_.connect(); });
+    const auto recovery = recover(lost, settings_.server.reconnect_ms, counters_,
+                                  [this](std::uint64_t left_ms) { connection_.connect(left_ms); });
     error_ = fmt::format("{} of key {}: {}", operation, key, recovery.words);
     return recovery.status;
   }

@@ -11,6 +11,7 @@ namespace edgejoule::driver {
 namespace {
 
 constexpr std::uint16_t redis_port = 6379;
+constexpr std::uint64_t wait_timeout_ms_max = 3'600'000;
 constexpr std::array<std::string_view, 3> indexes = {"ycsb", "ordered", "none"};
 
 RedisIndex index_of(const Properties& properties) {
@@ -45,8 +46,14 @@ RedisSettings redis_settings(const Properties& properties) {
   settings.index = index_of(properties);
   settings.configure = properties.get_bool("redis.configure", false);
   settings.wait_replicas = bounded_option(properties, "redis.wait_replicas", 0, 0, 1000);
-  settings.wait_timeout_ms =
-      bounded_option(properties, "redis.wait_timeout_ms", 1000, 1, settings.server.timeout_ms - 1);
+  settings.wait_timeout_ms = bounded_option(properties, "redis.wait_timeout_ms", 1000, 1, wait_timeout_ms_max);
+  const bool waits = settings.wait_replicas > 0 || properties.has("redis.wait_timeout_ms");
+  if (waits && settings.wait_timeout_ms >= settings.server.timeout_ms) {
+    throw UsageError(fmt::format(
+        "redis.wait_timeout_ms ({}{}) must be below redis.timeout_ms ({}); raise redis.timeout_ms or set both",
+        properties.has("redis.wait_timeout_ms") ? "" : "default ", settings.wait_timeout_ms,
+        settings.server.timeout_ms));
+  }
 #ifndef EDGEJOULE_OPENSSL
   if (settings.server.tls) {
     throw UsageError(

@@ -10,12 +10,16 @@
 namespace edgejoule::driver {
 namespace {
 
-// At least once. False: the time passed, or an interruption came.
-bool done_within(std::uint64_t wait_ms, const std::function<bool()>& attempt) {
+// At least once; an attempt is told how many ms are left. False: the time passed, or an interruption came.
+bool done_within(std::uint64_t wait_ms, const std::function<bool(std::uint64_t)>& attempt) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds first_pause{5};
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
-  for (auto pause = first_pause; !attempt(); pause = std::min(2 * pause, interruption_look)) {
+  const auto left_ms = [&] {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 1));
+  };
+  for (auto pause = first_pause; !attempt(left_ms()); pause = std::min(2 * pause, interruption_look)) {
     if (Clock::now() + pause >= deadline || interruption() != 0) return false;
     std::this_thread::sleep_for(pause);
   }
@@ -25,14 +29,14 @@ bool done_within(std::uint64_t wait_ms, const std::function<bool()>& attempt) {
 }  // namespace
 
 Recovery recover(const LostServer& lost, std::uint64_t reconnect_ms, ServerCounters& counters,
-                 const std::function<void()>& connect) {
+                 const ConnectWithin& connect) {
   ++counters.connections_lost;
   if (lost.timed_out()) ++counters.timeouts;
   if (reconnect_ms == 0 || interruption() != 0) return {Status::error, lost.what()};
   std::string last;
-  const bool back = done_within(reconnect_ms, [&] {
+  const bool back = done_within(reconnect_ms, [&](std::uint64_t left_ms) {
     try {
-      connect();
+      connect(left_ms);
       return true;
     } catch (const std::runtime_error& failure) {
       last = failure.what();
@@ -46,7 +50,7 @@ Recovery recover(const LostServer& lost, std::uint64_t reconnect_ms, ServerCount
 
 void connect_when_ready(std::uint64_t reconnect_ms, const std::function<void()>& connect) {
   std::string last;
-  const bool ready = done_within(reconnect_ms, [&] {
+  const bool ready = done_within(reconnect_ms, [&](std::uint64_t /*left_ms*/) {
     try {
       connect();
       return true;

@@ -41,14 +41,16 @@ struct ServerCounters {
   }
 };
 
-// Status of the operation, and what to say of it. `connect` throws DatabaseError or LostServer while the server is
-// away.
+// Connects, within so many ms. Throws DatabaseError or LostServer while the server is away.
+using ConnectWithin = std::function<void(std::uint64_t time_limit_ms)>;
+
+// Status of the operation, and what to say of it.
 struct Recovery {
   Status status;
   std::string words;
 };
 [[nodiscard]] Recovery recover(const LostServer& lost, std::uint64_t reconnect_ms, ServerCounters& counters,
-                               const std::function<void()>& connect);
+                               const ConnectWithin& connect);
 
 // The server is there and does not serve yet: it loads its data, or recovers.
 class NotReady : public DatabaseError {

@@ -14,12 +14,12 @@
 namespace edgejoule::driver {
 
 int PatientSocket::connect(int socket, std::uint64_t timeout_ms) {
-  using Clock = std::chrono::steady_clock;
   socket_ = socket;
-  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  timeout_ = std::chrono::milliseconds(timeout_ms);
+  begin();
   for (int ready = 0; ready <= 0;) {
     if (interruption() != 0) return ECANCELED;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
     if (left.count() <= 0) return ETIMEDOUT;
     pollfd writable{socket, POLLOUT, 0};
     ready = poll(&writable, 1, static_cast<int>(std::min(left, interruption_look).count()));
@@ -36,17 +36,16 @@ int PatientSocket::connect(int socket, std::uint64_t timeout_ms) {
 }
 
 void PatientSocket::set_timeout(std::uint64_t timeout_ms) {
-  constexpr std::uint64_t look_ms = interruption_look.count();
-  looks_ = std::max<std::uint64_t>((timeout_ms + look_ms - 1) / look_ms, 1);
-  const auto look_us = timeout_ms * 1000 / looks_;
-  const timeval time{static_cast<time_t>(look_us / 1'000'000), static_cast<suseconds_t>(look_us % 1'000'000)};
+  timeout_ = std::chrono::milliseconds(timeout_ms);
+  const auto look = std::min(timeout_, interruption_look);
+  const timeval time{0, static_cast<suseconds_t>(std::chrono::microseconds(look).count())};
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
 
 template <typename Move>
 ssize_t PatientSocket::patiently(Move move) const {
-  for (std::uint64_t looks = 0;;) {
+  for (;;) {
     const ssize_t moved = move();
     if (moved >= 0) return moved;
     const bool waited = errno == EAGAIN || errno == EWOULDBLOCK;
@@ -55,7 +54,10 @@ ssize_t PatientSocket::patiently(Move move) const {
       errno = ECANCELED;
       return moved;
     }
-    if (waited && ++looks == looks_) return moved;
+    if (is_over()) {
+      errno = EAGAIN;
+      return moved;
+    }
   }
 }
 

@@ -1,0 +1,138 @@
+"""Time limits of the Redis adapter, on a server made here that answers as slowly as it is told to."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from driving import drive, events_of, returns_of
+
+ROW = b"*2\r\n$6\r\nfield0\r\n$10\r\n0123456789\r\n"
+ANSWERS = {
+    b"PING": b"+PONG\r\n",
+    b"INFO": b"$20\r\nredis_version:7.0.15\r\n",
+    b"DBSIZE": b":100\r\n",
+    b"HGETALL": ROW,
+}
+
+
+class SlowRedis:
+    """Listens on a port of its own.
+
+    trickled: commands whose answer comes byte by byte. silent: commands without an answer. greetings: connections that
+    get answers at all; None: all.
+    """
+
+    def __init__(
+        self,
+        trickled: frozenset[bytes] = frozenset(),
+        silent: frozenset[bytes] = frozenset(),
+        greetings: int | None = None,
+    ) -> None:
+        self._trickled = trickled
+        self._silent = silent
+        self._greetings = greetings
+        self._connections = 0
+        self._kept: list[socket.socket] = []  # connections without an answer
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self._connections += 1
+            if self._greetings is not None and self._connections > self._greetings:
+                self._kept.append(connection)
+                continue
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as commands:
+            try:
+                while line := commands.readline():
+                    words = [commands.read(int(commands.readline()[1:]) + 2)[:-2] for _ in range(int(line[1:]))]
+                    self._answer(connection, words[0])
+            except OSError:
+                return
+
+    def _answer(self, connection: socket.socket, command: bytes) -> None:
+        if command in self._silent:
+            return
+        answer = ANSWERS.get(command, b"*0\r\n")
+        if command not in self._trickled:
+            connection.sendall(answer)
+            return
+        for byte in answer:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.1)
+
+
+@pytest.fixture
+def trickling() -> Iterator[SlowRedis]:
+    server = SlowRedis(trickled=frozenset([b"HGETALL"]))
+    yield server
+    server.close()
+
+
+READS = ["-db", "redis", "-P", "workloadc", "-p", "recordcount=100", "-p", "operationcount=1", "--quiet"]
+
+
+def test_an_answer_that_comes_byte_by_byte_is_too_late_when_the_operations_time_is_over(trickling: SlowRedis) -> None:
+    # The answer takes 3.5 s, and no pause in it more than 0.1 s.
+    begin = time.monotonic()
+    limits = ["-p", f"redis.port={trickling.port}", "-p", "redis.timeout_ms=500", "-p", "redis.reconnect_ms=0"]
+    done = drive("run", *READS, *limits)
+    assert done.returncode != 0
+    assert "no answer within 500 ms (redis.timeout_ms)" in done.stderr
+    assert time.monotonic() - begin < 3
+
+
+def test_an_answer_within_the_operations_time_is_taken_also_byte_by_byte(trickling: SlowRedis) -> None:
+    limits = ["-p", f"redis.port={trickling.port}", "-p", "redis.timeout_ms=20000"]
+    done = drive("run", *READS, *limits, "-json", "-")
+    assert done.returncode == 0, done.stderr
+    assert returns_of(events_of(done.stdout)[-1]) == {"READ": {"OK": 1}}
+
+
+def test_a_server_that_does_not_greet_is_told_by_the_option_of_connections() -> None:
+    server = SlowRedis(silent=frozenset([b"PING"]))
+    done = drive("run", *READS, "-p", f"redis.port={server.port}", "-p", "redis.connect_timeout_ms=300")
+    server.close()
+    assert "no answer within 300 ms (redis.connect_timeout_ms)" in done.stderr
+
+
+def test_the_last_attempt_to_connect_ends_with_the_wait_for_a_lost_server() -> None:
+    """One attempt may take 5 s (redis.connect_timeout_ms), the wait for the server 0.5 s (redis.reconnect_ms)."""
+    server = SlowRedis(silent=frozenset([b"HGETALL"]), greetings=2)  # the control connection's and the session's
+    limits = ["-p", "redis.timeout_ms=300", "-p", "redis.reconnect_ms=500"]
+    begin = time.monotonic()
+    done = drive("run", *READS, "-p", f"redis.port={server.port}", *limits)
+    server.close()
+    assert "not back within 500 ms" in done.stderr
+    assert time.monotonic() - begin < 3
+
+
+def test_a_short_time_limit_alone_is_taken(trickling: SlowRedis) -> None:
+    done = drive("load", *READS, "-p", f"redis.port={trickling.port}", "-p", "redis.timeout_ms=1000")
+    assert "wait_timeout_ms" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("redis.wait_replicas=1", "redis.wait_timeout_ms (default 1000) must be below redis.timeout_ms (1000)"),
+        ("redis.wait_timeout_ms=2000", "redis.wait_timeout_ms (2000) must be below redis.timeout_ms (1000)"),
+    ],
+)
+def test_a_wait_for_replicas_that_outlasts_the_operation_is_refused(option: str, words: str) -> None:
+    done = drive("run", *READS, "-p", "redis.timeout_ms=1000", "-p", option)
+    assert done.returncode == 2
+    assert f"edgejoule-driver: {words}; raise redis.timeout_ms or set both" in done.stderr
