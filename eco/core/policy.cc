@@ -60,7 +60,8 @@ class Places {
     Option option{.server = i, .time_s = there.compute_s};
     const bool queues = policy_.kind == PolicyKind::eco_plus;
     option.available = link > 0 && same_release(server.rocksdb, request_.rocksdb) &&
-                       (queues ? server.reachable(policy_.busy_max) : server.takes_jobs(policy_.busy_max));
+                       (queues ? server.reachable(policy_.busy_max) : server.takes_jobs(policy_.busy_max)) &&
+                       std::ranges::find(request_.avoid, server.name) == request_.avoid.end();
     const double network_s = link > 0 ? moved / link : 0;
     const double wait_s = server.jobs < server.slots ? 0 : server.jobs_s;
     const Job at_home = staying(request_.job, request_.tls, request_.shared);

@@ -49,9 +49,10 @@ struct Policy {
 struct Request {
   Job job;
   LevelZero level_zero;
-  std::string rocksdb;  // release; a worker of another minor release is no candidate
-  bool tls = false;     // what it moves is encrypted
-  bool shared = false;  // it goes by a shared folder
+  std::string rocksdb;               // release; a worker of another minor release is no candidate
+  bool tls = false;                  // what it moves is encrypted
+  bool shared = false;               // it goes by a shared folder
+  std::vector<std::string> avoid{};  // names of servers where jobs of this home failed lately
 };
 
 // A place, and what the compaction is expected to take there.

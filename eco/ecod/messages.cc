@@ -43,7 +43,8 @@ Request request_of(const proto::PlaceRequest& request) {
                          .trigger = level_zero.trigger()},
           .rocksdb = request.rocksdb(),
           .tls = request.tls(),
-          .shared = request.shared()};
+          .shared = request.shared(),
+          .avoid = {request.avoid().begin(), request.avoid().end()}};
 }
 
 double busy_cores_of(const proto::ServerState& state) {

@@ -196,6 +196,11 @@ Result<proto::Placement> Node::ask_master(const proto::PlaceRequest& request, do
 proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double timeout_s, proto::LoggedDecision& log) {
   const InForce now = in_force();
   if (now.local_only) return stay("the kill switch is on");
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const double left_s = backoff_.all_left_s(now_s_()); left_s > 0)
+      return stay(fmt::format("jobs failed at one worker after the other: none is asked for {:.0f} s", left_s));
+  }
   const auto standing = federation_.standing();
   if (standing.master) {
     auto placement = decide_here(request, now, scheduler_.alive_s(), config_.name, standing.epoch, log);
@@ -233,9 +238,18 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
 proto::Placement Node::place(proto::PlaceRequest request, double timeout_s) {
   const double began_s = now_s_();
   request.set_server(config_.name);
+  request.clear_avoid();
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto& name : backoff_.avoided(began_s)) request.add_avoid(std::move(name));
+  }
   proto::LoggedDecision log;
   log.set_at_s(unix_time_s());
   const auto placement = place_somehow(request, timeout_s, log);
+  if (placement.offload() && !placement.shadow()) {
+    const std::scoped_lock lock(mutex_);
+    backoff_.began(placement.server(), now_s_());
+  }
   const double took_s = now_s_() - began_s;
   spdlog::debug("job {}: {} ({}, epoch {}, {:.3f} ms){}", request.job(), placement.reason(), placement.decided_by(),
                 placement.epoch(), took_s * 1e3, placement.shadow() ? ", shadow" : "");
@@ -293,6 +307,17 @@ Prediction Node::predict_guest(const proto::JobFeatures& features) const {
   return eco::predict_guest(guest_, model_, job_of(features));
 }
 
+void Node::learn_reachability(const proto::JobReport& report) {
+  const std::string& outcome = report.outcome();
+  const std::scoped_lock lock(mutex_);
+  if (outcome == "installed") return backoff_.succeeded(report.server());
+  const bool failed = outcome.starts_with("fell back") || outcome.starts_with("failed");
+  if (!failed || report.cancelled()) return;
+  backoff_.failed(report.server(), report.wasted_s(), now_s_());
+  spdlog::warn("{} is left alone for {:.0f} s: {}", report.server(), backoff_.left_s(report.server(), now_s_()),
+               outcome);
+}
+
 void Node::report(proto::JobReport report) {
   // One without a time says no more than what became of it.
   if (report.outcome() == "local" && report.wall_s() > 0) {
@@ -302,6 +327,7 @@ void Node::report(proto::JobReport report) {
     report.set_energy_j(joules);
   }
   if (report.server().empty()) report.set_server(config_.name);
+  if (report.server() != config_.name) learn_reachability(report);
   if (report.outcome() == "installed" && report.server() != config_.name) learn_remote(report);
   spdlog::debug("job {}: {} on {}, {:.3f} s", report.job(), report.outcome(), report.server(), report.wall_s());
   log_.report(report);
@@ -570,6 +596,12 @@ proto::FederationView Node::view() {
       line.set_alive(servers[i].alive);
       line.set_why_not(why_not(servers[i], now.policy.busy_max));
       line.set_takes_jobs(servers[i].takes_jobs(now.policy.busy_max));
+      const std::scoped_lock lock(mutex_);
+      const double left_s = backoff_.left_s(servers[i].name, now_s_());
+      if (!line.takes_jobs() || left_s <= 0) continue;
+      line.set_takes_jobs(false);
+      line.set_why_not(fmt::format("left alone for {:.0f} s: {} jobs failed there in a row", left_s,
+                                   backoff_.failures(servers[i].name)));
     }
   });
   return view;

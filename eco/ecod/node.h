@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backoff.h"
 #include "config.h"
 #include "decision_log.h"
 #include "eco.pb.h"
@@ -113,6 +114,7 @@ class Node final : public Member {
                                                                   const Policy& policy,
                                                                   proto::LoggedDecision& log) const;
   [[nodiscard]] proto::Placement stay(std::string reason) const;
+  void learn_reachability(const proto::JobReport& report);
   [[nodiscard]] Result<proto::Placement> ask_master(const proto::PlaceRequest& request, double timeout_s);
   [[nodiscard]] Result<> change(const std::function<void(proto::Settings&)>& change);
   [[nodiscard]] proto::Settings newest_settings(const proto::Settings& kept);
@@ -139,6 +141,7 @@ class Node final : public Member {
   Power power_;
   std::string power_method_;
   std::deque<proto::JobReport> unsent_;
+  Backoff backoff_;  // of this server's applications' jobs
   NodeCounts counts_;
   std::atomic<std::uint64_t> epoch_ = 0;
   std::uint64_t beat_;

@@ -20,8 +20,8 @@ namespace eco {
 
 struct Settings {
   std::shared_ptr<Placer> placer{};
-  TlsFiles tls{};             // without it only workers on loopback are used
-  double heartbeat_s = 3;     // a worker that is silent for so long is given up
+  TlsFiles tls{};          // without it only workers on loopback are used
+  double heartbeat_s = 3;  // a worker that is silent for so long is given up, or for a local compaction if that is less
   double standstill_s = 10;   // so is one that reads and writes nothing for so long
   double job_s_max = 600;     // and one that has no result after so long
   double hedge_share = 0.05;  // of the attempts, those that may be second ones at jobs that are late; 0: none

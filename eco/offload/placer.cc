@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 #include <grpcpp/create_channel.h>
 
-#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <utility>
 
+#include "backoff.h"
 #include "eco.grpc.pb.h"
 
 namespace eco {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 proto::Placement here(std::string reason) {
   proto::Placement placement;
@@ -25,12 +25,9 @@ proto::Placement here(std::string reason) {
 
 class FixedPlacer::Impl {
  public:
-  static constexpr std::chrono::seconds pause_min{1}, pause_max{60};
-
   std::string address, token;
   std::mutex mutex;
-  Clock::time_point resume = Clock::now();
-  std::chrono::seconds pause{0};
+  Backoff backoff;
 };
 
 FixedPlacer::FixedPlacer(std::string address, std::string token) : impl_(std::make_unique<Impl>()) {
@@ -41,7 +38,11 @@ FixedPlacer::~FixedPlacer() = default;
 proto::Placement FixedPlacer::place(const proto::PlaceRequest&) {
   {
     const std::lock_guard lock(impl_->mutex);
-    if (Clock::now() < impl_->resume) return here("the worker failed a moment ago");
+    const double now = now_s(), left_s = impl_->backoff.left_s(impl_->address, now);
+    if (left_s > 0)
+      return here(fmt::format("left alone for {:.0f} s: {} jobs failed there in a row", left_s,
+                              impl_->backoff.failures(impl_->address)));
+    impl_->backoff.began(impl_->address, now);
   }
   proto::Placement placement;
   placement.set_offload(true);
@@ -52,12 +53,10 @@ proto::Placement FixedPlacer::place(const proto::PlaceRequest&) {
 
 void FixedPlacer::report(const proto::JobReport& report) {
   const std::lock_guard lock(impl_->mutex);
-  if (report.outcome() == "installed") {
-    impl_->pause = std::chrono::seconds(0);
-  } else if (report.outcome().starts_with("fell back")) {
-    impl_->pause = std::clamp(impl_->pause * 2, Impl::pause_min, Impl::pause_max);
-    impl_->resume = Clock::now() + impl_->pause;
-  }
+  if (report.outcome() == "installed")
+    impl_->backoff.succeeded(impl_->address);
+  else if (report.outcome().starts_with("fell back") && !report.cancelled())
+    impl_->backoff.failed(impl_->address, report.wasted_s(), now_s());
 }
 
 class NodePlacer::Impl {

@@ -19,8 +19,8 @@ class Placer {
   virtual void report(const proto::JobReport& report) = 0;
 };
 
-// Without a federation: every job goes to one worker. After a job that fell back the worker is left alone for a while,
-// twice as long each time, up to a minute.
+// Without a federation: every job goes to one worker. After a job that fell back the worker is left alone for a while
+// (backoff.h).
 class FixedPlacer : public Placer {
  public:
   explicit FixedPlacer(std::string address, std::string token = "");

@@ -61,6 +61,7 @@ class RemoteJob::Impl {
     Outcome outcome{.failure = failure_,
                     .result = std::move(*result_.mutable_output()),
                     .worker = std::move(result_),
+                    .cancelled = cancelled_,
                     .data_refused = data_refused_,
                     .wall_s = now_s() - begin_s_,
                     .home_cpu_s = home_cpu_s_,
@@ -87,7 +88,11 @@ class RemoteJob::Impl {
     return standing;
   }
 
-  void cancel(const std::string& why) { fail(why); }
+  void cancel(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (!failed() && !verified_) cancelled_ = true;
+    fail_locked(why);
+  }
 
  private:
   template <typename Work>
@@ -341,7 +346,7 @@ class RemoteJob::Impl {
   Patience patience_;
   std::string failure_;
   proto::Result result_;
-  bool received_ = false, verified_ = false;
+  bool received_ = false, verified_ = false, cancelled_ = false;
   std::deque<std::string> arrived_;
   std::set<std::string> adopted_;
   std::map<std::string, TableFacts> tables_;

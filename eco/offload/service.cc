@@ -417,7 +417,11 @@ class Service final : public PortableCompactionService, public CompactionService
     // Without a local compaction to compare with: twice what it takes there.
     double usual_s = local_s > 0 ? std::max(local_s, expected_s) : 2 * expected_s;
     if (usual_s > 0) usual_s = std::max(1.0, usual_s);  // below it, it is noise
-    return {.heartbeat_s = settings_.heartbeat_s,
+    // A worker speaks five times a second. Silence is waited for as long as a compaction here takes at most.
+    const double slow_bytes_s = 10e6;  // of a small board's compaction, where none was seen yet
+    const double here_s = local_s > 0 ? local_s : static_cast<double>(features.input_bytes) / slow_bytes_s;
+    const double silence_s = std::max(1.5, here_s);  // a process begins first
+    return {.heartbeat_s = std::min(settings_.heartbeat_s, silence_s),
             .standstill_s = settings_.standstill_s,
             .total_s = settings_.job_s_max,
             .usual_s = usual_s};
@@ -466,7 +470,7 @@ class Service final : public PortableCompactionService, public CompactionService
   }
 
   void waste(Tracked& tracked, const RemoteJob::Outcome& outcome) {
-    tracked.report.set_wasted_s(outcome.wall_s);
+    tracked.report.set_wasted_s(outcome.wall_s), tracked.report.set_cancelled(outcome.cancelled);
     statistics_.wasted_bytes += outcome.bytes_moved, statistics_.wasted_cpu_s += outcome.worker.cpu_s();
   }
 

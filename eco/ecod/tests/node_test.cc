@@ -463,6 +463,47 @@ TEST_F(NodeTest, what_it_expected_is_logged_where_it_asks_nobody) {
   EXPECT_TRUE(last[0].options(0).stalls());
 }
 
+// A job that took `wasted_s` for nothing, or what else became of it.
+proto::JobReport ended(const std::string& server, const std::string& outcome, double wasted_s = 0,
+                       bool cancelled = false) {
+  proto::JobReport report;
+  report.set_job("job"), report.set_server(server), report.set_outcome(outcome);
+  report.set_wasted_s(wasted_s), report.set_cancelled(cancelled);
+  return report;
+}
+
+TEST_F(NodeTest, asks_for_another_server_than_one_where_a_job_failed_until_its_pause_is_over) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  node->report(ended("medium", "fell back: no word from the worker for 1.0 s", 1));
+  (void)place();
+  ASSERT_EQ(federation.last_request.avoid_size(), 1);
+  EXPECT_EQ(federation.last_request.avoid(0), "medium");
+  now_s += 20.5;
+  ASSERT_TRUE(node->heard_table(table(7, 2)));
+  (void)place();
+  EXPECT_EQ(federation.last_request.avoid_size(), 0) << "one job tries it";
+  (void)place();
+  EXPECT_EQ(federation.last_request.avoid_size(), 1) << "and others keep away meanwhile";
+  node->report(ended("medium", "installed"));
+  (void)place();
+  EXPECT_EQ(federation.last_request.avoid_size(), 0);
+}
+
+TEST_F(NodeTest, asks_for_none_where_jobs_failed_at_one_server_after_the_other) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  node->report(ended("medium", "fell back: no word from the worker for 1.0 s", 1));
+  node->report(ended("high", "failed: no word from the worker for 1.0 s", 1));
+  EXPECT_FALSE(place().offload());
+  EXPECT_EQ(place().reason(), "jobs failed at one worker after the other: none is asked for 20 s");
+}
+
+TEST_F(NodeTest, blames_no_server_for_a_job_that_its_application_gave_up) {
+  ASSERT_TRUE(node->heard_table(table(7)));
+  node->report(ended("medium", "fell back: a database closes", 1, true));
+  (void)place();
+  EXPECT_EQ(federation.last_request.avoid_size(), 0);
+}
+
 TEST_F(NodeTest, a_report_joins_its_decision_in_the_log) {
   ASSERT_TRUE(node->heard_table(table(7)));
   (void)place();

@@ -2,10 +2,14 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <rocksdb/db.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "compat.h"
 #include "eco.h"
@@ -102,6 +106,43 @@ TEST_F(Offload, without_its_ecod_a_database_compacts_itself) {
   const auto kept = service->statistics().kept;
   EXPECT_TRUE(writing_until([&] { return service->statistics().kept >= kept + 3; }));
   EXPECT_EQ(service->statistics().last_reason.find("no ecod answers"), 0U) << service->statistics().last_reason;
+}
+
+// The other server beats, but the address of its worker is a port that listens and never answers.
+class BlackHole : public Offload {
+ protected:
+  void SetUp() override {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    ASSERT_EQ(bind(silent, reinterpret_cast<sockaddr*>(&address), length), 0);
+    ASSERT_EQ(listen(silent, 100), 0);
+    ASSERT_EQ(getsockname(silent, reinterpret_cast<sockaddr*>(&address), &length), 0);
+    std::ifstream in(other.file());
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto worker = text.find("[worker]\n") + 9;
+    other.folder().write("ecod.toml", text.substr(0, worker) +
+                                          fmt::format("address = \"127.0.0.1:{}\"\n", ntohs(address.sin_port)) +
+                                          text.substr(worker));
+    begin("");
+  }
+  void TearDown() override {
+    close(silent);
+    Offload::TearDown();
+  }
+
+  int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
+TEST_F(BlackHole, is_tried_once_and_then_left_alone_while_compactions_go_on_here) {
+  ASSERT_TRUE(writing_until([&] { return service->statistics().fell_back >= 1; }));
+  const auto kept = service->statistics().kept;
+  EXPECT_TRUE(writing_until([&] { return service->statistics().kept >= kept + 10; }));
+  EXPECT_EQ(service->statistics().fell_back, 1U) << "it is left alone for twenty times as long as it cost";
+  EXPECT_EQ(service->statistics().last_reason, "b takes no job");
+  const auto [table, code] = home.ecoctl(ECOCTL_PROGRAM, {"servers"});
+  EXPECT_NE(table.find("left alone for "), std::string::npos) << table;
 }
 
 class SharedOffload : public Offload {

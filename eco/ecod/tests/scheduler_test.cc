@@ -38,6 +38,16 @@ TEST(Scheduler, places_where_the_policy_says_with_a_token_of_its_own) {
   EXPECT_NE(first.token(), second.token());
 }
 
+TEST(Scheduler, places_no_job_at_a_server_that_its_home_avoids) {
+  Table table;
+  eco::proto::LoggedDecision log;
+  auto request = request_of("home");
+  request.add_avoid("medium");
+  EXPECT_EQ(table.scheduler.place(request, table.policy, false, 1, 3, log).server(), "high");
+  request.add_avoid("high");
+  EXPECT_FALSE(table.scheduler.place(request, table.policy, false, 1, 3, log).offload());
+}
+
 TEST(Scheduler, counts_what_it_just_placed_until_telemetry_shows_it) {
   Table table;
   const auto a = table.place(1, "a"), b = table.place(1, "b");
