@@ -85,7 +85,7 @@ firmware: setup ## lunar for bare metal, cross-built: build/qemu-virt, build/mps
 	@cmake -G Ninja -S lunar/ports/mps2 -B build/mps2 >/dev/null
 	@set -e; for build in $(FIRMWARE); do cmake --build $$build -j $(JOBS) >build/firmware.log || { cat build/firmware.log; exit 1; }; done
 
-test-lunar-powercut: build ## 1,000,000 different power cuts of lunar, every mode (CUTS=N, SEED=N)
+test-lunar-powercut: build ## 1,000,000 different power cuts of lunar, every mode, a table by kind (CUTS=N, SEED=N)
 	@cmake --build --preset release -j $(JOBS) --target lunar-every-cut
 	build/bin/lunar-every-cut $(or $(CUTS),1000000) $(or $(SEED),1)
 

@@ -1,18 +1,19 @@
-// lunar-every-cut CUTS [SEED [NAME]]: the power goes before every write and every flush of a workload and, from there,
-// any subset of what was not flushed survives, torn too; and again during the recovery. Counts what is distinct by
-// content after the cut, the place in the workload and the subset (which content and place tell), until there are CUTS
-// in all modes (or those whose name begins so) together. Every outcome is one that the mode permits; mode none promises
-// only that mounting and reading end.
+// lunar-every-cut CUTS [SEED [NAME]]: takes the power away at the writes and flushes of many workloads, until CUTS
+// different cuts were tried in all kinds of worlds (or those whose name begins so) together. Prints a line for each
+// kind. Every outcome is one that the mode permits (FORMAT.md, "What a power cut may leave"); mode none promises only
+// that mounting and reading end. Exit code 1: an outcome was not permitted, and its kind ended there. The world that is
+// named then is the first one of: the same CUTS, its seed, its kind's name.
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <random>
 #include <string_view>
-#include <unordered_set>
+#include <vector>
 
-#include "world.h"
+#include "cut_campaign.h"
 
 namespace lunar_test {
 namespace {
@@ -20,7 +21,8 @@ namespace {
 // A stage of a sector, and so many frames.
 constexpr std::size_t buffer_of(std::size_t frames) { return 512 + frames * (512 + 24); }
 
-std::vector<Setting> modes() {
+// A small table: each operation meets a checkpoint or a spill soon.
+std::vector<Setting> small_worlds() {
   const std::size_t least = LUNAR_BUFFER_BYTES_MIN(512);
   return {
       {"full", {.mode = LUNAR_MODE_FULL, .buffer_bytes = least}},
@@ -67,103 +69,126 @@ std::vector<Setting> modes() {
   };
 }
 
-struct Copy {
-  explicit Copy(const emubd& from) {
-    if (emubd_open(&device, from.sector_bytes, from.sector_count) != 0 || emubd_copy(&device, &from) != 0)
-      throw std::bad_alloc();
-  }
-  ~Copy() { emubd_close(&device); }
-  Copy(const Copy&) = delete;
-  Copy& operator=(const Copy&) = delete;
-  emubd device{};
-};
-
-struct Watched {
-  const emubd* device;
-  std::vector<std::unique_ptr<Copy>> before;  // each change of the operation that is under way
-};
-
-void keep(void* context) {
-  auto& watched = *static_cast<Watched*>(context);
-  watched.before.push_back(std::make_unique<Copy>(*watched.device));
+// What differs from one world of a kind to the next: the buffer, the log, the index and the length of rows.
+Options drawn(Options options, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto one_of = [&random](const auto& values) { return values[random() % values.size()]; };
+  // What three indexes and a ring need: 7 + 2 (unit + 18 + 24 n) sectors.
+  constexpr std::uint32_t log_sectors[] = {64, 72, 104, 128, 192, 256, 384, 512, 1024, 2048, 4096};
+  const std::uint32_t log_min = options.secondary == 0 ? 64 : options.secondary == 1 ? 128 : 256;
+  constexpr std::size_t buffers[] = {
+      LUNAR_BUFFER_BYTES_MIN(512), buffer_of(6), buffer_of(10), 8192, 16384, 32768, 65536};
+  constexpr std::uint32_t text_bytes[] = {60, 200, 600};
+  std::uint32_t log = 0;
+  while (log < log_min) log = one_of(std::to_array(log_sectors));
+  options.buffer_bytes = one_of(std::to_array(buffers));
+  options.text_bytes_max = one_of(std::to_array(text_bytes));
+  options.log_bytes = log * 512;
+  options.sectors = log + 1024;
+  options.index = random() % 2 == 0 ? LUNAR_INDEX_TREE : LUNAR_INDEX_HASH;
+  options.keys = 300, options.first_rows = 200, options.spills_max = 50;
+  return options;
 }
 
-class EveryCut {
- public:
-  EveryCut(const Setting& mode, std::uint64_t seed, std::size_t wanted) : mode_(mode), seed_(seed), wanted_(wanted) {}
+Kind large(const char* name, const Options& options, std::size_t share) {
+  return {.name = name,
+          .options = [options](std::uint64_t seed) { return drawn(options, seed); },
+          .share = share,
+          .random_cuts_at_write = 0,
+          .one_lost_at_flush = 4,
+          .few_lost_at_flush = 2,
+          .random_cuts_at_flush = 2,
+          .checks = true};
+}
 
-  // 0, or 1 when an outcome was not permitted (it is told).
-  int run() {
-    const auto begin = std::chrono::steady_clock::now();
-    while (distinct_.size() < wanted_ && wrong_.empty()) life(seed_ + lives_++);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    std::printf("%s%-20s %2u frames, %9zu cuts, %9zu distinct, %7zu of them in recovery, %6.1f s, %.3f ms each\n",
-                isatty(1) ? "\r" : "", mode_.name, reader_->db.frame_count, cuts_, distinct_.size(), in_recovery_,
-                seconds, 1e3 * seconds / static_cast<double>(cuts_));
-    if (!wrong_.empty()) std::printf("NOT PERMITTED: %s\n", wrong_.c_str());
-    std::fflush(stdout);
-    return wrong_.empty() ? 0 : 1;
+// Few frames, short units of the log, transactions of a few spills: recoveries spill too, and are cut off again and
+// again.
+Kind recoveries(const char* name, const Options& options) {
+  Kind kind = large(name, options, 2);
+  kind.options = [options](std::uint64_t seed) {
+    Options chosen = drawn(options, seed);
+    chosen.buffer_bytes = seed % 2 == 0 ? LUNAR_BUFFER_BYTES_MIN(512) : buffer_of(6);
+    chosen.log_bytes = (seed % 4 < 2 ? 144 : 240) * 512;
+    chosen.sectors = 768, chosen.text_bytes_max = 200, chosen.spills_max = 4;
+    chosen.keys = 120, chosen.first_rows = 80;
+    return chosen;
+  };
+  kind.recovery_cuts_of_4 = 3;
+  return kind;
+}
+
+// A volume as lunar_format makes it by default on 8 MB, with a thousand rows.
+Kind default_volume(const char* name, std::uint32_t log_bytes) {
+  const Options options = {.sectors = 16384,
+                           .buffer_bytes = 16384,
+                           .log_bytes = log_bytes,
+                           .keys = 1100,
+                           .text_bytes_max = 200,
+                           .index = LUNAR_INDEX_TREE,
+                           .first_rows = 1000,
+                           .spills_max = 10,
+                           .statements = true};
+  Kind kind = large(name, options, 1);
+  kind.options = [options](std::uint64_t) { return options; };
+  return kind;
+}
+
+std::vector<Kind> kinds() {
+  std::vector<Kind> all;
+  for (const auto& [name, options] : small_worlds())
+    all.push_back({.name = name, .options = [options = options](std::uint64_t) { return options; }});
+  const Options full = {.mode = LUNAR_MODE_FULL}, data = {.mode = LUNAR_MODE_DATA};
+  const Options metadata = {.mode = LUNAR_MODE_METADATA, .atomic_sectors = true};
+  const auto with = [](Options options, std::uint32_t secondary, std::uint32_t ring_rows, bool statements) {
+    options.secondary = secondary, options.ring_rows = ring_rows, options.statements = statements;
+    return options;
+  };
+  all.push_back(large("spills: full", with(full, 0, 0, false), 3));
+  all.push_back(large("spills: full, ring", with(full, 0, 150, false), 2));
+  all.push_back(large("spills: full, secondary", with(full, 2, 0, false), 2));
+  all.push_back(large("spills: data", with(data, 0, 0, false), 2));
+  all.push_back(large("spills: metadata", with(metadata, 0, 0, false), 2));
+  all.push_back(recoveries("recoveries: full", full));
+  all.push_back(recoveries("recoveries: data", data));
+  all.push_back(large("SQL: full", with(full, 0, 0, true), 3));
+  all.push_back(large("SQL: full, secondary", with(full, 3, 0, true), 3));
+  all.push_back(large("SQL: data, secondary", with(data, 1, 0, true), 2));
+  all.push_back(large("SQL: metadata", with(metadata, 0, 0, true), 2));
+  all.push_back(default_volume("SQL: full, 8 MB", 0));
+  all.push_back(default_volume("SQL: full, 8 MB, 2 MB log", 2 << 20));
+  return all;
+}
+
+void print_line(const char* name, const Tally& tally) {
+  std::printf("%s%-26s %7zu %8u %9zu %9zu %9zu %9zu %9zu %8d %8.1f %8.3f\n", isatty(1) ? "\r" : "", name, tally.worlds,
+              tally.spills_max, tally.cuts, tally.distinct, tally.one_lost, tally.few_lost, tally.in_recovery,
+              tally.not_permitted.empty() ? 0 : 1, tally.seconds,
+              1e3 * tally.seconds / static_cast<double>(tally.cuts));
+  if (!tally.not_permitted.empty()) std::printf("NOT PERMITTED: %s\n", tally.not_permitted.c_str());
+  std::fflush(stdout);
+}
+
+int main_of(std::size_t wanted, std::uint64_t seed, std::string_view name) {
+  auto all = kinds();
+  std::erase_if(all, [&](const auto& kind) { return !std::string_view(kind.name).starts_with(name); });
+  std::size_t shares = 0;
+  for (const auto& kind : all) shares += kind.share;
+  std::printf("seed %llu\n%-26s %7s %8s %9s %9s %9s %9s %9s %8s %8s %8s\n", static_cast<unsigned long long>(seed),
+              "kind", "worlds", "spills", "cuts", "distinct", "lost 1", "lost 2-4", "recovery", "not perm", "s",
+              "ms each");
+  Tally sum;
+  bool failed = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Tally tally = run_campaign(all[i], seed + i * 1'000'000, (wanted * all[i].share + shares - 1) / shares);
+    print_line(all[i].name, tally);
+    failed |= !tally.not_permitted.empty();
+    sum.cuts += tally.cuts, sum.distinct += tally.distinct, sum.worlds += tally.worlds, sum.seconds += tally.seconds;
+    sum.one_lost += tally.one_lost, sum.few_lost += tally.few_lost, sum.in_recovery += tally.in_recovery;
+    sum.spills_max = std::max(sum.spills_max, tally.spills_max);
   }
-
- private:
-  void life(std::uint64_t seed) {
-    World world(mode_.options, seed);
-    reader_ = std::make_unique<World>(mode_.options, seed);
-    Watched watched{&world.device, {}};
-    world.device.before_change_context = &watched, world.device.before_change = keep;
-    place_ = 0;
-    for (int step = 0; step < 60 && distinct_.size() < wanted_ && wrong_.empty(); ++step) {
-      const auto before = world.since;
-      const int error = world.random(12) == 0   ? world.sync()
-                        : world.random(40) == 0 ? world.checkpoint()
-                                                : world.step();
-      if (error != 0) wrong_ = world.did + ": " + lunar_error_text(error) + " without a cut";
-      for (const auto& copy : watched.before) {
-        ++place_;
-        for (int i = 0; i < 4 && wrong_.empty(); ++i) cut(world, before, copy->device, seed);
-      }
-      watched.before.clear();
-    }
-    if (isatty(1)) std::printf("\r%-20s %9zu distinct", mode_.name, distinct_.size()), std::fflush(stdout);
-  }
-
-  void cut(World& world, const std::vector<State>& before, const emubd& at, std::uint64_t seed) {
-    World& reader = *reader_;
-    if (emubd_copy(&reader.device, &at) != 0) throw std::bad_alloc();
-    int error = 0;
-    for (int again = 0;; ++again) {
-      emubd_reset(&reader.device);
-      reader.cut();
-      ++cuts_;
-      const bool is_new =
-          distinct_.insert(reader.image_hash() ^ (place_ * 8U + static_cast<unsigned>(again) + 1) * 0x9e3779b97f4a7c15U)
-              .second;
-      if (is_new && again > 0) ++in_recovery_;
-      if (again < 3 && reader.random(3) == 0) reader.device.cut_at = 1 + reader.random(30);
-      error = reader.mount();
-      if (error != LUNAR_E_IO || reader.device.cut_at == 0) break;
-    }
-    emubd_reset(&reader.device);
-    const auto state = error == 0 ? reader.read() : std::nullopt;
-    if (mode_.options.mode == LUNAR_MODE_NONE) return;
-    const std::string where = "seed " + std::to_string(seed) + ", change " + std::to_string(place_) + ", " + world.did;
-    if (error != 0)
-      wrong_ = where + ": mount: " + lunar_error_text(error);
-    else if (!state)
-      wrong_ = where + ": unreadable";
-    else if (!world.permitted(*state, before))
-      wrong_ = where + ": another state";
-  }
-
-  const Setting& mode_;
-  std::uint64_t seed_;
-  std::size_t wanted_;
-  std::uint64_t lives_ = 0, place_ = 0;
-  std::size_t cuts_ = 0, in_recovery_ = 0;
-  std::unordered_set<std::uint64_t> distinct_;
-  std::unique_ptr<World> reader_;
-  std::string wrong_;
-};
+  print_line("together", sum);
+  return failed ? 1 : 0;
+}
 
 }  // namespace
 }  // namespace lunar_test
@@ -171,13 +196,5 @@ class EveryCut {
 int main(int argc, char** argv) {
   const std::size_t wanted = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10'000;
   const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  auto all = lunar_test::modes();
-  const std::string_view wish = argc > 3 ? argv[3] : "";
-  std::erase_if(all, [&](const auto& mode) { return !std::string_view(mode.name).starts_with(wish); });
-  int failed = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    failed |= lunar_test::EveryCut(all[i], seed + i * 1'000'000, (wanted + all.size() - 1) / all.size()).run();
-  }
-  return failed;
+  return lunar_test::main_of(wanted, seed, argc > 3 ? argv[3] : "");
 }

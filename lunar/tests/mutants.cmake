@@ -133,20 +133,23 @@ lunar_secondary_mutant(a_moved_row_is_read_again secondary.c "if (error || !same
 lunar_secondary_mutant(negative_numbers_above_the_others secondary.c "? ~number : number ^ sign" "? ~number : number")
 lunar_secondary_mutant(dropped_tables_leave_their_indexes tables.c "LN_TRY(ln_secondary_drop(db, number));" "")
 
-# Those that need a cut at the one right place: every cut of a workload finds them.
-add_library(lunar-EveryCut OBJECT every_cut.cc world.cc)
+# Those that need a cut at the one right place: 10,000 cuts of the campaign find them.
+add_library(lunar-EveryCut OBJECT cut_campaign.cc every_cut.cc world.cc)
 target_link_libraries(lunar-EveryCut PRIVATE lunar_emubd edgejoule_flags)
 function(lunar_every_cut_mutant name file old new)
-  lunar_mutant_of(EveryCut ${name} ${file} "${old}" "${new}" 40000 ${ARGN})
+  lunar_mutant_of(EveryCut ${name} ${file} "${old}" "${new}" 10000 1 ${ARGN})
 endfunction()
-# One cut in a hundred thousand is of their kind; these seeds have one early.
-lunar_every_cut_mutant(lost_groups_before_those_of_a_recovery recover.c
-  "(beyond && next.epoch" "(beyond < 0 && next.epoch" 8)
-lunar_mutant(torn_groups_made_whole recover.c "return ln_device_write(db, at, db->stage, 1);" "return 0;")
+lunar_every_cut_mutant(before_images_behind_a_torn_group recover.c "group->extra == before ||" "1 ||")
+lunar_every_cut_mutant(before_images_of_an_older_recovery recover.c
+  "group->extra == LN_NONE && group->epoch > series->epoch" "0")
 lunar_every_cut_mutant(recovery_keeps_its_epoch recover.c "= found.epoch + 1;" "= found.epoch;")
 lunar_every_cut_mutant(sequence_unchecked recover.c "group->sequence != series->sequence + 1 ||" "0 ||")
 lunar_every_cut_mutant(checkpoint_before_its_images log.c
   "LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));\n" "LN_TRY(ln_write_in_place(db, 0));\n")
+# One cut in some thousands of those in cut off recoveries is of its kind.
+lunar_every_cut_mutant(lost_groups_before_those_of_a_recovery recover.c
+  "(beyond && next.epoch" "(beyond < 0 && next.epoch" "recoveries: full")
+lunar_mutant(torn_groups_made_whole recover.c "return ln_device_write(db, at, db->stage, 1);" "return 0;")
 
 # SQL beside SQLite.
 if(TARGET lunar-SqlBesideSqlite)

@@ -47,6 +47,7 @@ World::World(const Options& options, std::uint64_t seed)
   for (std::uint32_t i = 0; i < options.secondary; ++i)
     must(lunar_index_create(&db, "rows", names[i], i == 0 ? 2 : 1, i == 1 ? LUNAR_INDEX_HASH : LUNAR_INDEX_TREE),
          "index");
+  insert_first_rows();
   must(sync(), "sync");
   device.ignore_sync = options.device_ignores_sync;
 }
@@ -82,6 +83,10 @@ int World::unmount() {
 }
 
 int World::acknowledged(int error, const State& after) {
+  if (in_transaction_) {  // it becomes a moment as a whole
+    if (error == 0) now = after;
+    return error;
+  }
   since.push_back(after);  // what was under way when the power went may be there
   if (error != 0) return error;
   now = after;
@@ -183,14 +188,16 @@ int World::toggle_other_index() {
   return no_room(error) ? 0 : acknowledged(error, after);
 }
 
-// Up to six operations that count together or not at all. What failed for want of room has undone the transaction.
-int World::transaction() {
+// Operations that count together or not at all. What failed for want of room has undone the transaction.
+int World::transaction_while(const std::function<bool()>& goes_on) {
   const State before = now;
-  const auto moments = since;
   did = "begin";
   int error = lunar_begin(&db);
   if (error != 0) return error;
-  for (auto n = 1 + random(6); n > 0 && error == 0 && !full_; --n) error = change_a_row();
+  in_transaction_ = true;
+  while (error == 0 && !full_ && goes_on())
+    error = options_.statements && random(16) == 0 ? statement() : change_a_row();
+  in_transaction_ = false;
   const bool commits = error == 0 && !full_ && random(3) != 0;
   const State after = now;
   if (error == 0) {
@@ -200,8 +207,19 @@ int World::transaction() {
     did += ", rolled back";  // a failed reading has left it open, after another failure it was lost
   }
   full_ = false;
-  since = moments, now = before;
+  now = before;
   return commits ? acknowledged(error, after) : error;
+}
+
+int World::transaction() {
+  auto rows = 1 + random(6);
+  return transaction_while([&rows] { return rows-- > 0; });
+}
+
+int World::long_transaction() {
+  const std::uint32_t spills = 2 + random(options_.spills_max - 1);
+  const auto first = db.spills;
+  return transaction_while([&, rows = 4000]() mutable { return rows-- > 0 && db.spills - first < spills; });
 }
 
 int World::step() {
@@ -211,16 +229,21 @@ int World::step() {
     return error;
   }
   if (random(20) == 0) return toggle_other_table();
+  if (options_.spills_max != 0 && random(3) == 0) return long_transaction();
   if (options_.mode != LUNAR_MODE_NONE && random(12) == 0) return transaction();
-  const int error = change_a_row();
+  const int error = options_.statements && random(2) == 0 ? statement() : change_a_row();
   full_ = false;
   return error;
 }
 
+std::int32_t World::random_number() {
+  const auto number = static_cast<std::int32_t>(random_());
+  return options_.secondary != 0 ? number % 4 : number;
+}
+
 int World::change_a_row() {
   const std::int64_t key = random(options_.keys);
-  auto number = static_cast<std::int32_t>(random_());
-  if (options_.secondary != 0) number %= 4;
+  const std::int32_t number = random_number();
   const std::uint32_t kind = random(10);
   if (!now.contains(key) || kind < 2) return insert(key, {random_text(), number});
   if (kind < 5) return remove(key);
@@ -228,6 +251,76 @@ int World::change_a_row() {
   std::string text = random_text();
   if (random(2) == 0) text.resize(now.at(key).text.size(), 'p');
   return update_text(key, text);
+}
+
+void World::insert_first_rows() {
+  for (std::int64_t key = 0; key < options_.first_rows; ++key)
+    must(insert(key, {random_text(), random_number()}), "insert");
+}
+
+int World::run(const std::string& sql, const std::vector<lunar_value>& parameters) {
+  std::vector<std::uint64_t> memory(8192);
+  lunar_statement* prepared = nullptr;
+  int error = lunar_prepare(&db, sql.data(), sql.size(), memory.data(), memory.size() * 8, &prepared, nullptr);
+  for (unsigned i = 0; i < parameters.size() && error == 0; ++i) error = lunar_bind(prepared, i + 1, &parameters[i]);
+  if (error == 0) error = lunar_step(prepared);
+  if (prepared != nullptr) lunar_finalize(prepared);
+  return error;
+}
+
+// Up to eighty new rows by one statement.
+int World::insert_rows() {
+  State after = now;
+  std::vector<lunar_value> parameters;
+  std::vector<std::string> texts;
+  texts.reserve(80);
+  std::string sql = "INSERT INTO rows VALUES ";
+  for (auto wanted = 1 + random(80); wanted > 0; --wanted) {
+    const std::int64_t key = random(options_.keys);
+    if (after.contains(key)) continue;
+    const Row row{random_text(), random_number()};
+    append(after, key, row);
+    sql += texts.empty() ? "(?, ?, ?)" : ", (?, ?, ?)";
+    texts.push_back(row.text);
+    parameters.insert(parameters.end(), {integer(key), blob(texts.back()), number_value(row.number)});
+  }
+  if (texts.empty()) return 0;
+  const int error = run(sql, parameters);
+  return no_room(error) ? 0 : acknowledged(error, after);
+}
+
+// Changes the rows of a range of keys, or, at times, those of a number by its index.
+int World::statement() {
+  did = "statement";
+  const std::uint32_t kind = random(10);
+  if (kind < 3) return insert_rows();
+  const std::int64_t from = random(options_.keys), to = from + 1 + random(options_.keys);
+  const std::int32_t number = random_number(), wanted = random_number();
+  const bool by_number = options_.secondary != 0 && wanted != 0 && random(3) == 0;
+  const std::string text = random_text();
+  State after = now;
+  for (const auto& [key, row] : now) {
+    if (key < 0 || (by_number ? row.number != wanted : key < from || key >= to)) continue;
+    if (kind < 4) {
+      after.erase(key);
+      continue;
+    }
+    Row& changed = after[key];
+    if (kind < 8) changed.number = number;
+    if (kind >= 8) changed.text = text;
+    const bool moves =
+        row.text.size() != changed.text.size() || number_value(row.number).type != number_value(changed.number).type;
+    if (moves) changed.age = ++age_;
+  }
+  std::string sql = "DELETE FROM rows";
+  std::vector<lunar_value> parameters;
+  if (kind >= 4) sql = kind < 8 ? "UPDATE rows SET \"number\" = ?" : "UPDATE rows SET \"text\" = ?";
+  if (kind >= 4) parameters.push_back(kind < 8 ? number_value(number) : blob(text));
+  sql += by_number ? " WHERE \"number\" = ?" : " WHERE \"key\" >= ? AND \"key\" < ?";
+  parameters.push_back(by_number ? integer(wanted) : integer(from));
+  if (!by_number) parameters.push_back(integer(to));
+  const int error = run(sql, parameters);
+  return no_room(error) ? 0 : acknowledged(error, after);
 }
 
 std::optional<State> World::read() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,6 +43,9 @@ struct Options {
   // So many secondary indexes at the least: a tree by number, one by hashing and a tree by text. The numbers are few
   // then, and 0 is stored as NULL.
   std::uint32_t secondary = 0;
+  std::uint32_t first_rows = 0;  // rows that are there before the first step
+  std::uint32_t spills_max = 0;  // not 0: a step in three is a transaction of 2 to so many spills
+  bool statements = false;       // a step in two is a statement of SQL that changes many rows
 };
 
 struct Setting {
@@ -99,6 +103,13 @@ class World {
   int change_a_row();
   bool no_room(int error);
   int transaction();
+  int long_transaction();
+  int transaction_while(const std::function<bool()>& goes_on);
+  int statement();
+  int run(const std::string& sql, const std::vector<lunar_value>& parameters);
+  int insert_rows();
+  void insert_first_rows();
+  std::int32_t random_number();
   std::string random_text();
   bool updates_in_place() const { return options_.atomic_sectors && options_.mode <= LUNAR_MODE_METADATA; }
   bool made_of_versions(std::int64_t key, const Row& row, std::uint64_t age) const;
@@ -108,6 +119,7 @@ class World {
 
   Options options_;
   bool full_ = false;  // the last operation found no room
+  bool in_transaction_ = false;
   std::uint64_t age_ = 0;
   std::mt19937_64 random_;
   std::unique_ptr<std::uint32_t[]> buffer_;
