@@ -7,7 +7,8 @@ SHELL := /bin/bash
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
 PYTHON := .venv/bin/python
-PYTEST := $(PYTHON) -m pytest -q -c lab/pyproject.toml lab/tests driver/tests lunar/tests
+# -rs: a skipped test is listed with its reason.
+PYTEST := $(PYTHON) -m pytest -q -rs -c lab/pyproject.toml lab/tests driver/tests lunar/tests
 CPP := $(shell git ls-files '*.cc' '*.c' '*.h' 2>/dev/null)
 LABELS := slow|root|server
 # Tests start many Pythons, and pytest rewrites 170 files: bytecode is kept, also where the environment says otherwise.
@@ -186,5 +187,9 @@ setup-dev: setup .venv/.dev
 	@.venv/bin/pip install -q --disable-pip-version-check --require-hashes -r lab/requirements-dev.txt
 	@touch $@
 
-build/build.ninja: CMakeLists.txt CMakePresets.json | setup
+# tools/packages touches this file when it installs something: CMake must then search for libraries again.
+build/.packages: packages.txt | setup
+	@mkdir -p build && touch $@
+
+build/build.ninja: CMakeLists.txt CMakePresets.json build/.packages | setup
 	@cmake --preset release >/dev/null

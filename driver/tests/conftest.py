@@ -1,7 +1,12 @@
+import os
+import shutil
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from driving import DRIVER
+from driving import DRIVER, NOBODY, REPOSITORY, TESTER, Caller
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -14,3 +19,22 @@ def _programs_begin_with_the_usual_signals() -> None:
     """Under nohup or in the background of a script they would inherit that some are ignored, and obey."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session")
+def unprivileged() -> Iterator[Caller]:
+    """A caller who is not root: the user of the tests, or nobody when that user is root.
+
+    nobody starts a copy of the driver, because the checkout may lie in a folder that only root may enter (/root).
+    """
+    if os.geteuid() != 0:
+        yield TESTER
+        return
+    with tempfile.TemporaryDirectory(prefix="edgejoule-driver-", dir="/var/tmp") as folder:
+        installed = Path(folder)
+        installed.chmod(0o755)
+        (installed / "bin").mkdir()
+        shutil.copy(DRIVER, installed / "bin")
+        shutil.copytree(DRIVER.parent.parent / "lib" / "edgejoule", installed / "lib" / "edgejoule")
+        shutil.copytree(REPOSITORY / "driver" / "workloads", installed / "share" / "edgejoule" / "workloads")
+        yield Caller(installed / "bin" / DRIVER.name, NOBODY)

@@ -4,13 +4,26 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DRIVER = Path(os.environ.get("EDGEJOULE_DRIVER", REPOSITORY / "build" / "bin" / "edgejoule-driver"))
+NOBODY = 65534  # a user without rights
 
 Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who starts the driver. program: the driver's file. user: the user's number, None for the user of the tests."""
+
+    program: Path = DRIVER
+    user: int | None = None
+
+
+TESTER = Caller()
 
 
 def drive(
@@ -18,11 +31,13 @@ def drive(
     cwd: Path | None = None,
     timeout_s: float = 60,
     starter: Sequence[str] = (),
-    user: int | None = None,
+    caller: Caller = TESTER,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the driver to its end, whatever its exit status: by another program that starts it, or as another user."""
-    line = [*starter, DRIVER, *arguments]
-    return subprocess.run(line, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=cwd, user=user)
+    """Runs the driver to its end, whatever its exit status. starter: argv of a program that starts the driver."""
+    line = [*starter, caller.program, *arguments]
+    return subprocess.run(
+        line, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=cwd, user=caller.user
+    )
 
 
 def events_of(text: str) -> list[Event]:

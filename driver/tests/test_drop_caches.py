@@ -13,13 +13,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from driving import DRIVER, REPOSITORY, Event, drive, events_of
+from driving import NOBODY, REPOSITORY, TESTER, Caller, Event, drive, events_of
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads((REPOSITORY / "schemas" / "driver-event.schema.json").read_text()))
 EMBEDDED = ["sqlite", "leveldb", "rocksdb", "lmdb", "lunar"]
 RECORDS = 20_000
 PAYLOAD_BYTES = RECORDS * 1000
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -33,16 +32,16 @@ def data() -> Iterator[Path]:
 
 
 def ask(
-    command: str, database: str, data: Path, *arguments: str, user: int | None = None
+    command: str, database: str, data: Path, *arguments: str, caller: Caller = TESTER
 ) -> subprocess.CompletedProcess[str]:
     counts = ["-p", f"recordcount={RECORDS}", "-p", f"operationcount={RECORDS}"]
     every_key = ["-P", "workloadc", "-p", "requestdistribution=sequential", *counts]
     where = ["-p", f"{database}.path={data}"] if database != "noop" else []
-    return drive(command, "-db", database, *every_key, *where, "--quiet", "-json", "-", *arguments, user=user)
+    return drive(command, "-db", database, *every_key, *where, "--quiet", "-json", "-", *arguments, caller=caller)
 
 
-def load(database: str, data: Path, user: int | None = None) -> None:
-    done = ask("load", database, data, "-p", "batchsize=1000", user=user)
+def load(database: str, data: Path, caller: Caller = TESTER) -> None:
+    done = ask("load", database, data, "-p", "batchsize=1000", caller=caller)
     assert done.returncode == 0, done.stderr
 
 
@@ -121,23 +120,13 @@ def test_data_in_memory_are_never_cold() -> None:
     assert "lies on a file system in memory (tmpfs), which is never cold; put the data on a disk" in done.stderr
 
 
-@pytest.fixture
-def user() -> int | None:
-    """Who is not root: None for the one who runs the test."""
-    if os.geteuid() != 0:
-        return None
-    if not all(folder.stat().st_mode & 0o001 for folder in DRIVER.parents):
-        pytest.skip(f"who is not root cannot reach {DRIVER}")
-    return NOBODY
-
-
 @pytest.mark.parametrize("database", EMBEDDED)
-def test_without_root_the_run_says_what_it_needs(database: str, data: Path, user: int | None) -> None:
-    load(database, data, user)
-    done = ask("run", database, data, "--drop-caches", user=user)
+def test_without_root_the_run_says_what_it_needs(database: str, data: Path, unprivileged: Caller) -> None:
+    load(database, data, unprivileged)
+    done = ask("run", database, data, "--drop-caches", caller=unprivileged)
     assert done.returncode == 1
     assert "--drop-caches: cannot write to /proc/sys/vm/drop_caches: Permission denied; it needs root" in done.stderr
-    assert ask("run", database, data, user=user).returncode == 0  # the database is as it was
+    assert ask("run", database, data, caller=unprivileged).returncode == 0  # the database is as it was
 
 
 def test_a_load_and_a_database_without_files_have_no_caches_to_drop(data: Path) -> None:

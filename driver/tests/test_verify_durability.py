@@ -1,7 +1,6 @@
 """edgejoule-driver verify-durability: real databases, a real loop device, real power cuts. Most tests need root."""
 
 import json
-import os
 import signal
 import subprocess
 import tempfile
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import DRIVER
+from driving import DRIVER, Caller, drive
 
 KEPT, NOT_KEPT, WRONG = 0, 3, 2
 SHORT = ("--cuts", "25", "--operations", "400", "--seed", "1")
@@ -197,12 +196,8 @@ def test_a_killed_test_leaves_one_empty_directory_that_the_next_test_names_and_r
     assert wait_until_nothing_is_left() == []
 
 
-def test_without_root_it_says_that_it_needs_root() -> None:
-    if os.geteuid() == 0:
-        reachable = subprocess.run([DRIVER, "--version"], user="nobody", check=False, capture_output=True)
-        if reachable.returncode != 0:
-            pytest.skip("another user cannot start the driver here")
-    done = verify("-db", "sqlite", **({"user": "nobody"} if os.geteuid() == 0 else {}))
+def test_without_root_it_says_that_it_needs_root(unprivileged: Caller) -> None:
+    done = drive("verify-durability", "-db", "sqlite", caller=unprivileged)
     assert done.returncode == 1
     assert "it needs root" in done.stderr
 

