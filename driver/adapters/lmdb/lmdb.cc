@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include "../../src/properties.h"
 #include "../adapter_options.h"
 #include "../data_directory.h"
+#include "../exclusive_use.h"
 #include "failure.h"
 #include "lmdb_session.h"
+#include "map_fault.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -36,6 +40,8 @@ const std::vector<OptionHelp>& option_help() {
       {"lmdb.mapasync", "MDB_MAPASYNC: with lmdb.writemap, begin the syncs of a commit and do not wait", "false"},
       {"lmdb.nordahead", "MDB_NORDAHEAD: no read-ahead; for loads and random reads of what does not fit into memory",
        "false"},
+      {"lmdb.allow_concurrent", "other drivers may work on the database at the same time, if they are told so too",
+       "false"},
       {"lmdb.nomeminit", "MDB_NOMEMINIT: do not zero unused parts of pages before they are written", "false"},
   };
   return options;
@@ -58,6 +64,7 @@ struct Settings {
   bool mapasync = false;
   bool nordahead = false;
   bool nomeminit = false;
+  bool allow_concurrent = false;
 
   [[nodiscard]] unsigned flags() const {
     // MDB_NOTLS: a session may move from one thread to another.
@@ -83,6 +90,7 @@ Settings taken(const Properties& properties, Durability durability) {
   settings.mapasync = properties.get_bool("lmdb.mapasync", false);
   settings.nordahead = properties.get_bool("lmdb.nordahead", false);
   settings.nomeminit = properties.get_bool("lmdb.nomeminit", false);
+  settings.allow_concurrent = properties.get_bool("lmdb.allow_concurrent", false);
   if (settings.mapasync && !settings.writemap) {
     throw UsageError(fmt::format("{}: property lmdb.mapasync=true: expected lmdb.writemap=true beside it",
                                  properties.origin("lmdb.mapasync")));
@@ -140,10 +148,19 @@ class Lmdb final : public Database {
   [[nodiscard]] int open_environment();
   [[nodiscard]] int open_table();
   void check_that_the_file_is_there() const;
+  void check_that_the_file_is_whole() const;
+  [[nodiscard]] std::uint64_t free_pages_from(std::uint64_t page) const;
+  [[nodiscard]] std::string file() const { return settings_.path + "/data.mdb"; }
+  [[nodiscard]] std::string words_of_map_fault() const {
+    return fmt::format("LMDB: a page of {} cannot be read: the file was cut short, or its disk failed; load anew",
+                       file());
+  }
   [[nodiscard]] MDB_envinfo environment_info() const;
   [[nodiscard]] MDB_stat table_stat() const;
 
   Settings settings_;
+  std::unique_ptr<MapFaultMessage> map_fault_;  // longer than the map
+  ExclusiveUse exclusive_use_;
   KeyLocks locks_;
   std::unique_ptr<MDB_env, CloseEnvironment> environment_;
   MDB_dbi table_ = 0;
@@ -173,7 +190,14 @@ int Lmdb::open_table() {
 void Lmdb::open(const Properties& properties, Durability durability, bool create, EventSink /*sink*/) {
   settings_ = taken(properties, durability);
   prepare_data_directory(settings_.path, create, {"LMDB", "lmdb.path", "data.mdb", ""});
+  exclusive_use_.take(file(), create, "lmdb", settings_.allow_concurrent);
+  std::error_code ignored;  // LMDB says what is wrong with it
+  if (!create && std::filesystem::file_size(file(), ignored) == 0) {
+    throw DatabaseError(fmt::format("{} is empty: the database was cut to nothing; load anew", file()));
+  }
+  map_fault_ = std::make_unique<MapFaultMessage>(words_of_map_fault());
   int code = open_environment();
+  if (code == MDB_SUCCESS) check_that_the_file_is_whole();
   if (code == MDB_SUCCESS) code = open_table();
   if (code != MDB_SUCCESS) {
     throw DatabaseError(
@@ -181,8 +205,49 @@ void Lmdb::open(const Properties& properties, Durability durability, bool create
   }
 }
 
+// LMDB opens a file that is shorter than its database, and the first read beyond the end is a SIGBUS. Only pages that
+// were freed in the transaction that took them are never written.
+void Lmdb::check_that_the_file_is_whole() const {
+  mdb_filehandle_t descriptor = -1;
+  struct stat status {};
+  if (mdb_env_get_fd(environment_.get(), &descriptor) != MDB_SUCCESS || fstat(descriptor, &status) != 0) {
+    throw DatabaseError(fmt::format("LMDB: cannot look at {}", file()));
+  }
+  const std::uint64_t page_bytes = table_stat().ms_psize;
+  const std::uint64_t pages = environment_info().me_last_pgno + 1;
+  const auto pages_there = static_cast<std::uint64_t>(status.st_size) / page_bytes;
+  if (pages_there >= pages) return;
+  const auto cut_short = fmt::format("LMDB: {} has {} bytes, but its database {}: it was cut short; load anew", file(),
+                                     status.st_size, pages * page_bytes);
+  map_fault_->say(cut_short);  // the list of free pages may be in what is missing
+  if (free_pages_from(pages_there) != pages - pages_there) throw DatabaseError(cut_short);
+  map_fault_->say(words_of_map_fault());
+}
+
+// Pages in the list of free pages from that number on.
+std::uint64_t Lmdb::free_pages_from(std::uint64_t page) const {
+  constexpr MDB_dbi free_list = 0;  // by transaction: a count, then as many page numbers
+  MDB_txn* begun = nullptr;
+  if (mdb_txn_begin(environment_.get(), nullptr, MDB_RDONLY, &begun) != MDB_SUCCESS) return 0;
+  const LmdbTransaction transaction(begun);
+  MDB_cursor* cursor = nullptr;
+  if (mdb_cursor_open(begun, free_list, &cursor) != MDB_SUCCESS) return 0;
+  std::uint64_t found = 0;
+  MDB_val key{};
+  MDB_val value{};
+  while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS) {
+    const auto* const numbers = static_cast<const std::size_t*>(value.mv_data);
+    found += static_cast<std::uint64_t>(
+        std::count_if(numbers + 1, numbers + 1 + numbers[0], [page](std::size_t number) { return number >= page; }));
+  }
+  mdb_cursor_close(cursor);
+  return found;
+}
+
 std::string Lmdb::close() {
   environment_.reset();
+  map_fault_.reset();
+  exclusive_use_.release();
   return {};
 }
 
@@ -198,13 +263,13 @@ Status Lmdb::flush() {
 
 // A file that was removed is synced without a complaint.
 void Lmdb::check_that_the_file_is_there() const {
-  mdb_filehandle_t file = -1;
+  mdb_filehandle_t descriptor = -1;
   struct stat open_file {};
   struct stat named_file {};
-  const std::string name = settings_.path + "/data.mdb";
-  const bool same = mdb_env_get_fd(environment_.get(), &file) == MDB_SUCCESS && fstat(file, &open_file) == 0 &&
-                    stat(name.c_str(), &named_file) == 0 && open_file.st_dev == named_file.st_dev &&
-                    open_file.st_ino == named_file.st_ino;
+  const std::string name = file();
+  const bool same = mdb_env_get_fd(environment_.get(), &descriptor) == MDB_SUCCESS &&
+                    fstat(descriptor, &open_file) == 0 && stat(name.c_str(), &named_file) == 0 &&
+                    open_file.st_dev == named_file.st_dev && open_file.st_ino == named_file.st_ino;
   if (!same)
     throw DatabaseError(fmt::format("LMDB: {} is no longer the file that is open: what it held is lost", name));
 }

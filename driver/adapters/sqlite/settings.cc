@@ -113,6 +113,8 @@ const std::vector<OptionHelp>& sqlite_option_help() {
       {"sqlite.wal_autocheckpoint_pages", "WAL pages at which a commit checkpoints; 0: never", "1000"},
       {"sqlite.busy_timeout_ms", "how long a connection waits for another's lock before it reports busy", "5000"},
       {"sqlite.locking_mode", "normal, or exclusive: one client thread, whose connection keeps its locks", "normal"},
+      {"sqlite.allow_concurrent", "other drivers may work on the database at the same time, if they are told so too",
+       "false"},
       {"sqlite.without_rowid", "make the table WITHOUT ROWID: rows inside the key's tree", "false"},
   };
   return options;
@@ -141,6 +143,7 @@ SqliteSettings sqlite_settings(const Properties& properties, Durability durabili
   settings.busy_timeout_ms = static_cast<int>(bounded_option(properties, "sqlite.busy_timeout_ms", 5000, 0, int_max));
   settings.exclusive = choice_option(properties, "sqlite.locking_mode", "normal", locking_modes) == "exclusive";
   settings.without_rowid = properties.get_bool("sqlite.without_rowid", false);
+  settings.allow_concurrent = properties.get_bool("sqlite.allow_concurrent", false);
   settings.durability_how = describe(properties, settings, durability);
   return settings;
 }

@@ -30,6 +30,7 @@ struct SqliteSettings {
   int busy_timeout_ms;
   bool without_rowid;
   bool exclusive;  // one connection, which keeps its locks
+  bool allow_concurrent;
   std::string durability_how;
   std::string vfs;  // name of the VFS that every connection uses
 };

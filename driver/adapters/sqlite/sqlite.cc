@@ -11,6 +11,7 @@
 #include "../../src/interruption.h"
 #include "../../src/properties.h"
 #include "../data_directory.h"
+#include "../exclusive_use.h"
 #include "sqlite_session.h"
 
 namespace edgejoule::driver {
@@ -76,6 +77,7 @@ class Sqlite final : public Database {
 
   CountingVfs vfs_;  // before all connections
   SqliteSettings settings_;
+  ExclusiveUse exclusive_use_;  // before all connections: released after them
   std::unique_ptr<SqliteCheckpoints> checkpoints_;
   SqliteConnectionCounters counters_;
   // Held open beside the sessions: makes the table, settles, reads options and counters back.
@@ -159,6 +161,7 @@ void Sqlite::open(const Properties& properties, Durability durability, bool crea
   settings_.vfs = vfs_.name();
   checkpoints_ = std::make_unique<SqliteCheckpoints>(std::move(sink), settings_.wal_autocheckpoint_pages);
   check_file(create);
+  exclusive_use_.take(settings_.file, create, "sqlite", settings_.allow_concurrent);
   control_ = std::make_shared<SqliteConnection>(settings_, create);
   checkpoints_->watch(control_->handle());
   check_page_size();
@@ -167,6 +170,7 @@ void Sqlite::open(const Properties& properties, Durability durability, bool crea
 
 std::string Sqlite::close() {
   control_.reset();
+  exclusive_use_.release();
   return {};
 }
 

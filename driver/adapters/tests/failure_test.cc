@@ -1,8 +1,13 @@
 // A database that fails says so in words, and nothing crashes.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 
 #include "open_database.h"
@@ -238,20 +243,52 @@ TEST_P(Failure, files_of_something_else_are_left_alone) {
   EXPECT_EQ(std::filesystem::file_size(foreign), bytes);
 }
 
-TEST_P(Failure, a_database_that_is_open_elsewhere_is_refused_or_shared) {
+// What opening the database in another process says; empty when it was opened.
+std::string error_of_other_process(const TestDatabase& database, const std::string& adapter, bool concurrent) {
+  std::array<int, 2> words{};
+  if (pipe(words.data()) != 0) return "no pipe";
+  const auto child = fork();
+  if (child == 0) {
+    std::string error;
+    try {
+      Properties properties;
+      properties.set(adapter + ".path", database.path().string());
+      if (concurrent) properties.set(adapter + ".allow_concurrent", "true");
+      find_adapter(adapter)->make()->open(properties, Durability::process, false, {});
+    } catch (const DatabaseError& refused) {
+      error = refused.what();
+    }
+    _exit(write(words[1], error.data(), error.size()) < 0 ? 1 : 0);
+  }
+  close(words[1]);
+  std::array<char, 1000> text{};
+  const auto size = read(words[0], text.data(), text.size());
+  close(words[0]);
+  waitpid(child, nullptr, 0);
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+TEST_P(Failure, a_database_that_is_open_elsewhere_is_refused) {
   TestDatabase database(GetParam());
   database.open();
-  const auto second = find_adapter(GetParam())->make();
-  Properties properties;
-  properties.set(GetParam() + ".path", database.path().string());
-  const auto open_second = [&] { second->open(properties, Durability::process, false, {}); };
-  if (GetParam() == "sqlite") {
-    EXPECT_NO_THROW(open_second());
-  } else if (GetParam() == "lmdb") {
-    // By other processes only: LMDB wants a process to open a database once.
-    EXPECT_EXIT((open_second(), _exit(0)), testing::ExitedWithCode(0), "");
-  } else {
-    EXPECT_THROW(open_second(), DatabaseError);
+  const auto error = error_of_other_process(database, GetParam(), false);
+  EXPECT_NE(error.find(database.path().string()), std::string::npos) << error;
+  if (GetParam() == "sqlite" || GetParam() == "lmdb") {
+    EXPECT_NE(error.find(fmt::format("is in use by another edgejoule-driver (process {})", getpid())),
+              std::string::npos)
+        << error;
+    ASSERT_EQ(database.close(), "");
+    EXPECT_EQ(error_of_other_process(database, GetParam(), false), "");
+  }
+}
+
+TEST(Failure, drivers_share_a_database_when_all_of_them_are_told_to) {
+  for (const std::string adapter : {"sqlite", "lmdb"}) {
+    TestDatabase database(adapter);
+    database.set("allow_concurrent", "true");
+    database.open();
+    EXPECT_EQ(error_of_other_process(database, adapter, true), "") << adapter;
+    EXPECT_NE(error_of_other_process(database, adapter, false), "") << adapter;
   }
 }
 
