@@ -253,5 +253,10 @@ def _analysis(spec: Spec) -> Iterator[Complaint]:
             yield "analysis.responses", f"{name!r}: no server is named so; {nearest(server, spec.servers)}"
         elif base not in (PER_SERVER if at else RESPONSES):
             yield "analysis.responses", f"unknown response {name!r}; {nearest(name, RESPONSES)}"
+    if (compare := spec.analysis.compare) is not None:
+        if compare not in spec.factors:
+            yield "analysis.compare", f"{compare!r} is no factor; {nearest(compare, spec.factors)}"
+        elif compare == spec.analysis.by:
+            yield "analysis.compare", f"{compare!r} is analysis.by already: its levels are analysed apart"
     if spec.analysis.by is not None and spec.analysis.by not in spec.factors:
         yield "analysis.by", f"{spec.analysis.by!r} is no factor; {nearest(spec.analysis.by, spec.factors)}"

@@ -151,6 +151,11 @@ class Analysis(_Strict):
     scale: Literal["log", "raw"] = "log"
     alpha: float = Field(default=0.05, gt=0, lt=0.5)
     by: str | None = Field(default=None, description="one analysis per level of this factor")
+    compare: str | None = Field(
+        default=None,
+        description="the factor that the headline is about; default: the database, else the factor with the largest "
+        "effect",
+    )
 
 
 class DatabaseVariant(BaseModel):

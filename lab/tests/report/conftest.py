@@ -73,6 +73,7 @@ class Design:
     databases: tuple[str, ...] = ("sqlite", "leveldb", "rocksdb")
     workloads: tuple[str, ...] = ("read", "moderate", "write")
     threads: tuple[int, ...] = ()
+    targets: tuple[int, ...] = ()
     blocks: int = 5
     method: str = "modelled"
     min_ratio: float | None = 1.77
@@ -96,8 +97,17 @@ class Design:
 
 def spec_toml(design: Design) -> str:
     """The experiment as a user would write it."""
-    factors = {"database": design.databases, "workload": design.workloads, "threads": design.threads}
-    many = {name: list(levels) for name, levels in factors.items() if len(levels) > 1 or (name == "threads" and levels)}
+    factors = {
+        "database": design.databases,
+        "workload": design.workloads,
+        "threads": design.threads,
+        "target": design.targets,
+    }
+    many = {
+        name: list(levels)
+        for name, levels in factors.items()
+        if len(levels) > 1 or (name in ("threads", "target") and levels)
+    }
     fixed = {name: levels[0] for name, levels in factors.items() if levels and name not in many}
     show = lambda v: str(v).replace("'", '"') if isinstance(v, list) else f'"{v}"'  # noqa: E731
     workloads = "\n".join(
@@ -163,7 +173,8 @@ def _workload(planned: PlannedRun) -> str:
 
 
 def _rate(planned: PlannedRun) -> float:
-    return THROUGHPUT[planned.database, _workload(planned)] * planned.threads**0.7
+    slowed = (planned.target_ops_s or 1000) / 1000
+    return THROUGHPUT[planned.database, _workload(planned)] * planned.threads**0.7 * slowed
 
 
 def _run(

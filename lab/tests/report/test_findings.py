@@ -180,7 +180,7 @@ def test_one_factor_has_one_condition(make_store):
 def test_one_database_makes_the_first_varied_factor_the_subject(make_store):
     findings = found(make_store, databases=("sqlite",), method="counted")
     assert findings.subject == "workload"
-    assert "read costs the least energy per operation" in findings.headline
+    assert findings.headline.startswith("Least energy per operation (counted) with read: ")
 
 
 def test_three_factors_rank_within_every_combination_of_the_others(make_store):
@@ -315,7 +315,7 @@ def test_what_is_shown_to_be_the_same_is_called_the_same_and_the_rest_only_not_t
     assert plain.responses[0].rankings[0].contrasts[0].equivalent is None
     assert declared.responses[0].rankings[0].contrasts[0].equivalent is True
     if not declared.responses[0].rankings[0].contrasts[0].differs:
-        assert "shown to be the same within the declared margin" in " ".join(s.text for s in declared.verdict)
+        assert "are equal within 30 % in throughput: " in " ".join(s.text for s in declared.verdict)
         assert "no significant difference" in " ".join(s.text for s in plain.verdict)
 
 
@@ -337,3 +337,74 @@ def test_databases_of_one_class_that_sync_differently_are_told(make_store):
 @pytest.mark.parametrize("syncs", [{}, {"sqlite": 0.0, "leveldb": 0.09}, {"sqlite": 1.0, "rocksdb": 1.1}])
 def test_databases_that_sync_alike_or_do_not_tell_need_no_word(make_store, syncs):
     assert not any("Syncs" in c for c in found(make_store, syncs=syncs).caveats)
+
+
+TWO_FACTORS = {
+    "databases": ("sqlite",), "workloads": ("write",), "threads": (2, 1), "targets": (4000, 1000), "method": "counted",
+    "min_ratio": None, "blocks": 6,
+}  # fmt: skip
+
+
+def test_the_headline_is_about_the_factor_with_the_largest_effect(make_store):
+    findings = found(make_store, **TWO_FACTORS)
+    assert findings.subject == "target"
+    assert re.fullmatch(
+        r"Least energy per operation \(counted\) with target 4,000: [\d.]+ mJ; 4\.\d+× as much with target 1,000\.",
+        findings.headline.replace("µJ", "mJ"),
+    )
+
+
+def test_every_factor_and_interaction_has_its_sentence_the_largest_effect_first(make_store):
+    findings = found(make_store, **TWO_FACTORS)
+    assert [e.factors for e in findings.effects] == [("target",), ("threads",), ("threads", "target")]
+    shares = [e.share for e in findings.effects]
+    assert shares == sorted(shares, reverse=True)
+    assert findings.effects[0].lead.startswith("target (8")
+    assert findings.effects[1].text.startswith("Least energy per operation (counted) with threads 2: ")
+    assert findings.effects[2].text == "No interaction of threads and target shows."
+    assert [s.lead for s in findings.verdict] == ["threads 2", "threads 1"]
+    assert all(len(e.text.split()) <= 25 for e in findings.effects)
+
+
+def test_the_experiment_can_choose_the_factor_of_the_headline(make_store):
+    findings = found(
+        make_store, **TWO_FACTORS, analysis='responses = ["energy_per_op_uj", "throughput_ops_s"]\ncompare = "threads"'
+    )
+    assert findings.subject == "threads"
+    assert findings.headline.startswith("Least energy per operation (counted) with threads 2: ")
+    assert findings.effects[0].factors == ("target",)
+
+
+def test_the_database_stays_in_the_headline_where_it_varies(make_store):
+    findings = found(make_store, method="counted")
+    assert findings.subject == "database"
+    assert {e.factors for e in findings.effects} == {("database",), ("workload",), ("database", "workload")}
+    depends = next(e.text for e in findings.effects if len(e.factors) == 2)
+    assert re.fullmatch(r"The effect of database depends on workload: it differs by up to \d\.\d+×\.", depends)
+
+
+def test_an_interaction_that_the_model_does_not_resolve_is_none(make_store):
+    findings = found(make_store, method="modelled", min_ratio=100.0)
+    text = next(e.text for e in findings.effects if len(e.factors) == 2)
+    assert re.fullmatch(
+        r"No interaction of database and workload shows: \d\.\d+× at most, and the model resolves 100×\.", text
+    )
+
+
+def test_factors_without_a_test_are_told_by_their_means(make_store):
+    findings = found(make_store, **(TWO_FACTORS | {"blocks": 1}))
+    assert [e.factors for e in findings.effects] == [("threads",), ("target",)]
+    assert all(e.share is None and e.text.endswith("; not tested.") for e in findings.effects)
+
+
+def test_the_headline_says_that_databases_are_equal_within_the_declared_margin(make_store):
+    equal = {"databases": ("leveldb", "rocksdb"), "workloads": ("moderate",), "blocks": 20, "method": "counted"}
+    analysis = 'responses = ["throughput_ops_s"]\nmargin = 1.05'
+    assert found(make_store, **equal, analysis=analysis).headline == (
+        "leveldb and rocksdb are equal within 5 % in throughput."
+    )
+
+
+def test_conditions_are_never_named_by_a_factor_with_an_s_behind_it(make_store):
+    headline = found(make_store, workloads=("write",), threads=(1, 4), method="counted").headline
+    assert headline == "leveldb costs the least energy per operation (counted) in both conditions."

@@ -66,8 +66,10 @@ def write_report(store: Store, experiment: Experiment, findings: Findings, targe
 
 
 def print_verdict(out: Console, findings: Findings) -> None:
-    """The verdict for the terminal: headline, a line per condition, caveats."""
+    """The verdict for the terminal: headline, a line per factor and interaction, a line per condition, caveats."""
     out.print(Text(findings.headline, style="bold"))
+    for effect in findings.effects if len(findings.effects) > 1 else ():
+        out.print(Text.assemble("  ", (effect.lead, "bold"), ": ", effect.text))
     for statement in findings.verdict:
         out.print(Text.assemble("  ", (statement.lead, "bold"), ": ", statement.text))
     for caveat in findings.caveats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from edgejoule.findings.rates import missed_rates, needs_its_rate
 from edgejoule.responses import RESPONSES, Better
 from edgejoule.spec import Analysis as Declared
 from edgejoule.spec import Spec
-from edgejoule.stats import Group, Looks, Pair, Scale, analyse, looks
+from edgejoule.stats import Analysis, Group, Looks, Pair, Scale, analyse, looks
+from edgejoule.stats.options import AnalyseOptions
 from edgejoule.store import ResponseValue, Run
 
 MODELLED = "modelled"
@@ -122,19 +124,36 @@ def _parts(
         table["block"] = [r.block for r in chosen]
         table["order"] = [r.started_realtime_ns or r.run_index for r in chosen]
         table["load"] = [r.facts.get("load", {}).get("name") for r in chosen]
+        ask: AnalyseOptions = {
+            "block": "block" if design.blocked else None, "unit": "load" if design.shares_loads else None,
+            "scale": scale, "alpha": declared.alpha, "test": declared.test,
+            "margin": declared.margin if scale == declared.scale else None, "modelled": method == MODELLED,
+            "min_ratio": min_ratio, "looks": plan.looks, "look": plan.look,
+        }  # fmt: skip
         try:
-            analysis = analyse(
-                table, name, factors, block="block" if design.blocked else None,
-                unit="load" if design.shares_loads else None, scale=scale, alpha=declared.alpha, test=declared.test,
-                margin=declared.margin if scale == declared.scale else None, modelled=method == MODELLED,
-                min_ratio=min_ratio, precision=plan.precision if scale == declared.scale else None, looks=plan.looks,
-                look=plan.look, order=None if design.shares_loads else "order",
-                same_against_same=decides and not design.shares_loads,
-            )  # fmt: skip
-            parts.append(Part(where, analysis, None))
+            asked: AnalyseOptions = {
+                **ask,
+                "precision": plan.precision if scale == declared.scale else None,
+                "order": None if design.shares_loads else "order",
+                "same_against_same": decides and not design.shares_loads,
+            }
+            analysis = analyse(table, name, factors, **asked)
+            parts.append(Part(where, analysis, None, _margins(table, name, analysis, ask)))
         except (DataError, UsageError) as error:
             parts.append(Part(where, None, str(error)))
     return parts
+
+
+def _margins(table: dict[str, list[object]], name: str, analysis: Analysis, ask: AnalyseOptions) -> dict[str, Analysis]:
+    """Each factor's levels compared over those of the others; without factors for which such means do not exist."""
+    if len(analysis.factors) == 1:
+        return {analysis.factors[0]: analysis}
+    found = {}
+    for factor in analysis.factors:
+        with contextlib.suppress(DataError, UsageError):
+            of_factor: AnalyseOptions = {**ask, "compare": [factor]}
+            found[factor] = analyse(table, name, list(analysis.factors), **of_factor)
+    return found
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,20 @@ class Design:
         ]
 
 
-def design_of(spec: Spec) -> Design:
-    """The database is the subject where it varies, else the first factor that does; analysis.by leads conditions."""
+def subject_of(spec: Spec, largest: str | None = None) -> str:
+    """The factor that the headline is about: analysis.compare, else the database where it varies, else the one with the
+    largest effect, else the first that varies.
+    """
     varied = [name for name, levels in spec.factors.items() if len(levels) > 1]
-    subject = "database" if "database" in varied else (varied or list(spec.factors))[0]
+    default = "database" if "database" in varied else (varied or list(spec.factors))[0]
+    if spec.analysis.compare or default == "database" or spec.design.sequential:  # a look must not choose by the data
+        return spec.analysis.compare or default
+    return largest or default
+
+
+def design_of(spec: Spec, subject: str | None = None) -> Design:
+    """The design with the subject that the findings have; analysis.by leads conditions."""
+    subject = subject or subject_of(spec)
     rest = [name for name in spec.factors if name != subject]
     others = tuple(sorted(rest, key=lambda name: name != spec.analysis.by))
     combos = itertools.product(*(spec.factors[name] for name in others))

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 from edgejoule.findings import verdict
 from edgejoule.findings.compare import SequentialPlan, respond
-from edgejoule.findings.design import design_of
+from edgejoule.findings.design import Design, design_of, subject_of
+from edgejoule.findings.effects import effects
 from edgejoule.findings.facts import database_facts, load_facts, meters_of, progress_of, run_facts
 from edgejoule.findings.lines import energy_lines
-from edgejoule.findings.model import Findings, ResponseFinding
+from edgejoule.findings.model import Effect, Findings, ResponseFinding
 from edgejoule.findings.other_programs import disturbed_headline, other_caveats
 from edgejoule.findings.rates import rate_caveats, rate_headline, rate_lines
 from edgejoule.findings.syncs import sync_caveats
 from edgejoule.findings.words import count
-from edgejoule.responses import RESPONSES, with_due_times
+from edgejoule.responses import RESPONSES, Better, with_due_times
 from edgejoule.spec import Analysis
 from edgejoule.store import RULE, Experiment, Run, Store
 
@@ -27,21 +28,27 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     """
     attempts = store.attempts(experiment.id)
     runs = [run for run in attempts if not run.set_aside]
-    spec, design = experiment.spec, design_of(experiment.spec)
+    spec = experiment.spec
     names = dict.fromkeys(r.name for run in runs for r in run.responses)
     declared = spec.analysis.model_copy(update={"responses": with_due_times(spec.analysis.responses, names)})
     taken = experiment.environment.get("looks", [])
     begun = len({r.block for r in runs if r.status == "finished"})
     plan = SequentialPlan.of(spec, len(taken) if look is None else look, begun)
-    responses = _responses(declared.responses, runs, experiment, declared, plan, analysed=True)
-    known = [*(n for n in RESPONSES if n in names), *(n for n in names if n not in set(RESPONSES))]
-    others = _responses([n for n in known if n not in declared.responses], runs, experiment, declared, plan)
+    design = design_of(spec)
+    responses = _responses(declared.responses, runs, experiment, design, declared, plan, analysed=True)
+    told_effects = _effects(responses, design)
+    largest = next((e.factors[0] for e in told_effects if len(e.factors) == 1), None)
+    if (subject := subject_of(spec, largest)) != design.subject:
+        design = design_of(spec, subject)
+        responses = _responses(declared.responses, runs, experiment, design, declared, plan, analysed=True)
     first = responses[0] if responses and responses[0].name == declared.responses[0] else None
+    known = [*(n for n in RESPONSES if n in names), *(n for n in names if n not in set(RESPONSES))]
+    others = _responses([n for n in known if n not in declared.responses], runs, experiment, design, declared, plan)
     progress = progress_of(runs)
     looked = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
     method = _energy_method([*responses, *others])
     missed = rate_lines([*responses, *others])
-    headline = rate_headline(verdict.headline(first, design), first, missed)
+    headline = rate_headline(verdict.headline(first, design, told_effects), first, missed)
     headline = disturbed_headline(headline, first, method, runs)
     told = [*rate_caveats(missed), *other_caveats(experiment, runs)]
     told += verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
@@ -56,6 +63,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         energy_words=experiment.energy_words,
         energy_min_ratio=experiment.energy_min_ratio,
         headline=headline,
+        effects=told_effects,
         verdict=verdict.statements([r for r in responses if not r.unusable], design),
         caveats=(*looked, *_repeated(attempts), *told, *sync_caveats(runs)),
         progress=progress,
@@ -69,16 +77,23 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     )
 
 
+def _effects(responses: Sequence[ResponseFinding], design: Design) -> tuple[Effect, ...]:
+    """Of the first response that can be judged: that which decides, unless its values are not usable."""
+    judged = (r for r in responses if not r.unusable and r.better is not Better.NEITHER)
+    first = next(judged, None)
+    return effects(first, design.levels) if first else ()
+
+
 def _responses(
     names: Sequence[str],
     runs: Sequence[Run],
     experiment: Experiment,
+    design: Design,
     declared: Analysis,
     plan: SequentialPlan,
     *,
     analysed: bool = False,
 ) -> list[ResponseFinding]:
-    design = design_of(experiment.spec)
     found = (respond(n, runs, design, declared, experiment.energy_min_ratio, plan, analysed=analysed) for n in names)
     return [r for r in found if r is not None]
 

@@ -1,7 +1,8 @@
 """The shape of findings. Every figure with energy in it stands beside its method.
 
-A *subject* is what is compared (the database where it is a factor, else the first factor); a *condition* is a
-combination of the levels of all other factors, within which the subjects are ranked.
+A *subject* is what is compared (analysis.compare, else the database where it is a factor, else the factor with the
+largest effect); a *condition* is a combination of the levels of all other factors, within which the subjects are
+ranked.
 """
 
 from __future__ import annotations
@@ -92,6 +93,11 @@ class Ranking:
         return tuple(c for c in self.contrasts if c.differs)
 
     @property
+    def equal(self) -> bool:
+        """All subjects are shown to be equal to the best within the declared margin."""
+        return bool(self.contrasts) and all(c.equivalent for c in self.contrasts)
+
+    @property
     def decided(self) -> bool:
         """One subject is better than every other."""
         return bool(self.contrasts) and all(c.differs for c in self.contrasts)
@@ -101,12 +107,14 @@ class Ranking:
 class Part:
     """One analysis of variance: of the whole experiment, or of one level of analysis.by (where).
 
-    analysis: None where there is none, reason says why.
+    analysis: None where there is none, reason says why. margins: factor -> its levels compared over those of the other
+    factors, where such means exist.
     """
 
     where: Levels
     analysis: Analysis | None
     reason: str | None
+    margins: Mapping[str, Analysis] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -198,6 +206,37 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """A factor, or factors that interact, and what they do to the response that decides, in a sentence.
+
+    where: the part of the experiment that it is of. share: of the variation there; None where nothing is tested.
+    """
+
+    factors: tuple[str, ...]
+    where: Levels
+    share: float | None
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The factors, and the part of the experiment where there are several."""
+        return ", ".join([" × ".join(self.factors), *(str(level) for level in self.where.values())])
+
+    @property
+    def share_words(self) -> str:
+        """The share of the variation; empty where nothing is tested."""
+        if self.share is None:
+            return ""
+        percent = "below 1" if self.share < 0.01 else "above 99" if self.share > 0.99 else f"{100 * self.share:.0f}"
+        return f"{percent} % of the variation"
+
+    @property
+    def lead(self) -> str:
+        """What the sentence is about, for a terminal."""
+        return f"{self.name} ({self.share_words})" if self.share is not None else self.name
+
+
+@dataclass(frozen=True)
 class EnergyLines:
     """found: lines of energy_j on settled_s. None where there are none, reason says why. method: of the energy."""
 
@@ -219,7 +258,8 @@ class EnergyLines:
 class Findings:
     """The findings of one experiment.
 
-    headline: one sentence. verdict: what it rests on. energy_method: None where no run has energy.
+    headline: one sentence. effects: of each factor and interaction on the response that decides, the largest first.
+    verdict: what the headline rests on, condition by condition. energy_method: None where no run has energy.
     others: responses that are told but not analysed. lines: energy against time; None where no run has energy.
     """
 
@@ -233,6 +273,7 @@ class Findings:
     energy_words: str
     energy_min_ratio: float | None
     headline: str
+    effects: tuple[Effect, ...]
     verdict: tuple[Statement, ...]
     caveats: tuple[str, ...]
     progress: Progress
@@ -258,6 +299,7 @@ class Findings:
                 "min_ratio": self.energy_min_ratio,
             },
             "headline": self.headline,
+            "effects": [asdict(e) for e in self.effects],
             "verdict": [asdict(s) for s in self.verdict],
             "caveats": list(self.caveats),
             "subject": self.subject,

@@ -6,18 +6,23 @@ from collections.abc import Sequence
 
 from edgejoule.findings.compare import MODELLED
 from edgejoule.findings.design import Design, label
-from edgejoule.findings.model import Cell, Contrast, Progress, Ranking, ResponseFinding, Statement
+from edgejoule.findings.effects import condition_sentence
+from edgejoule.findings.model import Cell, Contrast, Effect, Progress, Ranking, ResponseFinding, Statement
 from edgejoule.findings.rates import rate_sentences
 from edgejoule.findings.words import count, listed, ratio, unit_for
 from edgejoule.responses import Better
+from edgejoule.stats.verdict import margin_words
 
 _ABOVE_IDLE_MIN = 0.05
 _CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of what a clock alone measures
 _CONDITIONS_MAX = 6  # told one by one; more are counted
 
 
-def headline(first: ResponseFinding | None, design: Design) -> str:
-    """One sentence: who is best at the response that decides, and where that cannot be told."""
+def headline(first: ResponseFinding | None, design: Design, effects: Sequence[Effect] = ()) -> str:
+    """One sentence: who is best at the response that decides, and where that cannot be told.
+
+    Databases are told condition by condition, another subject by its effect over all conditions.
+    """
     if first is None:
         return "No run has a value for the response that decides, so there is no verdict yet."
     told = [k for k in first.rankings if k.cells]
@@ -27,11 +32,19 @@ def headline(first: ResponseFinding | None, design: Design) -> str:
         return f"Only one {design.subject} has values, so there is nothing to compare it with."
     if all(c.differs is None for k in told for c in k.contrasts):
         return f"No comparison is possible: {_why_none(first)}."
+    own = next((e for e in effects if e.factors == (design.subject,)), None)
+    if own is not None and design.subject != "database":
+        return _of_effect(own, told, design)
     what = f"{_does_best(first)}{_method_word(first)}"
     groups: dict[tuple[str, ...], list[Ranking]] = {}
     for k in told:
         groups.setdefault(_leaders(k, design), []).append(k)
     undecided = groups.pop((), [])
+    equal = [k for k in undecided if k.equal]
+    if len(equal) == len(told):
+        who = listed([_name(c, design) for c in equal[0].cells])
+        what = f"{first.label}{_method_word(first)} {_where(equal, told, design)}".rstrip()
+        return f"{who} are equal {_within(first)} in {what}."
     if not groups:
         return f"{_cannot_tell(first).capitalize()} which {design.subject} {what}."
     clauses = [
@@ -46,6 +59,20 @@ def headline(first: ResponseFinding | None, design: Design) -> str:
     return f"{text}."
 
 
+def _of_effect(effect: Effect, told: Sequence[Ranking], design: Design) -> str:
+    """The effect's sentence, and whether another level is best in some condition."""
+    part = f"{label(effect.where)}: " if effect.where else ""
+    leaders = [set(_leaders(k, design)) for k in told if k.behind]
+    same = not leaders or set.intersection(*leaders)
+    return f"{part}{effect.text}" + ("" if same else " Which level is best depends on the other factors.")
+
+
+def _within(r: ResponseFinding) -> str:
+    margin = next(p.analysis.margin for p in r.parts if p.analysis)
+    assert margin is not None, "groups are equal within a declared margin only"
+    return margin_words(margin, log=r.scale == "log")
+
+
 def statements(responses: Sequence[ResponseFinding], design: Design) -> tuple[Statement, ...]:
     """One statement per condition: the deciding response, then the next one; counted where there are too many."""
     told = [r for r in responses if r.better is not Better.NEITHER and any(k.cells for k in r.rankings)][:2]
@@ -55,7 +82,8 @@ def statements(responses: Sequence[ResponseFinding], design: Design) -> tuple[St
         return tuple(_counted(r, design) for r in told)
     found = []
     for i, condition in enumerate(design.conditions):
-        parts = [_sentence(r.rankings[i], r, design) for r in told if r.rankings[i].cells]
+        one = _sentence if design.subject == "database" else _plain_sentence
+        parts = [one(r.rankings[i], r, design) for r in told if r.rankings[i].cells]
         parts += rate_sentences([r.rankings[i] for r in told], design)
         found.append(Statement(label(condition) or "result", " ".join(parts) or "no run has a value."))
     return tuple(found)
@@ -136,6 +164,10 @@ def _cannot_tell(r: ResponseFinding) -> str:
     return f"{_who(r)} cannot tell"
 
 
+def _plain_sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
+    return condition_sentence(k, r, design.subject)
+
+
 def _sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
     """The best of one condition, those that cannot be told from it, and those behind with their factor."""
     unit = unit_for(r.unit, (c.mean for c in r.cells))
@@ -150,6 +182,10 @@ def _sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
         return f"{by}{name} {does_best}, {figure}, next {listed([_bare(c) for c in k.contrasts])}; without a test."
     if k.decided:
         return f"{by}{name} {does_best}, {figure}: {_behind_words(k, r)}{_resolution(r)}."
+    if k.equal:
+        figures = listed([_against(c, r) for c in k.contrasts])
+        who = listed([name, *(str(c.other) for c in k.contrasts)])
+        return f"{by}{who} are equal {_within(r)} in {r.label}: {name} {figure}, {figures}."
     near = f"{name} {figure}, {_tied_words(k, r)}"
     if not k.behind:
         return f"{by}{'which' if by else 'Which'} {design.subject} {does_best} is open: {near}."
@@ -234,11 +270,11 @@ def _does_best(r: ResponseFinding) -> str:
 
 
 def _where(own: Sequence[Ranking], told: Sequence[Ranking], design: Design) -> str:
-    plain = f"{design.others[0]}s" if len(design.others) == 1 else "conditions"
+    plain = "workloads" if design.others == ("workload",) else "conditions"
     if len(told) == 1:
         return f"for {label(told[0].condition)}" if design.others else ""
     if len(own) == len(told):
-        return f"in all {len(told)} {plain}"
+        return f"in {'both' if len(told) == 2 else f'all {len(told)}'} {plain}"
     if (levels := _levels_of_one_factor(own, told, design)) is not None:
         return f"for {listed(levels)}"
     if len(told) > _CONDITIONS_MAX:

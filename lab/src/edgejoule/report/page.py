@@ -53,7 +53,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
     Without uplot/ the power traces are static pictures and the report says so.
     """
     runs = store.runs(experiment.id)
-    design = design_of(experiment.spec)
+    design = design_of(experiment.spec, findings.subject)
     data = {r.run_index: d for r in runs if r.status == "finished" for d in [store.data(r)]}
     groups = _trace_groups(runs, data, experiment, design)
     uplot = _uplot(assets)

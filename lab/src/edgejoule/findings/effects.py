@@ -1,0 +1,165 @@
+"""What each factor and each interaction does to the response that decides: one sentence each, the largest first.
+
+A factor's sentence is of its means over the levels of the other factors. Size is the share of the variation (eta^2).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+
+from edgejoule.findings.design import label
+from edgejoule.findings.model import Cell, Contrast, Effect, Part, Ranking, ResponseFinding
+from edgejoule.findings.sentences import Question, Ranked, difference_words, interaction_sentence, sentence
+from edgejoule.findings.words import ratio, unit_for
+from edgejoule.responses import Better
+from edgejoule.spec import Level
+from edgejoule.stats import Analysis
+from edgejoule.stats.anova import AnovaRow
+from edgejoule.stats.verdict import margin_words
+
+_TETRAD_LEVELS_MAX = 30  # of a factor: an interaction of more is not measured
+
+Levels = Mapping[str, Sequence[Level]]
+
+
+def effects(r: ResponseFinding, levels: Levels) -> tuple[Effect, ...]:
+    """The effects on a response. levels: factor -> its levels, in the experiment's order."""
+    if r.unusable or r.better is Better.NEITHER:
+        return ()
+    found = [effect for part in r.parts for effect in _of_part(part, r, levels)]
+    return tuple(sorted(found, key=lambda e: -(e.share if e.share is not None else -1.0)))
+
+
+def condition_sentence(k: Ranking, r: ResponseFinding, factor: str) -> str:
+    """The verdict within one condition, in the words of an effect."""
+    unit = unit_for(r.unit, (c.mean for c in r.cells))
+    best = k.cells[0]
+    assert best.mean is not None
+    others = [_of_contrast(c, unit.scale, unit.symbol) for c in k.contrasts]
+    return sentence(_question(r, factor, best.mean, _margin(r)), best.levels[factor], others)
+
+
+def _of_contrast(c: Contrast, scale: float, symbol: str) -> Ranked:
+    more = None if c.difference is None else difference_words(c.difference, scale, symbol)
+    return Ranked(c.other, c.ratio, more, c.differs, c.equivalent)
+
+
+def _margin(r: ResponseFinding) -> float | None:
+    return next((p.analysis.margin for p in r.parts if p.analysis), None)
+
+
+def _of_part(part: Part, r: ResponseFinding, levels: Levels) -> list[Effect]:
+    if part.analysis is None:
+        untested = [_untested(factor, part, r, levels[factor]) for factor in levels if factor not in part.where]
+        return [effect for effect in untested if effect]
+    rows = [row for row in part.analysis.anova.rows if row.source != part.analysis.block]
+    told = [_of_row(row, part, part.analysis, r, levels) for row in rows]
+    return [effect for effect in told if effect]
+
+
+def _of_row(row: AnovaRow, part: Part, analysis: Analysis, r: ResponseFinding, levels: Levels) -> Effect | None:
+    factors = tuple(row.source.split(":"))
+    if not set(factors) <= set(levels):
+        return None
+    if len(factors) > 1:
+        text = _interaction(factors, row, analysis, r)
+    elif factors[0] in part.margins:
+        text = _factor(factors[0], part.margins[factors[0]], r, levels[factors[0]])
+    else:
+        return _untested(factors[0], part, r, levels[factors[0]])
+    return Effect(factors, part.where, row.eta2, text)
+
+
+def _factor(factor: str, found: Analysis, r: ResponseFinding, levels: Sequence[Level]) -> str:
+    unit = unit_for(r.unit, (c.mean for c in r.cells))
+    by_word = {str(level): level for level in levels}
+    best = found.groups[0]
+    others = []
+    for group in found.groups[1:]:
+        pair = next(p for p in found.pairs if p.b == best.levels and p.a == group.levels)
+        times = pair.ratio
+        if times is not None and r.better is Better.HIGHER:
+            times = 1 / times if times else None
+        differs = pair.significant if found.judged else None
+        more = difference_words(pair.difference, unit.scale, unit.symbol) if times is None else None
+        others.append(Ranked(by_word[group.levels[factor]], times, more, differs, pair.equivalent))
+    return sentence(_question(r, factor, best.mean, found.margin), by_word[best.levels[factor]], others)
+
+
+def _question(r: ResponseFinding, factor: str, mean: float, margin: float | None) -> Question:
+    higher = r.better is Better.HIGHER
+    least = "highest" if higher else "least" if r.name == "energy_per_op_uj" else "lowest"
+    method = f" ({r.method})" if r.is_energy else ""
+    return Question(
+        factor=factor, label=f"{r.label}{method}", least=least, higher=higher,
+        value=unit_for(r.unit, (c.mean for c in r.cells)).text(mean), resolved=r.min_ratio,
+        equal_words=None if margin is None else margin_words(margin, log=r.scale == "log"),
+    )  # fmt: skip
+
+
+def _untested(factor: str, part: Part, r: ResponseFinding, levels: Sequence[Level]) -> Effect | None:
+    """Of means alone, where there is no analysis or no mean over all others."""
+    cells = [c for c in r.cells if c.mean is not None and all(c.levels[n] == v for n, v in part.where.items())]
+    means = _plain_means(factor, cells, levels)
+    if len(means) < 2:
+        return None
+    order = sorted(means, key=means.__getitem__, reverse=r.better is Better.HIGHER)
+    best = means[order[0]]
+    others = []
+    for level in order[1:]:
+        both = (best, means[level])
+        others.append(Ranked(level, max(both) / min(both) if min(both) > 0 else None))
+    return Effect((factor,), part.where, None, sentence(_question(r, factor, best, None), order[0], others))
+
+
+def _plain_means(factor: str, cells: Sequence[Cell], levels: Sequence[Level]) -> dict[Level, float]:
+    """Geometric where all means are positive; over the conditions in which every level has a mean."""
+    rest: dict[str, dict[Level, float]] = {}
+    for cell in cells:
+        assert cell.mean is not None
+        condition = label({n: v for n, v in cell.levels.items() if n != factor})
+        rest.setdefault(condition, {})[cell.levels[factor]] = cell.mean
+    there = [level for level in levels if any(level in own for own in rest.values())]
+    whole = [own for own in rest.values() if all(level in own for level in there)]
+    if not whole:
+        return {}
+    positive = all(mean > 0 for own in whole for mean in own.values())
+    average = statistics.geometric_mean if positive else statistics.fmean
+    return {level: average([own[level] for own in whole]) for level in there}
+
+
+def _interaction(factors: tuple[str, ...], row: AnovaRow, analysis: Analysis, r: ResponseFinding) -> str:
+    size = _tetrad(factors, analysis) if len(factors) == 2 else None
+    log = analysis.scale == "log"
+    at_most = None
+    if size is not None:
+        unit = unit_for(r.unit, (c.mean for c in r.cells))
+        at_most = f"{ratio(math.exp(size))}×" if log else difference_words(size, unit.scale, unit.symbol)
+    shows: bool | None = None
+    if analysis.judged and row.p is not None:
+        shows = row.p < analysis.alpha
+        if shows and r.min_ratio is not None and log:
+            shows = size is not None and math.exp(size) > r.min_ratio
+    return interaction_sentence(factors, shows=shows, at_most=at_most, resolved=r.min_ratio)
+
+
+def _tetrad(factors: tuple[str, ...], analysis: Analysis) -> float | None:
+    """By how much the difference between two levels of one factor differs between two levels of the other, at most."""
+    first, second = factors
+    sums: dict[tuple[str, str], list[float]] = {}
+    for group in analysis.groups:
+        value = math.log(group.mean) if analysis.scale == "log" else group.mean
+        sums.setdefault((group.levels[first], group.levels[second]), []).append(value)
+    mean = {place: statistics.fmean(values) for place, values in sums.items()}
+    rows, columns = (list(dict.fromkeys(place[i] for place in mean)) for i in (0, 1))
+    if max(len(rows), len(columns)) > _TETRAD_LEVELS_MAX or len(mean) < len(rows) * len(columns):
+        return None
+    sizes = [
+        abs(mean[a, c] - mean[b, c] - mean[a, d] + mean[b, d])
+        for a, b in itertools.combinations(rows, 2)
+        for c, d in itertools.combinations(columns, 2)
+    ]
+    return max(sizes, default=None)

@@ -1,0 +1,133 @@
+"""The sentence about the levels of one factor: a table of templates, for one, two and many levels, names and numbers.
+
+A sentence has no verb that a level's name could disagree with, one verdict, and at most about 25 words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from edgejoule.findings.words import listed, number, ratio
+from edgejoule.spec import Level
+
+_NAMED = ("database", "workload")  # factors whose levels need no factor beside them
+_TOLD_MAX = 3  # levels told one by one
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A level against the best one. times: how many times better the best is. more: the difference, in words, where
+    there is no ratio. differs, equal: None where nothing can be said.
+    """
+
+    level: Level
+    times: float | None = None
+    more: str | None = None
+    differs: bool | None = None
+    equal: bool | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared. label: of the response with its method. value: of the best level, in words. equal_words: the
+    declared margin, "within 5 %". resolved: the ratio that a model resolves.
+    """
+
+    factor: str
+    label: str
+    value: str
+    least: str = "lowest"
+    higher: bool = False
+    equal_words: str | None = None
+    resolved: float | None = None
+
+
+def sentence(q: Question, best: Level, others: Sequence[Ranked]) -> str:
+    """The verdict on a factor. others: the best first."""
+    if not others:
+        return f"Only {names(q.factor, [best])} has values, so there is nothing to compare."
+    head = f"{q.least[0].upper()}{q.least[1:]} {q.label} with"
+    if all(o.differs is None for o in others):
+        return f"{head} {names(q.factor, [best])}: {q.value}{_others(q, others)}; not tested."
+    tied, behind = [o for o in others if not o.differs], [o for o in others if o.differs]
+    if not behind:
+        return _undecided(q, best, tied)
+    leaders = names(q.factor, _in_order([best, *(o.level for o in tied)]), last="or")
+    equal = f" (equal {q.equal_words})" if tied and all(o.equal for o in tied) else " (tie)" if tied else ""
+    return f"{head} {leaders}{equal}: {q.value}{_others(q, behind)}."
+
+
+def interaction_sentence(
+    factors: Sequence[str], *, shows: bool | None, at_most: str | None, resolved: float | None
+) -> str:
+    """The verdict on an interaction. shows: None where it cannot be judged. at_most: how much an effect differs."""
+    if shows is None:
+        return f"Whether the effects of {listed(factors)} depend on each other is not tested."
+    if not shows:
+        bound = f": {at_most} at most, and the model resolves {ratio(resolved)}×" if resolved and at_most else ""
+        return f"No interaction of {listed(factors)} shows{bound}."
+    if len(factors) > 2:
+        return f"The effects of {listed(factors)} depend on each other."
+    much = f": it differs by up to {at_most}" if at_most else ""
+    return f"The effect of {factors[0]} depends on {factors[1]}{much}."
+
+
+def names(factor: str, levels: Sequence[Level], last: str = "and") -> str:
+    """Levels in words. A name stands for itself, everything else stands with its factor: threads 1, 2 and 4."""
+    words = [_level(level) for level in levels]
+    if len(words) > _TOLD_MAX + 1:
+        return f"{len(words)} levels of {factor}"
+    bare = factor in _NAMED and not any(word[0].isdigit() for word in words if word)
+    return listed(words, last) if bare else f"{factor} {listed(words, last)}"
+
+
+def _in_order(levels: Sequence[Level]) -> list[Level]:
+    """Numbers by size; names as they are, the best first."""
+    numbers = [level for level in levels if isinstance(level, int | float)]
+    return sorted(numbers) if len(numbers) == len(levels) else list(levels)
+
+
+def _level(level: Level) -> str:
+    if isinstance(level, bool):
+        return str(level).lower()
+    return f"{level:,}" if isinstance(level, int) else str(level)
+
+
+def _undecided(q: Question, best: Level, tied: Sequence[Ranked]) -> str:
+    label = f"{q.label[0].upper()}{q.label[1:]}"
+    levels = names(q.factor, _in_order([best, *(o.level for o in tied)]))
+    equal = [o for o in tied if o.equal]
+    if len(equal) == len(tied) and q.equal_words:
+        return f"{label}: equal {q.equal_words} with {levels}."
+    text = f"{label}: no difference shows between {levels}"
+    times = [o.times for o in tied if o.times is not None]
+    if times:
+        text += f", {ratio(max(times))}× at most"
+    if q.resolved is not None:
+        return f"{text}; the model resolves {ratio(q.resolved)}×."
+    if equal and q.equal_words:
+        return f"{text}; {names(q.factor, _in_order([best, *(o.level for o in equal)]))} are equal {q.equal_words}."
+    return f"{text}."
+
+
+def _others(q: Question, others: Sequence[Ranked]) -> str:
+    """What the others have, the best first; many of them as a range."""
+    if any(o.times is None for o in others):
+        more = "less" if q.higher else "more"
+        told = [f"{o.more} {more} with {names(q.factor, [o.level])}" for o in others if o.more]
+        return f"; {listed(told)}" if told and len(told) <= _TOLD_MAX else ""
+    times = [f"{ratio(o.times)}×" for o in others if o.times is not None]
+    that = "that with" if q.higher else "as much with"
+    if len(others) > _TOLD_MAX:
+        return f"; {times[0]} to {times[-1]} {that} the {len(others)} others"
+    first, *rest = [
+        f"{much} {that if i == 0 else 'with'} {names(q.factor, [o.level])}"
+        for i, (much, o) in enumerate(zip(times, others, strict=True))
+    ]
+    return f"; {listed([first, *rest])}"
+
+
+def difference_words(difference: float, scale: float, symbol: str) -> str:
+    """The size of a difference on the raw scale."""
+    return f"{number(abs(difference) / scale)} {symbol}".strip()

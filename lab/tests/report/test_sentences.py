@@ -1,0 +1,143 @@
+"""The sentence about a factor: one case of grammar each, for names and numbers, one, two and many levels."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgejoule.findings.sentences import Question, Ranked, interaction_sentence, names, sentence
+
+ENERGY = {"label": "energy per operation (counted)", "value": "3.55 mJ", "least": "least"}
+OPS = {"label": "throughput", "value": "44,000 ops/s", "least": "highest", "higher": True}
+
+
+def behind(level, times=None, more=None):
+    return Ranked(level, times, more, differs=True)
+
+
+def tied(level, times=1.02, *, equal=None):
+    return Ranked(level, times, differs=False, equal=equal)
+
+
+def open_(level, times=1.5):
+    return Ranked(level, times)
+
+
+CASES = {
+    "one level": ("threads", ENERGY, 1, [], "Only threads 1 has values, so there is nothing to compare."),
+    "one database": ("database", ENERGY, "sqlite", [], "Only sqlite has values, so there is nothing to compare."),
+    "two names": (
+        "database", ENERGY, "leveldb", [behind("sqlite", 2.8)],
+        "Least energy per operation (counted) with leveldb: 3.55 mJ; 2.80× as much with sqlite.",
+    ),
+    "two numbers": (
+        "target", ENERGY, 4000, [behind(1000, 4.1)],
+        "Least energy per operation (counted) with target 4,000: 3.55 mJ; 4.10× as much with target 1,000.",
+    ),
+    "numbers that are text": (
+        "cpus", ENERGY, "01", [behind("02", 4.1)],
+        "Least energy per operation (counted) with cpus 01: 3.55 mJ; 4.10× as much with cpus 02.",
+    ),
+    "truth values": (
+        "rocksdb.statistics", ENERGY, False, [behind(True, 1.2)],
+        "Least energy per operation (counted) with rocksdb.statistics false: 3.55 mJ; 1.20× as much with "
+        "rocksdb.statistics true.",
+    ),
+    "words of another factor": (
+        "durability", ENERGY, "none", [behind("power", 9)],
+        "Least energy per operation (counted) with durability none: 3.55 mJ; 9.00× as much with durability power.",
+    ),
+    "three levels": (
+        "threads", ENERGY, 4, [behind(2, 1.3), behind(1, 1.9)],
+        "Least energy per operation (counted) with threads 4: 3.55 mJ; 1.30× as much with threads 2 and 1.90× with "
+        "threads 1.",
+    ),
+    "many levels": (
+        "threads", ENERGY, 1, [behind(level, level) for level in range(2, 9)],
+        "Least energy per operation (counted) with threads 1: 3.55 mJ; 2.00× to 8.00× as much with the 7 others.",
+    ),
+    "higher is better": (
+        "database", OPS, "leveldb", [behind("rocksdb", 1.4), behind("sqlite", 4.5)],
+        "Highest throughput with leveldb: 44,000 ops/s; 1.40× that with rocksdb and 4.50× with sqlite.",
+    ),
+    "a tie of some": (
+        "database", ENERGY, "leveldb", [tied("rocksdb"), behind("sqlite", 2.8)],
+        "Least energy per operation (counted) with leveldb or rocksdb (tie): 3.55 mJ; 2.80× as much with sqlite.",
+    ),
+    "equals at the top": (
+        "database", ENERGY | {"equal_words": "within 5 %"}, "leveldb",
+        [tied("rocksdb", equal=True), behind("sqlite", 2.8)],
+        "Least energy per operation (counted) with leveldb or rocksdb (equal within 5 %): 3.55 mJ; 2.80× as much with "
+        "sqlite.",
+    ),
+    "no difference of two": (
+        "threads", ENERGY, 1, [tied(2)],
+        "Energy per operation (counted): no difference shows between threads 1 and 2, 1.02× at most.",
+    ),
+    "numbers in their order": (
+        "threads", ENERGY, 4, [tied(1), tied(2)],
+        "Energy per operation (counted): no difference shows between threads 1, 2 and 4, 1.02× at most.",
+    ),
+    "no difference of many": (
+        "threads", ENERGY, 1, [tied(level) for level in range(2, 10)],
+        "Energy per operation (counted): no difference shows between 9 levels of threads, 1.02× at most.",
+    ),
+    "no difference that the model resolves": (
+        "threads", ENERGY | {"resolved": 1.77}, 1, [tied(2, 1.42)],
+        "Energy per operation (counted): no difference shows between threads 1 and 2, 1.42× at most; the model "
+        "resolves 1.77×.",
+    ),
+    "all equal": (
+        "threads", ENERGY | {"equal_words": "within 5 %"}, 1, [tied(2, equal=True), tied(4, equal=True)],
+        "Energy per operation (counted): equal within 5 % with threads 1, 2 and 4.",
+    ),
+    "some equal": (
+        "threads", ENERGY | {"equal_words": "within 5 %"}, 1, [tied(2, equal=True), tied(4, 1.1, equal=False)],
+        "Energy per operation (counted): no difference shows between threads 1, 2 and 4, 1.10× at most; threads 1 and "
+        "2 are equal within 5 %.",
+    ),
+    "without a test": (
+        "threads", ENERGY, 1, [open_(2)],
+        "Least energy per operation (counted) with threads 1: 3.55 mJ; 1.50× as much with threads 2; not tested.",
+    ),
+    "no ratio": (
+        "database", {"label": "energy above idle (counted)", "value": "−0.3 J"}, "leveldb",
+        [behind("sqlite", more="2 J")],
+        "Lowest energy above idle (counted) with leveldb: −0.3 J; 2 J more with sqlite.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_case_has_its_sentence_of_at_most_25_words(case: str) -> None:
+    factor, question, best, others, expected = CASES[case]
+    text = sentence(Question(factor=factor, **question), best, others)
+    assert text == expected
+    assert len(text.split()) <= 25
+
+
+@pytest.mark.parametrize(
+    ("factors", "told", "expected"),
+    [
+        (("threads", "target"), {"shows": True, "at_most": "3.2×", "resolved": None},
+         "The effect of threads depends on target: it differs by up to 3.2×."),
+        (("threads", "target"), {"shows": True, "at_most": None, "resolved": None},
+         "The effect of threads depends on target."),
+        (("a", "b", "c"), {"shows": True, "at_most": None, "resolved": None},
+         "The effects of a, b and c depend on each other."),
+        (("threads", "target"), {"shows": False, "at_most": "1.1×", "resolved": None},
+         "No interaction of threads and target shows."),
+        (("threads", "target"), {"shows": False, "at_most": "1.42×", "resolved": 1.77},
+         "No interaction of threads and target shows: 1.42× at most, and the model resolves 1.77×."),
+        (("threads", "target"), {"shows": None, "at_most": "3.2×", "resolved": None},
+         "Whether the effects of threads and target depend on each other is not tested."),
+    ],
+)  # fmt: skip
+def test_each_interaction_has_its_sentence(factors, told, expected) -> None:
+    assert interaction_sentence(factors, **told) == expected
+
+
+def test_a_level_is_named_so_that_a_reader_knows_what_it_is_of() -> None:
+    assert names("database", ["leveldb"]) == "leveldb"
+    assert names("database", ["2fast", "sqlite"]) == "database 2fast and sqlite"
+    assert names("threads", [1, 2]) == "threads 1 and 2"
+    assert names("target", [1_000_000]) == "target 1,000,000"
