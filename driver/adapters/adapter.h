@@ -170,6 +170,19 @@ class Database {
   // Effective settings, read back where the database can say them. Names as the database spells them.
   [[nodiscard]] virtual std::map<std::string, std::string> options() const = 0;
 
+  // Records in the database, counted exactly, in at most timeout_ns; nullopt: it has no exact count at a bounded cost.
+  // Throws DatabaseError.
+  [[nodiscard]] virtual std::optional<std::uint64_t> record_count(std::uint64_t /*timeout_ns*/) const {
+    return std::nullopt;
+  }
+
+  // An insert of a key that is there replaces its record; false: it is an error.
+  [[nodiscard]] virtual bool insert_replaces() const { return false; }
+
+  // What befell the server since it was opened and no figure shows: it was started anew, it evicted records. In words;
+  // empty: nothing, or there is no server. Throws DatabaseError.
+  [[nodiscard]] virtual std::vector<std::string> incidents() const { return {}; }
+
   // Adapter's own settings for the durability class in force, in words.
   [[nodiscard]] virtual std::string durability_how() const = 0;
 

@@ -65,6 +65,7 @@ struct Arguments {
   std::optional<std::string> target;
   std::optional<std::string> rate;
   std::optional<std::string> durability;
+  std::optional<std::string> failure_share_max;
   std::optional<std::uint64_t> seed;
   std::optional<std::string> record;
   std::optional<std::string> json;
@@ -167,6 +168,8 @@ void add_options(CLI::App& command, Arguments& arguments) {
                   "be killed when the process that started this one ends; with its PID also when it has ended already")
       ->type_name("[PID]")
       ->expected(0, 1);
+  command.add_option("--failure-share-max", arguments.failure_share_max,
+                     "share of the operations that may fail, 0 to 1, default 0.01: above it the run has failed");
   command.add_flag("--quiet", arguments.quiet, "no progress and no notes on standard error");
 }
 
@@ -203,6 +206,7 @@ Properties gathered(const Arguments& arguments) {
   set_if_given(properties, "rate", arguments.rate, "--rate");
   set_if_given(properties, "label", arguments.label, "-l");
   set_if_given(properties, "durability", arguments.durability, "--durability");
+  set_if_given(properties, "failure_share_max", arguments.failure_share_max, "--failure-share-max");
   return properties;
 }
 
@@ -255,6 +259,20 @@ unsigned threads_of(const Properties& properties) {
   constexpr std::uint64_t threads_max = 10'000;
   if (threads == 0 || threads > threads_max) refuse(properties, "threadcount", "a number from 1 to 10000");
   return static_cast<unsigned>(threads);
+}
+
+double failure_share_max_of(const Properties& properties) {
+  constexpr double failure_share_max_default = 0.01;
+  const auto share = properties.get_double("failure_share_max", failure_share_max_default);
+  if (!(share >= 0 && share <= 1)) refuse(properties, "failure_share_max", "a share of all operations from 0 to 1");
+  return share;
+}
+
+double longest_gap_s_max_of(const Properties& properties) {
+  constexpr double longest_gap_s_max_default = 1;
+  const auto seconds = properties.get_double("longest_gap_s_max", longest_gap_s_max_default);
+  if (!(seconds >= 0 && seconds <= 1e6)) refuse(properties, "longest_gap_s_max", "seconds from 0 to 1e6");
+  return seconds;
 }
 
 // YCSB's -target, or a schedule. Empty: none.
@@ -360,6 +378,8 @@ Invocation checked(const Arguments& arguments, Properties properties) {
           arguments.settle_timeout_s,
           arguments.driver_share,
           arguments.driver_share_max,
+          failure_share_max_of(properties),
+          longest_gap_s_max_of(properties),
           report_options(properties),
           arguments.status_lines || properties.get_bool("status", false),
           std::max<std::uint64_t>(1, properties.get_u64("status.interval", 10)),

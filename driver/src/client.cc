@@ -65,6 +65,8 @@ void Client::work(std::uint64_t operations, const Pace& pace) {
   const bool own_times = pace.schedule == nullptr && !work_.unpaced && has_times();
   paced_ = pace.schedule != nullptr || own_times;
   if (paced_) prctl(PR_SET_TIMERSLACK, 1UL);  // or a sleep ends up to 50 us late
+  next_success_told_ = accompanies() ? ~std::uint64_t{0} : start;
+  last_step_failed_ = false;
   std::uint64_t worked = 0;
   while (worked < planned && !work_.stop.load(std::memory_order_relaxed)) {
     if (work_.interval.load(std::memory_order_relaxed) != interval_) [[unlikely]]
@@ -78,14 +80,31 @@ void Client::work(std::uint64_t operations, const Pace& pace) {
     const auto count = step(planned - worked);
     if (count == 0) return;
     worked += count;
-    done_.store(done() + count, std::memory_order_relaxed);
+    auto succeeded_in_step = count;
+    last_step_failed_ = failed_in_step_ > 0;
+    if (last_step_failed_) [[unlikely]] {
+      const auto failed_now = std::min(failed_in_step_, count);
+      failed_.store(failed() + failed_now, std::memory_order_relaxed);
+      succeeded_in_step -= failed_now;
+      failed_in_step_ = 0;
+    }
+    succeeded_.store(succeeded() + succeeded_in_step, std::memory_order_relaxed);
   }
 }
 
+void Client::tell_success(std::uint64_t at) {
+  if (at >= next_success_told_) next_success_told_ = work_.gap.succeeded(at);
+}
+
 void Client::wait_until(std::uint64_t due_ticks) {
-  for (;;) {
+  for (bool idle = false;; idle = true) {
     const auto now = work_.clock.now();
-    if (now >= due_ticks || work_.stop.load(std::memory_order_relaxed)) return;
+    const bool over = now >= due_ticks || work_.stop.load(std::memory_order_relaxed);
+    // Nothing was due: that no operation succeeded meanwhile is no outage.
+    if (over && idle && !last_step_failed_ && due_ticks >= next_success_told_) {
+      next_success_told_ = work_.gap.idle_until(std::min(now, due_ticks));
+    }
+    if (over) return;
     if (work_.interval.load(std::memory_order_relaxed) != interval_) hand_over();
     const auto wait_ns = std::min(work_.clock.to_ns(due_ticks - now), sleep_ns_max);
     const timespec pause{static_cast<time_t>(wait_ns / 1'000'000'000U), static_cast<long>(wait_ns % 1'000'000'000U)};
@@ -101,10 +120,22 @@ void Client::measure(Operation operation, Status status, std::uint64_t begin, st
   if (status != Status::ok) [[unlikely]] {
     counted.failed[static_cast<std::size_t>(status)].record(service_ns);
     if (due) counted.failed_intended[static_cast<std::size_t>(status)].record(work_.clock.to_ns(end - due_ticks_));
+    if (!count_failure(operation, status, calls)) tell_success(end);
     return;
   }
+  tell_success(end);
   counted.service.record(service_ns);
   if (due) counted.intended.record(work_.clock.to_ns(end - due_ticks_));
+}
+
+bool Client::count_failure(Operation operation, Status status, std::uint64_t calls) {
+  const bool absent = status == Status::not_found;
+  if (absent && !work_.absent_is_failure) return false;
+  if (operation == Operation::read_modify_write) return true;  // its read and its update are counted
+  failed_in_step_ += calls;
+  measured_->causes.add(operation, status,
+                        absent ? "no record was found; is recordcount what was loaded?" : session_.error(), calls);
+  return true;
 }
 
 void Client::stop_because(Operation operation, Status status, std::string_view key) {

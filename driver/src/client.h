@@ -53,9 +53,15 @@ class Client {
   // Adds all that was measured and not collected yet. Only while the client is not working.
   void collect_rest(Measurements& measurements);
 
-  void forget_done() { done_.store(0, std::memory_order_relaxed); }  // only while the client is not working
+  // Only while the client is not working.
+  void forget_done() {
+    succeeded_.store(0, std::memory_order_relaxed);
+    failed_.store(0, std::memory_order_relaxed);
+  }
 
-  [[nodiscard]] std::uint64_t done() const { return done_.load(std::memory_order_relaxed); }  // from any thread
+  // Operations that ended, from any thread.
+  [[nodiscard]] std::uint64_t succeeded() const { return succeeded_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t failed() const { return failed_.load(std::memory_order_relaxed); }
 
  protected:
   // Does one operation, or a batch of at most `most`; returns how many it did. 0: nothing is left to do.
@@ -75,12 +81,17 @@ class Client {
   // begin, end: readings of now(). calls: operations that one call of the database stands for (a batch).
   void measure(Operation operation, Status status, std::uint64_t begin, std::uint64_t end, std::uint64_t calls = 1);
 
+  // The calls of this step that failed were made again, and the database took them.
+  void forgive_failures() { failed_in_step_ = 0; }
+
   // The database answered `error` or worse: the run ends with its words.
   void stop_because(Operation operation, Status status, std::string_view key);
 
  private:
   void wait_until(std::uint64_t due_ticks);
+  void tell_success(std::uint64_t at);
   void hand_over();
+  [[nodiscard]] bool count_failure(Operation operation, Status status, std::uint64_t calls);  // false: it is none
 
   Work& work_;
   Session& session_;
@@ -88,6 +99,9 @@ class Client {
   std::optional<std::uint64_t> begun_ticks_;
   std::uint32_t interval_ = 0;
   bool paced_ = false;
+  std::uint64_t failed_in_step_ = 0;  // calls
+  bool last_step_failed_ = false;
+  std::uint64_t next_success_told_ = 0;  // ticks; successes before need not be told
 
   // Two buffers go round: the client's measured_ -> handed_ -> the reporter, who empties it -> spare_ -> the client.
   std::array<Measurements, 2> buffers_;
@@ -95,7 +109,8 @@ class Client {
   std::atomic<Measurements*> handed_ = nullptr;
   std::atomic<Measurements*> spare_ = &buffers_[1];
 
-  alignas(cache_line_bytes) std::atomic<std::uint64_t> done_ = 0;
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> succeeded_ = 0;
+  std::atomic<std::uint64_t> failed_ = 0;
 };
 
 // Bytes of the values.

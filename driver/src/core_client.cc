@@ -40,7 +40,9 @@ std::string shown(std::string_view value) {
 }  // namespace
 
 CoreWork::CoreWork(const CoreWorkload& the_workload, std::uint64_t the_seed, unsigned the_threads, bool the_verify)
-    : Work(the_seed, the_threads), workload(the_workload), verify(the_verify), inserted(the_workload.records) {}
+    : Work(the_seed, the_threads), workload(the_workload), verify(the_verify), inserted(the_workload.records) {
+  absent_is_failure = true;  // keys are drawn among those that were loaded or inserted
+}
 
 std::unique_ptr<Client> CoreWork::client(Session& session, unsigned number) {
   return std::make_unique<CoreClient>(*this, session, number);
@@ -97,6 +99,7 @@ std::uint64_t CoreClient::load_batch(std::uint64_t most) {
     status = insert_records(count);
   }
   if (status == Status::ok) {
+    forgive_failures();
     measurements().payload_write_bytes += bytes;
     return count;
   }
@@ -196,8 +199,11 @@ void CoreClient::scan(std::string_view key) {
   const auto count = scan_records_.next(random_);
   const auto names = workload_.read_all_fields ? FieldNames{} : fields_to_read();
   const auto begin = now();
-  const auto status = session().scan(key, count, names, rows_);
-  measure(Operation::scan, status, begin, now());
+  auto status = session().scan(key, count, names, rows_);
+  const auto end = now();
+  // The record at which the scan begins was loaded or inserted: the scan has to find it at least.
+  if (status == Status::ok && rows_.empty() && !shared_.keeps_nothing) status = Status::not_found;
+  measure(Operation::scan, status, begin, end);
   if (status >= Status::error) return stop_because(Operation::scan, status, key);
   if (status != Status::ok) return;
   for (const auto& row : rows_) measurements().payload_read_bytes += payload_of(row.fields);

@@ -162,6 +162,7 @@ CoreWorkload::CoreWorkload(const Properties& properties, Command the_command) : 
   read_fields(reader);
   read_lengths(reader, properties);
   batch_records = reader.number("batchsize", 1, 1, 1'000'000);
+  each_key_once = command == Command::load;
   insert_retries = reader.number("core_workload_insertion_retry_limit", 0);
   insert_retry_interval_s = reader.real("core_workload_insertion_retry_interval", 3, 0, 1e6);
 }

@@ -100,10 +100,14 @@ std::uint64_t Crew::join() {
   return last_end_ns_;
 }
 
-std::uint64_t Crew::done() const {
-  std::uint64_t done = 0;
-  for (const auto& client : clients_) done += client->accompanies() ? 0 : client->done();
-  return done;
+Outcome Crew::outcome_of(bool companions) const {
+  Outcome all;
+  for (const auto& client : clients_) {
+    if (client->accompanies() != companions) continue;
+    all.succeeded += client->succeeded();
+    all.failed += client->failed();
+  }
+  return all;
 }
 
 const Measurements& Crew::next_interval() {

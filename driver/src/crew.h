@@ -15,6 +15,17 @@ namespace edgejoule::driver {
 
 class TraceWriter;
 
+// How operations ended.
+struct Outcome {
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+
+  [[nodiscard]] std::uint64_t done() const { return succeeded + failed; }
+  [[nodiscard]] double failure_share() const {
+    return failed == 0 ? 0 : static_cast<double>(failed) / static_cast<double>(done());
+  }
+};
+
 class Crew {
  public:
   // Opens the sessions. What the clients ask them for is recorded when there is a trace. Throws DatabaseError.
@@ -37,7 +48,9 @@ class Crew {
   // Waits for all; returns when the last client ended, CLOCK_MONOTONIC.
   std::uint64_t join();
 
-  [[nodiscard]] std::uint64_t done() const;  // by clients that do not only accompany
+  // Of the clients that do not only accompany, and of those that do.
+  [[nodiscard]] Outcome outcome() const { return outcome_of(false); }
+  [[nodiscard]] Outcome outcome_of_companions() const { return outcome_of(true); }
 
   // What was measured since the last call, in the operations that had ended when it was asked for. An operation that is
   // under way, and what ends while its client waits for it, count with the next interval.
@@ -54,6 +67,7 @@ class Crew {
   [[nodiscard]] Histogram close_sessions();
 
  private:
+  [[nodiscard]] Outcome outcome_of(bool companions) const;
   void work(Client& client, std::uint64_t operations, const Pace& pace);
   void spawn(std::size_t number, std::uint64_t operations, const Pace& pace);
 

@@ -33,6 +33,8 @@ struct Invocation {
   double settle_timeout_s;
   bool driver_share;
   double driver_share_max;
+  double failure_share_max;  // of all operations; a run in which more fail has failed
+  double longest_gap_s_max;  // without a success; the run says so when it was longer
   ReportOptions report;
   bool status_lines;  // -s
   std::uint64_t status_interval_s;

@@ -28,11 +28,13 @@ void Measurements::add(const Measurements& other) {
   for (std::size_t i = 0; i < operation_kinds; ++i) operations[i].add(other.operations[i]);
   payload_read_bytes += other.payload_read_bytes;
   payload_write_bytes += other.payload_write_bytes;
+  causes.add(other.causes);
 }
 
 void Measurements::clear() {
   for (auto& measured : operations) measured.clear();
   payload_read_bytes = payload_write_bytes = 0;
+  causes.clear();
 }
 
 std::uint64_t Measurements::calls_that_returned(Status status) const {

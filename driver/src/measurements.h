@@ -3,21 +3,13 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "../adapters/adapter.h"
+#include "failure_causes.h"
 #include "histogram.h"
+#include "operation.h"
 
 namespace edgejoule::driver {
-
-enum class Operation : std::uint8_t { read, update, insert, scan, remove, read_modify_write, verify };
-inline constexpr std::size_t operation_kinds = 7;
-inline constexpr std::array<std::string_view, operation_kinds> operation_names{
-    "READ", "UPDATE", "INSERT", "SCAN", "DELETE", "READ-MODIFY-WRITE", "VERIFY"};
-
-inline constexpr std::size_t status_kinds = 5;
-inline constexpr std::array<std::string_view, status_kinds> status_names{"OK", "NOT_FOUND", "BUSY", "ERROR",
-                                                                         "UNEXPECTED_STATE"};
 
 struct OperationMeasure {
   std::array<std::uint64_t, status_kinds> returns{};
@@ -36,6 +28,7 @@ struct Measurements {
   std::array<OperationMeasure, operation_kinds> operations;
   std::uint64_t payload_read_bytes = 0;
   std::uint64_t payload_write_bytes = 0;
+  FailureCauses causes;
 
   OperationMeasure& of(Operation operation) { return operations[static_cast<std::size_t>(operation)]; }
   [[nodiscard]] const OperationMeasure& of(Operation operation) const {

@@ -58,12 +58,7 @@ std::string by_operation(const Measurements& measurements) {
     const std::string name(operation_names[i]);
     Histogram failed;
     for (const auto& histogram : measured.failed) failed.add(histogram);
-    if (static_cast<Operation>(i) == Operation::read_modify_write) {  // counted together, as in the report
-      failed.add(measured.service);
-      text += in_us(name, failed);
-    } else {
-      text += in_us(name, measured.service) + in_us(name + "-FAILED", failed);
-    }
+    text += in_us(name, measured.service) + in_us(name + "-FAILED", failed);
   }
   return text;
 }

@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include "event_queue.h"
 #include "histogram_codec.h"
 #include "interruption.h"
+#include "one_line.h"
 #include "page_cache.h"
 #include "progress.h"
 #include "replay/trace_writer.h"
@@ -102,6 +104,20 @@ Json latencies(const Measurements& measurements) {
   return list;
 }
 
+// What most often made operations fail first; of very many causes the commonest.
+Json to_json(const std::vector<FailureCause>& causes) {
+  constexpr std::size_t causes_told = 8;
+  Json list = Json::array();
+  for (const auto& cause : causes) {
+    if (list.size() == causes_told) break;
+    list.push_back({{"operation", name_of(cause.operation)},
+                    {"status", name_of(cause.status)},
+                    {"count", cause.count},
+                    {"words", cause.words}});
+  }
+  return list;
+}
+
 Json interval_latency(std::string_view operation, std::string_view measure, std::uint64_t failed,
                       const Histogram& histogram) {
   return {{"operation", operation},
@@ -163,7 +179,9 @@ class Execution {
         log_(log),
         progress_(invocation),
         work_(invocation.workload->begin(invocation.seed, invocation.threads, invocation.workload->verify)),
-        database_(invocation.adapter->make()) {}
+        database_(invocation.adapter->make()) {
+    work_->keeps_nothing = invocation.adapter->name == "noop";
+  }
 
   void carry_out();
 
@@ -175,6 +193,9 @@ class Execution {
   void keep_step();
   void warm_up();
   void drive();
+  void check_failures() const;
+  void check_gap() const;
+  void check_load();
   void settle();
   Settled settle_database();
   void calibrate();
@@ -192,6 +213,9 @@ class Execution {
   void check_interruption();
   [[nodiscard]] std::uint64_t next_look_ns(std::uint64_t interval_end_ns) const;
   [[nodiscard]] std::optional<std::uint64_t> checksum() const;
+  [[nodiscard]] std::optional<std::uint64_t> count_records() const {
+    return database_->record_count(nanoseconds(invocation_.settle_timeout_s));
+  }
   [[nodiscard]] Json server_cpu() const {
     return or_null(difference(server_cpu_begin_ns_, database_->server_cpu_ns()));
   }
@@ -216,8 +240,11 @@ class Execution {
   std::uint64_t active_begin_ns_ = 0;
   std::uint64_t active_end_ns_ = 0;
   std::uint64_t interval_begin_ns_ = 0;
-  std::uint64_t interval_begin_done_ = 0;
-  std::uint64_t operations_ = 0;
+  std::optional<std::uint64_t> records_begin_;
+  std::optional<std::uint64_t> records_end_;
+  std::vector<std::string> incidents_;
+  Outcome interval_begin_;
+  Outcome outcome_;
 
   std::vector<Component> components_begin_;
   Json components_;
@@ -239,7 +266,9 @@ void Execution::carry_out() {
   }
   warm_up();
   drive();
+  check_failures();
   settle();
+  check_load();
   if (invocation_.quiet_after_s > 0) stand_still("after", invocation_.quiet_after_s, settled_);
   keep_step();
   calibrate();
@@ -356,10 +385,12 @@ void Execution::warm_up() {
 void Execution::drive() {
   crew_->prepare(invocation_.workload->clients_end ? 0 : invocation_.workload->operations, schedule());
   checksum_begin_ = checksum();
+  if (invocation_.command == Command::load) records_begin_ = count_records();
   components_begin_ = database_->components();
   server_cpu_begin_ns_ = database_->server_cpu_ns();
   usage_begin_ = usage_now(device_);
   if (trace_) trace_->start();
+  work_->gap.begin(work_->clock.now());
   active_begin_ns_ = interval_begin_ns_ = crew_->start();
   phase("active", active_begin_ns_);
   const auto limit_s = invocation_.workload->seconds_max;
@@ -375,15 +406,16 @@ void Execution::drive() {
     if (!ended && later_ns >= interval_end_ns) write_interval(later_ns, usage(), crew_->next_interval());
   }
   active_end_ns_ = crew_->join();
+  work_->gap.end(work_->clock.now());
   const auto used = usage();  // before the driver itself works on: merges histograms, writes events
   write_interval(active_end_ns_, used, crew_->last_interval());
   if (trace_) trace_->finish();
-  operations_ = crew_->done();
-  progress_.end(operations_, static_cast<double>(active_end_ns_ - active_begin_ns_) / 1e9);
+  outcome_ = crew_->outcome();
+  progress_.end(outcome_.succeeded, static_cast<double>(active_end_ns_ - active_begin_ns_) / 1e9);
   log_.write("active_end", active_end_ns_,
              {{"active_start_ns", active_begin_ns_},
-              {"operations", operations_},
-              {"scheduled_ns", schedule() ? Json(schedule()->due_ns(operations_)) : Json(nullptr)},
+              {"operations", outcome_.succeeded},
+              {"scheduled_ns", schedule() ? Json(schedule()->due_ns(outcome_.succeeded)) : Json(nullptr)},
               {"usage", to_json(used)},
               {"server_cpu_ns", server_cpu()}});
 }
@@ -391,6 +423,7 @@ void Execution::drive() {
 std::map<std::string, std::string> Execution::workload_in_force() const {
   auto properties = invocation_.workload->in_force;
   if (invocation_.record) properties["record"] = *invocation_.record;
+  properties["failure_share_max"] = fmt::format("{}", invocation_.failure_share_max);
   return properties;
 }
 
@@ -405,23 +438,25 @@ void Execution::write_database_events() {
 }
 
 void Execution::write_interval(std::uint64_t now_ns, const Usage& used, const Measurements& measured) {
-  const auto done = crew_->done();
+  const auto outcome = crew_->outcome();
   const auto duration_ns = now_ns - interval_begin_ns_;
-  const auto throughput = rate(done - interval_begin_done_, duration_ns);
+  const auto succeeded = outcome.succeeded - interval_begin_.succeeded;
+  const auto throughput = rate(succeeded, duration_ns);
   const auto planned = invocation_.workload->operations;
   log_.write("interval", now_ns,
              {{"duration_ns", duration_ns},
-              {"operations", done - interval_begin_done_},
-              {"operations_total", done},
+              {"operations", succeeded},
+              {"operations_total", outcome.succeeded},
               {"operations_planned", planned > 0 ? Json(planned) : Json(nullptr)},
+              {"failures", outcome.failed - interval_begin_.failed},
               {"throughput_ops_s", throughput},
               {"latencies", interval_latencies(measured)},
               {"usage", to_json(used)}});
   write_database_events();
-  progress_.show(invocation_.command == Command::load ? "load" : "run", done,
+  progress_.show(invocation_.command == Command::load ? "load" : "run", outcome.succeeded,
                  static_cast<double>(now_ns - active_begin_ns_) / 1e9, throughput, measured);
   interval_begin_ns_ = now_ns;
-  interval_begin_done_ = done;
+  interval_begin_ = outcome;
 }
 
 Settled Execution::settle_database() {
@@ -435,10 +470,25 @@ Settled Execution::settle_database() {
   }
 }
 
-void Execution::settle() {
+// A run in which more operations failed than the user allows has failed: its figures are of another load than the one
+// that was asked for. Clients that only accompany the others are judged apart: their operations are not counted.
+void Execution::check_failures() const {
   if (const auto failure = work_->failure()) {
     throw RunFailure(kind_of(*failure), failure->message);
   }
+  const auto companions = crew_->outcome_of_companions();
+  const auto& worst = companions.failure_share() > outcome_.failure_share() ? companions : outcome_;
+  if (worst.failure_share() <= invocation_.failure_share_max) return;
+  const auto causes = crew_->measurements().causes.commonest_first();
+  throw RunFailure(
+      RunFailure::Kind::failures,
+      fmt::format("{} of {} operations failed ({:.3g} %), more than failure_share_max = {:.3g} % allows: {}; most "
+                  "often ({} times): {}",
+                  worst.failed, worst.done(), 100 * worst.failure_share(), 100 * invocation_.failure_share_max,
+                  failures_by_status(causes), causes.front().count, causes.front().words));
+}
+
+void Execution::settle() {
   progress_.note("settling");
   phase("settle", active_end_ns_);
   const auto settled = settle_database();
@@ -456,11 +506,39 @@ void Execution::settle() {
   check_interruption();
 }
 
+// After a load the database must hold what it has acknowledged. A server that was restarted or evicts records may have
+// lost some without a failed operation.
+void Execution::check_load() {
+  incidents_ = database_->incidents();
+  if (invocation_.command != Command::load) return;
+  progress_.note("counting the records");
+  records_end_ = count_records();
+  const auto inserted = outcome_.succeeded;
+  std::string counted;
+  bool lost = false;
+  if (records_begin_ && records_end_ && invocation_.workload->each_key_once) {
+    const auto most = *records_begin_ + inserted;
+    const auto least = database_->insert_replaces() ? std::max(*records_begin_, inserted) : most;
+    lost = *records_end_ < least || *records_end_ > most;
+    counted = fmt::format("{} records were there before, {} were inserted and acknowledged, {} are there now",
+                          *records_begin_, inserted, *records_end_);
+  }
+  progress_.clear();
+  if (!lost && incidents_.empty()) return;
+  const auto befell = incidents_.empty() ? std::string() : fmt::format("{}", fmt::join(incidents_, "; "));
+  if (lost) {
+    throw RunFailure(RunFailure::Kind::wrong_data,
+                     fmt::format("the load is not complete: {}{}{}", counted, befell.empty() ? "" : "; ", befell));
+  }
+  throw RunFailure(RunFailure::Kind::database,
+                   fmt::format("the load may have lost records: {}{}{}", befell, counted.empty() ? "" : "; ", counted));
+}
+
 void Execution::calibrate() {
-  if (!invocation_.driver_share || operations_ == 0) return;
+  if (!invocation_.driver_share || outcome_.succeeded == 0) return;
   progress_.note("measuring the driver's share");
   phase("driver_share", now_monotonic_ns());
-  share_ = measure_driver_share(invocation_, operations_);
+  share_ = measure_driver_share(invocation_, outcome_.succeeded);
 }
 
 void Execution::close() {
@@ -479,12 +557,19 @@ void Execution::close() {
   if (!failure.empty()) throw RunFailure(RunFailure::Kind::database, "closing: " + failure);
 }
 
+void Execution::check_gap() const {
+  const auto gap_s = static_cast<double>(work_->gap.longest_ns()) / 1e9;
+  if (invocation_.quiet || gap_s <= invocation_.longest_gap_s_max) return;
+  tell("edgejoule-driver: no operation succeeded for {:.3g} s, from {:.3g} s on (longest_gap_s_max = {} s)\n", gap_s,
+       static_cast<double>(work_->gap.longest_begin_ns()) / 1e9, invocation_.longest_gap_s_max);
+}
+
 void Execution::report() {
   const auto& measured = crew_->measurements();
   const auto run_cpu_ns = settled_usage_.cpu_ns();
   Json share = nullptr;
   if (share_ && run_cpu_ns) {
-    const auto run_cpu_ns_per_op = static_cast<double>(*run_cpu_ns) / static_cast<double>(operations_);
+    const auto run_cpu_ns_per_op = static_cast<double>(*run_cpu_ns) / static_cast<double>(outcome_.succeeded);
     const auto part = std::min(1.0, share_->driver_cpu_ns_per_op / std::max(run_cpu_ns_per_op, 1.0));
     share = {{"operations", share_->operations},       {"driver_cpu_ns_per_op", share_->driver_cpu_ns_per_op},
              {"run_cpu_ns_per_op", run_cpu_ns_per_op}, {"share", part},
@@ -495,24 +580,38 @@ void Execution::report() {
     }
   }
   const auto not_found = measured.calls_that_returned(Status::not_found);
+  const auto causes = measured.causes.commonest_first();
   if (not_found > 0 && !invocation_.quiet) {
     tell("edgejoule-driver: {} operations found no record: is recordcount what was loaded?\n", not_found);
+  }
+  if (outcome_.failed > 0 && !invocation_.quiet) {
+    tell("edgejoule-driver: {} of {} operations failed and are in no figure: {}; most often ({} times): {}\n",
+         outcome_.failed, outcome_.done(), failures_by_status(causes), causes.front().count, causes.front().words);
+  }
+  check_gap();
+  for (const auto& incident : incidents_) {
+    if (!invocation_.quiet) tell("edgejoule-driver: {}\n", one_line(incident));
   }
   const auto checksum = checksum_ ? std::optional(fmt::format("{:016x}", *checksum_)) : std::nullopt;
   log_.write(
       "end", now_monotonic_ns(),
       {{"realtime_ns", now_realtime_ns()},
-       {"operations", operations_},
-       {"failures", measured.calls_that_returned(Status::busy) + measured.calls_that_returned(Status::error) +
-                        measured.calls_that_returned(Status::unexpected_state)},
+       {"operations", outcome_.succeeded},
+       {"failures", outcome_.failed},
+       {"failure_causes", to_json(causes)},
        {"not_found", not_found},
        {"verify_failures", measured.of(Operation::verify).returns[static_cast<std::size_t>(Status::unexpected_state)]},
-       {"throughput_ops_s", rate(operations_, active_end_ns_ - active_begin_ns_)},
+       {"throughput_ops_s", rate(outcome_.succeeded, active_end_ns_ - active_begin_ns_)},
+       {"longest_gap_ns", work_->gap.longest_ns()},
+       {"longest_gap_start_ns", active_begin_ns_ + work_->gap.longest_begin_ns()},
        {"payload_read_bytes", measured.payload_read_bytes},
        {"payload_write_bytes", measured.payload_write_bytes},
        {"read_before_write", reads_before_write_},
        {"rss_peak_bytes", rss_peak_bytes_},
        {"data_bytes", or_null(data_bytes_)},
+       {"records_before", or_null(records_begin_)},
+       {"records", or_null(records_end_)},
+       {"incidents", incidents_},
        {"checksum", or_null(checksum)},
        {"latencies", latencies(measured)},
        {"components", components_},
@@ -525,7 +624,8 @@ void Execution::report() {
 void Execution::write_report(const std::optional<std::string>& checksum) const {
   const auto& options = invocation_.report;
   if (options.file.empty() && invocation_.json == "-") return;
-  auto text = ycsb_report(options, crew_->measurements(), cleanup_, operations_, active_end_ns_ - active_begin_ns_);
+  auto text =
+      ycsb_report(options, crew_->measurements(), cleanup_, outcome_.succeeded, active_end_ns_ - active_begin_ns_);
   // No line of the report: what reads YCSB's output reads numbers after its brackets.
   if (options.format == ReportFormat::text && checksum) text += fmt::format("noop: checksum {}\n", *checksum);
   const auto where = options.file.empty() ? "standard output" : options.file;

@@ -9,7 +9,8 @@ const CycleClock& cycle_clock() {
   return clock;
 }
 
-Work::Work(std::uint64_t the_seed, unsigned the_threads) : seed(the_seed), threads(the_threads), clock(cycle_clock()) {}
+Work::Work(std::uint64_t the_seed, unsigned the_threads)
+    : seed(the_seed), threads(the_threads), clock(cycle_clock()), gap(clock) {}
 
 void Work::fail(Failure failure) {
   const std::lock_guard lock(failing_);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cycle_clock.h"
+#include "success_gap.h"
 
 namespace edgejoule::driver {
 
@@ -37,7 +38,11 @@ class Work {
   const std::uint64_t seed;
   const unsigned threads;
   const CycleClock& clock;
-  bool unpaced = false;  // operations do not wait for times of their own; set before the clients work
+  SuccessGap gap;
+  // Set before the clients work.
+  bool unpaced = false;            // operations do not wait for times of their own
+  bool absent_is_failure = false;  // a record that is not found counts as a failed operation
+  bool keeps_nothing = false;      // the database is noop: it finds whatever it is asked for
   std::atomic<bool> stop = false;
   std::atomic<std::uint32_t> interval = 0;  // a client that sees it grow hands over what it has measured
 

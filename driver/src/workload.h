@@ -21,6 +21,7 @@ class Workload {
   bool creates = false;                         // a run may begin without a database
   std::map<std::string, std::string> in_force;  // every property of the workload, defaults included
   bool clients_end = false;                     // each client does a share of its own, and ends by itself
+  bool each_key_once = false;                   // a load: no two of its inserts have the same key
 
   // Properties of the run that hold where the user gave none: its durability, options of an adapter.
   std::map<std::string, std::string> defaults;

@@ -58,13 +58,8 @@ class Report {
     const std::string name(operation_names[static_cast<std::size_t>(operation)]);
     const auto timed = options_.measured == MeasuredInterval::intended ? intended_of(measure) : service_of(measure);
     const bool both = options_.measured == MeasuredInterval::both;
-    if (operation == Operation::read_modify_write) {
-      whole(name, timed);
-      if (both) whole("Intended-" + name, intended_of(measure));
-      return;
-    }
     succeeded(name, timed);
-    returns(name, measure);
+    if (operation != Operation::read_modify_write) returns(name, measure);  // YCSB knows no status of it
     failures(name, timed);
     if (!both || operation == Operation::verify) return;
     if (measure.service.count() > 0) succeeded("Intended-" + name, intended_of(measure));
@@ -104,14 +99,6 @@ class Report {
     } else {
       add(name, "Operations", std::uint64_t{0});
     }
-  }
-
-  // YCSB knows no status of what it makes of a read and an update: however they ended, they are counted together.
-  void whole(const std::string& name, const Timed& timed) {
-    Histogram together;
-    together.add(timed.succeeded);
-    for (const auto& histogram : timed.failed) together.add(histogram);
-    latencies(name, together);
   }
 
   void latencies(const std::string& name, const Histogram& histogram) {

@@ -126,7 +126,8 @@ void run_on(Shelf& shelf, const std::string& law) {
   static_cast<void>(crew.start());
   static_cast<void>(crew.join());
   static_cast<void>(crew.last_interval());
-  EXPECT_EQ(crew.done(), operations);
+  EXPECT_EQ(crew.outcome().done(), operations);
+  EXPECT_EQ(crew.outcome().failed, shelf.missing);
   EXPECT_EQ(crew.measurements().calls_that_returned(Status::not_found), shelf.missing);
 }
 

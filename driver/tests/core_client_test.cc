@@ -25,11 +25,12 @@ CoreWorkload workload(const Pairs& pairs, Command command = Command::run) {
 std::string checksum_of_run(const CoreWorkload& what, std::uint64_t seed, unsigned threads) {
   const auto database = find_adapter("noop")->make();
   CoreWork shared(what, seed, threads, false);
+  shared.keeps_nothing = true;
   Crew crew(shared, *database);
   crew.prepare(what.operations, nullptr);
   static_cast<void>(crew.start());
   static_cast<void>(crew.join());
-  EXPECT_EQ(crew.done(), what.operations);
+  EXPECT_EQ(crew.outcome().succeeded, what.operations);
   return database->stats().at("checksum");
 }
 
@@ -156,12 +157,103 @@ TEST(CoreClient, busy_is_counted_and_the_run_goes_on) {
   CoreClient client(shared, witness, 0);
   client.work(100, unpaced);
   EXPECT_FALSE(shared.failure());
-  EXPECT_EQ(client.done(), 100U);
+  EXPECT_EQ(client.succeeded(), 99U);
+  EXPECT_EQ(client.failed(), 1U);
   const auto measured = measured_by(client);
   EXPECT_EQ(measured.calls_that_returned(Status::busy), 1U);
   EXPECT_EQ(measured.of(Operation::update).service.count(), 99U);
   EXPECT_EQ(measured.of(Operation::update).failures(), 1U);
   EXPECT_EQ(measured.payload_write_bytes, 9900U);
+}
+
+TEST(CoreClient, the_cause_of_a_failure_is_kept_in_the_database_s_words) {
+  const auto updates = workload({{"readproportion", "0"}, {"updateproportion", "1"}});
+  CoreWork shared(updates, 1, 1, false);
+  Witness witness;
+  witness.fail_at = 10;
+  witness.failure = Status::busy;
+  CoreClient client(shared, witness, 0);
+  client.work(100, unpaced);
+  const auto causes = measured_by(client).causes.commonest_first();
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].words, "the disk is gone");
+  EXPECT_EQ(failures_by_status(causes), "UPDATE BUSY 1");
+}
+
+TEST(FailureCauses, words_that_differ_in_digits_only_are_one_cause) {
+  FailureCauses causes;
+  causes.add(Operation::read, Status::busy, "read of user12: locked", 1);
+  causes.add(Operation::read, Status::busy, "read of user345: locked", 2);
+  causes.add(Operation::update, Status::busy, "update of user12: locked", 1);
+  const auto found = causes.commonest_first();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].count, 3U);
+  EXPECT_EQ(found[0].words, "read of user12: locked");
+}
+
+TEST(FailureCauses, very_many_causes_take_bounded_memory_and_lose_no_failure) {
+  FailureCauses causes;
+  for (char letter = 'a'; letter <= 'z'; ++letter) {
+    for (const auto* end : {"x", "y", "z"}) causes.add(Operation::read, Status::busy, std::string(1, letter) + end, 1);
+  }
+  std::uint64_t count = 0;
+  for (const auto& cause : causes.commonest_first()) count += cause.count;
+  EXPECT_EQ(count, 78U);
+  EXPECT_LE(causes.commonest_first().size(), FailureCauses::causes_max + 1);
+}
+
+// A read-modify-write of which both calls fail is one operation that failed.
+TEST(CoreClient, an_operation_of_several_calls_fails_once) {
+  class AlwaysBusy final : public Witness {
+   public:
+    Status read(std::string_view, FieldNames, Row&) override { return Status::busy; }
+    Status update(std::string_view, Fields) override { return Status::busy; }
+  };
+  const auto composed =
+      workload({{"readproportion", "0"}, {"updateproportion", "0"}, {"readmodifywriteproportion", "1"}});
+  CoreWork shared(composed, 1, 1, false);
+  AlwaysBusy database;
+  CoreClient client(shared, database, 0);
+  client.work(100, unpaced);
+  EXPECT_EQ(client.failed(), 100U);
+  EXPECT_EQ(client.succeeded(), 0U);
+}
+
+TEST(CoreClient, an_insert_that_succeeds_when_it_is_tried_again_is_no_failed_operation) {
+  const auto load = workload({{"recordcount", "100"},
+                              {"batchsize", "10"},
+                              {"core_workload_insertion_retry_limit", "1"},
+                              {"core_workload_insertion_retry_interval", "0"}},
+                             Command::load);
+  CoreWork shared(load, 1, 1, false);
+  class BusyOnce final : public Witness {
+   public:
+    Status insert(std::string_view, Fields) override { return ++calls == 30 ? Status::busy : Status::ok; }
+  };
+  BusyOnce database;
+  CoreClient client(shared, database, 0);
+  client.work(100, unpaced);
+  EXPECT_FALSE(shared.failure());
+  EXPECT_EQ(client.succeeded(), 100U);
+  EXPECT_EQ(client.failed(), 0U);
+}
+
+// The record at which a scan begins is there: an index that has lost it gives no rows, and no error.
+TEST(CoreClient, a_scan_that_finds_nothing_has_failed) {
+  class WithoutIndex final : public Witness {
+   public:
+    Status scan(std::string_view, std::uint64_t, FieldNames, std::vector<Row>& rows) override {
+      rows.clear();
+      return Status::ok;
+    }
+  };
+  const auto scans = workload({{"readproportion", "0"}, {"updateproportion", "0"}, {"scanproportion", "1"}});
+  CoreWork shared(scans, 1, 1, false);
+  WithoutIndex database;
+  CoreClient client(shared, database, 0);
+  client.work(100, unpaced);
+  EXPECT_EQ(client.succeeded(), 0U);
+  EXPECT_EQ(failures_by_status(measured_by(client).causes.commonest_first()), "SCAN NOT_FOUND 100");
 }
 
 TEST(CoreClient, wrong_data_stops_a_verified_run) {
@@ -216,7 +308,7 @@ TEST(CoreClient, a_load_that_stays_busy_fails) {
     client.work(100, unpaced);
     ASSERT_TRUE(shared.failure()) << "batchsize " << batch;
     EXPECT_NE(shared.failure()->message.find("INSERT of user"), std::string::npos) << shared.failure()->message;
-    EXPECT_LT(client.done(), 100U);
+    EXPECT_LT(client.succeeded(), 100U);
   }
 }
 
@@ -272,7 +364,7 @@ TEST(CoreClient, a_record_whose_insert_was_refused_is_not_lost) {
   client.work(2000, unpaced);
   EXPECT_GT(database.reads_of_refused, 0) << "this test could not fail";
   EXPECT_FALSE(shared.failure()) << shared.failure()->message;
-  EXPECT_EQ(client.done(), 2000U);
+  EXPECT_EQ(client.succeeded() + client.failed(), 2000U);
 }
 
 TEST(CoreClient, a_target_measures_from_when_the_operation_was_due) {

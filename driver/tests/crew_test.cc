@@ -96,7 +96,7 @@ TEST(Crew, a_warm_up_s_reads_before_write_are_forgotten_with_it) {
     static_cast<void>(crew.start());
     static_cast<void>(crew.join());
   }
-  EXPECT_EQ(crew.done(), 1000U);
+  EXPECT_EQ(crew.outcome().succeeded, 1000U);
   EXPECT_EQ(crew.reads_before_write(), 1000U);
 }
 
@@ -158,7 +158,7 @@ TEST(Crew, a_client_that_accompanies_ends_with_the_others_and_is_measured_apart)
   crew.prepare(1000, nullptr);
   static_cast<void>(crew.start());
   static_cast<void>(crew.join());
-  EXPECT_EQ(crew.done(), 1000U);
+  EXPECT_EQ(crew.outcome().succeeded, 1000U);
   EXPECT_EQ(crew.last_interval().of(Operation::update).service.count(), 1000U);
 }
 

@@ -239,7 +239,7 @@ std::uint64_t run(const Workload& workload, unsigned threads, Measurements& all)
   static_cast<void>(crew.join());
   static_cast<void>(crew.last_interval());
   all.add(crew.measurements());
-  return crew.done();
+  return crew.outcome().succeeded;
 }
 
 TEST(ReadWhileWriting, counts_the_reads_of_all_clients_but_one_more) {

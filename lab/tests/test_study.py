@@ -405,14 +405,14 @@ def test_lost_rows_end_the_study_and_leave_earlier_results_alone(after_one_run: 
     before = bench.finished()
     tamper_with_sqlite_snapshot(bench, "DELETE FROM usertable WHERE rowid % 2 = 0")
     done = bench("run", "experiment.toml", *ONE, "--set", "design.seed=6")
-    one_line_error(done, 1, "failed: wrong data", "did not find")
-    assert (done.stdout + done.stderr).count("wrong data") == 1
+    one_line_error(done, 1, "of 5000 operations failed", "READ NOT_FOUND", "no record was found")
+    assert (done.stdout + done.stderr).count("READ NOT_FOUND") == 1
     with Store.open(bench.store) as store:
         first, second = store.experiments()
         assert first.counts == {"finished": 1}
         assert second.counts == {"failed": 1}
         assert {r.run_index: (r.id, r.started_realtime_ns, r.responses) for r in store.runs(first.id)} == before
-        assert "did not find" in str(store.runs(second.id)[0].cause)
+        assert "READ NOT_FOUND" in str(store.runs(second.id)[0].cause)
     assert "failed" in bench("show").stdout
 
 

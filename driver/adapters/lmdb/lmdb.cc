@@ -143,6 +143,10 @@ class Lmdb final : public Database {
   [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return settings_.path; }
+  [[nodiscard]] std::optional<std::uint64_t> record_count(std::uint64_t /*timeout_ns*/) const override {
+    return table_stat().ms_entries;
+  }
+  [[nodiscard]] bool insert_replaces() const override { return true; }
 
  private:
   [[nodiscard]] int open_environment();

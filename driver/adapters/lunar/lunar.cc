@@ -24,6 +24,7 @@ class Lunar final : public Database {
   [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return settings_.data_path; }
+  [[nodiscard]] std::optional<std::uint64_t> record_count(std::uint64_t timeout_ns) const override;
 
  private:
   Status kept(int code);
@@ -99,6 +100,14 @@ std::vector<Component> Lunar::components() const {
                     .read_bytes = std::nullopt,
                     .write_bytes = std::nullopt,
                     .syncs = std::nullopt}};
+}
+
+std::optional<std::uint64_t> Lunar::record_count(std::uint64_t /*timeout_ns*/) const {
+  std::uint64_t rows = 0;
+  if (const int code = lunar_count(&volume_->table(), &rows); code != LUNAR_OK) {
+    throw DatabaseError("count: " + volume_->error(code));
+  }
+  return rows;
 }
 
 std::map<std::string, std::string> Lunar::stats() const {

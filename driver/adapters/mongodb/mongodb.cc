@@ -40,6 +40,8 @@ class Mongo final : public Database {
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return data_path_; }
   [[nodiscard]] std::optional<std::uint64_t> server_cpu_ns() const override;
+  [[nodiscard]] std::optional<std::uint64_t> record_count(std::uint64_t timeout_ns) const override;
+  [[nodiscard]] std::vector<std::string> incidents() const override;
 
  private:
   // Asks on the connection that is not the sessions', made anew once when it broke. Throws DatabaseError, and for what
@@ -49,6 +51,8 @@ class Mongo final : public Database {
   };
   void ask(const std::string& database, const char* command, MongoDocument& reply) const;
   [[nodiscard]] MongoStatus status() const;
+  [[nodiscard]] bool was_restarted(const MongoStatus& now) const;
+  [[nodiscard]] MongoSettings patient_for(std::uint64_t timeout_ns) const;
 
   void check_contents(bool create);
   void read_options(const MongoDocument& build_info, const MongoStatus& now);
@@ -250,14 +254,19 @@ Status Mongo::flush() {
   return Status::ok;
 }
 
-Settled Mongo::settle(std::uint64_t timeout_ns) {
-  const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout_ns);
-  // fsync takes as long as it takes: the operation's time limit is not its own.
+// Of what takes as long as it takes: the operation's time limit is not its own.
+MongoSettings Mongo::patient_for(std::uint64_t timeout_ns) const {
   auto patient = settings_;
   patient.uri.reset(mongoc_uri_copy(settings_.uri.get()), mongoc_uri_destroy);
   patient.server.timeout_ms = std::clamp<std::uint64_t>(timeout_ns / 1'000'000, 1, 86'400'000);
   mongoc_uri_set_option_as_int32(patient.uri.get(), MONGOC_URI_SOCKETTIMEOUTMS,
                                  static_cast<std::int32_t>(patient.server.timeout_ms));
+  return patient;
+}
+
+Settled Mongo::settle(std::uint64_t timeout_ns) {
+  const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout_ns);
+  const auto patient = patient_for(timeout_ns);
   MongoConnection connection(patient);
   connection.connect();
   MongoDocument question;
@@ -304,13 +313,43 @@ std::vector<Component> Mongo::components() const {
   return {checkpoint, wal};
 }
 
+bool Mongo::was_restarted(const MongoStatus& now) const {
+  return now.pid != at_open_.pid || now.uptime_ms < at_open_.uptime_ms;
+}
+
+std::vector<std::string> Mongo::incidents() const {
+  if (at_open_.process.empty() || !was_restarted(status())) return {};
+  return {server_was_restarted};
+}
+
+// By looking at every document: what the server's count keeps beside them may be wrong after a crash.
+std::optional<std::uint64_t> Mongo::record_count(std::uint64_t timeout_ns) const {
+  const auto patient = patient_for(timeout_ns);
+  MongoConnection connection(patient);
+  connection.connect();
+  MongoDocument question;
+  BCON_APPEND(question.get(), "aggregate", BCON_UTF8(settings_.collection.c_str()), "pipeline", "[", "{", "$group", "{",
+              "_id", BCON_NULL, "records", "{", "$sum", BCON_INT32(1), "}", "}", "}", "]", "cursor", "{", "}");
+  MongoDocument reply;
+  MongoRefusal refusal;
+  try {
+    if (!connection.ask(settings_.database, question.get(), reply, refusal)) {
+      throw Refused(fmt::format("mongodb: server at {}: counting {}.{}: {} (code {})", settings_.address,
+                                settings_.database, settings_.collection, refusal.words, refusal.code));
+    }
+  } catch (const LostServer& lost) {
+    throw DatabaseError(lost.what());
+  }
+  return static_cast<std::uint64_t>(number_at(reply.get(), "cursor.firstBatch.0.records").value_or(0));
+}
+
 std::map<std::string, std::string> Mongo::stats() const {
   std::map<std::string, std::string> stats;
   client_.add_to(stats);
   if (!control_ || at_open_.process.empty()) return stats;
   const auto now = status();
   // Counted anew by a server that was started anew: then no difference is a count of this run.
-  if (now.pid == at_open_.pid && now.uptime_ms >= at_open_.uptime_ms) {
+  if (!was_restarted(now)) {
     for (const auto& [name, count] : now.operations) {
       const auto before = at_open_.operations.find(name);
       const auto since = count - (before == at_open_.operations.end() ? 0 : before->second);

@@ -56,6 +56,8 @@ class Postgres final : public Database {
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return data_path_; }
   [[nodiscard]] std::optional<std::uint64_t> server_cpu_ns() const override;
+  [[nodiscard]] std::optional<std::uint64_t> record_count(std::uint64_t timeout_ns) const override;
+  [[nodiscard]] std::vector<std::string> incidents() const override;
 
  private:
   using Row = std::vector<std::string>;
@@ -66,6 +68,7 @@ class Postgres final : public Database {
   [[nodiscard]] std::string value(const std::string& sql) const;
   [[nodiscard]] std::optional<std::string> value_if_allowed(const std::string& sql) const;
 
+  [[nodiscard]] bool was_restarted() const;
   void prepare_table(bool create);
   void distribute() const;
   void check_citus() const;
@@ -463,7 +466,7 @@ std::map<std::string, std::string> Postgres::stats() const {
   if (!control_) return stats;
   tell_statistics();
   await_end_of_sessions();
-  if (value("SELECT pg_postmaster_start_time()") != started_) stats["server.restarted"] = "true";
+  if (was_restarted()) stats["server.restarted"] = "true";
   // Kept over a restart, but forgotten by one after a crash.
   for (const auto& [name, count] : counters()) {
     const auto before = counters_at_open_.find(name);
@@ -472,6 +475,29 @@ std::map<std::string, std::string> Postgres::stats() const {
   }
   stats["table_bytes"] = value(fmt::format("SELECT pg_total_relation_size(to_regclass('{}'))", settings_.table));
   return stats;
+}
+
+bool Postgres::was_restarted() const { return value("SELECT pg_postmaster_start_time()") != started_; }
+
+std::vector<std::string> Postgres::incidents() const {
+  if (was_restarted()) return {server_was_restarted};
+  return {};
+}
+
+// Counting takes as long as it takes: the operation's time limit is not its own.
+std::optional<std::uint64_t> Postgres::record_count(std::uint64_t timeout_ns) const {
+  auto patient = settings_;
+  patient.server.timeout_ms = std::max<std::uint64_t>(timeout_ns / 1'000'000, 1);
+  const auto sql = fmt::format("SELECT count(*) FROM {}", settings_.table);
+  try {
+    PostgresConnection connection(patient);
+    connection.connect();
+    const auto result = connection.ask(sql);
+    if (!is_ok(result.get())) throw DatabaseError(fmt::format("PostgreSQL: {}: {}", sql, words_of(result.get())));
+    return number(text_at(result.get(), 0, 0));
+  } catch (const LostServer& lost) {
+    throw DatabaseError(fmt::format("PostgreSQL: {}: {}", sql, lost.what()));
+  }
 }
 
 std::optional<std::uint64_t> Postgres::server_cpu_ns() const {

@@ -44,6 +44,9 @@ class Redis final : public Database {
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return data_path_; }
   [[nodiscard]] std::optional<std::uint64_t> server_cpu_ns() const override;
+  [[nodiscard]] std::optional<std::uint64_t> record_count(std::uint64_t timeout_ns) const override;
+  [[nodiscard]] bool insert_replaces() const override { return true; }
+  [[nodiscard]] std::vector<std::string> incidents() const override;
 
  private:
   // Asks on the connection that is not the sessions', made anew once when it broke. Throws DatabaseError.
@@ -66,12 +69,14 @@ class Redis final : public Database {
   }
 
   void check_contents(bool create);
+  void check_index(long long keys) const;
   void read_options();
   void look();
   bool sync_log(std::string& how) const;
   bool save_snapshot(Clock::time_point deadline);
   bool idle_until(Clock::time_point deadline);
   [[nodiscard]] bool same_server(const RedisInfo& server) const;
+  [[nodiscard]] std::int64_t evicted_since_open() const;
 
   RedisSettings settings_;
   Durability durability_ = Durability::process;
@@ -87,6 +92,7 @@ class Redis final : public Database {
   std::string log_folder_;
   std::map<std::string, std::string> options_;
   std::map<std::string, std::uint64_t> calls_at_open_;
+  std::int64_t evicted_at_open_ = 0;
   std::string flush_error_;
 };
 
@@ -107,6 +113,7 @@ void Redis::open(const Properties& properties, Durability durability, bool creat
   check_contents(create);
   read_options();
   calls_at_open_ = redis_calls(info("commandstats"));
+  evicted_at_open_ = number_of(info("stats"), "evicted_keys").value_or(0);
   work_ = std::make_unique<RedisWork>(std::move(sink));
   look();
   watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { look(); });
@@ -133,11 +140,33 @@ void Redis::check_contents(bool create) {
                     "...)",
                     settings_.server.address(), settings_.database));
   }
-  if (first.empty() || settings_.index == RedisIndex::none) return;
+  if (settings_.index == RedisIndex::none) return;
+  if (!create) check_index(records);
+  if (first.empty()) return;
   const bool ordered = first == "0" && last == "0";
   if (ordered != (settings_.index == RedisIndex::ordered)) {
     throw DatabaseError(fmt::format("Redis at {}: database {} was loaded with redis.index={}; set it so, or load anew",
                                     settings_.server.address(), settings_.database, ordered ? "ordered" : "ycsb"));
+  }
+}
+
+// Scans of an index that is not there find nothing, at full speed. An index without its records, too.
+void Redis::check_index(long long keys) const {
+  const auto indexed = asked([](RedisConnection& connection) {
+    return connection.ask({"ZCARD", redis_index_key})->integer;  // 0: there is none
+  });
+  const auto where = fmt::format("Redis at {}: database {}", settings_.server.address(), settings_.database);
+  if (indexed == 0) {
+    throw DatabaseError(fmt::format(
+        "{} has {} keys and no index {} of them: it was loaded with redis.index=none, or the index was evicted; set "
+        "redis.index=none where no operation is a scan or an insert, or load anew",
+        where, keys, redis_index_key));
+  }
+  if (indexed > keys - 1) {
+    throw DatabaseError(
+        fmt::format("{} has {} records, and its index {} has {}: records were evicted or removed; load "
+                    "anew, with a larger maxmemory if it evicts",
+                    where, keys - 1, redis_index_key, indexed));
   }
 }
 
@@ -273,6 +302,33 @@ bool Redis::same_server(const RedisInfo& server) const {
   return found != server.end() && found->second == run_id_;
 }
 
+std::int64_t Redis::evicted_since_open() const {
+  const auto evicted = number_of(info("stats"), "evicted_keys").value_or(0);
+  return same_server(info("server")) ? evicted - evicted_at_open_ : evicted;
+}
+
+std::vector<std::string> Redis::incidents() const {
+  std::vector<std::string> found;
+  if (!same_server(info("server"))) found.emplace_back(server_was_restarted);
+  if (const auto evicted = evicted_since_open(); evicted > 0) {
+    const auto told = [this](const char* name) {
+      const auto option = options_.find(name);
+      return option == options_.end() ? std::string("unknown") : option->second;
+    };
+    found.push_back(fmt::format("the server evicted {} keys (maxmemory {}, maxmemory-policy {})", evicted,
+                                told("maxmemory"), told("maxmemory-policy")));
+  }
+  return found;
+}
+
+// Every key is a record, but for the index.
+std::optional<std::uint64_t> Redis::record_count(std::uint64_t /*timeout_ns*/) const {
+  return asked([](RedisConnection& connection) {
+    const auto keys = connection.ask({"DBSIZE"})->integer;
+    return static_cast<std::uint64_t>(keys - connection.ask({"EXISTS", redis_index_key})->integer);
+  });
+}
+
 std::vector<Component> Redis::components() const {
   const auto now = info("persistence");
   const auto counted = [&now](std::string_view name, std::string_view field) {
@@ -302,12 +358,13 @@ std::map<std::string, std::string> Redis::stats() const {
     const auto told = info(section);
     for (const char* name :
          {"used_memory", "used_memory_peak", "used_memory_rss", "mem_fragmentation_ratio", "total_commands_processed",
-          "total_net_input_bytes", "total_net_output_bytes", "evicted_keys", "keyspace_misses", "rdb_saves",
-          "aof_rewrites", "aof_current_size", "aof_delayed_fsync", "used_cpu_user", "used_cpu_sys"}) {
+          "total_net_input_bytes", "total_net_output_bytes", "keyspace_misses", "rdb_saves", "aof_rewrites",
+          "aof_current_size", "aof_delayed_fsync", "used_cpu_user", "used_cpu_sys"}) {
       const auto found = told.find(name);
       if (found != told.end()) stats[name] = found->second;
     }
   }
+  stats["evicted_keys"] = std::to_string(evicted_since_open());
   const auto records = asked([](RedisConnection& connection) { return connection.ask({"DBSIZE"})->integer; });
   stats["dbsize"] = std::to_string(records);
   return stats;

@@ -19,6 +19,9 @@ namespace edgejoule::driver {
 // How long a wait for a server may go on without a look whether an interruption came.
 constexpr std::chrono::milliseconds interruption_look{100};
 
+// Of Database::incidents().
+inline constexpr const char* server_was_restarted = "the server was restarted";
+
 class LostServer : public std::runtime_error {
  public:
   LostServer(const std::string& words, bool timed_out) : std::runtime_error(words), timed_out_(timed_out) {}

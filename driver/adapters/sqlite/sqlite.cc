@@ -65,6 +65,7 @@ class Sqlite final : public Database {
   [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return settings_.data_path; }
+  [[nodiscard]] std::optional<std::uint64_t> record_count(std::uint64_t timeout_ns) const override;
 
  private:
   void check_file(bool create) const;
@@ -259,6 +260,10 @@ std::vector<Component> Sqlite::components() const {
                             .read_bytes = io.read_bytes,
                             .write_bytes = io.write_bytes,
                             .syncs = io.syncs}};
+}
+
+std::optional<std::uint64_t> Sqlite::record_count(std::uint64_t /*timeout_ns*/) const {
+  return std::stoull(control_->value_of(fmt::format("SELECT count(*) FROM {}", sql_name(settings_.table))));
 }
 
 std::map<std::string, std::string> Sqlite::stats() const {

@@ -40,6 +40,7 @@ DbBenchWorkload::DbBenchWorkload(const Properties& properties, Command the_comma
   const auto asked =
       count(properties, in_force, operations_name, "operationcount", keys, 0, std::numeric_limits<std::int64_t>::max());
   operations = command == Command::load ? keys : asked;
+  each_key_once = command == Command::load && key_bytes >= sizeof(std::uint64_t);  // shorter keys hold no whole number
   if (operations == 0 && seconds_max == 0) {
     refuse(properties, properties.has(operations_name) ? operations_name : "operationcount",
            "the run would never end: expected a number greater than 0, or maxexecutiontime=SECONDS");

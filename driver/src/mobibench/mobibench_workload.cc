@@ -28,6 +28,7 @@ MobibenchWorkload::MobibenchWorkload(const Properties& properties, Command the_c
   defaults = {{"durability", "power"}, {"sqlite.journal_mode", "truncate"}};
   if (command == Command::load) {
     operations = rows;
+    each_key_once = true;
   } else {
     read_operations(properties);
   }

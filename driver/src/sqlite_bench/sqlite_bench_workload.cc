@@ -43,6 +43,7 @@ SqliteBenchWorkload::SqliteBenchWorkload(const Properties& properties, Command t
            fmt::format("{} writes each of its {} rows once (recordcount / {})", in_force["sqlite-bench.benchmark"],
                        rows, benchmark.divisor));
   }
+  each_key_once = command == Command::load;
   creates = benchmark.deed == SqliteBenchmark::Deed::fill;
   choose_defaults(properties);
 }

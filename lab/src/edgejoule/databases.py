@@ -324,6 +324,7 @@ def ycsb_task(
         command, run.adapter, properties, ycsb_client.client_options(run.adapter, options_in_force(run)),
         run.durability or "process", _LOAD_THREADS if command == "load" else run.threads,
         None if command == "load" else run.target_ops_s, run.seed, timeout_s, settle_timeout_s, quiet_s,
+        run.failure_share_max,
     )  # fmt: skip
 
 
@@ -487,7 +488,8 @@ def driver_arguments(command: str, run: PlannedRun, data: Path, served: Serving 
     for name, value in (options | dict(run.properties)).items():
         words += ["-p", f"{name}={_property(value)}"]
     if command == "run":
-        words += ["-threads", str(run.threads)]
+        words += ["-threads", str(run.threads), "--failure-share-max", f"{run.failure_share_max:g}"]
+        words += ["-p", f"longest_gap_s_max={run.longest_gap_s_max:g}"]
         words += ["-target", str(run.target_ops_s)] if run.target_ops_s else []
         words += ["--rate", run.rate] if run.rate else []
         words += ["--warmup", f"{run.warmup_s:g}"] if run.warmup_s else []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hdrh.histogram import HdrHistogram
 
 from edgejoule.databases import Event
+from edgejoule.failed_operations import Cause, merged
 from edgejoule.store import Intervals, Latency
 
 
@@ -38,16 +39,28 @@ class Execution:
         return float(self.settled["monotonic_ns"] - self.active_end["active_start_ns"]) / 1e9
 
 
+class LongestGap(NamedTuple):
+    """The longest time of an execution without a success, and when it began, from the first operation on."""
+
+    seconds: float
+    from_s: float
+
+
 @dataclass(frozen=True)
 class Totals:
     """Over all executions of a run: sums, where a sum has sense; None where a part could not be read.
 
-    of_database: by response, what only some databases tell.
+    of_database: by response, what only some databases tell. failures: operations that failed, which are in no other
+    figure. incidents: what befell the server, in words.
     latency_us: (operation, measure, statistic) -> µs, for mean, p50, p95, p99, p999 of service and intended latency.
     """
 
     executions: int
     operations: int
+    failures: int
+    failure_causes: Sequence[Cause]
+    longest_gap: LongestGap
+    incidents: Sequence[str]
     active_s: float
     settled_s: float
     usage: Mapping[str, float | None]
@@ -109,6 +122,10 @@ def totals_of(executions: Sequence[Execution]) -> Totals:
     return Totals(
         executions=len(executions),
         operations=sum(int(e["operations"]) for e in ends),
+        failures=sum(int(e["failures"]) for e in ends),
+        failure_causes=merged([e["failure_causes"] for e in ends]),
+        longest_gap=max(map(_longest_gap, executions)),
+        incidents=list(dict.fromkeys(incident for e in ends for incident in e["incidents"])),
         active_s=sum(e.active_s for e in executions),
         settled_s=sum(e.settled_s for e in executions),
         usage={name: _sum([e.settled["usage"][name] for e in executions]) for name in _USAGE},
@@ -122,6 +139,11 @@ def totals_of(executions: Sequence[Execution]) -> Totals:
         latency_us=latency_us,
         latencies=latencies,
     )
+
+
+def _longest_gap(execution: Execution) -> LongestGap:
+    end, begin_ns = execution.end, execution.active_end["active_start_ns"]
+    return LongestGap(end["longest_gap_ns"] / 1e9, (end["longest_gap_start_ns"] - begin_ns) / 1e9)
 
 
 #: Response -> eco's count since the database was opened, among the database's own counters.

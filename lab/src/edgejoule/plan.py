@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from edgejoule.conditional import cells_of, settings_of
+from edgejoule.failed_operations import FAILURE_SHARE_MAX, LONGEST_GAP_S_MAX
 from edgejoule.file_system import FileSystem, of_settings
 from edgejoule.properties import CORE, POLICY, is_option
 from edgejoule.spec import Level, Spec
@@ -20,11 +21,12 @@ class PlannedRun:
     every cell of a block, so that all databases of a block see the same operation stream. rate: a schedule in the
     driver's words (steps:, sine:, file:), instead of a target. kind: of the workload. durability: None leaves it to
     the kind. durability_asked: the experiment names it. replication_factor: copies of each row; None: as the options
-    say. cold: with an empty page cache. memory_limit_bytes: of database, driver and the page cache they fill.
-    load_unit: runs of one unit that want the same content share a load; None: a load of its own. load_percent: of the
-    rate that the cell reaches; 0 is idle. data_path: below which folder the database lies; None: the study's own.
-    file_system: made for the run, with the database on it. policy: of the federation, by which compactions are
-    offloaded; None: there is none.
+    say. failure_share_max: of the operations; a run in which more fail has failed. longest_gap_s_max: without a
+    success; a longer one is flagged. cold: with an empty page cache. memory_limit_bytes: of database, driver and the
+    page cache they fill. load_unit: runs of one unit that want the same content share a load; None: a load of its own.
+    load_percent: of the rate that the cell reaches; 0 is idle. data_path: below which folder the database lies; None:
+    the study's own. file_system: made for the run, with the database on it. policy: of the federation, by which
+    compactions are offloaded; None: there is none.
     """
 
     index: int
@@ -50,6 +52,8 @@ class PlannedRun:
     policy: str | None = None
     durability_asked: bool = False
     replication_factor: int | None = None
+    failure_share_max: float = FAILURE_SHARE_MAX
+    longest_gap_s_max: float = LONGEST_GAP_S_MAX
 
     def label(self) -> str:
         """The cell in words: its levels in the factors' order."""
@@ -69,7 +73,8 @@ def cells(spec: Spec) -> list[dict[str, Level]]:
 #: Settings that are no property of YCSB's and no option of a database.
 _TOLD = (
     "durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent", "data_path",
-    "filesystem", "filesystem_mb", "mount_options", "replication_factor", POLICY,
+    "filesystem", "filesystem_mb", "mount_options", "replication_factor", "failure_share_max",
+    "longest_gap_s_max", POLICY,
 )  # fmt: skip
 
 
@@ -120,6 +125,8 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         durability=str(own["durability"]) if "durability" in own else "process" if kind == CORE else None,
         durability_asked="durability" in own,
         replication_factor=int(own["replication_factor"]) if "replication_factor" in own else None,
+        failure_share_max=float(own.get("failure_share_max", FAILURE_SHARE_MAX)),
+        longest_gap_s_max=float(own.get("longest_gap_s_max", LONGEST_GAP_S_MAX)),
         threads=int(own.get("threads", 1)),
         target_ops_s=target or None,
         rate=str(own["rate"]) if "rate" in own else None,

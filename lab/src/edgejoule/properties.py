@@ -64,6 +64,8 @@ SETTINGS: dict[str, Kind] = {
     "filesystem": "word",
     "filesystem_mb": "count",
     "mount_options": "word",
+    "failure_share_max": "share",
+    "longest_gap_s_max": "number",
     "eco.policy": "word",
 }
 

@@ -43,6 +43,8 @@ def _fixed() -> list[Response]:
         Response("throughput_ops_s", "ops/s", "throughput", high),
         Response("target_ops_s", "ops/s", "rate asked for", none),
         Response("target_share", "1", "share of the rate asked for that was reached", none),
+        Response("failure_share", "1", "share of operations that failed", low),
+        Response("longest_gap_s", "s", "longest time without a success", low),
         Response("active_s", "s", "active time", low),
         Response("settled_s", "s", "settled time", low),
         Response("cpu_us_per_op", "µs", "CPU time per operation", low),

@@ -29,6 +29,7 @@ from edgejoule.databases import (
 )
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, reached_share, totals_of, worked_share
+from edgejoule.failed_operations import told
 from edgejoule.findings.rates import not_sustained, share_min
 from edgejoule.in_step import run_in_step
 from edgejoule.loads import Load, Loads, forget_pages
@@ -261,6 +262,8 @@ def _served(planned: PlannedRun, path: Path, bench: Bench, group: MemoryGroup | 
         facts["client"] = "ycsb" if planned.adapter in BINDINGS else "driver"
         begin = next(e["active_start_ns"] for e in events if e["event"] == "active_end")
         end = next(e["monotonic_ns"] for e in events if e["event"] == "settled")
+        if served.trouble:  # it is over, or the run would have failed
+            events[-1] = {**events[-1], "incidents": [*events[-1]["incidents"], f"{served.trouble} for a while"]}
         if served.server.observed:
             events[-1] = {**events[-1], "data_bytes": data_bytes(served.server.data)}
         if not any(e["event"] == "database" for e in events):
@@ -339,7 +342,8 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
             *found.flags,
             *doubts,
             *opened.doubts,
-            *_flags(sampled.executions, _may_miss(planned)),
+            *_flags(sampled.executions, totals, _may_miss(planned)),
+            *_outages(totals, planned.longest_gap_s_max),
             *_short_of_target(sampled.executions, load_curve=planned.load_percent is not None),
             *_elsewhere(planned),
             *sampled.others.flags(),
@@ -422,13 +426,13 @@ def _check_data(end: Event, planned: PlannedRun, missed: str | None = None) -> N
         raise DatabaseError("the run did no operation")
 
 
-def _flags(executions: Sequence[Execution], missed: str | None = None) -> list[str]:
+def _flags(executions: Sequence[Execution], totals: Totals, missed: str | None = None) -> list[str]:
     """What makes a finished run doubtful."""
     flags = []
     if not all(e.settled["complete"] for e in executions):
         flags.append("not settled within the time limit: settled figures are a lower bound")
-    if failures := sum(e.end["failures"] for e in executions):
-        flags.append(f"{failures} operations failed (busy)")
+    if totals.failures:
+        flags.append(f"{told(totals.failures, totals.operations, totals.failure_causes)}; they are in no figure")
     if missed and (gone := sum(e.end["not_found"] for e in executions)):
         flags.append(f"{gone} operations did not find a row that was written: {missed}")
     share = executions[-1].end["driver_share"]
@@ -437,6 +441,15 @@ def _flags(executions: Sequence[Execution], missed: str | None = None) -> list[s
     if len(executions) > 1 and (worked := worked_share(executions)) < _WORKED_SHARE_MIN:
         flags.append(f"only {worked:.0%} of the measured time is work: the rest lies between the executions")
     return flags
+
+
+def _outages(totals: Totals, gap_s_max: float) -> list[str]:
+    """A time without a success that is longer than the experiment allows, and what befell the server."""
+    gap = totals.longest_gap
+    if gap.seconds <= gap_s_max:
+        return [*totals.incidents]
+    words = f"no operation succeeded for {gap.seconds:.3g} s, from {gap.from_s:.3g} s on"
+    return [f"{words} (longest_gap_s_max = {gap_s_max:g} s)", *totals.incidents]
 
 
 def _own_not_ours(planned: PlannedRun, bench: Bench) -> str | None:
@@ -501,6 +514,8 @@ def _timed(t: Totals, served: Served | None = None) -> list[ResponseValue]:
     written = t.usage["process_write_bytes"]
     values: dict[str, float | None] = {
         "throughput_ops_s": t.operations / t.active_s,
+        "failure_share": t.failures / (t.operations + t.failures),
+        "longest_gap_s": t.longest_gap.seconds,
         "active_s": t.active_s / t.executions,
         "settled_s": t.settled_s / t.executions,
         "cpu_us_per_op": _cpu_us_per_op(t, served),

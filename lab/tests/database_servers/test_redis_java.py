@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from edgejoule.database_servers import SERVERS, Server, ycsb_client
 from edgejoule.database_servers.serving import serving
 from edgejoule.database_servers.ycsb_client import Task, YcsbClient
 from edgejoule.databases import Driver
+from edgejoule.errors import DatabaseError
 
 from .studies import Study, needs, until
 
@@ -80,6 +83,80 @@ def test_a_load_has_all_its_rows_however_short_the_runs_are(tmp_path: Path) -> N
     with serving(server) as served:
         end = YcsbClient(Task("load", "redis-java", told, {}, "process", 1, timeout_s=300), served).run()[-1]
     assert end["operations"] == 100_000
+
+
+UPDATES = {
+    **ALL_FIVE,
+    "insertproportion": 0,
+    "scanproportion": 0,
+    "readmodifywriteproportion": 0,
+    "dataintegrity": "false",
+}
+
+
+def run_by_java(folder: Path, *, failure_share_max: float = 0.01, **more: object) -> dict[str, Any]:
+    """Loads, then reads and updates half and half on a server that takes no more writes."""
+    needs("redis")
+    by_java(SERVERS["redis-java"](folder / "server", {"persistence": "rdb"}), "load")
+    full = {"persistence": "rdb", "conf.maxmemory": "1mb", "conf.maxmemory-policy": "noeviction"}
+    told = {**UPDATES, "readproportion": 0.5, "updateproportion": 0.5, **more}
+    task = Task(
+        "run", "redis-java", told, {}, "process", 2, timeout_s=120, failure_share_max=failure_share_max
+    )  # fmt: skip
+    with serving(SERVERS["redis-java"](folder / "server", full)) as served:
+        return YcsbClient(task, served).run()[-1]
+
+
+def test_too_many_failed_operations_fail_a_run_of_the_real_ycsb_with_the_cause(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError) as failed:
+        run_by_java(tmp_path)
+    said = str(failed.value)
+    assert re.search(
+        r"1[3-6]\d\d of 3000 operations failed \((4[5-9]|5[0-5])(\.\d)? %\): UPDATE ERROR 1[3-6]\d\d", said
+    )
+    assert "OOM command not allowed" in said
+    assert "at most 1 % may fail (failure_share_max)" in said
+
+
+def test_figures_of_the_real_ycsb_are_of_operations_that_succeeded(tmp_path: Path) -> None:
+    end = run_by_java(tmp_path, failure_share_max=1.0)
+    assert end["operations"] + end["failures"] == 3000
+    assert end["operations"] == counts(end)["READ"]
+    (cause,) = end["failure_causes"]
+    assert (cause["operation"], cause["status"], cause["count"]) == ("UPDATE", "ERROR", end["failures"])
+    assert "UPDATE" not in counts(end)
+    assert end["longest_gap_ns"] > 0
+
+
+def test_a_load_by_the_real_ycsb_that_the_server_evicts_from_has_failed(tmp_path: Path) -> None:
+    needs("redis")
+    full = {"persistence": "none", "conf.maxmemory": "3mb", "conf.maxmemory-policy": "allkeys-random"}
+    told = {**ALL_FIVE, "recordcount": 20_000}
+    server = SERVERS["redis-java"](tmp_path / "server", full)
+    with pytest.raises(DatabaseError) as failed, serving(server) as served:
+        YcsbClient(Task("load", "redis-java", told, {}, "process", 2, timeout_s=120), served).run()
+    said = str(failed.value)
+    assert re.search(r"20000 were inserted and acknowledged, \d+ are there; the server evicted \d+ keys", said)
+
+
+def test_the_longest_gap_of_the_real_ycsb_is_that_of_the_outage(tmp_path: Path) -> None:
+    needs("redis")
+    by_java(SERVERS["redis-java"](tmp_path / "server", {"persistence": "rdb"}), "load")
+    told = {**UPDATES, "operationcount": 10**9, "maxexecutiontime": 5, "readproportion": 1, "updateproportion": 0}
+    with serving(SERVERS["redis-java"](tmp_path / "server", {"persistence": "rdb"})) as served:
+        process = served.server.processes[0].pid
+        timers = [
+            threading.Timer(2, os.kill, (process, signal.SIGSTOP)),
+            threading.Timer(4, os.kill, (process, signal.SIGCONT)),
+        ]
+
+        def hear(event: Any) -> None:
+            if event["event"] == "phase":
+                for timer in timers:
+                    timer.start()
+
+        end = YcsbClient(Task("run", "redis-java", told, {}, "process", 2, timeout_s=120), served, hear).run()[-1]
+    assert 1.9e9 < end["longest_gap_ns"] < 3.5e9
 
 
 def test_a_study_compares_the_clients_and_the_server_counts_what_they_did(tmp_path: Path) -> None:

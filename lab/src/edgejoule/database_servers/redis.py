@@ -111,6 +111,22 @@ class Redis(Server):
                 found[name] = found.get(name, 0) + int(calls[1])
         return found
 
+    def record_count(self) -> int:
+        """All keys but that of the index."""
+        try:
+            with connected(LOOPBACK, self.ports["port"]) as redis:
+                return int(str(redis.ask("DBSIZE"))) - int(str(redis.ask("EXISTS", "_indices")))
+        except (NotReadyError, RedisError) as error:
+            raise DatabaseError(f"redis cannot count its records: {error}") from error
+
+    def incidents(self) -> Sequence[str]:
+        """Evictions, by INFO stats."""
+        try:
+            evicted = int(self._info("stats").get("evicted_keys", "0"))
+        except NotReadyError as error:
+            raise DatabaseError(f"redis does not tell whether it evicted records: {error}") from error
+        return [f"the server evicted {evicted} keys"] if evicted else []
+
     def work(self) -> Sequence[Work]:
         """Snapshots and rewrites, from its log."""
         found: list[Work] = []

@@ -28,11 +28,14 @@ from edgejoule.database_servers import hdr_log, jvm
 from edgejoule.database_servers.options import Option
 from edgejoule.database_servers.serving import Serving
 from edgejoule.errors import DatabaseError
+from edgejoule.failed_operations import FAILURE_SHARE_MAX, Cause, complaint, merged
 
 Event = Mapping[str, Any]
 
 _CORE = "core"
 _STATUS = re.compile(r"^\S+ \S+ \d+ sec: (\d+) operations; ")
+_FAILED = re.compile(r"\[[A-Z-]+-FAILED: Count=(\d+)")
+_CAUSE = re.compile(r"^edgejoule: cause operation=(\S+) status=(\S+) count=(\d+) (.*)$")
 _RETURN = re.compile(r"^\[([A-Z-]+)\], Return=(\w+), (\d+)$")
 _TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")
 _OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "DELETE", "VERIFY")
@@ -113,7 +116,7 @@ def _classes() -> Path:
 @dataclass(frozen=True)
 class Task:
     """What the client is to do. command: load or run. options: of the binding. quiet_s: how long the server stands
-    still, open, before and after. durability: its class.
+    still, open, before and after. durability: its class. failure_share_max: of the operations; more fail the run.
     """
 
     command: str
@@ -127,6 +130,7 @@ class Task:
     timeout_s: float = 3600
     settle_timeout_s: float = 60
     quiet_s: float = 0
+    failure_share_max: float = FAILURE_SHARE_MAX
 
 
 class YcsbClient:
@@ -141,6 +145,9 @@ class YcsbClient:
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
         self._failure: str | None = None
+        self._causes: list[dict[str, Any]] = []
+        self._failed_operations = 0
+        self._records_before: int | None = None
         self._begin_usage: dict[str, int | None] = {}
         self._active_ns = self._interval_ns = 0
         self._done_operations = 0
@@ -159,6 +166,8 @@ class YcsbClient:
 
     def _run(self, folder: Path) -> list[dict[str, Any]]:
         self._tell("start", **self._about())
+        if self._task.command == "load":
+            self._records_before = self._serving.server.record_count()
         self._quiet("before")
         done, report, code, words = self._execute(folder)
         if code is None:
@@ -170,13 +179,34 @@ class YcsbClient:
             last = next(iter([*exceptions, *reversed(words)]), "it said nothing")
             raise DatabaseError(f"YCSB's client ended with code {code}{self._because() or f': {last}'}")
         end = self._end(report, done, folder)
-        if not end["operations"] - end["failures"]:
+        if complained := complaint(
+            end["failures"], end["operations"], self._task.failure_share_max, end["failure_causes"]
+        ):
+            raise DatabaseError(complained)
+        if not end["operations"]:
             raise DatabaseError(f"no operation succeeded{self._because()}")
         if not any(e["event"] == "settled" for e in self._events):
             self._settle()
+        if self._task.command == "load":
+            self._check_load(end)
         self._quiet("after")
         self._tell("end", **end)
         return self._events
+
+    def _check_load(self, end: dict[str, Any]) -> None:
+        """The server must hold what it has acknowledged, where it counts its records. Raises DatabaseError."""
+        before, inserted = self._records_before, end["operations"]
+        end["records"] = records = self._serving.server.record_count()
+        befell = "".join(f"; {incident}" for incident in end["incidents"])
+        if before is None or records is None:
+            if befell:
+                raise DatabaseError(f"the load may have lost records{befell}")
+            return
+        counted = f"{before} records were there before, {inserted} were inserted and acknowledged, {records} are there"
+        if not max(before, inserted) <= records <= before + inserted:  # an insert may replace a record
+            raise DatabaseError(f"the load is not complete: {counted}{befell}")
+        if befell:
+            raise DatabaseError(f"the load may have lost records: {counted}{befell}")
 
     def _because(self) -> str:
         return f": {self._failure}" if self._failure else ""
@@ -224,6 +254,9 @@ class YcsbClient:
             self._tell("phase", phase="active")
         elif line.startswith("edgejoule: failed: "):
             self._failure = self._failure or line.removeprefix("edgejoule: failed: ")
+        elif cause := _CAUSE.match(line):
+            words = cause[4].strip() or "the database gave no reason"
+            self._causes.append({"operation": cause[1], "status": cause[2], "count": int(cause[3]), "words": words})
         elif line.startswith("edgejoule: done "):
             done = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)}
             done |= {"rss_peak_bytes": _rss_peak_bytes(pid) or 0}
@@ -236,18 +269,21 @@ class YcsbClient:
         elif line.startswith("edgejoule: flushed"):
             self._settle()
         elif status := _STATUS.match(line):
-            self._interval(int(status[1]), pid)
+            self._interval(int(status[1]), sum(map(int, _FAILED.findall(line))), pid)
         return None
 
-    def _interval(self, total: int, pid: int) -> None:
+    def _interval(self, done: int, failed: int, pid: int) -> None:
+        """done: operations that have ended so far, failed ones among them. failed: in this interval."""
         if not self._active_ns:
             return
         now = time.monotonic_ns()
+        self._failed_operations += failed
+        total = max(self._done_operations, done - self._failed_operations)
         took, count = max(1, now - self._interval_ns), total - self._done_operations
         self._interval_ns, self._done_operations = now, total
         self._tell(
             "interval", duration_ns=took, operations=count, operations_total=total, operations_planned=self._planned(),
-            throughput_ops_s=count * 1e9 / took, latencies=[], usage=self._since(_usage(pid)),
+            failures=failed, throughput_ops_s=count * 1e9 / took, latencies=[], usage=self._since(_usage(pid)),
         )  # fmt: skip
 
     def _planned(self) -> int | None:
@@ -343,27 +379,47 @@ class YcsbClient:
         of_clients = {name: counts for name, counts in returns.items() if name != "VERIFY"}
         # YCSB counts a read-modify-write as its read and its update, and tells only its latency beside.
         composed = sum(x["count"] for x in latencies if x["operation"] == _COMPOSED and x["measure"] == "service")
-        operations = sum(sum(counts.values()) for counts in of_clients.values()) - composed
-        failed = {"NOT_FOUND", "OK"}
+        ended = sum(sum(counts.values()) for counts in of_clients.values()) - composed
+        failed = sum(n for counts in of_clients.values() for status, n in counts.items() if status != "OK")
+        failed = min(failed, ended)  # a read-modify-write may fail twice: such runs are told too few successes
         active_s = (done["last_ns"] - done["first_ns"]) / 1e9
         return {
             "realtime_ns": time.time_ns(),
-            "operations": operations,
-            "failures": sum(n for c in of_clients.values() for status, n in c.items() if status not in failed),
+            "operations": ended - failed,
+            "failures": failed,
+            "failure_causes": _causes_of(of_clients, self._causes),
             "not_found": sum(counts.get("NOT_FOUND", 0) for counts in of_clients.values()),
             "verify_failures": sum(n for status, n in returns.get("VERIFY", {}).items() if status != "OK"),
-            "throughput_ops_s": operations / active_s if active_s > 0 else 0.0,
+            "throughput_ops_s": (ended - failed) / active_s if active_s > 0 else 0.0,
+            "longest_gap_ns": done["longest_gap_ns"],
+            "longest_gap_start_ns": done["longest_gap_start_ns"],
             "payload_read_bytes": done["payload_read_bytes"],
             "payload_write_bytes": done["payload_write_bytes"],
             "read_before_write": 0,
             "rss_peak_bytes": done["rss_peak_bytes"],
             "data_bytes": None,
+            "records_before": self._records_before,
+            "records": None,
+            "incidents": list(self._serving.server.incidents()),
             "checksum": None,
             "latencies": latencies,
             "components": {},
             "database_stats": {},
             "driver_share": None,
         }
+
+
+def _causes_of(returns: Mapping[str, Mapping[str, int]], thrown: Sequence[Cause]) -> list[Cause]:
+    """Why operations failed, the commonest first. thrown: of those that threw; the others have a status alone."""
+    causes = list(thrown)
+    for operation, counts in returns.items():
+        for status, count in counts.items():
+            of_status = sum(c["count"] for c in thrown if (c["operation"], c["status"]) == (operation, status))
+            if status != "OK" and count > of_status:
+                absent = status == "NOT_FOUND"
+                words = "no record was found; is recordcount what was loaded?" if absent else "the database gave no reason"
+                causes.append({"operation": operation, "status": status, "count": count - of_status, "words": words})
+    return merged([causes])
 
 
 def _latency(operation: str, measure: str, returns: Mapping[str, int], file: Path) -> dict[str, Any] | None:

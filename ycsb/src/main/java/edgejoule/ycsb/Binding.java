@@ -20,6 +20,8 @@ abstract class Binding extends DB {
 
   private boolean begun;
   private long lastNs;
+  private long nextSuccessToldNs;
+  private boolean lastSucceeded = true;
   private long readBytes;
   private long writtenBytes;
 
@@ -94,46 +96,61 @@ abstract class Binding extends DB {
 
   @Override
   public final Status read(String table, String key, Set<String> fields, Map<String, ByteIterator> result) {
-    return timed(() -> get(table, key, fields, result));
+    return timed("READ", () -> get(table, key, fields, result));
   }
 
   @Override
   public final Status scan(String table, String start, int count, Set<String> fields,
       Vector<HashMap<String, ByteIterator>> result) {
-    return timed(() -> getRange(table, start, count, fields, result));
+    return timed("SCAN", () -> {
+      Status status = getRange(table, start, count, fields, result);
+      // The record at which a scan begins is there: who finds none has lost it, or its index.
+      return status.isOk() && result.isEmpty() ? Status.NOT_FOUND : status;
+    });
   }
 
   @Override
   public final Status update(String table, String key, Map<String, ByteIterator> values) {
-    return timed(() -> put(table, key, values));
+    return timed("UPDATE", () -> put(table, key, values));
   }
 
   @Override
   public final Status insert(String table, String key, Map<String, ByteIterator> values) {
-    return timed(() -> create(table, key, values));
+    return timed("INSERT", () -> create(table, key, values));
   }
 
   @Override
   public final Status delete(String table, String key) {
-    return timed(() -> remove(table, key));
+    return timed("DELETE", () -> remove(table, key));
   }
 
   private interface Operation {
     Status run() throws Exception;
   }
 
-  private Status timed(Operation operation) {
+  private Status timed(String name, Operation operation) {
     if (!begun) {
       begun = true;
       Tally.begin(System.nanoTime());
+    } else if (lastSucceeded) {
+      long nowNs = System.nanoTime();
+      if (nowNs >= nextSuccessToldNs) {
+        nextSuccessToldNs = Tally.idleUntil(nowNs);
+      }
     }
+    lastSucceeded = false;
     try {
-      return operation.run();
+      Status status = operation.run();
+      lastSucceeded = status.isOk();
+      return status;
     } catch (Exception error) {
-      Tally.failed(error);
+      Tally.failed(name, error);
       return Status.ERROR;
     } finally {
       lastNs = System.nanoTime();
+      if (lastSucceeded && lastNs >= nextSuccessToldNs) {
+        nextSuccessToldNs = Tally.succeeded(lastNs);
+      }
     }
   }
 }

@@ -1,17 +1,38 @@
 package edgejoule.ycsb;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
+
 /**
  * What all threads of a client did: the times of the first and the last operation, and bytes.
  *
  * <p>YCSB's own run time holds the opening of connections; these times do not. They are of CLOCK_MONOTONIC, in ns.
  */
 final class Tally {
+  private static final int CAUSES_MAX = 32;
+
+  private static final Map<String, Cause> CAUSES = new LinkedHashMap<>();
   private static boolean begun;
   private static long firstNs;
   private static long lastNs;
+  private static long lastSuccessNs;
+  private static long gapNs;
+  private static long gapStartNs;
   private static long readBytes;
   private static long writtenBytes;
   private static String failure;
+
+  /** Failures whose words differ in digits only; the words are of the first. */
+  private static final class Cause {
+    final String operation;
+    final String words;
+    long count;
+
+    Cause(String operation, String words) {
+      this.operation = operation;
+      this.words = words;
+    }
+  }
 
   private Tally() {}
 
@@ -20,8 +41,32 @@ final class Tally {
     if (!begun) {
       begun = true;
       firstNs = nowNs;
+      lastSuccessNs = nowNs;
+      gapStartNs = nowNs;
       System.err.println("edgejoule: active");
     }
+  }
+
+  /**
+   * An operation succeeded.
+   *
+   * @return from when on the thread need tell again: a gap without a success is told too long by at most a millisecond
+   */
+  static synchronized long succeeded(long atNs) {
+    if (atNs > lastSuccessNs) {
+      if (atNs - lastSuccessNs > gapNs) {
+        gapNs = atNs - lastSuccessNs;
+        gapStartNs = lastSuccessNs;
+      }
+      lastSuccessNs = atNs;
+    }
+    return atNs + 1_000_000;
+  }
+
+  /** A thread whose last operation succeeded had nothing to do until then: no part of a gap. Returns the same. */
+  static synchronized long idleUntil(long atNs) {
+    lastSuccessNs = Math.max(lastSuccessNs, atNs);
+    return atNs + 1_000_000;
   }
 
   /** A thread has done its last operation. */
@@ -31,18 +76,40 @@ final class Tally {
     writtenBytes += written;
   }
 
-  /** Why an operation failed; the first one is told. */
+  /** Why something failed; the first one is told at once. */
   static synchronized void failed(Exception error) {
     if (failure == null) {
-      failure = String.valueOf(error.getMessage());
-      System.err.println("edgejoule: failed: " + failure.replace('\n', ' '));
+      failure = wordsOf(error);
+      System.err.println("edgejoule: failed: " + failure);
     }
+  }
+
+  /** Why an operation failed: counted, and told at the end. */
+  static synchronized void failed(String operation, Exception error) {
+    failed(error);
+    String words = wordsOf(error);
+    String kind = operation + words.replaceAll("[0-9]+", "");
+    if (!CAUSES.containsKey(kind) && CAUSES.size() >= CAUSES_MAX) {
+      words = "other causes";
+      kind = operation + words;
+    }
+    String told = words;
+    CAUSES.computeIfAbsent(kind, ignored -> new Cause(operation, told)).count++;
+  }
+
+  private static String wordsOf(Exception error) {
+    String message = error.getMessage();
+    return (message == null ? error.getClass().getSimpleName() : message).replaceAll("\\s+", " ").trim();
   }
 
   /** All threads have done. */
   static synchronized void tell() {
+    succeeded(lastNs);
     System.err.printf(
-        "edgejoule: done first_ns=%d last_ns=%d payload_read_bytes=%d payload_write_bytes=%d%n",
-        firstNs, lastNs, readBytes, writtenBytes);
+        "edgejoule: done first_ns=%d last_ns=%d payload_read_bytes=%d payload_write_bytes=%d longest_gap_ns=%d"
+            + " longest_gap_start_ns=%d%n",
+        firstNs, lastNs, readBytes, writtenBytes, gapNs, gapStartNs);
+    CAUSES.values().forEach(cause -> System.err.printf(
+        "edgejoule: cause operation=%s status=ERROR count=%d %s%n", cause.operation, cause.count, cause.words));
   }
 }

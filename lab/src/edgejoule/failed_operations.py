@@ -1,0 +1,47 @@
+"""Operations that failed and times without a success: what is told of them, and what a run may have of both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+#: The driver's own default; an experiment's setting failure_share_max overrides it.
+FAILURE_SHARE_MAX = 0.01
+#: Longer times without a success are flagged; as the driver's own default.
+LONGEST_GAP_S_MAX = 1.0
+
+Cause = Mapping[str, Any]  # failure_cause of schemas/driver-event.schema.json
+
+
+def merged(parts: Sequence[Sequence[Cause]]) -> list[Cause]:
+    """Causes of several executions as one list, the commonest first."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for causes in parts:
+        for cause in causes:
+            counts[cause["operation"], cause["status"], cause["words"]] += cause["count"]
+    return [
+        {"operation": operation, "status": status, "count": count, "words": words}
+        for (operation, status, words), count in counts.most_common()
+    ]
+
+
+def told(failed: int, succeeded: int, causes: Sequence[Cause]) -> str:
+    """How many failed, how, and why most of them did, in words."""
+    by_status: Counter[tuple[str, str]] = Counter()
+    for cause in causes:
+        by_status[cause["operation"], cause["status"]] += cause["count"]
+    words = f"{failed} of {failed + succeeded} operations failed ({_percent(failed / (failed + succeeded))})"
+    how = ", ".join(f"{operation} {status} {count}" for (operation, status), count in by_status.most_common())
+    return words + (f": {how}; most often ({causes[0]['count']} times): {causes[0]['words']}" if causes else "")
+
+
+def complaint(failed: int, succeeded: int, share_max: float, causes: Sequence[Cause]) -> str | None:
+    """Why a run with so many failed operations has failed; None: they are within the bound."""
+    if not failed or failed / (failed + succeeded) <= share_max:
+        return None
+    return f"{told(failed, succeeded, causes)}; at most {_percent(share_max)} may fail (failure_share_max)"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
