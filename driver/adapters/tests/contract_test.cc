@@ -111,6 +111,21 @@ TEST_P(Contract, removed_records_are_gone) {
   EXPECT_EQ(session->read("user1", {}, row), Status::not_found);
 }
 
+// LevelDB and RocksDB would have to read all that they keep.
+TEST_P(Contract, counts_its_records_where_that_is_cheap) {
+  constexpr std::uint64_t patience_ns = 10'000'000'000;
+  const bool counts = GetParam() != "leveldb" && GetParam() != "rocksdb";
+  const auto count = [&] { return database_->record_count(patience_ns); };
+  ASSERT_EQ(count().has_value(), counts);
+  if (!counts) return;
+  EXPECT_EQ(count(), 0U);
+  const auto session = database_->session();
+  for (const auto* key : {"user1", "user2", "user3"}) insert(*session, key);
+  ASSERT_EQ(session->remove("user2"), Status::ok) << session->error();
+  EXPECT_EQ(count(), 2U);
+  EXPECT_TRUE(database_->incidents().empty());
+}
+
 TEST_P(Contract, scan_gives_rows_in_key_order_from_the_start_key) {
   const auto session = database_->session();
   for (const int number : {5, 1, 4, 2, 9, 3}) insert(*session, test_key(number));

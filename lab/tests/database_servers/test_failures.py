@@ -52,6 +52,33 @@ def test_the_run_fails_with_the_cause_and_the_plan_goes_on(tmp_path: Path, numbe
     assert study.left() == []
 
 
+def test_an_outage_that_ends_is_flagged_with_its_length_and_what_befell_the_server(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis")
+    with study.start("--set", "fixed.operationcount=0", "--set", "fixed.maxexecutiontime=8") as process:
+        server = study.server_under_load(process).processes[0].pid
+        os.kill(server, signal.SIGSTOP)
+        time.sleep(2)
+        os.kill(server, signal.SIGCONT)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode in (0, 3), errors
+    (run,) = study.runs()
+    assert run.status == "finished"
+    assert 1.9 < (run.value("longest_gap_s") or 0) < 3.5
+    assert any(flag.startswith("no operation succeeded for ") for flag in run.flags), run.flags
+    assert "redis stands still (SIGSTOP) for a while" in run.flags
+
+
+def test_a_load_from_which_redis_evicts_fails_the_runs_that_need_it(tmp_path: Path) -> None:
+    policy = '"redis.conf.maxmemory-policy" = "allkeys-random"\n"redis.conf.maxmemory" = "1500kb"'
+    study = Study(tmp_path, "redis", fixed=policy)
+    code, said = study.run("--keep-going", "--set", "fixed.recordcount=5000")
+    assert code == 1, said
+    (run,) = study.runs()
+    assert run.status == "failed"
+    assert "5000 were inserted and acknowledged" in str(run.cause)
+    assert "the server evicted " in str(run.cause)
+
+
 def test_a_load_that_cannot_begin_fails_the_runs_that_need_it_alone(tmp_path: Path) -> None:
     study = Study(tmp_path, "redis", '"redis.conf.hz" = ["10", "fast"]')
     code, said = study.run("--keep-going")

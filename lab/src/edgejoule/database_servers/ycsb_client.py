@@ -42,6 +42,8 @@ _OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "DELETE"
 _COMPOSED = "READ-MODIFY-WRITE"
 _PERCENTILES = {"p50_ns": 50.0, "p90_ns": 90.0, "p95_ns": 95.0, "p99_ns": 99.0, "p999_ns": 99.9}
 STATUS_S = 1
+_ABSENT = "no record was found; is recordcount what was loaded?"
+_NO_REASON = "the database gave no reason"
 _OPERATIONS_MAX = 2**31 - 1
 
 
@@ -255,7 +257,7 @@ class YcsbClient:
         elif line.startswith("edgejoule: failed: "):
             self._failure = self._failure or line.removeprefix("edgejoule: failed: ")
         elif cause := _CAUSE.match(line):
-            words = cause[4].strip() or "the database gave no reason"
+            words = cause[4].strip() or _NO_REASON
             self._causes.append({"operation": cause[1], "status": cause[2], "count": int(cause[3]), "words": words})
         elif line.startswith("edgejoule: done "):
             done = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)}
@@ -416,8 +418,7 @@ def _causes_of(returns: Mapping[str, Mapping[str, int]], thrown: Sequence[Cause]
         for status, count in counts.items():
             of_status = sum(c["count"] for c in thrown if (c["operation"], c["status"]) == (operation, status))
             if status != "OK" and count > of_status:
-                absent = status == "NOT_FOUND"
-                words = "no record was found; is recordcount what was loaded?" if absent else "the database gave no reason"
+                words = _ABSENT if status == "NOT_FOUND" else _NO_REASON
                 causes.append({"operation": operation, "status": status, "count": count - of_status, "words": words})
     return merged([causes])
 
