@@ -24,7 +24,7 @@ def load(database: str, path: Path, *more: str) -> list[str]:
 
 @pytest.mark.parametrize("database", COUNTING)
 def test_a_load_is_counted_at_the_database(database: str, tmp_path: Path) -> None:
-    end = events_from(*load(database, tmp_path / "data", "-p", "batchsize=100"))[-1]
+    end = events_from(*load(database, tmp_path / "data", "-p", "batchsize=100", "--durability", "power"))[-1]
     assert (end["records_before"], end["operations"], end["records"]) == (0, RECORDS, RECORDS)
 
 

@@ -13,6 +13,7 @@ ANSWERS = {
     b"PING": b"+PONG\r\n",
     b"INFO": b"$20\r\nredis_version:7.0.15\r\n",
     b"DBSIZE": b":100\r\n",
+    b"ZCARD": b":99\r\n",
     b"HGETALL": ROW,
 }
 
