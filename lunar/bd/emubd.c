@@ -111,7 +111,7 @@ void emubd_close(struct emubd* bd) {
 }
 
 void emubd_config(struct emubd* bd, struct lunar_config* config) {
-  config->context = bd;
+  config->context = bd, config->mounted = &bd->mounted;
   config->read = read_sectors, config->write = write_sectors, config->sync = sync_sectors;
   config->sector_bytes = bd->sector_bytes, config->sector_count = bd->sector_count;
 }
@@ -149,12 +149,14 @@ void emubd_cut(struct emubd* bd, uint64_t* random, unsigned survive_256, uint32_
     settle(bd, i, kept_bytes);
   }
   forget(bd);
+  bd->mounted = NULL;
   emubd_reset(bd);
 }
 
 void emubd_cut_to(struct emubd* bd, const uint8_t* stays) {
   for (uint32_t i = bd->unsynced_count; i-- > 0;) settle(bd, i, stays[i] || is_covered(bd, i) ? bd->sector_bytes : 0);
   forget(bd);
+  bd->mounted = NULL;
   emubd_reset(bd);
 }
 

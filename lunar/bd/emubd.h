@@ -45,7 +45,8 @@ struct emubd {
   uint8_t careless;          /* nothing is kept for a cut: for measurements */
   void (*before_change)(void* context); /* called before every write and sync; NULL: not */
   void* before_change_context;
-  struct card* card; /* is charged with every request; NULL: none */
+  struct lunar* mounted; /* gone with the RAM at a cut: see lunar_config */
+  struct card* card;     /* is charged with every request; NULL: none */
 };
 
 /* Memory by malloc. 0, or -1 when there is none. */

@@ -169,6 +169,7 @@ class Program {
 
   void begin_anew() {
     no_failures();
+    device_.mounted = nullptr;  // as another program, in which nothing is mounted
     require(lunar_format(&config_) == 0, "a device that works can be formatted");
     require(lunar_mount(&db_, &config_) == 0, "a new volume can be mounted");
     now_.clear(), since_.assign(1, now_);

@@ -63,6 +63,8 @@ enum lunar_error {
   LUNAR_E_SQL = -19,         /* the text is not of lunar's SQL: lunar_sql_error has the place and the reason */
   LUNAR_E_SCHEMA = -20 /* the table is not as it was when the statement was prepared: prepare it again. Or the index
                           by which a SELECT is reading was dropped */
+  ,
+  LUNAR_E_BUSY = -21 /* the volume is mounted by another handle, or was taken over by one: see lunar_mount */
 };
 
 /* What a program asks of the device. */
@@ -108,6 +110,11 @@ struct lunar_config {
   /* Optional, both or none. */
   void (*lock)(const struct lunar_config* config);
   void (*unlock)(const struct lunar_config* config);
+  /* The mounted mark: a word of RAM for this device, the same in every configuration of it, NULL when the power comes
+   * (a static variable is). lunar notes there which handle has the volume; as long as it is mounted, lunar_mount with
+   * another handle and lunar_format return E_BUSY. lunar_unmount clears it, and so does a power cut, with the RAM.
+   * Every port sets it. NULL: there is no mark, see lunar_mount. */
+  struct lunar** mounted;
 
   uint32_t sector_bytes;       /* 512 or 4096 */
   uint32_t sector_count;       /* of the device; at least 128. Volumes on larger devices stay as large as they are */
@@ -132,13 +139,13 @@ struct lunar_config {
   uint32_t seed;       /* tells this volume from what was on the device before: a clock, a noise source, or 0 */
 };
 
-/* Four frames of a sector, what each needs beside it, and a stage of one. */
+/* Four frames of a sector, what each needs beside it, a stage of one, and a word that says whose the buffer is. */
 #if defined(LUNAR_WITH_BUFFER) && !LUNAR_WITH_BUFFER
 #define LUNAR_FRAME_BYTES 16u
 #else
 #define LUNAR_FRAME_BYTES 24u
 #endif
-#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (5u * (sector_bytes) + 4u * LUNAR_FRAME_BYTES)
+#define LUNAR_BUFFER_BYTES_MIN(sector_bytes) (5u * (sector_bytes) + 4u * LUNAR_FRAME_BYTES + 8u)
 
 struct lunar_value {
   uint8_t type;   /* enum lunar_type; integers of any width: LUNAR_INT64 */
@@ -219,9 +226,9 @@ struct lunar_geometry {
 
 struct lunar {
   const struct lunar_config* config;
+  struct lunar** holder; /* the mounted mark, or what stands for it */
   uint8_t* stage;
   struct lunar_frame* frames;
-  uint8_t* ahead;
   struct lunar_geometry geometry;
   /* log */
   struct lunar_series series;
@@ -235,9 +242,11 @@ struct lunar {
   uint16_t clock, rows_dirty /* of frames_dirty */, dirty_max /* frames whose images the log holds */;
   uint8_t operation;  /* the last digits of its number */
   uint16_t creations; /* since mount */
-  /* read ahead */
+#if !defined(LUNAR_WITH_PREFETCH) || LUNAR_WITH_PREFETCH
+  uint8_t* ahead; /* what was read ahead */
   uint32_t ahead_sector, ahead_next;
   uint16_t ahead_count, ahead_max, ahead_window, ahead_streak;
+#endif
   /* allocator */
   uint32_t chunks_free, chunks_waiting /* of them, for a checkpoint */, chunk_hint, class_hint[8];
   uint32_t allocated[LUNAR_ALLOCATED];
@@ -247,9 +256,10 @@ struct lunar {
   uint8_t mode, state, redoing, unsynced, freed, no_way_back, parts, settled, wants_settled;
   uint8_t failed_request; /* enum lunar_request */
   uint32_t failed_sector;
-  /* counters of lunar_stat */
-  uint32_t checkpoints, spills;
-  uint32_t reads, writes, flushes, sectors_read, sectors_written;
+  uint32_t checkpoints;
+#if !defined(LUNAR_WITH_STAT) || LUNAR_WITH_STAT
+  uint32_t spills, reads, writes, flushes, sectors_read, sectors_written; /* counters of lunar_stat */
+#endif
   uint32_t releases; /* blocks that left their table's chain, and recoveries */
 #if !defined(LUNAR_WITH_CURSOR) || LUNAR_WITH_CURSOR
   uint32_t tree_changes; /* and recoveries */
@@ -306,9 +316,9 @@ struct lunar_cursor {
   uint32_t index_creation; /* 0: by none */
 };
 
-/* Each function below names its errors. Those with a handle also have E_INVALID when it is not mounted, E_FAILED once
- * the handle has failed (see the top; mount again), E_IO, E_CORRUPT where a page they read is damaged, and E_TXN in a
- * transaction that was lost (see lunar_begin). */
+/* Each function below names its errors. Those with a handle also have E_INVALID when it is not mounted, E_BUSY when
+ * another one took the volume over (see lunar_mount), E_FAILED once the handle has failed (see the top; mount again),
+ * E_IO, E_CORRUPT where a page they read is damaged, and E_TXN in a transaction that was lost (see lunar_begin). */
 
 /* The request that the device failed last, since lunar_mount or in it; *sector: its first one, of a flush 0. */
 static inline enum lunar_request lunar_failed_request(const struct lunar* db, uint32_t* sector) {
@@ -316,10 +326,19 @@ static inline enum lunar_request lunar_failed_request(const struct lunar* db, ui
   return (enum lunar_request)db->failed_request;
 }
 
-/* Makes an empty volume: everything on the device is lost. E_INVALID, E_BUFFER, E_DEVICE, E_IO. */
+/* Makes an empty volume: everything on the device is lost. E_BUSY (a handle has the volume mounted: unmount it first),
+ * E_INVALID, E_BUFFER, E_DEVICE, E_IO. */
 LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
 /* Makes db ready, after a power cut too: every outcome is one that the mode permits. What db had before is not looked
- * at: the caller unmounts a mounted handle before. After an error it is a handle that is not mounted. E_NO_VOLUME,
+ * at: the caller unmounts a mounted handle before. It stays where it is until it is unmounted. After an error it is a
+ * handle that is not mounted.
+ *
+ * A volume has one handle. A second one is refused (E_BUSY) where config.mounted is given. A program that has abandoned
+ * a handle without unmounting it (its memory is gone) sets *config.mounted to NULL itself. Where config.mounted is NULL
+ * and the second handle or lunar_format uses the same buffer, they take the volume over, and every call with the first
+ * one returns E_BUSY and touches nothing. Not noticed, and the end of the volume, are two handles with buffers of their
+ * own without config.mounted, and another processor or program that reaches the device past a port that locks it, as
+ * ports/posix.h does. E_NO_VOLUME,
  * E_VERSION, E_CORRUPT, E_INVALID (also: the volume has sectors of the other size), E_BUFFER, E_DEVICE (sector_count is
  * less than the volume's), E_UNCLEAN, E_IO. After a cut, with a much smaller buffer than before it, the recovery may
  * need more of the log than there is and be refused for it: nothing is lost, mount with a buffer as large as that. */

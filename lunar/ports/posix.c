@@ -95,7 +95,7 @@ int lunar_posix_open(struct lunar_posix* posix, struct lunar_config* config, con
     return error;
   }
   const uint64_t sectors = bytes / config->sector_bytes;
-  config->context = posix;
+  config->context = posix, config->mounted = &posix->mounted;
   config->read = read_sectors, config->write = write_sectors, config->sync = sync_device;
   config->sector_count = sectors > UINT32_MAX ? UINT32_MAX : (uint32_t)sectors;
   return 0;

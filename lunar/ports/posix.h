@@ -12,11 +12,13 @@ struct lunar_posix {
   int descriptor;
   int direct;   /* past the page cache: sectors at aligned addresses, others through bounce */
   void* bounce; /* 64 KiB, aligned */
+  struct lunar* mounted;
 };
 
-/* Opens the path for config: sets its callbacks, context, and sector_count from the size (a multiple of sector_bytes,
- * which the caller has set). direct: past the page cache, where the file system can. 0, or an errno; EWOULDBLOCK: it is
- * open by this function already, in this process or another (flock), and two on one volume would destroy it. */
+/* Opens the path for config: sets its callbacks, context, mounted, and sector_count from the size (a multiple of
+ * sector_bytes, which the caller has set). direct: past the page cache, where the file system can. 0, or an errno;
+ * EWOULDBLOCK: it is open by this function already, in this process or another (flock), and two on one volume would
+ * destroy it. */
 LUNAR_MUST_CHECK int lunar_posix_open(struct lunar_posix* posix, struct lunar_config* config, const char* path,
                                       int direct);
 void lunar_posix_close(struct lunar_posix* posix);

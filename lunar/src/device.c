@@ -17,7 +17,7 @@ static LN_APART int failed(struct lunar* db, enum lunar_request request, uint32_
 
 int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count) {
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
-  db->reads++, db->sectors_read += count;
+  LN_COUNT(db->reads, 1), LN_COUNT(db->sectors_read, count);
   return db->config->read(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_READ, sector) : 0;
 }
 
@@ -25,13 +25,13 @@ int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
   db->unsynced = 1;
   ln_prefetch_forget(db, sector, count);
-  db->writes++, db->sectors_written += count;
+  LN_COUNT(db->writes, 1), LN_COUNT(db->sectors_written, count);
   return db->config->write(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_WRITE, sector) : 0;
 }
 
 int ln_device_sync(struct lunar* db) {
   if (!db->unsynced) return 0;
-  db->flushes++;
+  LN_COUNT(db->flushes, 1);
   if (db->config->sync(db->config)) return failed(db, LUNAR_REQUEST_SYNC, 0);
   db->unsynced = 0;
   return 0;

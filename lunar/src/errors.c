@@ -25,6 +25,7 @@ const char* lunar_error_text(int error) {
       "the power went in mode none: mount in mode none, check, unmount",
       "the text is not of lunar's SQL",
       "the table is not as it was when the statement was prepared; prepare it again",
+      "the volume is mounted by another handle; unmount that first",
   };
   const unsigned i = error < 0 ? 0u - (unsigned)error : 0u;
   return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown error";

@@ -256,6 +256,12 @@ static inline void ln_store32(uint8_t* p, uint32_t v) { ln_store16(p, v), ln_sto
 /* Some fields, in a function's own memory. */
 #define LN_FIELDS(name, bytes) _Alignas(4) uint8_t name[bytes]
 
+#if LUNAR_WITH_STAT
+#define LN_COUNT(counter, count) ((void)((counter) += (count)))
+#else
+#define LN_COUNT(counter, count) ((void)0)
+#endif
+
 /* device.c: the device, with arguments checked and failures as E_IO. */
 int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count);
 int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);

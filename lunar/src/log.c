@@ -383,7 +383,7 @@ static int spill(struct lunar* db) {
 }
 
 int ln_spill(struct lunar* db) {
-  db->spills++;
+  LN_COUNT(db->spills, 1);
   LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
   return spill(db);
 }

@@ -6,16 +6,18 @@
 #include "internal.h"
 
 int ln_lock(struct lunar* db) {
-  if (!db->config) return LUNAR_E_INVALID;
+  if (!db || !db->config) return LUNAR_E_INVALID;
   if (db->config->lock) db->config->lock(db->config);
   db->allocated_count = 0, db->no_way_back = 0;
   ln_buffer_operation(db);
-  return db->state == LN_CLOSED ? LUNAR_E_INVALID : db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
+  if (db->state == LN_CLOSED) return LUNAR_E_INVALID;
+  if (*db->holder != db) return LUNAR_E_BUSY;
+  return db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
 }
 
 int ln_enter_to_end(struct lunar* db) {
   const int error = ln_lock(db);
-  return error && db->config ? ln_leave(db, error) : error;
+  return error && db && db->config ? ln_leave(db, error) : error;
 }
 
 int ln_enter(struct lunar* db) {

@@ -19,7 +19,7 @@ static int config_check(const struct lunar_config* c) {
 static void buffer_divide(struct lunar* db) {
   const uint32_t size = db->config->sector_bytes;
   uint8_t* buffer = db->config->buffer;
-  const size_t bytes = db->config->buffer_bytes & ~(size_t)3;
+  const size_t bytes = db->config->buffer_bytes / sizeof(void*) * sizeof(void*) - sizeof(void*);
   const uint32_t frame = size + LUNAR_FRAME_BYTES;
   uint32_t stage = (uint32_t)(bytes / 8 / size);
   if (stage < 1) stage = 1;
@@ -29,8 +29,10 @@ static void buffer_divide(struct lunar* db) {
   if (frames > 0xfff0) frames = 0xfff0;
   db->frame_count = (uint16_t)frames;
   db->stage = buffer, db->stage_bytes = stage * size;
+  uint8_t* const sectors = buffer + db->stage_bytes + ahead * size;
+#if LUNAR_WITH_PREFETCH
   db->ahead = buffer + db->stage_bytes, db->ahead_max = (uint16_t)ahead, db->ahead_next = LN_NONE;
-  uint8_t* const sectors = db->ahead + ahead * size;
+#endif
   db->frames = (struct lunar_frame*)(void*)(sectors + frames * size);
   for (size_t i = 0; i < frames; i++) db->frames[i].bytes = sectors + i * size;
 }
@@ -57,12 +59,35 @@ static void fit_to_log(struct lunar* db) {
   ln_forget_all(db);
 }
 
-static void begin(struct lunar* db, const struct lunar_config* config) {
-  *db = (struct lunar){.config = config};
+/* Notes which handle has the volume: in the device's mark or, without one, in the last word of the buffer. What that
+ * has when the power comes is not known, so nobody is refused for it; but the handle that had the buffer finds out. */
+static int claim(struct lunar* db) {
+  const struct lunar_config* c = db->config;
+  db->holder = c->mounted;
+  if (c->lock) c->lock(c);
+  const int busy = c->mounted && *c->mounted && *c->mounted != db;
+  if (!c->mounted) db->holder = (struct lunar**)c->buffer + c->buffer_bytes / sizeof(void*) - 1;
+  if (!busy) *db->holder = db;
+  if (c->unlock) c->unlock(c);
+  return busy ? LUNAR_E_BUSY : 0;
+}
+
+static LN_APART int begin(struct lunar* db, const struct lunar_config* config) {
+  *db = (struct lunar){.config = NULL};
+  LN_TRY(config_check(config));
+  db->config = config;
+  LN_TRY(claim(db));
   buffer_divide(db);
   db->checkpoint_at = LN_NONE, db->before_last = LN_NONE;
   memset(db->series.extents, 0xff, sizeof db->series.extents);
   db->mode = (uint8_t)(config->mode ? config->mode : LUNAR_MODE_METADATA);
+  return 0;
+}
+
+static int closed(struct lunar* db, int error) {
+  db->state = LN_CLOSED;
+  if (*db->holder == db) *db->holder = NULL;
+  return error;
 }
 
 /* --- SUPER --- */
@@ -256,26 +281,27 @@ static int volume_number(struct lunar* db, uint32_t* number) {
 
 int lunar_format(const struct lunar_config* config) {
   struct lunar db;
-  LN_TRY(config_check(config));
-  begin(&db, config);
-  LN_TRY(plan(config, &db.geometry));
-  fit_to_log(&db);
-  LN_TRY(volume_number(&db, &db.geometry.volume));
-  return write_zones(&db);
+  LN_TRY(begin(&db, config));
+  int error = plan(config, &db.geometry);
+  if (!error) {
+    fit_to_log(&db);
+    error = volume_number(&db, &db.geometry.volume);
+  }
+  return closed(&db, error ? error : write_zones(&db));
 }
 
 /* --- mount and after --- */
 
 int lunar_mount(struct lunar* db, const struct lunar_config* config) {
-  db->config = NULL; /* not mounted, whatever was there: who cleans up calls unmount */
-  LN_TRY(config_check(config));
-  begin(db, config);
-  LN_TRY(super_load(db));
-  fit_to_log(db);
-  if (config->skip_unreadable) db->redoing = LN_SKIPPING;
-  const int error = ln_recover(db);
-  db->state = error ? LN_CLOSED : LN_READY;
-  return error;
+  if (!db) return LUNAR_E_INVALID;
+  LN_TRY(begin(db, config));
+  int error = super_load(db);
+  if (!error) {
+    fit_to_log(db);
+    if (config->skip_unreadable) db->redoing = LN_SKIPPING;
+    error = ln_recover(db);
+  }
+  return error ? closed(db, error) : 0;
 }
 
 static int everything(struct lunar* db) {
@@ -313,8 +339,7 @@ static int finish(struct lunar* db) {
 
 int lunar_unmount(struct lunar* db) {
   int error = ln_lock(db);
-  if (!db->config) return error;
+  if (!db || !db->config) return error;
   if (!error) error = finish(db);
-  db->state = LN_CLOSED;
-  return ln_leave(db, error);
+  return ln_leave(db, closed(db, error));
 }

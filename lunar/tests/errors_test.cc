@@ -185,6 +185,16 @@ void handle_is_not_mounted() {
   }
 }
 
+void handle_was_taken_over() {
+  for (const auto& call : calls()) {
+    auto world = world_for(call);
+    lunar other{};
+    world->device.mounted = &other;
+    EXPECT_EQ(provoked(call.function, "LUNAR_E_BUSY", call.make(world->db, world->table)), LUNAR_E_BUSY)
+        << call.function;
+  }
+}
+
 void device_fails() {
   for (const auto& call : calls()) {
     auto world = world_for(call);
@@ -268,6 +278,9 @@ void format_and_mount() {
   World world({.sectors = 1024}, 1);
   lunar_config good = *world.db.config, config = good;
   lunar db{};
+  PROVOKE(LUNAR_E_BUSY, lunar_format, &good);
+  PROVOKE(LUNAR_E_BUSY, lunar_mount, &db, &good);
+  ASSERT_EQ(world.unmount(), 0);
   config.sector_bytes = 1000;
   PROVOKE(LUNAR_E_INVALID, lunar_format, &config);
   PROVOKE(LUNAR_E_INVALID, lunar_mount, &db, &config);
@@ -303,7 +316,7 @@ void mode_none() {
   auto world = world_with_rows(LUNAR_MODE_NONE);
   PROVOKE(LUNAR_E_UNSUPPORTED, lunar_begin, &world->db);
   lunar_config full = *world->db.config;
-  full.mode = LUNAR_MODE_FULL;
+  full.mode = LUNAR_MODE_FULL, full.mounted = nullptr;
   lunar db{};
   PROVOKE(LUNAR_E_UNCLEAN, lunar_mount, &db, &full);
 }
@@ -346,6 +359,7 @@ void no_block_for_a_table() {
   lunar_config config = *world.db.config;
   config.class_growth = 1, config.tables_max = 100;
   lunar db{};
+  ASSERT_EQ(world.unmount(), 0);
   ASSERT_EQ(lunar_format(&config), 0);
   ASSERT_EQ(lunar_mount(&db, &config), 0);
   const lunar_schema schema = one_column();
@@ -631,6 +645,7 @@ Errors documented() {
 
 TEST(DocumentedErrors, are_provoked_each) {
   handle_is_not_mounted();
+  handle_was_taken_over();
   device_fails();
   failure_could_not_be_undone();
   transaction_was_lost();
@@ -656,7 +671,7 @@ TEST(DocumentedErrors, are_provoked_each) {
       EXPECT_TRUE(provoked.errors[function].count(error))
           << function << ": " << error << " is documented, not provoked";
   for (const auto& call : calls())
-    for (const char* error : {"E_INVALID", "E_FAILED", "E_IO"})
+    for (const char* error : {"E_INVALID", "E_BUSY", "E_FAILED", "E_IO"})
       EXPECT_TRUE(provoked.errors[call.function].count(error)) << call.function << ": " << error;
 }
 
@@ -692,9 +707,9 @@ TEST(Pages, that_have_a_right_checksum_and_an_impossible_number_are_damaged) {
 
 TEST(DocumentedErrors, have_texts_each_its_own) {
   std::set<std::string> texts;
-  for (int error = 0; error >= LUNAR_E_SCHEMA; --error) texts.insert(lunar_error_text(error));
-  EXPECT_EQ(texts.size(), static_cast<std::size_t>(1 - LUNAR_E_SCHEMA));
-  EXPECT_STREQ(lunar_error_text(LUNAR_E_SCHEMA - 1), "unknown error");
+  for (int error = 0; error >= LUNAR_E_BUSY; --error) texts.insert(lunar_error_text(error));
+  EXPECT_EQ(texts.size(), static_cast<std::size_t>(1 - LUNAR_E_BUSY));
+  EXPECT_STREQ(lunar_error_text(LUNAR_E_BUSY - 1), "unknown error");
   EXPECT_STREQ(lunar_error_text(1), lunar_error_text(0));
 }
 

@@ -91,7 +91,7 @@ lunar_mutant_of(PortableList full_keeps_rows_in_ram log.c "!syncs_each(db)) retu
 lunar_mutant_of(PortableList volumes_have_one_number volume.c "*number = ln_checksum(" "(void)ln_checksum(")
 lunar_mutant_of(PortableList freed_chunks_are_lost alloc.c "if (--e[LN_MAP_USED] == 0)" "if (--e[LN_MAP_USED] == 255)")
 lunar_mutant_of(PortableList integers_unchecked rows.c "value->as.integer <= limit &&" "1 ||")
-lunar_mutant_of(PortableList lock_kept_at_an_error operations.c "return error && db->config ? ln_leave(db, error) : error;" "return error;")
+lunar_mutant_of(PortableList lock_kept_at_an_error operations.c "return error && db && db->config ? ln_leave(db, error) : error;" "return error;")
 lunar_mutant_of(Prefetch read_ahead_of_writes device.c "ln_prefetch_forget(db, sector, count);" "")
 lunar_mutant_of(Prefetch read_ahead_at_once prefetch.c "STREAK = 4" "STREAK = 1")
 lunar_mutant_of(Prefetch read_ahead_never prefetch.c "db->ahead_streak < STREAK ||" "1 ||")
@@ -107,7 +107,15 @@ lunar_mutant_of(IoErrors a_recorded_operation_is_undone log.c "db->no_way_back =
 lunar_mutant_of(IoErrors half_an_update_in_place_stays operations.c "db->no_way_back = 1;" ""
   --gtest_filter=IoErrorsInPlace.*)
 lunar_mutant_of(IoErrors errors_name_no_request device.c "db->failed_request = (uint8_t)request," "")
-lunar_mutant_of(IoErrors a_failed_mount_is_usable volume.c "db->state = error ? LN_CLOSED : LN_READY;" "")
+lunar_mutant_of(IoErrors a_failed_mount_is_usable volume.c "return error ? closed(db, error) : 0;" "return error;")
+
+add_library(lunar-Mounted OBJECT mounted_test.cc)
+target_link_libraries(lunar-Mounted PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+lunar_mutant_of(Mounted second_handles_are_let_in volume.c "if (!busy) *db->holder = db;" "*db->holder = db;" --gtest_filter=*)
+lunar_mutant_of(Mounted no_handle_is_refused volume.c "return busy ? LUNAR_E_BUSY : 0;" "return 0;" --gtest_filter=*)
+lunar_mutant_of(Mounted a_handle_that_was_taken_over_goes_on operations.c
+  "if (*db->holder != db) return LUNAR_E_BUSY;" "" --gtest_filter=*)
+lunar_mutant_of(Mounted a_volume_stays_mounted volume.c "if (*db->holder == db) *db->holder = NULL;" "" --gtest_filter=*)
 
 # Cuts, failures and mounts in any order.
 add_library(lunar-Calls OBJECT ../fuzz/calls.cc ../fuzz/calls_test.cc)

@@ -243,6 +243,7 @@ TEST_P(Keys, that_are_text_of_any_length_are_found_removed_and_redone) {
 // growing.
 TEST_P(Keys, are_found_in_an_index_that_is_longer_than_a_chunk) {
   config.class_bytes_max = 1024, config.sector_count = 4096, config.log_bytes = 512 * 1024;
+  ASSERT_EQ(lunar_unmount(&db), 0);
   ASSERT_EQ(lunar_format(&config), 0);
   ASSERT_EQ(lunar_mount(&db, &config), 0);
   create(LUNAR_INT64);
@@ -271,6 +272,7 @@ TEST_P(Keys, are_found_in_an_index_that_is_longer_than_a_chunk) {
 
 TEST_P(Keys, of_a_table_too_long_to_be_dropped_can_be_removed_and_then_it_is_dropped) {
   config.class_bytes_max = 1024, config.sector_count = 2048;
+  ASSERT_EQ(lunar_unmount(&db), 0);
   ASSERT_EQ(lunar_format(&config), 0);
   ASSERT_EQ(lunar_mount(&db, &config), 0);
   create(LUNAR_INT64);

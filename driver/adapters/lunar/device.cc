@@ -90,7 +90,7 @@ LunarDevice::LunarDevice(const LunarSettings& settings, bool create) : file_(set
     throw DatabaseError(fmt::format("cannot open the lunar volume {}: {}{}", file_, std::strerror(error), way_out));
   }
   claim_block_device();
-  config_.context = this;
+  config_.context = this, config_.mounted = inner_.mounted;
   config_.sector_bytes = inner_.sector_bytes;
   config_.sector_count = inner_.sector_count;
   config_.read = [](const lunar_config* config, std::uint32_t sector, void* data, std::uint32_t count) {

@@ -66,7 +66,7 @@ int semihosting_open(struct semihosting_disk* disk, struct lunar_config* config,
   if (disk->handle == UINT32_MAX) return -1;
   const uint32_t bytes = call(LENGTH, &disk->handle);
   if (bytes == UINT32_MAX) return -1;
-  config->context = disk;
+  config->context = disk, config->mounted = &disk->mounted;
   config->read = read_sectors, config->write = write_sectors, config->sync = sync_device;
   config->sector_count = bytes / config->sector_bytes;
   return 0;

@@ -8,6 +8,7 @@
 
 struct semihosting_disk {
   uint32_t handle, at; /* at: where the next byte is read or written */
+  struct lunar* mounted;
 };
 
 /* The word with this number of the command line (0: the program's name). 0, or -1: there is none, or it is longer. */

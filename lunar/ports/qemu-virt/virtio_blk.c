@@ -136,7 +136,7 @@ int virtio_blk_open(struct virtio_blk* disk, struct lunar_config* config, uintpt
       version == LEGACY ? ACKNOWLEDGE | DRIVER | DRIVER_OK : ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK;
   const uint64_t units = (uint64_t)*at(base, CAPACITY + 4) << 32 | *at(base, CAPACITY);
   const uint64_t sectors = units / (config->sector_bytes / UNIT);
-  config->context = disk;
+  config->context = disk, config->mounted = &disk->mounted;
   config->read = read_sectors, config->write = write_sectors, config->sync = sync_device;
   config->sector_count = sectors > UINT32_MAX ? UINT32_MAX : (uint32_t)sectors;
   return 0;

@@ -45,6 +45,7 @@ struct virtio_blk {
   /* The driver's own. */
   uintptr_t base;
   void (*wait)(void);
+  struct lunar* mounted;
   uint16_t used_seen;
   uint8_t has_flush;
 };

@@ -51,7 +51,8 @@ rt_err_t lunar_rtthread_open(struct lunar_rtthread* port, struct lunar_config* c
   const rt_err_t error = open_device(port, &geometry);
   if (error != RT_EOK) return error;
   rt_mutex_init(&port->mutex, "lunar", RT_IPC_FLAG_PRIO);
-  config->context = port;
+  port->mounted = RT_NULL;
+  config->context = port, config->mounted = &port->mounted;
   config->read = read_sectors, config->write = write_sectors, config->sync = sync_device;
   config->lock = lock, config->unlock = unlock;
   config->sector_bytes = geometry.bytes_per_sector, config->sector_count = geometry.sector_count;

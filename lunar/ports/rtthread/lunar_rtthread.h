@@ -9,6 +9,7 @@
 struct lunar_rtthread {
   rt_device_t device;
   struct rt_mutex mutex;
+  struct lunar* mounted;
   rt_bool_t sync_refused; /* the driver knows no RT_DEVICE_CTRL_BLK_SYNC */
 };
 

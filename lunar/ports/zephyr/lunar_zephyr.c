@@ -42,7 +42,8 @@ int lunar_zephyr_open(struct lunar_zephyr* port, struct lunar_config* config, co
   port->disk = disk;
   error = k_mutex_init(&port->mutex);
   if (error) return error;
-  config->context = port;
+  port->mounted = NULL;
+  config->context = port, config->mounted = &port->mounted;
   config->read = read_sectors, config->write = write_sectors, config->sync = sync_device;
   config->lock = lock, config->unlock = unlock;
   config->sector_bytes = bytes, config->sector_count = sectors;

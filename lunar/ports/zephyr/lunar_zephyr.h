@@ -13,6 +13,7 @@
 struct lunar_zephyr {
   const char* disk;
   struct k_mutex mutex;
+  struct lunar* mounted;
 };
 
 /* Initializes the disk of this name ("SD") for config: sets its callbacks, lock included, context, sector_bytes and

@@ -11,6 +11,7 @@
 enum { SECTOR_BYTES = 512, YCSB_BUFFER_BYTES = 64 * 1024 };
 
 static uint8_t ram[YCSB_SECTORS * SECTOR_BYTES];
+static struct lunar* mounted;
 static void* buffer[YCSB_BUFFER_BYTES / sizeof(void*)];
 
 /* --- a RAM device --- */
@@ -36,6 +37,7 @@ static struct lunar_config ram_device(void) {
   return (struct lunar_config){.read = ram_read,
                                .write = ram_write,
                                .sync = ram_sync,
+                               .mounted = &mounted,
                                .sector_bytes = SECTOR_BYTES,
                                .sector_count = YCSB_SECTORS,
                                .buffer = buffer,

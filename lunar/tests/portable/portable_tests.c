@@ -120,8 +120,14 @@ static int mount(void) {
   return lunar_mount(&db, &config);
 }
 
+/* What the power takes beside handle and buffer. */
+static void forget_mounted(void) {
+  if (config.mounted) *config.mounted = NULL;
+}
+
 /* The power goes: handle and buffer are lost, what was not given to the device as well. */
 static int power_cut(void) {
+  forget_mounted();
   memset(config.buffer, 0x5a, config.buffer_bytes);
   memset(&table, 0x5a, sizeof table);
   return mount();
@@ -131,6 +137,7 @@ static int open_plain(void) { return lunar_table_open(&db, "plain", &table); }
 
 static int fresh(enum lunar_mode mode) {
   config.mode = mode;
+  forget_mounted();
   const int error = lunar_format(&config);
   return error ? error : mount();
 }
@@ -1007,6 +1014,7 @@ int lunar_portable_tests(const struct lunar_config* device, void (*print)(const 
     config.sector_count = PORTABLE_SECTORS;
     last_code = 0;
     const int line = tests[i].run();
+    forget_mounted();
     failed += line != 0;
     print_result(print, i + 1, tests[i].name, line);
   }
