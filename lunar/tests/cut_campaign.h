@@ -29,7 +29,7 @@ struct Tally {
   std::size_t one_lost = 0, few_lost = 0, in_recovery = 0;
   std::size_t worlds = 0;
   std::uint32_t spills_max = 0;  // of one operation or transaction
-  double seconds = 0;
+  double cpu_s = 0;
   std::string not_permitted;  // the first outcome that the mode does not permit; empty: there was none
 };
 

@@ -1,8 +1,8 @@
 // lunar-every-cut CUTS [SEED [NAME]]: takes the power away at the writes and flushes of many workloads, until CUTS
 // different cuts were tried in all kinds of worlds (or those whose name begins so) together. Prints a line for each
 // kind. Every outcome is one that the mode permits (FORMAT.md, "What a power cut may leave"); mode none promises only
-// that mounting and reading end. Exit code 1: an outcome was not permitted, and its kind ended there. The world that is
-// named then is the first one of: the same CUTS, its seed, its kind's name.
+// that mounting and reading end. Exit code 1: an outcome was not permitted, and its kind ended there. The same CUTS
+// with the seed and the kind's name that are told then begin with that world.
 #include <unistd.h>
 
 #include <algorithm>
@@ -162,8 +162,7 @@ std::vector<Kind> kinds() {
 void print_line(const char* name, const Tally& tally) {
   std::printf("%s%-26s %7zu %8u %9zu %9zu %9zu %9zu %9zu %8d %8.1f %8.3f\n", isatty(1) ? "\r" : "", name, tally.worlds,
               tally.spills_max, tally.cuts, tally.distinct, tally.one_lost, tally.few_lost, tally.in_recovery,
-              tally.not_permitted.empty() ? 0 : 1, tally.seconds,
-              1e3 * tally.seconds / static_cast<double>(tally.cuts));
+              tally.not_permitted.empty() ? 0 : 1, tally.cpu_s, 1e3 * tally.cpu_s / static_cast<double>(tally.cuts));
   if (!tally.not_permitted.empty()) std::printf("NOT PERMITTED: %s\n", tally.not_permitted.c_str());
   std::fflush(stdout);
 }
@@ -182,7 +181,7 @@ int main_of(std::size_t wanted, std::uint64_t seed, std::string_view name) {
     const Tally tally = run_campaign(all[i], seed + i * 1'000'000, (wanted * all[i].share + shares - 1) / shares);
     print_line(all[i].name, tally);
     failed |= !tally.not_permitted.empty();
-    sum.cuts += tally.cuts, sum.distinct += tally.distinct, sum.worlds += tally.worlds, sum.seconds += tally.seconds;
+    sum.cuts += tally.cuts, sum.distinct += tally.distinct, sum.worlds += tally.worlds, sum.cpu_s += tally.cpu_s;
     sum.one_lost += tally.one_lost, sum.few_lost += tally.few_lost, sum.in_recovery += tally.in_recovery;
     sum.spills_max = std::max(sum.spills_max, tally.spills_max);
   }
