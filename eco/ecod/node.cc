@@ -318,7 +318,20 @@ void Node::learn_reachability(const proto::JobReport& report) {
                outcome);
 }
 
+// A job that the application keeps without asking is a decision, too: the operator is to see why.
+void Node::log_kept(const proto::JobReport& report) {
+  proto::LoggedDecision log;
+  log.set_at_s(unix_time_s());
+  log.mutable_request()->set_server(config_.name);
+  log.mutable_request()->set_job(report.job());
+  *log.mutable_request()->mutable_features() = report.features();
+  log.mutable_placement()->set_reason("the application keeps it: " + report.kept());
+  log.mutable_placement()->set_decided_by("the application");
+  log_.add(std::move(log));
+}
+
 void Node::report(proto::JobReport report) {
+  if (!report.kept().empty()) return log_kept(report);
   // One without a time says no more than what became of it.
   if (report.outcome() == "local" && report.wall_s() > 0) {
     const double joules = report.energy_j() > 0 ? report.energy_j() : report.cpu_s() * power().first.busy_core_w;

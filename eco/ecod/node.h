@@ -119,6 +119,7 @@ class Node final : public Member {
   [[nodiscard]] Result<> change(const std::function<void(proto::Settings&)>& change);
   [[nodiscard]] proto::Settings newest_settings(const proto::Settings& kept);
   void learn_remote(const proto::JobReport& report);
+  void log_kept(const proto::JobReport& report);
   void send_reports();
   void count(const std::function<void(NodeCounts&)>& change);
 

@@ -6,6 +6,7 @@
 // Whatever happens to a worker or the network, RocksDB compacts the job itself.
 #pragma once
 
+#include <rocksdb/db.h>
 #include <rocksdb/options.h>
 
 #include <memory>
@@ -27,8 +28,13 @@ struct Settings {
   double hedge_share = 0.05;  // of the attempts, those that may be second ones at jobs that are late; 0: none
   // Databases below it are seen by workers, too, at a path of theirs (NFS): their tables need no streams. Empty: none.
   std::string shared_directory{};
-  // Besides the default one: those whose tables lie in the database's own folder (no cf_paths).
-  std::vector<std::string> column_families{};
+  // Besides the default one: those that are offloaded, with the options that the database is opened with. eco sees only the
+  // default one's objects (merge operator, collectors, ...) by itself, and offloads no other whose objects it does not know.
+  std::vector<rocksdb::ColumnFamilyDescriptor> column_families{};
+  // Consent: all workers have the same code as the application of the comparators, merge operators, prefix extractors,
+  // compaction filters, their factories and table properties collectors of these names (Name()). Their jobs are offloaded
+  // then; else an object that is not RocksDB's own keeps its jobs local.
+  std::vector<std::string> same_code{};
 };
 
 // Shared by as many databases as are opened with it.

@@ -2,6 +2,7 @@
 // program's RocksDB is a shared library of the release that eco was built for.
 #pragma once
 
+#include <rocksdb/db.h>
 #include <rocksdb/options.h>
 
 #include <functional>
@@ -19,9 +20,9 @@ struct LoadableSettings {
   std::string worker{};  // one worker, HOST:PORT
 };
 
-// eco_attach: as attach() in eco.h. column_families: as in Settings, besides those of the file. What is returned says
+// eco_attach: as attach() in eco.h. families: Settings::column_families. What is returned says
 // what was done since. Throws std::runtime_error.
 using LoadedAttach = std::function<Statistics()>(rocksdb::DBOptions& options, const LoadableSettings& settings,
-                                                 const std::vector<std::string>& column_families);
+                                                 const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
 }  // namespace eco

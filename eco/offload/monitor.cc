@@ -12,14 +12,19 @@ namespace {
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// What a job's input cannot tell, because it is a pointer or a folder.
-std::string unsuited(rocksdb::DB& db) {
-  const rocksdb::Options options = db.GetOptions();
-  for (const auto* paths : {&options.db_paths, &options.cf_paths})
-    for (const auto& path : *paths)
-      if (path.path != db.GetName()) return "its tables lie in another folder: " + path.path;
-  if (!options.table_properties_collector_factories.empty()) return "it collects table properties of its own";
+// RocksDB's result of a job elsewhere does not tell which blob files its tables refer to: they would be deleted.
+bool has_blob_files(rocksdb::DB& db, const std::string& column_family) {
+  std::vector<rocksdb::ColumnFamilyMetaData> families;
+  db.GetAllColumnFamilyMetaData(&families);
+  return std::ranges::any_of(
+      families, [&](const auto& family) { return family.name == column_family && family.blob_file_count > 0; });
+}
+
+// What a job's options do not tell.
+std::string unsuited(rocksdb::DB& db, const rocksdb::DBOptions& options, const std::string& column_family) {
+  if (std::string elsewhere = tables_elsewhere(options.db_paths, db.GetName()); !elsewhere.empty()) return elsewhere;
   if (options.allow_2pc) return "it has transactions";
+  if (has_blob_files(db, column_family)) return "it has blob files";
   return "";
 }
 
@@ -47,6 +52,12 @@ LevelZeroNow look(rocksdb::DB& db, const std::string& column_family) {
 }
 
 }  // namespace
+
+std::string tables_elsewhere(const std::vector<rocksdb::DbPath>& paths, const std::string& database) {
+  for (const auto& path : paths)
+    if (path.path != database) return "its tables lie in another folder: " + path.path;
+  return "";
+}
 
 std::string codec_name(rocksdb::CompressionType type) {
   switch (type) {
@@ -100,7 +111,8 @@ void Monitor::on_begin(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) 
   begun.files = db.GetEnv()->GetFileSystem();
   begun.log = db.GetDBOptions().info_log;
   begun.latest_sequence = db.GetLatestSequenceNumber();
-  begun.unsuited = unsuited(db);
+  begun.default_options = std::make_shared<const rocksdb::Options>(db.GetOptions());
+  begun.unsuited = unsuited(db, *begun.default_options, info.cf_name);
   for (const auto& path : info.input_files) {
     std::uint64_t bytes = 0;
     if (begun.files->GetFileSize(path, {}, &bytes, nullptr).ok()) begun.features.input_bytes += bytes;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "compaction_model.h"
 #include "input_rate.h"
@@ -29,8 +30,12 @@ struct Begun {
   std::shared_ptr<rocksdb::FileSystem> files;
   std::shared_ptr<rocksdb::Logger> log;
   std::uint64_t latest_sequence = 0;
+  std::shared_ptr<const rocksdb::Options> default_options;  // the database's, and its default column family's
   std::string unsuited;  // why no job of this database is offloaded; empty: nothing is known against it
 };
+
+// Says so where not all of the paths are the database's own folder; else empty.
+[[nodiscard]] std::string tables_elsewhere(const std::vector<rocksdb::DbPath>& paths, const std::string& database);
 
 class Monitor {
  public:

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <grpcpp/create_channel.h>
-#include <rocksdb/convenience.h>
 #include <rocksdb/listener.h>
-#include <rocksdb/merge_operator.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,10 +16,12 @@
 #include "compaction_text.h"
 #include "compat.h"
 #include "eco.h"
+#include "job_options.h"
 #include "monitor.h"
-#include "options_file.h"
 #include "policy.h"
+#include "portability.h"
 #include "remote_job.h"
+#include "subcompaction.h"
 #include "tcp.h"
 
 namespace eco {
@@ -29,11 +29,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::minutes data_pause{1};
+constexpr std::size_t reasons_max = 100;
 constexpr std::chrono::milliseconds look{50}, look_of_two{10};
 
 // Keeps a job here, with the reason.
 struct Keep {
   std::string reason;
+  bool placer_s = false;  // the placer's decision, which it knows
 };
 
 const std::string& option(const rocksdb_text::Fields& options, const char* name) {
@@ -42,57 +44,12 @@ const std::string& option(const rocksdb_text::Fields& options, const char* name)
   return found->second;
 }
 
-// The name of an object that RocksDB writes as "name" or "{id=name;...}"; empty: there is none.
-std::string object(const rocksdb_text::Fields& options, const char* name) {
-  const std::string& text = option(options, name);
-  return text == "nullptr" ? "" : std::string(rocksdb_text::without_braces(text));
-}
-
 double number_option(const rocksdb_text::Fields& options, const char* name) {
   return rocksdb_text::number<double>(option(options, name)).value_or(0);
 }
 
-// Throws Keep where a worker could compact otherwise than RocksDB here.
-void expect_portable(const CompactionInput& input) {
-  const auto& family = input.cf_options;
-  if (option(family, "compaction_style") != "kCompactionStyleLevel") throw Keep{"it is no leveled compaction"};
-  if (option(family, "enable_blob_files") != "false") throw Keep{"it has blob files"};
-  for (const char* name : {"compaction_filter", "compaction_filter_factory", "sst_partitioner_factory"})
-    if (!object(family, name).empty()) throw Keep{fmt::format("it has a {}", name)};
-  if (!object(input.db_options, "file_checksum_gen_factory").empty()) throw Keep{"it has checksums of whole files"};
-  if (option(family, "table_factory") != "BlockBasedTable") throw Keep{"its tables are not block-based"};
-  if (option(family, "comparator").find("u64ts") != std::string::npos) throw Keep{"it has timestamps"};
-}
-
-// To read outputs with.
-rocksdb::Options table_format(const CompactionInput& input, rocksdb::Env* env) {
-  rocksdb::Options options;
-  const rocksdb::ConfigOptions config;
-  options.env = env;
-  auto status =
-      rocksdb::Comparator::CreateFromString(config, option(input.cf_options, "comparator"), &options.comparator);
-  const std::string merge = object(input.cf_options, "merge_operator");
-  if (status.ok() && !merge.empty())
-    status = rocksdb::MergeOperator::CreateFromString(config, merge, &options.merge_operator);
-  if (!status.ok()) throw Keep{status.ToString()};
-  return options;
-}
-
 void fill(proto::JobFeatures& message, const Job& job) {
   message.set_input_bytes(job.input_bytes), message.set_input_entries(job.input_entries), message.set_codec(job.codec);
-}
-
-// A subcompaction's part of the whole, by what the database has in its range.
-double share_of(const CompactionInput& input, rocksdb::DB& db) {
-  if (!input.has_begin && !input.has_end) return 1;
-  const std::string last(64, '\xff');
-  const rocksdb::Range ranges[] = {{input.begin, input.has_end ? rocksdb::Slice(input.end) : rocksdb::Slice(last)},
-                                   {rocksdb::Slice(), last}};
-  std::uint64_t bytes[2] = {0, 0};
-  const auto status = db.GetApproximateSizes({}, db.DefaultColumnFamily(), ranges, 2, bytes);
-  if (status.ok() && bytes[1] > 0 && bytes[0] <= bytes[1])
-    return static_cast<double>(bytes[0]) / static_cast<double>(bytes[1]);
-  return 1 / std::max(1.0, number_option(input.db_options, "max_subcompactions"));
 }
 
 std::uint64_t part(std::uint64_t whole, double share) {
@@ -174,7 +131,7 @@ class Service final : public PortableCompactionService, public CompactionService
     begin(info, input);
     return true;
   } catch (const Keep& keep) {
-    return kept(info, keep.reason);
+    return kept(info, keep.reason, keep.placer_s);
   } catch (const std::exception& error) {
     return kept(info, error.what());
   } catch (...) {
@@ -240,6 +197,71 @@ class Service final : public PortableCompactionService, public CompactionService
 
   static int number_of(const Info& info) { return static_cast<int>(info.job_id >> 32); }
 
+  // A job that a worker may have.
+  struct AskedJob {
+    CompactionInput input{};
+    proto::TableOptions objects{};
+    const rocksdb::ColumnFamilyOptions* opened = nullptr;
+    Job features{};
+  };
+
+  // What the job's column family was opened with. Throws Keep where the application did not tell it.
+  const rocksdb::ColumnFamilyOptions& opened_with(const std::string& family, const Begun& begun) const {
+    if (family == rocksdb::kDefaultColumnFamilyName) return *begun.default_options;
+    const auto told = std::ranges::find(settings_.column_families, family, &rocksdb::ColumnFamilyDescriptor::name);
+    if (told == settings_.column_families.end()) throw Keep{"column family " + family + " is not offloaded"};
+    return told->options;
+  }
+
+  AskedJob read_job(const Info& info, const std::string& text, const Begun& begun) const {
+    std::string why;
+    auto input = read_input(*form_, text, why);
+    if (!input) throw Keep{"its input: " + why};
+    auto options = options_of_job(*input, *begun.files, info.db_name, why);
+    if (!options) throw Keep{why};
+    AskedJob job{.opened = &opened_with(input->column_family, begun)};
+    if (std::string elsewhere = tables_elsewhere(job.opened->cf_paths, info.db_name); !elsewhere.empty())
+      throw Keep{std::move(elsewhere)};
+    why = why_local({*job.opened, begun.default_options->comparator}, *options, settings_.same_code, job.objects);
+    if (!why.empty()) throw Keep{why};
+    input->db_options = std::move(options->db), input->cf_options = std::move(options->family);
+    const double share = share_of(*input, *begun.db, *job.opened->comparator);
+    job.features = {.input_bytes = part(begun.features.input_bytes, share),
+                    .input_entries = part(begun.features.input_entries, share),
+                    .codec = begun.features.codec};
+    job.input = *std::move(input);
+    return job;
+  }
+
+  RemoteJob::Order order_of(const Info& info, const AskedJob& job, const Begun& begun) const {
+    RemoteJob::Order order;
+    order.tls = !settings_.tls.none();
+    order.files = begun.files, order.database = info.db_name;
+    order.input_bytes = job.features.input_bytes;
+    order.form = *form_;
+    order.table_format.env = begun.db->GetEnv();
+    order.table_format.comparator = job.opened->comparator;
+    order.table_format.merge_operator = job.opened->merge_operator;
+    auto& expected = order.expected;
+    expected.output_level = job.input.output_level;
+    expected.comparator = job.opened->comparator;
+    expected.latest_sequence = begun.latest_sequence;
+    if (job.input.has_begin) expected.begin = job.input.begin;
+    if (job.input.has_end) expected.end = job.input.end;
+    // A compaction makes no entries. What a snapshot lets go, a merge takes in or a filter drops is not counted whole.
+    if (begun.input_records) expected.entries_max = begun.features.input_entries;
+    const bool filtered = job.opened->compaction_filter != nullptr || job.opened->compaction_filter_factory != nullptr;
+    expected.accountable =
+        begun.countable && !job.input.has_snapshots && job.opened->merge_operator == nullptr && !filtered;
+    if (!job.input.has_begin && !job.input.has_end) expected.input_records = begun.input_records;
+    auto& start = order.start;
+    start.set_database(info.db_name), start.set_rocksdb(release_);
+    fill(*start.mutable_features(), job.features);
+    if (const auto folder = shared_folder(*begun.files, info.db_name)) start.mutable_shared()->set_folder(*folder);
+    *start.mutable_table() = job.objects;
+    return order;
+  }
+
   // Throws Keep, or whatever else goes wrong.
   void begin(const Info& info, const std::string& text) {
     auto begun = monitor_.begun(info.db_name, number_of(info));
@@ -252,57 +274,19 @@ class Service final : public PortableCompactionService, public CompactionService
     if (!unusable_.empty()) throw Keep{unusable_};
     if (begun->output_level == 0) throw Keep{"it stays in level 0"};
     if (!begun->unsuited.empty()) throw Keep{begun->unsuited};
-    std::string why;
-    auto input = read_input(*form_, text, why);
-    if (!input) throw Keep{"its input: " + why};
-    auto options = read_options_file(*begun->files, info.db_name, input->options_file, input->column_family, why);
-    if (!options) throw Keep{why};
-    if (input->options_file) input->db_options = std::move(options->db), input->cf_options = std::move(options->family);
-    expect_portable(*input);
-    if (input->column_family != rocksdb::kDefaultColumnFamilyName &&
-        std::ranges::find(settings_.column_families, input->column_family) == settings_.column_families.end())
-      throw Keep{"column family " + input->column_family + " is not offloaded"};
-
-    const double share = share_of(*input, *begun->db);
-    const Job features{.input_bytes = part(begun->features.input_bytes, share),
-                       .input_entries = part(begun->features.input_entries, share),
-                       .codec = begun->features.codec};
+    const AskedJob job = read_job(info, text, *begun);
     const std::string id = id_of(info);
-    proto::PlaceRequest request = question(id, *input, *begun, features);
+    proto::PlaceRequest request = question(id, job.input, *begun, job.features);
     const proto::Placement placement = settings_.placer->place(request);
     if (!placement.offload() || placement.shadow()) {
       const std::lock_guard lock(mutex_);
       placed_here_[{info.db_name, number_of(info)}].push_back(id);
     }
-    if (!placement.offload()) throw Keep{placement.reason()};
-    if (placement.shadow()) throw Keep{"shadow mode; else: " + placement.reason()};
+    if (!placement.offload()) throw Keep{.reason = placement.reason(), .placer_s = true};
+    if (placement.shadow()) throw Keep{.reason = "shadow mode; else: " + placement.reason(), .placer_s = true};
 
-    RemoteJob::Order order;
-    order.tls = !settings_.tls.none();
-    order.files = begun->files, order.database = info.db_name;
-    order.input_bytes = features.input_bytes;
-    order.form = *form_;
-    order.table_format = table_format(*input, begun->db->GetEnv());
-    order.expected.output_level = input->output_level;
-    order.expected.comparator = order.table_format.comparator;
-    order.expected.latest_sequence = begun->latest_sequence;
-    if (input->has_begin) order.expected.begin = input->begin;
-    if (input->has_end) order.expected.end = input->end;
-    // A compaction makes no entries. What a snapshot lets go or a merge takes in is not counted whole.
-    if (begun->input_records) order.expected.entries_max = begun->features.input_entries;
-    order.expected.accountable =
-        begun->countable && !input->has_snapshots && object(input->cf_options, "merge_operator").empty();
-    if (!input->has_begin && !input->has_end) order.expected.input_records = begun->input_records;
-    auto& start = order.start;
-    start.set_database(info.db_name), start.set_rocksdb(release_), start.set_input(text);
-    fill(*start.mutable_features(), features);
-    if (const auto folder = shared_folder(*begun->files, info.db_name)) start.mutable_shared()->set_folder(*folder);
-    auto& table = *start.mutable_table();
-    table.set_table_factory(options->table);
-    table.set_comparator(option(input->cf_options, "comparator"));
-    table.set_merge_operator(object(input->cf_options, "merge_operator"));
-    table.set_prefix_extractor(object(input->cf_options, "prefix_extractor"));
-
+    RemoteJob::Order order = order_of(info, job, *begun);
+    order.start.set_input(text);
     Tracked tracked;
     tracked.database = info.db_name, tracked.number = number_of(info);
     tracked.files = begun->files, tracked.log = begun->log;
@@ -539,16 +523,27 @@ class Service final : public PortableCompactionService, public CompactionService
     return false;
   }
 
-  bool kept(const Info& info, const std::string& reason) noexcept try {
+  bool kept(const Info& info, const std::string& reason, bool placer_s = false) noexcept try {
     const auto begun = monitor_.begun(info.db_name, number_of(info));
     if (!begun) return false;
+    const std::string id = id_of(info);
     {
       const std::lock_guard lock(mutex_);
       ++statistics_.kept;
       statistics_.last_reason = reason;
+      if (!placer_s) {
+        if (statistics_.kept_by.size() < reasons_max || statistics_.kept_by.contains(reason))
+          ++statistics_.kept_by[reason];
+        placed_here_[{info.db_name, number_of(info)}].push_back(id);
+      }
     }
-    rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, begun->log, "[eco] job %s: compacted here: %s", id_of(info).c_str(),
+    rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, begun->log, "[eco] job %s: compacted here: %s", id.c_str(),
                  reason.c_str());
+    if (placer_s || !settings_.placer) return false;
+    proto::JobReport report;
+    report.set_job(id), report.set_kept(reason);
+    fill(*report.mutable_features(), begun->features);
+    settings_.placer->report(report);
     return false;
   } catch (...) {
     return false;

@@ -22,6 +22,18 @@ class Section {
       : file_(std::move(file)), prefix_(std::move(prefix)), table_(table) {}
 
   void text(const char* key, std::string& value) { read(key, value, "a string"); }
+  void texts(const char* key, std::vector<std::string>& values) {
+    known_.insert(key);
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return;
+    const toml::array* array = node->as_array();
+    if (array == nullptr) refuse(file_, node, prefix_ + key, "a list of strings is expected");
+    for (const auto& element : *array) {
+      const auto text = element.value<std::string>();
+      if (!text) refuse(file_, &element, prefix_ + key, "a list of strings is expected");
+      values.push_back(*text);
+    }
+  }
   void seconds(const char* key, double& value) {
     if (read(key, value, "a number of seconds above 0") && value <= 0)
       refuse(file_, table_.get(key), prefix_ + key, "a number of seconds above 0 is expected");
@@ -82,6 +94,7 @@ Settings read_settings(const std::filesystem::path& file) {
   int place_timeout_ms = 20;
   top.text("worker", worker), top.text("node", node), top.text("token", token);
   top.text("shared_directory", settings.shared_directory);
+  top.texts("same_code", settings.same_code);
   top.milliseconds("place_timeout_ms", place_timeout_ms);
   top.seconds("heartbeat_s", settings.heartbeat_s), top.seconds("standstill_s", settings.standstill_s);
   top.seconds("job_s_max", settings.job_s_max);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace eco {
@@ -20,6 +21,7 @@ struct Statistics {
   std::uint64_t wasted_bytes = 0;     // moved for attempts that fell back or were overtaken
   double wasted_cpu_s = 0;            // of theirs elsewhere, as last told
   double home_cpu_s = 0;              // spent here on jobs elsewhere, by the threads that serve and verify
+  std::map<std::string, std::uint64_t> kept_by;  // kept ones by the reason, where that is not the placer's
   std::string last_reason;            // of the last that was kept or fell back
 };
 

@@ -1,13 +1,7 @@
 #include "job.h"
 
 #include <fmt/format.h>
-#include <rocksdb/comparator.h>
-#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
-#include <rocksdb/merge_operator.h>
-#include <rocksdb/options.h>
-#include <rocksdb/slice_transform.h>
-#include <rocksdb/table.h>
 #include <rocksdb/version.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "job_options.h"
 #include "policy.h"
 #include "primary_link.h"
 #include "remote_file_system.h"
@@ -63,41 +58,32 @@ class Heart {
   std::thread thread_;
 };
 
-// What RocksDB has by name. A name it does not know is an error: nothing is compacted by another order or operator.
-template <typename T, typename Pointer>
-std::string by_name(const char* what, const std::string& name, Pointer* result) {
-  if (name.empty()) return "";
-  const rocksdb::Status status = T::CreateFromString(rocksdb::ConfigOptions(), name, result);
-  return status.ok() ? "" : fmt::format("{} {} is not known here: {}", what, name, status.ToString());
-}
-
-std::string unsupported(const proto::Start& start, rocksdb::CompactionServiceOptionsOverride& options) {
+// Why the job cannot be compacted here to what RocksDB would produce at the primary; empty: it can.
+std::string unsupported(const proto::Start& start, rocksdb::FileSystem& files, Objects& objects) {
   const std::string here = rocksdb::GetRocksVersionAsString(true);
-  if (!same_release(start.rocksdb(), here))
+  const auto form = text_form(here);
+  if (!same_release(start.rocksdb(), here) || !form)
     return fmt::format("RocksDB {} there, {} here: the minor release must be the same", start.rocksdb(), here);
-  const auto& table = start.table();
-  if (!table.compaction_filter().empty()) return "compaction filters do not run here: " + table.compaction_filter();
-  std::string error = by_name<rocksdb::Comparator>("comparator", table.comparator(), &options.comparator);
-  if (error.empty())
-    error = by_name<rocksdb::MergeOperator>("merge operator", table.merge_operator(), &options.merge_operator);
-  if (error.empty())
-    error =
-        by_name<const rocksdb::SliceTransform>("prefix extractor", table.prefix_extractor(), &options.prefix_extractor);
-  if (error.empty())
-    error = by_name<rocksdb::TableFactory>("table format", table.table_factory(), &options.table_factory);
-  return error;
+  std::string why = create_objects(start.table(), objects);
+  if (!why.empty()) return why;
+  const auto input = read_input(*form, start.input(), why);
+  if (!input) return "the job's input: " + why;
+  auto options = options_of_job(*input, files, start.database(), why);
+  if (!options) return why;
+  options->table = start.table().table_factory();
+  return changed_option(*options, objects);
 }
 
 rocksdb::Status compact(const proto::Start& start, PrimaryLink& primary, const std::string& scratch,
                         std::string* output) {
-  rocksdb::CompactionServiceOptionsOverride options;
-  if (const std::string why = unsupported(start, options); !why.empty()) return rocksdb::Status::NotSupported(why);
   std::unique_ptr<SharedFolder> shared;
   std::string why;  // its tables go by streams, then
   if (start.has_shared()) shared = SharedFolder::open(start.shared(), why);
   const auto files = std::make_shared<RemoteFileSystem>(
       primary, RemoteFileSystem::Folders{.database = start.database(), .output = start.output(), .scratch = scratch},
       std::move(shared));
+  Objects options;
+  if (why = unsupported(start, *files, options); !why.empty()) return rocksdb::Status::NotSupported(why);
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
   options.env = env.get();
   return rocksdb::DB::OpenAndCompact(start.database(), start.output(), start.input(), output, options);

@@ -65,7 +65,7 @@ std::vector<OptionHelp> Offloading::option_help() {
   };
 }
 
-void Offloading::attach(rocksdb::DBOptions& options, const Properties& properties) {
+void Offloading::attach(rocksdb::Options& options, const Properties& properties) {
   asked_.clear();
   eco::LoadableSettings settings;
   for (const auto& [property, member] : settings_by_property) {
@@ -81,7 +81,7 @@ void Offloading::attach(rocksdb::DBOptions& options, const Properties& propertie
   if (asked_.empty()) return;
   const auto rows = properties.get("rocksdb.column_family", properties.get("table", "usertable"));
   try {
-    statistics_ = load(asked_)(options, settings, {rows});
+    statistics_ = load(asked_)(options, settings, {{rows, options}});
   } catch (const DatabaseError&) {
     throw;
   } catch (const std::exception& error) {

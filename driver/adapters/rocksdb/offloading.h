@@ -20,7 +20,7 @@ class Offloading {
   [[nodiscard]] static std::vector<OptionHelp> option_help();
 
   // Changes nothing when no property asks for it. Throws UsageError, or DatabaseError when eco cannot be had.
-  void attach(rocksdb::DBOptions& options, const Properties& properties);
+  void attach(rocksdb::Options& options, const Properties& properties);
 
   // What asked for it, "eco_worker=127.0.0.1:7070"; empty: nothing did.
   [[nodiscard]] const std::string& asked() const { return asked_; }

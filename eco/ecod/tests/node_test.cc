@@ -365,6 +365,21 @@ TEST_F(NodeTest, forgets_others_jobs_when_it_had_none_for_long) {
   EXPECT_EQ(told_s(), own_s);
 }
 
+TEST_F(NodeTest, shows_why_an_application_keeps_a_job) {
+  proto::JobReport report;
+  report.set_job("job-1"), report.set_kept("its merge operator Mine is code of the application");
+  *report.mutable_features() = request_of("home").features();
+  node->report(report);
+  report.clear_kept();
+  report.set_outcome("local"), report.set_wall_s(3);
+  node->report(report);
+  const auto last = node->decisions().last(1).at(0);
+  EXPECT_FALSE(last.placement().offload());
+  EXPECT_EQ(last.placement().reason(), "the application keeps it: its merge operator Mine is code of the application");
+  EXPECT_EQ(last.outcome(), "local");
+  EXPECT_EQ(last.request().features().input_bytes(), report.features().input_bytes());
+}
+
 TEST_F(NodeTest, learns_from_reports_of_remote_jobs_what_it_adds_to_them) {
   ASSERT_TRUE(node->heard_table(table(7)));
   const auto own = [&] {

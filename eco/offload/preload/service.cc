@@ -17,7 +17,7 @@
 namespace {
 
 std::shared_ptr<eco::CompactionService> attach(rocksdb::DBOptions& options, eco::Settings settings,
-                                               const std::vector<std::string>& families) {
+                                               const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
   settings.column_families.insert(settings.column_families.end(), families.begin(), families.end());
   return eco::attach(options, settings);
 }
@@ -37,8 +37,8 @@ eco::Settings settings_of(const eco::LoadableSettings& given) {
 extern "C" __attribute__((visibility("default"))) eco::LoadedAttach eco_attach;
 
 std::function<eco::Statistics()> eco_attach(rocksdb::DBOptions& options, const eco::LoadableSettings& settings,
-                                            const std::vector<std::string>& column_families) {
-  return [service = attach(options, settings_of(settings), column_families)] { return service->statistics(); };
+                                            const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
+  return [service = attach(options, settings_of(settings), families)] { return service->statistics(); };
 }
 
 namespace {
@@ -49,7 +49,8 @@ using Say = void (*)(const char* text);
 thread_local const rocksdb::CompactionService* attached = nullptr;
 
 // True: the options have eco's service. False: they are as they were. Either is said, once for both forms.
-bool attach_preloaded(rocksdb::DBOptions& options, const std::vector<std::string>& families, Say say) {
+bool attach_preloaded(rocksdb::DBOptions& options, const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+                      Say say) {
   if (options.compaction_service) {
     if (options.compaction_service.get() != attached)
       say("not attached: the program has a compaction service of its own");
@@ -87,10 +88,7 @@ extern "C" __attribute__((visibility("default"))) rocksdb::Status eco_preload_op
     Say say, OpenFamilies open, const rocksdb::DBOptions& options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families, std::vector<rocksdb::ColumnFamilyHandle*>* handles,
     eco::Opened* db) {
-  std::vector<std::string> names;
-  for (const auto& family : families)
-    if (family.options.cf_paths.empty()) names.push_back(family.name);
   rocksdb::DBOptions own(options);
-  return attach_preloaded(own, names, say) ? open(own, name, families, handles, db)
-                                           : open(options, name, families, handles, db);
+  return attach_preloaded(own, families, say) ? open(own, name, families, handles, db)
+                                              : open(options, name, families, handles, db);
 }

@@ -126,7 +126,7 @@ TEST(Offload, a_column_family_is_offloaded_where_it_is_named) {
   WorkerProcess worker(folder / "scratch");
   const auto placer = std::make_shared<StubbornPlacer>(worker.address());
   rocksdb::Options options = small_tables();
-  const auto service = eco::attach(options, {.placer = placer, .column_families = {"named"}});
+  const auto service = eco::attach(options, {.placer = placer, .column_families = {{"named", small_tables()}}});
   eco::Opened opened{};
   ASSERT_TRUE(rocksdb::DB::Open(options, folder / "db", &opened).ok());
   const std::unique_ptr<rocksdb::DB> db(std::move(opened));
@@ -317,7 +317,7 @@ TEST(Offload, what_a_worker_cannot_do_stays_here) {
   options.compaction_filter = &filter;
   Offloading offloading(options);
   offloading.bed->write(60000, 10);
-  expect_all_kept(offloading.close(), "compaction_filter");
+  expect_all_kept(offloading.close(), "compaction filter KeepAll is code of the application");
 }
 
 TEST(Offload, an_absent_worker_costs_nothing_but_time) {

@@ -304,6 +304,9 @@ TEST(SettingsFile, names_the_line_and_key_that_it_refuses) {
   EXPECT_EQ(refusal("heartbeat_s = 1\n"), " either worker or node is expected");
   EXPECT_NE(refusal("worker = \n"), "");
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nhedge_share = 0\nshared_directory = \"/data\"\n"), "");
+  EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nsame_code = [\"MyMerge\"]\n"), "");
+  EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nsame_code = \"MyMerge\"\n"),
+            "2: same_code: a list of strings is expected");
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nhedge_share = 2\n"), "2: hedge_share: a number from 0 to 1 is expected");
 }
 

@@ -1,0 +1,193 @@
+#include "portability.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <rocksdb/compaction_filter.h>
+#include <rocksdb/comparator.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/flush_block_policy.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_partitioner.h>
+#include <rocksdb/table.h>
+#include <rocksdb/table_properties.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "job_options.h"
+
+namespace eco {
+namespace {
+
+struct NotPortable {
+  std::string reason;
+};
+
+const std::string& option(const rocksdb_text::Fields& options, const std::string& name) {
+  const auto found = options.find(name);
+  if (found == options.end()) throw NotPortable{fmt::format("the job's options lack {}", name)};
+  return found->second;
+}
+
+// An object as RocksDB writes it, "name" or "{id=name;...}"; empty: there is none.
+std::string object_text(const rocksdb_text::Fields& options, const std::string& name) {
+  const std::string& text = option(options, name);
+  return text == "nullptr" ? "" : std::string(rocksdb_text::without_braces(text));
+}
+
+// Identifies an object's class also where its code was compiled without run-time type information.
+template <typename T>
+const void* virtual_table(const T& object) {
+  static_assert(std::is_polymorphic_v<T>);
+  const void* table = nullptr;
+  std::memcpy(&table, static_cast<const void*>(&object), sizeof table);
+  return table;
+}
+
+const void* library_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
+}
+
+// A class of the library that RocksDB's own comparator is of. Where RocksDB is linked statically, that is the program.
+template <typename T>
+bool is_rocksdb_s(const T& object) {
+  const void* library = library_of(virtual_table(object));
+  return library != nullptr && library == library_of(virtual_table(*rocksdb::BytewiseComparator()));
+}
+
+// Why an object that RocksDB created from the text of another one is not equal to it; empty: it is.
+template <typename T>
+std::string difference(const T& original, const T& created) {
+  if (!is_rocksdb_s(original) || virtual_table(original) != virtual_table(created))
+    return "is code of the application, and same_code does not name it";
+  rocksdb::ConfigOptions config;
+  config.sanity_level = rocksdb::ConfigOptions::kSanityLevelExactMatch;
+  std::string member;
+  if (original.AreEquivalent(config, &created, &member)) return "";
+  return fmt::format("does not outlive RocksDB's text of it: its {} changes", member);
+}
+
+class ObjectCheck {
+ public:
+  ObjectCheck(const OpenedWith& opened, const OptionsFile& texts, const std::vector<std::string>& same_code)
+      : family_(opened.family), texts_(texts), same_code_(same_code) {}
+
+  void check(proto::TableOptions& names) {
+    check_table_format(names);
+    names.set_comparator(
+        checked<rocksdb::Comparator>("comparator", "comparator", family_.comparator, objects_.comparator));
+    names.set_merge_operator(checked<rocksdb::MergeOperator>("merge operator", "merge_operator",
+                                                             family_.merge_operator, objects_.merge_operator));
+    names.set_prefix_extractor(checked<const rocksdb::SliceTransform>(
+        "prefix extractor", "prefix_extractor", family_.prefix_extractor, objects_.prefix_extractor));
+    names.set_compaction_filter(checked<rocksdb::CompactionFilter>(
+        "compaction filter", "compaction_filter", family_.compaction_filter, objects_.compaction_filter));
+    names.set_compaction_filter_factory(checked<rocksdb::CompactionFilterFactory>(
+        "compaction filter factory", "compaction_filter_factory", family_.compaction_filter_factory,
+        objects_.compaction_filter_factory));
+    for (const auto& collector : family_.table_properties_collector_factories) {
+      auto& created = objects_.table_properties_collector_factories.emplace_back();
+      const std::string text = collector->Configurable::ToString(rocksdb::ConfigOptions());
+      accept<rocksdb::TablePropertiesCollectorFactory>("table properties collector", text, collector, created);
+      names.add_properties_collectors(text);
+    }
+    if (std::string change = changed_option(texts_, objects_); !change.empty()) throw NotPortable{std::move(change)};
+  }
+
+ private:
+  [[nodiscard]] bool consented(const std::string& name) const {
+    return std::ranges::find(same_code_, name) != same_code_.end();
+  }
+
+  // Pointer: a raw or a shared one. Returns the text that a worker creates the object from.
+  template <typename T, typename Pointer>
+  std::string checked(const char* kind, const char* name, const Pointer& original, Pointer& created) {
+    std::string text = object_text(texts_.family, name);
+    created = nullptr;
+    if (text.empty() != (original == nullptr))
+      throw NotPortable{fmt::format("its {} is not the one that the column family was opened with", kind)};
+    if (original != nullptr) accept<T>(kind, text, original, created);
+    return text;
+  }
+
+  template <typename T, typename Pointer>
+  void accept(const char* kind, const std::string& text, const Pointer& original, Pointer& created) {
+    const std::string name = original->Name();
+    if (consented(name)) {
+      created = original;
+      return;
+    }
+    const std::string unknown = create_object<T>(kind, text, created);
+    const std::string why = unknown.empty() ? difference(*original, *created)
+                            : is_rocksdb_s(*original) ? "cannot be created from RocksDB's text of it: " + unknown
+                                                      : "is code of the application, and same_code does not name it";
+    if (!why.empty()) throw NotPortable{fmt::format("its {} {} {}", kind, name, why)};
+  }
+
+  void check_table_format(proto::TableOptions& names) {
+    const auto& format = family_.table_factory;
+    const auto* original = format == nullptr ? nullptr : format->GetOptions<rocksdb::BlockBasedTableOptions>();
+    if (original == nullptr || !is_rocksdb_s(*format)) throw NotPortable{"its tables are not RocksDB's block-based ones"};
+    if (auto why = create_object<rocksdb::TableFactory>("table format", texts_.table, objects_.table_factory);
+        !why.empty())
+      throw NotPortable{std::move(why)};
+    const auto* created = objects_.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+    check_part("filter policy", original->filter_policy, created->filter_policy);
+    check_part("flush block policy", original->flush_block_policy_factory, created->flush_block_policy_factory);
+    names.set_table_factory(texts_.table);
+  }
+
+  // Of the table format. A worker creates it with the format, so that no consent helps.
+  template <typename T>
+  static void check_part(const char* kind, const std::shared_ptr<T>& original, const std::shared_ptr<T>& created) {
+    if (original == nullptr && created == nullptr) return;
+    if (original == nullptr || created == nullptr)
+      throw NotPortable{fmt::format("its {} is not the one that the column family was opened with", kind)};
+    if (const std::string why = difference(*original, *created); !why.empty())
+      throw NotPortable{fmt::format("its {} {} {}", kind, original->Name(), why)};
+  }
+
+  const rocksdb::ColumnFamilyOptions& family_;
+  const OptionsFile& texts_;
+  const std::vector<std::string>& same_code_;
+  Objects objects_;
+};
+
+// Of RocksDB's options whose effect a job elsewhere does not have.
+void expect_supported(const OpenedWith& opened, const OptionsFile& texts) {
+  const auto& family = opened.family;
+  if (family.compaction_style != rocksdb::kCompactionStyleLevel) throw NotPortable{"it is no leveled compaction"};
+  if (family.comparator->timestamp_size() > 0) throw NotPortable{"it has timestamps"};
+  if (family.sst_partitioner_factory) throw NotPortable{"it has an sst_partitioner_factory"};
+  if (option(texts.family, "enable_blob_files") != "false") throw NotPortable{"it has blob files"};
+  if (object_text(texts.family, "sst_partitioner_factory") != "") throw NotPortable{"it has an sst_partitioner_factory"};
+  if (object_text(texts.db, "file_checksum_gen_factory") != "")
+    throw NotPortable{"it has checksums of whole files"};
+  for (const char* name : {"preclude_last_level_data_seconds", "preserve_internal_time_seconds"})
+    if (option(texts.family, name) != "0") throw NotPortable{fmt::format("it keeps the times of its keys ({})", name)};
+  for (const auto& [name, value] : texts.family)
+    if (name.ends_with("_temperature") && value != "kUnknown")
+      throw NotPortable{fmt::format("it tells the temperature of its files ({})", name)};
+  if (std::strcmp(family.comparator->Name(), opened.default_comparator->Name()) != 0)
+    throw NotPortable{"its keys are in another order than the default column family's, which a worker opens, too"};
+}
+
+}  // namespace
+
+std::string why_local(const OpenedWith& opened, const OptionsFile& texts, const std::vector<std::string>& same_code,
+                      proto::TableOptions& objects) {
+  try {
+    expect_supported(opened, texts);
+    ObjectCheck(opened, texts, same_code).check(objects);
+    return "";
+  } catch (const NotPortable& stays) {
+    return stays.reason;
+  }
+}
+
+}  // namespace eco

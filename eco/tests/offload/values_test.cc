@@ -1,0 +1,377 @@
+// A worker never produces other contents than RocksDB here would: what it could compact otherwise stays local.
+#include <gtest/gtest.h>
+#include <rocksdb/comparator.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/table.h>
+#include <rocksdb/table_properties.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench_bed.h"
+#include "compat.h"
+
+namespace {
+
+using namespace eco::test;
+using Difference = Bed::Difference;
+
+// A worker, and a database whose jobs go to it.
+class Home {
+ public:
+  explicit Home(rocksdb::Options options = small_tables(), eco::Settings settings = {}, Wire::ToWorker to_worker = {})
+      : plain(options), wire(worker.address(), {}, std::move(to_worker)) {
+    settings.placer = placer = std::make_shared<StubbornPlacer>(wire.address(), 30);
+    service = eco::attach(options, settings);
+    bed = std::make_unique<Bed>(folder / "db", options);
+  }
+
+  rocksdb::DB& db() { return bed->db(); }
+  eco::Statistics close(std::uint64_t seed, int operations = 60000) {
+    bed->write(operations, seed);
+    bed->settle();
+    EXPECT_EQ(bed->difference(), Difference{});
+    EXPECT_EQ(bed->background_errors(), 0U);
+    return service->statistics();
+  }
+  std::string value(const std::string& key) {
+    std::string value;
+    const auto status = db().Get({}, key, &value);
+    return status.ok() ? value : status.ToString();
+  }
+
+  rocksdb::Options plain;  // without eco
+  TemporaryFolder folder;
+  WorkerProcess worker{folder / "scratch"};
+  Wire wire;
+  std::shared_ptr<StubbornPlacer> placer;
+  std::shared_ptr<eco::CompactionService> service;
+  std::unique_ptr<Bed> bed;
+};
+
+void expect_all_kept(const eco::Statistics& statistics, const std::string& reason) {
+  EXPECT_GT(statistics.kept, 2U);
+  EXPECT_EQ(statistics.fell_back + statistics.installed, 0U);
+  EXPECT_NE(statistics.last_reason.find(reason), std::string::npos) << statistics.last_reason;
+}
+
+void expect_all_installed(const eco::Statistics& statistics) {
+  EXPECT_GT(statistics.installed, 2U) << statistics.last_reason;
+  EXPECT_EQ(statistics.fell_back + statistics.kept, 0U) << statistics.last_reason;
+}
+
+std::shared_ptr<rocksdb::MergeOperator> rocksdb_s_operator(const std::string& text) {
+  std::shared_ptr<rocksdb::MergeOperator> made;
+  EXPECT_TRUE(rocksdb::MergeOperator::CreateFromString({}, text, &made).ok()) << text;
+  return made;
+}
+
+// RocksDB's options text trims the delimiter; an application makes the operator by its constructor.
+std::shared_ptr<rocksdb::MergeOperator> append_by(const std::string& delimiter) {
+  auto made = rocksdb_s_operator("stringappend");
+  *made->GetOptions<std::string>("Delimiter") = delimiter;
+  return made;
+}
+
+// As an application may write it: it keeps the longest operand, under a name that RocksDB has, too.
+class Longest final : public rocksdb::AssociativeMergeOperator {
+ public:
+  explicit Longest(const char* name) : name_(name) {}
+  [[nodiscard]] const char* Name() const override { return name_; }
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* old, const rocksdb::Slice& operand, std::string* merged,
+             rocksdb::Logger*) const override {
+    *merged = (old != nullptr && old->size() >= operand.size() ? *old : operand).ToString();
+    return true;
+  }
+
+ private:
+  const char* name_;
+};
+
+// Merges "a", "b" and "c" into a key between others, in three tables, and lets all be compacted.
+std::string merged_abc(Home& home, std::uint64_t seed, eco::Statistics& statistics) {
+  const std::string key = "key1025-merged";
+  for (const char* operand : {"a", "b", "c"}) {
+    EXPECT_TRUE(home.db().Merge({}, key, operand).ok());
+    home.bed->write(4000, seed++);
+    home.bed->flush();
+  }
+  statistics = home.close(seed, 20000);
+  return home.value(key);
+}
+
+TEST(Values, of_a_merge_operator_whose_text_loses_its_delimiter_are_those_of_the_application) {
+  for (const std::string delimiter : {" ", "", " ,"}) {
+    rocksdb::Options options = small_tables();
+    options.merge_operator = append_by(delimiter);
+    Home home(options);
+    eco::Statistics statistics;
+    EXPECT_EQ(merged_abc(home, 31, statistics), "a" + delimiter + "b" + delimiter + "c");
+    expect_all_kept(statistics, "delimiter");
+  }
+}
+
+TEST(Values, of_merge_operators_whose_text_holds_are_offloaded) {
+  for (const std::string delimiter : {",", "--"}) {
+    rocksdb::Options options = small_tables();
+    options.merge_operator = append_by(delimiter);
+    Home home(options);
+    eco::Statistics statistics;
+    EXPECT_EQ(merged_abc(home, 32, statistics), "a" + delimiter + "b" + delimiter + "c");
+    expect_all_installed(statistics);
+  }
+}
+
+TEST(Values, of_an_application_s_merge_operator_with_a_name_of_rocksdb_s_are_the_application_s) {
+  for (const char* name : {"StringAppendOperator", "MaxOperator", "PutOperator"}) {
+    rocksdb::Options options = small_tables();
+    options.merge_operator = std::make_shared<Longest>(name);
+    Home home(options);
+    eco::Statistics statistics;
+    EXPECT_EQ(merged_abc(home, 33, statistics), "a") << name;
+    expect_all_kept(statistics, name);
+  }
+}
+
+// The first letter alone, under the name of RocksDB's prefix of 8 bytes.
+class FirstLetter final : public rocksdb::SliceTransform {
+ public:
+  [[nodiscard]] const char* Name() const override { return "rocksdb.FixedPrefix.8"; }
+  [[nodiscard]] rocksdb::Slice Transform(const rocksdb::Slice& key) const override { return {key.data(), 1}; }
+  [[nodiscard]] bool InDomain(const rocksdb::Slice& key) const override { return !key.empty(); }
+};
+
+TEST(Values, under_an_application_s_prefixes_with_a_name_of_rocksdb_s_are_found) {
+  rocksdb::Options options = small_tables();
+  options.prefix_extractor = std::make_shared<FirstLetter>();
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.whole_key_filtering = false;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  Home home(options);
+  expect_all_kept(home.close(34), "prefix");
+}
+
+// An order of keys by their end, under the name of RocksDB's.
+class ByEnd final : public rocksdb::Comparator {
+ public:
+  [[nodiscard]] const char* Name() const override { return rocksdb::BytewiseComparator()->Name(); }
+  [[nodiscard]] int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    return reversed(a).compare(reversed(b));
+  }
+  void FindShortestSeparator(std::string*, const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  static std::string reversed(const rocksdb::Slice& key) {
+    const std::string text = key.ToString();
+    return {text.rbegin(), text.rend()};
+  }
+};
+
+TEST(Values, in_an_application_s_order_with_a_name_of_rocksdb_s_are_found) {
+  static const ByEnd by_end;
+  rocksdb::Options options = small_tables();
+  options.comparator = &by_end;
+  Home home(options);
+  expect_all_kept(home.close(35), "comparator");
+}
+
+class Collector final : public rocksdb::TablePropertiesCollector {
+ public:
+  rocksdb::Status AddUserKey(const rocksdb::Slice&, const rocksdb::Slice&, rocksdb::EntryType, rocksdb::SequenceNumber,
+                             std::uint64_t) override {
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status Finish(rocksdb::UserCollectedProperties* properties) override {
+    properties->emplace("mine", "collected");
+    return rocksdb::Status::OK();
+  }
+  [[nodiscard]] rocksdb::UserCollectedProperties GetReadableProperties() const override { return {}; }
+  [[nodiscard]] const char* Name() const override { return "Collector"; }
+};
+class CollectorFactory final : public rocksdb::TablePropertiesCollectorFactory {
+ public:
+  rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(
+      rocksdb::TablePropertiesCollectorFactory::Context) override {
+    return new Collector();
+  }
+  [[nodiscard]] const char* Name() const override { return "Collector"; }
+};
+
+struct TwoFamilies {
+  TemporaryFolder folder;
+  WorkerProcess worker{folder / "scratch"};
+  std::shared_ptr<StubbornPlacer> placer = std::make_shared<StubbornPlacer>(worker.address(), 30);
+  std::shared_ptr<eco::CompactionService> service;
+  std::unique_ptr<rocksdb::DB> db;
+  std::unique_ptr<rocksdb::ColumnFamilyHandle> standard, other;
+
+  // The default family with `options`, another one with `other_options`.
+  TwoFamilies(rocksdb::Options options, const rocksdb::ColumnFamilyOptions& other_options) {
+    service = eco::attach(options, {.placer = placer, .column_families = {{"other", other_options}}});
+    options.create_missing_column_families = true;
+    const std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, options},
+                                                                {"other", other_options}};
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    eco::Opened opened{};
+    const auto status = rocksdb::DB::Open(options, folder / "db", families, &handles, &opened);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    db = std::unique_ptr<rocksdb::DB>(std::move(opened));
+    standard.reset(handles.at(0)), other.reset(handles.at(1));
+  }
+  ~TwoFamilies() { standard.reset(), other.reset(); }
+
+  void fill(rocksdb::ColumnFamilyHandle& family, const std::string& value, int keys = 30000) {
+    for (int i = 0; i < keys; ++i)
+      ASSERT_TRUE(db->Put({}, &family, "key" + std::to_string(100000 + i * 7919 % keys), value).ok());
+    ASSERT_TRUE(db->Flush({}, &family).ok());
+    for (std::uint64_t left = 1; left > 0;) {
+      std::uint64_t pending = 0, running = 0;
+      (void)db->GetIntProperty(&family, "rocksdb.compaction-pending", &pending);
+      (void)db->GetIntProperty("rocksdb.num-running-compactions", &running);
+      left = pending + running;
+    }
+  }
+};
+
+TEST(Values, of_table_properties_of_another_column_family_are_collected) {
+  rocksdb::ColumnFamilyOptions collects = small_tables();
+  collects.table_properties_collector_factories.push_back(std::make_shared<CollectorFactory>());
+  TwoFamilies families(small_tables(), collects);
+  families.fill(*families.other, std::string(100, 'v'));
+  rocksdb::TablePropertiesCollection tables;
+  ASSERT_TRUE(families.db->GetPropertiesOfAllTables(families.other.get(), &tables).ok());
+  ASSERT_FALSE(tables.empty());
+  for (const auto& [path, properties] : tables)
+    EXPECT_EQ(properties->user_collected_properties.count("mine"), 1U) << path;
+  expect_all_kept(families.service->statistics(), "Collector");
+}
+
+TEST(Values, in_the_reverse_order_with_subcompactions_are_offloaded) {
+  rocksdb::Options options = small_tables();
+  options.comparator = rocksdb::ReverseBytewiseComparator();
+  options.max_subcompactions = 4;
+  Home home(options);
+  expect_all_installed(home.close(36));
+  double share = 0;
+  for (const auto& request : home.placer->requests())
+    share = std::max(share, static_cast<double>(request.features().input_bytes()));
+  EXPECT_GT(share, 0);
+}
+
+TEST(Values, of_a_family_in_the_reverse_order_with_subcompactions_are_right) {
+  rocksdb::Options options = small_tables();
+  options.max_subcompactions = 4;
+  rocksdb::ColumnFamilyOptions reverse = small_tables();
+  reverse.comparator = rocksdb::ReverseBytewiseComparator();
+  TwoFamilies families(options, reverse);
+  families.fill(*families.standard, "standard");
+  families.fill(*families.other, "other");
+  std::string value;
+  for (int i = 0; i < 30000; i += 7) {
+    ASSERT_TRUE(families.db->Get({}, families.other.get(), "key" + std::to_string(100000 + i), &value).ok());
+    EXPECT_EQ(value, "other");
+  }
+}
+
+// Asks for every job, and offloads none.
+class ShadowPlacer final : public eco::Placer {
+ public:
+  [[nodiscard]] eco::proto::Placement place(const eco::proto::PlaceRequest&) override {
+    eco::proto::Placement placement;
+    placement.set_offload(true), placement.set_shadow(true);
+    ++asked;
+    return placement;
+  }
+  void report(const eco::proto::JobReport&) override {}
+  std::atomic<int> asked = 0;
+};
+
+TEST(Values, in_the_reverse_order_with_subcompactions_are_right_in_shadow_mode) {
+  rocksdb::Options options = small_tables();
+  options.comparator = rocksdb::ReverseBytewiseComparator();
+  options.max_subcompactions = 4;
+  TemporaryFolder folder;
+  const auto placer = std::make_shared<ShadowPlacer>();
+  const auto service = eco::attach(options, {.placer = placer});
+  Bed bed(folder / "db", options);
+  bed.write(60000, 38);
+  bed.settle();
+  EXPECT_EQ(bed.difference(), Difference{});
+  EXPECT_GT(placer->asked, 3);
+}
+
+// RocksDB's result of a job elsewhere does not tell which blob files its tables need.
+TEST(Values, in_blob_files_of_earlier_options_are_kept) {
+  rocksdb::Options blobs = small_tables();
+  blobs.enable_blob_files = true;
+  blobs.disable_auto_compactions = true;
+  TemporaryFolder folder;
+  {
+    Bed bed(folder / "db", blobs);
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(bed.db().Put({}, "blob" + std::to_string(i), std::string(1000, 'b')).ok());
+    }
+    bed.flush();
+  }
+  WorkerProcess worker(folder / "scratch");
+  rocksdb::Options options = small_tables();
+  const auto service = eco::attach(options, {.placer = std::make_shared<StubbornPlacer>(worker.address(), 30)});
+  options.error_if_exists = false;
+  Bed bed(folder / "db", options);
+  bed.write(60000, 37);
+  bed.settle();
+  // A newer blob file that a table refers to: RocksDB drops the older ones that none refers to.
+  ASSERT_TRUE(bed.db().SetOptions({{"enable_blob_files", "true"}}).ok());
+  ASSERT_TRUE(bed.db().Put({}, "zz", std::string(1000, 'z')).ok());
+  bed.flush();
+  bed.reopen(small_tables());
+  std::string value;
+  for (int i = 0; i < 100; ++i) {
+    const auto status = bed.db().Get({}, "blob" + std::to_string(i), &value);
+    ASSERT_TRUE(status.ok()) << i << ": " << status.ToString();
+  }
+  expect_all_kept(service->statistics(), "blob files");
+}
+
+// What arrives at the worker is not what was sent: an object, or an option of the input (7.8; 9.10 has them in a file).
+TEST(Values, of_options_that_differ_at_the_worker_are_refused_by_the_option_s_name) {
+  const auto change_input = [](eco::proto::Start& start) {
+    std::string text = start.input();
+    const std::string from = "target_file_size_multiplier=1;";
+    const auto at = text.find(from);
+    if (at != std::string::npos) text.replace(at, from.size(), "target_file_size_multiplier=01;");
+    start.set_input(text);
+  };
+  std::vector<std::pair<std::string, std::function<void(eco::proto::Start&)>>> changes{
+      {"merge_operator", [](eco::proto::Start& start) { start.mutable_table()->set_merge_operator("max"); }},
+      {"prefix_extractor", [](eco::proto::Start& start) { start.mutable_table()->clear_prefix_extractor(); }},
+      {"comparator",
+       [](eco::proto::Start& start) { start.mutable_table()->set_comparator("rocksdb.ReverseBytewiseComparator"); }},
+  };
+  if (eco::compiled_release() == "7.8") changes.emplace_back("target_file_size_multiplier", change_input);
+  rocksdb::Options options = small_tables();
+  options.merge_operator = append_by(",");
+  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(6));
+  for (const auto& [name, change] : changes) {
+    Home home(options, {}, [&](int, eco::proto::FromPrimary& message) {
+      if (message.has_start()) change(*message.mutable_start());
+      return Wire::Fate::pass;
+    });
+    const auto statistics = home.close(39, 20000);
+    EXPECT_EQ(statistics.installed, 0U);
+    EXPECT_GT(statistics.fell_back, 0U);
+    EXPECT_NE(statistics.last_reason.find("option " + name), std::string::npos) << statistics.last_reason;
+  }
+}
+
+}  // namespace
