@@ -183,8 +183,8 @@ std::string show(const proto::DecisionLog& log, bool with_options) {
     const auto& level_zero = d.request().level_zero();
     table.add({local_time(d.at_s()), d.request().server(),
                megabytes(static_cast<double>(d.request().features().input_bytes())),
-               level_zero.stop() > 0 ? fmt::format("{:.0f}/{:.0f}", level_zero.files(), level_zero.stop()) : missing, place_of(d.placement()),
-               seconds(d.placement().expected_s()), seconds(d.placement().local_s()),
+               level_zero.stop() > 0 ? fmt::format("{:.0f}/{:.0f}", level_zero.files(), level_zero.stop()) : missing,
+               place_of(d.placement()), seconds(d.placement().expected_s()), seconds(d.placement().local_s()),
                fmt::format("{:.2f} ms", d.took_s() * 1e3),
                d.outcome().empty() ? missing : fmt::format("{}, {}", d.outcome(), seconds(d.wall_s())), moved(d),
                d.placement().decided_by(), d.placement().reason()});

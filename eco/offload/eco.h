@@ -28,12 +28,13 @@ struct Settings {
   double hedge_share = 0.05;  // of the attempts, those that may be second ones at jobs that are late; 0: none
   // Databases below it are seen by workers, too, at a path of theirs (NFS): their tables need no streams. Empty: none.
   std::string shared_directory{};
-  // Besides the default one: those that are offloaded, with the options that the database is opened with. eco sees only the
-  // default one's objects (merge operator, collectors, ...) by itself, and offloads no other whose objects it does not know.
+  // Besides the default one: those that are offloaded, with the options that the database is opened with. eco sees only
+  // the default one's objects (merge operator, collectors, ...) by itself, and offloads no other whose objects it does
+  // not know.
   std::vector<rocksdb::ColumnFamilyDescriptor> column_families{};
   // Consent: all workers have the same code as the application of the comparators, merge operators, prefix extractors,
-  // compaction filters, their factories and table properties collectors of these names (Name()). Their jobs are offloaded
-  // then; else an object that is not RocksDB's own keeps its jobs local.
+  // compaction filters, their factories and table properties collectors of these names (Name()). Their jobs are
+  // offloaded then; else an object that is not RocksDB's own keeps its jobs local.
   std::vector<std::string> same_code{};
 };
 

@@ -108,8 +108,7 @@ std::string create_objects(const proto::TableOptions& names, Objects& created) {
   next.operator()<const rocksdb::SliceTransform>("prefix extractor", names.prefix_extractor(),
                                                  created.prefix_extractor);
   next.operator()<rocksdb::TableFactory>("table format", names.table_factory(), created.table_factory);
-  next.operator()<rocksdb::CompactionFilter>("compaction filter", names.compaction_filter(),
-                                             created.compaction_filter);
+  next.operator()<rocksdb::CompactionFilter>("compaction filter", names.compaction_filter(), created.compaction_filter);
   next.operator()<rocksdb::CompactionFilterFactory>("compaction filter factory", names.compaction_filter_factory(),
                                                     created.compaction_filter_factory);
   for (const auto& name : names.properties_collectors()) {

@@ -1,6 +1,6 @@
-// The options of a job as a worker has them: RocksDB re-creates them from text, and objects (comparator, merge operator,
-// table format, ...) by their names. The primary re-creates them, too, before it asks for a place, and the worker before it
-// compacts: an option that RocksDB's text does not keep would change the contents without a word.
+// The options of a job as a worker has them: RocksDB re-creates them from text, and objects (comparator, merge
+// operator, table format, ...) by their names. The primary re-creates them, too, before it asks for a place, and the
+// worker before it compacts: an option that RocksDB's text does not keep would change the contents without a word.
 #pragma once
 
 #include <rocksdb/convenience.h>
@@ -27,8 +27,8 @@ using Objects = rocksdb::CompactionServiceOptionsOverride;
 // Creates the objects by RocksDB's registry of this process. Returns which one is not known here; empty: none.
 [[nodiscard]] std::string create_objects(const proto::TableOptions& names, Objects& created);
 
-// Re-creates the options from `texts` and `objects` as RocksDB's OpenAndCompact does. Returns the first option whose text
-// then is another one, and both texts; empty: there is none.
+// Re-creates the options from `texts` and `objects` as RocksDB's OpenAndCompact does. Returns the first option whose
+// text then is another one, and both texts; empty: there is none.
 [[nodiscard]] std::string changed_option(const OptionsFile& texts, const Objects& objects);
 
 // One object from RocksDB's text of it. An unknown name is an error, as nothing is to be compacted by another one.

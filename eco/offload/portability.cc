@@ -81,8 +81,8 @@ class ObjectCheck {
     check_table_format(names);
     names.set_comparator(
         checked<rocksdb::Comparator>("comparator", "comparator", family_.comparator, objects_.comparator));
-    names.set_merge_operator(checked<rocksdb::MergeOperator>("merge operator", "merge_operator",
-                                                             family_.merge_operator, objects_.merge_operator));
+    names.set_merge_operator(checked<rocksdb::MergeOperator>("merge operator", "merge_operator", family_.merge_operator,
+                                                             objects_.merge_operator));
     names.set_prefix_extractor(checked<const rocksdb::SliceTransform>(
         "prefix extractor", "prefix_extractor", family_.prefix_extractor, objects_.prefix_extractor));
     names.set_compaction_filter(checked<rocksdb::CompactionFilter>(
@@ -123,7 +123,7 @@ class ObjectCheck {
       return;
     }
     const std::string unknown = create_object<T>(kind, text, created);
-    const std::string why = unknown.empty() ? difference(*original, *created)
+    const std::string why = unknown.empty()           ? difference(*original, *created)
                             : is_rocksdb_s(*original) ? "cannot be created from RocksDB's text of it: " + unknown
                                                       : "is code of the application, and same_code does not name it";
     if (!why.empty()) throw NotPortable{fmt::format("its {} {} {}", kind, name, why)};
@@ -132,7 +132,8 @@ class ObjectCheck {
   void check_table_format(proto::TableOptions& names) {
     const auto& format = family_.table_factory;
     const auto* original = format == nullptr ? nullptr : format->GetOptions<rocksdb::BlockBasedTableOptions>();
-    if (original == nullptr || !is_rocksdb_s(*format)) throw NotPortable{"its tables are not RocksDB's block-based ones"};
+    if (original == nullptr || !is_rocksdb_s(*format))
+      throw NotPortable{"its tables are not RocksDB's block-based ones"};
     if (auto why = create_object<rocksdb::TableFactory>("table format", texts_.table, objects_.table_factory);
         !why.empty())
       throw NotPortable{std::move(why)};
@@ -165,9 +166,9 @@ void expect_supported(const OpenedWith& opened, const OptionsFile& texts) {
   if (family.comparator->timestamp_size() > 0) throw NotPortable{"it has timestamps"};
   if (family.sst_partitioner_factory) throw NotPortable{"it has an sst_partitioner_factory"};
   if (option(texts.family, "enable_blob_files") != "false") throw NotPortable{"it has blob files"};
-  if (object_text(texts.family, "sst_partitioner_factory") != "") throw NotPortable{"it has an sst_partitioner_factory"};
-  if (object_text(texts.db, "file_checksum_gen_factory") != "")
-    throw NotPortable{"it has checksums of whole files"};
+  if (object_text(texts.family, "sst_partitioner_factory") != "")
+    throw NotPortable{"it has an sst_partitioner_factory"};
+  if (object_text(texts.db, "file_checksum_gen_factory") != "") throw NotPortable{"it has checksums of whole files"};
   for (const char* name : {"preclude_last_level_data_seconds", "preserve_internal_time_seconds"})
     if (option(texts.family, name) != "0") throw NotPortable{fmt::format("it keeps the times of its keys ({})", name)};
   for (const auto& [name, value] : texts.family)

@@ -24,8 +24,8 @@ struct OpenedWith {
   const rocksdb::Comparator* default_comparator;  // of the default column family
 };
 
-// Returns why the job stays local, in plain words; empty: nothing is against it, and `objects` is what a worker creates.
-// texts: the job's options. same_code: names of objects whose code all workers have.
+// Returns why the job stays local, in plain words; empty: nothing is against it, and `objects` is what a worker
+// creates. texts: the job's options. same_code: names of objects whose code all workers have.
 [[nodiscard]] std::string why_local(const OpenedWith& opened, const OptionsFile& texts,
                                     const std::vector<std::string>& same_code, proto::TableOptions& objects);
 

@@ -4,7 +4,7 @@
 //   node = "unix:/run/ecod/node.sock"  # the ecod of this server decides
 //   token = ""                         # of the one worker
 //   shared_directory = ""              # databases below it are seen by workers, too (NFS)
-//   same_code = []                     # names of own merge operators, filters, ... that all workers have the same code of
+//   same_code = []                     # own merge operators, filters, ... of which all workers have the same code
 //   place_timeout_ms = 20              # of the ecod's answer
 //   heartbeat_s = 3
 //   standstill_s = 10
