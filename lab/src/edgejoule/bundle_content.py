@@ -214,9 +214,7 @@ def _check_event(row: sqlite3.Row) -> None:
 
 
 def _check_latency(row: sqlite3.Row) -> None:
-    texts = (row["operation"], row["measure"], row["hdr"])
-    if not all(isinstance(text, str) for text in texts):
-        raise ContentError("operation, measure, hdr: expected text")
+    _model(rows.Latency, row)
     try:
         HdrHistogram.decode(row["hdr"].encode())
     except Exception as error:  # its errors have no common base: struct.error, binascii.Error, TypeError and others

@@ -29,6 +29,7 @@ class Part(BaseModel):
 class Load(Part):
     name: Name
     runs_before: Count
+    snapshot: str | None = None
 
 
 class KeptLoad(Load):
@@ -252,6 +253,12 @@ class Response(Part):
     method: Literal["measured", "counted", "modelled", "timed"]
     uncertainty_k2: Length | None
     missing_reason: str | None
+
+
+class Latency(Part):
+    operation: Name
+    measure: Literal["service", "intended"]
+    hdr: Name
 
 
 class Event(Part):

@@ -124,9 +124,9 @@ def _name(channel: Channel, channels: int) -> str:
 
 
 def _on_host_clock(traces: Sequence[Trace]) -> list[Trace]:
-    """Those whose times can be the host's, the ones that were measured or counted before those that were modelled."""
+    """Those with readings whose times can be the host's; measured and counted ones before those that were modelled."""
     found = []
-    for trace in traces:
+    for trace in filter(len, traces):
         with contextlib.suppress(DataError):  # a clock that is tied to nothing: its run has no energy by it either
             found.append(trace.on_host_clock()[0])
     return sorted(found, key=lambda trace: trace.channel.method is Method.MODELLED)
