@@ -266,6 +266,11 @@ def test_a_database_may_have_any_name(packed: Path, tmp_path: Path, name: str) -
     assert "<script>alert(1)" not in (tmp_path / "page.html").read_text()
 
 
+def test_a_channel_that_gave_no_reading_does_not_stop_the_report(packed: Path, tmp_path: Path) -> None:
+    import_bundle(changed(packed, lambda t: t["channels"].append(copy.deepcopy(t["channels"][0]))), tmp_path / "new.db")
+    assert not broken(read_all(tmp_path / "new.db"))
+
+
 WEIRD = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 5), st.sampled_from([2**31, 2**63 - 1, 2**63, -(2**63), 10**30]),
     st.sampled_from([0.0, -0.0, -1.5, 1e-300, 1e17, 1e300, 0.5]),
