@@ -454,6 +454,9 @@ LUNAR_MUST_CHECK int lunar_rollback(struct lunar* db);
 
 /* Returns when every committed operation is durable. Mode full does so by itself. E_TXN. */
 LUNAR_MUST_CHECK int lunar_sync(struct lunar* db);
+/* Writes every committed operation to the device, without a flush. Afterwards the end of the program loses none of them
+ * where the device outlives the program (a file, a block device of an operating system); a power cut may. E_TXN. */
+LUNAR_MUST_CHECK int lunar_write_out(struct lunar* db);
 /* Writes everything in place, so that the next mount has nothing to do. E_TXN. */
 LUNAR_MUST_CHECK int lunar_checkpoint(struct lunar* db);
 

@@ -314,19 +314,23 @@ int lunar_checkpoint(struct lunar* db) {
   return ln_leave(db, everything(db));
 }
 
-static int sync_all(struct lunar* db) {
+static int write_out(struct lunar* db, int flush) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
   /* Of the other pages the log has what is not in place; modes data and full have no others. */
   if (db->mode <= LUNAR_MODE_METADATA)
     LN_TRY(db->mode == LUNAR_MODE_NONE ? ln_write_in_place(db, 0) : ln_settle_plain(db, 0, LN_NONE));
   LN_TRY(ln_stage_write(db, 0));
-  return ln_device_sync(db);
+  return flush ? ln_device_sync(db) : 0;
 }
 
-int lunar_sync(struct lunar* db) {
+static LN_APART int enter_and_write_out(struct lunar* db, int flush) {
   LN_TRY(ln_enter(db));
-  return ln_leave(db, sync_all(db));
+  return ln_leave(db, write_out(db, flush));
 }
+
+int lunar_write_out(struct lunar* db) { return enter_and_write_out(db, 0); }
+
+int lunar_sync(struct lunar* db) { return enter_and_write_out(db, 1); }
 
 static int finish(struct lunar* db) {
   if (db->state == LN_IN_TXN) LN_TRY(ln_undo(db, 0));

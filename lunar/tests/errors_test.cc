@@ -122,6 +122,7 @@ const std::vector<Call>& calls() {
       {"lunar_commit", false, [](lunar& db, lunar_table&) { return lunar_commit(&db); }},
       {"lunar_rollback", false, [](lunar& db, lunar_table&) { return lunar_rollback(&db); }},
       {"lunar_sync", false, [](lunar& db, lunar_table&) { return lunar_sync(&db); }},
+      {"lunar_write_out", false, [](lunar& db, lunar_table&) { return lunar_write_out(&db); }},
       {"lunar_checkpoint", false, [](lunar& db, lunar_table&) { return lunar_checkpoint(&db); }},
       {"lunar_check", true,
        [](lunar& db, lunar_table&) {
@@ -537,6 +538,7 @@ void transactions() {
   ASSERT_EQ(lunar_begin(db), 0);
   PROVOKE(LUNAR_E_TXN, lunar_begin, db);
   PROVOKE(LUNAR_E_TXN, lunar_sync, db);
+  PROVOKE(LUNAR_E_TXN, lunar_write_out, db);
   PROVOKE(LUNAR_E_TXN, lunar_checkpoint, db);
   PROVOKE(LUNAR_E_TXN, lunar_check, db, &found);
 }

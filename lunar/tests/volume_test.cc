@@ -96,6 +96,21 @@ TEST(Volume, takes_a_large_row_after_a_small_one_failed_at_any_call) {
   }
 }
 
+TEST(Volume, has_what_was_written_out_after_the_end_of_the_program) {
+  for (const lunar_mode mode : {LUNAR_MODE_DISORDER, LUNAR_MODE_METADATA, LUNAR_MODE_DATA}) {
+    World world({.mode = mode, .sectors = 1024, .keys = 100, .text_bytes_max = 300, .atomic_sectors = true}, 1);
+    for (int operation = 0; operation < 200; ++operation) {
+      ASSERT_EQ(world.step(), 0) << operation;
+      const auto syncs = world.device.syncs;
+      ASSERT_EQ(lunar_write_out(&world.db), 0);
+      ASSERT_EQ(world.device.syncs, syncs);
+      const State written_out = world.now;
+      ASSERT_EQ(world.mount(), 0);  // another program: the handle before is forgotten, the device has lost nothing
+      ASSERT_EQ(world.read(), written_out) << "mode " << mode << ", operation " << operation;
+    }
+  }
+}
+
 TEST(Volume, has_its_free_blocks_at_every_number_of_a_checkpoint) {
   for (const std::uint32_t checkpoints : {0xfffdU, 0xfffeU, 0xffffU, 0x10000U, 0xfffffffeU, 0xffffffffU}) {
     World world({.mode = LUNAR_MODE_DATA, .sectors = 1024}, 1);

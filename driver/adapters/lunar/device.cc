@@ -111,10 +111,6 @@ LunarDevice::LunarDevice(const LunarSettings& settings, bool create) : file_(set
   };
   config_.sync = [](const lunar_config* config) {
     auto& self = *static_cast<LunarDevice*>(config->context);
-    if (self.refuses_syncs_) {
-      self.refused_sync_ = true;
-      return -1;
-    }
     ++self.counts_.syncs;
     return self.outcome(self.inner_.sync(&self.inner_));
   };
@@ -123,11 +119,6 @@ LunarDevice::LunarDevice(const LunarSettings& settings, bool create) : file_(set
 LunarDevice::~LunarDevice() {
   lunar_posix_close(&posix_);
   if (claim_ >= 0) ::close(claim_);
-}
-
-bool LunarDevice::refuse_syncs(bool refuse) {
-  refuses_syncs_ = refuse;
-  return std::exchange(refused_sync_, false);
 }
 
 int LunarDevice::outcome(int error) {

@@ -34,9 +34,6 @@ class LunarDevice {
   // The system's reason for the last failure since this was asked; empty when there was none.
   [[nodiscard]] std::string take_failure();
 
-  // A sync that is refused fails without reaching the device. The answer to refuse_syncs(false): whether one was.
-  bool refuse_syncs(bool refuse);
-
   void log_lies_at(std::uint64_t begin_bytes, std::uint64_t end_bytes);
 
   struct Counts {
@@ -56,7 +53,6 @@ class LunarDevice {
   lunar_config inner_{};   // of the port
   lunar_config config_{};  // what lunar works with
   int failure_ = 0;        // errno
-  bool refuses_syncs_ = false, refused_sync_ = false;
   std::uint32_t log_begin_ = 0;
   std::uint32_t log_end_ = 0;
   Counts counts_;

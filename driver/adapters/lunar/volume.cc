@@ -184,14 +184,7 @@ lunar_statistics LunarVolume::statistics() {
   return stat;
 }
 
-// lunar_sync without its sync: all that it writes is written when it comes to that, and stays unsynced for lunar, so
-// that a checkpoint syncs it before it counts on it.
-int LunarVolume::hand_over() {
-  if (!settings_.hands_over) return LUNAR_OK;
-  device_.refuse_syncs(true);
-  const int code = lunar_sync(&handle_);
-  return device_.refuse_syncs(false) ? LUNAR_OK : code;
-}
+int LunarVolume::hand_over() { return settings_.hands_over ? lunar_write_out(&handle_) : LUNAR_OK; }
 
 int LunarVolume::unmount() {
   if (!std::exchange(mounted_, false)) return LUNAR_OK;
