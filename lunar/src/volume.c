@@ -19,7 +19,8 @@ static int config_check(const struct lunar_config* c) {
 static void buffer_divide(struct lunar* db) {
   const uint32_t size = db->config->sector_bytes;
   uint8_t* buffer = db->config->buffer;
-  const size_t bytes = db->config->buffer_bytes / sizeof(void*) * sizeof(void*) - sizeof(void*);
+  const size_t word = db->config->mounted ? 0 : sizeof(void*); /* see claim */
+  const size_t bytes = db->config->buffer_bytes / sizeof(void*) * sizeof(void*) - word;
   const uint32_t frame = size + LUNAR_FRAME_BYTES;
   uint32_t stage = (uint32_t)(bytes / 8 / size);
   if (stage < 1) stage = 1;

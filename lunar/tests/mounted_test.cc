@@ -160,5 +160,26 @@ TEST_F(Mounted, or_its_buffer_taken_by_a_second_handle_refuses_the_first) {
   EXPECT_EQ(insert(first, 100), LUNAR_E_NO_TABLE);
 }
 
+// A program that goes on after an error has such ones.
+TEST(Handle, that_is_null_or_of_a_table_that_was_not_opened_is_refused) {
+  lunar_config config{};
+  lunar_table table{};
+  const lunar_value key = integer(1);
+  lunar_value value{};
+  std::uint64_t rows = 0;
+  char row[64];
+  EXPECT_EQ(lunar_mount(nullptr, &config), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_unmount(nullptr), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_sync(nullptr), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_begin(nullptr), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_rollback(nullptr), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_table_open(nullptr, "t", &table), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_insert(&table, &key), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_get(&table, &key, row, sizeof row, &value), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_update(&table, &key, 1, &key), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_remove(&table, &key), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_count(&table, &rows), LUNAR_E_INVALID);
+}
+
 }  // namespace
 }  // namespace lunar_test

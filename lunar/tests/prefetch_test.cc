@@ -20,7 +20,7 @@ class Prefetch : public testing::Test {
   void SetUp() override {
     ASSERT_EQ(emubd_open(&device, 512, 16384), 0);
     emubd_config(&device, &config);
-    config.buffer = buffer.data(), config.buffer_bytes = 65536 + 8, config.mode = LUNAR_MODE_DATA;
+    config.buffer = buffer.data(), config.buffer_bytes = 65536, config.mode = LUNAR_MODE_DATA;
     ASSERT_EQ(lunar_format(&config), 0);
     ASSERT_EQ(lunar_mount(&db, &config), 0);
     lunar_schema schema{};
@@ -41,7 +41,7 @@ class Prefetch : public testing::Test {
 
   emubd device{};
   lunar_config config{};
-  std::vector<std::uint32_t> buffer = std::vector<std::uint32_t>((65536 + 8) / 4);
+  std::vector<std::uint32_t> buffer = std::vector<std::uint32_t>(65536 / 4);
   lunar db{};
   lunar_table table{};
   char row[1000];
