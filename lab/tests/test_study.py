@@ -800,6 +800,11 @@ def test_only_some_cells_are_done_now_and_the_others_later(bench: Bench) -> None
     assert "2 of 4 runs are not done yet" in first.stdout
     before = bench.finished()
     assert len(before) == 2
+    for words in (["--only", "database=leveldb"], ["--resume", "--only", "database=leveldb"]):
+        again = bench("run", "experiment.toml", *words)
+        assert again.returncode == 0, again.stderr
+        assert "nothing to do: experiment 1 has these runs already (2 of 4 runs finished)" in again.stderr
+        assert bench.finished() == before
     second = bench("run", "experiment.toml", "--only", "database=sqlite")
     finished(second)
     assert "goes on with experiment 1 of this spec (2 of 4 runs finished)" in second.stdout

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,10 @@ class Watcher(Protocol):
         """Once, before anything is loaded or measured. done: finished runs of a resumed study. busy_share: of all CPUs,
         used by others just now.
         """
+        ...
+
+    def nothing_to_do(self, experiment: Experiment) -> None:
+        """Instead of `started`: the experiment has every run that was asked for."""
         ...
 
     def loading(self, key: str, share: float) -> None:
@@ -157,6 +162,9 @@ def conduct(
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
         done = {r.run_index for r in finished if not (rerun_flagged and r.conditions)}
         todo = [p for p in plan if p.index not in done and only(p)]
+        if experiment is not None and not todo:
+            watcher.nothing_to_do(experiment)
+            return experiment, store.runs(experiment.id)
         surroundings = environment.capture(places.data)
         surroundings["storage"] |= _speed(places.data)
         watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
@@ -262,7 +270,7 @@ def _run_all(
     last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
     if todo and todo[0].block > 0:  # a study cut off between a block and its look
         last_block = _look(store, experiment.id, todo[0].block, watcher) or last_block
-    for planned, following in zip(todo, [*todo[1:], None], strict=True):
+    for planned, following in itertools.zip_longest(todo, todo[1:]):
         if last_block is not None and planned.block >= last_block:
             break
         watcher.running(planned)

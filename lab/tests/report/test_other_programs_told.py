@@ -27,14 +27,40 @@ def test_watts_of_disturbed_runs_are_shown_and_not_compared(make_store):
     assert all(c.differs is None for k in energy.rankings for c in k.contrasts)
     assert not any("energy" in s.text for s in findings.verdict)
     assert all("is the fastest" in s.text for s in findings.verdict), "what a clock measures is still compared"
-    assert any("Energies are shown and not compared" in c for c in findings.caveats)
+    assert any("energies are shown and not compared" in c for c in findings.caveats)
 
 
 def test_a_verdict_on_what_is_no_energy_stays_and_the_watts_are_told_beside(make_store):
     declared = f'responses = ["throughput_ops_s", "{ENERGY}"]'
     told = found(make_store, analysis=declared, other_cpu={4: 0.2}).headline
     assert told.startswith("rocksdb or leveldb is the fastest") or "is the fastest" in told
-    assert told.endswith("Other programs took 20 % of the CPU in 1 of 45 runs; the watts are not usable.")
+    assert told.endswith(
+        "Other programs took 20 % of the CPU in 1 of 45 runs, so times are not the database's alone; "
+        "the watts are not usable."
+    )
+
+
+def test_times_of_disturbed_runs_are_said_to_be_not_the_databases_alone(make_store, tmp_path):
+    with make_store(analysis='responses = ["throughput_ops_s"]', method="counted", other_cpu={4: 0.89}) as store:
+        experiment = store.find()
+        findings = find(store, experiment)
+        page = build(store, experiment, findings)
+        path = str(store.path)
+    caveat = (
+        "Other programs took 89 % of the CPU in 1 of 45 runs, more than a tenth of what the runs used themselves: "
+        "throughput, latencies and other times are not the database's alone."
+    )
+    assert any(c.startswith(caveat) for c in findings.caveats)
+    assert "so times are not the database's alone" in findings.headline
+    for told in (page, " ".join(edgejoule(tmp_path, "report", "--store", path).stdout.split())):
+        assert "throughput, latencies and other times are not the database" in told
+        assert "so times are not the database" in told
+
+
+def test_a_verdict_on_what_no_clock_measures_does_not_speak_of_times(make_store):
+    declared = f'responses = ["process_write_bytes", "{ENERGY}"]'
+    told = found(make_store, analysis=declared, other_cpu={4: 0.2}).headline
+    assert told.endswith("of the CPU in 1 of 45 runs; the watts are not usable.")
 
 
 def test_quiet_runs_are_compared(make_store):

@@ -17,7 +17,7 @@ from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label
 from edgejoule.responses import RESPONSES, with_due_times
 from edgejoule.spec import Spec
-from edgejoule.store import ResponseValue, Run
+from edgejoule.store import Experiment, ResponseValue, Run
 from edgejoule.study import Study
 
 _STANDING = {"settle": "settling", "quiet": "open and quiet"}  # phases in which no operation is told
@@ -33,7 +33,7 @@ class StudyProgress:
     """A Watcher that draws bars on a terminal, and writes one line per run where there is none.
 
     method: of the meter's joules; every figure of power or energy is followed by it. causes: say why a run failed;
-    False where the command's error says it.
+    False where the command's error says it. idle: there was nothing to do.
     """
 
     def __init__(self, console: Console, method: str, *, causes: bool = True) -> None:
@@ -50,6 +50,7 @@ class StudyProgress:
         self._began_s = 0.0
         self._power_w: float | None = None
         self._done = self._runs = 0
+        self.idle = False
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -67,6 +68,12 @@ class StudyProgress:
         if busy_share is not None and busy_share > BUSY_SHARE_MAX:
             self._console.print(f"other programs use {busy_share:.0%} of the CPU: the figures will be noisy")
         self._bars.update(self._all, total=self._runs, completed=self._done, description="plan")
+
+    def nothing_to_do(self, experiment: Experiment) -> None:
+        """Say so, and what the experiment has."""
+        self.idle = True
+        words = f"nothing to do: experiment {experiment.id} has these runs already ({experiment.progress})"
+        self._console.print(words, markup=False)
 
     def loading(self, key: str, share: float) -> None:
         """Show a load; on a pipe, one line when it is done."""

@@ -137,11 +137,13 @@ def run(
     options = [word for o in overrides for word in ("--set", o)]
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
     text = path.read_text(encoding="utf-8")
-    experiment, runs = _measure(
+    experiment, runs, idle = _measure(
         loaded, text, options, Places.beside(store, data), choice, beside, resume, rerun_flagged, keep_going,
         chosen, clock_token.encode(), servers, say, bool(only),
     )  # fmt: skip
     _finish(store, experiment, say, output, as_json)
+    if idle:
+        return  # the command that measured these runs has told of flags and failures
     flagged = [r for r in runs if r.flags]
     failed = [r for r in runs if r.status == "failed"]
     if failed:
@@ -233,7 +235,8 @@ def _measure(
     servers: Servers | None,
     say: Console,
     partial: bool,
-) -> tuple[Experiment, list[Run]]:
+) -> tuple[Experiment, list[Run], bool]:
+    """The experiment, all its runs, and whether there was nothing to do."""
     stop_in_order()
     check_servers(spec.meter.clocks, clock_token)
     meters = [choice.meter, *beside]
@@ -253,9 +256,10 @@ def _measure(
                 resume, words = continuation(store, study, partial=partial)
                 if words:
                     say.print(words, markup=False)
-            return conduct(
+            experiment, runs = conduct(
                 store, study, progress, resume=resume, rerun_flagged=rerun_flagged, keep_going=keep_going, only=chosen
             )
+            return experiment, runs, progress.idle
 
 
 def _min_ratio(meter: Meter) -> float | None:

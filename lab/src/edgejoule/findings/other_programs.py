@@ -9,6 +9,7 @@ from edgejoule.findings.words import count
 from edgejoule.other_programs import RESPONSES_OF, percent
 from edgejoule.store import Experiment, Run
 
+CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of what a clock alone measures
 BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the user is told
 
 
@@ -19,6 +20,12 @@ def exceeded(run: Run, kind: str) -> bool:
 
 def disturbed(runs: Sequence[Run]) -> str | None:
     """Why the runs' energies are not usable, in words; None: other programs left the CPUs to them."""
+    words = _cpu_words(runs)
+    return words and f"{words}; the watts are not usable"
+
+
+def _cpu_words(runs: Sequence[Run]) -> str | None:
+    """What other programs took of the CPU in the runs that are flagged for it; None: no run is."""
     finished = [run for run in runs if run.status == "finished"]
     own = [run for run in finished if exceeded(run, "cpu")]
     if not own:
@@ -28,18 +35,25 @@ def disturbed(runs: Sequence[Run]) -> str | None:
     if len(own) == len(finished):
         in_runs = "" if len(own) == 1 else f" in all {len(own)} runs"
     upto = "up to " if len(own) > 1 else ""
-    return f"other programs took {upto}{percent(most)} of the CPU{in_runs}; the watts are not usable"
+    return f"other programs took {upto}{percent(most)} of the CPU{in_runs}"
 
 
 def disturbed_headline(
     headline: str, first: ResponseFinding | None, energy_method: str | None, runs: Sequence[Run]
 ) -> str:
-    """The headline, or that there is none on energy. energy_method: None where no run has energy."""
-    words = disturbed(runs)
-    if words is None or energy_method is None:
+    """The headline with what other programs did to it. energy_method: None where no run has energy.
+
+    A verdict on energy is replaced. One on a time stays, with the sentence that it is not the database's alone.
+    """
+    words = _cpu_words(runs)
+    if words is None:
         return headline
-    sentence = f"{words[0].upper()}{words[1:]}."
-    return sentence if first is None or first.is_energy else f"{headline} {sentence}"
+    sentence = f"{words[0].upper()}{words[1:]}"
+    watts = "; the watts are not usable" if energy_method is not None else ""
+    if first is not None and not first.is_energy:
+        times = ", so times are not the database's alone" if first.unit in CLOCKED else ""
+        return f"{headline} {sentence}{times}{watts}." if times or watts else headline
+    return f"{sentence}{watts}." if watts else headline
 
 
 def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
@@ -48,10 +62,11 @@ def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
     busy_share = experiment.environment.get("system", {}).get("cpu_busy_share_before")
     if busy_share is not None and busy_share > BUSY_SHARE_MAX:
         found.append(f"When the study began, other programs used {percent(busy_share)} of the CPU.")
-    if disturbed(runs):
+    if words := _cpu_words(runs):
         found.append(
-            "Energies are shown and not compared: other programs used more than a tenth of the CPU time that the runs "
-            "used. Stop them and repeat the flagged runs: edgejoule run --rerun-flagged."
+            f"{words[0].upper()}{words[1:]}, more than a tenth of what the runs used themselves: throughput, latencies "
+            "and other times are not the database's alone. They are compared as they are; energies are shown and not "
+            "compared. Stop those programs and repeat the flagged runs: edgejoule run --rerun-flagged."
         )
     for kind, verb in (("read", "read"), ("write", "wrote")):
         own = [run for run in runs if run.status == "finished" and exceeded(run, kind)]

@@ -8,13 +8,13 @@ from edgejoule.findings.compare import MODELLED
 from edgejoule.findings.design import Design, label
 from edgejoule.findings.effects import condition_sentence
 from edgejoule.findings.model import Cell, Contrast, Effect, Progress, Ranking, ResponseFinding, Statement
+from edgejoule.findings.other_programs import CLOCKED
 from edgejoule.findings.rates import rate_sentences
 from edgejoule.findings.words import count, listed, ratio, unit_for
 from edgejoule.responses import Better
 from edgejoule.stats.verdict import margin_words
 
 _ABOVE_IDLE_MIN = 0.05
-_CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of what a clock alone measures
 _CONDITIONS_MAX = 6  # told one by one; more are counted
 
 
@@ -175,7 +175,7 @@ def _sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
     assert best.mean is not None
     figure = f"{unit.text(best.mean)}{_method_word(r)}"
     name, does_best = _name(best, design), _does_best(r)
-    by = "By the clock, " if r.unit in _CLOCKED else ""
+    by = "By the clock, " if r.unit in CLOCKED else ""
     if not k.contrasts:
         return f"{by}{name} {does_best}, {figure}, with nothing to compare it with."
     if all(c.differs is None for c in k.contrasts):
