@@ -231,6 +231,27 @@ def test_the_verdict_tells_pairs_that_are_equal_beside_a_difference() -> None:
     assert text.endswith("; 1 of 3 pairs are shown to be equal within 5 %.")
 
 
+def test_a_raw_margin_above_the_smallest_mean_calls_nothing_equal() -> None:
+    joules = {"energy_j": [0.20, 0.21, 0.19, 0.90, 0.91, 0.89], "f": list("aaabbb")}
+    found = analyse(joules, "energy_j", ["f"], margin=1.05, scale="raw")
+    assert found.pairs[0].significant
+    assert found.pairs[0].equivalent is None
+    assert "equal" not in verdict(found)
+    assert any("the margin of ± 1.05 is not below the smallest mean, 0.2" in note for note in found.notes)
+    assert analyse(joules, "energy_j", ["f"], margin=0.19, scale="raw").pairs[0].equivalent is False
+
+
+def test_a_margin_on_values_that_may_be_negative_is_tested_as_it_is() -> None:
+    net = {"energy_net_j": [-0.01, 0.0, 0.01, -0.011, 0.002, 0.012], "f": list("aaabbb")}
+    assert analyse(net, "energy_net_j", ["f"], margin=0.1, scale="raw").pairs[0].equivalent is True
+
+
+def test_the_verdict_does_not_call_equal_what_it_calls_different() -> None:
+    text = verdict(analyse(three_groups(5, 5.15), "y", ["f"], margin=1.05))
+    assert "significantly below the other group" in text
+    assert text.endswith("; 1 of 1 pairs differ significantly, but are shown to lie within 5 % of each other.")
+
+
 @pytest.mark.parametrize(
     ("values", "levels", "message"),
     [

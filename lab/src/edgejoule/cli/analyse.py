@@ -91,7 +91,8 @@ def _counts(_context: click.Context, _option: click.Parameter, value: str | None
     "--margin",
     type=Number(),
     metavar="M",
-    help="Test whether pairs are the same: differ by less than this ratio (--scale log) or difference (raw).",
+    help="Test whether pairs are the same: differ by less than this ratio (--scale log) or difference (raw, "
+    "in the response's unit, below the smallest mean).",
 )
 @click.option(
     "--precision",

@@ -176,7 +176,8 @@ def _differ(pair: Pair, analysis: Analysis) -> str:
     if not analysis.judged:
         return "not judged"
     words = "yes" if pair.significant else "too close" if pair.p_adj < analysis.alpha else ""
-    return ", ".join(filter(None, [words, "same" if pair.equivalent else ""]))
+    same = "" if not pair.equivalent else "but within the margin" if pair.significant else "same"
+    return ", ".join(filter(None, [words, same]))
 
 
 def _checks(analysis: Analysis) -> str:

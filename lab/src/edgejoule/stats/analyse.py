@@ -58,7 +58,8 @@ def analyse(
       different without it, for p knows nothing of their model's error.
     - better: which mean comes first and gets letter a (default: as the dictionary of responses says, else the lowest).
     - order: a column of numbers, the order of the runs: adds the lag-1 autocorrelation.
-    - margin: two groups are the same when they differ by less: a ratio on the log scale, a difference on the raw one.
+    - margin: two groups are the same when they differ by less: a ratio on the log scale, a difference on the raw one,
+      there below the smallest mean.
     - precision: how many runs it takes to know each mean this well (a ratio on the log scale, a half width on the raw).
     - looks, look: the declared looks (`spending.looks`) and which this is, from 1; its level replaces alpha.
     - distributions: add each group's. same_against_same: add an A/A comparison, with random halves from `seed`.
@@ -230,7 +231,7 @@ def _analysis(
         groups=found.groups,
         pairs=found.pairs,
         diagnostics=checks,
-        notes=(*table.notes, *notes_on_models(options)),
+        notes=(*table.notes, *notes_on_models(options), *found.notes),
         test=options.test,
         omnibus=found.omnibus,
         effect_name="cliffs_delta" if ranked else "hedges_g",

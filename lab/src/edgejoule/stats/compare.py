@@ -63,6 +63,7 @@ class Compared:
     to_best: tuple[Best, ...]
     omnibus: Omnibus | None
     member: IntArray
+    notes: tuple[str, ...] = ()
 
 
 def one_error(
@@ -113,9 +114,11 @@ def compare(material: Material, options: Options) -> Compared:
     groups = tuple(_group(material, group, intervals[group], letters[group], ranks, options) for group in order)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
+    wide = too_wide(material.raw, [group.mean for group in groups], options)
     return Compared(
-        groups, pairs, _to_best(found, material, order, options), _omnibus(material, options), place[material.member]
-    )
+        groups, pairs, _to_best(found, material, order, options), _omnibus(material, options), place[material.member],
+        (wide,) if wide else (),
+    )  # fmt: skip
 
 
 def _omnibus(material: Material, options: Options) -> Omnibus | None:
@@ -153,9 +156,24 @@ def _group(
     )
 
 
+def too_wide(raw: FloatArray, means: Sequence[float], options: Options) -> str | None:
+    """Why a margin on the raw scale shows nothing; None: it does. Any two of the smallest groups lie within it.
+
+    Values that may be zero or negative have no smallest mean that a margin could be measured by.
+    """
+    if options.margin is None or options.scale is Scale.LOG or raw.min() <= 0 or options.margin < min(means):
+        return None
+    return (
+        f"no groups are called the same: the margin of ± {options.margin:g} is not below the smallest mean, "
+        f"{min(means):.4g}. On the raw scale a margin is a difference in the response's unit; for a ratio take the log "
+        "scale"
+    )
+
+
 def _pairs(found: Sequence[PairTest], material: Material, options: Options) -> tuple[Pair, ...]:
+    groups = [float(mean) for mean in material.estimates.mean]
     same: Sequence[float | None] = [None] * len(found)
-    if options.margin is not None and not options.modelled:
+    if options.margin is not None and not options.modelled and too_wide(material.raw, groups, options) is None:
         margin = np.log(options.margin) if options.scale is Scale.LOG else options.margin
         same = list(equivalence(material.estimates, [t.first for t in found], [t.second for t in found], float(margin)))
     return tuple(_pair(test, material, options, p) for test, p in zip(found, same, strict=True))

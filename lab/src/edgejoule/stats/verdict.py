@@ -79,11 +79,19 @@ def _all_groups(count: int) -> str:
 
 def _within_margin(analysis: Analysis) -> str:
     """Which pairs are shown to be equal, beside a difference that shows."""
-    equal = sum(bool(pair.equivalent) for pair in analysis.pairs)
+    equal = [pair for pair in analysis.pairs if pair.equivalent]
     if analysis.margin is None or not equal:
         return ""
     within = margin_words(analysis.margin, log=analysis.scale == "log")
-    return f"; {equal} of {len(analysis.pairs)} pairs are shown to be equal {within}"
+    apart = sum(pair.significant for pair in equal)
+    told = []
+    if same := len(equal) - apart:
+        told.append(f"{same} of {len(analysis.pairs)} pairs are shown to be equal {within}")
+    if apart:
+        told.append(
+            f"{apart} of {len(analysis.pairs)} pairs differ significantly, but are shown to lie {within} of each other"
+        )
+    return "".join(f"; {words}" for words in told)
 
 
 def source_label(source: str) -> str:
