@@ -14,6 +14,8 @@ void check(const std::string& text) {
     for (std::uint64_t number = 0; number < 200; ++number) {
       const auto due_ns = schedule.due_ns(number);
       require(due_ns >= last_ns, "due times do not go back");
+      const auto end_ns = schedule.duration_ns(number + 1);
+      require(end_ns >= due_ns && end_ns <= schedule.due_ns(number + 1), "a duration ends between two due times");
       last_ns = due_ns;
     }
   } catch (const UsageError&) {

@@ -155,6 +155,17 @@ std::uint64_t RateSchedule::due_ns(std::uint64_t number) const {
   return static_cast<std::uint64_t>(std::min(due * 1e9, due_ns_max));
 }
 
+std::uint64_t RateSchedule::duration_ns(std::uint64_t operations) const {
+  const auto* const steps = std::get_if<Steps>(&law_);
+  if (steps == nullptr || operations == 0) return operations == 0 ? 0 : due_ns(operations);
+  return static_cast<std::uint64_t>(std::min(duration_s(*steps, static_cast<double>(operations)) * 1e9, due_ns_max));
+}
+
+double RateSchedule::operations_until(std::uint64_t time_ns) const {
+  return std::visit([time_ns](const auto& law) { return law.operations_until(static_cast<double>(time_ns) * 1e-9); },
+                    law_);
+}
+
 double RateSchedule::mean_ops_s() const {
   if (const auto* law = std::get_if<Steps>(&law_)) return law->end_ops.back() / law->end_s.back();
   if (const auto* law = std::get_if<Sine>(&law_)) return law->mean_ops_s;
@@ -163,16 +174,39 @@ double RateSchedule::mean_ops_s() const {
 
 double RateSchedule::due_s(const Constant& law, double number) { return number / law.ops_s; }
 
-double RateSchedule::due_s(const Steps& law, double number) {
-  const auto rounds = std::floor(number / law.end_ops.back());
-  const auto rest = number - rounds * law.end_ops.back();
+RateSchedule::Place RateSchedule::place_of(const Steps& law, double number) {
+  auto rounds = std::floor(number / law.end_ops.back());
+  auto rest = number - rounds * law.end_ops.back();
+  if (rest >= law.end_ops.back()) {  // rounding
+    ++rounds;
+    rest = 0;
+  }
   // The first step that ends above the rest: in one without operations nothing is due.
-  const auto found = std::ranges::upper_bound(law.end_ops, rest) - law.end_ops.begin();
-  const auto index = static_cast<std::size_t>(found);
-  if (index == law.steps.size()) return (rounds + 1) * law.end_s.back();  // rounding
-  const auto begin_s = index == 0 ? 0 : law.end_s[index - 1];
-  const auto begin_ops = index == 0 ? 0 : law.end_ops[index - 1];
-  return rounds * law.end_s.back() + begin_s + (rest - begin_ops) / law.steps[index].ops_s;
+  const auto step = static_cast<std::size_t>(std::ranges::upper_bound(law.end_ops, rest) - law.end_ops.begin());
+  const auto begin_s = step == 0 ? 0 : law.end_s[step - 1];
+  const auto begin_ops = step == 0 ? 0 : law.end_ops[step - 1];
+  const auto round_s = rounds * law.end_s.back();
+  return {step, round_s + begin_s + (rest - begin_ops) / law.steps[step].ops_s, round_s + law.end_s[step]};
+}
+
+double RateSchedule::due_s(const Steps& law, double number) { return place_of(law, number).due_s; }
+
+double RateSchedule::duration_s(const Steps& law, double operations) {
+  const auto last = place_of(law, operations - 1);
+  const auto end_s = std::min(last.due_s + 1 / law.steps[last.step].ops_s, due_s(law, operations));
+  const auto& next = law.steps[(last.step + 1) % law.steps.size()];
+  return next.ops_s > 0 ? end_s : std::max(last.due_s, std::min(end_s, last.step_end_s));
+}
+
+double RateSchedule::Steps::operations_until(double t_s) const {
+  const auto rounds = std::floor(t_s / end_s.back());
+  const auto rest_s = t_s - rounds * end_s.back();
+  double operations = rounds * end_ops.back();
+  double begin_s = 0;
+  for (std::size_t i = 0; i < steps.size() && begin_s < rest_s; begin_s = end_s[i++]) {
+    operations += steps[i].ops_s * (std::min(rest_s, end_s[i]) - begin_s);
+  }
+  return operations;
 }
 
 double RateSchedule::Sine::operations_until(double t_s) const {

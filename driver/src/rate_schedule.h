@@ -35,16 +35,28 @@ class RateSchedule {
   // When the operation of that number (0 is the first) is due, ns since the schedule began.
   [[nodiscard]] std::uint64_t due_ns(std::uint64_t number) const;
 
+  // How long the schedule takes for that many operations: until the last one is due, and one interval more at the rate
+  // of that moment, which ends where a pause begins.
+  [[nodiscard]] std::uint64_t duration_ns(std::uint64_t operations) const;
+
+  // How many operations are due until then, with the part of the next one.
+  [[nodiscard]] double operations_until(std::uint64_t time_ns) const;
+
+  [[nodiscard]] bool is_constant() const { return std::holds_alternative<Constant>(law_); }
   [[nodiscard]] double mean_ops_s() const;
 
  private:
   struct Constant {
     double ops_s;
+
+    [[nodiscard]] double operations_until(double t_s) const { return ops_s * t_s; }
   };
   struct Steps {
     std::vector<Step> steps;
     std::vector<double> end_s;    // of each step
     std::vector<double> end_ops;  // operations until the end of each step
+
+    [[nodiscard]] double operations_until(double t_s) const;
   };
   struct Sine {
     double mean_ops_s;
@@ -56,11 +68,19 @@ class RateSchedule {
   };
   using Law = std::variant<Constant, Steps, Sine>;
 
+  struct Place {  // of an operation
+    std::size_t step;
+    double due_s;
+    double step_end_s;
+  };
+
   explicit RateSchedule(Law law) : law_(std::move(law)) {}
 
   static double due_s(const Constant& law, double number);
+  static Place place_of(const Steps& law, double number);
   static double due_s(const Steps& law, double number);
   static double due_s(const Sine& law, double number);
+  static double duration_s(const Steps& law, double operations);
 
   Law law_;
 };

@@ -171,6 +171,21 @@ Json to_json(const DroppedCaches& caches) {
           {"resident_bytes_after", caches.resident_bytes_after}};
 }
 
+// How long the rate takes for what was done. In a run that its time limit ended (cut): the part of it that the
+// operations done are of those due. Failed operations take time and are not reached.
+std::uint64_t scheduled_ns(const RateSchedule& schedule, const Outcome& outcome, std::uint64_t active_ns, bool cut) {
+  const auto succeeded = static_cast<double>(outcome.succeeded);
+  const auto scaled = [](std::uint64_t time_ns, double share) {
+    return static_cast<std::uint64_t>(static_cast<double>(time_ns) * std::min(1.0, share));
+  };
+  if (cut) {
+    const auto due = schedule.operations_until(active_ns);
+    return due < 1 ? active_ns : scaled(active_ns, succeeded / due);
+  }
+  const auto done = outcome.done();
+  return done == 0 ? 0 : scaled(schedule.duration_ns(done), succeeded / static_cast<double>(done));
+}
+
 // One execution of the command, step by step in the order of the schema.
 class Execution {
  public:
@@ -239,6 +254,7 @@ class Execution {
   std::uint64_t rss_peak_bytes_ = 0;
   std::uint64_t active_begin_ns_ = 0;
   std::uint64_t active_end_ns_ = 0;
+  std::optional<std::uint64_t> scheduled_ns_;  // nothing: no rate was asked for
   std::uint64_t interval_begin_ns_ = 0;
   std::optional<std::uint64_t> records_begin_;
   std::optional<std::uint64_t> records_end_;
@@ -395,6 +411,7 @@ void Execution::drive() {
   phase("active", active_begin_ns_);
   const auto limit_s = invocation_.workload->seconds_max;
   const auto limit_ns = limit_s > 0 ? active_begin_ns_ + limit_s * 1'000'000'000U : ~std::uint64_t{0};
+  bool cut = false;  // by the time limit
   for (bool ended = false; !ended;) {
     const auto interval_end_ns = interval_begin_ns_ + invocation_.interval_ms * 1'000'000U;
     const auto now_ns = now_monotonic_ns();
@@ -402,7 +419,7 @@ void Execution::drive() {
     ended = crew_->wait(look_ns > now_ns ? look_ns - now_ns : 0);
     check_interruption();
     const auto later_ns = now_monotonic_ns();
-    if (later_ns >= limit_ns) work_->stop = true;
+    if (!ended && later_ns >= limit_ns) cut = work_->stop = true;
     if (!ended && later_ns >= interval_end_ns) write_interval(later_ns, usage(), crew_->next_interval());
   }
   active_end_ns_ = crew_->join();
@@ -411,11 +428,12 @@ void Execution::drive() {
   write_interval(active_end_ns_, used, crew_->last_interval());
   if (trace_) trace_->finish();
   outcome_ = crew_->outcome();
+  if (schedule()) scheduled_ns_ = scheduled_ns(*schedule(), outcome_, active_end_ns_ - active_begin_ns_, cut);
   progress_.end(outcome_.succeeded, static_cast<double>(active_end_ns_ - active_begin_ns_) / 1e9);
   log_.write("active_end", active_end_ns_,
              {{"active_start_ns", active_begin_ns_},
               {"operations", outcome_.succeeded},
-              {"scheduled_ns", schedule() ? Json(schedule()->due_ns(outcome_.succeeded)) : Json(nullptr)},
+              {"scheduled_ns", or_null(scheduled_ns_)},
               {"usage", to_json(used)},
               {"server_cpu_ns", server_cpu()}});
 }

@@ -69,6 +69,55 @@ TEST(RateSchedule, due_times_never_go_back) {
   }
 }
 
+double duration_s(const RateSchedule& schedule, std::uint64_t operations) {
+  return static_cast<double>(schedule.duration_ns(operations)) * ns;
+}
+
+TEST(RateSchedule, its_duration_leaves_out_the_pause_behind_the_last_operation) {
+  struct Case {
+    const char* text;
+    std::uint64_t operations;
+    double duration_s;
+  };
+  for (const auto& [text, operations, expected_s] : {
+           Case{"steps:200000@1,0@9", 200'000, 1}, Case{"steps:200000@1,0@9", 200'001, 10.000005},
+           Case{"steps:1000@1,0@1", 2000, 3}, Case{"steps:0@1,1000@1", 2000, 4}, Case{"steps:0@1,1000@1", 1000, 2},
+           Case{"steps:100@1,0@1,0@3,50@1,0@2", 100, 1},
+           Case{"steps:100@1,0@1,0@3,50@1,0@2", 150, 6},  // two pauses, one behind the other
+           Case{"steps:1000.5@1,0@1", 1001, 1},           // half an operation is left for the next round
+           Case{"steps:0.5@1,0@1", 1, 1},                 // less than one operation in a step
+           Case{"steps:100@1,400@1", 100, 1},             // edges between rates
+           Case{"steps:100@1,0.001@1000", 100, 1},        //
+           Case{"steps:1@1,1000@1", 1, 1},                //
+           Case{"800", 4000, 5},                          //
+           Case{"steps:1000@1,0@1", 0, 0},                //
+       }) {
+    EXPECT_NEAR(duration_s(RateSchedule::parse(text), operations), expected_s, 1e-6) << text << ", " << operations;
+  }
+}
+
+TEST(RateSchedule, its_duration_lies_between_the_last_operation_and_the_next) {
+  for (const auto* text : {"777", "steps:3@0.1,0@0.1,1000@0.05", "steps:0@0.3,7.7@0.3,0.1@1,9@0.7",
+                           "steps:1@1,2@1,3@1,4@1,5@1,0@5", "sine:mean=10,amplitude=10,period=0.3"}) {
+    const auto schedule = RateSchedule::parse(text);
+    for (std::uint64_t operations = 1; operations < 5000; ++operations) {
+      EXPECT_GE(schedule.duration_ns(operations), schedule.due_ns(operations - 1)) << text << ", " << operations;
+      EXPECT_LE(schedule.duration_ns(operations), schedule.due_ns(operations)) << text << ", " << operations;
+    }
+  }
+}
+
+TEST(RateSchedule, operations_until_a_time_are_those_due_until_then) {
+  for (const auto* text : {"777", "steps:3@0.1,0@0.1,1000@0.05", "steps:0@1,1000@1,0@2,10@1",
+                           "sine:mean=1000,amplitude=900,period=4,phase=0.5"}) {
+    const auto schedule = RateSchedule::parse(text);
+    for (std::uint64_t number = 1; number < 5000; number += 7) {
+      EXPECT_NEAR(schedule.operations_until(schedule.due_ns(number)), static_cast<double>(number), 1e-3) << text;
+    }
+  }
+  EXPECT_NEAR(RateSchedule::parse("steps:0@1,1000@1,0@2").operations_until(3'500'000'000), 1000, 1e-6);
+}
+
 class RecordedRate : public testing::Test {
  protected:
   ~RecordedRate() override { std::remove(path_.c_str()); }
@@ -88,6 +137,13 @@ TEST_F(RecordedRate, a_rate_lasts_until_the_next_time) {
   EXPECT_EQ(due_between(schedule, 2, 3), 300U);
   EXPECT_EQ(due_between(schedule, 3, 4), 50U);
   EXPECT_EQ(due_between(schedule, 4, 6), 200U);
+}
+
+TEST_F(RecordedRate, its_duration_leaves_out_a_recorded_pause) {
+  const auto schedule = RateSchedule::parse(recorded("0,100\n1,0\n3,100.5\n4,0\n"));
+  EXPECT_NEAR(duration_s(schedule, 100), 1, ns);
+  EXPECT_NEAR(duration_s(schedule, 200), 3 + 100 / 100.5, 1e-6);
+  EXPECT_NEAR(duration_s(schedule, 201), 4, 1e-6);
 }
 
 TEST_F(RecordedRate, what_cannot_be_followed_is_refused_with_its_line) {

@@ -660,7 +660,13 @@ def test_a_database_writes_the_same_however_many_events_the_driver_writes(tmp_pa
 
 @pytest.mark.parametrize(
     ("rate", "scheduled_s"),
-    [([], None), (["-target", "10000"], 0.1), (["--rate", "steps:20000@0.04,1000@1"], 0.04 + 0.2)],
+    [
+        ([], None),
+        (["-target", "10000"], 0.1),
+        (["--rate", "steps:20000@0.04,1000@1"], 0.04 + 0.2),
+        (["--rate", "steps:500@1,0@30", "-p", "operationcount=500"], 1),
+        (["--rate", "steps:5000@0.1,0@0.1"], 0.3),
+    ],
 )
 def test_the_end_of_active_says_how_long_the_rate_takes_for_its_operations(
     rate: list[str], scheduled_s: float | None
@@ -668,3 +674,10 @@ def test_the_end_of_active_says_how_long_the_rate_takes_for_its_operations(
     events = run_events("-P", "workloadc", "-p", "operationcount=1000", *rate)
     scheduled_ns = next(event for event in events if event["event"] == "active_end")["scheduled_ns"]
     assert scheduled_ns == (None if scheduled_s is None else pytest.approx(scheduled_s * 1e9))
+
+
+def test_a_time_limit_never_makes_the_rate_take_longer_than_the_run() -> None:
+    """Two operations are due in 1 s; the third one would be due after 1.25 s."""
+    events = run_events("-P", "workloadc", "-p", "operationcount=0", "-p", "maxexecutiontime=1", "-target", "1.6")
+    active_end = next(event for event in events if event["event"] == "active_end")
+    assert active_end["scheduled_ns"] == active_end["monotonic_ns"] - active_end["active_start_ns"]

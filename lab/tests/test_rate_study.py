@@ -94,3 +94,11 @@ def test_without_a_rate_there_is_no_due_time(tmp_path: Path) -> None:
     names = {r.name for r in run.responses}
     assert "read_latency_us_p99" in names
     assert not any("intended" in name or name.startswith("target") for name in names)
+
+
+def test_a_pause_behind_the_last_operation_sustains_no_rate(tmp_path: Path) -> None:
+    """All operations are due within 4 us, and the schedule's pause is far longer than they take."""
+    spec = SPEC.replace("target = [400, 100000000]", 'rate = ["steps:100000000@0.000004,0@9"]')
+    (run,) = study(tmp_path, spec)
+    assert (run.value("target_share") or 0) < 0.5
+    assert any(flag.startswith("does not sustain") for flag in run.flags), run.flags

@@ -105,7 +105,7 @@ def reached_share(executions: Sequence[Execution]) -> float | None:
     say how long its schedule takes.
     """
     scheduled_s = _sum([_scheduled_s(execution) for execution in executions])
-    return None if scheduled_s is None else scheduled_s / sum(execution.active_s for execution in executions)
+    return None if scheduled_s is None else min(1.0, scheduled_s / sum(execution.active_s for execution in executions))
 
 
 def _scheduled_s(execution: Execution) -> float | None:
