@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-redis bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan fuzz) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-trixie
+.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-redis bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan fuzz) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-differential test-eco-trixie
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -93,6 +93,10 @@ test-lunar-powercut: build ## 1,000,000 different power cuts of lunar, every mod
 test-eco-faults: build ## what a database loses when its worker, the network or a disk fails (TIMES=N)
 	@cmake --build --preset release -j $(JOBS) --target eco-faults
 	build/bin/eco-faults --times $(or $(TIMES),20)
+
+test-eco-differential: build ## 200 option sets with and without offloading: the same contents? (SETS=N KEYS=N SEED=N)
+	@cmake --build --preset release -j $(JOBS) --target eco-differential
+	build/bin/eco-differential --sets $(or $(SETS),200) --keys $(or $(KEYS),100000) --seed $(or $(SEED),1)
 
 test-eco-trixie: ## eco with the RocksDB 9.10 of Debian 13, in a chroot that is made here (root, debootstrap, 2 GB)
 	@tools/trixie sh -c 'cmake --preset release >/dev/null && cmake --build build -j $(JOBS) --target eco/all'

@@ -124,6 +124,7 @@ void Monitor::on_begin(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) 
     const auto& properties = *found->second;
     begun.features.input_entries += properties.num_entries;
     if (begun.input_records) *begun.input_records += properties.num_entries - properties.num_range_deletions;
+    if (properties.num_range_deletions > 0) begun.range_deletions = true;
     if (properties.num_range_deletions > 0 || properties.num_merge_operands > 0) begun.countable = false;
     if (!path.starts_with(db.GetName() + '/')) begun.unsuited = "its tables lie in another folder";
   }

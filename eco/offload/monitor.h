@@ -26,7 +26,8 @@ struct Begun {
   Job features;
   std::optional<std::uint64_t> input_records;  // without range deletions; nothing: not all tables tell
   bool countable = false;  // only puts and deletions: each entry that goes in comes out, or is dropped and counted
-  LevelZero level_zero;    // its triggers are the service's to fill in
+  bool range_deletions = false;  // are in the input
+  LevelZero level_zero;          // its triggers are the service's to fill in
   std::shared_ptr<rocksdb::FileSystem> files;
   std::shared_ptr<rocksdb::Logger> log;
   std::uint64_t latest_sequence = 0;

@@ -174,7 +174,7 @@ void expect_supported(const OpenedWith& opened, const OptionsFile& texts) {
   for (const auto& [name, value] : texts.family)
     if (name.ends_with("_temperature") && value != "kUnknown")
       throw NotPortable{fmt::format("it tells the temperature of its files ({})", name)};
-  if (std::strcmp(family.comparator->Name(), opened.default_comparator->Name()) != 0)
+  if (family.comparator != opened.default_comparator)
     throw NotPortable{"its keys are in another order than the default column family's, which a worker opens, too"};
 }
 

@@ -249,7 +249,8 @@ class Service final : public PortableCompactionService, public CompactionService
     if (job.input.has_begin) expected.begin = job.input.begin;
     if (job.input.has_end) expected.end = job.input.end;
     // A compaction makes no entries. What a snapshot lets go, a merge takes in or a filter drops is not counted whole.
-    if (begun.input_records) expected.entries_max = begun.features.input_entries;
+    // RocksDB counts a range deletion that it drops once for each table that it would be in, so there is no bound.
+    if (begun.input_records && !begun.range_deletions) expected.entries_max = begun.features.input_entries;
     const bool filtered = job.opened->compaction_filter != nullptr || job.opened->compaction_filter_factory != nullptr;
     expected.accountable =
         begun.countable && !job.input.has_snapshots && job.opened->merge_operator == nullptr && !filtered;

@@ -1,21 +1,19 @@
 // A worker never produces other contents than RocksDB here would: what it could compact otherwise stays local.
 #include <gtest/gtest.h>
-#include <rocksdb/comparator.h>
-#include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/merge_operator.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
-#include <rocksdb/table_properties.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "application_code.h"
 #include "bench_bed.h"
 #include "compat.h"
 
@@ -68,34 +66,6 @@ void expect_all_installed(const eco::Statistics& statistics) {
   EXPECT_EQ(statistics.fell_back + statistics.kept, 0U) << statistics.last_reason;
 }
 
-std::shared_ptr<rocksdb::MergeOperator> rocksdb_s_operator(const std::string& text) {
-  std::shared_ptr<rocksdb::MergeOperator> made;
-  EXPECT_TRUE(rocksdb::MergeOperator::CreateFromString({}, text, &made).ok()) << text;
-  return made;
-}
-
-// RocksDB's options text trims the delimiter; an application makes the operator by its constructor.
-std::shared_ptr<rocksdb::MergeOperator> append_by(const std::string& delimiter) {
-  auto made = rocksdb_s_operator("stringappend");
-  *made->GetOptions<std::string>("Delimiter") = delimiter;
-  return made;
-}
-
-// As an application may write it: it keeps the longest operand, under a name that RocksDB has, too.
-class Longest final : public rocksdb::AssociativeMergeOperator {
- public:
-  explicit Longest(const char* name) : name_(name) {}
-  [[nodiscard]] const char* Name() const override { return name_; }
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* old, const rocksdb::Slice& operand, std::string* merged,
-             rocksdb::Logger*) const override {
-    *merged = (old != nullptr && old->size() >= operand.size() ? *old : operand).ToString();
-    return true;
-  }
-
- private:
-  const char* name_;
-};
-
 // Merges "a", "b" and "c" into a key between others, in three tables, and lets all be compacted.
 std::string merged_abc(Home& home, std::uint64_t seed, eco::Statistics& statistics) {
   const std::string key = "key1025-merged";
@@ -133,7 +103,7 @@ TEST(Values, of_merge_operators_whose_text_holds_are_offloaded) {
 TEST(Values, of_an_application_s_merge_operator_with_a_name_of_rocksdb_s_are_the_application_s) {
   for (const char* name : {"StringAppendOperator", "MaxOperator", "PutOperator"}) {
     rocksdb::Options options = small_tables();
-    options.merge_operator = std::make_shared<Longest>(name);
+    options.merge_operator = longest_named(name);
     Home home(options);
     eco::Statistics statistics;
     EXPECT_EQ(merged_abc(home, 33, statistics), "a") << name;
@@ -141,17 +111,9 @@ TEST(Values, of_an_application_s_merge_operator_with_a_name_of_rocksdb_s_are_the
   }
 }
 
-// The first letter alone, under the name of RocksDB's prefix of 8 bytes.
-class FirstLetter final : public rocksdb::SliceTransform {
- public:
-  [[nodiscard]] const char* Name() const override { return "rocksdb.FixedPrefix.8"; }
-  [[nodiscard]] rocksdb::Slice Transform(const rocksdb::Slice& key) const override { return {key.data(), 1}; }
-  [[nodiscard]] bool InDomain(const rocksdb::Slice& key) const override { return !key.empty(); }
-};
-
 TEST(Values, under_an_application_s_prefixes_with_a_name_of_rocksdb_s_are_found) {
   rocksdb::Options options = small_tables();
-  options.prefix_extractor = std::make_shared<FirstLetter>();
+  options.prefix_extractor = first_letter();
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.whole_key_filtering = false;
@@ -160,52 +122,12 @@ TEST(Values, under_an_application_s_prefixes_with_a_name_of_rocksdb_s_are_found)
   expect_all_kept(home.close(34), "prefix");
 }
 
-// An order of keys by their end, under the name of RocksDB's.
-class ByEnd final : public rocksdb::Comparator {
- public:
-  [[nodiscard]] const char* Name() const override { return rocksdb::BytewiseComparator()->Name(); }
-  [[nodiscard]] int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
-    return reversed(a).compare(reversed(b));
-  }
-  void FindShortestSeparator(std::string*, const rocksdb::Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-
- private:
-  static std::string reversed(const rocksdb::Slice& key) {
-    const std::string text = key.ToString();
-    return {text.rbegin(), text.rend()};
-  }
-};
-
 TEST(Values, in_an_application_s_order_with_a_name_of_rocksdb_s_are_found) {
-  static const ByEnd by_end;
   rocksdb::Options options = small_tables();
-  options.comparator = &by_end;
+  options.comparator = order_by_end();
   Home home(options);
   expect_all_kept(home.close(35), "comparator");
 }
-
-class Collector final : public rocksdb::TablePropertiesCollector {
- public:
-  rocksdb::Status AddUserKey(const rocksdb::Slice&, const rocksdb::Slice&, rocksdb::EntryType, rocksdb::SequenceNumber,
-                             std::uint64_t) override {
-    return rocksdb::Status::OK();
-  }
-  rocksdb::Status Finish(rocksdb::UserCollectedProperties* properties) override {
-    properties->emplace("mine", "collected");
-    return rocksdb::Status::OK();
-  }
-  [[nodiscard]] rocksdb::UserCollectedProperties GetReadableProperties() const override { return {}; }
-  [[nodiscard]] const char* Name() const override { return "Collector"; }
-};
-class CollectorFactory final : public rocksdb::TablePropertiesCollectorFactory {
- public:
-  rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(
-      rocksdb::TablePropertiesCollectorFactory::Context) override {
-    return new Collector();
-  }
-  [[nodiscard]] const char* Name() const override { return "Collector"; }
-};
 
 struct TwoFamilies {
   TemporaryFolder folder;
@@ -245,7 +167,7 @@ struct TwoFamilies {
 
 TEST(Values, of_table_properties_of_another_column_family_are_collected) {
   rocksdb::ColumnFamilyOptions collects = small_tables();
-  collects.table_properties_collector_factories.push_back(std::make_shared<CollectorFactory>());
+  collects.table_properties_collector_factories.push_back(collector());
   TwoFamilies families(small_tables(), collects);
   families.fill(*families.other, std::string(100, 'v'));
   rocksdb::TablePropertiesCollection tables;
@@ -341,6 +263,78 @@ TEST(Values, in_blob_files_of_earlier_options_are_kept) {
     ASSERT_TRUE(status.ok()) << i << ": " << status.ToString();
   }
   expect_all_kept(service->statistics(), "blob files");
+}
+
+TEST(Values, under_deleted_ranges_that_end_in_several_tables_are_offloaded) {
+  Home home;
+  const auto key = [](int i) { return "key" + std::to_string(100000 + i); };
+  for (int round = 0; round < 6; ++round) {
+    ASSERT_TRUE(home.db().DeleteRange({}, home.db().DefaultColumnFamily(), key(100), key(4900)).ok());
+    for (int i = 0; i < 5000; ++i)
+      ASSERT_TRUE(home.db().Put({}, key(i), std::to_string(round) + std::string(100, 'v')).ok());
+  }
+  home.bed->settle();
+  EXPECT_EQ(home.value(key(2000)), '5' + std::string(100, 'v'));
+  const auto statistics = home.service->statistics();
+  EXPECT_GT(statistics.installed, 1U);
+  EXPECT_EQ(statistics.fell_back + statistics.kept, 0U) << statistics.last_reason;
+}
+
+rocksdb::Options own_objects() {
+  rocksdb::Options options = small_tables();
+  options.merge_operator = longest_named("Longest");
+  options.compaction_filter = drop_sevens();
+  options.table_properties_collector_factories.push_back(collector());
+  return options;
+}
+
+#ifdef ECO_WORKER_CODE
+// Workers that are started while it lives have the application's code.
+class OwnCode {
+ public:
+  OwnCode() { setenv("LD_PRELOAD", ECO_WORKER_CODE, 1); }
+  ~OwnCode() { unsetenv("LD_PRELOAD"); }
+  OwnCode(const OwnCode&) = delete;
+  OwnCode& operator=(const OwnCode&) = delete;
+};
+
+TEST(Consent, to_the_same_code_offloads_what_is_the_application_s_own) {
+  std::unique_ptr<Home> home;
+  {
+    const OwnCode loaded;
+    home = std::make_unique<Home>(own_objects(), eco::Settings{.same_code = {"Longest", "DropSevens", "Collector"}});
+  }
+  const std::string key = "key1025-merged";
+  for (int i = 0; i < 9; ++i) {
+    for (const char* operand : {"a", "longest", "b"}) ASSERT_TRUE(home->db().Merge({}, key, operand).ok());
+    for (int k = 0; k < 3000; ++k)
+      ASSERT_TRUE(home->db().Put({}, "key" + std::to_string(100000 + k), std::string(100, 'v')).ok());
+  }
+  home->bed->flush();
+  ASSERT_TRUE(home->db().CompactRange({}, nullptr, nullptr).ok());
+  EXPECT_EQ(home->value(key), "longest");
+  EXPECT_EQ(home->value("key100007"), "NotFound: ");
+  EXPECT_EQ(home->value("key100008"), std::string(100, 'v'));
+  rocksdb::TablePropertiesCollection tables;
+  ASSERT_TRUE(home->db().GetPropertiesOfAllTables(&tables).ok());
+  for (const auto& [path, properties] : tables)
+    EXPECT_EQ(properties->user_collected_properties.count("mine"), 1U) << path;
+  expect_all_installed(home->service->statistics());
+}
+
+#endif
+
+TEST(Consent, to_code_that_a_worker_lacks_is_refused_by_its_name) {
+  Home home(own_objects(), eco::Settings{.same_code = {"Longest", "DropSevens", "Collector"}});
+  home.bed->flush();
+  for (int k = 0; k < 20000; ++k)
+    ASSERT_TRUE(home.db().Put({}, "key" + std::to_string(100000 + k % 3000), std::string(100, 'v')).ok());
+  home.bed->settle();
+  EXPECT_EQ(home.value("key100008"), std::string(100, 'v'));
+  const auto statistics = home.service->statistics();
+  EXPECT_EQ(statistics.installed, 0U);
+  EXPECT_GT(statistics.fell_back, 0U);
+  EXPECT_NE(statistics.last_reason.find("Longest is not known here"), std::string::npos) << statistics.last_reason;
 }
 
 // What arrives at the worker is not what was sent: an object, or an option of the input (7.8; 9.10 has them in a file).
