@@ -89,6 +89,17 @@ TEST_F(Offload, compactions_run_where_the_master_places_them_and_are_learnt_ther
   })) << "nothing that has ended counts as placed";
 }
 
+TEST_F(Offload, a_job_that_its_application_keeps_is_shown_with_the_reason) {
+  service->offload(false);
+  const std::string reason = "the application keeps it: offloading is switched off";
+  EXPECT_TRUE(writing_until([&] {
+    return std::ranges::any_of(home.decisions(), [&](const auto& decision) {
+      return decision.placement().reason() == reason && decision.outcome() == "local";
+    });
+  })) << service->statistics().last_reason;
+  EXPECT_NE(home.ecoctl(ECOCTL_PROGRAM, {"decisions"}).first.find(reason), std::string::npos);
+}
+
 TEST_F(Offload, after_the_kill_switch_every_compaction_stays_at_home) {
   EXPECT_TRUE(writing_until([&] { return service->statistics().installed >= 1; })) << service->statistics().last_reason;
   ASSERT_TRUE(home.kill(true).ok());

@@ -121,7 +121,7 @@ std::string choose_rest(rocksdb::ColumnFamilyOptions& options, Random& random) {
   options.ttl = one_of(std::array<std::uint64_t, 3>{0, 3600, 86400}, random);
   if (one_in(12, random)) options.compaction_style = rocksdb::kCompactionStyleUniversal, text += ", universal";
   if (one_in(15, random)) options.preserve_internal_time_seconds = 1000, text += ", times kept";
-  if (one_in(15, random)) options.bottommost_temperature = rocksdb::Temperature::kCold, text += ", cold";
+  if (one_in(15, random)) options.last_level_temperature = rocksdb::Temperature::kCold, text += ", cold";
   // Where an empty value is dropped before another is merged into it, the result depends on when that is.
   if (one_in(10, random)) {
     options.compaction_filter = drop_sevens(), text += ", own filter";
