@@ -42,6 +42,22 @@ double rate(std::uint64_t operations, std::uint64_t duration_ns) {
   return duration_ns == 0 ? 0 : static_cast<double>(operations) * 1e9 / static_cast<double>(duration_ns);
 }
 
+// With commas between the thousands: 30,100.
+std::string grouped(double number) {
+  if (number < 1000) return fmt::format("{:g}", number);
+  auto digits = fmt::format("{:.0f}", number);
+  for (auto end = static_cast<std::ptrdiff_t>(digits.size()) - 3; end > 0; end -= 3) {
+    digits.insert(static_cast<std::size_t>(end), 1, ',');
+  }
+  return digits;
+}
+
+double to_three_digits(double number) {
+  if (number <= 0) return 0;
+  const auto unit = std::pow(10, std::floor(std::log10(number)) - 2);
+  return std::round(number / unit) * unit;
+}
+
 RunFailure::Kind kind_of(const Failure& failure) {
   switch (failure.kind) {
     case Failure::Kind::database:
@@ -210,6 +226,7 @@ class Execution {
   void drive();
   void check_failures() const;
   void check_gap() const;
+  void check_rate() const;
   void check_load();
   void settle();
   Settled settle_database();
@@ -582,6 +599,25 @@ void Execution::check_gap() const {
        static_cast<double>(work_->gap.longest_begin_ns()) / 1e9, invocation_.longest_gap_s_max);
 }
 
+void Execution::check_rate() const {
+  constexpr double share_min = 0.99;
+  const auto active_ns = active_end_ns_ - active_begin_ns_;
+  const auto scheduled_ns = scheduled_ns_.value_or(active_ns);
+  if (invocation_.quiet || static_cast<double>(scheduled_ns) >= share_min * static_cast<double>(active_ns)) return;
+  const auto* const where = !invocation_.json ? "the lines [Intended-...] with -p measurement.interval=both"
+                                              : "the events' latencies of the measure intended";
+  if (schedule()->is_constant()) {
+    tell("edgejoule-driver: does not sustain {}/s, reached {}; latencies from the due time are in {}\n",
+         grouped(schedule()->mean_ops_s()), grouped(to_three_digits(rate(outcome_.succeeded, active_ns))), where);
+  } else {
+    tell(
+        "edgejoule-driver: does not sustain {}: the operations took {:.3g} s, the rate asks for {:.3g} s; latencies "
+        "from "
+        "the due time are in {}\n",
+        invocation_.rate, static_cast<double>(active_ns) / 1e9, static_cast<double>(scheduled_ns) / 1e9, where);
+  }
+}
+
 void Execution::report() {
   const auto& measured = crew_->measurements();
   const auto run_cpu_ns = settled_usage_.cpu_ns();
@@ -607,6 +643,7 @@ void Execution::report() {
          outcome_.failed, outcome_.done(), failures_by_status(causes), causes.front().count, causes.front().words);
   }
   check_gap();
+  check_rate();
   for (const auto& incident : incidents_) {
     if (!invocation_.quiet) tell("edgejoule-driver: {}\n", one_line(incident));
   }

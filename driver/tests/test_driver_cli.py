@@ -76,9 +76,10 @@ def test_the_usage_of_the_active_interval_is_read_once_before_anything_is_writte
 
 
 def test_the_peak_of_memory_is_the_run_s_and_not_the_driver_share_s() -> None:
-    # Each stream of operations makes a pool of values of this size: the share's comes on top of the run's.
+    # Each stream of updates has a buffer for a value of this size: the share's comes on top of the run's.
     field_bytes = 64 << 20
-    arguments = ["-P", "workloadc", "-p", "fieldcount=1", "-p", f"fieldlength={field_bytes}"]
+    updates = ["-p", "readproportion=0", "-p", "updateproportion=1", "-p", "operationcount=2"]
+    arguments = ["-P", "workloada", *updates, "-p", "fieldcount=1", "-p", f"fieldlength={field_bytes}"]
     alone = run_events(*arguments)[-1]["rss_peak_bytes"]
     with_share = run_events(*arguments, "--driver-share")[-1]["rss_peak_bytes"]
     assert alone > field_bytes
@@ -681,3 +682,23 @@ def test_a_time_limit_never_makes_the_rate_take_longer_than_the_run() -> None:
     events = run_events("-P", "workloadc", "-p", "operationcount=0", "-p", "maxexecutiontime=1", "-target", "1.6")
     active_end = next(event for event in events if event["event"] == "active_end")
     assert active_end["scheduled_ns"] == active_end["monotonic_ns"] - active_end["active_start_ns"]
+
+
+MISSED = [
+    (["-target", "900000000"], "does not sustain 900,000,000/s, reached "),
+    (["--rate", "steps:900000000@1,0@9"], "does not sustain steps:900000000@1,0@9: the operations took "),
+]
+
+
+@pytest.mark.parametrize(("rate", "words"), MISSED)
+def test_a_rate_that_is_missed_is_told(rate: list[str], words: str) -> None:
+    run = ["run", "-db", "noop", *SMALL, "-P", "workloadc", *rate]
+    told = drive(*run).stderr
+    assert f"edgejoule-driver: {words}" in told
+    assert "latencies from the due time are in the lines [Intended-...] with -p measurement.interval=both" in told
+    assert words not in drive(*run, "--quiet").stderr
+
+
+def test_a_rate_that_is_sustained_is_not_told() -> None:
+    limits = ["-target", "100", "-p", "operationcount=0", "-p", "maxexecutiontime=1"]
+    assert "does not sustain" not in drive("run", "-db", "noop", *SMALL, "-P", "workloadc", *limits).stderr

@@ -22,7 +22,7 @@ class SlowRedis:
     """Listens on a port of its own.
 
     trickled: commands whose answer comes byte by byte. silent: commands without an answer. greetings: connections that
-    get answers at all; None: all.
+    get answers at all; None: all. stops_at: after this command no command gets an answer any more.
     """
 
     def __init__(
@@ -30,7 +30,10 @@ class SlowRedis:
         trickled: frozenset[bytes] = frozenset(),
         silent: frozenset[bytes] = frozenset(),
         greetings: int | None = None,
+        stops_at: bytes | None = None,
     ) -> None:
+        self._stops_at = stops_at
+        self._stopped = False
         self._trickled = trickled
         self._silent = silent
         self._greetings = greetings
@@ -65,7 +68,8 @@ class SlowRedis:
                 return
 
     def _answer(self, connection: socket.socket, command: bytes) -> None:
-        if command in self._silent:
+        self._stopped = self._stopped or command == self._stops_at
+        if self._stopped or command in self._silent:
             return
         answer = ANSWERS.get(command, b"*0\r\n")
         if command not in self._trickled:
@@ -118,7 +122,20 @@ def test_the_last_attempt_to_connect_ends_with_the_wait_for_a_lost_server() -> N
     done = drive("run", *READS, "-p", f"redis.port={server.port}", *limits)
     server.close()
     assert "not back within 500 ms" in done.stderr
+    assert "it has stopped answering" in done.stderr
+    assert "does it listen" not in done.stderr
     assert time.monotonic() - begin < 3
+
+
+def test_a_server_that_stopped_answering_is_asked_nothing_for_long_after_the_operations() -> None:
+    """The driver asks it for its CPU time, and looks at its work: an attempt to connect may take 5 s each."""
+    server = SlowRedis(stops_at=b"HGETALL")
+    limits = ["-p", "redis.timeout_ms=300", "-p", "redis.reconnect_ms=500"]
+    begin = time.monotonic()
+    done = drive("run", *READS, "-p", f"redis.port={server.port}", *limits)
+    server.close()
+    assert "it has stopped answering" in done.stderr
+    assert time.monotonic() - begin < 4
 
 
 def test_a_short_time_limit_alone_is_taken(trickling: SlowRedis) -> None:

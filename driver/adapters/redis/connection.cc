@@ -21,6 +21,7 @@ RedisConnection::~RedisConnection() = default;
 void RedisConnection::connect(std::uint64_t time_limit_ms) {
   const auto& server = settings_.server;
   timeout_ms_ = std::min(server.connect_timeout_ms, time_limit_ms);
+  timeout_option_ = server.connect_timeout_ms <= time_limit_ms ? " (redis.connect_timeout_ms)" : "";
   connecting_ = true;
   out_.clear();
   tls_.reset();
@@ -32,7 +33,7 @@ void RedisConnection::connect(std::uint64_t time_limit_ms) {
   if (context_->err != 0 || failure != 0) {
     const std::string words =
         failure == ETIMEDOUT
-            ? fmt::format("no connection within {} ms (redis.connect_timeout_ms)", timeout_ms_)
+            ? fmt::format("no connection within {} ms{}", timeout_ms_, timeout_option_)
             : fmt::format("cannot connect: {}", failure != 0 ? std::strerror(failure) : context_->errstr);
     throw DatabaseError(fmt::format("Redis at {}: {}; {}", server.address(), words, how_to_reach("redis", server)));
   }
@@ -45,11 +46,14 @@ void RedisConnection::connect(std::uint64_t time_limit_ms) {
   try {
     greet();
   } catch (const LostServer& lost) {
+    if (answered_) throw DatabaseError(fmt::format("{}; it has stopped answering", lost.what()));
     throw DatabaseError(fmt::format("{}; does it listen to Redis's protocol there{}?", lost.what(),
                                     server.tls ? "" : ", or only to TLS (redis.tls=true)"));
   }
   connecting_ = false;
+  answered_ = true;
   timeout_ms_ = server.timeout_ms;
+  timeout_option_ = " (redis.timeout_ms)";
   socket_.set_timeout(timeout_ms_);
 }
 
@@ -96,8 +100,8 @@ void RedisConnection::lose(std::string_view doing, int code) {
   const bool timed_out = code == EAGAIN || code == EWOULDBLOCK || code == ETIMEDOUT;
   tls_.reset();
   context_.reset();
-  throw LostServer(timed_out ? fmt::format("Redis at {}: no answer within {} ms ({})", settings_.server.address(),
-                                           timeout_ms_, connecting_ ? "redis.connect_timeout_ms" : "redis.timeout_ms")
+  throw LostServer(timed_out ? fmt::format("Redis at {}: no answer within {} ms{}", settings_.server.address(),
+                                           timeout_ms_, timeout_option_)
                              : fmt::format("Redis at {}: the connection broke while {}: {}", settings_.server.address(),
                                            doing, code == 0 ? "the server closed it" : std::strerror(code)),
                    timed_out);

@@ -67,7 +67,9 @@ class RedisConnection {
   std::vector<const char*> words_;
   std::vector<std::size_t> lengths_;
   std::uint64_t timeout_ms_ = 0;
-  bool connecting_ = false;  // under the time limit of a connection
+  const char* timeout_option_ = "";  // in brackets; empty: the limit is the caller's
+  bool connecting_ = false;          // under the time limit of a connection
+  bool answered_ = false;            // on this connection or one before it
 };
 
 }  // namespace edgejoule::driver

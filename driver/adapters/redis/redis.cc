@@ -49,14 +49,15 @@ class Redis final : public Database {
   [[nodiscard]] std::vector<std::string> incidents() const override;
 
  private:
-  // Asks on the connection that is not the sessions', made anew once when it broke. Throws DatabaseError.
+  // Asks on the connection that is not the sessions', made anew once when it broke. Throws DatabaseError: at once where
+  // the server has just not come back, so that many questions do not wait one after the other.
   template <typename Question>
   auto asked(Question question) const {
     const std::lock_guard lock(mutex_);
     try {
       return question(*control_);
     } catch (const LostServer&) {
-      control_->connect();  // the server may be back, as another process
+      reconnect();
     }
     try {
       return question(*control_);
@@ -68,6 +69,7 @@ class Redis final : public Database {
     return asked([section](RedisConnection& connection) { return redis_info(connection, section); });
   }
 
+  void reconnect() const;
   void check_contents(bool create);
   void check_index(long long keys) const;
   void read_options();
@@ -83,6 +85,8 @@ class Redis final : public Database {
   ServerCounters counters_;
   mutable std::mutex mutex_;  // of control_ and work_: the watch asks too
   mutable std::unique_ptr<RedisConnection> control_;
+  mutable Clock::time_point away_until_;  // no attempt to connect before
+  mutable std::string away_words_;
   std::unique_ptr<RedisWork> work_;
   std::unique_ptr<ServerWatch> watch_;
   RedisPersistence persistence_;
@@ -117,6 +121,20 @@ void Redis::open(const Properties& properties, Durability durability, bool creat
   work_ = std::make_unique<RedisWork>(std::move(sink));
   look();
   watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { look(); });
+}
+
+// The server may be back, as another process. An attempt that failed is not repeated for as long as it has lasted.
+void Redis::reconnect() const {
+  const auto begin = Clock::now();
+  if (begin < away_until_) throw DatabaseError(away_words_);
+  try {
+    control_->connect(settings_.server.timeout_ms);
+  } catch (const DatabaseError& failure) {
+    const auto end = Clock::now();
+    away_until_ = end + (end - begin);
+    away_words_ = failure.what();
+    throw;
+  }
 }
 
 // An index of another kind would let scans find other records than were asked for.
