@@ -1,11 +1,14 @@
 """What the rows of a bundle must be, beyond what the store's tables ask: the check of an import before it is committed.
 
 A bundle comes from outside. Its hashes say that it is as it was written, not that what was written is an experiment.
-Everything that reads a store (report, show, export, analysis) relies on what is checked here.
+Everything that reads a store (report, show, export, analysis) relies on what is checked here. The check finds damage and
+contradictions. It cannot find measurements that were forged consistently.
 
 Invariants
 - A run is one that the experiment's spec plans: its number, block and levels.
-- A response has a known name with its unit and method; numbers are finite and below `bundle_rows.NUMBER_MAX`.
+- A response has a known name with its unit and method, and a value that a run can have; numbers are finite and below
+  `bundle_rows.NUMBER_MAX`.
+- An energy has the method of one of the run's channels, and the energy per operation is that of the run's energy.
 - JSON columns hold the objects of schemas/run-record.schema.json as far as a reader uses them; further keys are kept.
 - Traces and latency histograms can be unpacked, and hold as many readings as their rows say.
 """
@@ -27,12 +30,14 @@ from edgejoule import bundle_rows as rows
 from edgejoule.complaints import complaints
 from edgejoule.errors import EdgejouleError, StoreError
 from edgejoule.plan import planned_cells
-from edgejoule.responses import RESPONSES
+from edgejoule.responses import RESPONSES, possible_range
 from edgejoule.spec import Spec
 from edgejoule.store.codec import unpack, unpack_integers
 from edgejoule.store.traces import channel_from_json, relation_from_json
 
 RUNS_MAX = 1_000_000
+_PER_OPERATION = ("energy_j", "energy_per_op_uj", "throughput_ops_s", "active_s")
+_AGREEMENT_REL = 0.001
 
 
 class ContentError(EdgejouleError):
@@ -83,6 +88,9 @@ def check_content(db: sqlite3.Connection, experiment_id: int, spec: Spec) -> Non
             _check_channel(row)
         channels.append(row["id"])
     _check_readings(db, channels)
+    for run_id, place in first.items():
+        with _at("responses", None, run=place):
+            _check_agreement(db, run_id)
 
 
 def _rows_of(db: sqlite3.Connection, table: str, run_ids: Sequence[int]) -> Iterator[sqlite3.Row]:
@@ -202,6 +210,34 @@ def _check_response(row: sqlite3.Row) -> None:
         raise ContentError(f"unit of {response.name} is {response.unit!r}, expected {known.unit!r}")
     if known.is_energy == (response.method == "timed"):
         raise ContentError(f"method of {response.name} is {response.method!r}")
+
+
+    low, high = possible_range(response.name)
+    if response.value is not None and not low <= response.value <= high:
+        least_to_most = f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
+        raise ContentError(f"value of {response.name} is {response.value:g}, expected {least_to_most}")
+
+
+def _check_agreement(db: sqlite3.Connection, run_id: int) -> None:
+    """What the responses of a run must have in common with each other and with its channels."""
+    told = db.execute("SELECT name, value, method FROM responses WHERE run_id = ? AND value IS NOT NULL", (run_id,))
+    known = {row["name"]: row for row in told}
+    channels = db.execute("SELECT channel_json FROM channels WHERE run_id = ?", (run_id,))
+    methods = {_parsed("channel_json", row["channel_json"]).get("method") for row in channels}
+    for name, row in known.items():
+        if methods and RESPONSES[name].is_energy and row["method"] not in methods:
+            raise ContentError(
+                f"method of {name} is {row['method']!r}, the run's channels are {' and '.join(sorted(methods))}"
+            )
+    parts = [known[name]["value"] if name in known else None for name in _PER_OPERATION]
+    if None not in parts:
+        energy_j, per_op_uj, rate_ops_s, active_s = parts
+        expected_j = per_op_uj * rate_ops_s * active_s / 1e6
+        if not math.isclose(energy_j, expected_j, rel_tol=_AGREEMENT_REL):
+            raise ContentError(
+                f"energy_j is {energy_j:.6g}, expected {expected_j:.6g}: energy_per_op_uj times the operations, which "
+                "are throughput_ops_s times active_s"
+            )
 
 
 def _check_event(row: sqlite3.Row) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -149,6 +150,18 @@ def with_due_times(declared: Sequence[str], known: Collection[str]) -> list[str]
             found.append(due_name)
         found.append(name)
     return found
+
+
+#: Differences, which may be below zero. Every other response is an amount, a time, a rate or a share.
+_SIGNED = ("energy_debt_j", "energy_net_j", "energy_net_quiet_j")
+#: Shares of a whole. `target_share` is none: a rate may be exceeded.
+_PARTS_OF_A_WHOLE = ("failure_share", "client_cpu_share", "other_cpu_share")
+
+
+def possible_range(name: str) -> tuple[float, float]:
+    """The least and the largest value that a run can have."""
+    base = name.partition("@")[0]
+    return -math.inf if base in _SIGNED else 0.0, 1.0 if base in _PARTS_OF_A_WHOLE else math.inf
 
 
 def nearest(name: str, known: object) -> str:

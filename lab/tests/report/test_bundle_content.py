@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from edgejoule.bundle import BundleError, import_bundle, write_bundle
 from edgejoule.cli.main import main
+from edgejoule.responses import RESPONSES
 from edgejoule.store import Store
 
 MakeStore = Callable[..., Store]
@@ -150,6 +151,23 @@ def drop(table: str, place: int = 0) -> Callable[[Tables], None]:
     return lambda tables: tables[table].pop(place) and None
 
 
+def responses(of: str, /, **values: Any) -> Callable[[Tables], None]:
+    """Change a response of the first run."""
+    return lambda tables: next(r for r in tables["responses"] if r["name"] == of).update(values)
+
+
+def renamed(name: str, to: str, value: float) -> Callable[[Tables], None]:
+    return responses(name, **{"name": to, "unit": RESPONSES[to].unit, "value": value})
+
+
+def scaled(name: str, factor: float) -> Callable[[Tables], None]:
+    def change(tables: Tables) -> None:
+        row = next(r for r in tables["responses"] if r["name"] == name)
+        row["value"] *= factor
+
+    return change
+
+
 BOMB = base64.b64encode(b"\1\1" + bytes(16) + zlib.compress(bytes(50_000_000), 9)).decode()
 TAMPERED: dict[str, tuple[Callable[[Tables], None], str]] = {
     "another factor": (rename_factor, "its spec plans block 0 with"),
@@ -173,6 +191,21 @@ TAMPERED: dict[str, tuple[Callable[[Tables], None], str]] = {
     "an unknown unit": (first("responses", unit="furlong"), "is 'furlong', expected"),
     "an unknown response": (first("responses", name="happiness"), "unknown response 'happiness'"),
     "a measured time": (lambda t: [r.update(method="measured") for r in t["responses"]] and None, "method of"),
+    "an energy below zero": (
+        responses("energy_j", value=-5.0, uncertainty_k2=26.0), "value of energy_j is -5, expected 0 or more"
+    ),
+    "more than all of the CPU": (
+        responses("other_cpu_share", value=5.0), "value of other_cpu_share is 5, expected 0 to 1"
+    ),
+    "a share below zero": (
+        renamed("throughput_ops_s", "target_share", -3.0),
+        "value of target_share is -3, expected 0 or more",
+    ),
+    "a time below zero": (responses("active_s", value=-1.0), "value of active_s is -1, expected 0 or more"),
+    "a method that no channel has": (
+        responses("energy_j", method="measured"), "method of energy_j is 'measured', the run's channels are counted"
+    ),
+    "ten times the energy": (scaled("energy_j", 10), "energy_per_op_uj times the operations"),
     "an uncertainty below zero": (first("responses", uncertainty_k2=-1.0), "uncertainty_k2: Input should be greater"),
     "flags that are a number": (first("runs", flags_json=3), "flags_json: Input should be a valid list"),
     "facts that are a list": (first("runs", facts_json=[1]), "facts_json"),
@@ -214,6 +247,10 @@ def test_a_tampered_bundle_is_refused_in_words_and_changes_nothing(what: str, pa
     assert len(str(error.value)) < 600
     with Store.open(tmp_path / "new.db") as store:
         assert store.experiments() == []
+
+
+def test_energies_that_are_differences_may_be_below_zero(packed: Path, tmp_path: Path) -> None:
+    import_bundle(changed(packed, responses("energy_net_j", value=-0.3)), tmp_path / "new.db")
 
 
 def test_a_missing_run_is_refused(packed: Path, tmp_path: Path) -> None:
