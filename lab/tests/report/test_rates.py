@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from command_line import edgejoule
 
 from edgejoule.findings import Findings, find
-from edgejoule.findings.rates import not_sustained
+from edgejoule.findings.model import Cell, Ranking
+from edgejoule.findings.rates import is_asked_for, not_sustained, rate_lines, rate_sentences
+from edgejoule.findings.verdict import headline, statements
 from edgejoule.report import build
-from edgejoule.responses import RESPONSES, with_due_times
+from edgejoule.responses import RESPONSES, Better, with_due_times
 
 SERVICE, DUE, ENERGY = "read_latency_us_p99", "read_intended_latency_us_p99", "energy_per_op_uj"
 DECLARED = f'responses = ["{SERVICE}", "throughput_ops_s", "{ENERGY}"]'
@@ -69,7 +73,8 @@ def test_a_cell_that_misses_its_rate_by_more_than_a_hundredth_gets_no_verdict_on
 
 def test_where_only_one_sustains_the_rate_there_is_nothing_to_compare(make_store):
     findings = found(make_store, databases=("sqlite", "leveldb"), workloads=("read",), reached={"leveldb": 0.88})
-    assert findings.headline == f"leveldb {MISSED}, so there is nothing to compare."
+    assert findings.headline == f"There is nothing to compare: leveldb {MISSED}."
+    assert any(s.text.startswith("Only sqlite has a value of read latency from due time") for s in findings.verdict)
 
 
 def test_the_rate_that_was_missed_stands_in_terminal_report_and_export(make_store, tmp_path):
@@ -97,6 +102,28 @@ def test_the_pictures_of_a_study_at_a_rate_are_of_both_latencies_the_due_time_fi
     ]  # fmt: skip
 
 
+def test_a_missed_rate_is_told_without_the_factor_that_asks_for_it():
+    cell = Cell({"database": "sqlite", "target": 400_000}, 1, 0, None, None, None, None, None, None, None,
+                not_sustained="does not sustain 400,000/s, reached 30,800")  # fmt: skip
+    alone = dataclasses.replace(cell, levels={"target": 400_000})
+    missed = "does not sustain 400,000/s, reached 30,800"
+    ranking = Ranking({}, (), (), (alone,))
+    design = SimpleNamespace(subject="target")
+    assert rate_sentences([ranking], design) == [f"The database {missed}."]
+    energy = SimpleNamespace(name=ENERGY, cells=(cell,))
+    assert rate_lines([energy]) == [f"sqlite {missed}"]
+
+
+def test_the_throughput_that_a_factor_asks_for_is_no_finding():
+    assert is_asked_for("throughput_ops_s", "target")
+    assert not is_asked_for("throughput_ops_s", "database")
+    assert not is_asked_for(DUE, "target")
+    throughput = SimpleNamespace(name="throughput_ops_s", better=Better.HIGHER, rankings=())
+    design = SimpleNamespace(subject="target")
+    assert statements([throughput], design) == ()
+    assert headline(throughput, design).startswith("Throughput is what target asks for, so it is no finding")
+
+
 @pytest.mark.parametrize(
     ("target", "share", "words"),
     [
@@ -107,3 +134,12 @@ def test_the_pictures_of_a_study_at_a_rate_are_of_both_latencies_the_due_time_fi
 )
 def test_a_missed_rate_in_words(target, share, words):
     assert not_sustained(target, share) == words
+
+
+def test_where_all_runs_failed_no_verdict_is_promised(make_store):
+    two = {"databases": ("sqlite", "leveldb"), "workloads": ("read",), "blocks": 1}
+    with make_store(**two, failed={0: "no room", 1: "no room"}) as store:
+        findings = find(store, store.find())
+    assert findings.headline == "All 2 runs failed, so there is no verdict."
+    assert "All 2 runs failed; the table of runs says why." in findings.caveats
+    assert not any("rest on the others" in c for c in findings.caveats)

@@ -12,7 +12,7 @@ from edgejoule.findings.facts import database_facts, load_facts, meters_of, prog
 from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Effect, Findings, ResponseFinding
 from edgejoule.findings.other_programs import disturbed_headline, other_caveats
-from edgejoule.findings.rates import rate_caveats, rate_headline, rate_lines
+from edgejoule.findings.rates import is_asked_for, rate_caveats, rate_headline, rate_lines
 from edgejoule.findings.syncs import sync_caveats
 from edgejoule.findings.words import count
 from edgejoule.responses import RESPONSES, Better, with_due_times
@@ -48,7 +48,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     looked = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
     method = _energy_method([*responses, *others])
     missed = rate_lines([*responses, *others])
-    headline = rate_headline(verdict.headline(first, design, told_effects), first, missed)
+    headline = rate_headline(verdict.headline(first, design, told_effects, progress), first, missed)
     headline = disturbed_headline(headline, first, method, runs)
     told = [*rate_caveats(missed), *other_caveats(experiment, runs)]
     told += verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
@@ -81,7 +81,8 @@ def _effects(responses: Sequence[ResponseFinding], design: Design) -> tuple[Effe
     """Of the first response that can be judged: that which decides, unless its values are not usable."""
     judged = (r for r in responses if not r.unusable and r.better is not Better.NEITHER)
     first = next(judged, None)
-    return effects(first, design.levels) if first else ()
+    found = effects(first, design.levels) if first else ()
+    return tuple(e for e in found if first and not any(is_asked_for(first.name, factor) for factor in e.factors))
 
 
 def _responses(

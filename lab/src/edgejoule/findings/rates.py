@@ -10,13 +10,14 @@ import statistics
 from collections.abc import Sequence
 
 from edgejoule.findings.design import Design, label, runs_of
-from edgejoule.findings.model import Ranking, ResponseFinding
+from edgejoule.findings.model import Levels, Ranking, ResponseFinding
 from edgejoule.findings.words import count, listed, number
 from edgejoule.responses import RESPONSES, is_latency
 from edgejoule.store import Run
 
 SHARE_MIN = 0.99
 CURVE_SHARE_MIN = 0.95  # of a level of a load curve: its rate is a share of a rate that was itself measured
+RATE_FACTORS = ("target", "rate", "load_percent")  # factors that ask for a rate
 _TOLD_MAX = 2  # cells in the headline; more are counted
 
 
@@ -34,6 +35,11 @@ def not_sustained(target_ops_s: float, share: float) -> str:
 def needs_its_rate(name: str) -> bool:
     """Does the response mean something only at the rate that was asked for?"""
     return is_latency(name) or RESPONSES[name].is_energy
+
+
+def is_asked_for(name: str, factor: str) -> bool:
+    """Is the response what the factor asks for, and therefore no finding?"""
+    return name == "throughput_ops_s" and factor in RATE_FACTORS
 
 
 def missed_rates(runs: Sequence[Run], design: Design) -> dict[int, str]:
@@ -57,18 +63,29 @@ def _values(runs: Sequence[Run], name: str) -> list[float]:
 def rate_lines(responses: Sequence[ResponseFinding]) -> list[str]:
     """One line for each cell that did not sustain its rate."""
     cells = next((r.cells for r in responses if needs_its_rate(r.name)), ())
-    return [f"{label(c.levels)} {c.not_sustained}" for c in cells if c.not_sustained]
+    return [f"{_who(c.levels)} {c.not_sustained}" for c in cells if c.not_sustained]
+
+
+def _who(levels: Levels) -> str:
+    """The cell without its rate, which the sentence tells anyway."""
+    return label({name: level for name, level in levels.items() if name not in RATE_FACTORS}) or "the database"
 
 
 def rate_sentences(rankings: Sequence[Ranking], design: Design) -> list[str]:
     """Of one condition: one sentence for each subject that did not sustain its rate."""
     missed = [c for k in rankings for c in k.without_value if c.not_sustained]
-    return list(dict.fromkeys(f"{c.levels[design.subject]} {c.not_sustained}." for c in missed))
+    found = [f"{_who({design.subject: c.levels[design.subject]})} {c.not_sustained}." for c in missed]
+    return list(dict.fromkeys(_capital(words) for words in found))
+
+
+def _capital(words: str) -> str:
+    """A name keeps its first letter; "the database" begins a sentence in a capital one."""
+    return f"The{words[3:]}" if words.startswith("the database ") else words
 
 
 def rate_caveats(lines: Sequence[str]) -> list[str]:
     """What a reader must know of those cells."""
-    return [f"{line}: no verdict on its latency and energy." for line in lines]
+    return [f"{_capital(line)}: no verdict on its latency and energy." for line in lines]
 
 
 def rate_headline(headline: str, first: ResponseFinding | None, lines: Sequence[str]) -> str:
@@ -77,5 +94,5 @@ def rate_headline(headline: str, first: ResponseFinding | None, lines: Sequence[
         return headline
     told = listed(list(lines)) if len(lines) <= _TOLD_MAX else f"{count(len(lines), 'cell')} do not sustain their rate"
     if needs_its_rate(first.name) and not any(k.contrasts for k in first.rankings):
-        return f"{told}, so there is nothing to compare."
+        return f"There is nothing to compare: {told}."
     return f"{headline.removesuffix('.')}; {told}."

@@ -46,7 +46,7 @@ class Question:
 def sentence(q: Question, best: Level, others: Sequence[Ranked]) -> str:
     """The verdict on a factor. others: the best first."""
     if not others:
-        return f"Only {names(q.factor, [best])} has values, so there is nothing to compare."
+        return f"Only {names(q.factor, [best])} has values of {q.label}, so there is nothing to compare."
     head = f"{q.least[0].upper()}{q.least[1:]} {q.label} with"
     if all(o.differs is None for o in others):
         return f"{head} {names(q.factor, [best])}: {q.value}{_others(q, others)}; not tested."

@@ -9,7 +9,7 @@ from edgejoule.findings.design import Design, label
 from edgejoule.findings.effects import condition_sentence
 from edgejoule.findings.model import Cell, Contrast, Effect, Progress, Ranking, ResponseFinding, Statement
 from edgejoule.findings.other_programs import CLOCKED
-from edgejoule.findings.rates import rate_sentences
+from edgejoule.findings.rates import is_asked_for, rate_sentences
 from edgejoule.findings.words import count, listed, ratio, unit_for
 from edgejoule.responses import Better
 from edgejoule.stats.verdict import margin_words
@@ -18,16 +18,23 @@ _ABOVE_IDLE_MIN = 0.05
 _CONDITIONS_MAX = 6  # told one by one; more are counted
 
 
-def headline(first: ResponseFinding | None, design: Design, effects: Sequence[Effect] = ()) -> str:
+def headline(
+    first: ResponseFinding | None, design: Design, effects: Sequence[Effect] = (), progress: Progress | None = None
+) -> str:
     """One sentence: who is best at the response that decides, and where that cannot be told.
 
     Databases are told condition by condition, another subject by its effect over all conditions.
     """
+    yet = "" if progress and not progress.planned else " yet"
+    if first is None and progress and progress.failed == progress.total:
+        return f"All {count(progress.total, 'run')} failed, so there is no verdict."
     if first is None:
-        return "No run has a value for the response that decides, so there is no verdict yet."
+        return f"No run has a value for the response that decides, so there is no verdict{yet}."
+    if is_asked_for(first.name, design.subject):
+        return f"Throughput is what {design.subject} asks for, so it is no finding; the tables show what was reached."
     told = [k for k in first.rankings if k.cells]
     if not told:
-        return f"No run has a value for {first.title}, so there is no verdict yet."
+        return f"No run has a value for {first.title}, so there is no verdict{yet}."
     if not any(k.contrasts for k in told):
         return f"Only one {design.subject} has values, so there is nothing to compare it with."
     if all(c.differs is None for k in told for c in k.contrasts):
@@ -75,18 +82,19 @@ def _within(r: ResponseFinding) -> str:
 
 def statements(responses: Sequence[ResponseFinding], design: Design) -> tuple[Statement, ...]:
     """One statement per condition: the deciding response, then the next one; counted where there are too many."""
-    told = [r for r in responses if r.better is not Better.NEITHER and any(k.cells for k in r.rankings)][:2]
+    found = [r for r in responses if r.better is not Better.NEITHER and not is_asked_for(r.name, design.subject)]
+    told = [r for r in found if any(k.cells for k in r.rankings)][:2]
     if not told:
         return ()
     if len(design.conditions) > _CONDITIONS_MAX:
         return tuple(_counted(r, design) for r in told)
-    found = []
+    statements = []
     for i, condition in enumerate(design.conditions):
         one = _sentence if design.subject == "database" else _plain_sentence
         parts = [one(r.rankings[i], r, design) for r in told if r.rankings[i].cells]
         parts += rate_sentences([r.rankings[i] for r in told], design)
-        found.append(Statement(label(condition) or "result", " ".join(parts) or "no run has a value."))
-    return tuple(found)
+        statements.append(Statement(label(condition) or "result", " ".join(parts) or "no run has a value."))
+    return tuple(statements)
 
 
 def caveats(
@@ -96,11 +104,11 @@ def caveats(
     found = []
     if progress.planned:
         found.append(f"Preliminary: {progress.planned} of {count(progress.total, 'run')} are not done yet.")
-    if progress.failed:
-        found.append(
-            f"{progress.failed} of {count(progress.total, 'run')} failed; they are shown as failed, and the means rest "
-            "on the others."
-        )
+    if progress.failed == progress.total:
+        found.append(f"All {count(progress.total, 'run')} failed; the table of runs says why.")
+    elif progress.failed:
+        rest = ", and the means rest on the others" if progress.finished else ""
+        found.append(f"{progress.failed} of {count(progress.total, 'run')} failed; they are shown as failed{rest}.")
     if progress.flagged:
         found.append(f"{count(progress.flagged, 'run')} flagged as doubtful; the table of runs says why.")
     for r in responses:
@@ -177,7 +185,7 @@ def _sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
     name, does_best = _name(best, design), _does_best(r)
     by = "By the clock, " if r.unit in CLOCKED else ""
     if not k.contrasts:
-        return f"{by}{name} {does_best}, {figure}, with nothing to compare it with."
+        return f"Only {name} has a value of {r.label}, {figure}, so there is nothing to compare."
     if all(c.differs is None for c in k.contrasts):
         return f"{by}{name} {does_best}, {figure}, next {listed([_bare(c) for c in k.contrasts])}; without a test."
     if k.decided:
