@@ -1,8 +1,8 @@
 """What the rows of a bundle must be, beyond what the store's tables ask: the check of an import before it is committed.
 
 A bundle comes from outside. Its hashes say that it is as it was written, not that what was written is an experiment.
-Everything that reads a store (report, show, export, analysis) relies on what is checked here. The check finds damage and
-contradictions. It cannot find measurements that were forged consistently.
+Everything that reads a store (report, show, export, analysis) relies on what is checked here. The check finds damage
+and contradictions. It cannot find measurements that were forged consistently.
 
 Invariants
 - A run is one that the experiment's spec plans: its number, block and levels.
@@ -210,7 +210,6 @@ def _check_response(row: sqlite3.Row) -> None:
         raise ContentError(f"unit of {response.name} is {response.unit!r}, expected {known.unit!r}")
     if known.is_energy == (response.method == "timed"):
         raise ContentError(f"method of {response.name} is {response.method!r}")
-
 
     low, high = possible_range(response.name)
     if response.value is not None and not low <= response.value <= high:

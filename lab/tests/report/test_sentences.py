@@ -23,8 +23,14 @@ def open_(level, times=1.5):
 
 
 CASES = {
-    "one level": ("threads", ENERGY, 1, [], "Only threads 1 has values of energy per operation (counted), so there is nothing to compare."),
-    "one database": ("database", ENERGY, "sqlite", [], "Only sqlite has values of energy per operation (counted), so there is nothing to compare."),
+    "one level": (
+        "threads", ENERGY, 1, [],
+        "Only threads 1 has values of energy per operation (counted), so there is nothing to compare.",
+    ),
+    "one database": (
+        "database", ENERGY, "sqlite", [],
+        "Only sqlite has values of energy per operation (counted), so there is nothing to compare.",
+    ),
     "two names": (
         "database", ENERGY, "leveldb", [behind("sqlite", 2.8)],
         "Least energy per operation (counted) with leveldb: 3.55 mJ; 2.80× as much with sqlite.",
