@@ -228,9 +228,8 @@ def _check_agreement(db: sqlite3.Connection, run_id: int) -> None:
             raise ContentError(
                 f"method of {name} is {row['method']!r}, the run's channels are {' and '.join(sorted(methods))}"
             )
-    parts = [known[name]["value"] if name in known else None for name in _PER_OPERATION]
-    if None not in parts:
-        energy_j, per_op_uj, rate_ops_s, active_s = parts
+    if all(name in known for name in _PER_OPERATION):
+        energy_j, per_op_uj, rate_ops_s, active_s = (float(known[name]["value"]) for name in _PER_OPERATION)
         expected_j = per_op_uj * rate_ops_s * active_s / 1e6
         if not math.isclose(energy_j, expected_j, rel_tol=_AGREEMENT_REL):
             raise ContentError(
