@@ -55,7 +55,7 @@ def test_a_rate_that_is_missed_is_told_in_place_of_latency_and_energy(tmp_path: 
     assert share == pytest.approx(reached / 100_000_000)
     assert any(flag.startswith("does not sustain 100,000,000/s, reached ") for flag in run.flags), run.flags
     store = ("--store", "results/store.db")
-    words = "target 100,000,000 does not sustain 100,000,000/s, reached "
+    words = "The database does not sustain 100,000,000/s, reached "
     assert words in " ".join(edgejoule(tmp_path, "report", *store).stdout.split())
     found = json.loads(edgejoule(tmp_path, "report", "--json", *store).stdout)
     for response in found["responses"]:
