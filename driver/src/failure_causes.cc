@@ -15,8 +15,8 @@ constexpr std::string_view other_causes = "other causes";
 
 std::string without_digits(std::string_view words) {
   std::string text;
-  for (const unsigned char letter : words) {
-    if (std::isdigit(letter) == 0) text += static_cast<char>(letter);
+  for (const char letter : words) {
+    if (std::isdigit(static_cast<unsigned char>(letter)) == 0) text += letter;
   }
   return text;
 }

@@ -31,7 +31,7 @@ constexpr WordBits word_bits(std::uint64_t word) {
   constexpr std::array<std::uint64_t, RandomBytes::group_bytes> follows{0, 0, 1, 2, 0, 1};
   WordBits bits{0, 0, 0};
   for (std::uint64_t i = 0; i < 8; ++i) {
-    const auto place = (8 * word + i) % RandomBytes::group_bytes;
+    const auto place = static_cast<std::size_t>((8 * word + i) % RandomBytes::group_bytes);
     bits.random |= (masks[place] & ~follows[place]) << 8 * i;
     bits.repeated |= repeats[place] << 8 * i;
     bits.following |= follows[place] << 8 * i;
