@@ -269,3 +269,12 @@ def test_the_digest_knows_what_is_measured_from_what_is_asked(tmp_path: Path) ->
     plain = load_spec(path).digest()
     assert load_spec(path, ["analysis.alpha=0.01"]).digest() == plain
     assert load_spec(path, ["fixed.recordcount=1001"]).digest() != plain
+
+
+#: Digests of the experiments as of commit 6d90a66, before there were commands: stored experiments are found by them.
+DIGESTS: dict[str, str] = json.loads(Path(__file__).with_name("spec_digests.json").read_text())
+
+
+@pytest.mark.parametrize("name", [name for name in DIGESTS if (REPOSITORY / "experiments" / name).is_file()])
+def test_the_digest_of_an_experiment_without_commands_stays_as_it_was(name: str) -> None:
+    assert load_spec(REPOSITORY / "experiments" / name).digest() == DIGESTS[name]

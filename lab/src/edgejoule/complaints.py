@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from edgejoule import file_system
 from edgejoule.clock_exchange import parse_address
+from edgejoule.commands.complaints import command_complaints, command_design_complaints, placeholder_settings
+from edgejoule.commands.model import CommandWorkload
 from edgejoule.conditional import Complaint, cells_of, condition_complaints, settings_of
 from edgejoule.errors import UsageError
 from edgejoule.properties import (
     ALL_PROPERTIES,
+    COMMAND,
     CORE,
     CORE_WORKLOADS,
     KINDS,
@@ -23,7 +26,7 @@ from edgejoule.properties import (
     is_option,
     static_server,
 )
-from edgejoule.responses import PER_SERVER, RESPONSES, nearest
+from edgejoule.responses import PER_SERVER, nearest
 
 if TYPE_CHECKING:
     from edgejoule.spec import Spec
@@ -34,14 +37,16 @@ def complaints(spec: Spec, left_out: Mapping[str, Sequence[Level]] | None = None
 
     left_out: factor -> levels that the file has, where `--set` gave the factor others.
     """
-    found = [*_settings(spec), *_workloads(spec), *_missing(spec)]
+    found = [*command_complaints(spec), *_settings(spec), *_workloads(spec), *_missing(spec)]
     found = found or condition_complaints(spec.when, spec.factors, left_out or {})
-    found = found or [*_foreign_properties(spec), *_excluded(spec), *_shared_loads(spec), *_sequential(spec)]
+    found = found or [*_foreign_properties(spec), *command_design_complaints(spec), *_excluded(spec)]
+    found = found or [*_shared_loads(spec), *_sequential(spec)]
     return [*found, *_servers(spec), *_clocks(spec), *_analysis(spec)]
 
 
 def _settings(spec: Spec) -> Iterator[Complaint]:
     """Factors, fixed settings and those of [[when]]: known names, sensible values, each level once."""
+    own = placeholder_settings(spec)
     tables: list[tuple[str, str, Mapping[str, list[Level]]]] = [
         ("factors", "factor setting", spec.factors),
         ("fixed", "fixed setting", {k: [v] for k, v in spec.fixed.items()}),
@@ -49,8 +54,8 @@ def _settings(spec: Spec) -> Iterator[Complaint]:
     tables += [(f"when.{i}.set", "setting", {k: [v] for k, v in r.set.items()}) for i, r in enumerate(spec.when)]
     for table, what, entries in tables:
         for name, levels in entries.items():
-            if name not in ALL_PROPERTIES and name not in SETTINGS and not is_option(name):
-                yield f"{table}.{name}", f"unknown {what}; {nearest(name, [*ALL_PROPERTIES, *SETTINGS])}"
+            if name not in ALL_PROPERTIES and name not in SETTINGS and name not in own and not is_option(name):
+                yield f"{table}.{name}", f"unknown {what}; {nearest(name, [*ALL_PROPERTIES, *SETTINGS, *own])}"
             yield from ((f"{table}.{name}", c) for level in levels if (c := complaint(name, level)))
             if len({json.dumps(level) for level in levels}) < len(levels):
                 yield f"{table}.{name}", "the same level twice"
@@ -64,6 +69,8 @@ def _settings(spec: Spec) -> Iterator[Complaint]:
 
 def _workloads(spec: Spec) -> Iterator[Complaint]:
     for workload, properties in spec.workloads.items():
+        if isinstance(properties, CommandWorkload):
+            continue
         kind = str(properties.get("kind", CORE))
         if kind not in KINDS:
             yield f"workloads.{workload}.kind", f"unknown kind of workload {kind!r}; {nearest(kind, KINDS)}"
@@ -99,6 +106,8 @@ def _foreign_properties(spec: Spec) -> Iterator[Complaint]:
     """A property that the kind of a workload it would reach does not know."""
     for workload in spec.factors.get("workload", [spec.fixed.get("workload", "")]):
         kind = spec.kind_of(str(workload))
+        if kind == COMMAND:
+            continue
         reached: list[tuple[str, list[str]]] = [("factors", list(spec.factors)), ("fixed", list(spec.fixed))]
         reached += [
             (f"when.{i}.set", list(rule.set))
@@ -247,12 +256,13 @@ def _analysis(spec: Spec) -> Iterator[Complaint]:
             yield "analysis.margin", f"on the log scale expected a ratio above 1, got {spec.analysis.margin}"
         if spec.analysis.test == "kruskal-dunn-holm":
             yield "analysis.margin", "ranks tell no distance; declare tukey or games-howell to call groups the same"
+    known = spec.known_responses()
     for name in spec.analysis.responses:
         base, at, server = name.partition("@")
         if at and base in PER_SERVER and server not in spec.servers:
             yield "analysis.responses", f"{name!r}: no server is named so; {nearest(server, spec.servers)}"
-        elif base not in (PER_SERVER if at else RESPONSES):
-            yield "analysis.responses", f"unknown response {name!r}; {nearest(name, RESPONSES)}"
+        elif base not in (PER_SERVER if at else known):
+            yield "analysis.responses", f"unknown response {name!r}; {nearest(name, known)}"
     if (compare := spec.analysis.compare) is not None:
         if compare not in spec.factors:
             yield "analysis.compare", f"{compare!r} is no factor; {nearest(compare, spec.factors)}"

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgejoule import file_system, memory_group
+from edgejoule.commands.model import CommandWorkload
 from edgejoule.database_servers import SERVERS, Server, ycsb_client
 from edgejoule.database_servers.external import HOST, SECRET, external
 from edgejoule.database_servers.options import OWN
@@ -204,6 +205,8 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
     if plan and all(not_available(run) for run in plan):
         raise UsageError(f"no run of the plan can be done here: {not_available(plan[0])}")
     for workload, properties in spec.workloads.items():
+        if isinstance(properties, CommandWorkload):
+            continue
         for prefix in {name.split(".", 1)[0] for name in properties if is_option(name)} - set(known):
             raise UsageError(f"workload {workload!r}: no database {prefix!r}; {nearest(prefix, known)}")
     for rule in spec.when:

@@ -83,15 +83,23 @@ def make_plan(spec: Spec) -> list[PlannedRun]:
 
     Source: Montgomery, Design and Analysis of Experiments, ch. 4 (randomised complete blocks).
     """
-    blocks = enumerate(_blocks(spec))
-    ordered = [(block, levels, seed) for block, (order, seed) in blocks for levels in order]
-    return [_planned(spec, levels, index, block, seed) for index, (block, levels, seed) in enumerate(ordered)]
+    ordered = enumerate(_ordered(spec))
+    return [_planned(spec, levels, index, block, seed) for index, (block, levels, seed) in ordered]
 
 
 def planned_cells(spec: Spec) -> Iterator[tuple[int, dict[str, Level]]]:
     """Block and levels of every run, in the plan's order."""
-    for block, (order, _) in enumerate(_blocks(spec)):
-        yield from ((block, levels) for levels in order)
+    return ((block, levels) for block, levels, _ in _ordered(spec))
+
+
+def _ordered(spec: Spec) -> Iterator[tuple[int, dict[str, Level], int]]:
+    """Block, levels and driver's seed of every run: block after block, or one cell after another."""
+    runs = ((block, levels, seed) for block, (order, seed) in enumerate(_blocks(spec)) for levels in order)
+    if spec.design.order != "one-after-another":
+        return runs
+    declared, order = spec.design.sequential, cells(spec)
+    first = declared.first if declared and declared.first else 0  # every cell ends its first stage before a second
+    return iter(sorted(runs, key=lambda run: (run[0] >= first > 0, order.index(run[1]), run[0])))
 
 
 def _blocks(spec: Spec) -> Iterator[tuple[list[dict[str, Level]], int]]:

@@ -76,6 +76,7 @@ _DB_BENCH: dict[str, Kind] = {
 }  # fmt: skip
 
 CORE = "core"
+COMMAND = "command"  # the kind of a workload that is any program; it is described by `command`, not by `kind`
 
 #: Kind of workload -> the properties it knows (`edgejoule-driver workloads`). A run of a kind takes no others.
 KINDS: dict[str, dict[str, Kind]] = {

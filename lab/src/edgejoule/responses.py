@@ -48,6 +48,8 @@ def _fixed() -> list[Response]:
         Response("longest_gap_s", "s", "longest time without a success", low),
         Response("active_s", "s", "active time", low),
         Response("settled_s", "s", "settled time", low),
+        Response("cpu_s", "s", "CPU time", low),
+        Response("context_switches", "1", "context switches", none),
         Response("cpu_us_per_op", "µs", "CPU time per operation", low),
         Response("server_cpu_us_per_op", "µs", "CPU time of the server per operation", low),
         Response("client_cpu_us_per_op", "µs", "CPU time of the server's client per operation", none),
@@ -94,6 +96,9 @@ _LATENCIES = {
 
 #: What decides an experiment that declares no responses.
 DEFAULT_RESPONSES = ("energy_per_op_uj", "throughput_ops_s")
+#: The same of an experiment with commands; where joules are modelled, CPU time comes first.
+COMMAND_RESPONSES = ("energy_j", "active_s")
+MODELLED_COMMAND_RESPONSES = ("cpu_s", "active_s", "energy_j")
 
 
 def latency_name(operation: str, measure: str, statistic: str) -> str:
@@ -105,8 +110,8 @@ def latency_name(operation: str, measure: str, statistic: str) -> str:
 PER_SERVER = ("energy_per_op_uj", "energy_j", "energy_net_j")
 
 
-class _Responses(dict[str, Response]):
-    """By name, those of a server included."""
+class Responses(dict[str, Response]):
+    """By name, with those of each server of a federation."""
 
     def __missing__(self, name: str) -> Response:
         base, at, server = name.partition("@")
@@ -115,7 +120,7 @@ class _Responses(dict[str, Response]):
         return replace(self[base], name=name, label=f"{self[base].label}, {server}")
 
 
-RESPONSES: dict[str, Response] = _Responses(
+RESPONSES: dict[str, Response] = Responses(
     {r.name: r for r in _fixed()}
     | {
         (name := latency_name(operation, measure, statistic)): Response(

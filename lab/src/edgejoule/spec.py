@@ -10,18 +10,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
 from edgejoule import toml_text
+from edgejoule.commands.model import RESPONSE_NAME, CommandWorkload, DeclaredResponse, is_command, with_contents
 from edgejoule.complaints import complaints
 from edgejoule.conditional import When
 from edgejoule.errors import SpecError, UsageError
-from edgejoule.properties import CORE, CORE_WORKLOADS
+from edgejoule.properties import COMMAND, CORE, CORE_WORKLOADS
 from edgejoule.properties import Level as Level
-from edgejoule.responses import DEFAULT_RESPONSES, nearest
+from edgejoule.responses import COMMAND_RESPONSES, DEFAULT_RESPONSES, RESPONSES, Response, Responses, nearest
 from edgejoule.workload_files import find_workload_file, read_workload_file
 
 Levels = Annotated[list[Level], Field(min_length=1)]
+Properties = dict[str, Level]
+_COMMAND_TAG, _PROPERTIES_TAG = "a command", "properties of a workload"
+#: A workload is a command where its table says `command`, else properties of the driver's.
+Workload = Annotated[
+    Annotated[CommandWorkload, Tag(_COMMAND_TAG)]
+    | Annotated[Properties, Tag(_PROPERTIES_TAG), Field(json_schema_extra={"not": {"required": ["command"]}})],
+    Discriminator(lambda value: _COMMAND_TAG if is_command(value) else _PROPERTIES_TAG),
+]
 
 
 class _Strict(BaseModel):
@@ -44,7 +53,11 @@ class Design(_Strict):
     """How the plan is laid out. A block is one replication of every cell."""
 
     replications: int = Field(default=5, ge=1, le=10_000, description="runs of every cell")
-    order: Literal["randomised-blocks", "as-written"] = "randomised-blocks"
+    order: Literal["randomised-blocks", "as-written", "one-after-another"] = Field(
+        default="randomised-blocks",
+        description="randomised-blocks: every block in an order of its own; one-after-another: all replications of a "
+        "cell before the next cell, for commands with differing setup or cleanup",
+    )
     seed: int = Field(
         default=1, ge=0, lt=2**63, description="shuffles the blocks and seeds the driver; printed with the plan"
     )
@@ -174,9 +187,13 @@ class Spec(_Strict):
     factors: dict[str, Levels] = Field(min_length=1, description="factor -> its levels")
     fixed: dict[str, Level] = Field(default_factory=dict, description="settings that every run takes")
     when: list[When] = Field(default_factory=list, description="settings conditional on levels")
-    workloads: dict[str, dict[str, Level]] = Field(
+    workloads: dict[str, Workload] = Field(
         default_factory=dict,
-        description='name -> its kind (default: core) and properties; file = "..." reads a YCSB property file',
+        description='name -> its kind (default: core) and properties; file = "..." reads a YCSB property file; '
+        "command = [...] is any program",
+    )
+    responses: dict[Annotated[str, Field(pattern=RESPONSE_NAME)], DeclaredResponse] = Field(
+        default_factory=dict, description="name -> a figure that every command prints"
     )
     databases: dict[str, DatabaseVariant] = Field(default_factory=dict, description="name -> adapter and options")
     design: Design = Field(default_factory=Design)
@@ -188,17 +205,41 @@ class Spec(_Strict):
     )
     federation: FederationAt | None = Field(default=None, description="one that runs already")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _responses_of_commands(cls, data: object) -> object:
+        """Without declared responses an experiment with commands is about energy and time of a run."""
+        if not isinstance(data, dict) or not any(is_command(w) for _, w in _tables(data.get("workloads"))):
+            return data
+        analysis = data.get("analysis", {})
+        if not isinstance(analysis, dict) or "responses" in analysis:
+            return data
+        return {**data, "analysis": {**analysis, "responses": list(COMMAND_RESPONSES)}}
+
     def digest(self) -> str:
         """Identity of what is measured: SHA-256 over the model without the analysis section, hex."""
         measured = self.model_dump(mode="json", exclude={"analysis", "question"})
-        for name in ("servers", "federation"):  # as before there were any
+        for name in ("servers", "federation", "responses"):  # as before there were any
             if not measured[name]:
                 del measured[name]
+        measured["workloads"] |= {name: command.identity() for name, command in self.commands.items()}
         return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
-    def known_workloads(self) -> dict[str, dict[str, Level]]:
+    @property
+    def commands(self) -> dict[str, CommandWorkload]:
+        """The workloads that are programs."""
+        return {name: w for name, w in self.workloads.items() if isinstance(w, CommandWorkload)}
+
+    def known_responses(self) -> dict[str, Response]:
+        """Every response that a run may have, with those that the experiment declares."""
+        return Responses(RESPONSES | {name: one.response(name) for name, one in self.responses.items()})
+
+    def known_workloads(self) -> dict[str, Properties]:
         """Every workload a level may name: YCSB's core ones and those described."""
-        own = {name: CORE_WORKLOADS.get(name, {}) | properties for name, properties in self.workloads.items()}
+        own: dict[str, Properties] = {
+            name: {"kind": COMMAND} if isinstance(w, CommandWorkload) else CORE_WORKLOADS.get(name, {}) | w
+            for name, w in self.workloads.items()
+        }
         return CORE_WORKLOADS | own
 
     def kind_of(self, workload: str) -> str:
@@ -223,6 +264,11 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
         raise SpecError(path, None, None, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise SpecError(path, None, None, f"is not UTF-8 text (byte {error.start})") from error
+    return spec_of_text(text, path, overrides)
+
+
+def spec_of_text(text: str, path: Path, overrides: Sequence[str] = ()) -> Spec:
+    """The same from a text. path: named in messages; relative paths in the text are below its folder."""
     try:
         data = toml_text.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -241,9 +287,12 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
 
     for name, workload in _tables(data.get("workloads")):
         try:
-            data["workloads"][name] = _with_file(workload, path.parent)
+            if is_command(workload):
+                data["workloads"][name] = with_contents(workload, path.parent, _settings(data))
+            else:
+                data["workloads"][name] = _with_file(workload, path.parent)
         except UsageError as error:
-            raise fail(f"workloads.{name}.file", str(error)) from None
+            raise fail(f"workloads.{name}.{'files' if is_command(workload) else 'file'}", str(error)) from None
 
     try:
         spec = Spec.model_validate(data)
@@ -259,6 +308,13 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
 def _tables(value: object) -> list[tuple[str, dict[str, Any]]]:
     """The tables of a table, before anything is known to be right."""
     return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []
+
+
+def _settings(data: Mapping[str, Any]) -> dict[str, list[Level]]:
+    """Factors and fixed settings with their levels, before anything is known to be right."""
+    fixed = data.get("fixed")
+    one = {name: [level] for name, level in fixed.items()} if isinstance(fixed, dict) else {}
+    return {**one, **dict(_lists(data.get("factors")))}
 
 
 def _lists(value: object) -> list[tuple[str, list[Any]]]:
@@ -342,7 +398,9 @@ def _line_of(lines: Mapping[str, int], key: str) -> int | None:
 
 
 def _dotted(loc: Sequence[str | int]) -> str:
-    unions = {"str", "int", "float", "bool", "list[union[str,int,float,bool]]"}  # pydantic names a union's branch
+    unions = {  # pydantic names a union's branch
+        "str", "int", "float", "bool", "list[union[str,int,float,bool]]", "list[str]", _COMMAND_TAG, _PROPERTIES_TAG,
+    }  # fmt: skip
     in_array = loc[:1] == ("when",)
     return ".".join(str(part) for part in loc if part not in unions and (in_array or not isinstance(part, int)))
 
@@ -358,7 +416,10 @@ def _words(error: Any, data: Mapping[str, Any]) -> str:
     if kind == "extra_forbidden":
         model: Any = Spec
         for part in loc[:-1]:
-            model = get_args(model)[1] if get_origin(model) is dict else _model(model).model_fields[part].annotation
+            if part == _COMMAND_TAG:
+                model = CommandWorkload
+            else:
+                model = get_args(model)[1] if get_origin(model) is dict else _model(model).model_fields[part].annotation
         return f"unknown key; {nearest(str(loc[-1]), _model(model).model_fields)}"
     if kind == "missing":
         return "is missing"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
-import itertools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -268,11 +268,13 @@ def _run_all(
 ) -> None:
     metering = Metering(store, experiment.id, bench.meters, bench.on_power, bench.clocks)
     last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
-    if todo and todo[0].block > 0:  # a study cut off between a block and its look
-        last_block = _look(store, experiment.id, todo[0].block, watcher) or last_block
-    for planned, following in itertools.zip_longest(todo, todo[1:]):
+    if todo and (begun := min(p.block for p in todo)) > 0:  # a study cut off between a block and its look
+        last_block = _look(store, experiment.id, begun, watcher) or last_block
+    left = Counter(planned.block for planned in todo)
+    for planned in todo:
+        left[planned.block] -= 1
         if last_block is not None and planned.block >= last_block:
-            break
+            continue
         watcher.running(planned)
         if again:
             store.again(experiment.id, planned.index)
@@ -286,7 +288,7 @@ def _run_all(
         watcher.ran(run)
         if run.status == "failed" and not keep_going:
             raise DatabaseError(f"run {planned.index + 1} ({planned.label()}) failed: {run.cause}")
-        if following is None or following.block != planned.block:
+        if not any(left[block] for block in range(planned.block + 1)):
             last_block = _look(store, experiment.id, planned.block + 1, watcher) or last_block
 
 
