@@ -14,7 +14,7 @@ LABELS := slow|root|server
 # Tests start many Pythons, and pytest rewrites 170 files: bytecode is kept, also where the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
-PROGRAMS := edgejoule-driver edgejoule-sampler lunar-shell
+PROGRAMS := edgejoule-driver edgejoule-sampler edgejoule-supervisor lunar-shell
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14

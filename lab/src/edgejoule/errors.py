@@ -42,6 +42,10 @@ class DatabaseError(EdgejouleError):
     """The database under test, or the driver in front of it, failed or returned wrong data."""
 
 
+class CommandError(DatabaseError):
+    """The program under test cannot be started, was stopped, or failed."""
+
+
 class FederationError(EdgejouleError):
     """A federation on this machine that cannot be started, or a server of it that failed."""
 

@@ -1,0 +1,292 @@
+"""The native supervisor as a process: runs a command, measures its process tree, ends what the command leaves behind.
+
+The supervisor is a program that writes JSON lines (supervisor/README.md); its code is not known here. It runs in a
+session of its own: Ctrl-C reaches edgejoule alone, which stops the supervisor, which ends the command's processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+from edgejoule.errors import CommandError, EdgejouleError
+
+PROGRAM = "edgejoule-supervisor"
+MARKS_VARIABLE = "EDGEJOULE_MARKS"  # in the command's environment: the FIFO that takes names of phases
+_NULL = Path(os.devnull)
+_STOP_TIMEOUT_S = 15.0  # the supervisor itself gives up after 11 s
+
+
+class SupervisorMissingError(EdgejouleError):
+    """edgejoule-supervisor is not built."""
+
+
+@cache
+def supervisor_path() -> Path:
+    """The program: $EDGEJOULE_SUPERVISOR, else build/bin of the source tree this package lies in, else PATH."""
+    if named := os.environ.get("EDGEJOULE_SUPERVISOR"):
+        if not _is_program(Path(named)):
+            raise SupervisorMissingError(f"EDGEJOULE_SUPERVISOR={named}: no program is there")
+        return Path(named).absolute()
+    built = [parent / "build/bin" / PROGRAM for parent in Path(__file__).resolve().parents]
+    on_path = shutil.which(PROGRAM)
+    program = next((path for path in [*built, *([Path(on_path)] if on_path else [])] if _is_program(path)), None)
+    if program is None:
+        raise SupervisorMissingError(
+            f"{PROGRAM} is not built: run `make build` in the source tree, or set EDGEJOULE_SUPERVISOR"
+        )
+    return program
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program and its surroundings. argv: without a shell. env: the whole environment. stdin: None for no input.
+
+    output: takes standard output, None discards it. errors: takes standard error, None: the same file as `output`.
+    Each repetition writes both files anew, so that they end with those of the last one.
+    """
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    cwd: Path
+    stdin: Path | None
+    output: Path | None
+    errors: Path | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The beginning of a phase: when its name arrived, and the storage bytes of the tree since the repetition began."""
+
+    arrived_ns: int
+    name: str
+    read_bytes: int | None
+    write_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """One execution of the command. Times are of CLOCK_MONOTONIC: before the start, after its own process has ended.
+
+    Usage is of the whole process tree, ended descendants included; rss_peak_bytes is of the largest process. Bytes
+    were fetched from storage, and made dirty for storage; None where the kernel does not count them. ended: descendants
+    that still ran after the command's exit and were ended.
+    """
+
+    start_ns: int
+    end_ns: int
+    exit_code: int | None
+    signal: int | None
+    cpu_user_s: float
+    cpu_system_s: float
+    rss_peak_bytes: int
+    voluntary_switches: int
+    involuntary_switches: int
+    read_bytes: int | None
+    write_bytes: int | None
+    ended: int
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def failure(self) -> str | None:
+        """How the command failed, as the rest of a sentence; None: it ended with exit code 0."""
+        if self.signal is not None:
+            return f"was killed by {signal_name(self.signal)}"
+        return f"ended with exit code {self.exit_code}" if self.exit_code else None
+
+
+def signal_name(number: int) -> str:
+    """SIGKILL for 9; `signal 40` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class Supervised:
+    """Runs a command under the supervisor. stop() may be called from a signal handler or another thread.
+
+    timeout_s: for all repetitions together. repeat_for_s: repetitions start until this time has passed, at least one.
+    The repetitions end with the first failed one, unless ignore_failure keeps non-zero exit codes; a death by signal
+    always ends them. keep: run() returns after the command's exit, and its descendants go on until stop().
+    """
+
+    def __init__(
+        self,
+        command: Command,
+        *,
+        timeout_s: float,
+        repeat: int = 1,
+        repeat_for_s: float | None = None,
+        ignore_failure: bool = False,
+        keep: bool = False,
+    ) -> None:
+        if not command.argv:
+            raise CommandError("the command is empty")
+        self._command = command
+        self._timeout_s = timeout_s
+        self._keep = keep
+        self._options = [f"--repeat={repeat}"] if repeat_for_s is None else [f"--repeat-for={repeat_for_s:.9f}"]
+        self._options += ["--ignore-failure"] if ignore_failure else []
+        self._options = ["--keep"] if keep else self._options
+        self._stopped = False
+        self._timed_out = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._resources = contextlib.ExitStack()
+
+    def run(self) -> list[Repetition]:
+        """The repetitions in order, the last one perhaps failed (see Repetition.failure).
+
+        Raises CommandError if the command cannot be started, took too long or was stopped.
+        """
+        watch = threading.Timer(self._timeout_s, self._end_late_run)
+        watch.daemon = True
+        try:
+            reports = self._start()
+            watch.start()
+            events = list(self._events(reports))
+            self._check(events)
+        except BaseException:
+            self.stop()
+            self._resources.close()
+            raise
+        finally:
+            watch.cancel()
+        if not self._keep:
+            self._resources.close()
+        return list(_repetitions(events))
+
+    def stop(self) -> None:
+        """End the command and all its descendants."""
+        self._stopped = True
+        process = self._process
+        if process is None:
+            return
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            _wait(process)
+        if self._keep:
+            self._resources.close()
+
+    def _start(self) -> IO[bytes]:
+        """Starts the supervisor; returns what it reports."""
+        marks = self._make_marks()
+        reading, report_fd = os.pipe()
+        reports = self._resources.enter_context(os.fdopen(reading, "rb"))
+        options = [f"--report-fd={report_fd}", f"--marks={marks}", *self._options]
+        try:
+            with _opened(self._command) as (stdin, stdout, stderr):
+                self._process = process = subprocess.Popen(
+                    [str(supervisor_path()), *options, "--", *self._command.argv],
+                    stdin=subprocess.PIPE if self._keep else stdin, stdout=stdout, stderr=stderr,
+                    env={**self._command.env, MARKS_VARIABLE: str(marks)}, cwd=self._command.cwd,
+                    pass_fds=(report_fd,), start_new_session=True,
+                )  # fmt: skip
+        except OSError as error:
+            raise CommandError(f"{self._command.argv[0]} cannot be started: {error}") from error
+        finally:
+            os.close(report_fd)
+        if process.stdin:
+            self._resources.enter_context(process.stdin)  # it closes: the descendants are ended
+        if self._stopped:
+            process.send_signal(signal.SIGTERM)
+        return reports
+
+    def _make_marks(self) -> Path:
+        folder = self._resources.enter_context(tempfile.TemporaryDirectory(prefix="edgejoule-"))
+        marks = Path(folder) / "marks"
+        os.mkfifo(marks, 0o600)
+        return marks
+
+    def _events(self, reports: IO[bytes]) -> Iterator[dict[str, Any]]:
+        """All reports; with `keep` those until the command's exit."""
+        for line in reports:
+            event = json.loads(line)
+            yield event
+            if self._keep and event["event"] == "exit":
+                return
+        assert self._process is not None
+        _wait(self._process)
+
+    def _end_late_run(self) -> None:
+        self._timed_out = True
+        self.stop()
+
+    def _check(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """Raises CommandError unless the repetitions came to their end."""
+        assert self._process is not None
+        name, code = self._command.argv[0], self._process.returncode
+        if error := next((e for e in events if e["event"] == "error"), None):
+            raise CommandError(error["message"])
+        if self._timed_out:
+            raise CommandError(f"{name} took longer than {self._timeout_s:g} s and was stopped")
+        if self._stopped:
+            raise CommandError(f"{name} was stopped")
+        if stopped := next((e for e in events if e["event"] == "stopped"), None):
+            raise CommandError(f"{name} was stopped: {stopped['reason']}")
+        if code is not None and code < 0:
+            _end_session(self._process.pid)
+            raise CommandError(f"the supervisor of {name} was killed by {signal_name(-code)}")
+        if not any(e["event"] == "exit" for e in events):
+            raise CommandError(f"the supervisor of {name} ended with code {code} and reported no exit")
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    """Until the supervisor has ended; it is killed when it does not end in time."""
+    try:
+        process.wait(timeout=_STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _end_session(session: int) -> None:
+    """Kill what is left of a supervisor's session after it was killed itself; it ended nothing then."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # the process has ended meanwhile
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                os.kill(int(stat.parent.name), signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _opened(command: Command) -> Iterator[tuple[IO[bytes], IO[bytes], IO[bytes]]]:
+    """Standard input, output and error of the command."""
+    with contextlib.ExitStack() as files:
+        stdin = files.enter_context((command.stdin or _NULL).open("rb"))
+        stdout = files.enter_context((command.output or _NULL).open("wb"))
+        stderr = files.enter_context(command.errors.open("wb")) if command.errors else stdout
+        yield stdin, stdout, stderr
+
+
+def _repetitions(events: Sequence[Mapping[str, Any]]) -> Iterator[Repetition]:
+    marks: list[Mark] = []
+    for event in events:
+        if event["event"] == "mark":
+            marks.append(Mark(event["monotonic_ns"], event["name"], event["read_bytes"], event["write_bytes"]))
+        elif event["event"] == "exit":
+            copied = {name: event[name] for name in _COPIED}
+            cpu_user_s, cpu_system_s = event["cpu_user_ns"] / 1e9, event["cpu_system_ns"] / 1e9
+            yield Repetition(**copied, cpu_user_s=cpu_user_s, cpu_system_s=cpu_system_s, marks=tuple(marks))
+            marks = []
+
+
+_COPIED = (
+    "start_ns", "end_ns", "exit_code", "signal", "rss_peak_bytes", "voluntary_switches", "involuntary_switches",
+    "read_bytes", "write_bytes", "ended",
+)  # fmt: skip
