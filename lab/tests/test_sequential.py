@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 from edgejoule import sequential
+from edgejoule.complaints import complaints
 from edgejoule.errors import UsageError
 from edgejoule.findings import find
 from edgejoule.meters.base import Method
@@ -122,3 +124,92 @@ def test_with_every_replication_there_the_last_level_holds_even_if_the_study_was
         found = find(store, measured(store, spec(**SPENDING), 9, ratio=2.0))
     assert found.responses[0].alpha == looks([3, 6, 9]).level[2]
     assert found.responses[0].rankings[0].decided
+
+
+# Stein's two stages within a budget of time.
+
+
+def one_command(blocks: int, took_s: float, spread: float = 0.05, **declared: Any) -> tuple[Spec, list[Run]]:
+    """A design of one cell with that many finished blocks, of which the first took ten times as long (warm-up)."""
+    options = {"kind": "stein", "first": 10, "precision": 1.05, "budget_s": 60.0} | declared
+    design = Spec.model_validate({
+        "name": "s", "question": "?", "factors": {"workload": ["workloada"]},
+        "fixed": {"database": "sqlite", "recordcount": 10, "operationcount": 10},
+        "design": {"replications": 500, "sequential": options}, "analysis": {"responses": ["active_s"]},
+    })  # fmt: skip
+    rng = np.random.default_rng(SEED)
+    values = [ResponseValue("active_s", float(np.exp(rng.normal(0, spread))), "s", "timed") for _ in range(blocks)]
+    runs = [
+        Run(
+            i, i, {"workload": "workloada"}, "finished", responses=(value,), facts={"took_s": took_s * (1 if i else 10)}
+        )
+        for i, value in enumerate(values)
+    ]
+    return design, runs
+
+
+@pytest.mark.parametrize(
+    ("took_s", "total", "decided"), [(2.0, 500, False), (6.0, 500, False), (7.0, 8, True), (25.0, 3, True)]
+)
+def test_the_budget_says_after_three_blocks_whether_a_first_stage_of_ten_fits(
+    took_s: float, total: int, decided: bool
+) -> None:
+    design, runs = one_command(3, took_s)
+    assert sequential.look_due(design, 3, noted=0) == 1
+    taken = sequential.budget_look(design, runs)
+    assert (taken.total, taken.decided, taken.first_stage) == (total, decided, None)
+    assert sequential.look_due(design, 10, noted=1) == 2
+
+
+def test_three_blocks_that_exceed_the_budget_are_made_all_the_same() -> None:
+    taken = sequential.budget_look(*one_command(3, 100.0))
+    assert taken.total == 3
+    assert "they exceed the budget" in taken.words
+
+
+def test_the_spread_alone_decides_where_the_budget_is_large() -> None:
+    design, runs = one_command(10, 1.0)
+    free = design.model_copy(update={"design": design.design.model_copy(update={
+        "sequential": design.design.sequential.model_copy(update={"budget_s": None})  # type: ignore[union-attr]
+    })})  # fmt: skip
+    taken = sequential.stein_look(design, runs, None, 2)
+    assert taken.total == sequential.stein_look(free, runs, None, 1).total < 60
+    assert (taken.capped, taken.first_stage) == (False, 10)
+    assert taken.precision is not None
+    assert 1 < taken.precision <= 1.05
+    assert "within ± 5 % (95 %)" in taken.words
+
+
+def test_the_budget_caps_the_replications_and_the_look_keeps_the_precision_that_they_give() -> None:
+    design, runs = one_command(10, 4.0, spread=0.2)
+    taken = sequential.stein_look(design, runs, None, 2)
+    assert (taken.total, taken.capped, taken.decided) == (15, True, False)
+    assert taken.precision is not None
+    reach = float(special.stdtrit(9, 0.975)) * np.log([r.value("active_s") for r in runs]).std(ddof=1)  # type: ignore[arg-type]
+    assert taken.precision == pytest.approx(np.exp(reach / np.sqrt(15)))
+    assert "the budget of 60 s holds 15, which gives ±" in taken.words
+
+
+def test_equal_values_tell_no_spread_so_the_budget_alone_decides() -> None:
+    design, runs = one_command(10, 4.0, spread=0.0)
+    taken = sequential.stein_look(design, runs, None, 2)
+    assert (taken.total, taken.first_stage, taken.precision) == (15, None, None)
+    assert "nothing tells the spread" in taken.words
+
+
+def test_the_only_cell_has_the_interval_of_the_first_stage(tmp_path: Path) -> None:
+    design, runs = one_command(20, 1.0)
+    plan = make_plan(design)
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        kept = store.create_experiment(design, "", plan, energy_words="", energy_min_ratio=None, environment={})
+        for run in runs:
+            store.record(kept, run, RunData())
+        cell = find(store, store.find(str(kept))).responses[0].cells[0]
+    y = np.log([run.value("active_s") for run in runs])  # type: ignore[arg-type]
+    reach = float(special.stdtrit(9, 0.975)) * y[:10].std(ddof=1) / np.sqrt(20)
+    assert cell.ci == pytest.approx(tuple(np.exp([y.mean() - reach, y.mean() + reach])))
+
+
+def test_a_budget_belongs_to_stein() -> None:
+    (complaint,) = complaints(spec(**SPENDING, budget_s=5.0), {})
+    assert complaint == ("design.sequential.budget_s", "belongs to stein, and the kind is alpha-spending")

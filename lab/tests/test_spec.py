@@ -12,7 +12,7 @@ import pytest
 from edgejoule.databases import check_plan
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.plan import make_plan
-from edgejoule.spec import json_schema, key_lines, load_spec
+from edgejoule.spec import Spec, json_schema, key_lines, load_spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GOOD = """\
@@ -278,3 +278,12 @@ DIGESTS: dict[str, str] = json.loads(Path(__file__).with_name("spec_digests.json
 @pytest.mark.parametrize("name", [name for name in DIGESTS if (REPOSITORY / "experiments" / name).is_file()])
 def test_the_digest_of_an_experiment_without_commands_stays_as_it_was(name: str) -> None:
     assert load_spec(REPOSITORY / "experiments" / name).digest() == DIGESTS[name]
+
+
+def test_a_design_without_a_budget_keeps_the_digest_that_it_had_before_budgets() -> None:
+    stein = {"kind": "stein", "first": 4, "precision": 1.1}
+    plain = {"name": "s", "question": "?", "factors": {"database": ["sqlite"], "workload": ["workloada"]}}
+    design = Spec.model_validate({**plain, "design": {"replications": 9, "sequential": stein}})
+    assert design.digest() == "0c3a2c17fcf1893040d3452668962dff6a86da4fd9c7ede2c8f2f03be0973e16"
+    budget = {**plain, "design": {"replications": 9, "sequential": {**stein, "budget_s": 60.0}}}
+    assert Spec.model_validate(budget).digest() != design.digest()

@@ -172,6 +172,8 @@ def _sequential(spec: Spec) -> Iterator[Complaint]:
             if given != (kind == declared.kind):
                 words = f"belongs to {kind}, and the kind is {declared.kind}" if given else "is missing"
                 yield f"{key}.{name}", words
+    if declared.budget_s is not None and declared.kind != "stein":
+        yield f"{key}.budget_s", f"belongs to stein, and the kind is {declared.kind}"
     if spec.design.load != "run":
         yield key, "looks count replications, and runs that share a load are none"
     replications = spec.design.replications

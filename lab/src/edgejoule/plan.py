@@ -98,8 +98,8 @@ def _ordered(spec: Spec) -> Iterator[tuple[int, dict[str, Level], int]]:
     if spec.design.order != "one-after-another":
         return runs
     declared, order = spec.design.sequential, cells(spec)
-    first = declared.first if declared and declared.first else 0  # every cell ends its first stage before a second
-    return iter(sorted(runs, key=lambda run: (run[0] >= first > 0, order.index(run[1]), run[0])))
+    stages = declared.stages if declared else ()  # every cell ends a stage before any begins the next
+    return iter(sorted(runs, key=lambda run: (sum(run[0] >= end for end in stages), order.index(run[1]), run[0])))
 
 
 def _blocks(spec: Spec) -> Iterator[tuple[list[dict[str, Level]], int]]:

@@ -1,30 +1,42 @@
 """Stopping early in the two forms that keep their promise, as declared before the data.
 
-Stein: the spread of the first replications fixes how many are made in all, and with it a half width of every mean.
+Stein: the spread of the first replications fixes how many are made in all, and with it a half width of every mean. A
+budget of time caps that number, by the time that the blocks took; where not even the first stage fits, it fixes the
+number alone, and the interval is Student's. Neither ever looks at how narrow an interval is.
 Alpha spending: the study may stop at declared looks, each at its own level, so that the chance of a false alarm over
 all looks stays alpha. Every look is kept with the experiment. Sources: see stats.precision and stats.spending.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from edgejoule.errors import UsageError
-from edgejoule.findings import Findings, find
+import numpy as np
+
+from edgejoule.errors import DataError, UsageError
+from edgejoule.findings import Findings, ResponseFinding, find
 from edgejoule.meters.base import Method
 from edgejoule.responses import RESPONSES
-from edgejoule.spec import Spec
+from edgejoule.spec import FEWEST, Spec
+from edgejoule.stats import Scale, Stein, blocks_within, stein
 from edgejoule.stats import looks as levels_of
-from edgejoule.store import Experiment, Store
+from edgejoule.store import Experiment, Run, Store
 
 NOTE = "looks"  # heading of the looks among what an experiment keeps
+TOOK = "took_s"  # fact of a run under a budget: its time with all that belongs to it
 
 
 @dataclass(frozen=True)
 class Look:
-    """What one look found. total: replications that the experiment has in the end, as far as this look decides."""
+    """What one look found. total: replications that the experiment has in the end, as far as this look decides.
+
+    first_stage: replications whose spread is the error of every interval, by Stein; None: that of all of them.
+    precision: of each mean of the first response, that Stein's interval has after `total` replications: a ratio on
+    the log scale, a half width on the raw one. capped: the budget allows fewer replications than the spread asks for.
+    """
 
     look: int
     replications: int
@@ -32,6 +44,9 @@ class Look:
     decided: bool
     total: int
     words: str
+    first_stage: int | None = None
+    precision: float | None = None
+    capped: bool = False
 
 
 def check(spec: Spec, method: Method) -> None:
@@ -46,11 +61,8 @@ def check(spec: Spec, method: Method) -> None:
 
 def look_due(spec: Spec, replications: int, noted: int) -> int | None:
     """The number of the look (from 1) that is due after so many replications, unless it was taken already."""
-    declared = spec.design.sequential
-    if declared is None:
-        return None
-    due = [declared.first] if declared.kind == "stein" else declared.looks
-    at = next((i for i, runs in enumerate(due or (), 1) if runs == replications), None)
+    due = spec.design.sequential.stages if spec.design.sequential else ()
+    at = next((i for i, runs in enumerate(due, 1) if runs == replications), None)
     return at if at is not None and at > noted else None
 
 
@@ -58,8 +70,13 @@ def take(store: Store, experiment: Experiment, look: int) -> Look:
     """Look at what is stored: decide how many replications there will be, and note it."""
     declared = experiment.spec.design.sequential
     assert declared is not None
-    found = find(store, experiment, look=look)
-    taken = _stein(found, experiment.spec) if declared.kind == "stein" else _spend(found, experiment.spec, look)
+    if declared.kind == "alpha-spending":
+        taken = _spend(find(store, experiment, look=look), experiment.spec, look)
+    elif look < len(declared.stages):
+        taken = budget_look(experiment.spec, store.runs(experiment.id))
+    else:
+        found = find(store, experiment, look=look).responses
+        taken = stein_look(experiment.spec, store.runs(experiment.id), found[0] if found else None, look)
     earlier = list(experiment.environment.get(NOTE, []))
     store.note(experiment.id, NOTE, [*earlier, asdict(taken)])
     return taken
@@ -87,22 +104,88 @@ def _spend(found: Findings, spec: Spec, look: int) -> Look:
     return Look(look, runs, level, decided, runs if decided else most, words)
 
 
-def _stein(found: Findings, spec: Spec) -> Look:
-    declared = spec.design.sequential
+def budget_look(spec: Spec, runs: Sequence[Run]) -> Look:
+    """Whether the first stage of Stein's procedure fits into the budget; by the time alone, never by the values."""
+    declared, most = spec.design.sequential, spec.design.replications
     assert declared is not None
     assert declared.first is not None
-    most = spec.design.replications
-    parts = list(found.responses[0].parts) if found.responses else []
-    promises = [p.analysis.precision.stein for p in parts if p.analysis and p.analysis.precision]
-    label = found.responses[0].label if found.responses else RESPONSES[spec.analysis.responses[0]].label
-    if not promises or len(promises) < len(parts):
-        why = next((p.reason for p in parts if p.reason), "no spread could be told")
-        words = f"after {declared.first} replications nothing tells the spread of {label} ({why}); all {most} are made"
-        return Look(1, declared.first, None, False, most, words)
-    needed = max(p.total for p in promises)
-    words = f"the spread of the first {declared.first} replications asks for {needed} to know each mean of {label}"
-    if needed > most:
+    assert declared.budget_s is not None
+    fits = blocks_within(_block_times(runs), declared.budget_s)
+    if fits >= declared.first:
+        words = f"the budget of {declared.budget_s:g} s holds the first stage of {declared.first} replications"
+        return Look(1, FEWEST, None, False, most, words)
+    total = min(most, max(FEWEST, fits))
+    words = (
+        f"the budget of {declared.budget_s:g} s holds {total} replications, fewer than the {declared.first} of a first "
+        "stage: all of them are made, and the intervals are Student's"
+    )
+    if fits < FEWEST:
+        words = f"{FEWEST} replications are made, the fewest that give an interval; they exceed the budget"
+    return Look(1, FEWEST, None, True, total, words)
+
+
+def _block_times(runs: Sequence[Run]) -> list[float]:
+    """What each block took, in s; runs without a time are of no block."""
+    blocks: dict[int, float] = {}
+    for run in runs:
+        if run.status != "planned" and TOOK in run.facts:
+            blocks[run.block] = blocks.get(run.block, 0.0) + float(run.facts[TOOK])
+    return list(blocks.values())
+
+
+def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, look: int) -> Look:
+    """How many replications the first stage asks for, and what the budget leaves. first: of the first response."""
+    declared, most = spec.design.sequential, spec.design.replications
+    assert declared is not None
+    assert declared.first is not None
+    held = most if declared.budget_s is None else min(most, blocks_within(_block_times(runs), declared.budget_s))
+    held = max(declared.first, held)
+    label = first.label if first else RESPONSES[spec.analysis.responses[0]].label
+    promise = _promise(spec, runs, first)
+    if isinstance(promise, str):
+        of_budget = " that the budget holds" if held < most else ""
+        words = f"after {declared.first} replications nothing tells the spread of {label} ({promise}); all {held}"
+        return Look(look, declared.first, None, False, held, f"{words}{of_budget} are made")
+    kept = promise.capped(held)
+    words = (
+        f"the spread of the first {declared.first} replications asks for {promise.total} to know each mean of {label}"
+    )
+    if promise.total <= held:
+        words += f" within {_width(declared.precision or 0, spec)} (95 %)"
+    elif declared.budget_s is None:
         words += f" as well as declared; the design has {most}, so that precision is not promised"
     else:
-        words += f" within a factor of {declared.precision:g} (95 %)"
-    return Look(1, declared.first, None, needed <= most, min(needed, most), words)
+        words += (
+            f" within {_width(declared.precision or 0, spec)}; the budget of {declared.budget_s:g} s holds {kept.total}"
+            f", which gives {_width(kept.precision, spec)} (95 %)"
+        )
+    return Look(
+        look, declared.first, None, promise.total <= held, kept.total, words, declared.first, kept.precision,
+        promise.total > held,
+    )  # fmt: skip
+
+
+def _promise(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None) -> Stein | str:
+    """Stein's second stage for the cell that needs most, or why nothing tells the spread."""
+    declared, cells = spec.design.sequential, math.prod(len(levels) for levels in spec.factors.values())
+    assert declared is not None
+    assert declared.precision is not None
+    if cells == 1:
+        name = spec.analysis.responses[0]
+        values = [value for run in runs if run.status == "finished" and (value := run.value(name)) is not None]
+        try:
+            return stein(np.array(values), declared.precision, scale=Scale(spec.analysis.scale))
+        except DataError as error:
+            return str(error)
+    parts = list(first.parts) if first else []
+    promises = [p.analysis.precision.stein for p in parts if p.analysis and p.analysis.precision]
+    if not promises or len(promises) < len(parts):
+        return next((p.reason for p in parts if p.reason), "no spread could be told")
+    return max(promises, key=lambda promise: promise.total)
+
+
+def _width(precision: float, spec: Spec) -> str:
+    """A precision for people."""
+    if spec.analysis.scale == "raw":
+        return f"± {precision:.3g}"
+    return f"a factor of {precision:.3g}" if precision >= 2 else f"± {100 * (precision - 1):.2g} %"

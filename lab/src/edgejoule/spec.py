@@ -22,6 +22,7 @@ from edgejoule.properties import Level as Level
 from edgejoule.responses import COMMAND_RESPONSES, DEFAULT_RESPONSES, RESPONSES, Response, Responses, nearest
 from edgejoule.workload_files import find_workload_file, read_workload_file
 
+FEWEST = 3  # blocks that a budget of time always allows; their time tells how many fit into it
 Levels = Annotated[list[Level], Field(min_length=1)]
 Properties = dict[str, Level]
 _COMMAND_TAG, _PROPERTIES_TAG = "a command", "properties of a workload"
@@ -45,8 +46,23 @@ class Sequential(_Strict):
     precision: float | None = Field(
         default=None, gt=0, description="stein: of each mean; on the log scale a ratio (1.05: within 5 %)"
     )
+    budget_s: float | None = Field(
+        default=None,
+        gt=0,
+        le=1e7,
+        description="stein: time for all runs; caps the replications, and where `first` do not fit, as many as fit are "
+        "made, at least 3; default: no limit",
+    )
     looks: list[int] | None = Field(default=None, description="alpha-spending: replications at each look, all at last")
     spending: Literal["obrien-fleming", "pocock"] = "obrien-fleming"
+
+    @property
+    def stages(self) -> tuple[int, ...]:
+        """After how many replications the study looks at what it has, as far as that is known before the data."""
+        if self.kind == "alpha-spending":
+            return tuple(self.looks or ())
+        first = self.first or 0
+        return (FEWEST, first) if self.budget_s is not None and first > FEWEST else (first,)
 
 
 class Design(_Strict):
@@ -223,6 +239,8 @@ class Spec(_Strict):
             if not measured[name]:
                 del measured[name]
         measured["workloads"] |= {name: command.identity() for name, command in self.commands.items()}
+        if (sequential := measured["design"]["sequential"]) and sequential["budget_s"] is None:
+            del sequential["budget_s"]
         return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
     @property

@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import fcntl
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -278,7 +279,10 @@ def _run_all(
         watcher.running(planned)
         if again:
             store.again(experiment.id, planned.index)
+        began_s = time.monotonic()
         run, kept = _measure(planned, bench, metering)
+        if experiment.spec.design.sequential and experiment.spec.design.sequential.budget_s:
+            run = dataclasses.replace(run, facts={**run.facts, sequential.TOOK: round(time.monotonic() - began_s, 3)})
         if run.status == "failed" and planned.adapter in SERVERS:
             logs = store.path.parent / "logs" / f"{experiment.spec.name}-{experiment.id}" / f"run-{planned.index + 1}"
             if bench.loads.keep_logs(planned, logs):

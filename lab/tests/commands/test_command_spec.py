@@ -155,3 +155,6 @@ def test_one_after_another_ends_a_cell_before_the_next_and_a_stage_before_its_se
     assert [run.index for run in plan] == list(range(12))
     stein = text + 'sequential = { kind = "stein", first = 2, precision = 1.05 }\n'
     assert [run.block for run in make_plan(load_spec(written(tmp_path, stein)))] == [0, 1] * 4 + [2] * 4
+    budget = stein.replace("first = 2", "first = 4, budget_s = 60").replace("replications = 3", "replications = 5")
+    blocks = [run.block for run in make_plan(load_spec(written(tmp_path, budget)))]
+    assert blocks == [0, 1, 2] * 4 + [3] * 4 + [4] * 4, "the look at the budget comes after three blocks of every cell"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from edgejoule.errors import DataError, UsageError
 from edgejoule.findings.design import Design, label, runs_of
@@ -15,7 +17,7 @@ from edgejoule.findings.rates import missed_rates, needs_its_rate
 from edgejoule.responses import RESPONSES, Better
 from edgejoule.spec import Analysis as Declared
 from edgejoule.spec import Spec
-from edgejoule.stats import Analysis, Group, Looks, Pair, Scale, analyse, looks
+from edgejoule.stats import Analysis, DeclaredTest, Group, Looks, Pair, Scale, analyse, describe, looks
 from edgejoule.stats.options import AnalyseOptions
 from edgejoule.store import ResponseValue, Run
 
@@ -55,6 +57,8 @@ def respond(
         notes += _model_notes(method, min_ratio)
     judged = not unusable and not (method == MODELLED and min_ratio is None) and method != MIXED
     cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged, missed) for levels in design.cells())
+    if analysed and not unusable and len(cells) == 1:
+        cells = (_alone(cells[0], runs, values, scale, plan.first_stage),)
     rankings: tuple[Ranking, ...] = ()
     if analysed:
         rankings = tuple(_ranking(c, cells, parts, design, known.better, judged, alpha) for c in design.conditions)
@@ -137,11 +141,24 @@ def _parts(
                 "order": None if design.shares_loads else "order",
                 "same_against_same": decides and not design.shares_loads,
             }
+            ask["error"] = asked["error"] = _first_stage_error(table, name, factors, ask, plan.first_stage)
             analysis = analyse(table, name, factors, **asked)
             parts.append(Part(where, analysis, None, _margins(table, name, analysis, ask)))
         except (DataError, UsageError) as error:
             parts.append(Part(where, None, str(error)))
     return parts
+
+
+def _first_stage_error(
+    table: Mapping[str, Sequence[Any]], name: str, factors: Sequence[str], ask: AnalyseOptions, first: int | None
+) -> tuple[float, int] | None:
+    """Error mean square and degrees of freedom of the first blocks alone; None where all runs give the error."""
+    if first is None or ask.get("test") != DeclaredTest.TUKEY:
+        return None
+    rows = [row for row, block in enumerate(table["block"]) if block < first]
+    stage = {column: [values[row] for row in rows] for column, values in table.items()}
+    found = analyse(stage, name, factors, **ask).anova
+    return found.error_ms, found.error_df
 
 
 def _margins(table: dict[str, list[object]], name: str, analysis: Analysis, ask: AnalyseOptions) -> dict[str, Analysis]:
@@ -158,12 +175,18 @@ def _margins(table: dict[str, list[object]], name: str, analysis: Analysis, ask:
 
 @dataclass(frozen=True)
 class SequentialPlan:
-    """What a sequential design asks of the analysis: the look with its level, or why nothing is judged just now."""
+    """What a sequential design asks of the analysis.
+
+    looks, look: the look with its level. between_looks: why nothing is judged just now. first_stage: replications of
+    Stein's first stage, when there are more; their spread alone is then the error of every comparison, because it has
+    decided how many runs there are. With the spread of all runs 6.4 % instead of 5 are called different.
+    """
 
     looks: Looks | None = None
     look: int | None = None
     precision: float | None = None
     between_looks: str | None = None
+    first_stage: int | None = None
 
     @property
     def level(self) -> float | None:
@@ -177,7 +200,8 @@ class SequentialPlan:
         if declared is None:
             return cls()
         if declared.kind == "stein":
-            return cls(precision=declared.precision)
+            first = declared.first if declared.first and replications > declared.first else None
+            return cls(precision=declared.precision, first_stage=first)
         plan = looks(declared.looks or (), alpha=spec.analysis.alpha, spending=declared.spending)
         look = len(plan.runs) if replications == plan.runs[-1] else look  # all is there: the last level holds
         if look == 0 or plan.runs[look - 1] != replications:
@@ -230,6 +254,22 @@ def _cell(
         open=sum(r.status == "planned" for r in own),
         not_sustained=next((missed[r.run_index] for r in own if r.run_index in missed), None),
     )
+
+
+def _alone(
+    cell: Cell, runs: Sequence[Run], values: Mapping[int, ResponseValue], scale: Scale, first: int | None
+) -> Cell:
+    """The only cell of an experiment: no comparison gives its interval. first: replications of Stein's first stage."""
+    known = [(r.block, v) for r in runs if r.run_index in values and (v := values[r.run_index].value) is not None]
+    if len(known) < 2:
+        return cell
+    error = None
+    if first is not None and len(stage := [value for block, value in known if block < first]) > 1:
+        spread = describe(stage, scale=scale).sd
+        assert spread is not None, "two values have a spread"
+        error = ((math.log(spread) if scale is Scale.LOG else spread) ** 2, len(stage) - 1)
+    found = describe([value for _, value in known], scale=scale, error=error)
+    return replace(cell, mean=found.mean, ci=found.ci95)
 
 
 def _ranking(

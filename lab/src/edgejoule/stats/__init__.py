@@ -7,7 +7,7 @@ from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.describe import Summary, describe
 from edgejoule.stats.letters import compact_letters, split_letters
 from edgejoule.stats.model import Analysis, AnalysisBy, Best, Group, Pair, Precision, Sequential, label_of
-from edgejoule.stats.precision import RunsNeeded, Stein, runs_needed, stein, stein_pooled
+from edgejoule.stats.precision import RunsNeeded, Stein, blocks_within, runs_needed, stein, stein_pooled
 from edgejoule.stats.regression import Line, LineTest, Regression, regression
 from edgejoule.stats.scale import Scale
 from edgejoule.stats.spending import Looks, Spending, looks
@@ -40,6 +40,7 @@ __all__ = [
     "analyse",
     "anova",
     "audit",
+    "blocks_within",
     "compact_letters",
     "describe",
     "label_of",

@@ -61,6 +61,8 @@ def analyse(
     - margin: two groups are the same when they differ by less: a ratio on the log scale, a difference on the raw one,
       there below the smallest mean.
     - precision: how many runs it takes to know each mean this well (a ratio on the log scale, a half width on the raw).
+    - error: error mean square and its degrees of freedom, on the scale of analysis, for the comparison by tukey instead
+      of those of this table: of Stein's first stage, whose spread has decided how many runs there are.
     - looks, look: the declared looks (`spending.looks`) and which this is, from 1; its level replaces alpha.
     - distributions: add each group's. same_against_same: add an A/A comparison, with random halves from `seed`.
 
@@ -125,7 +127,7 @@ def _plain(
     margin = margin_of(full, factors, options.compare)
     _refuse_uneven_ranks(margin, full, factors, options)
     material = (
-        one_error(raw, y, full, margin, table.error_ms, table.error_df)
+        one_error(raw, y, full, margin, *(options.error or (table.error_ms, table.error_df)))
         if tukey
         else own_errors(raw, y, full, margin, options.test)
     )

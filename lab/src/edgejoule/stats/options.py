@@ -36,6 +36,7 @@ class AnalyseOptions(TypedDict, total=False):
     order: str | None
     margin: float | None
     precision: float | None
+    error: tuple[float, int] | None
     looks: Looks | None
     look: int | None
     distributions: bool
@@ -62,6 +63,7 @@ class Options:
     order: str | None
     margin: float | None
     precision: float | None
+    error: tuple[float, int] | None
     looks: Looks | None
     look: int | None
     distributions: bool
@@ -99,6 +101,7 @@ def options_of(table: Columns, response: str, factors: Sequence[str], by: str | 
         order=given.get("order"),
         margin=given.get("margin"),
         precision=given.get("precision"),
+        error=given.get("error"),
         looks=looks,
         look=look,
         distributions=given.get("distributions", False),

@@ -10,7 +10,8 @@ Sources: C. Stein, Annals of Mathematical Statistics 16 (1945); D. C. Montgomery
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -75,6 +76,19 @@ class Stein:
     level: float
     scale: Scale
 
+    @property
+    def precision(self) -> float:
+        """The half width as people declare it: a ratio on the log scale, the response's unit on the raw one."""
+        return from_scale(self.half_width, self.scale)
+
+    def capped(self, total_max: int) -> Stein:
+        """With at most `total_max` runs in all: fewer runs, and a half width that is wider in proportion.
+
+        The interval covers as often as before, provided that total_max does not depend on the mean of the runs.
+        """
+        total = max(self.first, min(self.total, total_max))
+        return replace(self, total=total, half_width=self.half_width * math.sqrt(self.total / total))
+
     def interval(self, values: FloatArray) -> tuple[float, float]:
         """The interval of the mean of all runs, in the response's unit. DataError unless all `total` are there."""
         if values.size != self.total:
@@ -106,6 +120,16 @@ def stein_pooled(
     if total > _RUNS_MAX:
         raise DataError(f"a precision of {precision:g} takes {total:,} runs; declare a wider one")
     return Stein(first, total, reach / math.sqrt(total), level, scale)
+
+
+def blocks_within(seconds: Sequence[float], budget_s: float) -> int:
+    """How many blocks fit into a budget, when each takes as long as the median of those that were made.
+
+    The median, because the first block may hold warm-up runs and the search for the number of repetitions.
+    """
+    assert seconds, "at least one block was made"
+    each_s = float(np.median(seconds))
+    return _RUNS_MAX if each_s <= 0 else int(min(budget_s / each_s, _RUNS_MAX))
 
 
 def half_width_of(precision: float, scale: Scale) -> float:
