@@ -1,0 +1,153 @@
+// Real processes; each test is a child of the test program, as it makes a subreaper of itself.
+#include "children.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+
+#include "clock.h"
+#include "process_tree.h"
+
+namespace edgejoule::supervisor {
+namespace {
+
+// Runs `body` in a process of its own; its assertions are those of that process.
+void in_own_process(const std::function<void()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    body();
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+pid_t start(const std::function<void()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    body();
+    ::_exit(0);
+  }
+  return child;
+}
+
+// Processes tell that they are set up.
+class Ready {
+ public:
+  Ready() { EXPECT_EQ(::pipe(pipe_.data()), 0); }
+  void tell() const { EXPECT_EQ(::write(pipe_[1], "r", 1), 1); }
+  [[noreturn]] void tell_and_pause() const {
+    tell();
+    for (;;) ::pause();
+  }
+  void await(int processes) const {
+    char byte = 0;
+    for (int i = 0; i < processes; ++i) EXPECT_EQ(::read(pipe_[0], &byte, 1), 1);
+  }
+
+ private:
+  std::array<int, 2> pipe_{};
+};
+
+void burn(std::int64_t cpu_ns) {
+  timespec used{};
+  do {
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  } while (used.tv_sec * second_ns + used.tv_nsec < cpu_ns);
+}
+
+void await_exit(Wakeups& wakeups, Children& children) {
+  while (!children.exit()) {
+    wakeups.wait({});
+    children.reap();
+  }
+}
+
+TEST(Children, usage_is_that_of_orphans_too) {
+  in_own_process([] {
+    Wakeups wakeups;
+    Children children(wakeups);
+    children.begin(start([] {
+      for (int i = 0; i < 10; ++i) start([] { burn(second_ns / 100); });
+    }));
+    await_exit(wakeups, children);
+    const std::int64_t end_ns = children.exit()->end_ns;
+    while (children.any_left()) {
+      wakeups.wait(second_ns / 100);
+      children.reap();
+    }
+    EXPECT_GE(children.usage().cpu_user_ns + children.usage().cpu_system_ns, second_ns / 10);
+    EXPECT_EQ(children.exit()->end_ns, end_ns);
+    EXPECT_EQ(children.exit()->code, 0);
+  });
+}
+
+TEST(Children, all_descendants_end_wherever_they_are) {
+  in_own_process([] {
+    Wakeups wakeups;
+    Children children(wakeups);
+    Ready ready;
+    children.begin(start([&] {
+      start([&] {
+        ::setsid();
+        start([&] { ready.tell_and_pause(); });
+        ready.tell_and_pause();
+      });
+      start([&] {
+        ::signal(SIGTERM, SIG_IGN);
+        ready.tell_and_pause();
+      });
+      start([&] {
+        ready.tell();
+        ::kill(::getpid(), SIGSTOP);
+        ::pause();
+      });
+      ready.await(4);
+    }));
+    await_exit(wakeups, children);
+    EXPECT_EQ(children.end_all(), 4);
+    EXPECT_FALSE(children.any_left());
+    EXPECT_TRUE(descendants(::getpid()).empty());
+    EXPECT_EQ(children.end_all(), 0);
+  });
+}
+
+TEST(Children, a_death_by_signal_is_no_exit_code) {
+  in_own_process([] {
+    Wakeups wakeups;
+    Children children(wakeups);
+    children.begin(start([] { ::kill(::getpid(), SIGKILL); }));
+    await_exit(wakeups, children);
+    EXPECT_EQ(children.exit()->signal, SIGKILL);
+    EXPECT_EQ(children.exit()->code, std::nullopt);
+  });
+}
+
+TEST(Children, what_is_started_while_they_end_ends_too) {
+  in_own_process([] {
+    Wakeups wakeups;
+    Children children(wakeups);
+    Ready ready;
+    children.begin(start([&] {
+      // Each one starts the next before it dies of SIGTERM's handler.
+      ::signal(SIGTERM, [](int) {
+        if (::fork() != 0) ::_exit(0);
+      });
+      ready.tell_and_pause();
+    }));
+    ready.await(1);
+    EXPECT_GE(children.end_all(), 1);
+    EXPECT_TRUE(descendants(::getpid()).empty());
+  });
+}
+
+}  // namespace
+}  // namespace edgejoule::supervisor
