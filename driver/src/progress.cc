@@ -57,7 +57,10 @@ std::string by_operation(const Measurements& measurements) {
     const auto& measured = measurements.operations[i];
     const std::string name(operation_names[i]);
     Histogram failed;
-    for (const auto& histogram : measured.failed) failed.add(histogram);
+    // YCSB reports the failures of a read-modify-write as those of its read and its update.
+    if (static_cast<Operation>(i) != Operation::read_modify_write) {
+      for (const auto& histogram : measured.failed) failed.add(histogram);
+    }
     text += in_us(name, measured.service) + in_us(name + "-FAILED", failed);
   }
   return text;

@@ -58,12 +58,16 @@ class Report {
     const std::string name(operation_names[static_cast<std::size_t>(operation)]);
     const auto timed = options_.measured == MeasuredInterval::intended ? intended_of(measure) : service_of(measure);
     const bool both = options_.measured == MeasuredInterval::both;
+    // YCSB reports the failures of a read-modify-write as those of its read and its update.
+    const bool has_failures = operation != Operation::read_modify_write;
     succeeded(name, timed);
-    if (operation != Operation::read_modify_write) returns(name, measure);  // YCSB knows no status of it
-    failures(name, timed);
+    if (has_failures) {
+      returns(name, measure);
+      failures(name, timed);
+    }
     if (!both || operation == Operation::verify) return;
     if (measure.service.count() > 0) succeeded("Intended-" + name, intended_of(measure));
-    failures("Intended-" + name, intended_of(measure));
+    if (has_failures) failures("Intended-" + name, intended_of(measure));
   }
 
   void cleanup(const Histogram& durations) {
