@@ -77,15 +77,38 @@ std::optional<std::uint64_t> labelled(std::string_view text, std::string_view la
   return value;
 }
 
-}  // namespace
-
-std::vector<pid_t> descendants(pid_t ancestor) {
+std::vector<pid_t> descendants(pid_t ancestor, bool with_zombies) {
   const auto processes = all_processes();
   std::vector<pid_t> found;
   for (const auto& [process, stat] : processes) {
-    if (stat.state != 'Z' && stat.state != 'X' && descends(process, ancestor, processes)) found.push_back(process);
+    const bool ended = stat.state == 'Z' || stat.state == 'X';
+    if ((with_zombies || !ended) && descends(process, ancestor, processes)) found.push_back(process);
   }
   return found;
+}
+
+std::optional<StorageBytes> sum_of(const std::vector<pid_t>& processes) {
+  StorageBytes sum;
+  for (const pid_t process : processes) {
+    const auto bytes = storage_bytes(process);
+    if (!bytes) return std::nullopt;
+    sum.read += bytes->read;
+    sum.write += bytes->write;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<pid_t> descendants(pid_t ancestor) { return descendants(ancestor, false); }
+
+std::optional<StorageBytes> storage_bytes_of_descendants(pid_t ancestor) {
+  // A process that is waited for during the reading gives its bytes to a parent that may have been read before.
+  constexpr int attempts_max = 5;
+  for (int attempt = 0; attempt < attempts_max; ++attempt) {
+    if (const auto sum = sum_of(descendants(ancestor, true))) return sum;
+  }
+  return std::nullopt;
 }
 
 std::optional<StorageBytes> storage_bytes(pid_t process) {

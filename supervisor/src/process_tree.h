@@ -16,9 +16,12 @@ struct StorageBytes {
   std::uint64_t write = 0;
 };
 
-// Zombies excluded. A process that is started or adopted during the call can be missing: call again until no child is
+// Without zombies. A process that is started or adopted during the call can be missing: call again until no child is
 // left to wait for.
 [[nodiscard]] std::vector<pid_t> descendants(pid_t ancestor);
+
+// Of all descendants that nobody has waited for yet; nullopt where one cannot be read.
+[[nodiscard]] std::optional<StorageBytes> storage_bytes_of_descendants(pid_t ancestor);
 
 // `process` and the descendants that it has waited for; nullopt where the kernel does not count (or not for this user).
 [[nodiscard]] std::optional<StorageBytes> storage_bytes(pid_t process);

@@ -22,6 +22,8 @@
 namespace edgejoule::supervisor {
 namespace {
 
+constexpr std::int64_t marks_max = 20'000;  // in all: a command that announces more has no phases worth a report
+
 class Supervisor {
  public:
   Supervisor(const Options& options, Report& report);
@@ -44,6 +46,7 @@ class Supervisor {
   Children children_;
   StandardFiles files_;
   std::string program_;
+  std::int64_t marks_left_ = marks_max;
   std::optional<StorageBytes> bytes_before_;  // of this process, when the repetition began
 };
 
@@ -127,8 +130,10 @@ void Supervisor::await_exit() {
 }
 
 void Supervisor::report_marks() {
-  const auto marks = wakeups_.take_marks();
+  auto marks = wakeups_.take_marks();
+  if (std::int64_t(marks.size()) > marks_left_) marks.resize(static_cast<std::size_t>(marks_left_));
   if (marks.empty()) return;
+  marks_left_ -= std::int64_t(marks.size());
   const auto bytes = bytes_of_tree();
   for (const Mark& mark : marks) {
     Line line("mark");
@@ -154,15 +159,11 @@ void Supervisor::report_exit(std::int64_t repetition, std::int64_t start_ns, int
 
 // /proc/PID/io holds a process and what it has waited for: this process stands for all descendants that have ended.
 std::optional<StorageBytes> Supervisor::bytes_of_tree() const {
-  auto total = since(bytes_before_, storage_bytes(::getpid()));
-  if (!total) return total;
-  for (const pid_t process : children_.any_left() ? descendants(::getpid()) : std::vector<pid_t>{}) {
-    const auto bytes = storage_bytes(process);
-    if (!bytes) continue;  // it has just ended
-    total->read += bytes->read;
-    total->write += bytes->write;
-  }
-  return total;
+  const auto ended = since(bytes_before_, storage_bytes(::getpid()));
+  if (!ended || !children_.any_left()) return ended;
+  const auto living = storage_bytes_of_descendants(::getpid());
+  if (!living) return std::nullopt;
+  return StorageBytes{ended->read + living->read, ended->write + living->write};
 }
 
 void Supervisor::await_release() {

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::array<int, 4> stop_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::size_t mark_bytes_max = 200;
+constexpr std::size_t pipe_bytes = 1 << 16;  // all that a FIFO holds: what the command wrote before its exit
 
 // A command must not inherit what the caller ignores (Python ignores SIGPIPE, nohup SIGHUP).
 void reset_dispositions() {
@@ -82,7 +83,7 @@ void Wakeups::read_signals() {
 }
 
 void Wakeups::read_marks(std::int64_t arrived_ns) {
-  std::array<char, 4096> text;
+  std::array<char, pipe_bytes> text;
   const ssize_t length = ::read(watched_.marks, text.data(), text.size());
   for (ssize_t at = 0; at < length; ++at) {
     const char c = text[static_cast<std::size_t>(at)];

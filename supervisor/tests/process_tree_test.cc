@@ -1,5 +1,6 @@
 #include "process_tree.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -63,6 +64,25 @@ TEST(ProcessTree, a_zombie_runs_no_more) {
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   EXPECT_FALSE(contains(descendants(::getpid()), child));
   ::waitpid(child, nullptr, 0);
+}
+
+TEST(ProcessTree, bytes_of_a_zombie_are_not_lost_before_somebody_waits_for_it) {
+  if (!storage_bytes(::getpid())) GTEST_SKIP() << "this kernel does not count the bytes of processes";
+  const std::string file = ::testing::TempDir() + "/zombie-bytes-" + std::to_string(::getpid());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string bytes(1 << 16, 'x');
+    const int descriptor = ::open(file.c_str(), O_CREAT | O_WRONLY, 0600);
+    ::_exit(::write(descriptor, bytes.data(), bytes.size()) > 0 ? 0 : 1);
+  }
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  const auto of_child = storage_bytes(child);
+  const auto of_all = storage_bytes_of_descendants(::getpid());
+  ::waitpid(child, nullptr, 0);
+  ::unlink(file.c_str());
+  ASSERT_TRUE(of_child && of_all);
+  EXPECT_EQ(of_all->write, of_child->write);
 }
 
 TEST(ProcessTree, a_process_that_is_gone_has_no_bytes_and_no_name) {

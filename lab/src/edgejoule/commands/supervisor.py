@@ -7,19 +7,23 @@ session of its own: Ctrl-C reaches edgejoule alone, which stops the supervisor, 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from edgejoule.commands.phases import PhaseLines
 from edgejoule.errors import CommandError, EdgejouleError
 
 PROGRAM = "edgejoule-supervisor"
@@ -124,6 +128,8 @@ class Supervised:
     timeout_s: for all repetitions together. repeat_for_s: repetitions start until this time has passed, at least one.
     The repetitions end with the first failed one, unless ignore_failure keeps non-zero exit codes; a death by signal
     always ends them. keep: run() returns after the command's exit, and its descendants go on until stop().
+    phase: a line of the output that it matches begins a phase, named by its first group (without one, by the match);
+    repetitions do not write their output anew then.
     """
 
     def __init__(
@@ -135,7 +141,9 @@ class Supervised:
         repeat_for_s: float | None = None,
         ignore_failure: bool = False,
         keep: bool = False,
+        phase: re.Pattern[str] | None = None,
     ) -> None:
+        assert not (keep and phase)
         if not command.argv:
             raise CommandError("the command is empty")
         self._command = command
@@ -144,6 +152,8 @@ class Supervised:
         self._options = [f"--repeat={repeat}"] if repeat_for_s is None else [f"--repeat-for={repeat_for_s:.9f}"]
         self._options += ["--ignore-failure"] if ignore_failure else []
         self._options = ["--keep"] if keep else self._options
+        self._phase = phase
+        self._lines: PhaseLines | None = None
         self._stopped = False
         self._timed_out = False
         self._process: subprocess.Popen[bytes] | None = None
@@ -160,16 +170,20 @@ class Supervised:
             reports = self._start()
             watch.start()
             events = list(self._events(reports))
+            late = self._finish_lines()
             self._check(events)
         except BaseException:
             self.stop()
+            with contextlib.suppress(CommandError):
+                self._finish_lines()
             self._resources.close()
             raise
         finally:
             watch.cancel()
         if not self._keep:
             self._resources.close()
-        return list(_repetitions(events))
+        repetitions = list(_repetitions(events))
+        return [*repetitions[:-1], _with_late(repetitions[-1], events, late)]
 
     def stop(self) -> None:
         """End the command and all its descendants."""
@@ -190,10 +204,11 @@ class Supervised:
         reports = self._resources.enter_context(os.fdopen(reading, "rb"))
         options = [f"--report-fd={report_fd}", f"--marks={marks}", *self._options]
         try:
-            with _opened(self._command) as (stdin, stdout, stderr):
+            with _opened(self._command) as (stdin, stdout, stderr), self._phase_lines(marks, stdout) as target:
                 self._process = process = subprocess.Popen(
                     [str(supervisor_path()), *options, "--", *self._command.argv],
-                    stdin=subprocess.PIPE if self._keep else stdin, stdout=stdout, stderr=stderr,
+                    stdin=subprocess.PIPE if self._keep else stdin, stdout=target,
+                    stderr=stderr if self._command.errors else target,
                     env={**self._command.env, MARKS_VARIABLE: str(marks)}, cwd=self._command.cwd,
                     pass_fds=(report_fd,), start_new_session=True,
                 )  # fmt: skip
@@ -212,6 +227,26 @@ class Supervised:
         marks = Path(folder) / "marks"
         os.mkfifo(marks, 0o600)
         return marks
+
+    @contextlib.contextmanager
+    def _phase_lines(self, marks: Path, output: IO[bytes]) -> Iterator[int]:
+        """The descriptor that the command writes its output to."""
+        if self._phase is None:
+            yield output.fileno()
+            return
+        self._lines = PhaseLines(self._phase, marks, os.fdopen(os.dup(output.fileno()), "wb"))
+        try:
+            yield self._lines.writing
+        finally:
+            self._lines.close_writing()
+
+    def _finish_lines(self) -> list[str]:
+        """Names of phases that came after the command's end."""
+        lines, self._lines = self._lines, None
+        try:
+            return lines.finish() if lines else []
+        except OSError as error:
+            raise CommandError(f"the output of {self._command.argv[0]} cannot be written: {error}") from error
 
     def _events(self, reports: IO[bytes]) -> Iterator[dict[str, Any]]:
         """All reports; with `keep` those until the command's exit."""
@@ -278,12 +313,24 @@ def _repetitions(events: Sequence[Mapping[str, Any]]) -> Iterator[Repetition]:
     marks: list[Mark] = []
     for event in events:
         if event["event"] == "mark":
-            marks.append(Mark(event["monotonic_ns"], event["name"], event["read_bytes"], event["write_bytes"]))
+            marks.append(_mark(event))
         elif event["event"] == "exit":
             copied = {name: event[name] for name in _COPIED}
             cpu_user_s, cpu_system_s = event["cpu_user_ns"] / 1e9, event["cpu_system_ns"] / 1e9
             yield Repetition(**copied, cpu_user_s=cpu_user_s, cpu_system_s=cpu_system_s, marks=tuple(marks))
             marks = []
+
+
+def _with_late(last: Repetition, events: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Repetition:
+    """The last repetition with the marks that arrived after it: they are in no phase, and a reader must know it."""
+    exits = [index for index, event in enumerate(events) if event["event"] == "exit"]
+    late = [_mark(event) for event in events[exits[-1] :] if event["event"] == "mark"]
+    late += [Mark(time.monotonic_ns(), name, None, None) for name in names]
+    return dataclasses.replace(last, marks=(*last.marks, *late))
+
+
+def _mark(event: Mapping[str, Any]) -> Mark:
+    return Mark(event["monotonic_ns"], event["name"], event["read_bytes"], event["write_bytes"])
 
 
 _COPIED = (
