@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from edgejoule.alignment import Aligned, by_markers
+from edgejoule.commands.collect import shell_share_of, without_shell
+from edgejoule.commands.complaints import OPERATIONS
 from edgejoule.energy import Energy, Readings, domain_energy
 from edgejoule.errors import DataError, UsageError
 from edgejoule.marker import SEARCH_S, Marker, Sighting, check, relation_words
@@ -21,7 +23,7 @@ from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import DRIFT_UNKNOWN, ClockRelation
 from edgejoule.meters.imported import METER, Recorded
 from edgejoule.meters.trace import Trace
-from edgejoule.responses import RESPONSES
+from edgejoule.responses import is_energy
 from edgejoule.run_clocks import clock_words, refined
 from edgejoule.run_energy import Quiet, QuietWindows, energies, only_whole
 from edgejoule.store import Intervals, Run, Store
@@ -107,12 +109,15 @@ def attached(
 def _with_its_joules(store: Store, each: Attached) -> Run:
     """The run with responses and baselines by the trace: those that its own meter gave."""
     run, events = each.run, store.data(each.run).events
-    operations = sum(int(event["operations"]) for event in events if event["event"] == "end") or 1
+    operations = sum(int(event.get("operations", 0)) for event in events if event["event"] == "end") or 1
+    if (printed := run.value(OPERATIONS)) is not None:
+        operations = round(printed * run.repeated)
     baselines = run.facts.get("baselines", {})
     quiet = Quiet(_windows(baselines.get("idle")), _windows(baselines.get("quiet")))
     found = energies([each.trace], _intervals(run), quiet, operations)
-    executions = run.facts.get("executions", 1)
-    joules = {r.name: only_whole(r, executions) if executions > 1 else r for r in found.responses}
+    shell_share = shell_share_of(run)
+    of_one = [only_whole(r, run.repeated) if run.repeated > 1 else r for r in found.responses]
+    joules = {r.name: without_shell(r, shell_share) for r in of_one}
     facts = {
         **run.facts,
         **(
@@ -130,7 +135,7 @@ def _with_its_joules(store: Store, each: Attached) -> Run:
         run,
         facts=facts,
         meters=(*first, *_without(run.meters, "name")),
-        responses=tuple(joules.get(r.name, r) if RESPONSES[r.name].is_energy else r for r in run.responses),
+        responses=tuple(joules.get(r.name, r) if is_energy(r.name) else r for r in run.responses),
     )
 
 

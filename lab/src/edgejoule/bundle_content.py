@@ -15,6 +15,7 @@ Invariants
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -30,7 +31,7 @@ from edgejoule import bundle_rows as rows
 from edgejoule.complaints import complaints
 from edgejoule.errors import EdgejouleError, StoreError
 from edgejoule.plan import planned_cells
-from edgejoule.responses import RESPONSES, possible_range
+from edgejoule.responses import Response, is_energy, possible_range
 from edgejoule.spec import Spec
 from edgejoule.store.codec import unpack, unpack_integers
 from edgejoule.store.traces import channel_from_json, relation_from_json
@@ -79,7 +80,8 @@ def check_content(db: sqlite3.Connection, experiment_id: int, spec: Spec) -> Non
     _check_runs(db, runs, spec)
     first = {row["id"]: place for place, row in enumerate(runs, 1)}
     channels = []
-    for table, check in (("responses", _check_response), ("events", _check_event), ("latencies", _check_latency)):
+    check_response = functools.partial(_check_response, responses=spec.known_responses())
+    for table, check in (("responses", check_response), ("events", _check_event), ("latencies", _check_latency)):
         for row in _rows_of(db, table, list(first)):
             with _at(table, None, run=first[row["run_id"]]):
                 check(row)
@@ -200,10 +202,10 @@ def _check_run(run: rows.Run, facts: str | None) -> None:
         rows.KeptLoad.model_validate(told["load"])
 
 
-def _check_response(row: sqlite3.Row) -> None:
+def _check_response(row: sqlite3.Row, responses: Mapping[str, Response]) -> None:
     response = _model(rows.Response, row)
     try:
-        known = RESPONSES[response.name]
+        known = responses[response.name]
     except KeyError:
         raise ContentError(f"name: unknown response {response.name!r}") from None
     if response.unit != known.unit:
@@ -224,7 +226,7 @@ def _check_agreement(db: sqlite3.Connection, run_id: int) -> None:
     channels = db.execute("SELECT channel_json FROM channels WHERE run_id = ?", (run_id,))
     methods = {_parsed("channel_json", row["channel_json"]).get("method") for row in channels}
     for name, row in known.items():
-        if methods and RESPONSES[name].is_energy and row["method"] not in methods:
+        if methods and is_energy(name) and row["method"] not in methods:
             raise ContentError(
                 f"method of {name} is {row['method']!r}, the run's channels are {' and '.join(sorted(methods))}"
             )

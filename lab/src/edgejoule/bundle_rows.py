@@ -33,7 +33,7 @@ class Load(Part):
 
 
 class KeptLoad(Load):
-    records: Count
+    records: Count | None
     active_s: Annotated[float, Field(gt=0, le=NUMBER_MAX)]
     settled_s: Length
 
@@ -171,7 +171,7 @@ class Baselines(Part):
     model_config = ConfigDict(extra="forbid")
 
     idle: KnownBaseline | MissingBaseline
-    quiet: KnownBaseline | MissingBaseline
+    quiet: KnownBaseline | MissingBaseline | None = None
 
 
 class After(Part):

@@ -15,14 +15,16 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgejoule import file_system, memory_group
-from edgejoule.commands.model import CommandWorkload
+from edgejoule.commands.check import check_command
+from edgejoule.commands.loading import has_load, load_by_command, load_content
+from edgejoule.commands.model import NO_DATABASE, CommandWorkload
 from edgejoule.database_servers import SERVERS, Server, ycsb_client
 from edgejoule.database_servers.external import HOST, SECRET, external
 from edgejoule.database_servers.options import OWN
@@ -143,11 +145,25 @@ def client_digest(adapter: str) -> str:
 
 def not_available(run: PlannedRun) -> str | None:
     """Why the database of a run is not here, with the way to it; None: it is."""
+    if run.command is not None:
+        return _not_available_to_command(run)
     adapter = adapters()[run.adapter]
     if is_external(run):
         adapter = adapter.client or adapter
     if not adapter.available:
         return f"{run.adapter} is not available here: {adapter.fix}"
+    return _server_missing(run)
+
+
+def _not_available_to_command(run: PlannedRun) -> str | None:
+    """The same for a command, which needs no client of the driver's."""
+    if run.adapter not in SERVERS or is_external(run):
+        return None
+    here = SERVERS[run.adapter].found()
+    return _server_missing(run) if here.available else f"{run.adapter} is not available here: {here.why}: {here.fix}"
+
+
+def _server_missing(run: PlannedRun) -> str | None:
     server = server_of(run, Path("/nowhere")) if run.adapter in SERVERS else None
     if server and (why := server.missing()):
         return f"{run.adapter} is not available here: {why}"
@@ -165,8 +181,12 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
 
     keep_going: runs of a database that is not here are no reason, as long as there are others: they will fail.
     """
-    known = adapters()
     for run in plan:
+        if run.command is not None:
+            _check_command(run)
+    driven = [run for run in plan if run.command is None]
+    known = adapters() if driven else {}
+    for run in driven:
         adapter = known.get(run.adapter)
         if adapter is None:
             raise UsageError(f"unknown database {run.adapter!r}; {nearest(run.adapter, known)}")
@@ -207,7 +227,7 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
     for workload, properties in spec.workloads.items():
         if isinstance(properties, CommandWorkload):
             continue
-        for prefix in {name.split(".", 1)[0] for name in properties if is_option(name)} - set(known):
+        for prefix in {name.split(".", 1)[0] for name in properties if is_option(name)} - set(known or adapters()):
             raise UsageError(f"workload {workload!r}: no database {prefix!r}; {nearest(prefix, known)}")
     for rule in spec.when:
         reached = {run.adapter for run in plan if rule.holds(run.levels)}
@@ -224,6 +244,23 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
             raise UsageError(
                 f"factor {name!r} changes nothing for {others}: make it a variant under [databases] instead"
             )
+
+
+def _check_command(run: PlannedRun) -> None:
+    """Refuse a command that no run could start. Raises UsageError."""
+    check_command(run)
+    if run.adapter == NO_DATABASE:
+        known: Collection[str] = ()
+    elif run.adapter in SERVERS:
+        known = SERVERS[run.adapter].options
+    elif run.adapter in adapters():
+        known = ()  # the command opens its file itself
+    else:
+        raise UsageError(f"unknown database {run.adapter!r}; {nearest(run.adapter, [NO_DATABASE, *adapters()])}")
+    for option in run.options:
+        if option not in known and not (run.adapter in SERVERS and option.startswith(OWN)):
+            who = f"database {run.database!r}: unknown option {option!r}"
+            raise UsageError(f"{who}; {nearest(option, known)}" if known else f"{who}: give it in the command")
 
 
 #: Of the driver alone; the real YCSB has no such properties.
@@ -518,9 +555,12 @@ def _load_properties(run: PlannedRun) -> dict[str, object]:
 
 
 class LoadTime(NamedTuple):
-    """What a load took. active_s: from its first insert to its last; settled_s: until nothing was left to do."""
+    """What a load took. active_s: from its first insert to its last; settled_s: until nothing was left to do.
 
-    records: int
+    records: inserted; None by a command, which does not count them.
+    """
+
+    records: int | None
     active_s: float
     settled_s: float
 
@@ -538,6 +578,10 @@ class Snapshots:
 
     def key(self, run: PlannedRun) -> str:
         """Name of the snapshot a run starts from."""
+        if run.command is not None:
+            version = SERVERS[run.adapter].found().version if run.adapter in SERVERS else None
+            of_command = {**load_content(run), "adapter": run.adapter, "version": version}
+            return _named(f"command-{run.adapter}", {**of_command, "options": options_in_force(run)})
         content = {
             "adapter": run.adapter,
             "driver_sha256": client_digest(run.adapter),
@@ -547,12 +591,11 @@ class Snapshots:
             "properties": _load_properties(run),
             "seed": LOAD_SEED,
         }
-        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
-        return f"{run.adapter}-{digest}"
+        return _named(run.adapter, content)
 
     def has(self, run: PlannedRun) -> bool:
         """Is the database of this run loaded already, with all its files? By the user, on the user's own server."""
-        if is_external(run):
+        if _starts_empty(run):
             return True
         folder = self._folder / self.key(run)
         try:
@@ -593,7 +636,11 @@ class Snapshots:
         with _told(f"{data}: the database cannot be loaded there"):
             shutil.rmtree(data, ignore_errors=True)
             data.mkdir(parents=True)
-            if run.adapter in SERVERS:
+            if run.command is not None:
+                server = server_of(run, data) if run.adapter in SERVERS else None
+                took_s = load_by_command(run, server, data, timeout_s, _LOAD_SETTLE_S)
+                took = LoadTime(None, took_s, took_s)
+            elif run.adapter in SERVERS:
                 took = _load_served(run, data, timeout_s, on_event)
             else:
                 took = _loaded(Driver(driver_arguments("load", run, data), timeout_s, on_event).run())
@@ -616,11 +663,21 @@ class Snapshots:
         with _told(f"{data}: the loaded database cannot be restored"):
             shutil.rmtree(data, ignore_errors=True)
             data.parent.mkdir(parents=True, exist_ok=True)
-            if is_external(run):
+            if _starts_empty(run):
                 data.mkdir()
                 return
             shutil.copytree(self._folder / self.key(run) / "data", data, copy_function=_copy)
             _sync_tree(data)
+
+
+def _starts_empty(run: PlannedRun) -> bool:
+    """Does the run start from an empty folder? Its server is the user's, or its command has no load."""
+    return is_external(run) or (run.command is not None and not has_load(run))
+
+
+def _named(kind: str, content: Mapping[str, object]) -> str:
+    """The name of a snapshot, from what decides its content."""
+    return f"{kind}-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]}"
 
 
 def _load_served(run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None) -> LoadTime:

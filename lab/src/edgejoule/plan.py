@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from edgejoule.commands.model import CommandWorkload
 from edgejoule.conditional import cells_of, settings_of
 from edgejoule.failed_operations import FAILURE_SHARE_MAX, LONGEST_GAP_S_MAX
 from edgejoule.file_system import FileSystem, of_settings
@@ -26,7 +27,8 @@ class PlannedRun:
     page cache they fill. load_unit: runs of one unit that want the same content share a load; None: a load of its own.
     load_percent: of the rate that the cell reaches; 0 is idle. data_path: below which folder the database lies; None:
     the study's own. file_system: made for the run, with the database on it. policy: of the federation, by which
-    compactions are offloaded; None: there is none.
+    compactions are offloaded; None: there is none. command: the program that is the workload; values: of its
+    placeholders, without those that the run itself fills in.
     """
 
     index: int
@@ -54,6 +56,8 @@ class PlannedRun:
     replication_factor: int | None = None
     failure_share_max: float = FAILURE_SHARE_MAX
     longest_gap_s_max: float = LONGEST_GAP_S_MAX
+    command: CommandWorkload | None = None
+    values: Mapping[str, Level] = field(default_factory=dict)
 
     def label(self) -> str:
         """The cell in words: its levels in the factors' order."""
@@ -115,11 +119,13 @@ def _blocks(spec: Spec) -> Iterator[tuple[list[dict[str, Level]], int]]:
 def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, seed: int) -> PlannedRun:
     settings = dict(spec.fixed) | dict(levels) | settings_of(spec.when, levels)
     database, workload = str(settings.pop("database")), str(settings.pop("workload"))
+    command, values = spec.commands.get(workload), {"threads": 1, **settings}
     properties = dict(spec.known_workloads()[workload])
     kind = str(properties.pop("kind", CORE))
     adapter, own_options = spec.database_options(database)
     options = _options(adapter, properties) | own_options | _options(adapter, settings)
     own = {name: settings.pop(name) for name in _TOLD if name in settings}
+    settings = {} if command else settings
     properties = {name: v for name, v in (properties | settings).items() if not is_option(name)}
     target = int(own.get("target", 0))
     return PlannedRun(
@@ -148,6 +154,8 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         file_system=of_settings(own),
         policy=str(own[POLICY]) if POLICY in own else None,
         memory_limit_bytes=int(own["memory_limit_mb"]) * 2**20 if "memory_limit_mb" in own else None,
+        command=command,
+        values={name: values[name] for name in sorted(command.uses() & set(values))} if command else {},
     )
 
 

@@ -133,18 +133,43 @@ RESPONSES: dict[str, Response] = Responses(
 )
 
 
+def is_energy(name: str) -> bool:
+    """Does the response carry the method of a meter? One that an experiment declares never does."""
+    try:
+        return RESPONSES[name].is_energy
+    except KeyError:
+        return False
+
+
+def label_of(name: str) -> str:
+    """The response as people are told it, where only its name is known."""
+    try:
+        return RESPONSES[name].label
+    except KeyError:
+        return declared_label(name)
+
+
+def declared_label(name: str) -> str:
+    """How people are told a response that an experiment declares."""
+    return name.replace("_", " ")
+
+
 def is_latency(name: str) -> bool:
     """Is it the latency of an operation?"""
     return "_latency_us_" in name
 
 
-def with_due_times(declared: Sequence[str], known: Collection[str]) -> list[str]:
-    """The declared responses, with latencies from the due time where the runs had a rate. known: that the runs have.
+def told_responses(declared: Sequence[str], known: Collection[str], *, modelled: bool) -> list[str]:
+    """The declared responses as people are told them. known: that the runs have. modelled: the runs' joules are.
+
+    Where an experiment with commands declares nothing, modelled joules come behind the CPU time they follow from.
 
     At a rate, service time hides the wait of operations that came due while others were slow (coordinated omission).
     So the latency from the due time stands before a declared service latency, unless both are declared; and beside the
     energy where the experiment declares nothing.
     """
+    if modelled and tuple(declared) == COMMAND_RESPONSES:
+        return list(MODELLED_COMMAND_RESPONSES)
     if tuple(declared) == DEFAULT_RESPONSES:
         due = [name for op in OPERATIONS if (name := latency_name(op, "intended", "p99")) in known]
         return [declared[0], *due, *declared[1:]]
@@ -166,6 +191,8 @@ _PARTS_OF_A_WHOLE = ("failure_share", "client_cpu_share", "other_cpu_share")
 def possible_range(name: str) -> tuple[float, float]:
     """The least and the largest value that a run can have."""
     base = name.partition("@")[0]
+    if base not in RESPONSES:
+        return -math.inf, math.inf  # declared by an experiment
     return -math.inf if base in _SIGNED else 0.0, 1.0 if base in _PARTS_OF_A_WHOLE else math.inf
 
 

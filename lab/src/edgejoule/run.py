@@ -11,6 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule import environment
+from edgejoule.commands.client import CommandClient, CommandRun
+from edgejoule.commands.collect import command_energies, command_figures, printed_figures, shell_of_run, shell_share
+from edgejoule.commands.complaints import OPERATIONS as DECLARED_OPERATIONS
+from edgejoule.commands.model import NO_DATABASE, DeclaredResponse
+from edgejoule.commands.setups import Setups
+from edgejoule.commands.shells import ShellStart
 from edgejoule.cool_down import CoolDown, doubts, look
 from edgejoule.database_servers import SERVERS
 from edgejoule.database_servers.cassandra import may_miss
@@ -51,6 +57,7 @@ from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
 
 _WORKED_SHARE_MIN = 0.9
+NOT_SETTLED = "not settled within the time limit: settled figures are a lower bound"
 _TRIES = 3  # to find how many executions fill the time a meter needs: the first one is often slower than the others
 
 
@@ -75,11 +82,15 @@ class Bench:
     cool_down: CoolDown | None = None
     servers: Servers | None = None
     clocks: ClockPlan = field(default_factory=ClockPlan)
+    setups: Setups | None = None
+    shells: Mapping[str, ShellStart] = field(default_factory=dict)
+    declared: Mapping[str, DeclaredResponse] = field(default_factory=dict)
+    warmed: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
 class _Sampled:
-    """What the driver and the meter said, and when. served: by a server, and what that took."""
+    """What the driver and the meter said, and when. served: by a server, and what that took. ran: by a command."""
 
     executions: list[Execution]
     events: list[dict[str, Any]]
@@ -89,6 +100,7 @@ class _Sampled:
     started_realtime_ns: int
     served: Served | None = None
     server_facts: Mapping[str, Any] = field(default_factory=dict)
+    ran: CommandRun | None = None
 
 
 def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
@@ -106,14 +118,18 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     """One run of the driver, or several executions that form one."""
     told = lengthened(_at_level(planned, bench), bench.least_s)
     home = _home(planned, bench)
+    if bench.setups:
+        bench.setups.enter(planned)
+    _warm_up(planned, bench)
     load = bench.loads.prepare(planned)
     restored_bytes, storage = data_bytes(load.path), environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
         sampled = _sample_enough(told, load, bench, metering, group, home)
         peak_bytes = group.peak_bytes() if group else None
-    run, data = _collect(planned, sampled, bench)
+    collect = _collect if sampled.ran is None else _collect_command
+    run, data = collect(planned, sampled, bench)
     facts: dict[str, Any] = {
-        "load": load.facts(),
+        **({} if _without_data(planned) else {"load": load.facts()}),
         "cache": _cache(sampled.executions[0]),
         **({} if is_external(planned) else {"storage": storage}),
         "environment": {"before": before, "after": environment.state()},
@@ -131,6 +147,11 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     held_back = environment.throttling(before, facts["environment"]["after"])
     facts["conditions"] = [*sampled.metered.clocks.flags, *held_back, *sampled.others.flags()]
     return dataclasses.replace(run, facts=facts, flags=(*run.flags, *held_back)), data
+
+
+def _without_data(planned: PlannedRun) -> bool:
+    """Does the run begin with an empty folder?"""
+    return planned.command is not None and planned.command.load is None and planned.adapter not in SERVERS
 
 
 def calibrate(planned: PlannedRun, bench: Bench) -> float:
@@ -188,7 +209,7 @@ def _sample_enough(
     The first run of a cell decides how many, and leaves nothing of its tries but the last one.
     """
     if known := bench.executions.get(planned.label()):
-        return _sample(planned, bench.loads.copies(planned, known), bench, metering, group, home)
+        return _sample(planned, _paths(planned, load, bench, known), bench, metering, group, home)
     sampled, count = _sample(planned, [load.path], bench, metering, group, home), 1
     for _ in range(_TRIES):
         each_s = sum(e.settled_s for e in sampled.executions) / count
@@ -196,10 +217,26 @@ def _sample_enough(
         if needed <= count:
             break
         count = needed
-        sampled = _sample(planned, bench.loads.copies(planned, count), bench, metering, group, home)
+        sampled = _sample(planned, _paths(planned, None, bench, count), bench, metering, group, home)
     if count > 1:
         bench.executions[planned.label()] = count
     return sampled
+
+
+def _paths(planned: PlannedRun, load: Load | None, bench: Bench, count: int) -> Sequence[Path]:
+    """The data of each execution: of a command all work on the same. load: what nothing has worked on yet."""
+    if planned.command is None:
+        return bench.loads.copies(planned, count)
+    return [load.path if load else bench.loads.copies(planned, 1)[0]] * count
+
+
+def _warm_up(planned: PlannedRun, bench: Bench) -> None:
+    """Run a cell's command unmeasured before its first run, on data that its runs do not see."""
+    if planned.command is None or not planned.command.warmup or planned.label() in bench.warmed:
+        return
+    bench.warmed.add(planned.label())
+    for _ in range(planned.command.warmup):
+        _commanded(planned, bench.loads.copies(planned, 1), bench, None, 0.0)
 
 
 def _sample(
@@ -222,7 +259,11 @@ def _sample(
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
         served: _ServedRun | None = None
-        if planned.adapter in SERVERS:
+        ran: CommandRun | None = None
+        if planned.command is not None:
+            ran = _commanded(planned, paths, heard, group, still_s)
+            streams = [ran.events]
+        elif planned.adapter in SERVERS:
             served = _served(planned, paths[0], heard, group, still_s)
             streams = [served.events]
         else:
@@ -239,7 +280,8 @@ def _sample(
         idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
         started_realtime_ns=started_realtime_ns,
         served=served.used if served else None,
-        server_facts=served.facts if served else {},
+        server_facts=served.facts if served else ran.server_facts if ran else {},
+        ran=ran,
     )
 
 
@@ -269,6 +311,27 @@ def _served(planned: PlannedRun, path: Path, bench: Bench, group: MemoryGroup | 
         if not any(e["event"] == "database" for e in events):
             events[-1:-1] = served.database_events(begin, end)
     return _ServedRun(events, used, facts | used.facts())
+
+
+def _commanded(
+    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float
+) -> CommandRun:
+    """The command as often as there are paths, which are the same; on a server of its own where it has one."""
+    path, prefix = paths[0], group.command() if group else ()
+    if planned.adapter not in SERVERS:
+        return CommandClient(planned, path, len(paths), bench.timing, bench.on_event, prefix=prefix).run()
+    with serving(server_of(planned, path, prefix)) as served:
+        client = CommandClient(
+            planned, path, len(paths), bench.timing, bench.on_event, served=served, prefix=prefix, quiet_s=still_s
+        )
+        served.end_client = client.stop
+        ran = client.run()
+        used = served.served()
+        execution = Execution.of(ran.events)
+        worked = (execution.active_end["active_start_ns"], execution.settled["monotonic_ns"])
+        ran.events[-1:-1] = served.database_events(*worked)
+        facts = {**served.server.facts(), "client": "command", **used.facts()}
+        return dataclasses.replace(ran, served=used, server_facts=facts)
 
 
 def _client(
@@ -369,6 +432,60 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
     return run, RunData(sampled.events, (), totals.latencies)
 
 
+def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run, RunData]:
+    """The run of a command, which has no operations but those that it declares."""
+    ran = sampled.ran
+    assert ran is not None
+    intervals, count = intervals_of(sampled.executions), len(ran.repetitions)
+    opened = open_database(sampled.events, bench.timing, bench.meters[0].method)
+    quiet = Quiet(sampled.idle, opened.windows)
+    printed = printed_figures(ran, bench.declared)
+    operations = printed.get(DECLARED_OPERATIONS)
+    found = energies(sampled.metered.primary, intervals, quiet, operations * count if operations else 1)
+    start = shell_of_run(planned, bench.shells)
+    served = ran.served is not None
+    joules = command_energies(found, count, shell_share(ran, start), served=served, operations=operations is not None)
+    own = command_figures(planned, ran, intervals, start, printed, bench.declared)
+    if served:
+        found.baselines["quiet"] |= opened.facts
+    else:
+        del found.baselines["quiet"]  # no database is open
+    metering, doubts = checked(sampled.metered, intervals)
+    settled = [] if intervals.settled_complete else [NOT_SETTLED]
+    run = Run(
+        run_index=planned.index,
+        block=planned.block,
+        levels=planned.levels,
+        status="finished",
+        flags=(
+            *found.flags, *doubts, *(opened.doubts if served else ()), *settled, *own.flags, *sampled.others.flags(),
+        ),
+        started_realtime_ns=sampled.started_realtime_ns,
+        responses=(*joules, *own.responses, *sampled.others.responses(count)),
+        intervals=intervals,
+        database=_database_of(planned, sampled.server_facts),
+        meters=tuple(map(meter_facts, bench.meters)),
+        facts={
+            "metering": metering,
+            "baselines": found.baselines,
+            "other_programs": sampled.others.facts(),
+            **({"server": sampled.server_facts} if sampled.server_facts else {}),
+            **own.facts,
+        },
+    )  # fmt: skip
+    return run, RunData(sampled.events, (), ())
+
+
+def _database_of(planned: PlannedRun, server: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a run keeps of the database below its command; None without one."""
+    if planned.adapter == NO_DATABASE:
+        return None
+    return {
+        "name": planned.adapter, "version": server.get("version", ""),
+        "options": dict(server.get("settings", {})), "path": "",
+    }  # fmt: skip
+
+
 def meter_facts(meter: Meter) -> dict[str, Any]:
     """What a run keeps of its meter."""
     return {"name": meter.name, "method": str(meter.method), "describe": meter.describe(), **meter.facts()}
@@ -430,7 +547,7 @@ def _flags(executions: Sequence[Execution], totals: Totals, missed: str | None =
     """What makes a finished run doubtful."""
     flags = []
     if not all(e.settled["complete"] for e in executions):
-        flags.append("not settled within the time limit: settled figures are a lower bound")
+        flags.append(NOT_SETTLED)
     if totals.failures:
         flags.append(f"{told(totals.failures, totals.operations, totals.failure_causes)}; they are in no figure")
     if missed and (gone := sum(e.end["not_found"] for e in executions)):

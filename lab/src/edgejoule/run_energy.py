@@ -57,7 +57,7 @@ class RunEnergies:
     baselines: dict[str, dict[str, Any]]
 
 
-def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Quiet, operations: int) -> RunEnergies:
+def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Quiet, operations: float) -> RunEnergies:
     """Gross over both intervals; each baseline, and the settled energy above it, side by side and none clamped."""
     settled = energy.domain_energy(traces, intervals.active_start_ns, intervals.settled_end_ns)
     active = energy.domain_energy(traces, intervals.active_start_ns, intervals.active_end_ns)

@@ -15,6 +15,7 @@ from edgejoule.meters.base import Meter
 from edgejoule.plan import PlannedRun
 
 EXECUTIONS_MAX = 500
+REPETITIONS_MAX = 50_000  # of a command
 _POLLS_MIN = 10  # of a meter that does not say itself how long a run must be
 
 
@@ -43,14 +44,31 @@ def executions_needed(run: PlannedRun, settled_s: float, least_s: float) -> int:
     """How many executions as long as this one form a replication. Raises DatabaseError where several may not be."""
     if settled_s >= least_s:
         return 1
-    count = math.ceil(least_s / settled_s) if settled_s > 0 else EXECUTIONS_MAX + 1
-    why = _why_not_several(run, count)
+    count = math.ceil(least_s / settled_s) if settled_s > 0 else REPETITIONS_MAX + 1
+    why = _why_not_several(run, count) if run.command is None else _why_not_repeated(run, count)
     if why:
+        way_out = "raise operationcount, or give maxexecutiontime in seconds instead"
+        if run.command is not None:
+            way_out = f"give the command work for at least {least_s:.3g} s"
         raise DatabaseError(
-            f"the run was over in {settled_s:.3g} s, and this meter needs {least_s:.3g} s; {why}: raise "
-            "operationcount, or give maxexecutiontime in seconds instead"
+            f"the run was over in {settled_s:.3g} s, and this meter needs {least_s:.3g} s; {why}: {way_out}"
         )
     return count
+
+
+def _why_not_repeated(run: PlannedRun, count: int) -> str | None:
+    """Why a command is not repeated back to back within one run, or None."""
+    assert run.command is not None
+    for key in ("prepare", "conclude"):
+        if getattr(run.command, key) is not None:
+            return f"a command with {key} is not repeated within a run"
+    if run.adapter in SERVERS:
+        return "a command on a server that the study starts is not repeated within a run"
+    if run.cold:
+        return "with a cold cache only the first repetition would find it cold"
+    if count > REPETITIONS_MAX:
+        return f"{count:,} repetitions would form one run, more than {REPETITIONS_MAX:,}"
+    return None
 
 
 def _why_not_several(run: PlannedRun, count: int) -> str | None:

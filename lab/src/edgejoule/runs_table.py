@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from edgejoule.errors import UsageError
-from edgejoule.responses import RESPONSES
+from edgejoule.responses import is_energy, label_of
 from edgejoule.store import Experiment, ResponseValue, Run
 
 Cell = bool | int | float | str | tuple[str, ...] | None
@@ -80,8 +80,8 @@ def _responses(runs: Sequence[Run]) -> list[Column]:
 def _response(answers: Sequence[ResponseValue | None]) -> list[Column]:
     """answers: of each run, at least one of them there."""
     one = next(answer for answer in answers if answer is not None)
-    label = RESPONSES[one.name].label
-    head = f"{one.name}.{one.method}" if RESPONSES[one.name].is_energy else one.name
+    label = label_of(one.name)
+    head = f"{one.name}.{one.method}" if is_energy(one.name) else one.name
     values = [None if answer is None else answer.value for answer in answers]
     halves = [None if answer is None else answer.uncertainty_k2 for answer in answers]
     columns = [Column(head, float, values, label, one.unit, one.method)]

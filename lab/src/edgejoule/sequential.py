@@ -19,7 +19,7 @@ import numpy as np
 from edgejoule.errors import DataError, UsageError
 from edgejoule.findings import Findings, ResponseFinding, find
 from edgejoule.meters.base import Method
-from edgejoule.responses import RESPONSES
+from edgejoule.responses import is_energy, label_of
 from edgejoule.spec import FEWEST, Spec
 from edgejoule.stats import Scale, Stein, blocks_within, stein
 from edgejoule.stats import looks as levels_of
@@ -52,7 +52,7 @@ class Look:
 def check(spec: Spec, method: Method) -> None:
     """Refuse what more runs cannot make better. Raises UsageError."""
     declared, first = spec.design.sequential, spec.analysis.responses[0]
-    if declared and declared.kind == "stein" and method is Method.MODELLED and RESPONSES[first].is_energy:
+    if declared and declared.kind == "stein" and method is Method.MODELLED and is_energy(first):
         raise UsageError(
             f"design.sequential: {first} is modelled here, and its error is the model's, which no run makes smaller; "
             "name a response without energy first in analysis.responses, or measure"
@@ -140,7 +140,7 @@ def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, l
     assert declared.first is not None
     held = most if declared.budget_s is None else min(most, blocks_within(_block_times(runs), declared.budget_s))
     held = max(declared.first, held)
-    label = first.label if first else RESPONSES[spec.analysis.responses[0]].label
+    label = first.label if first else label_of(spec.analysis.responses[0])
     promise = _promise(spec, runs, first)
     if isinstance(promise, str):
         of_budget = " that the budget holds" if held < most else ""

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from edgejoule import environment, sequential
+from edgejoule.commands import shells
+from edgejoule.commands.setups import Setups
 from edgejoule.cool_down import cool_down
 from edgejoule.database_servers import SERVERS, ycsb_client
 from edgejoule.database_servers.record import remove_leftovers
@@ -38,6 +40,7 @@ from edgejoule.storage_speed import measure_speed
 from edgejoule.store import Experiment, Run, RunData, Store
 
 _REACHED = "reached_ops_s"  # what an experiment keeps of the rates behind its load curve
+SHELL_STARTS = "shell_starts"
 IDLE = "idle_power_at_begin"  # and of what its runs wait for
 SPEED_S = 0.2  # for each kind of request when an experiment begins
 
@@ -127,9 +130,12 @@ class Study:
         meter, *others = self.meters
         facts = {heading: list(lines) for heading, lines in meter.facts().items()}
         beside = {"meters beside": [f"{other.name}: {other.describe()}" for other in others]} if others else {}
-        by_ycsb = any(run.adapter in BINDINGS for run in make_plan(self.spec))
+        plan = make_plan(self.spec)
+        by_ycsb = any(run.adapter in BINDINGS and run.command is None for run in plan)
+        by_driver = any(run.command is None for run in plan)
         return {
-            "meter": meter.name, "reads": meter.describe(), **facts, **beside, "driver_sha256": driver_digest(),
+            "meter": meter.name, "reads": meter.describe(), **facts, **beside,
+            **({"driver_sha256": driver_digest()} if by_driver else {}),
             **({"ycsb_sha256": ycsb_client.digest()} if by_ycsb else {}),
         }  # fmt: skip
 
@@ -181,13 +187,18 @@ def conduct(
             reached = dict(experiment.environment.get(_REACHED, {})) if experiment else {}
             learnt = _reached(bench, [p for p in todo if at_full(p) not in reached], watcher)
             reached |= learnt
+            starts = _shell_starts(experiment, todo, places.data)
+            noted = {_REACHED: reached, SHELL_STARTS: shells.to_note(starts)}
             if experiment is None:
-                experiment = _create(store, study, {**surroundings, **({_REACHED: reached} if reached else {})})
-            elif learnt:
-                store.note(experiment.id, _REACHED, reached)
-            bench = dataclasses.replace(bench, reached_ops_s=reached)
+                experiment = _create(store, study, {**surroundings, **{k: v for k, v in noted.items() if v}})
+            for heading, value in noted.items():
+                if value and experiment.environment.get(heading) != value:
+                    store.note(experiment.id, heading, value)
+            bench = dataclasses.replace(bench, reached_ops_s=reached, shells=starts)
             _learn(bench, todo, watcher)
-            _run_all(store, experiment, bench, todo, watcher, keep_going, again=rerun_flagged)
+            with Setups(places.data, study.spec.timing.run_timeout_s) as setups:
+                bench = dataclasses.replace(bench, setups=setups)
+                _run_all(store, experiment, bench, todo, watcher, keep_going, again=rerun_flagged)
         except KeyboardInterrupt as error:
             raise StudyInterruptedError(_how_far(store, experiment)) from error
         finally:
@@ -211,13 +222,18 @@ def _bench(
     timing = study.spec.timing
     used = [r.facts["load"]["name"] for r in finished if "load" in r.facts]
     loads = Loads(snapshots, study.places.data, todo, used, timing.run_timeout_s, loading)
-    executions = {cell_label(r.levels): r.facts["executions"] for r in finished if "executions" in r.facts}
+    executions = {
+        cell_label(r.levels): r.facts[several]
+        for r in finished
+        for several in ("executions", "repetitions")
+        if several in r.facts
+    }
     asked_s = study.spec.meter.run_s_min
     least_s = max(map(shortest_s, study.meters)) if asked_s is None else asked_s
     cooling = cool_down(timing, study.meters, experiment.environment.get(IDLE) if experiment else None)
     return Bench(
         study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=cooling,
-        servers=study.servers,
+        servers=study.servers, declared=study.spec.responses,
         clocks=clock_plan(timing, study.spec.meter.clocks, study.meters, study.clock_token),
     )  # fmt: skip
 
@@ -229,6 +245,14 @@ def _speed(folder: Path) -> dict[str, float | None]:
         "sync_writes_4kb_per_s": speed.sync_writes.per_s and round(speed.sync_writes.per_s),
         "random_reads_4kb_per_s": speed.random_reads.per_s and round(speed.random_reads.per_s),
     }
+
+
+def _shell_starts(
+    experiment: Experiment | None, todo: Sequence[PlannedRun], folder: Path
+) -> dict[str, shells.ShellStart]:
+    """What the shells of the commands take to start; of an experiment that goes on, as its runs had it."""
+    known = shells.from_note(experiment.environment.get(SHELL_STARTS, {})) if experiment else {}
+    return known | {s: shells.measure_start(s, folder) for s in shells.shells_of(todo) if s not in known}
 
 
 def _reached(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> dict[str, float]:

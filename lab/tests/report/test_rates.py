@@ -15,7 +15,7 @@ from edgejoule.findings.model import Cell, Ranking
 from edgejoule.findings.rates import is_asked_for, not_sustained, rate_lines, rate_sentences
 from edgejoule.findings.verdict import headline, statements
 from edgejoule.report import build
-from edgejoule.responses import RESPONSES, Better, with_due_times
+from edgejoule.responses import RESPONSES, Better, told_responses
 
 SERVICE, DUE, ENERGY = "read_latency_us_p99", "read_intended_latency_us_p99", "energy_per_op_uj"
 DECLARED = f'responses = ["{SERVICE}", "throughput_ops_s", "{ENERGY}"]'
@@ -48,7 +48,7 @@ def test_without_a_rate_service_time_decides(make_store):
     ],
 )
 def test_what_is_declared_keeps_its_order_and_what_is_not_declared_has_the_due_times(declared, told):
-    assert with_due_times(declared, {SERVICE, DUE, ENERGY, "throughput_ops_s"}) == told
+    assert told_responses(declared, {SERVICE, DUE, ENERGY, "throughput_ops_s"}, modelled=False) == told
 
 
 def test_every_operation_has_percentiles_of_both_latencies():

@@ -18,7 +18,7 @@ _WORDS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
 def print_baselines(out: Console, run: Run) -> None:
     """run: one with the heading baselines in its facts."""
     values = {r.name: r for r in run.responses}
-    each = " of one execution" if run.facts.get("executions", 1) > 1 else ""
+    each = (" of one repetition" if "repetitions" in run.facts else " of one execution") if run.repeated > 1 else ""
     table = Table(
         box=None, pad_edge=False, title_justify="left",
         title=f"settled energy{each} gross, and above its baselines; J of a line at k=1, all else at k=2",
@@ -28,13 +28,12 @@ def print_baselines(out: Console, run: Run) -> None:
     gross = values.get("energy_j")
     method = gross.method if gross else ""
     table.add_row("gross", method, "", "", _told(values.get("power_mean_w")), _told(gross), "")
-    executions = run.facts.get("executions", 1)
     for name, facts in run.facts["baselines"].items():
-        for row in _rows(name, facts, values, executions):
+        for row in _rows(name, facts, values, run.repeated):
             table.add_row(*map(escape, row))
     out.print()
     out.print(table)
-    share = run.facts["baselines"]["quiet"].get("core_share")
+    share = run.facts["baselines"].get("quiet", {}).get("core_share")
     if share is not None:
         out.print(f"while quiet, driver and database took {share:.3%} of a core")
     for name, facts in run.facts["baselines"].items():

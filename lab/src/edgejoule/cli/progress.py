@@ -12,10 +12,11 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.text import Text
 
 from edgejoule.databases import Event
+from edgejoule.findings.facts import effective_responses
 from edgejoule.findings.other_programs import BUSY_SHARE_MAX
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label
-from edgejoule.responses import RESPONSES, with_due_times
+from edgejoule.responses import is_energy, label_of
 from edgejoule.spec import Spec
 from edgejoule.store import Experiment, ResponseValue, Run
 from edgejoule.study import Study
@@ -146,11 +147,12 @@ class StudyProgress:
     def _result(self, run: Run) -> str:
         if run.status == "failed":
             return f"FAILED: {run.cause}" if self._causes else "FAILED"
-        declared = self._spec.analysis.responses if self._spec else []
-        names = with_due_times(declared, {response.name for response in run.responses})[:2]
+        names = effective_responses(self._spec, [run])[:2] if self._spec else []
         parts = [_words(response) for name in names for response in run.responses if response.name == name]
         if "executions" in run.facts:
             parts.append(f"k = {run.facts['executions']} executions")
+        if "repetitions" in run.facts:
+            parts.append(f"k = {run.facts['repetitions']} repetitions")
         return "".join(f"{part:<26}" for part in parts).rstrip() + (
             f"  flagged: {'; '.join(run.flags)}" if run.flags else ""
         )
@@ -161,8 +163,7 @@ def _words(response: ResponseValue) -> str:
         return f"{response.name} missing ({response.missing_reason})"
     value = f"{response.value:,.0f}" if response.value >= 1000 else f"{response.value:#.4g}"
     unit = response.unit + ("/op" if response.name.endswith("_per_op_uj") else "")
-    about = RESPONSES[response.name]
-    told = response.method if about.is_energy else "" if "/" in unit else about.label
+    told = response.method if is_energy(response.name) else "" if "/" in unit else label_of(response.name)
     return f"{value:>8} {unit} {told}".rstrip()
 
 

@@ -14,8 +14,8 @@ from rich.text import Text
 from edgejoule.cli.baselines_table import print_baselines
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.cli.metering_table import print_metering
-from edgejoule.findings.facts import circumstances
-from edgejoule.responses import RESPONSES, with_due_times
+from edgejoule.findings.facts import circumstances, effective_responses
+from edgejoule.responses import is_energy
 from edgejoule.store import Experiment, ResponseValue, Run, SeveralError, Store
 
 
@@ -109,15 +109,15 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
 
 
 def _runs_table(found: Experiment, runs: list[Run]) -> Table:
-    names = with_due_times(found.spec.analysis.responses, {r.name for run in runs for r in run.responses})
-    method = next((r.method for run in runs for r in run.responses if RESPONSES[r.name].is_energy), "")
+    names, known = effective_responses(found.spec, runs), found.spec.known_responses()
+    method = next((r.method for run in runs for r in run.responses if is_energy(r.name)), "")
     table = Table(box=None, pad_edge=False)
     table.add_column("run", justify="right", overflow="fold")
     table.add_column("block", justify="right", overflow="fold")
     for factor in found.spec.factors:
         table.add_column(factor, overflow="fold")
     for name in names:
-        response = RESPONSES[name]
+        response = known[name]
         unit = f"{response.unit} {method}" if response.is_energy else response.unit
         table.add_column(f"{_broken(name)}\n{unit}", justify="right", overflow="fold")
     plain = all(run.status == "finished" and not run.flags and not run.set_aside for run in runs)
@@ -184,4 +184,4 @@ def _print_run(run: Run, events: list[object]) -> None:
     if "baselines" in run.facts:
         print_baselines(out, run)
     if "metering" in run.facts:
-        print_metering(out, run.facts["metering"], run.facts.get("executions", 1))
+        print_metering(out, run.facts["metering"], run.repeated)

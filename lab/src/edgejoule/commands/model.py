@@ -7,7 +7,6 @@ fixed setting by its name. `{{name}}` stands for the text `{name}`, and `${name}
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shlex
@@ -21,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from edgejoule.conditional import cells_of
 from edgejoule.errors import UsageError
 from edgejoule.properties import Level
-from edgejoule.responses import Better, Response
+from edgejoule.responses import Better, Response, declared_label
 
 NO_DATABASE = "none"
 DISCARD = "discard"
@@ -119,7 +118,7 @@ class DeclaredResponse(BaseModel):
 
     def response(self, name: str) -> Response:
         """The response as the report shows it."""
-        return Response(name, self.unit, name.replace("_", " "), Better(self.better))
+        return Response(name, self.unit, declared_label(name), Better(self.better))
 
     def complaint(self) -> tuple[str, str] | None:
         """What is wrong with it: key and message; or None."""
@@ -255,8 +254,3 @@ def file_sha256(path: Path) -> str:
 def shown(words: Words) -> str:
     """A command as a person types it."""
     return words if isinstance(words, str) else shlex.join(words)
-
-
-def identity_of(values: object) -> str:
-    """A short name for what decides a result: the begin of the SHA-256 of its JSON."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]

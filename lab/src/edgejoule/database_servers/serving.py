@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import threading
 import time
@@ -15,10 +14,10 @@ from typing import Any
 from edgejoule.database_servers.options import OWN
 from edgejoule.database_servers.server import LOGS, NotReadyError, Server, Usage
 from edgejoule.errors import DatabaseError
+from edgejoule.storage_counters import StorageCounters
 
 LOOK_S = 0.2
 GRACE_S = 3.0  # for a client to say itself that its server has gone
-_SECTOR_BYTES = 512
 _FULL_BYTES = 1 << 20
 
 
@@ -69,14 +68,13 @@ class Serving:
         self._at: dict[str, tuple[Usage, int | None]] = {}
         self._told_cpu_s: dict[str, float] = {}
         self._counted_before = self._counted()  # what a client says is heard when it has already begun
-        self._device = _device_of(server.folder)
         self._thread.start()
 
     def mark(self, moment: str) -> None:
         """The begin of `active`, `active_end` or `settled` is now."""
         if moment in self._at:
             return
-        self._at[moment] = (self._usage(), _written_bytes(self._device))
+        self._at[moment] = (self._usage(), StorageCounters.of(self.server.folder).write_bytes)
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """What the client says."""
@@ -182,10 +180,10 @@ def options_of(kind: type[Server], options: Mapping[str, object]) -> dict[str, o
     return {name: value for name, value in options.items() if name in kind.options or name.startswith(OWN)}
 
 
-def keep_data_only(server: Server) -> None:
-    """Of a stopped server's folder: what a snapshot is of."""
+def keep_data_only(server: Server, *, beside: str = "") -> None:
+    """Of a stopped server's folder: what a snapshot is of. beside: the name of a folder that stays, too."""
     for path in server.folder.iterdir():
-        if path == server.data:
+        if path == server.data or path.name == beside:
             continue
         if path.is_dir():
             shutil.rmtree(path)
@@ -200,17 +198,3 @@ def copy_logs(folder: Path, target: Path) -> Path | None:
     except (OSError, shutil.Error):
         return None
     return target
-
-
-def _device_of(folder: Path) -> str:
-    """Its number, as /sys names it."""
-    number = folder.stat().st_dev
-    return f"{os.major(number)}:{os.minor(number)}"
-
-
-def _written_bytes(device: str) -> int | None:
-    """Of the whole block device, since the machine started."""
-    try:
-        return int(Path(f"/sys/dev/block/{device}/stat").read_text().split()[6]) * _SECTOR_BYTES
-    except (OSError, ValueError, IndexError):
-        return None

@@ -14,7 +14,7 @@ from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.findings.model import Cell, Contrast, Levels, Part, Ranking, ResponseFinding
 from edgejoule.findings.other_programs import disturbed
 from edgejoule.findings.rates import missed_rates, needs_its_rate
-from edgejoule.responses import RESPONSES, Better
+from edgejoule.responses import RESPONSES, Better, Response
 from edgejoule.spec import Analysis as Declared
 from edgejoule.spec import Spec
 from edgejoule.stats import Analysis, DeclaredTest, Group, Looks, Pair, Scale, analyse, describe, looks
@@ -34,13 +34,16 @@ def respond(
     plan: SequentialPlan,
     *,
     analysed: bool = True,
+    responses: Mapping[str, Response] = RESPONSES,
 ) -> ResponseFinding | None:
-    """The findings on one response; None if no run has it. analysed: with ANOVA and comparisons."""
+    """The findings on one response; None if no run has it. analysed: with ANOVA and comparisons. responses: every one
+    that runs of the experiment may have.
+    """
     alpha = plan.level or declared.alpha
     values = {r.run_index: v for r in runs if (v := _value_of(r, name)) is not None}
     if not values:
         return None
-    known = RESPONSES[name]
+    known = responses[name]
     method = _method(values.values())
     unusable = disturbed(runs) if known.is_energy else None
     missed = missed_rates(runs, design) if needs_its_rate(name) else {}

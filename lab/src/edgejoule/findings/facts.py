@@ -7,10 +7,20 @@ from typing import Any
 
 from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
 from edgejoule.findings.words import count
+from edgejoule.meters.base import Method
 from edgejoule.other_programs import CPU_SHARE_MIN, percent
+from edgejoule.responses import told_responses
+from edgejoule.spec import Spec
 from edgejoule.store import Run
 
-_CLIENTS = {"driver": "edgejoule-driver", "ycsb": "the real Java YCSB"}
+_CLIENTS = {"driver": "edgejoule-driver", "ycsb": "the real Java YCSB", "command": "the experiment's command"}
+
+
+def effective_responses(spec: Spec, runs: Sequence[Run]) -> list[str]:
+    """The responses that the experiment is about, as these runs have them; the first decides."""
+    responses = [r for run in runs for r in run.responses]
+    modelled = any(r.method == Method.MODELLED for r in responses)
+    return told_responses(spec.analysis.responses, {r.name for r in responses}, modelled=modelled)
 
 
 def progress_of(runs: Sequence[Run]) -> Progress:
@@ -117,6 +127,10 @@ def circumstances(run: Run) -> list[str]:
         )
     if "executions" in facts:
         told.append(f"k = {facts['executions']} executions, {facts['worked_share']:.0%} of the time at work")
+    if "repetitions" in facts:
+        told.append(f"k = {facts['repetitions']} repetitions back to back, figures are of one")
+    if shell := facts.get("shell"):
+        told.append(f"{shell['shell']} takes {shell['start_s'] * 1e3:.2g} ms to start, which is subtracted")
     if (others := run.value("other_cpu_share")) is not None and others > CPU_SHARE_MIN:
         told.append(f"other programs: {percent(others)} of the CPU")
     if cooled := facts.get("cool_down"):

@@ -8,14 +8,14 @@ from edgejoule.findings import verdict
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import Design, design_of, subject_of
 from edgejoule.findings.effects import effects
-from edgejoule.findings.facts import database_facts, load_facts, meters_of, progress_of, run_facts
+from edgejoule.findings.facts import database_facts, effective_responses, load_facts, meters_of, progress_of, run_facts
 from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Effect, Findings, ResponseFinding
 from edgejoule.findings.other_programs import disturbed_headline, other_caveats
 from edgejoule.findings.rates import is_asked_for, rate_caveats, rate_headline, rate_lines
 from edgejoule.findings.syncs import sync_caveats
 from edgejoule.findings.words import count
-from edgejoule.responses import RESPONSES, Better, with_due_times
+from edgejoule.responses import Better
 from edgejoule.spec import Analysis
 from edgejoule.store import RULE, Experiment, Run, Store
 
@@ -30,7 +30,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     runs = [run for run in attempts if not run.set_aside]
     spec = experiment.spec
     names = dict.fromkeys(r.name for run in runs for r in run.responses)
-    declared = spec.analysis.model_copy(update={"responses": with_due_times(spec.analysis.responses, names)})
+    declared = spec.analysis.model_copy(update={"responses": effective_responses(spec, runs)})
     taken = experiment.environment.get("looks", [])
     begun = len({r.block for r in runs if r.status == "finished"})
     plan = SequentialPlan.of(spec, len(taken) if look is None else look, begun)
@@ -42,7 +42,8 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         design = design_of(spec, subject)
         responses = _responses(declared.responses, runs, experiment, design, declared, plan, analysed=True)
     first = responses[0] if responses and responses[0].name == declared.responses[0] else None
-    known = [*(n for n in RESPONSES if n in names), *(n for n in names if n not in set(RESPONSES))]
+    in_order = spec.known_responses()
+    known = [*(n for n in in_order if n in names), *(n for n in names if n not in set(in_order))]
     others = _responses([n for n in known if n not in declared.responses], runs, experiment, design, declared, plan)
     progress = progress_of(runs)
     looked = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
@@ -95,7 +96,11 @@ def _responses(
     *,
     analysed: bool = False,
 ) -> list[ResponseFinding]:
-    found = (respond(n, runs, design, declared, experiment.energy_min_ratio, plan, analysed=analysed) for n in names)
+    known = experiment.spec.known_responses()
+    found = (
+        respond(n, runs, design, declared, experiment.energy_min_ratio, plan, analysed=analysed, responses=known)
+        for n in names
+    )
     return [r for r in found if r is not None]
 
 

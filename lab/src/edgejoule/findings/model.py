@@ -161,12 +161,12 @@ class DatabaseFacts:
 @dataclass(frozen=True)
 class LoadFacts:
     """A load that runs worked on or started from. levels: of the factors in which those runs agree. active_s: to its
-    last insert; settled_s: until nothing was left to do.
+    last insert; settled_s: until nothing was left to do. records: None by a command, which does not count them.
     """
 
     levels: Levels
     runs: int
-    records: int
+    records: int | None
     active_s: float
     settled_s: float
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.findings.model import Levels, Ranking, ResponseFinding
 from edgejoule.findings.words import count, listed, number
-from edgejoule.responses import RESPONSES, is_latency
+from edgejoule.responses import is_energy, is_latency
 from edgejoule.store import Run
 
 SHARE_MIN = 0.99
@@ -34,7 +34,7 @@ def not_sustained(target_ops_s: float, share: float) -> str:
 
 def needs_its_rate(name: str) -> bool:
     """Does the response mean something only at the rate that was asked for?"""
-    return is_latency(name) or RESPONSES[name].is_energy
+    return is_latency(name) or is_energy(name)
 
 
 def is_asked_for(name: str, factor: str) -> bool:

@@ -279,8 +279,10 @@ def loads(f: Findings) -> Table | None:
     times = [f"{words} ({unit.symbol})" for words in ("time to the last insert", "time to settled")]
     rows = [
         (
-            *(str(load.levels.get(name, "all")) for name in names), f"{load.records:,}", unit.number(load.active_s),
-            unit.number(load.settled_s), number(load.records / load.active_s), str(load.runs),
+            *(str(load.levels.get(name, "all")) for name in names),
+            "not counted" if load.records is None else f"{load.records:,}", unit.number(load.active_s),
+            unit.number(load.settled_s), "" if load.records is None else number(load.records / load.active_s),
+            str(load.runs),
         )
         for load in f.loads
     ]  # fmt: skip

@@ -129,6 +129,11 @@ class Run:
         """The flags that are of the run's conditions and not of what came out: known without a look at a response."""
         return tuple(self.facts.get("conditions", ()))
 
+    @property
+    def repeated(self) -> int:
+        """How many executions of the driver, or repetitions of a command, form the run."""
+        return int(self.facts.get("executions", self.facts.get("repetitions", 1)))
+
     def value(self, name: str) -> float | None:
         """The value of a response; None if missing."""
         return next((r.value for r in self.responses if r.name == name), None)
@@ -631,5 +636,7 @@ class Store:
 
 def _settings(planned: PlannedRun) -> dict[str, Any]:
     """Everything a run is told apart from its levels, as stored."""
-    bare = replace(planned, levels={})
-    return {k: v for k, v in asdict(bare).items() if k not in ("levels", "index", "block")}
+    bare = replace(planned, levels={}, command=None)
+    hidden = {"levels", "index", "block", "command", *(() if planned.command else ("values",))}
+    told = {k: v for k, v in asdict(bare).items() if k not in hidden}
+    return {**told, "command": planned.command.identity()} if planned.command else told

@@ -1,0 +1,28 @@
+"""What a planned run of a command needs here, checked before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgejoule.commands.client import surroundings
+from edgejoule.errors import DatabaseError, UsageError
+
+if TYPE_CHECKING:
+    from edgejoule.plan import PlannedRun
+
+
+def check_command(run: PlannedRun) -> None:
+    """Its programs and its folder are here. Raises UsageError."""
+    command = run.command
+    assert command is not None
+    around = surroundings(run, Path("/nowhere"))
+    for key in ("command", "load", "setup", "cleanup", "prepare", "conclude"):
+        words = getattr(command, key)
+        try:
+            if words is not None:
+                around.argv(words)
+        except DatabaseError as error:
+            raise UsageError(f"{run.label()}: {key}: {error}; install it, or give its path") from error
+    if command.cwd is not None and "{data}" not in command.cwd and not around.path(command.cwd).is_dir():
+        raise UsageError(f"{run.label()}: cwd: no folder {around.path(command.cwd)}")

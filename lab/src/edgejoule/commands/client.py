@@ -1,0 +1,183 @@
+"""One run of a command: start what it needs, supervise it, let its server settle; the events of that in order.
+
+The events are those of the driver as far as a command has them: start, active, active_end, settled, end. It counts no
+operations and times none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from edgejoule.commands.model import shown
+from edgejoule.commands.outputs import Output
+from edgejoule.commands.programs import Surroundings, failed, run_beside
+from edgejoule.commands.supervisor import Repetition, Supervised
+from edgejoule.database_servers.server import Settled
+from edgejoule.database_servers.serving import Served, Serving
+from edgejoule.errors import DatabaseError
+from edgejoule.storage_counters import StorageCounters
+
+if TYPE_CHECKING:
+    from edgejoule.plan import PlannedRun
+    from edgejoule.spec import Timing
+
+OWN_FOLDER = "command"  # below a run's folder, beside what a server of the run keeps: {data} of its command
+
+
+@dataclass(frozen=True)
+class CommandRun:
+    """What a command did in one run: its repetitions, and what it printed to standard output and error together.
+
+    output_bytes: printed in all. served: by a server that the study started for it.
+    """
+
+    repetitions: Sequence[Repetition]
+    events: list[dict[str, Any]]
+    text: str
+    output_bytes: int
+    storage: StorageCounters
+    served: Served | None = None
+    server_facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def data_folder(planned: PlannedRun, path: Path, *, server: bool) -> Path:
+    """{data} of a run: the folder of its load, or beside a server's files in it."""
+    return path / OWN_FOLDER if server else path
+
+
+def surroundings(
+    planned: PlannedRun, data: Path, served: Serving | None = None, prefix: Sequence[str] = ()
+) -> Surroundings:
+    """The texts of a run's command with what the run fills in."""
+    assert planned.command is not None
+    connection = served.server.connection() if served else {}
+    own = {name: connection[name] for name in ("host", "port") if name in connection}
+    return Surroundings(planned.command, {**planned.values, **own, "data": data}, tuple(prefix))
+
+
+class CommandClient:
+    """Runs the command of a planned run `repeat` times back to back. stop() may be called from another thread."""
+
+    def __init__(
+        self,
+        planned: PlannedRun,
+        path: Path,
+        repeat: int,
+        timing: Timing,
+        on_event: Callable[[Mapping[str, Any]], None],
+        *,
+        served: Serving | None = None,
+        prefix: Sequence[str] = (),
+        quiet_s: float = 0.0,
+    ) -> None:
+        assert planned.command is not None
+        self._planned, self._command, self._repeat, self._timing = planned, planned.command, repeat, timing
+        self._served, self._on_event, self._quiet_s = served, on_event, quiet_s
+        self._data = data_folder(planned, path, server=served is not None)
+        self._scratch = path.parent / f"{path.name}-output"
+        self._around = surroundings(planned, self._data, served, prefix)
+        self._events: list[dict[str, Any]] = []
+        self._supervised: Supervised | None = None
+        self._stopped = False
+
+    def run(self) -> CommandRun:
+        """Raises DatabaseError when the command, or what it needs, failed."""
+        self._data.mkdir(parents=True, exist_ok=True)
+        self._beside("prepare")
+        self._quiet("before")
+        self._report("start", command=shown(self._command.command), repetitions=self._repeat, caches=None)
+        with Output(self._scratch) as output:
+            repetitions, storage = self._supervise(output)
+        self._check(repetitions, output)
+        self._quiet("after")
+        self._beside("conclude")
+        self._report("end", realtime_ns=time.time_ns())
+        return CommandRun(repetitions, self._events, self._printed(output), output.bytes_total, storage)
+
+    def stop(self) -> None:
+        """End the command and what it started."""
+        self._stopped = True
+        if (supervised := self._supervised) is not None:
+            supervised.stop()
+
+    def _supervise(self, output: Output) -> tuple[list[Repetition], StorageCounters]:
+        supervised = self._supervised = Supervised(
+            self._around.measured(self._data, output),
+            timeout_s=self._timing.run_timeout_s,
+            repeat=self._repeat,
+            ignore_failure=self._command.ignore_failure,
+        )
+        if self._stopped:
+            supervised.stop()
+        self._report("phase", phase="active")
+        before = StorageCounters.of(self._data)
+        repetitions = supervised.run()
+        used, start_ns = _usage(repetitions), repetitions[0].start_ns
+        self._report("active_end", at_ns=repetitions[-1].end_ns, active_start_ns=start_ns, usage=used)
+        settled, at_ns = Settled(True, "a command without a server has nothing to settle"), repetitions[-1].end_ns
+        if self._served:
+            settled = self._served.server.await_settled(self._timing.settle_timeout_s)
+            at_ns = time.monotonic_ns()
+        storage = StorageCounters.of(self._data).since(before)
+        usage = {**used, "device_read_bytes": storage.read_bytes, "device_write_bytes": storage.write_bytes}
+        self._report("settled", at_ns=at_ns, complete=settled.complete, how=settled.how, usage=usage)
+        return repetitions, storage
+
+    def _check(self, repetitions: Sequence[Repetition], output: Output) -> None:
+        """A command that failed or died gives no value. Raises DatabaseError."""
+        for number, repetition in enumerate(repetitions, 1):
+            if repetition.failure and (repetition.signal is not None or not self._command.ignore_failure):
+                which = f"repetition {number} of {self._repeat} " if self._repeat > 1 else ""
+                message = f"the command failed: {which or 'it '}{repetition.failure}"
+                raise DatabaseError(failed(message, self._printed(output)))
+
+    def _printed(self, output: Output) -> str:
+        """The output, from its file where the experiment names one."""
+        declared = self._command.output
+        if declared is None:
+            return output.text()
+        try:
+            return self._around.path(declared).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""  # discarded, or the command removed it; a declared response is missing then
+
+    def _beside(self, key: str) -> None:
+        run_beside(self._around, key, self._data, self._scratch, self._timing.run_timeout_s)
+
+    def _quiet(self, place: str) -> None:
+        """The server stands open, and nobody asks it."""
+        if not self._served or not self._quiet_s:
+            return
+        server = self._served.server
+        settled = server.await_settled(self._timing.settle_timeout_s if place == "before" else 0)
+        begin_ns, cpu_s = time.monotonic_ns(), server.usage().cpu_s
+        time.sleep(self._quiet_s)
+        cpu_ns = int((server.usage().cpu_s - cpu_s) * 1e9)
+        self._report("quiet_end", quiet_start_ns=begin_ns, place=place, settled=settled.complete, cpu_ns=cpu_ns)
+
+    def _report(self, event: str, at_ns: int | None = None, **more: Any) -> None:
+        reported = {"event": event, "monotonic_ns": time.monotonic_ns() if at_ns is None else at_ns, **more}
+        self._events.append(reported)
+        if self._served and event != "start":
+            self._served.hear(reported)
+        self._on_event(reported)
+
+
+def _usage(repetitions: Sequence[Repetition]) -> dict[str, int | None]:
+    """Of the process trees of all repetitions together."""
+    return {
+        "cpu_user_ns": round(sum(r.cpu_user_s for r in repetitions) * 1e9),
+        "cpu_system_ns": round(sum(r.cpu_system_s for r in repetitions) * 1e9),
+        "process_read_bytes": _sum([r.read_bytes for r in repetitions]),
+        "process_write_bytes": _sum([r.write_bytes for r in repetitions]),
+        "context_switches": sum(r.voluntary_switches + r.involuntary_switches for r in repetitions),
+    }
+
+
+def _sum(parts: Sequence[int | None]) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None

@@ -1,0 +1,149 @@
+"""What a command prints: collected while it runs, read for the declared responses, its last lines kept with the run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from edgejoule.commands.model import DeclaredResponse, json_steps
+from edgejoule.errors import DatabaseError
+
+BYTES_MAX = 4 * 2**20  # of the output that are read for responses: the last ones
+LAST_LINES = 10
+LINE_CHARACTERS_MAX = 400
+_CHUNK_BYTES = 1 << 16
+
+
+class Output:
+    """Takes the output of a command by a FIFO, so that no file of it is written while the command is measured.
+
+    A context manager; `path` is for the command to write to. The last BYTES_MAX bytes are kept.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.bytes_total = 0
+        self._kept = bytearray()
+
+    def __enter__(self) -> Output:
+        self.path.unlink(missing_ok=True)
+        os.mkfifo(self.path, 0o600)
+        self._fifo = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)  # as a writer, too: no end of file
+        self._end, self._ask_to_end = os.pipe2(os.O_CLOEXEC)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._ask_to_end)
+        self._reader.join()
+        for descriptor in (self._fifo, self._end):
+            os.close(descriptor)
+        self.path.unlink(missing_ok=True)
+
+    def _read(self) -> None:
+        ending = False
+        while not ending:
+            ready, _, _ = select.select([self._fifo, self._end], [], [])
+            ending = self._end in ready
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    self._take(os.read(self._fifo, _CHUNK_BYTES))
+
+    def _take(self, chunk: bytes) -> None:
+        self.bytes_total += len(chunk)
+        self._kept += chunk
+        if len(self._kept) > 2 * BYTES_MAX:
+            del self._kept[:-BYTES_MAX]
+
+    def text(self) -> str:
+        """What is kept of a command that has ended."""
+        return bytes(self._kept[-BYTES_MAX:]).decode("utf-8", errors="replace")
+
+
+def last_lines(text: str) -> list[str]:
+    """The last lines that are not empty, cut to a width that a report can show."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    return [line[:LINE_CHARACTERS_MAX] for line in lines[-LAST_LINES:]]
+
+
+def figures(text: str, declared: Mapping[str, DeclaredResponse], repetitions: int) -> dict[str, float]:
+    """The declared responses in the output of that many repetitions, the mean of them. Raises DatabaseError."""
+    return {name: _mean(name, _printed(name, one, text, repetitions), repetitions) for name, one in declared.items()}
+
+
+def _mean(name: str, values: list[float], repetitions: int) -> float:
+    """Of the last figure of each repetition."""
+    each, rest = divmod(len(values), repetitions)
+    if rest:
+        raise DatabaseError(
+            f"response {name}: the output of {repetitions} repetitions has {len(values)} matches; expected the same "
+            "number in each"
+        )
+    last = values[each - 1 :: each]
+    return sum(last) / len(last)
+
+
+def _printed(name: str, declared: DeclaredResponse, text: str, repetitions: int) -> list[float]:
+    """Every figure of a response, at least one for each repetition."""
+    how = declared.regex or declared.json_path
+    texts = list(_by_regex(declared.regex, text)) if declared.regex else list(_by_path(name, declared, text))
+    if len(texts) < repetitions:
+        lacking = "the output has no match" if not texts else f"only {len(texts)} of {repetitions} repetitions have one"
+        raise DatabaseError(f"response {name}: {lacking} of {how!r}; {_ends_with(text)}")
+    return [_number(name, one) for one in texts]
+
+
+def _ends_with(text: str) -> str:
+    lines = last_lines(text)
+    return f"it ends with: {' | '.join(lines[-3:])}" if lines else "the command printed nothing"
+
+
+def _by_regex(regex: str, text: str) -> Iterator[object]:
+    return (match[1] for match in re.finditer(regex, text, re.MULTILINE))
+
+
+def _by_path(name: str, declared: DeclaredResponse, text: str) -> Iterator[object]:
+    assert declared.json_path is not None
+    steps = json_steps(declared.json_path) or []
+    for document in _documents(name, text):
+        value: Any = document
+        try:
+            for step in steps:
+                value = value[step]
+        except (KeyError, IndexError, TypeError):
+            continue
+        yield value
+
+
+def _documents(name: str, text: str) -> Iterator[object]:
+    """The JSON documents in an output, one after another; other text before, between and behind them is left out."""
+    decoder, at = json.JSONDecoder(), 0
+    while (start := min((i for i in (text.find("{", at), text.find("[", at)) if i >= 0), default=-1)) >= 0:
+        try:
+            document, at = decoder.raw_decode(text, start)
+        except ValueError:
+            at = start + 1
+        except RecursionError as error:
+            raise DatabaseError(f"response {name}: the JSON output is nested too deep") from error
+        else:
+            yield document
+
+
+def _number(name: str, value: object) -> float:
+    try:
+        if isinstance(value, bool) or value is None:
+            raise ValueError
+        number = float(str(value))
+    except ValueError:
+        raise DatabaseError(f"response {name}: expected a number, got {str(value)[:80]!r}") from None
+    if number != number or number in (float("inf"), float("-inf")):
+        raise DatabaseError(f"response {name}: expected a finite number, got {value!r}")
+    return number

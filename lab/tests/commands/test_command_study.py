@@ -1,0 +1,252 @@
+"""A study of commands from the spec to the store: real programs, the real supervisor, modelled joules."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from command_line import edgejoule
+
+from edgejoule import environment, study
+from edgejoule.store import Run, RunData, Store
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+HEAD = """\
+name = "programs"
+question = "What does it cost?"
+[factors]
+workload = ["x"]
+[fixed]
+database = "none"
+[design]
+replications = 1
+[timing]
+idle_s = 0.25
+[meter]
+run_s_min = 0
+"""
+
+
+@pytest.fixture(autouse=True)
+def _little_is_looked_at_beforehand() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study, "SPEED_S", 0.005)
+        patch.setattr(environment, "BUSY_WINDOW_S", 0.02)
+        yield
+
+
+class Bench:
+    """A folder with an experiment and its store."""
+
+    def __init__(self, folder: Path, workload: str, head: str = HEAD) -> None:
+        self.folder = folder
+        (folder / "experiment.toml").write_text(f"{head}[workloads.x]\n{workload}\n")
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return edgejoule(self.folder, *words, "--store", "store.db")
+
+    def run(self, *words: str, code: Sequence[int] = (0, 3)) -> subprocess.CompletedProcess[str]:
+        """Measure; 3: a busy machine's runs are flagged."""
+        done = self("run", "experiment.toml", "--meter", "board-profile", *words)
+        assert done.returncode in code, done.stdout[-2000:] + done.stderr[-3000:]
+        return done
+
+    def runs(self) -> list[Run]:
+        with Store.open(self.folder / "store.db") as store:
+            return store.runs(store.find().id)
+
+    def data(self, run: Run) -> RunData:
+        with Store.open(self.folder / "store.db") as store:
+            return store.data(run)
+
+
+def responses(run: Run) -> dict[str, float | None]:
+    return {r.name: r.value for r in run.responses}
+
+
+def test_a_command_gives_energy_time_and_usage_and_no_operations(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 'command = ["sh", "-c", "echo some text; sleep 0.1"]')
+    bench.run()
+    (run,) = bench.runs()
+    values = responses(run)
+    known = {"energy_j", "energy_net_j", "power_mean_w", "active_s", "settled_s", "cpu_s", "context_switches"}
+    assert known < set(values)
+    assert (values["active_s"] or 0) >= 0.1
+    assert values["settled_s"] == values["active_s"]
+    of_operations = {"throughput_ops_s", "energy_per_op_uj", "failure_share", "driver_share", "energy_active_j"}
+    assert not of_operations & set(values)
+    assert not any("latency" in name for name in values)
+    assert run.database is None
+    assert run.facts["output"]["last_lines"] == ["some text"]
+    schema = json.loads((REPOSITORY / "schemas/run-record.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(run.record("programs"))))
+
+
+def test_a_short_command_is_repeated_and_its_figures_are_those_of_one_repetition(tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    workload = f'command = ["sh", "-c", "echo x >> {lines}; echo size = 3"]'
+    bench = Bench(tmp_path, workload, HEAD.replace("run_s_min = 0", "run_s_min = 0.3"))
+    (tmp_path / "experiment.toml").open("a").write("[responses.size]\nregex = 'size = ([0-9]+)'\n")
+    bench.run()
+    (run,) = bench.runs()
+    count = run.facts["repetitions"]
+    assert count > 5
+    assert len(lines.read_text().split()) > count, "the tries that found the count ran, too"
+    values = responses(run)
+    assert run.intervals is not None
+    whole_s = (run.intervals.active_end_ns - run.intervals.active_start_ns) / 1e9
+    assert 0 < (values["active_s"] or 0) <= whole_s / count
+    assert values["size"] == 3
+    whole_j = run.facts["metering"]["meters"][0]["energy"]["settled_j"]
+    assert values["energy_j"] == pytest.approx(whole_j / count)
+
+
+@pytest.mark.parametrize("key", ["prepare", "conclude"])
+def test_a_short_command_with_prepare_or_conclude_is_refused_with_the_length_it_needs(tmp_path: Path, key: str) -> None:
+    bench = Bench(tmp_path, f'command = ["true"]\n{key} = "true"', HEAD.replace("run_s_min = 0", "run_s_min = 2"))
+    done = bench.run(code=[1])
+    assert f"this meter needs 2 s; a command with {key} is not repeated within a run" in done.stderr
+    assert "give the command work for at least 2 s" in done.stderr
+
+
+def test_the_start_of_a_shell_is_measured_once_subtracted_and_shown(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 'command = "sleep 0.05; true"')
+    bench.run()
+    (run,) = bench.runs()
+    shell = run.facts["shell"]
+    assert shell["shell"] == "/bin/sh"
+    assert 0 < shell["start_s"] < 0.05
+    assert run.intervals is not None
+    whole_s = (run.intervals.active_end_ns - run.intervals.active_start_ns) / 1e9
+    assert responses(run)["active_s"] == pytest.approx(whole_s - shell["start_s"])
+    whole_j = run.facts["metering"]["meters"][0]["energy"]["settled_j"]
+    assert responses(run)["energy_j"] == pytest.approx(whole_j * (1 - shell["start_s"] / whole_s))
+    assert "/bin/sh takes" in bench("show", "--run", "1").stdout
+
+
+@pytest.mark.parametrize(
+    ("workload", "phrases"),
+    [
+        ('command = ["sh", "-c", "echo first; echo last >&2; exit 3"]', ["exit code 3", "first | last"]),
+        ('command = ["sh", "-c", "kill -9 $$"]\nignore_failure = true', ["SIGKILL", "without any output"]),
+        ('command = ["true"]\nprepare = "echo no room; false"', ["prepare failed", "no room"]),
+        ('command = ["true"]\nsetup = ["false"]', ["setup failed"]),
+        ('command = ["true"]\nload = ["false"]', ["load failed"]),
+        ('command = ["echo", "tps = none"]\n[responses.tps]\nregex = "tps = ([0-9.]+)"', ["no match", "tps = none"]),
+        ('command = ["echo", "{}"]\n[responses.tps]\njson = "$.tps"', ["no match of '$.tps'"]),
+        ('command = ["sleep", "60"]\n[timing.x]', ["longer than 0.5 s"]),
+    ],
+)
+def test_a_command_that_fails_is_never_a_value_and_the_cause_is_kept(
+    tmp_path: Path, workload: str, phrases: list[str]
+) -> None:
+    head = HEAD
+    if "[timing.x]" in workload:
+        workload, head = workload.replace("[timing.x]", ""), HEAD.replace("[timing]", "[timing]\nrun_timeout_s = 0.5")
+    bench = Bench(tmp_path, workload, head)
+    done = bench.run("--keep-going", code=[1])
+    (run,) = bench.runs()
+    assert (run.status, run.responses) == ("failed", ())
+    for phrase in phrases:
+        assert phrase in str(run.cause), (run.cause, done.stderr)
+
+
+def test_a_failure_that_is_ignored_is_kept_and_flagged(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 'command = ["sh", "-c", "sleep 0.05; exit 3"]\nignore_failure = true')
+    bench.run(code=[3])
+    (run,) = bench.runs()
+    assert run.status == "finished"
+    assert "the command ended with exit code 3" in run.flags
+
+
+def test_setup_and_cleanup_run_once_and_prepare_and_conclude_around_every_run(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    words = "\n".join(f'{key} = "echo {key} >> {log}"' for key in ("setup", "prepare", "conclude", "cleanup"))
+    workload = f'command = ["sh", "-c", "echo command >> {log}"]\nwarmup = 1\n{words}'
+    Bench(tmp_path, workload, HEAD.replace("replications = 1", "replications = 2")).run()
+    each = ["prepare", "command", "conclude"]
+    assert log.read_text().split() == ["setup", *each * 3, "cleanup"]
+
+
+def test_cleanup_runs_after_a_failed_run(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    Bench(tmp_path, f'command = ["false"]\ncleanup = "echo cleaned >> {log}"').run(code=[1])
+    assert log.read_text() == "cleaned\n"
+
+
+def test_what_a_setup_starts_goes_on_until_its_turn_ends(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    setup = f'setup = "sleep 60 & echo $! > {pid}"'
+    Bench(tmp_path, f'command = ["sh", "-c", "kill -0 $(cat {pid})"]\n{setup}').run()
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+
+
+def test_every_run_starts_from_a_copy_of_what_load_made(tmp_path: Path) -> None:
+    load = f"""load = ["sh", "-c", "echo loaded > {{data}}/file; echo x >> {tmp_path}/loads"]"""
+    command = """command = ["sh", "-c", "cat file; echo changed > file"]"""
+    bench = Bench(tmp_path, f"{command}\n{load}", HEAD.replace("replications = 1", "replications = 2"))
+    bench.run()
+    assert [run.facts["output"]["last_lines"] for run in bench.runs()] == [["loaded"]] * 2
+    assert (tmp_path / "loads").read_text() == "x\n"
+    assert bench.runs()[0].facts["load"]["records"] is None
+
+
+def test_placeholders_environment_and_input_reach_the_command(tmp_path: Path) -> None:
+    (tmp_path / "input.txt").write_text("given\n")
+    workload = """\
+command = ["sh", "-c", 'cat; echo $LEVEL {threads} {{data}} "$PWD"']
+env = { LEVEL = "level {threads}" }
+stdin = "input.txt"
+"""
+    bench = Bench(tmp_path, workload, HEAD.replace('database = "none"', 'database = "none"\nthreads = 3'))
+    bench.run()
+    (run,) = bench.runs()
+    given, line = run.facts["output"]["last_lines"]
+    assert given == "given"
+    assert line.startswith("level 3 3 {data} ")
+    assert line.endswith("/run"), "the default folder is the run's own"
+
+
+def test_a_command_without_the_driver_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgejoule.databases.driver_path", lambda: pytest.fail("the driver is not needed"))
+    Bench(tmp_path, 'command = ["true"]').run()
+
+
+def test_a_program_that_is_not_here_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 'command = ["no-such-program"]')
+    done = bench.run(code=[2])
+    assert "command: no-such-program: no such program here" in done.stderr
+    assert not (tmp_path / "store.db").exists()
+
+
+def test_a_declared_operations_gives_figures_per_operation(tmp_path: Path) -> None:
+    workload = """command = ["sh", "-c", "sleep 0.05; echo 200 operations"]
+[responses.operations]
+regex = '([0-9]+) operations'
+"""
+    bench = Bench(tmp_path, workload)
+    bench.run()
+    (run,) = bench.runs()
+    values: dict[str, Any] = responses(run)
+    assert values["throughput_ops_s"] == pytest.approx(200 / values["active_s"])
+    assert values["energy_per_op_uj"] == pytest.approx(values["energy_j"] * 1e6 / 200)
+
+
+def test_no_value_of_the_environment_is_stored_exported_or_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN_OF_SOMEBODY", "secret-4711")
+    monkeypatch.setenv("LC_TIME", "secret-4712")
+    bench = Bench(tmp_path, 'command = "test -z \\"$TOKEN_OF_SOMEBODY\\" && test -n \\"$LC_TIME\\""\nenv = { A = "b" }')
+    bench.run("--output", str(tmp_path / "report.html"))
+    assert bench("export", "--bundle", str(tmp_path / "bundle.zip")).returncode == 0
+    shutil.unpack_archive(tmp_path / "bundle.zip", tmp_path / "bundle", "zip")
+    for file in [f for f in tmp_path.rglob("*") if f.is_file() and f.suffix != ".zip"]:
+        content = file.read_bytes()
+        assert b"secret-471" not in content, file
