@@ -95,17 +95,8 @@ class Sweep:
     pictures: list[dict[str, Any]]
 
 
-def toml_value(value: Any) -> str:
-    """Write a value as TOML, tables inline."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {toml_value(each)}" for key, each in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _text(content: Mapping[str, Any]) -> str:
-    return "".join(f"{json.dumps(key)} = {toml_value(value)}\n" for key, value in content.items())
+    return "".join(f"{toml_text.key_text(key)} = {toml_text.value(value)}\n" for key, value in content.items())
 
 
 def _read(file: Path) -> dict[str, Any]:

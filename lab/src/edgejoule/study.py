@@ -82,8 +82,8 @@ class Watcher(Protocol):
         """The meter said something; called from another thread."""
         ...
 
-    def looked(self, words: str) -> None:
-        """A declared look of a sequential design found this."""
+    def looked(self, words: str, replications: int) -> None:
+        """A declared look of a sequential design found this. replications: of every cell, as it decided."""
         ...
 
     def ran(self, run: Run) -> None:
@@ -327,7 +327,7 @@ def _look(store: Store, experiment_id: int, replications: int, watcher: Watcher)
     if due is None:
         return None
     taken = sequential.take(store, experiment, due)
-    watcher.looked(taken.words)
+    watcher.looked(taken.words, taken.total)
     if taken.total < experiment.spec.design.replications:
         store.forgo(experiment_id, taken.total)
     return taken.total

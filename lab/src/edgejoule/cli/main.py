@@ -8,6 +8,7 @@ from edgejoule import __version__
 from edgejoule.cli.common import OnDemand
 
 _COMMANDS = {  # in the order of use: name -> module and attribute
+    "exec": "exec_:exec_",
     "run": "run:run",
     "list": "show:list_",
     "show": "show:show",
@@ -27,6 +28,8 @@ _COMMANDS = {  # in the order of use: name -> module and attribute
 
 _EPILOG = """\b
 Examples:
+  edgejoule exec -- gzip -kf FILE                 what a program costs, in joules and seconds
+  edgejoule exec 'gzip -kf FILE' 'zstd -kf FILE'  which of two costs less
   edgejoule run experiments/first-look            measure, then report
   edgejoule run SPEC --dry-run                    the plan and how long it takes
   edgejoule run SPEC --resume                     go on after an interruption

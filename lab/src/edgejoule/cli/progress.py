@@ -50,7 +50,7 @@ class StudyProgress:
         self._cost_s: dict[str, list[float]] = {}
         self._began_s = 0.0
         self._power_w: float | None = None
-        self._done = self._runs = 0
+        self._done = self._runs = self._blocks = 0
         self.idle = False
 
     def __enter__(self) -> Self:
@@ -63,7 +63,7 @@ class StudyProgress:
     def started(self, study: Study, todo: Sequence[PlannedRun], done: int, busy_share: float | None) -> None:
         """Show how much is to do."""
         self._spec, self._todo = study.spec, list(todo)
-        self._done, self._runs = done, done + len(todo)
+        self._done, self._runs, self._blocks = done, done + len(todo), study.spec.design.replications
         if done:
             self._console.print(f"resuming: {done} runs are finished, {len(todo)} to do")
         if busy_share is not None and busy_share > BUSY_SHARE_MAX:
@@ -113,25 +113,35 @@ class StudyProgress:
         """Remember the newest power for the next event."""
         self._power_w = power.power_w
 
-    def looked(self, words: str) -> None:
-        """Say what a declared look found."""
+    def looked(self, words: str, replications: int) -> None:
+        """Say what a declared look found, and drop the runs that it leaves out."""
         self._console.print(words, markup=False)
+        self.expect(replications)
+
+    def expect(self, replications: int) -> None:
+        """Only so many replications are made."""
+        self._todo = [planned for planned in self._todo if planned.block < replications]
+        self._blocks, self._runs = replications, self._done + len(self._todo)
+        self._bars.update(self._all, total=self._runs)
 
     def ran(self, run: Run) -> None:
         """Say what a run gave and move the first bar."""
-        self._done += 1
-        self._todo.pop(0)
+        self.count(run)
         label = cell_label(run.levels)
-        self._cost_s.setdefault(label, []).append(time.monotonic() - self._began_s)
-        self._show_plan(run.block)
         self._console.print(f"{self._done:>4}/{self._runs}  {label:<28} {self._result(run)}", markup=False)
 
+    def count(self, run: Run) -> None:
+        """Move the first bar."""
+        self._done += 1
+        self._todo.pop(0)
+        self._cost_s.setdefault(cell_label(run.levels), []).append(time.monotonic() - self._began_s)
+        self._show_plan(run.block)
+
     def _show_plan(self, block: int) -> None:
-        blocks = self._spec.design.replications if self._spec else 0
         self._bars.update(
             self._all,
             completed=self._done,
-            description=f"block {block + 1} of {blocks}, run {self._done} of {self._runs}",
+            description=f"block {block + 1} of {self._blocks}, run {self._done} of {self._runs}",
             left_s=self._left_s(),
         )
 

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from edgejoule.cli.common import (
     EXIT_FLAGGED,
+    Options,
     console,
     echo_json,
     fail,
@@ -178,7 +179,12 @@ def _check_writable(output: Path) -> None:
 
 
 def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:
-    choice = choose(meter or spec.meter.prefer, _meter_options(spec, profile))
+    return meter_choice(meter, spec.meter.prefer, _meter_options(spec, profile))
+
+
+def meter_choice(meter: str | None, prefer: Sequence[str], options: Options) -> Choice:
+    """The meter of that name, or the best one in the order of preference. Raises MeterError where it cannot be used."""
+    choice = choose(meter or list(prefer), options)
     if meter and choice.meter.name != meter:
         raise _cannot_be_used(meter, next(c.availability for c in choice.refused if c.name == meter))
     return choice
@@ -246,7 +252,7 @@ def _measure(
         for meter in meters:
             meter.open()
             opened.callback(meter.close)
-        ratio = _min_ratio(choice.meter)
+        ratio = min_ratio_of(choice.meter)
         study = Study(spec, text, options, meters, choice.sentence, ratio, places, clock_token, servers)
         with (
             Store.open(places.store, create=True) as store,
@@ -262,7 +268,7 @@ def _measure(
             return experiment, runs, progress.idle
 
 
-def _min_ratio(meter: Meter) -> float | None:
+def min_ratio_of(meter: Meter) -> float | None:
     """For modelled joules the smallest ratio that means something; the meter is open."""
     model_rel = max(channel.model_rel for channel in meter.channels())
     return comparison_min_ratio(2 * model_rel) if model_rel else None

@@ -1,0 +1,266 @@
+"""`edgejoule exec`: what any program costs, in one line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from edgejoule.cli.common import (
+    EXIT_FLAGGED,
+    F,
+    Number,
+    Options,
+    console,
+    echo_json,
+    json_option,
+    messages,
+    meter_option,
+    stop_in_order,
+    store_option,
+)
+from edgejoule.cli.progress import StudyProgress
+from edgejoule.errors import UsageError
+
+BUDGET_S = 60.0
+
+
+class ExecCommand(click.Command):
+    """A command that keeps what stands behind `--` apart: one program with its arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Options and quoted commands before `--`; behind it an argv."""
+        if "--" in args:
+            place = args.index("--")
+            ctx.meta["argv"], args = args[place + 1 :], args[:place]
+        return super().parse_args(ctx, args)
+
+
+def _texts(short: str, name: str, help_: str) -> Callable[[F], F]:
+    return click.option(short, f"--{name}", name, multiple=True, metavar="CMD", help=help_)
+
+
+@click.command("exec", cls=ExecCommand)
+@click.argument("commands", nargs=-1, metavar="[COMMAND]...")
+@click.option("-r", "--runs", type=click.IntRange(1, 10_000), metavar="NUM", help="Exactly NUM runs of each command.")
+@click.option(
+    "--budget",
+    type=Number(min=0, min_open=True, max=1e7),
+    metavar="SECONDS",
+    help="Time for all runs together, without --runs.  [default: 60]",
+)
+@click.option("-w", "--warmup", type=click.IntRange(0, 10_000), default=0, metavar="NUM", help="Unmeasured runs first.")
+@_texts("-s", "setup", "Run CMD once, before the first run of a command.")
+@_texts("-p", "prepare", "Run CMD before every run, unmeasured.")
+@_texts("-C", "conclude", "Run CMD after every run, unmeasured.")
+@_texts("-c", "cleanup", "Run CMD once, after the last run of a command.")
+@click.option(
+    "-L", "--parameter-list", "lists", nargs=2, multiple=True, metavar="VAR VALUES",
+    help="Put each of the values, separated by commas, in place of {VAR}. May be repeated: all combinations are run.",
+)  # fmt: skip
+@click.option(
+    "-P", "--parameter-scan", "scan", nargs=3, metavar="VAR MIN MAX", help="The same with the numbers from MIN to MAX."
+)
+@click.option("-D", "--parameter-step-size", "step", metavar="DELTA", help="Distance of those numbers; default: 1.")
+@click.option("-S", "--shell", metavar="SHELL", help="Runs quoted commands; none: they are split into words and run.")
+@click.option("-N", "no_shell", is_flag=True, help="The same as --shell=none.")
+@click.option("--input", "input_", metavar="WHERE", help="Standard input: null (default) or a file.")
+@click.option(
+    "--output", "outputs", multiple=True, metavar="WHERE",
+    help="Standard output and error: null (default), pipe (a failure then shows the last lines), or a file.",
+)  # fmt: skip
+@click.option("--env", "env", multiple=True, metavar="NAME[=VALUE]", help="Give the commands a variable; it is stored.")
+@click.option("-i", "--ignore-failure", is_flag=True, help="Keep runs with another exit code than 0, flagged.")
+@click.option("-n", "--command-name", "names", multiple=True, metavar="NAME", help="A name for the next command.")
+@click.option("--phase", metavar="REGEX", help="A line of the output that matches begins a phase.")
+@click.option("--control", is_flag=True, help="Run the first command as two arms, to see what noise alone shows.")
+@click.option("--export-json", metavar="FILE", help="Write all figures of all runs; - is standard output.")
+@click.option("--export-csv", metavar="FILE", help="Write a line for each command.")
+@click.option("--export-markdown", metavar="FILE", help="Write a table.")
+@click.option("--meter", metavar="NAME", help="Use this meter (see `edgejoule meters`).")
+@click.option("--profile", metavar="NAME", help="Board profile for the modelled meter, by name or path.")
+@meter_option
+@click.option("--resume", is_flag=True, help="Go on after an interruption; give the same options.")
+@click.option("--dry-run", is_flag=True, help="Print the experiment as TOML, for `edgejoule run`; measure nothing.")
+@store_option
+@json_option
+@click.pass_context
+def exec_(ctx: click.Context, /, **given: Any) -> None:
+    """Measure what programs cost: energy, time, CPU, storage, memory.
+
+    Behind -- stands one program with its arguments, run without a shell. Otherwise every COMMAND is a text in quotes
+    for the shell; several are compared. Names and meanings of options are hyperfine's.
+
+    Runs are made in random order within blocks. Ten blocks tell how many are needed to know the mean within 5 %; the
+    budget caps that. Where not even ten fit, as many are made as fit, at least three.
+
+    \b
+    Examples:
+      edgejoule exec -- gzip -k -9 -f file
+      edgejoule exec 'gzip -kf file' 'zstd -kf file'
+      edgejoule exec -L level 1,6,9 'gzip -{level} -kf file'
+      edgejoule exec -P threads 1 4 --budget 120 'make -B -j {threads}'
+      edgejoule exec --prepare 'rm -rf out' --runs 20 'tar xf a.tar -C out'
+      edgejoule exec --control 'sort a.txt' 'LC_ALL=C sort a.txt'
+      edgejoule exec --env JAVA_HOME -- ./gradlew test
+      edgejoule exec --dry-run 'sqlite3 a.db < q.sql' > experiment.toml
+    """
+    Exec(ctx.meta.get("argv"), given).run()
+
+
+class Exec:
+    """One call: options to a request, the request to an experiment, the experiment to a result."""
+
+    def __init__(self, argv: Sequence[str] | None, given: dict[str, Any]) -> None:
+        self.argv, self.given = argv, given
+
+    def run(self) -> None:
+        """Do what was asked for."""
+        from edgejoule.cli.run import meter_choice
+        from edgejoule.commands.exec_spec import spec_text
+        from edgejoule.spec import spec_of_text
+
+        given = self.given
+        request = self._request()
+        options: Options = dict(given["meter_options"])
+        if given["profile"]:
+            options["board-profile"] = {**options.get("board-profile", {}), "profile": given["profile"]}
+        choice = meter_choice(given["meter"], [], options)
+        text = spec_text(
+            request, choice.meter.method, meter=given["meter"], profile=given["profile"], options=given["meter_options"]
+        )
+        spec = spec_of_text(text, Path("exec.toml"))
+        if given["dry_run"]:
+            click.echo(text, nl=False)
+            return
+        self._check_exports()
+        self._measure(spec, text, choice)
+
+    def _request(self) -> Any:
+        from edgejoule.commands import exec_options as options
+
+        given = self.given
+        if given["runs"] is not None and given["budget"] is not None:
+            raise UsageError("--runs and --budget exclude each other: one fixes the runs, the other their time")
+        if self.argv is not None and (given["shell"] not in (None, "none")):
+            raise UsageError("--shell: a program behind -- is run without a shell; give it as 'COMMAND' in quotes")
+        parameters = options.parameters_of(given["lists"], given["scan"], given["step"])
+        shell = options.shell_of(given["shell"], given["no_shell"])
+        commands = options.commands_of(
+            given["commands"], self.argv, given["names"],
+            {name: given[name] for name in ("setup", "prepare", "conclude", "cleanup")}, given["outputs"],
+            shell=shell, parameters=list(parameters),
+        )  # fmt: skip
+        return options.Request(
+            commands=commands,
+            parameters=parameters,
+            runs=given["runs"],
+            budget_s=BUDGET_S if given["budget"] is None else given["budget"],
+            warmup=given["warmup"],
+            shell=shell,
+            env=options.environment_of(given["env"], dict(os.environ)),
+            stdin=options.input_of(given["input_"]),
+            ignore_failure=given["ignore_failure"],
+            phase=given["phase"],
+            control=given["control"],
+        )
+
+    def _exports(self) -> dict[str, str]:
+        kinds = ("json", "csv", "markdown")
+        return {kind: target for kind in kinds if (target := self.given[f"export_{kind}"]) is not None}
+
+    def _check_exports(self) -> None:
+        """A folder that is not there is reported before a minute of measuring."""
+        for kind, target in self._exports().items():
+            if target != "-" and not Path(target).absolute().parent.is_dir():
+                raise UsageError(f"--export-{kind} {target}: there is no folder {Path(target).absolute().parent}")
+
+    def _measure(self, spec: Any, text: str, choice: Any) -> None:
+        """Run the experiment and show it."""
+        from edgejoule.cli.run import min_ratio_of
+        from edgejoule.databases import check_plan, not_here
+        from edgejoule.findings import find
+        from edgejoule.plan import make_plan
+        from edgejoule.store import Store
+        from edgejoule.study import Places, Study, conduct, continuation
+
+        plan = make_plan(spec)
+        check_plan(spec, plan, keep_going=False)
+        if refused := not_here(plan):
+            raise UsageError("; ".join(refused))
+        say, path = messages(), self.given["store"]
+        say.print(choice.sentence, markup=False)
+        stop_in_order()
+        with contextlib.ExitStack() as opened:
+            choice.meter.open()
+            opened.callback(choice.meter.close)
+            ratio = min_ratio_of(choice.meter)
+            study = Study(spec, text, [], [choice.meter], choice.sentence, ratio, Places.beside(path))
+            store = opened.enter_context(Store.open(path, create=True))
+            progress = opened.enter_context(ExecProgress(say, choice.meter, spec))
+            resume = self.given["resume"]
+            if not resume:
+                resume, words = continuation(store, study, partial=False)
+                if words:
+                    say.print(words, markup=False)
+            experiment, _ = conduct(store, study, progress, resume=resume)
+            experiment = store.find(str(experiment.id))
+            findings, runs = find(store, experiment), store.runs(experiment.id)
+        self._show(experiment, findings, runs)
+
+    def _show(self, experiment: Any, findings: Any, runs: Any) -> None:
+        from edgejoule.commands import exec_export, exec_view
+        from edgejoule.commands.exec_results import result_of
+
+        result = result_of(experiment, findings, runs)
+        exports = self._exports()
+        for kind, target in exports.items():
+            exec_export.write(exec_export.exported(result, kind), target)
+        if self.given["as_json"]:
+            echo_json(exec_export.to_json(result))
+        elif "-" not in exports.values():
+            exec_view.show(console(), result)
+        messages().print(
+            f"experiment {experiment.id} in {self.given['store']}; `edgejoule report {experiment.id}` draws it",
+            markup=False,
+        )
+        if result.flags():
+            click.get_current_context().exit(EXIT_FLAGGED)
+
+
+class ExecProgress(StudyProgress):
+    """The bars without a line for each run; until the number of runs is known, against the budget."""
+
+    def __init__(self, out: Any, meter: Any, spec: Any) -> None:
+        super().__init__(out, str(meter.method), causes=False)
+        declared = spec.design.sequential
+        self._budget_s = declared.budget_s if declared else None
+        self._start_s = time.monotonic()
+
+    def looked(self, words: str, replications: int) -> None:
+        """The result says it; here only the number of runs changes."""
+        if replications < self._blocks:
+            self._budget_s = None
+        self.expect(replications)
+
+    def ran(self, run: Any) -> None:
+        """Move the bar."""
+        self.count(run)
+
+    def _show_plan(self, block: int) -> None:
+        if self._budget_s is None:
+            super()._show_plan(block)
+            return
+        used_s = time.monotonic() - self._start_s
+        self._bars.update(
+            self._all,
+            total=self._budget_s,
+            completed=min(used_s, self._budget_s),
+            description=f"block {block + 1}, run {self._done + 1}",
+            left_s=max(0.0, self._budget_s - used_s),
+        )

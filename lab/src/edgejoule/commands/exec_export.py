@@ -1,0 +1,151 @@
+"""The result of `edgejoule exec` as JSON, CSV and Markdown. Names of wall time are hyperfine's; SI units everywhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from edgejoule.commands.exec_results import Result, Row
+from edgejoule.commands.exec_verdict import precision_of, verdict
+from edgejoule.commands.exec_view import FIGURES
+from edgejoule.errors import StoreError
+from edgejoule.findings.words import ratio, unit_for
+from edgejoule.store import Run
+
+
+def to_json(result: Result) -> dict[str, Any]:
+    """Everything, with the values of every run."""
+    return {
+        "experiment": {"id": result.experiment.id, "name": result.experiment.name},
+        "energy": {
+            "method": result.findings.energy_method,
+            "words": result.findings.energy_words,
+            "min_ratio": result.findings.energy_min_ratio,
+        },
+        "verdict": verdict(result),
+        "decides": result.decides.name if result.decides else None,
+        "one_after_another": result.in_turn,
+        "noise_floor": None
+        if result.floor is None
+        else {"share": result.floor.share, "ratio": result.floor.ratio, "ratio_ci": result.floor.ratio_ci},
+        "looks": list(result.looks),
+        "flags": [{"flag": flag, "runs": times} for flag, times in result.flags()],
+        "results": [_row_json(result, row) for row in result.rows],
+    }
+
+
+def _row_json(result: Result, row: Row) -> dict[str, Any]:
+    runs = _runs_of(result, row)
+    return {
+        "command": row.label,
+        "parameters": {name: level for name, level in row.levels.items() if name != "workload"},
+        "control": row.control,
+        **_times(runs),
+        "ratio_to_best": row.ratio,
+        "ratio_ci": row.ratio_ci,
+        "letters": row.letters,
+        "responses": {name: _response_json(result, row, name, runs) for name in row.cells},
+    }
+
+
+def _times(runs: Sequence[Run]) -> dict[str, Any]:
+    """Wall time, by hyperfine's names."""
+    times = [value for run in runs if (value := run.value("active_s")) is not None]
+    return {
+        "mean": statistics.fmean(times) if times else None,
+        "stddev": statistics.stdev(times) if len(times) > 1 else None,
+        "median": statistics.median(times) if times else None,
+        "min": min(times, default=None),
+        "max": max(times, default=None),
+        "times": times,
+    }
+
+
+def _response_json(result: Result, row: Row, name: str, runs: Sequence[Run]) -> dict[str, Any]:
+    cell, response = row.cells[name], result.response(name)
+    assert response is not None
+    return {
+        "unit": response.unit,
+        "method": response.method,
+        "mean": cell.mean,
+        "ci95": cell.ci,
+        "median": cell.median,
+        "min": cell.minimum,
+        "max": cell.maximum,
+        "uncertainty_k2": cell.uncertainty_k2,
+        "values": [run.value(name) for run in runs],
+    }
+
+
+def _runs_of(result: Result, row: Row) -> list[Run]:
+    return [run for run in result.runs if run.status == "finished" and dict(run.levels) == dict(row.levels)]
+
+
+def to_csv(result: Result) -> str:
+    """A line for each command: hyperfine's columns, then the mean of every response with its unit, then parameters."""
+    parameters = [name for name in result.experiment.spec.factors if name != "workload"]
+    known = [(name, r) for name, _, _ in FIGURES if (r := result.response(name)) is not None and name != "active_s"]
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    times = ("mean", "stddev", "median", "min", "max")
+    named = [f"{name}.{r.method}" if r.is_energy else name for name, r in known]
+    table.writerow(["command", *times, *named, "ratio_to_best", "letters", *(f"parameter_{p}" for p in parameters)])
+    for row in result.rows:
+        wall = _times(_runs_of(result, row))
+        means = [row.mean(name) for name, _ in known]
+        texts = ["" if value is None else value for value in (*(wall[t] for t in times), *means, row.ratio)]
+        table.writerow([row.label, *texts, row.letters or "", *(row.levels[p] for p in parameters)])
+    return out.getvalue()
+
+
+def to_markdown(result: Result) -> str:
+    """A table as people paste it into an issue."""
+    known = [(name, heading, r) for name, heading, _ in FIGURES[:5] if (r := result.response(name)) is not None]
+    units = {name: unit_for(r.unit, [row.mean(name) for row in result.rows]) for name, _, r in known}
+    heads = [
+        f"{' '.join(heading).strip()} [{units[name].symbol}{f', {r.method}' if r.is_energy else ''}]"
+        for name, heading, r in known
+    ]
+    lines = [
+        f"| command | {' | '.join(heads)} | ratio to the best |",
+        "|:---|" + "---:|" * (len(heads) + 1),
+    ]
+    for row in result.rows:
+        cells = []
+        for name, _, _ in known:
+            cell = row.cells.get(name)
+            if cell is None or cell.mean is None:
+                cells.append("no value")
+                continue
+            half = f" ± {100 * precision_of(cell.mean, cell.ci):.2g} %" if cell.ci and cell.mean > 0 else ""
+            cells.append(units[name].number(cell.mean) + half)
+        times = f"{ratio(row.ratio)}×" if row.ratio is not None else ""
+        label = row.label.replace("|", "\\|")
+        lines.append(f"| `{label}` | {' | '.join(cells)} | {times} |")
+    return "\n".join([*lines, "", verdict(result), ""])
+
+
+def write(text: str, target: str) -> None:
+    """Write to the file, or to standard output for '-'. Raises StoreError."""
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(target).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
+
+
+def exported(result: Result, kind: str) -> str:
+    """The result in one of the forms json, csv and markdown."""
+    if kind == "csv":
+        return to_csv(result)
+    if kind == "markdown":
+        return to_markdown(result)
+    return json.dumps(to_json(result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,210 @@
+"""The result of `edgejoule exec` on a terminal: a line with a bar for each command, its figures, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from edgejoule.commands.exec_results import NAMES, Result, Row
+from edgejoule.commands.exec_verdict import precision_of, verdict, what
+from edgejoule.findings.words import Unit, count, number, ratio, unit_for
+
+PIPE_WIDTH = 120
+_BAR_MIN, _LABEL_MIN = 10, 16
+_FLAGS_MAX = 5
+#: response, its heading in two lines, whether the meter's uncertainty stands beside it
+FIGURES = (
+    ("energy_j", ("energy", ""), True),
+    ("energy_net_j", ("energy", "above idle"), True),
+    ("power_mean_w", ("mean", "power"), False),
+    ("active_s", ("wall", "time"), False),
+    ("cpu_s", ("CPU", "time"), False),
+    ("context_switches", ("context", "switches"), False),
+    ("rss_peak_mb", ("peak", "memory"), False),
+    ("process_read_bytes", ("tree", "reads"), False),
+    ("process_write_bytes", ("tree", "writes"), False),
+    ("device_read_bytes", ("device", "reads"), False),
+    ("device_write_bytes", ("device", "writes"), False),
+)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """heading: lines above the cells. cells: one for each row."""
+
+    heading: tuple[str, ...]
+    cells: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Characters of the widest line."""
+        return max(map(len, (*self.heading, *self.cells)))
+
+
+def show(out: Console, result: Result) -> None:
+    """Print everything but what the study said while it ran."""
+    width = out.width if out.is_terminal else PIPE_WIDTH
+    _show_bars(out, result, width)
+    _show_figures(out, result, width if out.is_terminal else 10_000)
+    _show_notes(out, result)
+    out.print()
+    out.print(Text(verdict(result), style="bold"), soft_wrap=not out.is_terminal)
+
+
+def _show_bars(out: Console, result: Result, width: int) -> None:
+    if result.decides is None:
+        return
+    name = result.decides.name
+    cells = [row.cells[name] for row in result.rows if name in row.cells]
+    ends = [end for cell in cells for end in (cell.mean, *(cell.ci or ())) if end is not None]
+    unit = unit_for(result.decides.unit, ends)
+    lines = [(row, _right(row, name, unit)) for row in result.rows]
+    right = [max(len(texts[place]) for _, texts in lines) for place in range(4)]
+    used = sum(right) + 2 * len([w for w in right if w])
+    label = min(max(len(row.label) for row in result.rows), max(_LABEL_MIN, width - used - _BAR_MIN - 4))
+    bar = max(_BAR_MIN, width - used - label - 4)
+    best = result.compared[0].label if len(result.compared) > 1 else None
+    out.print(Text(f"\n{_title(result)}", style="dim"), no_wrap=True, overflow="ellipsis")
+    for row, texts in lines:
+        cell = row.cells.get(name)
+        line = Text(f"{shortened(row.label, label):<{label}}  ", style="bold" if row.label == best else "")
+        low, high = (cell.ci or (cell.mean, cell.mean)) if cell and cell.mean is not None else (0.0, 0.0)
+        line.append(bar_of(low or 0.0, high or 0.0, max(ends, default=0.0), bar, ascii_only=_ascii_only(out)), "cyan")
+        for place, text in enumerate(texts):
+            if right[place]:
+                line.append(f"  {text:>{right[place]}}")
+        line.rstrip()
+        out.print(line, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _title(result: Result) -> str:
+    assert result.decides is not None
+    runs = sorted({row.cells[result.decides.name].n for row in result.rows if result.decides.name in row.cells})
+    many = f"{runs[0]} runs" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    if len(result.rows) == 1:
+        return f"{what(result)}: mean with 95 % interval, {many}"
+    return f"{what(result)}: mean with 95 % interval, ratio to the best, {many} each"
+
+
+def _right(row: Row, name: str, unit: Unit) -> tuple[str, str, str, str]:
+    """What stands right of a bar: letters, mean, interval, ratio to the best."""
+    cell = row.cells.get(name)
+    if cell is None or cell.mean is None:
+        return "", "no value", "", ""
+    interval = f"[{unit.number(cell.ci[0])}, {unit.number(cell.ci[1])}]" if cell.ci else ""
+    if row.ratio is None:
+        return row.letters or "", unit.text(cell.mean), interval, ""
+    if row.ratio == 1 and row.ratio_ci is None:
+        times = "best" if row.letters else ""
+    else:
+        ends = f" [{ratio(row.ratio_ci[0])}, {ratio(row.ratio_ci[1])}]" if row.ratio_ci else ""
+        times = f"{ratio(row.ratio)}×{ends}"
+    return row.letters or "", unit.text(cell.mean), interval, times
+
+
+def bar_of(low: float, high: float, largest: float, width: int, *, ascii_only: bool = False) -> str:
+    """Filled up to the interval, shaded inside it. Its whole width stands for the largest value."""
+    if largest <= 0 or high <= 0:
+        return " " * width
+    full = min(width, round(max(low, 0.0) / largest * width))
+    shaded = min(width, max(full, round(high / largest * width))) - full
+    if full + shaded == 0:
+        full = 1
+    filled, half = ("#", "=") if ascii_only else ("█", "▒")
+    return f"{filled * full}{half * shaded}".ljust(width)
+
+
+def _ascii_only(out: Console) -> bool:
+    return not (out.encoding or "").lower().startswith("utf")
+
+
+def shortened(label: str, width: int) -> str:
+    """The label with its middle left out where it is too long: its begin and its end tell commands apart."""
+    if len(label) <= width:
+        return label
+    tail = (width - 1) // 2
+    return f"{label[: width - 1 - tail]}…{label[len(label) - tail :]}"
+
+
+def _show_figures(out: Console, result: Result, width: int) -> None:
+    columns = [c for name, heading, uncertain in FIGURES if (c := _column(result, name, heading, uncertain))]
+    label = min(max(len(row.label) for row in result.rows), max(_LABEL_MIN, width // 4))
+    for group in packed(columns, width - label):
+        out.print()
+        for place in range(len(group[0].heading)):
+            if not any(c.heading[place] for c in group):
+                continue
+            line = "".join(f"  {c.heading[place]:>{c.width}}" for c in group)
+            out.print(Text(f"{'':<{label}}{line}", style="dim"), no_wrap=True, overflow="ignore", crop=False)
+        for i, row in enumerate(result.rows):
+            line = "".join(f"  {c.cells[i]:>{c.width}}" for c in group)
+            text = f"{shortened(row.label, label):<{label}}{line}"
+            out.print(Text(text), no_wrap=True, overflow="ignore", crop=False)
+
+
+def packed(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
+    """The columns in groups that fit into the width, each with at least one."""
+    groups: list[list[_Column]] = []
+    left = 0
+    for column in columns:
+        if not groups or column.width + 2 > left:
+            groups.append([])
+            left = width
+        groups[-1].append(column)
+        left -= column.width + 2
+    return groups
+
+
+def _column(result: Result, name: str, heading: tuple[str, str], uncertain: bool) -> _Column | None:
+    """The figures of one response; None where no run has it."""
+    response = result.response(name)
+    if response is None:
+        return None
+    cells = [row.cells.get(name) for row in result.rows]
+    unit = unit_for(response.unit, [cell.mean for cell in cells if cell])
+    texts = []
+    beside = False
+    for cell in cells:
+        if cell is None or cell.mean is None:
+            texts.append("no value")
+            continue
+        half = cell.uncertainty_k2 if uncertain else cell.mean * precision_of(cell.mean, cell.ci) if cell.ci else None
+        beside = beside or half is not None
+        texts.append(unit.number(cell.mean) + (f" ± {number(half / unit.scale, 2)}" if half is not None else ""))
+    scale = f"{unit.symbol} {'k = 2' if uncertain else '± 95 %'}" if beside else unit.symbol
+    method = (response.method,) if response.is_energy else ("",)
+    return _Column((*heading, *method, scale.strip()), tuple(texts))
+
+
+def _show_notes(out: Console, result: Result) -> None:
+    """The noise floor, what the budget gave, and every flag."""
+    notes = []
+    if (floor := result.floor) is not None:
+        low, high = (f"{ratio(end)}" for end in floor.ratio_ci)
+        notes.append(
+            f"Noise floor: {number(100 * floor.share, 2)} %. The control takes {ratio(floor.ratio)}× [{low}, {high}] "
+            "of its own command; smaller differences are noise."
+        )
+    if result.looks:
+        last = str(result.looks[-1]["words"])
+        notes.append(f"{last[0].upper()}{last[1:]}.")
+    if result.decides and result.decides.is_energy is False and _modelled(result):
+        least = result.findings.energy_min_ratio
+        resolves = f", and the model resolves ratios above {ratio(least)}×" if least else ""
+        notes.append(f"Energy is modelled from CPU use{resolves}: {NAMES['cpu_s']} decides.")
+    flags = result.flags()
+    notes += [f"! {count(times, 'run')} flagged: {flag}" for flag, times in flags[:_FLAGS_MAX]]
+    if len(flags) > _FLAGS_MAX:
+        notes.append(f"! {count(len(flags) - _FLAGS_MAX, 'more flag')}; `edgejoule show` lists them")
+    if notes:
+        out.print()
+    for note in notes:
+        out.print(Text(note, style="yellow" if note.startswith("!") else ""), soft_wrap=not out.is_terminal)
+
+
+def _modelled(result: Result) -> bool:
+    energy = result.response("energy_j")
+    return energy is not None and energy.method == "modelled"

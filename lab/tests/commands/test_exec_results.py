@@ -1,0 +1,183 @@
+"""What `edgejoule exec` shows: bars, figures, the noise floor and one verdict, at every width and in every case."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exec_study import request, result
+from rich.console import Console
+
+from edgejoule.commands.exec_export import exported, to_json
+from edgejoule.commands.exec_results import NoiseFloor, Result, label_of
+from edgejoule.commands.exec_verdict import TEMPLATES, WORDS_MAX, short_names, verdict
+from edgejoule.commands.exec_view import bar_of, shortened, show
+from edgejoule.meters.base import Method
+from edgejoule.stats import aa
+
+
+@pytest.fixture(autouse=True)
+def _without_random_halves() -> Iterator[None]:
+    """The A/A comparison within each analysis costs more than all else, and none of it is shown here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aa, "_SPLITS", 1)
+        yield
+
+
+LONG = ("gzip -k -9 --force /some/long/path/input.bin", "zstd -q -k --force /some/long/path/input.bin")
+
+
+def shown(found: Result, width: int, *, terminal: bool = True) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=terminal, color_system=None, highlight=False)
+    show(console, found)
+    return out.getvalue()
+
+
+def case(folder: Path, costs: Mapping[str, float], **given: Any) -> Result:
+    options = {key: given.pop(key) for key in ("control", "setup", "lists", "runs", "names") if key in given}
+    commands = [name for name in costs if not name.endswith("(control)")]
+    return result(folder, request(commands, **options), costs, **given)
+
+
+SAME = {"a one": 0.5, "b one": 0.5}
+TWO = {"a one": 0.5, "b one": 0.2}
+MANY = {"a": 0.5, "b": 0.2, "c": 0.4, "d": 0.6}
+LEAD = {"a": 0.2, "b": 0.2, "c": 0.4, "d": 0.6}
+ALIKE = {"a": 0.5, "b": 0.5, "c": 0.5}
+TURN = {"setup": ("make a", "make b")}
+
+
+@pytest.mark.parametrize(
+    ("costs", "given", "expected"),
+    [
+        ({"a": 0.5}, {}, "a takes # J of energy (counted), ± # % (# %), from # runs."),
+        ({"a": 0.5}, {"runs": 1}, "a took # J of energy (counted) in one run, so there is no interval."),
+        (TWO, {}, "b one takes the least energy (counted); a one takes #× as much."),
+        (TWO, TURN, "b one takes the least energy (counted); a one takes #× as much; they ran one after another."),
+        (TWO, {"runs": 1}, "b one took the least energy (counted); nothing is tested."),
+        (SAME, {}, "No difference in energy (counted) between a one and b one shows; the runs resolve # %."),
+        (SAME, TURN, "No difference in energy (counted) between a one and b one shows; they ran one after another."),
+        (MANY, {}, "b takes the least energy (counted); the next, c, takes #× as much."),
+        (LEAD, {}, "# of # commands tie for the least energy (counted); the others take #× or more."),
+        (ALIKE, {"runs": 5}, "No difference in energy (counted) between # commands shows; the runs resolve # %."),
+        ({"a": 0.5}, {"values": False}, "No run has a value of energy (counted), so there is no verdict."),
+        ({"a": 0.5}, {"method": Method.MODELLED}, "a takes # ms of CPU time, ± # % (# %), from # runs."),
+    ],
+)
+def test_every_case_has_its_sentence(
+    tmp_path: Path, costs: Mapping[str, float], given: dict[str, Any], expected: str
+) -> None:
+    """A # stands for a figure."""
+    assert re.sub(r"[\d.]*\d", "#", verdict(case(tmp_path, costs, **given))) == expected
+
+
+def test_other_programs_and_a_control_that_differs_leave_no_verdict(tmp_path: Path) -> None:
+    found = case(tmp_path, TWO)
+    assert found.decides is not None
+    disturbed = replace(found, decides=replace(found.decides, unusable="other programs"))
+    assert verdict(disturbed) == "Other programs disturbed these runs, so energy (counted) is not compared."
+    differs = replace(found, floor=NoiseFloor(1.1, (1.05, 1.15), differs=True))
+    assert (
+        verdict(differs) == "The control differs from its own command in energy (counted): these runs decide nothing."
+    )
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=list(TEMPLATES))
+def test_no_sentence_has_more_than_20_words(template: str) -> None:
+    first, second = short_names([*LONG])
+    values = {
+        "what": "energy (modelled)", "first": first, "second": second, "value": "1.50 mJ", "precision": "4.2",
+        "n": 59, "times": "2.48", "resolved": "2.5", "all": 10, "tied": 3,
+    }  # fmt: skip
+    sentence = template.format_map(values)
+    assert len(sentence.split()) <= WORDS_MAX, sentence
+
+
+def test_names_that_begin_alike_are_numbered() -> None:
+    assert short_names(["gzip -k a", "gzip -k b"]) == ["gzip -k a", "gzip -k b"]
+    assert short_names(["python3 -m app one", "python3 -m app two"]) == ["command 1", "command 2"]
+
+
+def test_the_noise_floor_is_what_the_same_command_may_differ_by(tmp_path: Path) -> None:
+    found = case(tmp_path, {**TWO, "a one (control)": 0.5}, control=True)
+    assert found.floor is not None
+    assert not found.floor.differs
+    assert found.floor.share == pytest.approx(max(found.floor.ratio_ci[1], 1 / found.floor.ratio_ci[0]) - 1)
+    assert "Noise floor: 2." in shown(found, 120)
+    assert [row.control for row in found.rows] == [False, False, True]
+    assert "b one takes the least" in verdict(found), "the control is no candidate"
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_line_a_command_is_as_wide_as_the_terminal(tmp_path: Path, width: int) -> None:
+    names = (*LONG, f"{LONG[0]} (control)")
+    found = case(tmp_path, dict(zip(names, (0.5, 0.2, 0.5), strict=True)), control=True)
+    lines = shown(found, width).splitlines()
+    assert max(map(len, lines)) <= width, max(lines, key=len)
+    bars = [line for line in lines if "█" in line]
+    assert len(bars) == 3
+    assert len(bars[0]) >= width - 2
+    assert bars[1].rstrip().endswith("best")
+
+
+def test_energy_has_its_method_and_uncertainty_and_the_bytes_say_whose_they_are(tmp_path: Path) -> None:
+    text = shown(case(tmp_path, TWO), 200)
+    heading = text[: text.index("a one", text.index("above idle"))]
+    assert heading.count("counted") >= 3
+    assert "J k = 2" in heading
+    for word in ("CPU", "wall", "context", "switches", "peak", "memory", "tree", "device", "reads", "writes"):
+        assert word in heading, word
+    assert re.search(r"1\.\d\d ± 0\.1\d ", text), text
+
+
+def test_a_pipe_gets_whole_lines_and_no_colours(tmp_path: Path) -> None:
+    text = shown(case(tmp_path, TWO, flags=["throttled"]), 80, terminal=False)
+    assert "\x1b" not in text
+    assert "! 24 runs flagged: throttled" in text
+    assert any(len(line) > 80 for line in text.splitlines()), "the figures stand in one table"
+
+
+def test_the_precision_that_the_budget_gave_is_printed(tmp_path: Path) -> None:
+    found = case(tmp_path, {"a": 0.5}, runs=None, spread=0.2)
+    assert "the budget of 60 s holds 40, which gives ±" in shown(found, 200)
+    (first, second) = found.looks
+    assert (first["total"], second["capped"]) == (60, True)
+    assert second["precision"] > 1.05
+
+
+def test_a_bar_is_full_to_its_interval_and_shaded_within_it() -> None:
+    assert bar_of(5, 8, 10, 10) == "█████▒▒▒  "
+    assert bar_of(0, 0, 10, 4) == "    "
+    assert bar_of(0.01, 0.01, 10, 4) == "█   ", "a value is never nothing"
+    assert bar_of(5, 10, 10, 10, ascii_only=True) == "#####====="
+
+
+def test_a_long_command_keeps_its_begin_and_its_end() -> None:
+    assert shortened("gzip -k /path/file.bin", 11) == "gzip …e.bin"
+    assert label_of({"workload": "make -j {n}", "n": 4}) == "make -j 4"
+    assert label_of({"workload": "build", "n": 4, "kind": "x"}) == "build (n = 4, kind = x)"
+
+
+def test_the_exports_agree_with_what_is_shown(tmp_path: Path) -> None:
+    found = case(tmp_path, {"make -j {n} | cat": 0.5}, lists=[("n", "1,2")])
+    document = json.loads(exported(found, "json"))
+    assert document == json.loads(json.dumps(to_json(found)))
+    assert [r["command"] for r in document["results"]] == ["make -j 1 | cat", "make -j 2 | cat"]
+    assert document["results"][1]["parameters"] == {"n": 2}
+    assert len(document["results"][0]["times"]) == 12
+    assert document["results"][0]["responses"]["energy_j"]["method"] == "counted"
+    assert document["verdict"] == verdict(found)
+    rows = list(csv.DictReader(io.StringIO(exported(found, "csv"))))
+    assert [row["parameter_n"] for row in rows] == ["1", "2"]
+    assert float(rows[0]["energy_j.counted"]) == document["results"][0]["responses"]["energy_j"]["mean"]
+    table = exported(found, "markdown")
+    assert "| energy [J, counted] |" in table
+    assert "`make -j 1 \\| cat`" in table
