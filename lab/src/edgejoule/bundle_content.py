@@ -28,6 +28,7 @@ from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
 
 from edgejoule import bundle_rows as rows
+from edgejoule.commands.phases import EVENT
 from edgejoule.complaints import complaints
 from edgejoule.errors import EdgejouleError, StoreError
 from edgejoule.plan import planned_cells
@@ -245,6 +246,8 @@ def _check_event(row: sqlite3.Row) -> None:
     event = rows.Event.model_validate(told)
     if event.event == "database":
         rows.DatabaseEvent.model_validate(told)
+    if event.event == EVENT:
+        rows.CommandPhaseEvent.model_validate(told)
     if event.monotonic_ns != row["monotonic_ns"]:
         raise ContentError(f"monotonic_ns is {row['monotonic_ns']!r}, the event has {event.monotonic_ns}")
 

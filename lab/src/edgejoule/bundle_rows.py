@@ -191,6 +191,18 @@ class OtherPrograms(Part):
     exceeded: list[str] = []
 
 
+class Phase(Part):
+    name: Name
+    count: Annotated[int, Field(ge=1, lt=2**31)]
+    duration_s: Length
+    energy_j: Number | None
+    uncertainty_k2_j: Length | None
+    method: EnergyMethod
+    missing_reason: str | None
+    read_bytes: Number | None
+    write_bytes: Number | None
+
+
 class Facts(Part):
     other_programs: OtherPrograms = Field(default_factory=OtherPrograms)
     load: Load | None = None
@@ -206,6 +218,7 @@ class Facts(Part):
     cool_down: CoolDown | None = None
     baselines: Baselines | None = None
     environment: Environment = Field(default_factory=Environment)
+    phases: list[Phase] = []
 
 
 class FactsOfSeveral(Facts):
@@ -264,6 +277,12 @@ class Latency(Part):
 class Event(Part):
     event: Name
     monotonic_ns: Ns
+
+
+class CommandPhaseEvent(Event):
+    event: Literal["command_phase"]
+    duration_ns: Ns
+    name: Name
 
 
 class DatabaseEvent(Event):

@@ -68,6 +68,7 @@ class Design:
     target_ops_s: the rate asked for. Latencies from the due time are longer than service times, and sqlite's are the
     shortest. reached: database -> share of the rate that was reached, 1 where it is not named.
     other_cpu: run index -> share of all CPUs that other programs took, beyond the bound. busy_before: at the begin.
+    phases: names of equal parts of the active interval.
     """
 
     databases: tuple[str, ...] = ("sqlite", "leveldb", "rocksdb")
@@ -91,6 +92,7 @@ class Design:
     reached: Mapping[str, float] = field(default_factory=dict)
     other_cpu: Mapping[int, float] = field(default_factory=dict)
     busy_before: float | None = None
+    phases: tuple[str, ...] = ()
     question: str = "Which embedded database costs the fewest joules per operation?"
     seed: int = 7
 
@@ -229,9 +231,28 @@ def _run(
         facts=(
             {"baselines": _baselines(start_ns, settled_end, design)} if design.windows else {}
         ) | {"load": _load(planned),
-             "other_programs": {"exceeded": ["cpu"] if planned.index in design.other_cpu else []}},
+             "other_programs": {"exceeded": ["cpu"] if planned.index in design.other_cpu else []}}
+        | ({"phases": _phases(active_s, design)} if design.phases else {}),
     )  # fmt: skip
-    return run, RunData(_events(planned, start_ns, active_end, settled_end), [trace], latencies)
+    events = _events(planned, start_ns, active_end, settled_end) + _phase_events(start_ns, active_end, design)
+    return run, RunData(events, [trace], latencies)
+
+
+def _phases(active_s: float, design: Design) -> list[dict[str, object]]:
+    each_s = active_s / len(design.phases)
+    return [
+        {"name": name, "count": 1, "duration_s": each_s, "energy_j": 5.2 * each_s, "uncertainty_k2_j": 0.1,
+         "method": design.method, "missing_reason": None, "read_bytes": None, "write_bytes": 2_000_000}
+        for name in design.phases
+    ]  # fmt: skip
+
+
+def _phase_events(start_ns: int, active_end: int, design: Design) -> list[dict[str, object]]:
+    each_ns = (active_end - start_ns) // max(1, len(design.phases))
+    return [
+        {"event": "command_phase", "monotonic_ns": start_ns + i * each_ns, "duration_ns": each_ns, "name": name}
+        for i, name in enumerate(design.phases)
+    ]
 
 
 def _at_rate(planned: PlannedRun, design: Design, service_us: float) -> dict[str, tuple[float, str, None]]:

@@ -14,6 +14,7 @@ from rich.text import Text
 from edgejoule.cli.baselines_table import print_baselines
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.cli.metering_table import print_metering
+from edgejoule.cli.phases_table import print_phases
 from edgejoule.findings.facts import circumstances, effective_responses
 from edgejoule.responses import is_energy
 from edgejoule.store import Experiment, ResponseValue, Run, SeveralError, Store
@@ -183,5 +184,7 @@ def _print_run(run: Run, events: list[object]) -> None:
     out.print(table)
     if "baselines" in run.facts:
         print_baselines(out, run)
+    if run.facts.get("phases"):
+        print_phases(out, run.facts["phases"], run.repeated)
     if "metering" in run.facts:
         print_metering(out, run.facts["metering"], run.repeated)

@@ -17,7 +17,7 @@ from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding
 from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
-from edgejoule.report import bars, baselines, cdf, load_curve, other_programs, statistics, tables, traces
+from edgejoule.report import bars, baselines, cdf, load_curve, other_programs, phases, statistics, tables, traces
 from edgejoule.report.traces import PowerTrace
 from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
@@ -97,6 +97,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         style=Markup((assets / "report.css").read_text(encoding="utf-8")),
         intervals=tables.intervals(findings),
         baselines=baselines.table(findings),
+        phases=phases.table(runs, design),
         failed=tables.failed(findings),
         loads=tables.loads(findings),
         cell_tables=[tables.cells(r, findings) for r in findings.responses],

@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from edgejoule.commands.phases import EVENT
 from edgejoule.errors import DataError
 from edgejoule.findings.design import Design, label
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
@@ -27,6 +28,7 @@ WIDTH, HEIGHT, LEFT, RIGHT, STRIP, BOTTOM = 760.0, 150.0, 40.0, 8.0, 14.0, 22.0
 _WHOLE = (Domain.WALL, Domain.BOARD, Domain.PSYS, Domain.PACKAGE)  # the widest domain first
 
 
+LETTER_WIDTH, LABEL_EDGE = 6.0, 4.0  # of a phase's name
 MARKS_ACROSS = 150  # marks of a kind that the width of a run has room for
 
 
@@ -50,11 +52,20 @@ class Window:
 
 
 @dataclass(frozen=True)
+class PhaseBand:
+    """A phase that a command announced, in s from the start of active."""
+
+    start_s: float
+    end_s: float
+    name: str
+
+
+@dataclass(frozen=True)
 class PowerTrace:
     """A run's power: time in s from the first operation, power in W (None: missing), its two intervals and marks.
 
-    windows: before and after the run, as far as it has them. stepped: a value is the mean since the one before, so it
-    is drawn as a step.
+    phases: those that a command announced, without the ones too short to be seen. windows: before and after the run, as
+    far as it has them. stepped: a value is the mean since the one before, so it is drawn as a step.
     """
 
     run_number: int
@@ -70,6 +81,7 @@ class PowerTrace:
     settled_s: float
     windows: tuple[Window, ...]
     marks: tuple[Mark, ...]
+    phases: tuple[PhaseBand, ...]
     thinned: bool
     stepped: bool
 
@@ -81,6 +93,7 @@ class PowerTrace:
             "settled": self.settled_s, "stepped": self.stepped,
             "windows": [[w.start_s, w.end_s, w.kind] for w in self.windows],
             "marks": [[m.start_s, m.length_s, m.kind, m.detail] for m in self.marks],
+            "phases": [[p.start_s, p.end_s, p.name] for p in self.phases],
         }  # fmt: skip
 
 
@@ -114,6 +127,7 @@ def power_trace(run: Run, data: RunData, design: Design, points: int) -> PowerTr
         active_s=round((run.intervals.active_end_ns - zero) / 1e9, 4),
         settled_s=round(run_s, 4),
         windows=tuple(_windows(run, zero)), marks=tuple(apart(_marks(data.events, zero), run_s / MARKS_ACROSS)),
+        phases=tuple(_phases(data.events, zero, run_s / MARKS_ACROSS)),
         thinned=len(thin_t) < len(time_s),
         stepped=chosen[0].channel.kind is not ValueKind.INSTANT,
     )  # fmt: skip
@@ -199,6 +213,14 @@ def _marks(events: Sequence[Mapping[str, Any]], zero_ns: int) -> list[Mark]:
     ]
 
 
+def _phases(events: Sequence[Mapping[str, Any]], zero_ns: int, length_s_min: float) -> list[PhaseBand]:
+    ends = (
+        (e["monotonic_ns"], e["monotonic_ns"] + e["duration_ns"], str(e["name"])) for e in events if e["event"] == EVENT
+    )
+    bands = (PhaseBand(round((a - zero_ns) / 1e9, 4), round((b - zero_ns) / 1e9, 4), name) for a, b, name in ends)
+    return [band for band in bands if band.end_s - band.start_s >= length_s_min]
+
+
 def apart(marks: Sequence[Mark], within_s: float) -> list[Mark]:
     """The marks in the order of their starts; those of one kind that begin within so many s are one that says how many.
 
@@ -237,6 +259,7 @@ def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: f
         *(_band(x, window.start_s, window.end_s, window.kind) for window in trace.windows),
         _grid(x, y),
         *_lines(trace, x, y, points),
+        *_phase_shapes(trace, x),
         *_mark_shapes(trace, x),
     ]
     words = f"{trace.name}, {trace.condition}: power over time, {trace.method}"
@@ -282,3 +305,16 @@ def _mark_shapes(trace: PowerTrace, x: Scale) -> list[Markup]:
         for m in trace.marks
         if x.low <= m.start_s <= x.high
     ]  # fmt: skip
+
+
+def _phase_shapes(trace: PowerTrace, x: Scale) -> list[Markup]:
+    """A line where a phase begins, and its name where there is room for it."""
+    shapes = []
+    for band in trace.phases:
+        at, room = x(band.start_s), x(band.end_s) - x(band.start_s)
+        line = svg.tag("line", x1=at, y1=STRIP, x2=at, y2=HEIGHT - BOTTOM)
+        fits = room >= LABEL_EDGE + LETTER_WIDTH * len(band.name)
+        name = svg.tag("text", band.name, x=at + LABEL_EDGE, y=STRIP + 11) if fits else ""
+        title = svg.tag("title", f"phase {band.name}: {band.end_s - band.start_s:.3g} s")
+        shapes.append(svg.tag("g", title, line, name, class_="phase"))
+    return shapes

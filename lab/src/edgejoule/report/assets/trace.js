@@ -33,6 +33,19 @@
           ctx.save();
           ctx.fillStyle = ctx.strokeStyle = colour("--ink");
           ctx.font = `${10 * px}px system-ui, sans-serif`;
+          ctx.textAlign = "left";
+          for (const [start, end, name] of trace.phases) {
+            const x = u.valToPos(start, "x", true), b = Math.min(u.valToPos(end, "x", true), bbox.left + bbox.width);
+            const a = Math.max(x, bbox.left);
+            if (b <= a) continue;
+            ctx.globalAlpha = 0.5;
+            ctx.setLineDash([3 * px, 2 * px]);
+            if (x >= bbox.left) { ctx.beginPath(); ctx.moveTo(x, bbox.top); ctx.lineTo(x, bbox.top + bbox.height); ctx.stroke(); }
+            ctx.setLineDash([]);
+            ctx.globalAlpha = 0.8;
+            if (ctx.measureText(name).width + 8 * px <= b - a) ctx.fillText(name, a + 4 * px, bbox.top + 11 * px);
+          }
+          ctx.globalAlpha = 1;
           ctx.textAlign = "center";
           for (const [start, length, kind] of trace.marks) {
             const x = u.valToPos(start, "x", true);
@@ -65,7 +78,8 @@
     if (at == null) return "";
     const reach = (u.scales.x.max - u.scales.x.min) / 100;
     const found = trace.marks.filter(([s, l]) => at >= s - reach && at <= s + (l || 0) + reach);
-    return found.map(([, l, kind, detail]) => `${kind}${l ? `, ${Math.round(l * 1000)} ms` : ""}${detail ? ` (${detail})` : ""}`).join("; ");
+    const phases = trace.phases.filter(([a, b]) => at >= a && at < b).map(([, , name]) => `phase ${name}`);
+    return phases.concat(found.map(([, l, kind, detail]) => `${kind}${l ? `, ${Math.round(l * 1000)} ms` : ""}${detail ? ` (${detail})` : ""}`)).join("; ");
   }
 
   function makeChart(box, trace, group) {
@@ -79,7 +93,7 @@
       series: [
         { label: "time", value: (u, v) => (v == null ? "–" : `${v.toFixed(3)} s`) },
         { label: `power, ${trace.method}`, stroke: line, width: 1.6, spanGaps: false, paths: trace.stepped ? uPlot.paths.stepped({ align: -1 }) : undefined, points: { show: false }, value: (u, v, i, at) => (at == null ? "–" : v == null ? "missing" : `${v} W ${trace.method}`) },
-        { label: "database", stroke: "transparent", scale: "y", points: { show: false }, value: (u) => nearby(trace, u) || "–" },
+        { label: trace.phases.length ? "command" : "database", stroke: "transparent", scale: "y", points: { show: false }, value: (u) => nearby(trace, u) || "–" },
       ],
       plugins: [marksAndBands(trace)],
     }, [trace.t, trace.w, trace.t.map(() => null)], box);

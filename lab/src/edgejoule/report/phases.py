@@ -1,0 +1,67 @@
+"""The phases that commands announced: joules, seconds and bytes of each, means over the runs of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from edgejoule.findings.design import Design, runs_of
+from edgejoule.findings.words import Unit, unit_for
+from edgejoule.report.tables import HOLE, Table
+from edgejoule.store import Run
+
+_AMOUNTS = (
+    ("duration_s", "time", "s"),
+    ("energy_j", "energy", "J"),
+    ("read_bytes", "read", "byte"),
+    ("write_bytes", "written", "byte"),
+)
+NOTE = (
+    "amounts of one repetition; bytes are those that the process tree fetched from storage, and made dirty for it; a "
+    "phase that some runs lack is the mean of the others"
+)
+
+
+def table(runs: Sequence[Run], design: Design) -> Table | None:
+    """A row for each phase of each cell; None where no command announced one."""
+    found = [(cell, name, facts) for cell in design.cells() for name, facts in _by_name(runs_of(runs, cell))]
+    if not found:
+        return None
+    means = [[_mean(facts, key) for key, _, _ in _AMOUNTS] for _, _, facts in found]
+    units = [unit_for(unit, [row[i] for row in means]) for i, (_, _, unit) in enumerate(_AMOUNTS)]
+    method = " and ".join(sorted({str(fact["method"]) for _, _, facts in found for fact in facts}))
+    titles = [
+        f"{label} ({', '.join([unit.symbol, *([method] if key == 'energy_j' else [])])})"
+        for (key, label, _), unit in zip(_AMOUNTS, units, strict=True)
+    ]
+    levels = list(found[0][0])
+    rows = [
+        (*(str(v) for v in cell.values()), name, str(len(facts)), *map(_text, amounts, units, [facts] * len(units)))
+        for (cell, name, facts), amounts in zip(found, means, strict=True)
+    ]
+    columns = (*levels, "phase", "runs", *titles)
+    numeric = (*[False] * (len(levels) + 1), *[True] * (len(_AMOUNTS) + 1))
+    return Table("Phases: means over the runs", columns, numeric, tuple(rows), NOTE)
+
+
+def _by_name(runs: Sequence[Run]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """The phases of these runs by name, in the order of their first beginnings."""
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for run in runs:
+        for fact in run.facts.get("phases", []) if run.status == "finished" else []:
+            by_name.setdefault(str(fact["name"]), []).append(fact)
+    return iter(by_name.items())
+
+
+def _mean(facts: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    known = [float(fact[key]) for fact in facts if fact[key] is not None]
+    return sum(known) / len(known) if len(known) == len(facts) else None
+
+
+def _text(amount: float | None, unit: Unit, facts: Sequence[Mapping[str, Any]]) -> str | Markup:
+    if amount is not None:
+        return unit.number(amount)
+    reason = next((str(fact["missing_reason"]) for fact in facts if fact["missing_reason"]), "not known in every run")
+    return Markup('<span title="{}">{}</span>').format(reason, HOLE.format("missing"))
