@@ -15,6 +15,7 @@ from edgejoule.commands.client import CommandClient, CommandRun
 from edgejoule.commands.collect import command_energies, command_figures, printed_figures, shell_of_run, shell_share
 from edgejoule.commands.complaints import OPERATIONS as DECLARED_OPERATIONS
 from edgejoule.commands.model import NO_DATABASE, DeclaredResponse
+from edgejoule.commands.phases import phase_facts
 from edgejoule.commands.setups import Setups
 from edgejoule.commands.shells import ShellStart
 from edgejoule.cool_down import CoolDown, doubts, look
@@ -451,6 +452,7 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
     else:
         del found.baselines["quiet"]  # no database is open
     metering, doubts = checked(sampled.metered, intervals)
+    phases = phase_facts(ran.repetitions, sampled.metered.primary)
     settled = [] if intervals.settled_complete else [NOT_SETTLED]
     run = Run(
         run_index=planned.index,
@@ -470,6 +472,7 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
             "baselines": found.baselines,
             "other_programs": sampled.others.facts(),
             **({"server": sampled.server_facts} if sampled.server_facts else {}),
+            **({"phases": phases} if phases else {}),
             **own.facts,
         },
     )  # fmt: skip

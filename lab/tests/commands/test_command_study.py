@@ -250,3 +250,112 @@ def test_no_value_of_the_environment_is_stored_exported_or_reported(
     for file in [f for f in tmp_path.rglob("*") if f.is_file() and f.suffix != ".zip"]:
         content = file.read_bytes()
         assert b"secret-471" not in content, file
+
+
+def test_phases_by_marks_and_by_lines_of_the_output_are_kept_with_the_run(tmp_path: Path) -> None:
+    by_marks = (
+        "command = ['sh', '-c', 'echo one > $EDGEJOULE_MARKS; sleep 0.1; echo two > $EDGEJOULE_MARKS; sleep 0.1']"
+    )
+    (tmp_path / "marks").mkdir()
+    (tmp_path / "lines").mkdir()
+    by_lines = "command = ['sh', '-c', 'echo phase one; sleep 0.1; echo phase two; sleep 0.1']\nphase = 'phase (.*)'"
+    for bench in (Bench(tmp_path / "marks", by_marks), Bench(tmp_path / "lines", by_lines)):
+        bench.run()
+        (run,) = bench.runs()
+        assert [phase["name"] for phase in run.facts["phases"]] == ["one", "two"]
+        kinds = [event["event"] for event in bench.data(run).events]
+        assert kinds.count("command_phase") == 2
+
+
+def test_a_study_of_commands_resumes_and_its_bundle_is_analysed_elsewhere_without_running_anything(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "log"
+    command = f'command = ["sh", "-c", "echo x >> {log}; test -e {tmp_path}/ready && echo size = 7"]'
+    head = HEAD.replace("replications = 1", "replications = 2").replace('["x"]', '["x", "y"]')
+    bench = Bench(tmp_path, f"{command}\n[workloads.y]\n{command}", head)
+    with (tmp_path / "experiment.toml").open("a") as spec:
+        spec.write("[responses.size]\nregex = 'size = ([0-9]+)'\nbetter = 'lower'\n[analysis]\nresponses = ['size']\n")
+    bench.run(code=[1])
+    (tmp_path / "ready").touch()
+    bench.run("--resume")
+    assert [run.value("size") for run in bench.runs()] == [7] * 4
+    ran = len(log.read_text().split())
+    assert bench("export", "--bundle", "bundle.zip").returncode == 0
+    other = edgejoule(tmp_path, "import", "bundle.zip", "--store", "other.db")
+    assert other.returncode == 0, other.stderr
+    for words in (["show"], ["report", "-o", "again.html"], ["export", "--csv"]):
+        done = edgejoule(tmp_path, *words, "--store", "other.db")
+        assert done.returncode == 0, done.stderr
+    assert "size" in edgejoule(tmp_path, "export", "--csv", "--store", "other.db").stdout.splitlines()[0]
+    assert len(log.read_text().split()) == ran
+
+
+def test_an_output_file_and_the_folder_of_a_command_are_those_of_the_experiment(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    workload = 'command = ["sh", "-c", "pwd; echo size = 4"]\ncwd = "there"\noutput = "printed.txt"'
+    bench = Bench(tmp_path, f"{workload}\n[responses.size]\nregex = 'size = ([0-9]+)'")
+    bench.run()
+    (run,) = bench.runs()
+    assert run.value("size") == 4
+    assert (tmp_path / "printed.txt").read_text().splitlines() == [str(tmp_path / "there"), "size = 4"]
+
+
+def test_json_in_an_output_is_read_by_its_path(tmp_path: Path) -> None:
+    workload = (
+        """command = ["echo", 'begins', '{"results": [{"tps": 3.5}]}']\n[responses.tps]\njson = "$.results[0].tps\""""
+    )
+    bench = Bench(tmp_path, workload)
+    bench.run()
+    assert bench.runs()[0].value("tps") == 3.5
+
+
+EXAMPLES = REPOSITORY / "experiments/commands"
+
+
+def example(folder: Path, name: str, *words: str) -> list[Run]:
+    short = ("--set", "design.replications=1", "--set", "timing.idle_s=0.25", "--set", "meter.run_s_min=0")
+    spec, store = str(EXAMPLES / name), str(folder / "store.db")
+    done = edgejoule(folder, "run", spec, "--store", store, "--meter", "board-profile", *short, *words)
+    assert done.returncode in (0, 3), done.stdout[-2000:] + done.stderr[-3000:]
+    with Store.open(Path(store)) as opened:
+        return opened.runs(opened.find().id)
+
+
+def test_the_example_of_sqlite3_runs(tmp_path: Path) -> None:
+    runs = example(tmp_path, "experiment.toml")
+    assert [run.value("rows") for run in runs] == [200, 200]
+    assert all(run.facts["load"]["snapshot"].startswith("command-none-") for run in runs)
+
+
+@pytest.mark.slow
+def test_the_example_of_db_bench_runs_with_its_preloaded_allocator(tmp_path: Path) -> None:
+    runs = example(tmp_path, "db-bench.toml")
+    assert all((run.value("ops_per_s") or 0) > 0 for run in runs)
+
+
+@pytest.mark.server
+def test_the_example_of_pgbench_runs_on_the_studys_own_postgresql(tmp_path: Path) -> None:
+    text = (EXAMPLES / "pgbench.toml").read_text()
+    (tmp_path / "pgbench.toml").write_text(text.replace('"-T", "10"', '"-T", "1"').replace('"-s", "2"', '"-s", "1"'))
+    for run in example(tmp_path, str(tmp_path / "pgbench.toml")):
+        values = responses(run)
+        assert (values["tps"] or 0) > 0
+        assert (values["settled_s"] or 0) > (values["active_s"] or 0)
+        assert "process_write_bytes" not in values, "a client's bytes are not those of its server"
+        assert run.database is not None
+        assert run.database["name"] == "postgres"
+
+
+@pytest.mark.server
+def test_the_example_of_redis_benchmark_runs_on_the_studys_own_redis(tmp_path: Path) -> None:
+    runs = example(tmp_path, "redis.toml", "--set", "fixed.requests=2000")
+    assert all((run.value("requests_per_s") or 0) > 0 for run in runs)
+    assert {run.facts["server"]["server"] for run in runs} == {"redis"}
+
+
+@pytest.mark.server
+def test_a_short_command_on_a_server_of_the_study_is_refused_with_the_length_it_needs(tmp_path: Path) -> None:
+    head = HEAD.replace('"none"', '"redis"').replace("run_s_min = 0", "run_s_min = 30")
+    done = Bench(tmp_path, 'command = ["redis-cli", "-p", "{port}", "ping"]', head).run(code=[1])
+    assert "this meter needs 30 s; a command on a server that the study starts is not repeated" in done.stderr

@@ -6,6 +6,7 @@ operations and times none.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgejoule.commands.model import shown
 from edgejoule.commands.outputs import Output
+from edgejoule.commands.phases import phase_events
 from edgejoule.commands.programs import Surroundings, failed, run_beside
 from edgejoule.commands.supervisor import Repetition, Supervised
 from edgejoule.database_servers.server import Settled
@@ -110,6 +112,7 @@ class CommandClient:
             timeout_s=self._timing.run_timeout_s,
             repeat=self._repeat,
             ignore_failure=self._command.ignore_failure,
+            phase=None if self._command.phase is None else re.compile(self._command.phase),
         )
         if self._stopped:
             supervised.stop()
@@ -117,6 +120,7 @@ class CommandClient:
         before = StorageCounters.of(self._data)
         repetitions = supervised.run()
         used, start_ns = _usage(repetitions), repetitions[0].start_ns
+        self._events += phase_events(repetitions)
         self._report("active_end", at_ns=repetitions[-1].end_ns, active_start_ns=start_ns, usage=used)
         settled, at_ns = Settled(True, "a command without a server has nothing to settle"), repetitions[-1].end_ns
         if self._served:

@@ -15,6 +15,7 @@ from edgejoule.commands.client import CommandRun
 from edgejoule.commands.complaints import OPERATIONS
 from edgejoule.commands.model import DeclaredResponse
 from edgejoule.commands.outputs import figures, last_lines
+from edgejoule.commands.phases import phase_flags
 from edgejoule.commands.shells import NOTHING, ShellStart, shell_of
 from edgejoule.errors import DatabaseError
 from edgejoule.run_energy import RunEnergies, only_whole, response
@@ -152,7 +153,7 @@ def _total(parts: Sequence[int | None], count: int) -> float | None:
 
 
 def _flags(ran: CommandRun) -> list[str]:
-    flags, count = [], len(ran.repetitions)
+    flags, count = phase_flags(ran.repetitions), len(ran.repetitions)
     if codes := [r.exit_code for r in ran.repetitions if r.failure]:
         which = f"{len(codes)} of {count} repetitions ended" if count > 1 else "the command ended"
         flags.append(f"{which} with exit code {', '.join(map(str, sorted(set(map(int, filter(None, codes))))))}")
