@@ -103,7 +103,9 @@ struct lunar_config {
   /* Reads or writes count sectors. Returns 0, or anything else for a failure. */
   int (*read)(const struct lunar_config* config, uint32_t sector, void* data, uint32_t count);
   int (*write)(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count);
-  /* Returns when everything written before is on the medium. A device that lies about it loses rows. */
+  /* Returns when everything written before is on the medium. A device that lies about it loses rows. After it has
+   * returned a failure, read gives what is on the medium, or fails: a mount believes what it reads. Linux's page cache
+   * goes on giving what could not be written; ports/posix drops it. */
   int (*sync)(const struct lunar_config* config);
   /* Optional: the content of these sectors is not needed any more. Not called yet. */
   int (*trim)(const struct lunar_config* config, uint32_t sector, uint32_t count);

@@ -13,12 +13,16 @@ struct lunar_posix {
   int direct;   /* past the page cache: sectors at aligned addresses, others through bounce */
   void* bounce; /* 64 KiB, aligned */
   struct lunar* mounted;
+  int is_cache_wrong; /* a flush failed, and the page cache keeps what may not be on the medium: every read fails */
 };
 
 /* Opens the path for config: sets its callbacks, context, mounted, and sector_count from the size (a multiple of
  * sector_bytes, which the caller has set). direct: past the page cache, where the file system can. 0, or an errno;
  * EWOULDBLOCK: it is open by this function already, in this process or another (flock), and two on one volume would
- * destroy it. */
+ * destroy it.
+ *
+ * After a flush that failed, reads give what is on the medium: the pages of the file leave the page cache. Where they
+ * cannot (another program has them mapped, a file system in RAM), every read fails until lunar_posix_close. */
 LUNAR_MUST_CHECK int lunar_posix_open(struct lunar_posix* posix, struct lunar_config* config, const char* path,
                                       int direct);
 void lunar_posix_close(struct lunar_posix* posix);

@@ -3,13 +3,38 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
 namespace {
+int failing_flushes = 0;
+}  // namespace
+
+// Takes the place of the C library's in this program.
+extern "C" int fdatasync(int file) {
+  if (failing_flushes == 0) return static_cast<int>(syscall(SYS_fdatasync, file));
+  --failing_flushes;
+  errno = EIO;
+  return -1;
+}
+
+namespace {
+
+// How many pages of the file the page cache has.
+std::size_t cached_pages(int file, std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages((bytes + page - 1) / page);
+  void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+  EXPECT_EQ(mincore(map, bytes, pages.data()), 0);
+  munmap(map, bytes);
+  return static_cast<std::size_t>(std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return p & 1; }));
+}
 
 class Image : public testing::Test {
  protected:
@@ -65,6 +90,38 @@ TEST_F(Image, is_opened_by_one_at_a_time) {
   lunar_posix_close(&posix);
   ASSERT_EQ(lunar_posix_open(&second, &other, path, 0), 0);
   lunar_posix_close(&second);
+}
+
+// Linux counts pages that a failed fdatasync could not write as clean: it goes on reading them, and never writes them.
+TEST_F(Image, reads_nothing_that_a_failed_flush_left_in_the_page_cache) {
+  std::vector<char> data(64 * 512, 'x');
+  ASSERT_EQ(lunar_posix_open(&posix, &config, path, 0), 0);
+  ASSERT_EQ(config.write(&config, 0, data.data(), 64), 0);
+  failing_flushes = 1;
+  EXPECT_NE(config.sync(&config), 0);
+  EXPECT_EQ(errno, EIO);
+  const std::size_t pages = cached_pages(posix.descriptor, 1 << 20);
+  const bool reads = config.read(&config, 0, data.data(), 64) == 0;
+  EXPECT_TRUE(pages == 0 || !reads) << pages << " pages of the file are in the page cache, and reads succeed";
+  lunar_posix_close(&posix);
+}
+
+TEST_F(Image, whose_pages_another_program_keeps_in_the_page_cache_is_not_read_after_a_failed_flush) {
+  std::vector<char> data(64 * 512, 'x');
+  ASSERT_EQ(lunar_posix_open(&posix, &config, path, 0), 0);
+  ASSERT_EQ(config.write(&config, 0, data.data(), 64), 0);
+  failing_flushes = 1000;  // the pages stay dirty, so they cannot leave the cache
+  void* map = mmap(nullptr, 1 << 20, PROT_READ, MAP_SHARED | MAP_POPULATE, posix.descriptor, 0);
+  EXPECT_NE(config.sync(&config), 0);
+  failing_flushes = 0;
+  errno = 0;
+  EXPECT_NE(config.read(&config, 0, data.data(), 1), 0);
+  EXPECT_EQ(errno, EIO);
+  munmap(map, 1 << 20);
+  lunar_posix_close(&posix);
+  ASSERT_EQ(lunar_posix_open(&posix, &config, path, 0), 0);
+  EXPECT_EQ(config.read(&config, 0, data.data(), 1), 0);
+  lunar_posix_close(&posix);
 }
 
 TEST_F(Image, that_is_not_there_is_told_by_errno) {
