@@ -314,7 +314,7 @@ def _phase_shapes(trace: PowerTrace, x: Scale) -> list[Markup]:
         at, room = x(band.start_s), x(band.end_s) - x(band.start_s)
         line = svg.tag("line", x1=at, y1=STRIP, x2=at, y2=HEIGHT - BOTTOM)
         fits = room >= LABEL_EDGE + LETTER_WIDTH * len(band.name)
-        name = svg.tag("text", band.name, x=at + LABEL_EDGE, y=STRIP + 11) if fits else ""
+        name = svg.tag("text", band.name, x=at + LABEL_EDGE, y=HEIGHT - BOTTOM - 4) if fits else ""
         title = svg.tag("title", f"phase {band.name}: {band.end_s - band.start_s:.3g} s")
         shapes.append(svg.tag("g", title, line, name, class_="phase"))
     return shapes

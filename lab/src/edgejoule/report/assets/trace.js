@@ -43,7 +43,7 @@
             if (x >= bbox.left) { ctx.beginPath(); ctx.moveTo(x, bbox.top); ctx.lineTo(x, bbox.top + bbox.height); ctx.stroke(); }
             ctx.setLineDash([]);
             ctx.globalAlpha = 0.8;
-            if (ctx.measureText(name).width + 8 * px <= b - a) ctx.fillText(name, a + 4 * px, bbox.top + 11 * px);
+            if (ctx.measureText(name).width + 8 * px <= b - a) ctx.fillText(name, a + 4 * px, bbox.top + bbox.height - 4 * px);
           }
           ctx.globalAlpha = 1;
           ctx.textAlign = "center";
