@@ -243,52 +243,83 @@ TEST_P(Failure, files_of_something_else_are_left_alone) {
   EXPECT_EQ(std::filesystem::file_size(foreign), bytes);
 }
 
-// What opening the database in another process says; empty when it was opened.
-std::string error_of_other_process(const TestDatabase& database, const std::string& adapter, bool concurrent) {
-  std::array<int, 2> words{};
-  if (pipe(words.data()) != 0) return "no pipe";
-  const auto child = fork();
-  if (child == 0) {
-    std::string error;
+// Another process that opens a database when it is asked to. It is forked before this one has opened anything: a fork
+// of a process with threads inherits their locks, and may wait for them for ever.
+class OtherProcess {
+ public:
+  OtherProcess(const TestDatabase& database, const std::string& adapter, bool concurrent) {
+    if (pipe(request_.data()) != 0 || pipe(answer_.data()) != 0) throw std::runtime_error("no pipe");
+    child_ = fork();
+    if (child_ != 0) {
+      close(request_[0]);
+      close(answer_[1]);
+      return;
+    }
+    close(request_[1]);
+    char go = 0;
+    if (read(request_[0], &go, 1) != 1) _exit(0);
+    const auto error = error_of_opening(database, adapter, concurrent);
+    _exit(write(answer_[1], error.data(), error.size()) < 0 ? 1 : 0);
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+  ~OtherProcess() {
+    close(request_[1]);
+    close(answer_[0]);
+    waitpid(child_, nullptr, 0);
+  }
+
+  // The error message of opening the database there; empty when it was opened.
+  [[nodiscard]] std::string open() const {
+    if (write(request_[1], "o", 1) != 1) return "the other process does not run";
+    std::array<char, 1000> text{};
+    const auto size = read(answer_[0], text.data(), text.size());
+    return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+  }
+
+ private:
+  static std::string error_of_opening(const TestDatabase& database, const std::string& adapter, bool concurrent) {
     try {
       Properties properties;
       properties.set(adapter + ".path", database.path().string());
       if (concurrent) properties.set(adapter + ".allow_concurrent", "true");
       find_adapter(adapter)->make()->open(properties, Durability::process, false, {});
     } catch (const DatabaseError& refused) {
-      error = refused.what();
+      return refused.what();
     }
-    _exit(write(words[1], error.data(), error.size()) < 0 ? 1 : 0);
+    return {};
   }
-  close(words[1]);
-  std::array<char, 1000> text{};
-  const auto size = read(words[0], text.data(), text.size());
-  close(words[0]);
-  waitpid(child, nullptr, 0);
-  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
-}
+
+  std::array<int, 2> request_{};
+  std::array<int, 2> answer_{};
+  pid_t child_ = 0;
+};
 
 TEST_P(Failure, a_database_that_is_open_elsewhere_is_refused) {
   TestDatabase database(GetParam());
+  const OtherProcess during(database, GetParam(), false);
+  const OtherProcess after(database, GetParam(), false);
   database.open();
-  const auto error = error_of_other_process(database, GetParam(), false);
+  const auto error = during.open();
   EXPECT_NE(error.find(database.path().string()), std::string::npos) << error;
   if (GetParam() == "sqlite" || GetParam() == "lmdb") {
     EXPECT_NE(error.find(fmt::format("is in use by another edgejoule-driver (process {})", getpid())),
               std::string::npos)
         << error;
     ASSERT_EQ(database.close(), "");
-    EXPECT_EQ(error_of_other_process(database, GetParam(), false), "");
+    EXPECT_EQ(after.open(), "");
   }
 }
 
 TEST(Failure, drivers_share_a_database_when_all_of_them_are_told_to) {
   for (const std::string adapter : {"sqlite", "lmdb"}) {
     TestDatabase database(adapter);
+    const OtherProcess sharing(database, adapter, true);
+    const OtherProcess alone(database, adapter, false);
     database.set("allow_concurrent", "true");
     database.open();
-    EXPECT_EQ(error_of_other_process(database, adapter, true), "") << adapter;
-    EXPECT_NE(error_of_other_process(database, adapter, false), "") << adapter;
+    EXPECT_EQ(sharing.open(), "") << adapter;
+    EXPECT_NE(alone.open(), "") << adapter;
   }
 }
 
