@@ -8,9 +8,11 @@ static double real_of(const struct lunar_value* v) {
   return v->type == LUNAR_REAL ? v->as.real : (double)v->as.integer;
 }
 
-/* A NaN, which only lunar_insert and lunar_update can store, lies where an index has it: beyond the infinity of its
- * sign. */
+/* A NaN lies where an index has it: beyond the infinity of its sign. No expression gives one, but a program can store
+ * or bind it. */
 static int nan_side(double r) { return r == r ? 0 : __builtin_signbit(r) ? -1 : 1; }
+
+static int is_nan(const struct lunar_value* v) { return v->type == LUNAR_REAL && v->as.real != v->as.real; }
 
 static int compare_reals(double a, double b) {
   const int left = nan_side(a), right = nan_side(b);
@@ -232,6 +234,7 @@ int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar
     case LN_X_AGGREGATE:
       *value = s->keys[(s->group != 0) + e->number];
       if (e->function == LN_K_AVG && value->type == LUNAR_REAL) value->as.real /= value->bytes, value->bytes = 0;
+      if (is_nan(value)) value->type = LUNAR_NULL;
       return 0;
     case LN_X_AND:
     case LN_X_OR:
@@ -293,7 +296,7 @@ int ln_sql_accumulate(struct lunar_statement* s, struct lunar_value* sums) {
     struct lunar_value v = {.type = LUNAR_BOOLEAN};
     const uint8_t function = l->left->function;
     if (l->left->left) LN_TRY(ln_sql_eval(s, l->left->left, &v));
-    if (v.type == LUNAR_NULL) continue;
+    if (v.type == LUNAR_NULL || is_nan(&v)) continue;
     const int order = ln_sql_compare(&v, sums);
     if (function == LN_K_COUNT) {
       sums->as.integer++;
@@ -308,6 +311,7 @@ int ln_sql_accumulate(struct lunar_statement* s, struct lunar_value* sums) {
       number_of(&v);
       const int whole = sums->type != LUNAR_REAL && v.type != LUNAR_REAL;
       if (add(sums, &v, 0) && whole) return ln_sql_complain(s, LUNAR_E_INVALID, LN_C_SUM, "SUM", 3);
+      if (sums->type == LUNAR_NULL) sums->type = LUNAR_REAL; /* of both infinities: NaN, whatever else follows */
     }
   }
   return 0;
