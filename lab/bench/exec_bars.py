@@ -1,0 +1,313 @@
+"""The bars of `edgejoule exec`, each with its figure: a table, and JSON with --json FILE.
+
+    .venv/bin/python lab/bench/exec_bars.py [--only time,cost,children,kills,aa] [--rounds 30] [--json FILE]
+
+time       30 alternating rounds against `hyperfine -N`, the executions of a round back to back: ratio of the mean times
+           with its 95 % interval (t of the rounds' log ratios), while a meter is sampled as in a study
+cost       own CPU time: of a repetition, of a supervised command, of a recorded run of `edgejoule exec`
+children   CPU seconds of a tree of 200 short children: the supervisor's beside those that /usr/bin/time prints of the
+           same processes
+kills      `edgejoule exec` killed by SIGKILL at random moments: processes that are left, and the store afterwards
+aa         `edgejoule exec --control` on pairs of the same command: how often they "differ" (about 15 s a pair)
+
+Packages: tools/packages exec. A quiet machine gives narrow intervals; the rounds alternate, so that a busy one gives
+wide intervals, not wrong ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from edgejoule.commands.supervisor import Command, Supervised
+from edgejoule.meters.discovery import choose
+from edgejoule.meters.sampler import Sampler
+from edgejoule.store import Store
+
+GZIP_BYTES = 20_000_000
+INSERTS = 50_000
+TOKEN_VARIABLE = "EDGEJOULE_BENCH_TOKEN"
+EXEC = [sys.executable, "-m", "edgejoule", "exec"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table. held: None where the bar is not decided by this machine."""
+
+    bar: str
+    bound: str
+    figure: str
+    held: bool | None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command of the comparison, and how often a round executes it."""
+
+    name: str
+    argv: Sequence[str]
+    executions: int
+
+
+def supervised(argv: Sequence[str], folder: Path, **options: Any) -> Supervised:
+    """The command as a study runs it, its output discarded."""
+    return Supervised(Command(argv, dict(os.environ), folder, None, None), timeout_s=600, **options)
+
+
+def programs(folder: Path) -> Iterator[Program]:
+    """The five programs of the bar, with their files; those that are not installed are named."""
+    text = folder / "text"
+    words = random.Random(1)
+    vocabulary = ["".join(words.choices("abcdefghijklmnopqrstuvwxyz", k=words.randint(2, 9))) for _ in range(5000)]
+    text.write_bytes(" ".join(words.choices(vocabulary, k=GZIP_BYTES // 5)).encode()[:GZIP_BYTES])
+    rows = "\n".join(f"INSERT INTO t VALUES ({i}, 'row {i * 7919 % INSERTS}');" for i in range(INSERTS))
+    (folder / "inserts.sql").write_text(
+        f"DROP TABLE IF EXISTS t; CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT); BEGIN;\n{rows}\nCOMMIT;\n"
+    )
+    candidates = (
+        Program("sleep 0.1", ["sleep", "0.1"], 5),
+        Program("gzip of 20 MB", ["gzip", "-c", str(text)], 1),
+        Program("sqlite3 inserts", ["sqlite3", str(folder / "x.db"), f".read {folder / 'inserts.sql'}"], 3),
+        Program("python3 -c pass", ["/usr/bin/python3", "-c", "pass"], 20),
+        Program(
+            "db_bench",
+            ["db_bench", "--benchmarks=fillrandom", "--num=50000", f"--db={folder / 'rocks'}", "--seed=1", "--sync=0"],
+            1,
+        ),
+    )
+    for program in candidates:
+        if shutil.which(program.argv[0]):
+            yield program
+        else:
+            print(f"left out: {program.name}: not installed (tools/packages exec)", file=sys.stderr)
+
+
+def by_hyperfine(program: Program, folder: Path) -> float:
+    """Mean seconds of the executions of one round."""
+    report = folder / "hyperfine.json"
+    quoted = " ".join(f"'{word}'" for word in program.argv)
+    options = ["-N", "--style", "none", "--runs", str(program.executions), "--export-json", str(report)]
+    subprocess.run(["hyperfine", *options, quoted], check=True, cwd=folder, stderr=subprocess.DEVNULL)
+    return float(json.loads(report.read_text())["results"][0]["mean"])
+
+
+def by_supervisor(program: Program, folder: Path) -> float:
+    """The same by the supervisor, while a meter is sampled."""
+    meter = choose().meter
+    meter.open()
+    with contextlib.closing(meter), Sampler(meter):
+        repetitions = supervised(program.argv, folder, repeat=program.executions).run()
+    assert all(r.failure is None for r in repetitions), repetitions[-1].failure
+    return statistics.mean((r.end_ns - r.start_ns) / 1e9 for r in repetitions)
+
+
+def time_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    """The ratio of mean times, ours over hyperfine's."""
+    order = random.Random(options.seed)
+    for program in programs(folder):
+        by_hyperfine(program, folder)  # files and caches
+        ratios = []
+        for _ in range(options.rounds):
+            sides: list[tuple[str, Callable[[Program, Path], float]]] = [("h", by_hyperfine), ("s", by_supervisor)]
+            order.shuffle(sides)
+            seconds = {name: side(program, folder) for name, side in sides}
+            ratios.append(np.log(seconds["s"] / seconds["h"]))
+        half = stats.t.ppf(0.975, len(ratios) - 1) * np.std(ratios, ddof=1) / np.sqrt(len(ratios))
+        mean, low, high = (float(np.exp(x)) for x in (np.mean(ratios), np.mean(ratios) - half, np.mean(ratios) + half))
+        figure = f"{mean:.4f} [{low:.4f}, {high:.4f}], {len(ratios)} rounds of {program.executions}"
+        yield Row(f"time, {program.name}", "0.97-1.03", figure, low >= 0.97 and high <= 1.03)
+
+
+def own_cpu_s(argv: Sequence[str], folder: Path, repeat: int) -> float:
+    """CPU seconds of Python and the supervisor, less those of the command."""
+    before_s, children = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    repetitions = supervised(argv, folder, repeat=repeat).run()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    all_s = time.process_time() - before_s + after.ru_utime + after.ru_stime - children.ru_utime - children.ru_stime
+    return all_s - sum(r.cpu_user_s + r.cpu_system_s for r in repetitions)
+
+
+def exec_cpu_s(runs: int, folder: Path) -> float:
+    """CPU seconds of `edgejoule exec` and all it starts; its command sleeps."""
+    argv = [*EXEC, "--runs", str(runs), "--store", str(folder / f"cost-{uuid.uuid4().hex}.db"), "--", "sleep", "0.6"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(argv, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def cost_bars(_: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    """Own CPU time, as the slope over their number: what a start costs once is in neither."""
+    few, many = 200, 2000
+    each_s = [(own_cpu_s(["true"], folder, many) - own_cpu_s(["true"], folder, few)) / (many - few) for _ in range(5)]
+    each_ms = 1e3 * statistics.median(each_s)
+    yield Row("own CPU, a repetition", "<= 2 ms", f"{each_ms:.3f} ms, median of 5", each_ms <= 2)
+    alone_ms = 1e3 * statistics.median(own_cpu_s(["true"], folder, 1) for _ in range(100))
+    yield Row("own CPU, a supervised command", "", f"{alone_ms:.2f} ms, median of 100", None)
+    slopes_ms = [1e3 * (exec_cpu_s(13, folder) - exec_cpu_s(3, folder)) / 10 for _ in range(3)]
+    run_ms = statistics.median(slopes_ms)
+    spread = ", ".join(f"{slope:.1f}" for slope in sorted(slopes_ms))
+    yield Row("own CPU, a recorded run", "<= 15 ms", f"{run_ms:.1f} ms, median of {spread}", run_ms <= 15)
+
+
+CHILDREN = """
+import os
+for _ in range(200):
+    if os.fork() == 0:
+        sum(range(2_000_000))
+        os._exit(0)
+    os.wait()
+"""
+
+
+def children_bars(_: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    """Both count the same processes; `time` itself is one of the supervisor's, and cuts to hundredths of a second."""
+    shares = []
+    for _ in range(5):
+        printed = folder / "time"
+        argv = ["/usr/bin/time", "-o", str(printed), "-f", "%U %S", sys.executable, "-S", "-c", CHILDREN]
+        (repetition,) = supervised(argv, folder).run()
+        times_s = sum(map(float, printed.read_text().split()))
+        shares.append((repetition.cpu_user_s + repetition.cpu_system_s) / times_s - 1)
+    worst = max(shares, key=abs)
+    figure = f"{100 * worst:+.2f} % of {times_s:.1f} s, the largest of {len(shares)}"
+    yield Row("CPU of 200 children, to /usr/bin/time", "within 1 %", figure, abs(worst) <= 0.01)
+
+
+def left_over(token: str) -> list[str]:
+    """Processes that carry the token in their environment or arguments."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            texts = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+            if token.encode() in texts and int(folder.name) != os.getpid():
+                found.append(f"{folder.name} {(folder / 'cmdline').read_bytes().replace(bytes(1), b' ').decode()}")
+    return found
+
+
+def store_faults(path: Path) -> list[str]:
+    """What is wrong with a store after a kill."""
+    if not path.exists():
+        return []
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        faults = [str(row[0]) for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        faults += [f"foreign key of {row[0]}" for row in db.execute("PRAGMA foreign_key_check")]
+    try:
+        with Store.open(path) as store:
+            for experiment in store.experiments():
+                for run in store.runs(experiment.id):
+                    finished = run.status == "finished"
+                    if finished != bool(run.responses) or finished != (run.intervals is not None):
+                        faults.append(f"run {run.run_index + 1} is {run.status} with {len(run.responses)} responses")
+                    if finished and not store.data(run).events:
+                        faults.append(f"run {run.run_index + 1} is finished without its events")
+    except Exception as error:  # noqa: BLE001 whatever it is, it is the finding
+        faults.append(repr(error))
+    return faults
+
+
+def kill_once(moment_s: float, folder: Path, store: Path) -> list[str]:
+    """Start exec, kill it after that time; what is wrong afterwards."""
+    token = uuid.uuid4().hex
+    digits = str(int(token, 16))[:12]
+    texts = [f"setsid sleep 900.{digits} & sleep 0.0{i} & sleep 0.05; nohup sleep 900.{digits} & :" for i in (1, 2)]
+    argv = [*EXEC, "--runs", "3", "--store", str(store), *texts]
+    env = {**os.environ, TOKEN_VARIABLE: token}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(argv, cwd=folder, env=env, **quiet) as process:  # type: ignore[call-overload]
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=moment_s)
+        process.send_signal(signal.SIGKILL)
+    deadline_s = time.monotonic() + 15
+    while (left := [*left_over(token), *left_over(f"900.{digits}")]) and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    for line in left:
+        os.kill(int(line.split()[0]), signal.SIGKILL)
+    return [*(f"left: {line}" for line in left), *store_faults(store)]
+
+
+def kill_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    """SIGKILL at random moments of a study of two commands that leave processes behind."""
+    begin_s = time.monotonic()
+    kill_once(600, folder, folder / "whole.db")
+    whole_s = time.monotonic() - begin_s
+    moments = random.Random(options.seed)
+    faults: list[str] = []
+    for number in range(options.kills):
+        found = kill_once(moments.uniform(0, whole_s), folder, folder / f"kills-{number % 10}.db")
+        faults += [f"kill {number}: {fault}" for fault in found]
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    figure = f"{len(faults)} faults in {options.kills} kills within {whole_s:.1f} s"
+    yield Row("kills of edgejoule exec", "no process, store whole", figure, not faults)
+
+
+def aa_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    """Two arms of one command; "different": they share no letter. The chance bound is that of the issue's bar."""
+    different, done = 0, 0
+    for number in range(options.pairs):
+        result = folder / "aa.json"
+        argv = [*EXEC, "--runs", "3", "-N", "--control", "--export-json", str(result), "--store", str(folder / "aa.db")]
+        subprocess.run([*argv, "/usr/bin/python3 -c pass"], check=False, capture_output=True, cwd=folder)
+        arms = json.loads(result.read_text())["results"]
+        assert len(arms) == 2, arms
+        done += 1
+        different += not set(arms[0]["letters"] or "a") & set(arms[1]["letters"] or "a")
+        if number % 10 == 9:
+            print(f"{different} of {done} pairs differ", file=sys.stderr, flush=True)
+    yield Row(
+        "A/A, real pairs that differ",
+        "<= 17 of 200",
+        f"{different} of {done}",
+        different <= 17 if done >= 200 else None,
+    )
+
+
+BARS = {"time": time_bars, "cost": cost_bars, "children": children_bars, "kills": kill_bars, "aa": aa_bars}
+
+
+def main() -> int:
+    """Print the table; 1 when a bar is not held."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(BARS), help="sections, separated by commas")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows: list[Row] = []
+    print(f"{'bar':40} {'bound':24} {'held':5} figure")
+    with tempfile.TemporaryDirectory(prefix="exec-bars-") as folder:
+        for section in options.only.split(","):
+            for row in BARS[section](options, Path(folder)):
+                rows.append(row)
+                held = {True: "yes", False: "NO", None: "-"}[row.held]
+                print(f"{row.bar:40} {row.bound:24} {held:5} {row.figure}", flush=True)
+    if options.json:
+        options.json.write_text(json.dumps([vars(row) for row in rows], indent=2) + "\n")
+    return int(any(row.held is False for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
