@@ -95,7 +95,7 @@ def test_no_sentence_has_more_than_20_words(template: str) -> None:
     first, second = short_names([*LONG])
     values = {
         "what": "energy (modelled)", "first": first, "second": second, "value": "1.50 mJ", "precision": "4.2",
-        "n": 59, "times": "2.48", "resolved": "2.5", "all": 10, "tied": 3,
+        "factor": "5.2", "n": 59, "times": "2.48", "resolved": "2.5", "all": 10, "tied": 3,
     }  # fmt: skip
     sentence = template.format_map(values)
     assert len(sentence.split()) <= WORDS_MAX, sentence
@@ -179,5 +179,5 @@ def test_the_exports_agree_with_what_is_shown(tmp_path: Path) -> None:
     assert [row["parameter_n"] for row in rows] == ["1", "2"]
     assert float(rows[0]["energy_j.counted"]) == document["results"][0]["responses"]["energy_j"]["mean"]
     table = exported(found, "markdown")
-    assert "| energy [J, counted] |" in table
+    assert "| energy counted [J k = 2] |" in table
     assert "`make -j 1 \\| cat`" in table

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,7 @@ from edgejoule.cli.common import (
     stop_in_order,
     store_option,
 )
-from edgejoule.cli.progress import StudyProgress
-from edgejoule.errors import UsageError
+from edgejoule.errors import DatabaseError, UsageError
 
 BUDGET_S = 60.0
 
@@ -182,6 +180,7 @@ class Exec:
 
     def _measure(self, spec: Any, text: str, choice: Any) -> None:
         """Run the experiment and show it."""
+        from edgejoule.cli.exec_progress import ExecProgress
         from edgejoule.cli.run import min_ratio_of
         from edgejoule.databases import check_plan, not_here
         from edgejoule.findings import find
@@ -194,7 +193,7 @@ class Exec:
         if refused := not_here(plan):
             raise UsageError("; ".join(refused))
         say, path = messages(), self.given["store"]
-        say.print(choice.sentence, markup=False)
+        say.print(choice.short, markup=False)
         stop_in_order()
         with contextlib.ExitStack() as opened:
             choice.meter.open()
@@ -208,10 +207,19 @@ class Exec:
                 resume, words = continuation(store, study, partial=False)
                 if words:
                     say.print(words, markup=False)
-            experiment, _ = conduct(store, study, progress, resume=resume)
+            try:
+                experiment, _ = conduct(store, study, progress, resume=resume)
+            except DatabaseError as error:
+                raise DatabaseError(f"{error}{self._hint(str(error))}") from error
             experiment = store.find(str(experiment.id))
             findings, runs = find(store, experiment), store.runs(experiment.id)
         self._show(experiment, findings, runs)
+
+    def _hint(self, message: str) -> str:
+        """What to do about a command that failed."""
+        if "its output is discarded" in message:
+            return "; --output pipe shows its last lines, --ignore-failure keeps such runs"
+        return "; --ignore-failure keeps such runs" if "exit code" in message else ""
 
     def _show(self, experiment: Any, findings: Any, runs: Any) -> None:
         from edgejoule.commands import exec_export, exec_view
@@ -231,36 +239,3 @@ class Exec:
         )
         if result.flags():
             click.get_current_context().exit(EXIT_FLAGGED)
-
-
-class ExecProgress(StudyProgress):
-    """The bars without a line for each run; until the number of runs is known, against the budget."""
-
-    def __init__(self, out: Any, meter: Any, spec: Any) -> None:
-        super().__init__(out, str(meter.method), causes=False)
-        declared = spec.design.sequential
-        self._budget_s = declared.budget_s if declared else None
-        self._start_s = time.monotonic()
-
-    def looked(self, words: str, replications: int) -> None:
-        """The result says it; here only the number of runs changes."""
-        if replications < self._blocks:
-            self._budget_s = None
-        self.expect(replications)
-
-    def ran(self, run: Any) -> None:
-        """Move the bar."""
-        self.count(run)
-
-    def _show_plan(self, block: int) -> None:
-        if self._budget_s is None:
-            super()._show_plan(block)
-            return
-        used_s = time.monotonic() - self._start_s
-        self._bars.update(
-            self._all,
-            total=self._budget_s,
-            completed=min(used_s, self._budget_s),
-            description=f"block {block + 1}, run {self._done + 1}",
-            left_s=max(0.0, self._budget_s - used_s),
-        )

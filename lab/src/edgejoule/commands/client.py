@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgejoule.commands.model import shown
+from edgejoule.commands.model import DISCARD, shown
 from edgejoule.commands.outputs import Output
 from edgejoule.commands.phases import phase_events
 from edgejoule.commands.programs import Surroundings, failed, run_beside
@@ -137,6 +137,8 @@ class CommandClient:
             if repetition.failure and (repetition.signal is not None or not self._command.ignore_failure):
                 which = f"repetition {number} of {self._repeat} " if self._repeat > 1 else ""
                 message = f"the command failed: {which or 'it '}{repetition.failure}"
+                if self._command.output == DISCARD:
+                    raise DatabaseError(f"{message}; its output is discarded")
                 raise DatabaseError(failed(message, self._printed(output)))
 
     def _printed(self, output: Output) -> str:
@@ -150,7 +152,8 @@ class CommandClient:
             return ""  # discarded, or the command removed it; a declared response is missing then
 
     def _beside(self, key: str) -> None:
-        run_beside(self._around, key, self._data, self._scratch, self._timing.run_timeout_s)
+        cwd = self._around.cwd(self._data)
+        run_beside(self._around, key, cwd, self._scratch, self._timing.run_timeout_s)
 
     def _quiet(self, place: str) -> None:
         """The server stands open, and nobody asks it."""

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.commands.exec_results import Result, Row
-from edgejoule.commands.exec_verdict import precision_of, verdict
-from edgejoule.commands.exec_view import FIGURES
+from edgejoule.commands.exec_verdict import verdict
+from edgejoule.commands.exec_view import FIGURES, column_of
 from edgejoule.errors import StoreError
-from edgejoule.findings.words import ratio, unit_for
+from edgejoule.findings.words import ratio
 from edgejoule.store import Run
 
 
@@ -105,29 +105,14 @@ def to_csv(result: Result) -> str:
 
 
 def to_markdown(result: Result) -> str:
-    """A table as people paste it into an issue."""
-    known = [(name, heading, r) for name, heading, _ in FIGURES[:5] if (r := result.response(name)) is not None]
-    units = {name: unit_for(r.unit, [row.mean(name) for row in result.rows]) for name, _, r in known}
-    heads = [
-        f"{' '.join(heading).strip()} [{units[name].symbol}{f', {r.method}' if r.is_energy else ''}]"
-        for name, heading, r in known
-    ]
-    lines = [
-        f"| command | {' | '.join(heads)} | ratio to the best |",
-        "|:---|" + "---:|" * (len(heads) + 1),
-    ]
-    for row in result.rows:
-        cells = []
-        for name, _, _ in known:
-            cell = row.cells.get(name)
-            if cell is None or cell.mean is None:
-                cells.append("no value")
-                continue
-            half = f" ± {100 * precision_of(cell.mean, cell.ci):.2g} %" if cell.ci and cell.mean > 0 else ""
-            cells.append(units[name].number(cell.mean) + half)
+    """The first figures as a table that people paste into an issue, and the verdict below it."""
+    columns = [c for name, heading, sure in FIGURES[:5] if (c := column_of(result, name, heading, uncertain=sure))]
+    heads = [" ".join(filter(None, (*c.heading[:-1], f"[{c.heading[-1]}]"))) for c in columns]
+    lines = [f"| command | {' | '.join(heads)} | ratio to the best |", "|:---|" + "---:|" * (len(heads) + 1)]
+    for i, row in enumerate(result.rows):
         times = f"{ratio(row.ratio)}×" if row.ratio is not None else ""
         label = row.label.replace("|", "\\|")
-        lines.append(f"| `{label}` | {' | '.join(cells)} | {times} |")
+        lines.append(f"| `{label}` | {' | '.join(c.cells[i] for c in columns)} | {times} |")
     return "\n".join([*lines, "", verdict(result), ""])
 
 

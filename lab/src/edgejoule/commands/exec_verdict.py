@@ -15,6 +15,7 @@ TEMPLATES = {
     "unusable": "Other programs disturbed these runs, so {what} is not compared.",
     "control": "The control differs from its own command in {what}: these runs decide nothing.",
     "one": "{first} takes {value} of {what}, ± {precision} % (95 %), from {n} runs.",
+    "one, wide": "{first} takes {value} of {what}, within a factor of {factor} (95 %), from {n} runs.",
     "one, one run": "{first} took {value} of {what} in one run, so there is no interval.",
     "one, no interval": "{first} takes {value} of {what}, from {n} runs without an interval.",
     "untested": "{first} took the least {what}; nothing is tested.",
@@ -65,9 +66,12 @@ def _one(result: Result, row: Row, values: dict[str, object]) -> tuple[str, dict
     values |= {"value": unit_for(result.decides.unit, [cell.mean]).text(cell.mean), "n": cell.n}
     if cell.n == 1:
         return "one, one run", values
-    if cell.ci is None:
+    if cell.ci is None or cell.mean <= 0:
         return "one, no interval", values
-    return "one", {**values, "precision": number(100 * precision_of(cell.mean, cell.ci), 2)}
+    share = half_width(cell.mean, cell.ci) / cell.mean
+    if share >= 1:
+        return "one, wide", {**values, "factor": number(1 + share, 2)}
+    return "one", {**values, "precision": number(100 * share, 2)}
 
 
 def _several(rows: Sequence[Row], values: dict[str, object], turn: str) -> tuple[str, dict[str, object]]:
@@ -92,9 +96,9 @@ def what(result: Result) -> str:
     return f"{name} ({result.decides.method})" if result.decides.is_energy else name
 
 
-def precision_of(mean: float, ci: tuple[float, float]) -> float:
-    """The half width of an interval as a share of the mean; of a lopsided one the wider side."""
-    return max(ci[1] - mean, mean - ci[0]) / mean
+def half_width(mean: float, ci: tuple[float, float]) -> float:
+    """The half width of an interval; of a lopsided one the wider side."""
+    return max(ci[1] - mean, mean - ci[0])
 
 
 def short_names(labels: Sequence[str]) -> list[str]:

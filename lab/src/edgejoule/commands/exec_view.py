@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
 from edgejoule.commands.exec_results import NAMES, Result, Row
-from edgejoule.commands.exec_verdict import precision_of, verdict, what
+from edgejoule.commands.exec_verdict import half_width, verdict, what
+from edgejoule.findings import Cell
 from edgejoule.findings.words import Unit, count, number, ratio, unit_for
 
 PIPE_WIDTH = 120
@@ -32,7 +34,7 @@ FIGURES = (
 
 
 @dataclass(frozen=True)
-class _Column:
+class Column:
     """heading: lines above the cells. cells: one for each row."""
 
     heading: tuple[str, ...]
@@ -61,7 +63,7 @@ def _show_bars(out: Console, result: Result, width: int) -> None:
     cells = [row.cells[name] for row in result.rows if name in row.cells]
     ends = [end for cell in cells for end in (cell.mean, *(cell.ci or ())) if end is not None]
     unit = unit_for(result.decides.unit, ends)
-    lines = [(row, _right(row, name, unit)) for row in result.rows]
+    lines = [(row, _right(row, name, unit, several=len(result.compared) > 1)) for row in result.rows]
     right = [max(len(texts[place]) for _, texts in lines) for place in range(4)]
     used = sum(right) + 2 * len([w for w in right if w])
     label = min(max(len(row.label) for row in result.rows), max(_LABEL_MIN, width - used - _BAR_MIN - 4))
@@ -89,7 +91,7 @@ def _title(result: Result) -> str:
     return f"{what(result)}: mean with 95 % interval, ratio to the best, {many} each"
 
 
-def _right(row: Row, name: str, unit: Unit) -> tuple[str, str, str, str]:
+def _right(row: Row, name: str, unit: Unit, *, several: bool) -> tuple[str, str, str, str]:
     """What stands right of a bar: letters, mean, interval, ratio to the best."""
     cell = row.cells.get(name)
     if cell is None or cell.mean is None:
@@ -98,7 +100,7 @@ def _right(row: Row, name: str, unit: Unit) -> tuple[str, str, str, str]:
     if row.ratio is None:
         return row.letters or "", unit.text(cell.mean), interval, ""
     if row.ratio == 1 and row.ratio_ci is None:
-        times = "best" if row.letters else ""
+        times = "best" if row.letters and several else ""
     else:
         ends = f" [{ratio(row.ratio_ci[0])}, {ratio(row.ratio_ci[1])}]" if row.ratio_ci else ""
         times = f"{ratio(row.ratio)}×{ends}"
@@ -130,7 +132,9 @@ def shortened(label: str, width: int) -> str:
 
 
 def _show_figures(out: Console, result: Result, width: int) -> None:
-    columns = [c for name, heading, uncertain in FIGURES if (c := _column(result, name, heading, uncertain))]
+    columns = [
+        c for name, heading, uncertain in FIGURES if (c := column_of(result, name, heading, uncertain=uncertain))
+    ]
     label = min(max(len(row.label) for row in result.rows), max(_LABEL_MIN, width // 4))
     for group in packed(columns, width - label):
         out.print()
@@ -145,9 +149,9 @@ def _show_figures(out: Console, result: Result, width: int) -> None:
             out.print(Text(text), no_wrap=True, overflow="ignore", crop=False)
 
 
-def packed(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
+def packed(columns: Sequence[Column], width: int) -> list[list[Column]]:
     """The columns in groups that fit into the width, each with at least one."""
-    groups: list[list[_Column]] = []
+    groups: list[list[Column]] = []
     left = 0
     for column in columns:
         if not groups or column.width + 2 > left:
@@ -158,53 +162,95 @@ def packed(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
     return groups
 
 
-def _column(result: Result, name: str, heading: tuple[str, str], uncertain: bool) -> _Column | None:
+def column_of(result: Result, name: str, heading: tuple[str, str], *, uncertain: bool) -> Column | None:
     """The figures of one response; None where no run has it."""
     response = result.response(name)
     if response is None:
         return None
     cells = [row.cells.get(name) for row in result.rows]
-    unit = unit_for(response.unit, [cell.mean for cell in cells if cell])
+    halves = [_half(cell, uncertain) for cell in cells]
+    unit = unit_for(response.unit, [*(cell.mean for cell in cells if cell), *halves])
+    beside = any(half is not None for half in halves)
     texts = []
-    beside = False
-    for cell in cells:
+    for cell, half in zip(cells, halves, strict=True):
         if cell is None or cell.mean is None:
             texts.append("no value")
             continue
-        half = cell.uncertainty_k2 if uncertain else cell.mean * precision_of(cell.mean, cell.ci) if cell.ci else None
-        beside = beside or half is not None
         texts.append(unit.number(cell.mean) + (f" ± {number(half / unit.scale, 2)}" if half is not None else ""))
     scale = f"{unit.symbol} {'k = 2' if uncertain else '± 95 %'}" if beside else unit.symbol
     method = (response.method,) if response.is_energy else ("",)
-    return _Column((*heading, *method, scale.strip()), tuple(texts))
+    return Column((*heading, *method, scale.strip()), tuple(texts))
+
+
+def _half(cell: Cell | None, uncertain: bool) -> float | None:
+    """What stands behind the ±: the meter's uncertainty, else half the 95 % interval; None where there is none."""
+    if cell is None or cell.mean is None:
+        return None
+    if uncertain:
+        return cell.uncertainty_k2
+    return half_width(cell.mean, cell.ci) if cell.ci else None
 
 
 def _show_notes(out: Console, result: Result) -> None:
     """The noise floor, what the budget gave, and every flag."""
-    notes = []
-    if (floor := result.floor) is not None:
-        low, high = (f"{ratio(end)}" for end in floor.ratio_ci)
-        notes.append(
-            f"Noise floor: {number(100 * floor.share, 2)} %. The control takes {ratio(floor.ratio)}× [{low}, {high}] "
-            "of its own command; smaller differences are noise."
-        )
-    if result.looks:
-        last = str(result.looks[-1]["words"])
-        notes.append(f"{last[0].upper()}{last[1:]}.")
-    if result.decides and result.decides.is_energy is False and _modelled(result):
-        least = result.findings.energy_min_ratio
-        resolves = f", and the model resolves ratios above {ratio(least)}×" if least else ""
-        notes.append(f"Energy is modelled from CPU use{resolves}: {NAMES['cpu_s']} decides.")
-    flags = result.flags()
-    notes += [f"! {count(times, 'run')} flagged: {flag}" for flag, times in flags[:_FLAGS_MAX]]
-    if len(flags) > _FLAGS_MAX:
-        notes.append(f"! {count(len(flags) - _FLAGS_MAX, 'more flag')}; `edgejoule show` lists them")
+    notes = [
+        *_floor_note(result),
+        *_look_note(result),
+        *_method_note(result),
+        *_run_notes(result),
+        *_flag_notes(result),
+    ]
     if notes:
         out.print()
     for note in notes:
         out.print(Text(note, style="yellow" if note.startswith("!") else ""), soft_wrap=not out.is_terminal)
 
 
-def _modelled(result: Result) -> bool:
+def _floor_note(result: Result) -> Iterator[str]:
+    if (floor := result.floor) is not None:
+        low, high = (ratio(end) for end in floor.ratio_ci)
+        yield (
+            f"Noise floor: {number(100 * floor.share, 2)} %. The control takes {ratio(floor.ratio)}× [{low}, {high}] "
+            "of its own command; smaller differences are noise."
+        )
+
+
+def _look_note(result: Result) -> Iterator[str]:
+    if result.looks:
+        last = str(result.looks[-1]["words"])
+        yield f"{last[0].upper()}{last[1:]}."
+
+
+def _method_note(result: Result) -> Iterator[str]:
+    """Why CPU time decides where joules are modelled."""
     energy = result.response("energy_j")
-    return energy is not None and energy.method == "modelled"
+    if energy is None or energy.method != "modelled" or result.decides is None or result.decides.is_energy:
+        return
+    least = result.findings.energy_min_ratio
+    resolves = f" and resolves ratios above {ratio(least)}× only" if least else ""
+    yield f"Energy is modelled{resolves}, so {NAMES.get(result.decides.name, result.decides.label)} decides."
+
+
+def _run_notes(result: Result) -> Iterator[str]:
+    """What makes a run other than one start of the command: repetitions, and the shell that starts it."""
+    counts = [run.facts["repetitions"] for run in result.runs if "repetitions" in run.facts]
+    if counts:
+        many = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+        yield f"A short command is repeated {many} times in a run; figures are of one, process start included."
+    shells = {str(s["shell"]): float(s["start_s"]) for run in result.runs if (s := run.facts.get("shell"))}
+    for shell, start_s in shells.items():
+        yield f"The start of {shell}, {unit_for('s', [start_s]).text(start_s)}, is subtracted."
+
+
+def _flag_notes(result: Result) -> Iterator[str]:
+    """A line for each kind of flag; those that differ in figures alone are of one kind."""
+    kinds: dict[str, list[str]] = {}
+    for run in result.runs:
+        for kind in {re.sub(r"\d[\d.,]*", "#", flag): flag for flag in run.flags}.items():
+            kinds.setdefault(kind[0], []).append(kind[1])
+    most = sorted(kinds.values(), key=len, reverse=True)
+    for flags in most[:_FLAGS_MAX]:
+        example = "" if len(set(flags)) == 1 else ", for example"
+        yield f"! {count(len(flags), 'run')} flagged{example}: {flags[0]}"
+    if len(most) > _FLAGS_MAX:
+        yield f"! {count(len(most) - _FLAGS_MAX, 'more kind')} of flags; `edgejoule show` lists them"

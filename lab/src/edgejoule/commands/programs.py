@@ -67,13 +67,16 @@ class Surroundings:
         source = self.path(self.workload.stdin) if stdin and self.workload.stdin else None
         return Command(self.argv(words), self.environment(), cwd, source, output)
 
+    def cwd(self, data: Path) -> Path:
+        """Where the command runs, and what is done before and after each run."""
+        return self.path(self.workload.cwd) if self.workload.cwd else data
+
     def measured(self, data: Path, output: Output) -> Command:
         """The workload's command itself."""
-        cwd = self.path(self.workload.cwd) if self.workload.cwd else data
         target: Path | None = output.path
         if self.workload.output is not None:
             target = None if self.workload.output == DISCARD else self.path(self.workload.output)
-        return self.command(self.workload.command, cwd=cwd, output=target, stdin=True)
+        return self.command(self.workload.command, cwd=self.cwd(data), output=target, stdin=True)
 
 
 def run_beside(around: Surroundings, key: str, cwd: Path, scratch: Path, timeout_s: float) -> None:

@@ -50,6 +50,14 @@ class Choice:
     refused: tuple[Candidate, ...]
 
     @property
+    def short(self) -> str:
+        """Which energy this is, and where a better one is described."""
+        text = f"Energy here is {self.meter.method.value.upper()}: {self.meter.describe()}."
+        return text + (
+            "" if self.meter.method is Method.MEASURED else " `edgejoule meters` shows the way to better ones."
+        )
+
+    @property
     def sentence(self) -> str:
         """The first line of a study: which energy this is, why no better one, and the shortest way to one."""
         meter = self.meter

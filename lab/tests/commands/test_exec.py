@@ -1,0 +1,159 @@
+"""`edgejoule exec` with real programs: an ordinary experiment in the store, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import edgejoule
+
+from edgejoule import environment, study
+from edgejoule.commands import exec_spec
+from edgejoule.store import Store
+
+
+@pytest.fixture(autouse=True)
+def _little_is_looked_at_beforehand() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study, "SPEED_S", 0.005)
+        patch.setattr(environment, "BUSY_WINDOW_S", 0.02)
+        patch.setattr(exec_spec, "IDLE_S", 0.1)
+        yield
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return edgejoule(folder, "exec", "--meter", "board-profile", *words)
+
+
+def measured(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """3: a busy machine's runs are flagged."""
+    done = run(folder, *words)
+    assert done.returncode in (0, 3), done.stdout[-2000:] + done.stderr[-3000:]
+    return done
+
+
+def refused(folder: Path, *words: str) -> tuple[int, str]:
+    done = run(folder, *words)
+    return done.returncode, done.stderr.strip().splitlines()[-1]
+
+
+def test_two_commands_give_an_ordinary_experiment(tmp_path: Path) -> None:
+    done = measured(tmp_path, "-r", "2", "--export-csv", "c.csv", "sleep 0.05", "sleep 0.06; echo a | wc -c")
+    assert "CPU time: mean with 95 % interval" in done.stdout
+    assert "The start of /bin/sh" in done.stdout, "what is subtracted is shown"
+    assert done.stdout.count("█") > 2
+    assert "modelled" in done.stdout
+    with Store.open(tmp_path / "results/store.db") as store:
+        assert store.find().counts == {"finished": 4}
+    assert (tmp_path / "c.csv").read_text().count("\n") == 3
+    for words in (("show",), ("report",), ("export", "--csv")):
+        assert edgejoule(tmp_path, *words).returncode == 0, words
+
+
+def test_the_document_of_json_holds_every_run(tmp_path: Path) -> None:
+    done = measured(tmp_path, "-r", "2", "--json", "--export-json", "copy.json", "--", "sleep", "0.05")
+    document = json.loads(done.stdout)
+    assert document == json.loads((tmp_path / "copy.json").read_text())
+    (one,) = document["results"]
+    assert one["command"] == "sleep 0.05"
+    assert len(one["times"]) == 2
+    assert min(one["times"]) >= 0.05
+    assert one["responses"]["energy_j"]["method"] == "modelled"
+
+
+def test_the_experiment_of_a_dry_run_is_the_one_that_exec_measures(tmp_path: Path) -> None:
+    words = ("-r", "1", "sleep 0.05")
+    (tmp_path / "e.toml").write_text(run(tmp_path, "--dry-run", *words).stdout)
+    measured(tmp_path, *words)
+    done = edgejoule(tmp_path, "run", "e.toml", "--resume")
+    assert "nothing to resume" in done.stderr or "nothing to do" in done.stderr
+    assert edgejoule(tmp_path, "run", "e.toml").returncode in (0, 3)
+    with Store.open(tmp_path / "results/store.db") as store:
+        first, second = store.experiments()
+        assert first.spec.digest() == second.spec.digest()
+
+
+def test_commands_run_where_the_user_is_with_what_is_around_them(tmp_path: Path) -> None:
+    around = [
+        word for name in ("setup", "prepare", "conclude", "cleanup") for word in (f"--{name}", f"echo {name} >> log")
+    ]
+    (tmp_path / "in.txt").write_text("from the file\n")
+    measured(tmp_path, "-r", "2", *around, "--input", "in.txt", "--output", "./out.txt", "cat; pwd; sleep 0.6")
+    log = (tmp_path / "log").read_text().split()
+    assert log == ["setup", "prepare", "conclude", "prepare", "conclude", "cleanup"]
+    assert (tmp_path / "out.txt").read_text() == f"from the file\n{tmp_path}\n"
+
+
+def test_setups_that_differ_are_said_in_the_verdict(tmp_path: Path) -> None:
+    setups = ("--setup", "echo a >> log", "--setup", "echo b >> log")
+    done = measured(tmp_path, "-r", "2", *setups, "sleep 0.05", "sleep 0.06")
+    assert "one after another" in done.stdout.strip().splitlines()[-1]
+    assert (tmp_path / "log").read_text().split() == ["a", "b"]
+
+
+def test_a_command_that_fails_is_no_value_and_the_message_says_how_to_see_more(tmp_path: Path) -> None:
+    code, message = refused(tmp_path, "-r", "1", "echo some words; exit 3")
+    assert code == 1
+    assert "ended with exit code 3; its output is discarded; --output pipe shows its last lines" in message
+    code, message = refused(tmp_path, "-r", "1", "--output", "pipe", "echo some words; exit 3")
+    assert code == 1
+    assert "its output ends with: some words; --ignore-failure keeps such runs" in message
+    kept = measured(tmp_path, "-r", "1", "--ignore-failure", "sleep 0.05; exit 3")
+    assert kept.returncode == 3
+    assert "! 1 run flagged" in kept.stdout
+
+
+def test_a_command_killed_by_a_signal_is_never_a_value(tmp_path: Path) -> None:
+    code, message = refused(tmp_path, "-r", "1", "--ignore-failure", "kill -9 $$")
+    assert (code, "killed by SIGKILL" in message) == (1, True)
+
+
+def test_a_program_that_is_not_here_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    code, message = refused(tmp_path, "--", "no-such-program-4711")
+    assert (code, "no such program here" in message) == (2, True)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_command_too_short_to_be_prepared_each_time_is_refused_with_the_length_it_needs(tmp_path: Path) -> None:
+    code, message = refused(tmp_path, "-r", "1", "--prepare", "true", "--", "true")
+    assert code == 1
+    assert "this meter needs 0.5 s" in message
+
+
+def test_an_export_into_a_folder_that_is_not_there_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    code, message = refused(tmp_path, "--export-json", "no/such.json", "true")
+    assert (code, "there is no folder" in message) == (2, True)
+    assert not (tmp_path / "results").exists()
+
+
+def test_an_interrupted_study_goes_on_with_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exec_spec, "IDLE_S", 0.5)  # as in the other process
+    words = ["exec", "--meter", "board-profile", "-r", "4", "--", "sleep", "0.5"]
+    command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *words]
+    done = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=os.environ | {"COLUMNS": "200"}
+    )
+    store = tmp_path / "results/store.db"
+    end = time.monotonic() + 60
+    while not (store.exists() and _finished(store)):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    done.send_signal(signal.SIGINT)
+    _, message = done.communicate(timeout=30)
+    assert (done.returncode, "--resume goes on" in message) == (130, True), message
+    before = _finished(store)
+    words[1:1] = ["--resume"]
+    assert edgejoule(tmp_path, *words).returncode in (0, 3)
+    assert 1 <= before < _finished(store) == 4
+
+
+def _finished(path: Path) -> int:
+    with Store.open(path) as store:
+        known = store.experiments()
+        return known[-1].counts.get("finished", 0) if known else 0
