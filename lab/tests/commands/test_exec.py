@@ -136,9 +136,7 @@ def test_an_interrupted_study_goes_on_with_resume(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(exec_spec, "IDLE_S", 0.5)  # as in the other process
     words = ["exec", "--meter", "board-profile", "-r", "4", "--", "sleep", "0.5"]
     command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *words]
-    done = subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=os.environ | {"COLUMNS": "200"}
-    )
+    done = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     store = tmp_path / "results/store.db"
     end = time.monotonic() + 60
     while not (store.exists() and _finished(store)):
