@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
 import os
 import random
 import signal
@@ -12,12 +14,15 @@ import threading
 import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from edgejoule.commands.supervisor import Supervised, supervisor_path
 from edgejoule.errors import CommandError
 
 from .supervised import alive, all_ended, await_processes, command, new_token, python
+
+SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 
 # A process that nothing but SIGKILL ends, in a session of its own, below a parent that has exited.
 STUBBORN = """
@@ -250,6 +255,36 @@ def test_kept_descendants_run_until_they_are_stopped(tmp_path: Path) -> None:
     supervised.stop()
     assert not alive(token)
     supervised.stop()
+
+
+def reports_of(folder: Path, *argv: str) -> list[str]:
+    """What the supervisor reports of a command that it is asked to end after a short time."""
+    with (folder / "reports").open("w+") as reports, contextlib.suppress(subprocess.TimeoutExpired):
+        words = [str(supervisor_path()), f"--report-fd={reports.fileno()}", *argv]
+        with subprocess.Popen(words, cwd=folder, pass_fds=(reports.fileno(),)) as process:
+            try:
+                process.wait(timeout=2)
+            finally:
+                process.terminate()
+    return (folder / "reports").read_text().splitlines()
+
+
+def test_reports_and_golden_examples_follow_the_schema(tmp_path: Path) -> None:
+    schema = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "supervisor-event.schema.json").read_text()))
+    marks = tmp_path / "marks"
+    os.mkfifo(marks)
+    reported = [
+        *reports_of(tmp_path, f"--marks={marks}", "--repeat=2", "--", "sh", "-c", f"echo load >> {marks}"),
+        *reports_of(tmp_path, "--", "sh", "-c", "kill -9 $$"),
+        *reports_of(tmp_path, "--", "sleep", "1000"),
+        *reports_of(tmp_path, "--", "./missing"),
+    ]
+    golden = (SCHEMAS / "examples/supervisor-events.jsonl").read_text().splitlines()
+    for lines in (reported, golden):
+        events = [json.loads(line) for line in lines]
+        for event in events:
+            schema.validate(event)
+        assert {e["event"] for e in events} == {"start", "exit", "mark", "end", "stopped", "error"}
 
 
 PARENT = """
