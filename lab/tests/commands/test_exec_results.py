@@ -18,7 +18,7 @@ from rich.console import Console
 from edgejoule.commands.exec_export import exported, to_json
 from edgejoule.commands.exec_results import NoiseFloor, Result, label_of
 from edgejoule.commands.exec_verdict import TEMPLATES, WORDS_MAX, short_names, verdict
-from edgejoule.commands.exec_view import bar_of, shortened, show
+from edgejoule.commands.exec_view import bar_of, shortened, show, with_half
 from edgejoule.meters.base import Method
 from edgejoule.stats import aa
 
@@ -158,6 +158,38 @@ def test_a_bar_is_full_to_its_interval_and_shaded_within_it() -> None:
     assert bar_of(0, 0, 10, 4) == "    "
     assert bar_of(0.01, 0.01, 10, 4) == "█   ", "a value is never nothing"
     assert bar_of(5, 10, 10, 10, ascii_only=True) == "#####====="
+
+
+def test_a_value_ends_at_the_second_digit_of_its_uncertainty() -> None:
+    assert with_half(1.7654, 0.1123) == "1.77 ± 0.11"
+    assert with_half(-0.1222, 290.4) == "0 ± 290"
+    assert with_half(-12.34, 1.5) == "−12.3 ± 1.5"
+    assert with_half(12345.6, 12.3) == "12,346 ± 12"
+    assert with_half(0.5, None) == "0.500"
+
+
+def test_the_phases_of_a_command_have_the_means_of_its_runs(tmp_path: Path) -> None:
+    found = case(tmp_path, {"a": 0.5}, runs=2)
+    phase = {
+        "name": "load",
+        "duration_s": 0.4,
+        "energy_j": 2.0,
+        "uncertainty_k2_j": 0.2,
+        "read_bytes": 0,
+        "write_bytes": 5e6,
+    }
+    runs = [
+        replace(run, facts={**run.facts, "phases": [phase, {**phase, "name": "work", "duration_s": 0.2 * (i + 1)}]})
+        for i, run in enumerate(found.runs)
+    ]
+    found = replace(found, runs=runs)
+    load, work = found.phases(found.rows[0])
+    assert (load.name, work.duration_s) == ("load", pytest.approx(0.3))
+    lines = shown(found, 80).splitlines()
+    start = lines.index("Phases, the mean of all runs")
+    assert [line.split()[0] for line in lines[start + 5 : start + 7]] == ["load", "work"]
+    assert "2.00 ± 0.20" in lines[start + 5]
+    assert to_json(found)["results"][0]["phases"][0]["energy_j"] == 2.0
 
 
 def test_a_long_command_keeps_its_begin_and_its_end() -> None:

@@ -8,6 +8,7 @@ import json
 import statistics
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def to_json(result: Result) -> dict[str, Any]:
 
 
 def _row_json(result: Result, row: Row) -> dict[str, Any]:
-    runs = _runs_of(result, row)
+    runs = result.runs_of(row)
     return {
         "command": row.label,
         "parameters": {name: level for name, level in row.levels.items() if name != "workload"},
@@ -50,6 +51,7 @@ def _row_json(result: Result, row: Row) -> dict[str, Any]:
         "ratio_to_best": row.ratio,
         "ratio_ci": row.ratio_ci,
         "letters": row.letters,
+        "phases": [asdict(phase) for phase in result.phases(row)],
         "responses": {name: _response_json(result, row, name, runs) for name in row.cells},
     }
 
@@ -83,10 +85,6 @@ def _response_json(result: Result, row: Row, name: str, runs: Sequence[Run]) -> 
     }
 
 
-def _runs_of(result: Result, row: Row) -> list[Run]:
-    return [run for run in result.runs if run.status == "finished" and dict(run.levels) == dict(row.levels)]
-
-
 def to_csv(result: Result) -> str:
     """A line for each command: hyperfine's columns, then the mean of every response with its unit, then parameters."""
     parameters = [name for name in result.experiment.spec.factors if name != "workload"]
@@ -97,7 +95,7 @@ def to_csv(result: Result) -> str:
     named = [f"{name}.{r.method}" if r.is_energy else name for name, r in known]
     table.writerow(["command", *times, *named, "ratio_to_best", "letters", *(f"parameter_{p}" for p in parameters)])
     for row in result.rows:
-        wall = _times(_runs_of(result, row))
+        wall = _times(result.runs_of(row))
         means = [row.mean(name) for name, _ in known]
         texts = ["" if value is None else value for value in (*(wall[t] for t in times), *means, row.ratio)]
         table.writerow([row.label, *texts, row.letters or "", *(row.levels[p] for p in parameters)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from edgejoule.stats import Pair
 from edgejoule.store import Experiment, Run
 
 NAMES = {"energy_j": "energy", "energy_net_j": "energy above idle", "cpu_s": "CPU time", "active_s": "wall time"}
+_PHASE_FIGURES = ("duration_s", "energy_j", "uncertainty_k2_j", "read_bytes", "write_bytes")
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,18 @@ class Row:
         """The mean of a response, or None."""
         cell = self.cells.get(response)
         return cell.mean if cell else None
+
+
+@dataclass(frozen=True)
+class PhaseMeans:
+    """A phase that a command announced, the means over its runs; None where a run lacks the figure."""
+
+    name: str
+    duration_s: float | None
+    energy_j: float | None
+    uncertainty_k2_j: float | None
+    read_bytes: float | None
+    write_bytes: float | None
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,18 @@ class Result:
         """What the looks of the two stages decided."""
         return sequential.looks_of(self.experiment)
 
+    def runs_of(self, row: Row) -> list[Run]:
+        """The finished runs of a row."""
+        return [run for run in self.runs if run.status == "finished" and dict(run.levels) == dict(row.levels)]
+
+    def phases(self, row: Row) -> list[PhaseMeans]:
+        """The phases of a row's runs, in the order in which they were announced."""
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for run in self.runs_of(row):
+            for fact in run.facts.get("phases", []):
+                found.setdefault(fact["name"], []).append(fact)
+        return [PhaseMeans(name, *(_mean(facts, key) for key in _PHASE_FIGURES)) for name, facts in found.items()]
+
     def response(self, name: str) -> ResponseFinding | None:
         """A response by its name."""
         return self.findings.response(name)
@@ -91,6 +117,11 @@ class Result:
     def flags(self) -> list[tuple[str, int]]:
         """Every flag with the number of runs that have it, the most frequent first."""
         return Counter(flag for run in self.runs for flag in dict.fromkeys(run.flags)).most_common()
+
+
+def _mean(facts: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    known = [float(fact[key]) for fact in facts if fact[key] is not None]
+    return statistics.fmean(known) if len(known) == len(facts) else None
 
 
 def result_of(experiment: Experiment, findings: Findings, runs: Sequence[Run]) -> Result:

@@ -49,10 +49,10 @@ def _case(result: Result) -> tuple[str, dict[str, object]]:
     values |= {"first": labels[rows[0].label], "all": len(rows)}
     if result.decides.unusable:
         return "unusable", values
-    if len(rows) == 1:
-        return _one(result, rows[0], values)
     if result.floor and result.floor.differs:
         return "control", values
+    if len(rows) == 1:
+        return _one(result, rows[0], values)
     values["second"] = labels[rows[1].label]
     if any(row.tied is None for row in rows):
         return "untested", values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ def show(out: Console, result: Result) -> None:
     width = out.width if out.is_terminal else PIPE_WIDTH
     _show_bars(out, result, width)
     _show_figures(out, result, width if out.is_terminal else 10_000)
+    _show_phases(out, result, width if out.is_terminal else 10_000)
     _show_notes(out, result)
     out.print()
     out.print(Text(verdict(result), style="bold"), soft_wrap=not out.is_terminal)
@@ -132,10 +134,39 @@ def shortened(label: str, width: int) -> str:
 
 
 def _show_figures(out: Console, result: Result, width: int) -> None:
+    columns = [c for name, heading, sure in FIGURES if (c := column_of(result, name, heading, uncertain=sure))]
+    _show_table(out, [row.label for row in result.rows], columns, width)
+
+
+def _show_phases(out: Console, result: Result, width: int) -> None:
+    """The phases of every command, where any has announced one."""
+    found = [(row, phase) for row in result.rows for phase in result.phases(row)]
+    energy = result.response("energy_j")
+    if not found or energy is None:
+        return
+    phases = [phase for _, phase in found]
+    joules = _figures("J", [(p.energy_j, p.uncertainty_k2_j) for p in phases])
     columns = [
-        c for name, heading, uncertain in FIGURES if (c := column_of(result, name, heading, uncertain=uncertain))
+        Column(("energy", energy.method, f"{joules[0]} k = 2"), joules[1]),
+        *(
+            Column((*heading, unit), texts)
+            for heading, stored, values in (
+                (("wall", "time"), "s", [p.duration_s for p in phases]),
+                (("tree", "reads"), "byte", [p.read_bytes for p in phases]),
+                (("tree", "writes"), "byte", [p.write_bytes for p in phases]),
+            )
+            for unit, texts in [_figures(stored, [(value, None) for value in values])]
+        ),
     ]
-    label = min(max(len(row.label) for row in result.rows), max(_LABEL_MIN, width // 4))
+    several = len({row.label for row, _ in found}) > 1
+    labels = [f"{phase.name}, {row.label}" if several else phase.name for row, phase in found]
+    out.print(Text("\nPhases, the mean of all runs", style="dim"))
+    _show_table(out, labels, columns, width)
+
+
+def _show_table(out: Console, labels: Sequence[str], columns: Sequence[Column], width: int) -> None:
+    """The columns, in as many tables as the width needs."""
+    label = min(max(map(len, labels)), max(_LABEL_MIN, width // 4))
     for group in packed(columns, width - label):
         out.print()
         for place in range(len(group[0].heading)):
@@ -143,9 +174,9 @@ def _show_figures(out: Console, result: Result, width: int) -> None:
                 continue
             line = "".join(f"  {c.heading[place]:>{c.width}}" for c in group)
             out.print(Text(f"{'':<{label}}{line}", style="dim"), no_wrap=True, overflow="ignore", crop=False)
-        for i, row in enumerate(result.rows):
+        for i, own in enumerate(labels):
             line = "".join(f"  {c.cells[i]:>{c.width}}" for c in group)
-            text = f"{shortened(row.label, label):<{label}}{line}"
+            text = f"{shortened(own, label):<{label}}{line}"
             out.print(Text(text), no_wrap=True, overflow="ignore", crop=False)
 
 
@@ -163,23 +194,34 @@ def packed(columns: Sequence[Column], width: int) -> list[list[Column]]:
 
 
 def column_of(result: Result, name: str, heading: tuple[str, str], *, uncertain: bool) -> Column | None:
-    """The figures of one response; None where no run has it."""
+    """The figures of one response; None where no run has it. uncertain: with the meter's uncertainty."""
     response = result.response(name)
     if response is None:
         return None
     cells = [row.cells.get(name) for row in result.rows]
-    halves = [_half(cell, uncertain) for cell in cells]
-    unit = unit_for(response.unit, [*(cell.mean for cell in cells if cell), *halves])
-    beside = any(half is not None for half in halves)
-    texts = []
-    for cell, half in zip(cells, halves, strict=True):
-        if cell is None or cell.mean is None:
-            texts.append("no value")
-            continue
-        texts.append(unit.number(cell.mean) + (f" ± {number(half / unit.scale, 2)}" if half is not None else ""))
-    scale = f"{unit.symbol} {'k = 2' if uncertain else '± 95 %'}" if beside else unit.symbol
-    method = (response.method,) if response.is_energy else ("",)
-    return Column((*heading, *method, scale.strip()), tuple(texts))
+    pairs = [(cell.mean if cell else None, _half(cell, uncertain)) for cell in cells]
+    unit, texts = _figures(response.unit, pairs)
+    beside = any(half is not None for _, half in pairs)
+    scale = f"{unit} {'k = 2' if uncertain else '± 95 %'}" if beside else unit
+    return Column((*heading, response.method if response.is_energy else "", scale.strip()), texts)
+
+
+def _figures(stored: str, pairs: Sequence[tuple[float | None, float | None]]) -> tuple[str, tuple[str, ...]]:
+    """The symbol of one unit for all, and every value with what stands behind its ±."""
+    unit = unit_for(stored, [figure for pair in pairs for figure in pair])
+    return unit.symbol, tuple(
+        "no value" if value is None else with_half(value / unit.scale, None if half is None else half / unit.scale)
+        for value, half in pairs
+    )
+
+
+def with_half(value: float, half: float | None) -> str:
+    """The value and its uncertainty, both to the place of the uncertainty's second digit: 1.77 ± 0.11, 2 ± 290."""
+    if half is None or half <= 0:
+        return number(value) if half is None else f"{number(value)} ± 0"
+    places = max(0, 1 - math.floor(math.log10(half)))
+    rounded = round(value, places) + 0.0  # no negative zero
+    return f"{rounded:,.{places}f} ± {half:,.{places}f}".replace("-", "−")
 
 
 def _half(cell: Cell | None, uncertain: bool) -> float | None:
