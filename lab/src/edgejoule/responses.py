@@ -39,7 +39,7 @@ def _fixed() -> list[Response]:
         Response("energy_net_j", "J", "energy above idle, settled", low, True),
         Response("energy_net_quiet_j", "J", "energy above the quiet open database, settled", low, True),
         Response("power_mean_w", "W", "mean power", none, True),
-        Response("power_idle_w", "W", "power at idle, no database open", none, True),
+        Response("power_idle_w", "W", "power at idle", none, True),
         Response("power_quiet_w", "W", "power of the open database, quiet", none, True),
         Response("throughput_ops_s", "ops/s", "throughput", high),
         Response("target_ops_s", "ops/s", "rate asked for", none),

@@ -359,3 +359,39 @@ def test_a_short_command_on_a_server_of_the_study_is_refused_with_the_length_it_
     head = HEAD.replace('"none"', '"redis"').replace("run_s_min = 0", "run_s_min = 30")
     done = Bench(tmp_path, 'command = ["redis-cli", "-p", "{port}", "ping"]', head).run(code=[1])
     assert "this meter needs 30 s; a command on a server that the study starts is not repeated" in done.stderr
+
+
+def test_report_and_show_of_a_command_say_nothing_of_databases_and_operations(tmp_path: Path) -> None:
+    bench = Bench(
+        tmp_path, 'command = "sleep 0.05; echo printed"', HEAD.replace("replications = 1", "replications = 2")
+    )
+    done = bench.run("--output", str(tmp_path / "report.html"))
+    assert "A run of x takes " in done.stdout
+    assert " of CPU time and lasts " in done.stdout
+    page = (tmp_path / "report.html").read_text().partition("<details><summary>experiment.toml")[0]
+    for words in ("sleep 0.05; echo printed", "What a run used", "context switches", "whose start takes"):
+        assert words in page
+    for words in ("no database", "ops/s", "operation", "acknowledge", "Databases", "latency", "driver"):
+        text = page.partition("<body>")[2]
+        assert words not in text, text[max(0, text.find(words) - 200) : text.find(words) + 200]
+    shown = bench("show", "--run", "1").stdout
+    assert "command: sleep 0.05; echo printed" in shown
+    assert "the output ends with:\n  printed" in shown
+    assert "database" not in shown
+    listed = bench("show").stdout.splitlines()[2:4]
+    assert all(name in listed[0] for name in ("cpu_s", "active_s", "energy_j"))
+
+
+def test_a_declared_response_can_be_analysed_and_compared(tmp_path: Path) -> None:
+    command = """command = ["sh", "-c", "echo size = {0}$(($$ % 10))"]"""
+    head = HEAD.replace('["x"]', '["x", "y"]').replace("replications = 1", "replications = 4")
+    bench = Bench(tmp_path, f"{command.format(1)}\n[workloads.y]\n{command.format(9)}", head)
+    with (tmp_path / "experiment.toml").open("a") as spec:
+        spec.write("[responses.size]\nregex = 'size = ([0-9]+)'\nunit = 'kB'\nbetter = 'higher'\n")
+        spec.write("[analysis]\nresponses = ['size']\n")
+    done = bench.run()
+    assert "Highest size with y" in done.stdout
+    (tmp_path / "runs.csv").write_text(bench("export", "--csv").stdout)
+    analysed = edgejoule(tmp_path, "analyse", "runs.csv", "--response", "size", "--factors", "workload", "--json")
+    assert analysed.returncode == 0, analysed.stderr
+    assert json.loads(analysed.stdout)["anova"][0]["source"] == "workload"

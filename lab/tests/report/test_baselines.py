@@ -20,7 +20,7 @@ def test_gross_both_baselines_and_both_nets_have_a_column_with_method_and_uncert
     found = table(make_store, method="counted")
     titles = [c for c in found.columns if "counted" in c]
     assert [t.split(" (")[0] for t in titles] == [
-        "mean power", "power at idle, no database open", "power of the open database, quiet", "energy, settled",
+        "mean power", "power at idle", "power of the open database, quiet", "energy, settled",
         "energy above idle, settled", "energy above the quiet open database, settled",
     ]  # fmt: skip
     first = len(found.columns) - len(titles)

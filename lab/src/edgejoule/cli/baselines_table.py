@@ -18,6 +18,7 @@ _WORDS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
 def print_baselines(out: Console, run: Run) -> None:
     """run: one with the heading baselines in its facts."""
     values = {r.name: r for r in run.responses}
+    words = {**_WORDS, "idle": "idle"} if "command" in run.facts and run.database is None else _WORDS
     each = (" of one repetition" if "repetitions" in run.facts else " of one execution") if run.repeated > 1 else ""
     table = Table(
         box=None, pad_edge=False, title_justify="left",
@@ -29,7 +30,7 @@ def print_baselines(out: Console, run: Run) -> None:
     method = gross.method if gross else ""
     table.add_row("gross", method, "", "", _told(values.get("power_mean_w")), _told(gross), "")
     for name, facts in run.facts["baselines"].items():
-        for row in _rows(name, facts, values, run.repeated):
+        for row in _rows(name, words[name], facts, values, run.repeated):
             table.add_row(*map(escape, row))
     out.print()
     out.print(table)
@@ -38,20 +39,20 @@ def print_baselines(out: Console, run: Run) -> None:
         out.print(f"while quiet, driver and database took {share:.3%} of a core")
     for name, facts in run.facts["baselines"].items():
         if facts["missing_reason"]:
-            out.print(f"{_WORDS[name]}: missing: {facts['missing_reason']}", markup=False)
+            out.print(f"{words[name]}: missing: {facts['missing_reason']}", markup=False)
 
 
 def _rows(
-    name: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue], executions: int
+    name: str, words: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue], executions: int
 ) -> Iterator[tuple[str, ...]]:
     """The facts are of all executions together, the values of one."""
     power, net = values.get(POWER[name]), values.get(NET[name])
     method = power.method if power else ""
     if facts["before_w"] is None:
-        yield (_WORDS[name], method, "missing", "missing", "missing", "missing", "")
+        yield (words, method, "missing", "missing", "missing", "missing", "")
         return
     windows = (f"{facts['before_w']:.4g}", f"{facts['after_w']:.4g}")
-    yield (_WORDS[name], method, *windows, _told(power), f"net {_told(net)}", "")
+    yield (words, method, *windows, _told(power), f"net {_told(net)}", "")
     lines = sorted(((line, j / executions) for line, j in facts["net_budget_j"].items()), key=lambda line: -line[1])
     variance_j2 = sum(value**2 for _, value in lines) or 1.0
     for line, value in lines:

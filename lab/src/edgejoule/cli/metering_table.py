@@ -12,9 +12,9 @@ from rich.table import Table
 from edgejoule.energy import Renewal
 
 
-def print_metering(out: Console, metering: Mapping[str, Any], executions: int = 1) -> None:
-    """metering: the heading of that name in a run's facts. executions: how many it is the energy of."""
-    of = f" of all {executions} executions" if executions > 1 else ""
+def print_metering(out: Console, metering: Mapping[str, Any], whole: str = "") -> None:
+    """metering: the heading of that name in a run's facts. whole: what it is the energy of, where that is several."""
+    of = f" of all {whole}" if whole else ""
     table = Table(
         box=None, pad_edge=False, title=f"settled energy{of}, and what its uncertainty is made of", title_justify="left"
     )

@@ -15,6 +15,7 @@ from edgejoule.cli.baselines_table import print_baselines
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.cli.metering_table import print_metering
 from edgejoule.cli.phases_table import print_phases
+from edgejoule.commands.model import shown
 from edgejoule.findings.facts import circumstances, effective_responses
 from edgejoule.responses import is_energy
 from edgejoule.store import Experiment, ResponseValue, Run, SeveralError, Store
@@ -162,9 +163,10 @@ def _print_run(run: Run, events: list[object]) -> None:
         f"run {run.run_index + 1}, block {run.block + 1}: " + ", ".join(f"{k} = {v}" for k, v in run.levels.items()),
         markup=False,
     )
-    out.print(
-        f"status: {run.status}{f', {run.cause}' if run.cause else ''}; {len(events)} database events", markup=False
-    )
+    counted = "" if "command" in run.facts and run.database is None else f"; {len(events)} database events"
+    out.print(f"status: {run.status}{f', {run.cause}' if run.cause else ''}{counted}", markup=False)
+    if command := run.facts.get("command"):
+        out.print(f"command: {shown(command['command'])}", markup=False)
     for circumstance in circumstances(run):
         out.print(circumstance, markup=False)
     for flag in run.flags:
@@ -182,9 +184,14 @@ def _print_run(run: Run, events: list[object]) -> None:
             r.method,
         )
     out.print(table)
+    if lines := run.facts.get("output", {}).get("last_lines"):
+        out.print("\nthe output ends with:")
+        for line in lines:
+            out.print(f"  {line}", markup=False, highlight=False)
     if "baselines" in run.facts:
         print_baselines(out, run)
     if run.facts.get("phases"):
         print_phases(out, run.facts["phases"], run.repeated)
     if "metering" in run.facts:
-        print_metering(out, run.facts["metering"], run.repeated)
+        what = "repetitions" if "repetitions" in run.facts else "executions"
+        print_metering(out, run.facts["metering"], f"{run.repeated} {what}" if run.repeated > 1 else "")

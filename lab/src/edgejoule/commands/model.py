@@ -34,6 +34,8 @@ INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDI
 
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w.-]*)\}\}|(?<!\$)\{([A-Za-z_][\w.-]*)\}")
 
+_PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # needs no quotes for a reader; braces are placeholders
+
 Words = str | list[str]
 
 
@@ -253,4 +255,6 @@ def file_sha256(path: Path) -> str:
 
 def shown(words: Words) -> str:
     """A command as a person types it."""
-    return words if isinstance(words, str) else shlex.join(words)
+    if isinstance(words, str):
+        return words
+    return " ".join(word if _PLAIN_WORD.fullmatch(word) else shlex.quote(word) for word in words)

@@ -56,7 +56,7 @@ def respond(
     if analysed:
         scale = _scale(values.values(), scale, notes)
         parts = [Part({}, None, unusable)] if unusable else []
-        parts = parts or _parts(name, runs, values, design, declared, scale, resolved, method, plan)
+        parts = parts or _parts(name, runs, values, design, declared, scale, resolved, method, plan, known.better)
         notes += _model_notes(method, min_ratio)
     judged = not unusable and not (method == MODELLED and min_ratio is None) and method != MIXED
     cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged, missed) for levels in design.cells())
@@ -113,6 +113,7 @@ def _parts(
     min_ratio: float | None,
     method: str,
     plan: SequentialPlan,
+    better: Better,
 ) -> list[Part]:
     """One analysis, or one per level of analysis.by. What cannot be analysed carries the reason."""
     if method == MIXED:
@@ -135,6 +136,7 @@ def _parts(
             "block": "block" if design.blocked else None, "unit": "load" if design.shares_loads else None,
             "scale": scale, "alpha": declared.alpha, "test": declared.test,
             "margin": declared.margin if scale == declared.scale else None, "modelled": method == MODELLED,
+            "better": Better.HIGHER if better is Better.HIGHER else Better.LOWER,
             "min_ratio": min_ratio, "looks": plan.looks, "look": plan.look,
         }  # fmt: skip
         try:

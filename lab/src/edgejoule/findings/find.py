@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgejoule.findings import verdict
+from edgejoule.findings.alone import alone_headline, alone_statement, is_alone
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import Design, design_of, subject_of
 from edgejoule.findings.effects import effects
@@ -46,11 +47,13 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     known = [*(n for n in in_order if n in names), *(n for n in names if n not in set(in_order))]
     others = _responses([n for n in known if n not in declared.responses], runs, experiment, design, declared, plan)
     progress = progress_of(runs)
+    usable = [r for r in responses if not r.unusable]
     looked = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
     method = _energy_method([*responses, *others])
     missed = rate_lines([*responses, *others])
-    headline = rate_headline(verdict.headline(first, design, told_effects, progress), first, missed)
-    headline = disturbed_headline(headline, first, method, runs)
+    alone = is_alone(spec, responses)
+    plain = alone_headline(spec, responses) if alone else verdict.headline(first, design, told_effects, progress)
+    headline = disturbed_headline(rate_headline(plain, first, missed), first, method, runs)
     told = [*rate_caveats(missed), *other_caveats(experiment, runs)]
     told += verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
     return Findings(
@@ -65,7 +68,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         energy_min_ratio=experiment.energy_min_ratio,
         headline=headline,
         effects=told_effects,
-        verdict=verdict.statements([r for r in responses if not r.unusable], design),
+        verdict=(alone_statement(usable),) if alone else verdict.statements(usable, design),
         caveats=(*looked, *_repeated(attempts), *told, *sync_caveats(runs)),
         progress=progress,
         responses=tuple(responses),

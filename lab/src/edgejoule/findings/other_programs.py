@@ -51,21 +51,27 @@ def disturbed_headline(
     sentence = f"{words[0].upper()}{words[1:]}"
     watts = "; the watts are not usable" if energy_method is not None else ""
     if first is not None and not first.is_energy:
-        times = ", so times are not the database's alone" if first.unit in CLOCKED else ""
+        times = f", so times are not the {_whose(runs)} alone" if first.unit in CLOCKED else ""
         return f"{headline} {sentence}{times}{watts}." if times or watts else headline
     return f"{sentence}{watts}." if watts else headline
 
 
+def _whose(runs: Sequence[Run]) -> str:
+    """Whose figures they should be alone."""
+    return "command's" if any("command" in run.facts and run.database is None for run in runs) else "database's"
+
+
 def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
     """What a reader must know of other programs, before the study and during the runs."""
-    found = []
+    found, whose = [], _whose(runs)
     busy_share = experiment.environment.get("system", {}).get("cpu_busy_share_before")
     if busy_share is not None and busy_share > BUSY_SHARE_MAX:
         found.append(f"When the study began, other programs used {percent(busy_share)} of the CPU.")
     if words := _cpu_words(runs):
+        times = "times" if whose == "command's" else "throughput, latencies and other times"
         found.append(
-            f"{words[0].upper()}{words[1:]}, more than a tenth of what the runs used themselves: throughput, latencies "
-            "and other times are not the database's alone. They are compared as they are; energies are shown and not "
+            f"{words[0].upper()}{words[1:]}, more than a tenth of what the runs used themselves: {times} "
+            f"are not the {whose} alone. They are compared as they are; energies are shown and not "
             "compared. Stop those programs and repeat the flagged runs: edgejoule run --rerun-flagged."
         )
     for kind, verb in (("read", "read"), ("write", "wrote")):
@@ -74,6 +80,6 @@ def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
             most = max(run.value(RESPONSES_OF[kind]) or 0.0 for run in own)
             found.append(
                 f"Other programs {verb} up to {most / 1e6:,.0f} MB during {count(len(own), 'run')}, more than a tenth "
-                "of what the run did: bytes of the device and times are not the database's alone."
+                f"of what the run did: bytes of the device and times are not the {whose} alone."
             )
     return found

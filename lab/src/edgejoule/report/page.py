@@ -17,7 +17,18 @@ from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding
 from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
-from edgejoule.report import bars, baselines, cdf, load_curve, other_programs, phases, statistics, tables, traces
+from edgejoule.report import (
+    bars,
+    baselines,
+    cdf,
+    commands,
+    load_curve,
+    other_programs,
+    phases,
+    statistics,
+    tables,
+    traces,
+)
 from edgejoule.report.traces import PowerTrace
 from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
@@ -34,6 +45,10 @@ _COVERS = {
     "dram": "the memory alone",
     "rail": "one supply rail of the board",
 }
+
+
+#: Of an experiment's environment: what other parts of the report say.
+_SHOWN_ELSEWHERE = ("options", "looks", "idle_power_at_begin", "shell_starts")
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,10 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         style=Markup((assets / "report.css").read_text(encoding="utf-8")),
         intervals=tables.intervals(findings),
         baselines=baselines.table(findings),
+        commands=commands.cards(experiment.spec, runs),
+        declared=commands.response_rows(experiment.spec),
+        usage=tables.command_usage(findings),
+        no_database=bool(experiment.spec.commands) and not findings.databases,
         phases=phases.table(runs, design),
         failed=tables.failed(findings),
         loads=tables.loads(findings),
@@ -114,9 +133,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),
         channels=sorted({f"{t.channel} ({t.domain}, {t.method})" for g in groups for t in g.traces}),
         options=_options(experiment),
-        environment=_sections(
-            {k: v for k, v in experiment.environment.items() if k not in ("options", "looks", "idle_power_at_begin")}
-        ),
+        environment=_sections({k: v for k, v in experiment.environment.items() if k not in _SHOWN_ELSEWHERE}),
         replications=count(experiment.spec.design.replications, "replication"),
     )
 

@@ -288,11 +288,28 @@ def loads(f: Findings) -> Table | None:
     ]  # fmt: skip
     columns = (*names, "records", *times, "records/s", "runs from it")
     numeric = (*[False] * len(names), *[True] * 5)
+    if all(load.records is None for load in f.loads):  # by commands
+        kept = [i for i, column in enumerate(columns) if column not in ("records", "records/s", times[0])]
+        columns, numeric = tuple(columns[i] for i in kept), tuple(numeric[i] for i in kept)
+        rows = [tuple(row[i] for i in kept) for row in rows]
     return Table("Loading", columns, numeric, tuple(rows), note="one load has no interval")
+
+
+def command_usage(f: Findings) -> Table | None:
+    """What a run of a command used: times, memory, and bytes of its process tree and of the whole device, apart."""
+    if f.response("cpu_s") is None:
+        return None
+    names = (
+        "active_s", "cpu_s", "context_switches", "rss_peak_mb", "server_rss_peak_mb", "process_read_bytes",
+        "process_write_bytes", "device_read_bytes", "device_write_bytes", "power_mean_w",
+    )  # fmt: skip
+    return _means(f, names, "What a run used: means over the runs")
 
 
 def intervals(f: Findings) -> Table | None:
     """Active against settled: times, energies, the debt, and what else describes a cell. Means over the runs."""
+    if f.response("cpu_s") is not None and f.response("energy_debt_j") is None:
+        return None  # a command without a server: settled is active
     names = (
         "active_s", "settled_s", "energy_active_j", "energy_j", "energy_debt_j", "power_mean_w",
         "write_amplification", "rss_peak_mb",
