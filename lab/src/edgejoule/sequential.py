@@ -82,6 +82,25 @@ def take(store: Store, experiment: Experiment, look: int) -> Look:
     return taken
 
 
+def close(store: Store, experiment: Experiment) -> Look | None:
+    """Note the precision that a study reached whose budget did not hold the first stage; None for every other one."""
+    declared, looks = experiment.spec.design.sequential, looks_of(experiment)
+    if declared is None or declared.budget_s is None or len(looks) != 1 or not looks[0]["decided"]:
+        return None
+    if not experiment.finished:
+        return None
+    first = find(store, experiment).responses[:1]
+    cells = [cell for response in first for cell in response.cells if cell.mean is not None and cell.ci is not None]
+    if not cells or first[0].scale != "log":
+        return None
+    reached = max(cell.ci[1] / cell.mean for cell in cells if cell.mean and cell.ci)
+    total = int(looks[0]["total"])
+    words = f"{total} replications give each mean of {first[0].label} within {_width(reached, experiment.spec)} (95 %)"
+    taken = Look(2, total, None, True, total, words, precision=reached)
+    store.note(experiment.id, NOTE, [*looks, asdict(taken)])
+    return taken
+
+
 def looks_of(experiment: Experiment) -> list[Mapping[str, Any]]:
     """The looks that were taken, in order."""
     return list(experiment.environment.get(NOTE, []))

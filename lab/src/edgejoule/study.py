@@ -318,6 +318,8 @@ def _run_all(
             raise DatabaseError(f"run {planned.index + 1} ({planned.label()}) failed: {run.cause}")
         if not any(left[block] for block in range(planned.block + 1)):
             last_block = _look(store, experiment.id, planned.block + 1, watcher) or last_block
+    if closed := sequential.close(store, store.find(str(experiment.id))):
+        watcher.looked(closed.words, closed.total)
 
 
 def _look(store: Store, experiment_id: int, replications: int, watcher: Watcher) -> int | None:

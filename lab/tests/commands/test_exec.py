@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -10,12 +11,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema
 import pytest
 from command_line import edgejoule
 
-from edgejoule import environment, study
+from edgejoule import environment, sequential, study
 from edgejoule.commands import exec_spec
 from edgejoule.store import Store
+
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +58,19 @@ def test_two_commands_give_an_ordinary_experiment(tmp_path: Path) -> None:
     assert (tmp_path / "c.csv").read_text().count("\n") == 3
     for words in (("show",), ("report",), ("export", "--csv")):
         assert edgejoule(tmp_path, *words).returncode == 0, words
+
+
+def test_a_budget_for_a_few_blocks_makes_three_and_says_so(tmp_path: Path) -> None:
+    done = measured(tmp_path, "--budget", "1", "--", "sleep", "0.05")
+    assert "3 replications are made, the fewest that give an interval" in done.stdout
+    assert re.search(r"3 replications give each mean of CPU time within (±|a factor of) \d", done.stdout)
+    with Store.open(tmp_path / "results/store.db") as store:
+        assert sequential.looks_of(store.find())[-1]["precision"] > 1
+    schema = json.loads((REPOSITORY / "schemas/run-record.schema.json").read_text())
+    records = edgejoule(tmp_path, "export", "--jsonl").stdout.splitlines()
+    assert len(records) == 3
+    for record in records:
+        jsonschema.Draft202012Validator(schema).validate(json.loads(record))
 
 
 def test_the_document_of_json_holds_every_run(tmp_path: Path) -> None:

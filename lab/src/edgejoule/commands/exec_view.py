@@ -258,9 +258,10 @@ def _floor_note(result: Result) -> Iterator[str]:
 
 
 def _look_note(result: Result) -> Iterator[str]:
-    if result.looks:
-        last = str(result.looks[-1]["words"])
-        yield f"{last[0].upper()}{last[1:]}."
+    for look in result.looks:
+        if look["decided"] or look is result.looks[-1]:
+            words = str(look["words"])
+            yield f"{words[0].upper()}{words[1:]}."
 
 
 def _method_note(result: Result) -> Iterator[str]:
