@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -94,6 +95,26 @@ def test_the_experiment_of_a_dry_run_is_the_one_that_exec_measures(tmp_path: Pat
     with Store.open(tmp_path / "results/store.db") as store:
         first, second = store.experiments()
         assert first.spec.digest() == second.spec.digest()
+
+
+def test_brackets_and_lines_of_a_command_are_shown_as_they_are(tmp_path: Path) -> None:
+    done = measured(tmp_path, "-r", "1", "echo '[/bold]'\nsleep 0.05")
+    assert "echo '[/bold]' sleep 0.05" in done.stdout
+    for words in (("list",), ("show",), ("report",)):
+        assert edgejoule(tmp_path, *words).returncode == 0, words
+    command = [
+        sys.executable,
+        "-c",
+        "from edgejoule.cli.main import main; main()",
+        "exec",
+        "-r",
+        "1",
+        "sleep 0.05 # '[/x]'",
+    ]
+    terminal = subprocess.run(
+        ["script", "-qec", shlex.join(command), "/dev/null"], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert terminal.returncode in (0, 3), "bars with brackets"
 
 
 def test_commands_run_where_the_user_is_with_what_is_around_them(tmp_path: Path) -> None:

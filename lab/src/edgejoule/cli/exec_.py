@@ -26,6 +26,14 @@ from edgejoule.cli.common import (
 from edgejoule.errors import DatabaseError, UsageError
 
 BUDGET_S = 60.0
+#: Options of hyperfine that exec has in another form.
+INSTEAD = {
+    "--min-runs": "--runs fixes the number of runs, and --budget their time",
+    "--max-runs": "--runs fixes the number of runs, and --budget their time",
+    "--show-output": "--output pipe shows the last lines of a command that fails, --output FILE keeps all",
+    "--export-asciidoc": "--export-markdown and --export-csv write tables",
+    "--export-orgmode": "--export-markdown and --export-csv write tables",
+}
 
 
 class ExecCommand(click.Command):
@@ -36,7 +44,12 @@ class ExecCommand(click.Command):
         if "--" in args:
             place = args.index("--")
             ctx.meta["argv"], args = args[place + 1 :], args[:place]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if (instead := INSTEAD.get(error.option_name)) is not None:
+                raise click.UsageError(f"{error.option_name} is not here; {instead}", ctx) from None
+            raise
 
 
 def _texts(short: str, name: str, help_: str) -> Callable[[F], F]:
@@ -219,6 +232,8 @@ class Exec:
         """What to do about a command that failed."""
         if "its output is discarded" in message:
             return "; --output pipe shows its last lines, --ignore-failure keeps such runs"
+        if "no longer than its shell alone" in message:
+            return " (behind --, or with -N)"
         return "; --ignore-failure keeps such runs" if "exit code" in message else ""
 
     def _show(self, experiment: Any, findings: Any, runs: Any) -> None:

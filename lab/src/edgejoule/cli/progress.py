@@ -40,8 +40,9 @@ class StudyProgress:
     def __init__(self, console: Console, method: str, *, causes: bool = True) -> None:
         self._console, self._method, self._causes = console, method, causes
         self._bars = Progress(
-            TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(), _TimeLeft(),
-            TextColumn("{task.fields[words]}"), console=console, transient=True, disable=not console.is_terminal,
+            TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), TaskProgressColumn(), _TimeLeft(),
+            TextColumn("{task.fields[words]}", markup=False),
+            console=console, transient=True, disable=not console.is_terminal,
         )  # fmt: skip
         self._all = self._bars.add_task("preparing", total=None, words="")
         self._now = self._bars.add_task("", total=None, words="")

@@ -155,7 +155,7 @@ def commands_of(
         given = [[_escaped(word, parameters) for word in argv]]
     if len(names) > len(given):
         raise UsageError(f"--command-name: given {len(names)} times, and there are {len(given)} commands")
-    shown = [shlex.join(argv)] if argv else list(texts)
+    shown = [" ".join(text.split()) if "\n" in text else text for text in ([shlex.join(argv)] if argv else texts)]
     labels = _distinct([*names, *shown[len(names) :]])
     each = {
         option: [_words(text, shell, parameters) if text else None for text in _each(option, texts_, len(given))]
@@ -223,6 +223,8 @@ def output_of(word: str | None) -> str | None:
         return DISCARD
     if word == "pipe":
         return None
+    if word == "inherit":
+        raise UsageError("--output inherit: the output would mix with the result's; give pipe or a file")
     if "/" not in word:
         raise UsageError(f"--output {word}: expected null, pipe or a file; for a file of that name write ./{word}")
     return word
