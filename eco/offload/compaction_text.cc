@@ -134,8 +134,9 @@ OutputTable table_of(TextForm form, std::string_view text) {
                     .largest_sequence = members.number<std::uint64_t>("largest_seqno"),
                     .smallest = members.bytes("smallest_internal_key"),
                     .largest = members.bytes("largest_internal_key"),
-                    .unique_id = members.text("unique_id")};
-  expect_numbers(members, "oldest_ancester_time file_creation_time paranoid_hash");
+                    .unique_id = members.text("unique_id"),
+                    .created_s = members.number<std::uint64_t>("file_creation_time")};
+  expect_numbers(members, "oldest_ancester_time paranoid_hash");
   (void)members.boolean("marked_for_compaction");
   const auto identity = members.list("unique_id");
   if (identity.size() != 2) throw Malformed("unique_id is malformed");

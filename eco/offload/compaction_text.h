@@ -33,6 +33,7 @@ struct OutputTable {
   std::uint64_t smallest_sequence = 0, largest_sequence = 0;
   std::string smallest, largest;  // internal keys
   std::string unique_id;
+  std::uint64_t created_s = 0;                                // Unix time by the clock that the worker used
   std::optional<std::uint64_t> entries{}, range_deletions{};  // of its properties, where they are told
 };
 

@@ -6,7 +6,9 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/file_system.h>
 #include <rocksdb/options.h>
+#include <rocksdb/utilities/object_registry.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,9 +35,12 @@ using Objects = rocksdb::CompactionServiceOptionsOverride;
 
 // One object from RocksDB's text of it. An unknown name is an error, as nothing is to be compacted by another one.
 template <typename T, typename Pointer>
-std::string create_object(std::string_view kind, const std::string& text, Pointer& created) {
+std::string create_object(
+    std::string_view kind, const std::string& text, Pointer& created,
+    const std::shared_ptr<rocksdb::ObjectRegistry>& registry = rocksdb::ObjectRegistry::Default()) {
   if (text.empty()) return "";
   rocksdb::ConfigOptions config;
+  config.registry = registry;
   config.ignore_unsupported_options = false;
   const rocksdb::Status status = T::CreateFromString(config, text, &created);
   if (status.ok() && created != nullptr) return "";

@@ -111,7 +111,9 @@ void Monitor::on_begin(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) 
   begun.files = db.GetEnv()->GetFileSystem();
   begun.log = db.GetDBOptions().info_log;
   begun.latest_sequence = db.GetLatestSequenceNumber();
-  begun.default_options = std::make_shared<const rocksdb::Options>(db.GetOptions());
+  rocksdb::Options options = db.GetOptions();
+  options.listeners.clear(), options.compaction_service.reset();  // they own this: a job that never ends would leak it
+  begun.default_options = std::make_shared<const rocksdb::Options>(std::move(options));
   begun.unsuited = unsuited(db, *begun.default_options, info.cf_name);
   for (const auto& path : info.input_files) {
     std::uint64_t bytes = 0;

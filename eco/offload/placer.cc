@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <grpcpp/create_channel.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <utility>
@@ -35,7 +36,10 @@ FixedPlacer::FixedPlacer(std::string address, std::string token) : impl_(std::ma
 }
 FixedPlacer::~FixedPlacer() = default;
 
-proto::Placement FixedPlacer::place(const proto::PlaceRequest&) {
+proto::Placement FixedPlacer::place(const proto::PlaceRequest& request) {
+  if (std::ranges::find(request.avoid(), impl_->address) != request.avoid().end())
+    return here(
+        fmt::format("{} refused jobs of this database and is left alone with them for a while", impl_->address));
   {
     const std::lock_guard lock(impl_->mutex);
     const double now = now_s(), left_s = impl_->backoff.left_s(impl_->address, now);
@@ -55,7 +59,7 @@ void FixedPlacer::report(const proto::JobReport& report) {
   const std::lock_guard lock(impl_->mutex);
   if (report.outcome() == "installed")
     impl_->backoff.succeeded(impl_->address);
-  else if (report.outcome().starts_with("fell back") && !report.cancelled())
+  else if (report.outcome().starts_with("fell back") && !report.cancelled() && !report.job_refused())
     impl_->backoff.failed(impl_->address, report.wasted_s(), now_s());
 }
 

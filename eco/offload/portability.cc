@@ -115,6 +115,20 @@ class ObjectCheck {
     return text;
   }
 
+  // What RocksDB itself registers. DBWithTTL, for example, adds its own objects to the registry of its process alone.
+  static std::shared_ptr<rocksdb::ObjectRegistry> of_every_process() {
+    return std::make_shared<rocksdb::ObjectRegistry>(rocksdb::ObjectLibrary::Default());
+  }
+
+  template <typename T, typename Pointer>
+  static std::string why_unknown(const char* kind, const std::string& text, const Pointer& original) {
+    if (!is_rocksdb_s(*original)) return "is code of the application, and same_code does not name it";
+    Pointer created = nullptr;
+    const std::string unknown = create_object<T>(kind, text, created);
+    if (unknown.empty()) return "is registered in this process alone, so that no worker can create it";
+    return "cannot be created from RocksDB's text of it: " + unknown;
+  }
+
   template <typename T, typename Pointer>
   void accept(const char* kind, const std::string& text, const Pointer& original, Pointer& created) {
     const std::string name = original->Name();
@@ -122,10 +136,8 @@ class ObjectCheck {
       created = original;
       return;
     }
-    const std::string unknown = create_object<T>(kind, text, created);
-    const std::string why = unknown.empty()           ? difference(*original, *created)
-                            : is_rocksdb_s(*original) ? "cannot be created from RocksDB's text of it: " + unknown
-                                                      : "is code of the application, and same_code does not name it";
+    const std::string unknown = create_object<T>(kind, text, created, of_every_process());
+    const std::string why = unknown.empty() ? difference(*original, *created) : why_unknown<T>(kind, text, original);
     if (!why.empty()) throw NotPortable{fmt::format("its {} {} {}", kind, name, why)};
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <grpcpp/client_context.h>
+#include <rocksdb/env.h>
+#include <rocksdb/system_clock.h>
 #include <signal.h>
 #include <time.h>
 
@@ -49,6 +51,7 @@ class RemoteJob::Impl {
     order_.start.set_output(staging_.folder());
     order_.start.set_data_channel(!order_.data_host.empty());
     order_.expected.folder = staging_.folder();
+    order_.expected.begun_s = unix_time_s();
     verifier_ = std::thread([this] { in_thread([this] { verify_tables(); }); });
     talker_ = std::thread([this] { in_thread([this] { talk(); }); });
   }
@@ -62,6 +65,7 @@ class RemoteJob::Impl {
                     .result = std::move(*result_.mutable_output()),
                     .worker = std::move(result_),
                     .cancelled = cancelled_,
+                    .job_refused = job_refused_,
                     .data_refused = data_refused_,
                     .wall_s = now_s() - begin_s_,
                     .home_cpu_s = home_cpu_s_,
@@ -144,6 +148,7 @@ class RemoteJob::Impl {
     const auto stream = stub->Compact(&context_);
     proto::FromPrimary first;
     *first.mutable_start() = order_.start;
+    first.mutable_start()->set_unix_time_s(unix_time_s());
     bool going = stream->Write(first);
     for (proto::FromWorker message; going && stream->Read(&message);) going = take(message, *stream);
     stream->WritesDone();
@@ -292,7 +297,11 @@ class RemoteJob::Impl {
   }
 
   void finish(proto::Result result) {
-    if (!result.error().empty()) return fail("the worker: " + result.error());
+    if (!result.error().empty()) {
+      const std::lock_guard lock(mutex_);
+      job_refused_ = result.job_refused() && !failed();
+      return fail_locked("the worker: " + result.error());
+    }
     if (carrier_.joinable()) carrier_.join();  // the last outputs are on their way
     if (!staging_.all_complete()) return fail("the worker left a table incomplete");
     const std::lock_guard lock(mutex_);
@@ -326,8 +335,16 @@ class RemoteJob::Impl {
     change_.notify_all();
   }
 
-  [[nodiscard]] std::string why_not(const std::string& text) const {
+  // By the clock of the database.
+  [[nodiscard]] std::int64_t unix_time_s() const {
+    std::int64_t seconds = 0;
+    (void)order_.table_format.env->GetSystemClock()->GetCurrentTime(&seconds);
+    return seconds;
+  }
+
+  [[nodiscard]] std::string why_not(const std::string& text) {
     std::string why;
+    order_.expected.now_s = unix_time_s();
     const auto result = read_result(order_.form, text, why);
     if (!result) return "the result: " + why;
     why = verify_result(*result, tables_, order_.expected);
@@ -346,7 +363,7 @@ class RemoteJob::Impl {
   Patience patience_;
   std::string failure_;
   proto::Result result_;
-  bool received_ = false, verified_ = false, cancelled_ = false;
+  bool received_ = false, verified_ = false, cancelled_ = false, job_refused_ = false;
   std::deque<std::string> arrived_;
   std::set<std::string> adopted_;
   std::map<std::string, TableFacts> tables_;

@@ -38,6 +38,7 @@ class RemoteJob {
     std::string result;         // RocksDB's text
     proto::Result worker;       // what it took there
     bool cancelled = false;     // by cancel(), before anything else failed
+    bool job_refused = false;   // the worker cannot do it as the options of the job want it
     bool data_refused = false;  // its data connection could not be opened: it went over the stream
     double wall_s = 0, home_cpu_s = 0;
     std::uint64_t bytes_moved = 0, bytes_shared = 0;  // by streams, by a shared folder

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "backoff.h"
 #include "compaction_text.h"
 #include "compat.h"
 #include "eco.h"
@@ -28,6 +29,9 @@ namespace eco {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+double now_s() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
+
 constexpr std::chrono::minutes data_pause{1};
 constexpr std::size_t reasons_max = 100;
 constexpr std::chrono::milliseconds look{50}, look_of_two{10};
@@ -314,6 +318,7 @@ class Service final : public PortableCompactionService, public CompactionService
     report.set_job(id), report.set_server(placement.server()), report.set_tls(order.tls);
     *report.mutable_features() = features;
     const std::lock_guard lock(mutex_);
+    refusals_[tracked.database].began(placement.server(), now_s());
     Tracked& here = jobs_[id] = std::move(tracked);  // the janitor spares its folder from now on
     try {
       here.remote = std::make_shared<RemoteJob>(std::move(order));
@@ -379,6 +384,7 @@ class Service final : public PortableCompactionService, public CompactionService
     {
       const std::lock_guard lock(mutex_);
       request.set_shared(shared_.contains(begun.db->GetName()));
+      for (auto& name : refusals_[begun.db->GetName()].avoided(now_s())) request.add_avoid(std::move(name));
     }
     auto& level_zero = *request.mutable_level_zero();
     const double files_s = begun.level_zero.files_s, flush_bytes = number_option(input.cf_options, "write_buffer_size");
@@ -456,6 +462,7 @@ class Service final : public PortableCompactionService, public CompactionService
 
   void waste(Tracked& tracked, const RemoteJob::Outcome& outcome) {
     tracked.report.set_wasted_s(outcome.wall_s), tracked.report.set_cancelled(outcome.cancelled);
+    tracked.report.set_job_refused(outcome.job_refused);
     statistics_.wasted_bytes += outcome.bytes_moved, statistics_.wasted_cpu_s += outcome.worker.cpu_s();
   }
 
@@ -489,6 +496,8 @@ class Service final : public PortableCompactionService, public CompactionService
       tracked.accepted = accepted;
       if (!accepted) waste(tracked, outcome);
       job = tracked;
+      if (accepted) refusals_[job.database].succeeded(job.report.server());
+      if (outcome.job_refused) refusals_[job.database].failed(job.report.server(), outcome.wall_s, now_s());
       if (accepted) {
         if (outcome.bytes_shared > 0)
           shared_.insert(job.database);
@@ -602,8 +611,9 @@ class Service final : public PortableCompactionService, public CompactionService
   std::map<std::string, Tracked> jobs_;                                          // by id
   std::set<std::pair<std::string, int>> fell_back_;                              // until RocksDB has compacted them
   std::map<std::pair<std::string, int>, std::vector<std::string>> placed_here_;  // by their placer: their ids
-  std::set<std::string> shared_;                                    // databases whose last job went by a shared folder
-  std::set<std::string> seen_;                                      // databases
+  std::map<std::string, Backoff> refusals_;  // by database: of workers that refused its jobs for their options
+  std::set<std::string> shared_;             // databases whose last job went by a shared folder
+  std::set<std::string> seen_;               // databases
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // by address
   std::map<std::string, Clock::time_point> data_refused_;           // by address
 };

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <set>
 #include <stdexcept>
 
@@ -35,12 +38,28 @@ class Section {
     }
   }
   void seconds(const char* key, double& value) {
-    if (read(key, value, "a number of seconds above 0") && value <= 0)
+    if (read(key, value, "a number of seconds above 0") && !(value > 0 && std::isfinite(value)))
       refuse(file_, table_.get(key), prefix_ + key, "a number of seconds above 0 is expected");
   }
   void share(const char* key, double& value) {
     if (read(key, value, "a number from 0 to 1") && !(value >= 0 && value <= 1))
       refuse(file_, table_.get(key), prefix_ + key, "a number from 0 to 1 is expected");
+  }
+  // HOST:PORT, or a Unix socket.
+  void address(const char* key, std::string& value) {
+    if (!read(key, value, "HOST:PORT") || value.starts_with("unix:")) return;
+    const auto colon = value.rfind(':');
+    const std::string digits = colon == std::string::npos ? "" : value.substr(colon + 1);
+    const bool number = !digits.empty() && digits.size() <= 5 &&
+                        std::ranges::all_of(digits, [](unsigned char digit) { return std::isdigit(digit) != 0; });
+    if (!number || std::stoi(digits) < 1 || std::stoi(digits) > 65535)
+      refuse(file_, table_.get(key), prefix_ + key, "HOST:PORT with a port from 1 to 65535 is expected");
+  }
+  void folder(const char* key, std::string& value) {
+    if (!read(key, value, "a folder") || value.empty()) return;
+    std::error_code ignored;
+    if (!value.starts_with('/') || !std::filesystem::is_directory(value, ignored))
+      refuse(file_, table_.get(key), prefix_ + key, "the absolute path of a folder that is there is expected");
   }
   void milliseconds(const char* key, int& value) {
     if (read(key, value, "a number of milliseconds above 0") && value <= 0)
@@ -92,8 +111,8 @@ Settings read_settings(const std::filesystem::path& file) {
   Section top(file.string(), "", table);
   std::string worker, node, token;
   int place_timeout_ms = 20;
-  top.text("worker", worker), top.text("node", node), top.text("token", token);
-  top.text("shared_directory", settings.shared_directory);
+  top.address("worker", worker), top.text("node", node), top.text("token", token);
+  top.folder("shared_directory", settings.shared_directory);
   top.texts("same_code", settings.same_code);
   top.milliseconds("place_timeout_ms", place_timeout_ms);
   top.seconds("heartbeat_s", settings.heartbeat_s), top.seconds("standstill_s", settings.standstill_s);

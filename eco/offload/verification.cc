@@ -40,7 +40,7 @@ class Check {
     if (result_.output_level != expected_.output_level)
       return fmt::format("it is for level {}, not {}", result_.output_level, expected_.output_level);
     if (result_.corrupt_keys != 0) return fmt::format("{} keys were corrupt there", result_.corrupt_keys);
-    for (const auto check : {&Check::presence, &Check::counts, &Check::order})
+    for (const auto check : {&Check::presence, &Check::times, &Check::counts, &Check::order})
       if (std::string why = (this->*check)(); !why.empty()) return why;
     return "";
   }
@@ -58,6 +58,20 @@ class Check {
     }
     if (names.size() != tables_.size())
       return fmt::format("{} tables arrived, it names {}", tables_.size(), names.size());
+    return "";
+  }
+
+  // RocksDB schedules periodic compactions and expires tables by these times.
+  [[nodiscard]] std::string times() const {
+    constexpr std::int64_t slack_s = 1;  // times are cut to whole seconds
+    for (const auto& table : result_.tables)
+      for (const std::uint64_t time : {table.created_s, tables_.at(table.name).created_s}) {
+        const auto created_s = static_cast<std::int64_t>(time);
+        if (created_s < expected_.begun_s - slack_s)
+          return fmt::format("the worker's clock is {} s behind the clock here", expected_.begun_s - created_s);
+        if (created_s > expected_.now_s + slack_s)
+          return fmt::format("the worker's clock is {} s ahead of the clock here", created_s - expected_.now_s);
+      }
     return "";
   }
 
@@ -137,6 +151,7 @@ std::optional<TableFacts> verify_table(const rocksdb::Options& options, const st
   }
   const auto properties = reader.GetTableProperties();
   facts.entries = properties->num_entries, facts.range_deletions = properties->num_range_deletions;
+  facts.created_s = properties->file_creation_time;
   return facts;
 }
 

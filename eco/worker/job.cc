@@ -14,6 +14,7 @@
 
 #include "job_options.h"
 #include "policy.h"
+#include "primary_clock.h"
 #include "primary_link.h"
 #include "remote_file_system.h"
 #include "shared_folder.h"
@@ -75,7 +76,7 @@ std::string unsupported(const proto::Start& start, rocksdb::FileSystem& files, O
 }
 
 rocksdb::Status compact(const proto::Start& start, PrimaryLink& primary, const std::string& scratch,
-                        std::string* output) {
+                        proto::Result& result) {
   std::unique_ptr<SharedFolder> shared;
   std::string why;  // its tables go by streams, then
   if (start.has_shared()) shared = SharedFolder::open(start.shared(), why);
@@ -83,10 +84,13 @@ rocksdb::Status compact(const proto::Start& start, PrimaryLink& primary, const s
       primary, RemoteFileSystem::Folders{.database = start.database(), .output = start.output(), .scratch = scratch},
       std::move(shared));
   Objects options;
-  if (why = unsupported(start, *files, options); !why.empty()) return rocksdb::Status::NotSupported(why);
-  const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
+  if (why = unsupported(start, *files, options); !why.empty()) {
+    result.set_job_refused(true);
+    return rocksdb::Status::NotSupported(why);
+  }
+  const std::unique_ptr<rocksdb::Env> env = env_with_primary_clock(files, start.unix_time_s(), start.received_s());
   options.env = env.get();
-  return rocksdb::DB::OpenAndCompact(start.database(), start.output(), start.input(), output, options);
+  return rocksdb::DB::OpenAndCompact(start.database(), start.output(), start.input(), result.mutable_output(), options);
 }
 
 }  // namespace
@@ -108,7 +112,7 @@ int run_job(int fd, int data_fd, const std::string& scratch) {
   {
     const Heart heart(primary);
     try {
-      const rocksdb::Status status = compact(first.start(), primary, scratch, result.mutable_output());
+      const rocksdb::Status status = compact(first.start(), primary, scratch, result);
       if (!status.ok()) result.set_error(status.ToString());
     } catch (const std::exception& error) {
       result.set_error(error.what());

@@ -21,6 +21,7 @@
 #include "data_port.h"
 #include "eco.grpc.pb.h"
 #include "job_process.h"
+#include "primary_clock.h"
 
 namespace eco {
 namespace {
@@ -196,6 +197,7 @@ class Worker::Impl final : public proto::Worker::Service {
     proto::FromPrimary first;
     if (!stream.Read(&first) || !first.has_start())
       return {grpc::StatusCode::INVALID_ARGUMENT, "a job begins with start"};
+    first.mutable_start()->set_received_s(steady_s());
     const proto::Start& start = first.start();
     if (!options_.token.empty() && start.token() != options_.token)
       return {grpc::StatusCode::UNAUTHENTICATED, "the token is wrong"};

@@ -2,11 +2,17 @@
 // itself.
 #include <rocksdb/db.h>
 #include <rocksdb/version.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "compat.h"
@@ -45,6 +51,28 @@ namespace {
 
 using Say = void (*)(const char* text);
 
+struct ProcessSettings {
+  pid_t process;  // a child of fork() makes its own: the connections are its parent's
+  std::string file, text;
+  eco::Settings settings;
+};
+
+// One placer serves all databases that the process opens with the same settings: it has the connection to ecod, and it
+// knows which worker failed. A file that has changed is read again. Throws what read_settings throws.
+eco::Settings settings_of_process(const std::string& file) {
+  static std::mutex mutex;
+  static ProcessSettings* last = nullptr;  // never destroyed: databases may be open when the process ends
+  std::string text;
+  if (std::error_code error; std::filesystem::is_regular_file(file, error)) {
+    std::ifstream in(file);
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const std::lock_guard lock(mutex);
+  if (last == nullptr || last->process != getpid() || last->file != file || last->text != text)
+    last = new ProcessSettings{getpid(), file, text, eco::read_settings(file)};
+  return last->settings;
+}
+
 // DB::Open may call itself by its other form: these options have eco already.
 thread_local const rocksdb::CompactionService* attached = nullptr;
 
@@ -58,7 +86,7 @@ bool attach_preloaded(rocksdb::DBOptions& options, const std::vector<rocksdb::Co
   }
   try {
     const char* file = std::getenv("ECO_CONFIG");
-    attach(options, eco::read_settings(file == nullptr ? "" : file), families);
+    attach(options, settings_of_process(file == nullptr ? "" : file), families);
     attached = options.compaction_service.get();
     say(("attached to RocksDB " + rocksdb::GetRocksVersionAsString() + " by " + (file == nullptr ? "" : file)).c_str());
     return true;

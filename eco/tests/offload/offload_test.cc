@@ -354,6 +354,24 @@ TEST(Offload, what_an_earlier_process_left_is_removed_before_the_first_job) {
   EXPECT_EQ(bed.difference(), Difference{});
 }
 
+// RocksDB tells no end of a compaction that it drops because the database closes.
+TEST(Offload, a_database_that_closes_under_a_job_leaves_nothing_behind) {
+  std::weak_ptr<eco::CompactionService> service;
+  {
+    std::atomic<int> begun = 0;
+    Offloading test(small_tables(), {}, {}, [&](int, eco::proto::FromWorker&) {
+      ++begun;
+      return Wire::Fate::hang;
+    });
+    test.placer->set_local_s(0.1);
+    test.bed->write(8000, 61);
+    while (begun == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    service = std::exchange(test.service, nullptr);
+    test.bed.reset();
+  }
+  EXPECT_TRUE(service.expired());
+}
+
 TEST(Jail, a_worker_sees_no_log_and_gets_none) {
   std::mutex mutex;
   std::set<std::string> seen;

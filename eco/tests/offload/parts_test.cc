@@ -79,6 +79,7 @@ TEST_P(JobTexts, of_a_result_are_read_whole) {
   ASSERT_EQ(result->tables.size(), 2U);
   EXPECT_EQ(result->tables[0].name, "000017.sst");
   EXPECT_EQ(result->tables[0].smallest.substr(0, 9), "key100000");
+  EXPECT_EQ(result->tables[0].created_s, nine() ? 1795390979U : 1795390953U);
   EXPECT_EQ(result->tables[1].largest_sequence, 8001U);
   EXPECT_EQ(result->tables[1].entries, nine() ? std::optional<std::uint64_t>(371) : std::nullopt);
   EXPECT_EQ(result->tables[1].range_deletions, nine() ? std::optional<std::uint64_t>(1) : std::nullopt);
@@ -195,17 +196,22 @@ Received two_tables() {
                              .largest_sequence = 9,
                              .smallest = internal("a", 1),
                              .largest = internal("f", 2),
-                             .unique_id = "1:1"},
+                             .unique_id = "1:1",
+                             .created_s = 1010},
                             {.name = "2.sst",
                              .smallest_sequence = 0,
                              .largest_sequence = 40,
                              .smallest = internal("g", 3),
                              .largest = internal("m", 4),
-                             .unique_id = "1:2"}};
+                             .unique_id = "1:2",
+                             .created_s = 1020}};
+  received.expected.begun_s = 1010, received.expected.now_s = 1020;
   received.result.records = 10, received.result.bytes = 300;
   received.result.replaced = 2, received.result.expired = 1;
-  received.tables["1.sst"] = {.bytes = 100, .entries = 4, .range_deletions = 0, .first = "a", .last = "f"};
-  received.tables["2.sst"] = {.bytes = 200, .entries = 7, .range_deletions = 1, .first = "g", .last = "l"};
+  received.tables["1.sst"] = {
+      .bytes = 100, .entries = 4, .range_deletions = 0, .created_s = 1010, .first = "a", .last = "f"};
+  received.tables["2.sst"] = {
+      .bytes = 200, .entries = 7, .range_deletions = 1, .created_s = 1020, .first = "g", .last = "l"};
   return received;
 }
 
@@ -227,6 +233,10 @@ TEST(Verification, refuses_each_single_fault) {
       {"an identity twice", [](Received& r) { r.result.tables[1].unique_id = "1:1"; }},
       {"a key without a sequence", [](Received& r) { r.result.tables[0].smallest.resize(1); }},
       {"a sequence of the future", [](Received& r) { r.result.tables[1].largest_sequence = 51; }},
+      {"a time before the job", [](Received& r) { r.result.tables[0].created_s = 1008; }},
+      {"a time of the future", [](Received& r) { r.result.tables[1].created_s = 1022; }},
+      {"a time in a table's properties before the job", [](Received& r) { r.tables["1.sst"].created_s = 1008; }},
+      {"a time in a table's properties of the future", [](Received& r) { r.tables["2.sst"].created_s = 1022; }},
       {"an entry less", [](Received& r) { --r.tables["1.sst"].entries; }},
       {"a byte less", [](Received& r) { --r.tables["1.sst"].bytes; }},
       {"an entry that is not accounted for", [](Received& r) { --r.result.replaced; }},
@@ -298,12 +308,25 @@ TEST(SettingsFile, names_the_line_and_key_that_it_refuses) {
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nheartbeat_s = 2.5\n"), "");
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nwrker = 3\n"), "2: wrker: is not known");
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\n\n[tls]\nco = 3\n"), "4: tls.co: is not known");
-  EXPECT_EQ(refusal("worker = 7\n"), "1: worker: a string is expected");
+  EXPECT_EQ(refusal("worker = 7\n"), "1: worker: HOST:PORT is expected");
+  for (const char* worker : {"127.0.0.1:99999", "127.0.0.1:0", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:"})
+    EXPECT_EQ(refusal("worker = \"" + std::string(worker) + "\"\n"),
+              "1: worker: HOST:PORT with a port from 1 to 65535 is expected")
+        << worker;
+  EXPECT_EQ(refusal("worker = \"unix:/run/worker.sock\"\nshared_directory = \"/\"\n"), "");
+  for (const char* folder : {"data", "/there/is/none"})
+    EXPECT_EQ(refusal("worker = \"[::1]:7070\"\nshared_directory = \"" + std::string(folder) + "\"\n"),
+              "2: shared_directory: the absolute path of a folder that is there is expected")
+        << folder;
+  for (const char* seconds : {"nan", "inf", "-1.0"})
+    EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nheartbeat_s = " + std::string(seconds) + "\n"),
+              "2: heartbeat_s: a number of seconds above 0 is expected")
+        << seconds;
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nheartbeat_s = 0\n"),
             "2: heartbeat_s: a number of seconds above 0 is expected");
   EXPECT_EQ(refusal("heartbeat_s = 1\n"), " either worker or node is expected");
   EXPECT_NE(refusal("worker = \n"), "");
-  EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nhedge_share = 0\nshared_directory = \"/data\"\n"), "");
+  EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nhedge_share = 0\nshared_directory = \"/tmp\"\n"), "");
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nsame_code = [\"MyMerge\"]\n"), "");
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nsame_code = \"MyMerge\"\n"),
             "2: same_code: a list of strings is expected");

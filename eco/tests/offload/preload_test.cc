@@ -1,6 +1,10 @@
 // libeco-preload.so with programs as they are: Debian's db_bench, shells, and programs that it can do nothing for.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -150,6 +154,25 @@ TEST_F(Preload, leaves_a_shared_library_of_another_release_alone) {
 TEST_F(Preload, writes_into_no_file_of_the_database_where_stderr_is_closed) {
   EXPECT_EQ(with_eco(program("transactions") + " 2>&- | cat").output, "done\n");
   EXPECT_EQ(run("grep -rl 'eco: ' '" + (folder_ / "databases") + "'").output, "");
+}
+
+// A socket that listens and never answers.
+TEST_F(Preload, waits_once_for_a_worker_that_hangs_however_many_databases_are_opened) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(listen(listener, 100), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  configure("worker = \"127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "\"\n");
+  EXPECT_TRUE(says(with_eco(program("many")), attached(), "done"));
+  const auto lines = [&](const std::string& text) {
+    return std::stoi(run("grep -rh --include='LOG*' '" + text + "' '" + (folder_ / "databases") + "' | wc -l").output);
+  };
+  EXPECT_EQ(lines("no word from the worker"), 1);
+  EXPECT_GT(lines("left alone for"), 5);
+  close(listener);
 }
 
 #ifdef ECO_STATIC_PROGRAM

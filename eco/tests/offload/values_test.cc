@@ -1,8 +1,12 @@
 // A worker never produces other contents than RocksDB here would: what it could compact otherwise stays local.
 #include <gtest/gtest.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
+#include <rocksdb/system_clock.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/db_ttl.h>
 
 #include <algorithm>
 #include <atomic>
@@ -337,6 +341,56 @@ TEST(Consent, to_code_that_a_worker_lacks_is_refused_by_its_name) {
   EXPECT_NE(statistics.last_reason.find("Longest is not known here"), std::string::npos) << statistics.last_reason;
 }
 
+// A plain database whose worker, by this placer, is left alone for what happened to another database.
+void expect_offloaded(const std::shared_ptr<eco::Placer>& placer, const std::string& path) {
+  rocksdb::Options options = small_tables();
+  const auto service = eco::attach(options, {.placer = placer});
+  Bed bed(path, options);
+  bed.write(60000, 51);
+  bed.settle();
+  EXPECT_EQ(bed.difference(), Difference{});
+  expect_all_installed(service->statistics());
+}
+
+TEST(Consent, that_a_worker_cannot_honour_takes_offloading_from_no_other_database) {
+  TemporaryFolder folder;
+  const WorkerProcess worker(folder / "scratch");
+  const auto placer = std::make_shared<eco::FixedPlacer>(worker.address());
+  rocksdb::Options options = own_objects();
+  const auto service = eco::attach(options, {.placer = placer, .same_code = {"Longest", "DropSevens", "Collector"}});
+  Bed bed(folder / "db", options);
+  for (int k = 0; k < 20000; ++k)
+    ASSERT_TRUE(bed.db().Put({}, "key" + std::to_string(100000 + k % 3000), std::string(100, 'v')).ok());
+  bed.settle();
+  const auto statistics = service->statistics();
+  EXPECT_GT(statistics.fell_back, 0U);
+  EXPECT_GT(statistics.kept, 0U);
+  EXPECT_EQ(statistics.last_reason,
+            worker.address() + " refused jobs of this database and is left alone with them for a while");
+  expect_offloaded(placer, folder / "other");
+}
+
+// DBWithTTL registers its compaction filter in its own process, so that RocksDB creates it by its name there alone.
+TEST(Values, of_a_database_with_a_time_to_live_stay_here_and_take_offloading_from_no_other_database) {
+  TemporaryFolder folder;
+  const WorkerProcess worker(folder / "scratch");
+  const auto placer = std::make_shared<eco::FixedPlacer>(worker.address());
+  rocksdb::Options options = small_tables();
+  const auto service = eco::attach(options, {.placer = placer});
+  rocksdb::DBWithTTL* opened = nullptr;
+  ASSERT_TRUE(rocksdb::DBWithTTL::Open(options, folder / "db", &opened, 100'000).ok());
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  for (int k = 0; k < 20000; ++k)
+    ASSERT_TRUE(db->Put({}, "key" + std::to_string(100000 + k * 7919 % 5000), std::string(100, 'v')).ok());
+  ASSERT_TRUE(db->CompactRange({}, nullptr, nullptr).ok());
+  std::string value;
+  ASSERT_TRUE(db->Get({}, "key100007", &value).ok());
+  EXPECT_EQ(value, std::string(100, 'v'));
+  expect_all_kept(service->statistics(),
+                  "its compaction filter factory TtlCompactionFilterFactory is registered in this process alone");
+  expect_offloaded(placer, folder / "other");
+}
+
 // What arrives at the worker is not what was sent: an object, or an option of the input (7.8; 9.10 has them in a file).
 TEST(Values, of_options_that_differ_at_the_worker_are_refused_by_the_option_s_name) {
   const auto change_input = [](eco::proto::Start& start) {
@@ -366,6 +420,71 @@ TEST(Values, of_options_that_differ_at_the_worker_are_refused_by_the_option_s_na
     EXPECT_GT(statistics.fell_back, 0U);
     EXPECT_NE(statistics.last_reason.find("option " + name), std::string::npos) << statistics.last_reason;
   }
+}
+
+// The clock of a database is another one than the worker's.
+class EnvAhead final : public rocksdb::EnvWrapper {
+ public:
+  explicit EnvAhead(std::int64_t ahead_s) : EnvWrapper(rocksdb::Env::Default()) {
+    file_system_ = rocksdb::FileSystem::Default();
+    system_clock_ = std::make_shared<Clock>(ahead_s);
+  }
+
+ private:
+  class Clock final : public rocksdb::SystemClockWrapper {
+   public:
+    explicit Clock(std::int64_t ahead_s) : SystemClockWrapper(rocksdb::SystemClock::Default()), ahead_s_(ahead_s) {}
+    [[nodiscard]] const char* Name() const override { return "ahead"; }
+    rocksdb::Status GetCurrentTime(std::int64_t* time_s) override {
+      const auto status = target_->GetCurrentTime(time_s);
+      *time_s += ahead_s_;
+      return status;
+    }
+
+   private:
+    std::int64_t ahead_s_;
+  };
+};
+
+TEST(Times, of_tables_are_by_the_clock_of_the_database_where_the_worker_s_is_wrong) {
+  for (const std::int64_t ahead_s : {3600, -31'536'000}) {
+    EnvAhead env(ahead_s);
+    rocksdb::Options options = small_tables();
+    options.env = &env;
+    const auto now_s = [&] {
+      std::int64_t time_s = 0;
+      EXPECT_TRUE(env.GetSystemClock()->GetCurrentTime(&time_s).ok());
+      return static_cast<std::uint64_t>(time_s);
+    };
+    const std::uint64_t begun_s = now_s();
+    Home home(options);
+    expect_all_installed(home.close(43));
+    std::vector<rocksdb::LiveFileMetaData> files;
+    home.db().GetLiveFilesMetaData(&files);
+    rocksdb::TablePropertiesCollection tables;
+    ASSERT_TRUE(home.db().GetPropertiesOfAllTables(&tables).ok());
+    for (const auto& file : files) {
+      const auto& properties = *tables.at(file.directory + '/' + file.relative_filename);
+      for (const std::uint64_t time_s :
+           {file.file_creation_time, file.oldest_ancester_time, properties.file_creation_time}) {
+        EXPECT_GE(time_s, begun_s - 1) << file.relative_filename;
+        EXPECT_LE(time_s, now_s()) << file.relative_filename;
+      }
+    }
+  }
+}
+
+// A worker of an earlier release of eco does not heed the time of the job.
+TEST(Times, by_a_worker_s_wrong_clock_are_refused_with_the_difference) {
+  Home home(small_tables(), {}, [](int, eco::proto::FromPrimary& message) {
+    if (message.has_start()) message.mutable_start()->set_unix_time_s(message.start().unix_time_s() - 3600);
+    return Wire::Fate::pass;
+  });
+  const auto statistics = home.close(44);
+  EXPECT_EQ(statistics.installed, 0U);
+  EXPECT_GT(statistics.fell_back, 2U);
+  EXPECT_NE(statistics.last_reason.find("the worker's clock is 3600 s behind the clock here"), std::string::npos)
+      << statistics.last_reason;
 }
 
 }  // namespace
