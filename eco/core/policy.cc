@@ -151,7 +151,8 @@ class Choice {
         return go(least(
                       decision_.options,
                       [&](const Option& o) { return other(o) && servers_[o.server].name == policy_.target; }, time_of),
-                  "the policy names it", fmt::format("{} takes no job", policy_.target));
+                  "the policy names it",
+                  is_known(policy_.target) ? policy_.target + " takes no job" : "no server is named " + policy_.target);
       case PolicyKind::edgepilot:
         return go(least(decision_.options, faster, time_of), "the fastest", "no available server is faster");
       case PolicyKind::eco_local:
@@ -183,6 +184,10 @@ class Choice {
     if (option == nullptr) return stay(std::move(otherwise));
     decision_.offload = true, decision_.target = option->server;
     decision_.reason = fmt::format("{}: {}", servers_[option->server].name, why);
+  }
+
+  [[nodiscard]] bool is_known(const std::string& name) const {
+    return std::ranges::find(servers_, name, &Server::name) != servers_.end();
   }
 
   [[nodiscard]] std::string no_stall_here() const {

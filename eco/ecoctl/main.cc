@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -144,6 +145,10 @@ void kill(const Arguments& arguments, bool on) {
   fmt::print("{}", told.table);
   std::fflush(stdout);  // before what is wrong, also where both go to one file
   if (!untold.empty()) throw Failure(untold);
+  if (!told.own_switches.empty())
+    throw Failure(
+        fmt::format("{} of {} servers have confirmed. {} has a kill switch of its own: run `ecoctl resume` there",
+                    told.confirmed, told.servers, told.own_switches));
   if (!told.complete())
     throw Failure(
         fmt::format("{} of {} servers have confirmed. The others obey when they are heard of again; repeat "
@@ -157,6 +162,15 @@ void estimate(const Arguments& arguments) {
   const Estimation estimation = estimate_log(arguments.log, arguments.assumptions);
   fmt::print("{}", arguments.json ? json_of(estimation) : show(estimation));
 }
+
+// CLI11's checks let nan and inf through.
+const CLI::Validator finite(
+    [](const std::string& text) {
+      double value = 0;
+      return CLI::detail::lexical_cast(text, value) && std::isfinite(value) ? std::string()
+                                                                            : text + " is no finite number";
+    },
+    "");
 
 // The lines of the examples that show one command.
 std::string examples_of(const std::string& command) {
@@ -210,6 +224,7 @@ int run(int argc, char** argv) {
     sub->add_option("--wait-s", arguments.wait_s,
                     "until each server has confirmed; then those that have not are a failure")
         ->capture_default_str()
+        ->check(finite)
         ->check(CLI::NonNegativeNumber);
   }
   auto* reading =
@@ -219,18 +234,23 @@ int run(int argc, char** argv) {
   auto& assumed = arguments.assumptions;
   reading->add_option("--speed", assumed.speed, "of the other server: so many times as fast as this one")
       ->capture_default_str()
+      ->check(finite)
       ->check(CLI::PositiveNumber);
   reading->add_option("--link-mbit-s", assumed.link_mbit_s, "of the network between them")
       ->capture_default_str()
+      ->check(finite)
       ->check(CLI::PositiveNumber);
   reading->add_option("--busy-core-w", assumed.busy_core_w, "watts of a busy core here, above idle")
       ->capture_default_str()
+      ->check(finite)
       ->check(CLI::PositiveNumber);
   reading->add_option("--other-busy-core-w", assumed.other_busy_core_w, "and there")
       ->capture_default_str()
+      ->check(finite)
       ->check(CLI::PositiveNumber);
   reading->add_option("--idle-w", assumed.idle_w, "of this server")
       ->capture_default_str()
+      ->check(finite)
       ->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);
   action(arguments);

@@ -3,8 +3,10 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <string_view>
 
 #include "text_table.h"
 
@@ -13,7 +15,6 @@ namespace {
 
 using Align = TextTable::Align;
 constexpr const char* missing = "-";
-constexpr double left_s = 1e8;  // a server that left in order is shown as older than any that is silent
 
 std::string seconds(double s) {
   if (s <= 0) return missing;
@@ -30,8 +31,10 @@ std::string bits_s(bool known, double bytes_s) {
 std::string megabytes(double bytes) { return fmt::format("{:.1f} MB", bytes * 1e-6); }
 
 std::string state_of(const proto::ServerLine& line) {
+  if (line.state().has_left_s()) return line.why_not();
   if (!line.alive()) return fmt::format("not heard of for {:.0f} s", line.state().age_s());
-  return line.takes_jobs() ? "takes jobs" : line.why_not();
+  const std::string state = line.takes_jobs() ? "takes jobs" : line.why_not();
+  return state + (line.state().local_only_here() ? "; ITS OWN KILL SWITCH IS ON" : "");
 }
 
 double observations(const proto::ServerState& state) {
@@ -44,15 +47,21 @@ double observations(const proto::ServerState& state) {
 std::string head(const proto::FederationView& view) {
   int alive = 0;
   for (const auto& line : view.servers()) alive += line.alive();
+  constexpr std::string_view fixed = "static:";
+  const std::string& policy = view.policy().name();
+  const bool unknown = policy.starts_with(fixed) && std::ranges::none_of(view.servers(), [&](const auto& line) {
+                         return line.state().name() == policy.substr(fixed.size());
+                       });
   std::string out = fmt::format("asked {}: ", view.server());
   out +=
       view.master().empty() ? "no master is heard of" : fmt::format("master {}, epoch {}", view.master(), view.epoch());
   out +=
-      fmt::format("; policy {}{}; {} of {} servers alive\n", view.policy().name(),
+      fmt::format("; policy {}{}{}; {} of {} servers alive\n", policy, unknown ? " (NO SERVER HAS THIS NAME)" : "",
                   view.policy().shadow() ? " in shadow mode (nothing is offloaded)" : "", alive, view.servers_size());
   if (view.settings().local_only()) out += "THE KILL SWITCH IS ON: every server compacts for itself (ecoctl resume)\n";
   if (view.local_only_here())
-    out += fmt::format("THE KILL SWITCH IS ON at {} alone: the others could not be told\n", view.server());
+    out += fmt::format("THE KILL SWITCH IS ON at {0} alone (`ecoctl resume` at {0} ends it){1}\n", view.server(),
+                       view.master().empty() ? ": the others cannot be told, no master is heard of" : "");
   return out;
 }
 
@@ -141,11 +150,17 @@ Confirmation confirmation(const proto::FederationView& view, bool local_only) {
   TextTable table({{"SERVER"}, {"STATE"}});
   for (const auto& line : view.servers()) {
     const auto& state = line.state();
-    if (state.age_s() >= left_s) continue;  // its applications compact for themselves
+    if (state.has_left_s()) {
+      table.add({state.name(), line.why_not() + ": its applications compact for themselves"});
+      continue;
+    }
+    const bool own_switch = !local_only && state.local_only_here();
+    if (own_switch) out.own_switches += (out.own_switches.empty() ? "" : ", ") + state.name();
     const bool obeys = line.alive() && state.local_only() == local_only;
     ++out.servers, out.confirmed += obeys;
     table.add({state.name(), obeys           ? "confirmed"
                              : !line.alive() ? "NOT CONFIRMED: " + state_of(line)
+                             : own_switch    ? "NOT CONFIRMED: a kill switch of its own is on there"
                              : local_only    ? "NOT CONFIRMED: it still offloads"
                                              : "NOT CONFIRMED: it still compacts for itself"});
   }

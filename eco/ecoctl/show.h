@@ -13,7 +13,8 @@ namespace eco {
 // Whether each server of the table has said since that it obeys the kill switch (on), or no kill switch (off).
 struct Confirmation {
   std::size_t confirmed = 0, servers = 0;
-  std::string table;  // a line for each
+  std::string table;         // a line for each
+  std::string own_switches;  // names of those that obey a kill switch of their own: `ecoctl resume` there ends it
 
   [[nodiscard]] bool complete() const { return servers > 0 && confirmed == servers; }
 };

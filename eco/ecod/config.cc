@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <concepts>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -347,6 +348,7 @@ Config parse_config(const std::string& text, const std::string& file) {
 }
 
 Config read_config(const std::filesystem::path& file) {
+  if (std::filesystem::is_directory(file)) throw ConfigError(fmt::format("{}: is a folder", file.string()));
   std::ifstream in(file);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in) throw ConfigError(fmt::format("{}: cannot be read", file.string()));

@@ -67,29 +67,12 @@ class NatsFederation final : public Federation {
 
   void join(Member& member) override {
     member_ = &member;
-    natsConnection* connection = nullptr;
-    const natsStatus status = natsConnection_Connect(&connection, options_.get());
-    connection_.reset(connection);
-    if (status != NATS_OK && status != NATS_NOT_YET_CONNECTED) require(status, "NATS");
-    jsOptions js_options;
-    require(jsOptions_Init(&js_options), "NATS");
-    js_options.Wait = std::clamp<std::int64_t>(federation_.lease_ms / 4, 100, 2000);
-    jsCtx* js = nullptr;
-    require(natsConnection_JetStream(&js, connection_.get(), &js_options), "JetStream");
-    js_.reset(js);
-
-    subscribe(prefix_ + "table", call<&NatsFederation::on_table>);
-    subscribe(prefix_ + "settings", call<&NatsFederation::on_settings>);
-    if (!federation_.candidate) return;
-    subscribe(prefix_ + "place." + server_, call<&NatsFederation::on_place>);
-    subscribe(prefix_ + "report." + server_, call<&NatsFederation::on_report>);
-    // What is put into the bucket arrives here, too; a beat that is missed is followed by the next.
-    subscribe("$KV." + bucket_name("servers") + ".*", call<&NatsFederation::on_server>);
+    connect();
   }
 
   void beat(const proto::ServerState& own) override {
     expire_lease();
-    if (given_up()) complain("TLS", given_up_text);
+    if (given_up()) connect_again();
     if (!connected() || !buckets_ready()) return;
     if (federation_.candidate) settle_mastership();
     put_own(own);
@@ -131,7 +114,7 @@ class NatsFederation final : public Federation {
     const auto written = replace_settings(changed);
     if (!written) return Error{written.error()};
     publish("settings", changed.SerializeAsString());
-    (void)natsConnection_FlushTimeout(connection_.get(), 500);
+    (void)natsConnection_FlushTimeout(link()->connection.get(), 500);
     return changed;
   }
 
@@ -139,7 +122,7 @@ class NatsFederation final : public Federation {
     if (member_ != nullptr && connected() && buckets_ready()) {
       if (standing().master) report_failure("lease", kvStore_Delete(lease_.get(), "master"));
       report_failure("servers", kvStore_Delete(servers_.get(), server_.c_str()));
-      (void)natsConnection_FlushTimeout(connection_.get(), 500);
+      (void)natsConnection_FlushTimeout(link()->connection.get(), 500);
     }
     stop();
   }
@@ -150,10 +133,9 @@ class NatsFederation final : public Federation {
     require(natsOptions_Create(&made), "NATS");
     options_.reset(made);
     std::vector<const char*> urls;
-    bool secure = false;
     for (const auto& url : federation_.urls) {
       urls.push_back(url.c_str());
-      secure = secure || url.starts_with("tls://");
+      secure_ = secure_ || url.starts_with("tls://");
     }
     require(natsOptions_SetServers(made, urls.data(), static_cast<int>(urls.size())), "federation.urls");
     require(natsOptions_SetName(made, ("ecod " + server_).c_str()), "NATS");
@@ -169,7 +151,7 @@ class NatsFederation final : public Federation {
     require(natsOptions_SetFailRequestsOnDisconnect(made, true), "NATS");
     require(natsOptions_SetIgnoreDiscoveredServers(made, true), "NATS");
     require(natsOptions_SetSendAsap(made, true), "NATS");
-    if (!secure) return;
+    if (!secure_) return;
     require(natsOptions_SetSecure(made, true), "NATS with TLS");
     require(natsOptions_LoadCATrustedCertificates(made, options.tls.ca.c_str()), "tls.ca " + options.tls.ca);
     require(natsOptions_LoadCertificatesChain(made, options.tls.certificate.c_str(), options.tls.key.c_str()),
@@ -193,30 +175,87 @@ class NatsFederation final : public Federation {
     if (self.member_ != nullptr) (self.*handle)(message);
   }
 
-  void subscribe(const std::string& subject, natsMsgHandler handler) {
+  // A connection and what belongs to it. Whoever uses it holds it, because a beat may replace it.
+  struct Link {
+    Connection connection;
+    JetStream js;
+    std::vector<Subscription> subscriptions;
+  };
+
+  [[nodiscard]] std::shared_ptr<Link> link() const {
+    const std::scoped_lock lock(link_mutex_);
+    return link_;
+  }
+
+  void connect() {
+    auto link = std::make_shared<Link>();
+    natsConnection* connection = nullptr;
+    const natsStatus status = natsConnection_Connect(&connection, options_.get());
+    link->connection.reset(connection);
+    if (status != NATS_OK && status != NATS_NOT_YET_CONNECTED) require(status, "NATS");
+    jsOptions js_options;
+    require(jsOptions_Init(&js_options), "NATS");
+    js_options.Wait = std::clamp<std::int64_t>(federation_.lease_ms / 4, 100, 2000);
+    jsCtx* js = nullptr;
+    require(natsConnection_JetStream(&js, connection, &js_options), "JetStream");
+    link->js.reset(js);
+    subscribe_all(*link);
+    const std::scoped_lock lock(link_mutex_);
+    link_ = std::move(link);
+  }
+
+  void subscribe_all(Link& link) {
+    subscribe(link, prefix_ + "table", call<&NatsFederation::on_table>);
+    subscribe(link, prefix_ + "settings", call<&NatsFederation::on_settings>);
+    if (!federation_.candidate) return;
+    subscribe(link, prefix_ + "place." + server_, call<&NatsFederation::on_place>);
+    subscribe(link, prefix_ + "report." + server_, call<&NatsFederation::on_report>);
+    // What is put into the bucket arrives here, too; a beat that is missed is followed by the next.
+    subscribe(link, "$KV." + bucket_name("servers") + ".*", call<&NatsFederation::on_server>);
+  }
+
+  void subscribe(Link& link, const std::string& subject, natsMsgHandler handler) {
     natsSubscription* subscription = nullptr;
-    const auto status = natsConnection_Subscribe(&subscription, connection_.get(), subject.c_str(), handler, this);
-    if (status == NATS_CONNECTION_CLOSED) throw std::runtime_error(fmt::format("NATS: {}", given_up_text));
+    const auto status = natsConnection_Subscribe(&subscription, link.connection.get(), subject.c_str(), handler, this);
+    if (status == NATS_CONNECTION_CLOSED) return;  // given up already: the next beat connects again
     require(status, subject);
-    subscriptions_.emplace_back(subscription);
+    link.subscriptions.emplace_back(subscription);
+  }
+
+  // NATS gives up a connection that fails before it was ever established, and one that is refused twice.
+  [[nodiscard]] bool given_up() const {
+    return natsConnection_Status(link()->connection.get()) == NATS_CONN_STATUS_CLOSED;
+  }
+
+  void connect_again() {
+    complain("connection", secure_ ? "it failed, and ecod tries again: is tls.ca the authority of NATS' certificate, "
+                                     "and does NATS know the one of tls.certificate?"
+                                   : "it failed, and ecod tries again");
+    {
+      const std::scoped_lock lock(settings_mutex_);
+      settings_.reset();
+    }
+    servers_.reset(), lease_.reset();
+    try {
+      connect();
+    } catch (const std::exception& error) {
+      complain("connection", error.what());
+    }
   }
 
   void stop() {
-    subscriptions_.clear();
-    if (connection_) natsConnection_Close(connection_.get());
+    if (const auto last = link()) {
+      last->subscriptions.clear();
+      natsConnection_Close(last->connection.get());
+    }
     const std::unique_lock lock(calls_);  // those that run end first
     member_ = nullptr;
   }
 
   [[nodiscard]] bool connected() const {
-    return connection_ && natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CONNECTED;
+    const auto last = link();
+    return last && natsConnection_Status(last->connection.get()) == NATS_CONN_STATUS_CONNECTED;
   }
-
-  // Before the first connection NATS gives up for good where TLS fails, with "no server" as its reason.
-  [[nodiscard]] bool given_up() const { return natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CLOSED; }
-  static constexpr const char* given_up_text =
-      "the connection is given up until ecod is restarted: is tls.ca the authority of NATS' certificate, and does NATS "
-      "know the one of tls.certificate?";
 
   [[nodiscard]] std::string bucket_name(std::string_view which) const {
     return fmt::format("eco-{}-{}", federation_.name, which);
@@ -232,9 +271,10 @@ class NatsFederation final : public Federation {
     config.TTL = ttl_ms * 1'000'000;
     config.Replicas = static_cast<int>(federation_.replicas);
     kvStore* made = nullptr;
-    natsStatus status = js_CreateKeyValue(&made, js_.get(), &config);
+    const auto last = link();
+    natsStatus status = js_CreateKeyValue(&made, last->js.get(), &config);
     // Made by another server, perhaps with other times: it is there, and used.
-    if (status != NATS_OK && status != NATS_TIMEOUT) status = js_KeyValue(&made, js_.get(), name.c_str());
+    if (status != NATS_OK && status != NATS_TIMEOUT) status = js_KeyValue(&made, last->js.get(), name.c_str());
     bucket.reset(made);
     if (status != NATS_OK)
       return Error{fmt::format("the key-value bucket {} with {} replicas cannot be used: {}", name,
@@ -431,7 +471,7 @@ class NatsFederation final : public Federation {
   // --- messages
 
   void publish(const std::string& subject, const std::string& bytes) {
-    report_failure(subject, natsConnection_Publish(connection_.get(), (prefix_ + subject).c_str(), bytes.data(),
+    report_failure(subject, natsConnection_Publish(link()->connection.get(), (prefix_ + subject).c_str(), bytes.data(),
                                                    static_cast<int>(bytes.size())));
   }
 
@@ -469,7 +509,7 @@ class NatsFederation final : public Federation {
     natsMsg* answer = nullptr;
     const auto timeout_ms = std::max<std::int64_t>(1, static_cast<std::int64_t>(timeout_s * 1e3));
     const natsStatus status =
-        natsConnection_Request(&answer, connection_.get(), fmt::format("{}{}{}", prefix_, what, master).c_str(),
+        natsConnection_Request(&answer, link()->connection.get(), fmt::format("{}{}{}", prefix_, what, master).c_str(),
                                bytes.data(), static_cast<int>(bytes.size()), timeout_ms);
     const Message message(answer);
     if (status == NATS_TIMEOUT) return Error{"the master did not answer in time"};
@@ -479,17 +519,25 @@ class NatsFederation final : public Federation {
 
   void answer(natsMsg* request, const std::string& bytes) {
     if (natsMsg_GetReply(request) == nullptr) return;
-    const natsStatus status = natsConnection_Publish(connection_.get(), natsMsg_GetReply(request), bytes.data(),
+    const natsStatus status = natsConnection_Publish(link()->connection.get(), natsMsg_GetReply(request), bytes.data(),
                                                      static_cast<int>(bytes.size()));
     if (status != NATS_OK) spdlog::warn("NATS: an answer could not be sent: {}", natsStatus_GetText(status));
   }
 
   void on_table(natsMsg* message) {
     proto::Table table;
-    if (!parse(bytes_of(message), table) || table.master() == server_ || !member_->heard_table(table)) return;
+    if (!parse(bytes_of(message), table)) return;
+    if (table.master() == server_) return heard_own_name(table);
+    if (!member_->heard_table(table)) return;
     const std::scoped_lock lock(mutex_);
     master_ = table.master();
     master_heard_s_ = boot_clock_s();
+  }
+
+  // Its own table, or that of another ecod under the same name.
+  void heard_own_name(const proto::Table& table) {
+    for (const auto& state : table.servers())
+      if (state.name() == server_) member_->heard_server(state);
   }
 
   void on_settings(natsMsg* message) {
@@ -530,8 +578,9 @@ class NatsFederation final : public Federation {
   std::shared_mutex calls_;
   Member* member_ = nullptr;
   ConnectionOptions options_;
-  Connection connection_;
-  JetStream js_;
+  bool secure_ = false;  // by TLS
+  mutable std::mutex link_mutex_;
+  std::shared_ptr<Link> link_;
   Bucket servers_, lease_;  // of the beat's thread
   double lease_s_ = 0;      // as the bucket has it; 0: not known yet
   std::uint64_t beats_ = 0, revision_ = 0;
@@ -540,7 +589,6 @@ class NatsFederation final : public Federation {
   std::string complaint_;
   std::mutex settings_mutex_;
   Bucket settings_;
-  std::vector<Subscription> subscriptions_;
 
   mutable std::mutex mutex_;  // of what follows
   std::string master_;

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <set>
 
 #include "clock.h"
 #include "messages.h"
@@ -12,6 +13,11 @@ namespace eco {
 namespace {
 
 constexpr std::size_t unsent_max = 1000;
+
+std::string why_ambiguous(const proto::ServerState& state) {
+  return fmt::format("two servers have this name ({} and {}): no jobs are placed there until one is renamed",
+                     state.address(), state.twin_address());
+}
 
 SchedulerOptions scheduler_options(const Config& config) {
   const double beat_s = static_cast<double>(config.federation.beat_ms) * 1e-3;
@@ -30,7 +36,8 @@ Node::Node(const Config& config, Federation& federation, StateFile& state, Clock
       scheduler_(scheduler_options(config)),
       configured_(policy_of(config)),
       configured_shadow_(config.policy.shadow),
-      beat_(static_cast<std::uint64_t>(unix_time_s() * 1e3)) {
+      beat_(static_cast<std::uint64_t>(unix_time_s() * 1e3)),
+      instance_(new_token()) {
   const auto saved = state.get();
   model_.set_state(models_in(saved.models()));
   guest_.set_state(models_in(saved.guest()));
@@ -67,6 +74,7 @@ proto::ServerState Node::own_state(const Telemetry& telemetry) {
   const WorkerLoad load = worker_();
   proto::ServerState state;
   state.set_name(config_.name);
+  state.set_instance(instance_);
   state.set_address(load.address);
   state.set_rocksdb(load.rocksdb);
   state.set_slots(load.slots);
@@ -97,6 +105,7 @@ proto::ServerState Node::own_state(const Telemetry& telemetry) {
   state.set_draining(std::ranges::find(settings_.drained(), config_.name) != settings_.drained().end());
   state.set_settings_revision(settings_.revision());
   state.set_local_only(settings_.local_only() || local_only_here_);
+  state.set_local_only_here(local_only_here_);
   state.set_epoch(epoch_);
   return state;
 }
@@ -114,6 +123,22 @@ void Node::beat(const Telemetry& telemetry) {
         .name = config_.name, .at_s = now_s_(), .policy = message_of(configured_, configured_shadow_), .silent = true};
   }
   send_reports();
+  warn_of_twins();
+}
+
+// Once for each name that two ecods have.
+void Node::warn_of_twins() {
+  const auto lines = scheduler_.with_tracker([&](Tracker& tracker) {
+    (void)tracker.servers(now_s_(), scheduler_.alive_s());
+    return tracker.lines(now_s_());
+  });
+  std::set<std::string> twins;
+  for (const auto& line : lines)
+    if (!line.state.twin_address().empty()) {
+      twins.insert(line.state.name());
+      if (!twins_.contains(line.state.name())) spdlog::warn("{}: {}", line.state.name(), why_ambiguous(line.state));
+    }
+  twins_ = std::move(twins);
 }
 
 Node::InForce Node::in_force() const {
@@ -238,14 +263,19 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
 proto::Placement Node::place(proto::PlaceRequest request, double timeout_s) {
   const double began_s = now_s_();
   request.set_server(config_.name);
-  request.clear_avoid();
+  std::string left_alone;
+  for (const auto& name : request.avoid()) left_alone += fmt::format("; {} refused jobs of this database", name);
   {
     const std::scoped_lock lock(mutex_);
-    for (auto& name : backoff_.avoided(began_s)) request.add_avoid(std::move(name));
+    for (auto& name : backoff_.avoided(began_s)) {
+      left_alone += fmt::format("; {} is {}", name, why_left_alone(name));
+      request.add_avoid(std::move(name));
+    }
   }
   proto::LoggedDecision log;
   log.set_at_s(unix_time_s());
-  const auto placement = place_somehow(request, timeout_s, log);
+  auto placement = place_somehow(request, timeout_s, log);
+  if (!placement.offload()) placement.set_reason(placement.reason() + left_alone);
   if (placement.offload() && !placement.shadow()) {
     const std::scoped_lock lock(mutex_);
     backoff_.began(placement.server(), now_s_());
@@ -312,10 +342,16 @@ void Node::learn_reachability(const proto::JobReport& report) {
   const std::scoped_lock lock(mutex_);
   if (outcome == "installed") return backoff_.succeeded(report.server());
   const bool failed = outcome.starts_with("fell back") || outcome.starts_with("failed");
-  if (!failed || report.cancelled()) return;
+  if (!failed || report.cancelled() || report.job_refused()) return;
   backoff_.failed(report.server(), report.wasted_s(), now_s_());
   spdlog::warn("{} is left alone for {:.0f} s: {}", report.server(), backoff_.left_s(report.server(), now_s_()),
                outcome);
+}
+
+// mutex_ is held.
+std::string Node::why_left_alone(const std::string& server) const {
+  return fmt::format("left alone for {:.0f} s: {} jobs failed there in a row", backoff_.left_s(server, now_s_()),
+                     backoff_.failures(server));
 }
 
 // A job that the application keeps without asking is a decision, too: the operator is to see why.
@@ -396,12 +432,16 @@ Result<> Node::save() {
 // --- Member
 
 void Node::heard_server(const proto::ServerState& state) {
-  if (state.name() == config_.name) return;
-  scheduler_.with_tracker([&](Tracker& tracker) { tracker.heard(state, now_s_()); });
+  scheduler_.with_tracker([&](Tracker& tracker) {
+    if (state.name() == config_.name)
+      tracker.heard_namesake(state, now_s_());
+    else
+      tracker.heard(state, now_s_());
+  });
 }
 
 void Node::heard_gone(const std::string& server) {
-  scheduler_.with_tracker([&](Tracker& tracker) { tracker.forget(server); });
+  scheduler_.with_tracker([&](Tracker& tracker) { tracker.left(server, now_s_()); });
 }
 
 Result<proto::Placement> Node::place_for(const proto::PlaceRequest& request) {
@@ -446,6 +486,12 @@ proto::Table Node::table(bool with_servers) {
     table.set_servers_alive(static_cast<std::uint32_t>(tracker.alive()));
     if (!with_servers) return;
     for (auto& line : tracker.lines(now_s_())) {
+      if (line.state.has_left_s()) {
+        auto& left = *table.add_servers();
+        left.set_name(line.state.name()), left.set_left_s(line.state.left_s());
+        left.set_age_s(1e9);  // for an ecod of an earlier release, which does not know left_s
+        continue;
+      }
       if (line.state.age_s() > scheduler_.alive_s()) continue;
       line.state.clear_tokens();
       *table.add_servers() = std::move(line.state);
@@ -467,10 +513,7 @@ bool Node::heard_table(const proto::Table& table) {
     master_ = {.name = table.master(), .at_s = now_s_(), .policy = table.policy(), .silent = false};
   }
   heard_settings(table.settings());
-  scheduler_.with_tracker([&](Tracker& tracker) {
-    for (const auto& state : table.servers())
-      if (state.name() != config_.name) tracker.heard(state, now_s_());
-  });
+  for (const auto& state : table.servers()) heard_server(state);
   return true;
 }
 
@@ -531,13 +574,20 @@ Result<> Node::change(const std::function<void(proto::Settings&)>& change) {
   return Error{why};
 }
 
+bool Node::is_known(const std::string& server) {
+  return scheduler_.with_tracker([&](const Tracker& tracker) { return tracker.find(server).has_value(); });
+}
+
 Result<> Node::set_policy(const proto::PolicyRequest& request) {
   const bool configured = request.policy() == "configured";
-  if (!request.policy().empty() && !configured && !policy_named(request.policy()))
+  const auto named = policy_named(request.policy());
+  if (!request.policy().empty() && !configured && !named)
     return Error{
         fmt::format("no policy is named \"{}\"; expected local, edgepilot, eco, eco-local, eco-global, "
                     "static:SERVER, eco-plus or configured",
                     request.policy())};
+  if (named && named->kind == PolicyKind::fixed && !is_known(named->target))
+    return Error{fmt::format("no server is named {}", named->target)};
   return change([&](proto::Settings& settings) {
     if (configured) settings.clear_policy(), settings.clear_shadow();
     if (!configured && !request.policy().empty()) settings.set_policy(request.policy());
@@ -547,8 +597,7 @@ Result<> Node::set_policy(const proto::PolicyRequest& request) {
 
 Result<> Node::drain(const proto::DrainRequest& request) {
   const auto& name = request.server();
-  const bool known = scheduler_.with_tracker([&](Tracker& tracker) { return tracker.find(name).has_value(); });
-  if (request.drain() && !known) return Error{fmt::format("no server is named {}", name)};
+  if (request.drain() && !is_known(name)) return Error{fmt::format("no server is named {}", name)};
   return change([&](proto::Settings& settings) {
     std::set<std::string> drained(settings.drained().begin(), settings.drained().end());
     if (request.drain())
@@ -574,8 +623,10 @@ Result<> Node::kill(bool local_only) {
   }
   const auto saved = state_.change([&](proto::SavedState& state) { state.set_local_only_here(here); });
   if (here)
-    return Error{
-        fmt::format("{} compacts for itself now, but the others could not be told: {}", config_.name, told.error())};
+    return Error{fmt::format(
+        "{0} compacts for itself now, but the others could not be told: {1}. Repeat `ecoctl kill` when they "
+        "can be, or end it by `ecoctl resume` at {0}",
+        config_.name, told.error())};
   return saved;
 }
 
@@ -608,13 +659,15 @@ proto::FederationView Node::view() {
       line.set_placed(lines[i].placed);
       line.set_alive(servers[i].alive);
       line.set_why_not(why_not(servers[i], now.policy.busy_max));
+      if (!line.state().twin_address().empty()) line.set_why_not(why_ambiguous(line.state()));
+      if (line.state().has_left_s())
+        line.set_why_not(fmt::format("left (said goodbye {:.0f} s ago)", line.state().left_s()));
       line.set_takes_jobs(servers[i].takes_jobs(now.policy.busy_max));
       const std::scoped_lock lock(mutex_);
       const double left_s = backoff_.left_s(servers[i].name, now_s_());
       if (!line.takes_jobs() || left_s <= 0) continue;
       line.set_takes_jobs(false);
-      line.set_why_not(fmt::format("left alone for {:.0f} s: {} jobs failed there in a row", left_s,
-                                   backoff_.failures(servers[i].name)));
+      line.set_why_not(why_left_alone(servers[i].name));
     }
   });
   return view;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,9 @@ class Node final : public Member {
   [[nodiscard]] Result<> change(const std::function<void(proto::Settings&)>& change);
   [[nodiscard]] proto::Settings newest_settings(const proto::Settings& kept);
   void learn_remote(const proto::JobReport& report);
+  void warn_of_twins();
+  [[nodiscard]] bool is_known(const std::string& server);
+  [[nodiscard]] std::string why_left_alone(const std::string& server) const;
   void log_kept(const proto::JobReport& report);
   void send_reports();
   void count(const std::function<void(NodeCounts&)>& change);
@@ -146,6 +150,8 @@ class Node final : public Member {
   NodeCounts counts_;
   std::atomic<std::uint64_t> epoch_ = 0;
   std::uint64_t beat_;
+  const std::string instance_;   // of this run
+  std::set<std::string> twins_;  // names that were warned of; of the beat's thread
 };
 
 }  // namespace eco

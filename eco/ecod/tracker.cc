@@ -8,19 +8,22 @@
 namespace eco {
 namespace {
 
+constexpr double namesake_memory_s = 30;
 constexpr std::size_t shown_kept = 64;  // of a server: more jobs than run there at a time
 
 }  // namespace
 
 void Tracker::heard(const proto::ServerState& state, double now_s) {
+  if (state.has_left_s()) return left(state.name(), now_s - state.left_s());
   const auto [at, is_new] = index_.try_emplace(state.name(), entries_.size());
   if (is_new) entries_.emplace_back(), servers_.emplace_back();
   Entry& entry = entries_[at->second];
   const bool again = !is_new && state.address() == entry.state.address() && state.beat() == entry.state.beat();
   if (again) return;
+  if (!is_new && state.instance() != entry.state.instance()) note_namesake(entry, state, entry.state, now_s);
   entry.state = state;
   entry.state.clear_age_s();
-  entry.heard_s = now_s - state.age_s(), entry.gone = false;
+  entry.heard_s = now_s - state.age_s(), entry.left_at_s.reset();
   entry.ended = 0;
   const auto is_shown = [&](const Placed& placed) {
     return std::ranges::find(state.tokens(), placed.token) != state.tokens().end();
@@ -32,8 +35,30 @@ void Tracker::heard(const proto::ServerState& state, double now_s) {
   refresh(at->second);
 }
 
-void Tracker::forget(const std::string& name) {
-  if (const auto found = find(name)) entries_[*found].gone = true;
+void Tracker::left(const std::string& name, double now_s) {
+  const auto found = find(name);
+  if (found && !entries_[*found].left_at_s) entries_[*found].left_at_s = now_s;
+}
+
+void Tracker::heard_namesake(const proto::ServerState& state, double now_s) {
+  const auto found = find(state.name());
+  if (found && state.instance() != entries_[*found].state.instance())
+    note_namesake(entries_[*found], state, state, now_s);
+}
+
+// A server that begins again has another instance, and the old one is not heard of any more. Where an instance beats on
+// after another one was heard, there are two. next: the one that is the other from now on.
+void Tracker::note_namesake(Entry& entry, const proto::ServerState& now, const proto::ServerState& next, double now_s) {
+  if (now.instance() == entry.namesake.instance() && now.beat() > entry.namesake.beat()) entry.namesake_s = now_s;
+  proto::ServerState other;
+  other.set_instance(next.instance()), other.set_address(next.address()), other.set_beat(next.beat());
+  entry.namesake = std::move(other);
+}
+
+// Where the other ecod is that beats under this name; empty: there is none.
+std::string Tracker::twin_of(const Entry& entry, double now_s) {
+  if (now_s - entry.namesake_s > namesake_memory_s) return entry.state.twin_address();  // as the master tells
+  return entry.namesake.address().empty() ? "an ecod without a worker" : entry.namesake.address();
 }
 
 void Tracker::drain(const std::set<std::string>& names) {
@@ -52,7 +77,7 @@ void Tracker::refresh(std::size_t i) {
   for (const Placed& job : entry.placed) server.jobs_s = std::max(server.jobs_s, job.expected_s);
   const double busy = std::max(0.0, busy_cores_of(entry.state) - ended);
   server.busy_cores = std::min(std::max(busy, server.cores), busy + placed);
-  server.draining = entry.state.draining() || drained_.contains(server.name);
+  server.draining = entry.state.draining() || drained_.contains(server.name) || entry.ambiguous;
 }
 
 void Tracker::placed(const std::string& server, const std::string& token, const std::string& job, double expected_s,
@@ -92,7 +117,8 @@ const std::vector<Server>& Tracker::servers(double now_s, double alive_s) {
   drop_forgotten(now_s);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
-    servers_[i].alive = !entry.gone && now_s - entry.heard_s <= alive_s;
+    if (const bool now = !twin_of(entry, now_s).empty(); now != entry.ambiguous) entry.ambiguous = now, refresh(i);
+    servers_[i].alive = !entry.left_at_s && now_s - entry.heard_s <= alive_s;
     const std::size_t before = entry.placed.size();
     while (!entry.placed.empty() && now_s - entry.placed.front().at_s > placed_s_) entry.placed.pop_front();
     if (entry.placed.size() != before) refresh(i);
@@ -120,7 +146,9 @@ std::vector<Tracker::Line> Tracker::lines(double now_s) const {
   std::vector<Line> out;
   for (const Entry& entry : entries_) {
     auto& line = out.emplace_back(Line{entry.state, static_cast<std::uint32_t>(entry.placed.size())});
-    line.state.set_age_s(entry.gone ? 1e9 : std::max(0.0, now_s - entry.heard_s));
+    line.state.set_age_s(std::max(0.0, now_s - entry.heard_s));
+    if (entry.left_at_s) line.state.set_left_s(std::max(0.0, now_s - *entry.left_at_s));
+    line.state.set_twin_address(twin_of(entry, now_s));
     line.state.set_draining(line.state.draining() || drained_.contains(line.state.name()));
   }
   return out;

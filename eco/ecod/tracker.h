@@ -21,10 +21,12 @@ class Tracker {
   // forget_s: one that was not heard of for so long is no part of the table any more.
   explicit Tracker(double placed_s, double forget_s = 3600) : placed_s_(placed_s), forget_s_(forget_s) {}
 
-  // A beat that does not count up is not news of the server.
+  // A beat that does not count up is not news of the server. With left_s it tells that the server left.
   void heard(const proto::ServerState& state, double now_s);
-  // The server left.
-  void forget(const std::string& name);
+  // The server said goodbye.
+  void left(const std::string& name, double now_s);
+  // Of a server that is in the table by its own word: another ecod says to be it.
+  void heard_namesake(const proto::ServerState& state, double now_s);
   void drain(const std::set<std::string>& names);
 
   void placed(const std::string& server, const std::string& token, const std::string& job, double expected_s,
@@ -52,12 +54,17 @@ class Tracker {
   struct Entry {
     proto::ServerState state;
     double heard_s = 0;
-    bool gone = false;          // it said so
-    std::deque<Placed> placed;  // not shown yet
+    std::optional<double> left_at_s{};  // it said goodbye
+    proto::ServerState namesake;        // the last one under this name of another instance: name, address, beat alone
+    double namesake_s = -1e9;           // when both were last known to be alive
+    bool ambiguous = false;             // another ecod beats under this name: no jobs are placed there
+    std::deque<Placed> placed;          // not shown yet
     std::deque<Placed> shown;
     std::uint32_t ended = 0;  // of those that the last beat shows
   };
 
+  [[nodiscard]] static std::string twin_of(const Entry& entry, double now_s);
+  void note_namesake(Entry& entry, const proto::ServerState& now, const proto::ServerState& next, double now_s);
   void refresh(std::size_t i);
   void drop_forgotten(double now_s);
 

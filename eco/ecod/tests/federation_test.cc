@@ -534,6 +534,71 @@ TEST_F(Federation, ecoctl_shows_and_tells_and_says_what_is_wrong) {
   has(ecoctl({"servers"}, 1), "no ecod answers at");
 }
 
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// It accepts connections and does not answer, as while it swaps.
+TEST_F(Federation, joins_when_nats_hung_as_ecod_started_and_is_well_again) {
+  nats = std::make_unique<Nats>(1);
+  ASSERT_TRUE(eventually([&] { return has(nats->server(0).log(), "Server is ready"); }));
+  nats->server(0).signal(SIGSTOP);
+  start(of_nats());
+  for (auto& server : servers)
+    EXPECT_TRUE(eventually([&] { return has(server->process().log(), "NATS: connection: "); })) << server->name();
+  nats->server(0).signal(SIGCONT);
+  EXPECT_NE(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "");
+}
+
+TEST_F(Federation, a_server_that_said_goodbye_is_shown_so_everywhere_and_a_kill_does_not_wait_for_it) {
+  start_nats(1);
+  const std::string master = agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3);
+  ASSERT_NE(master, "");
+  const auto left = others(master);
+  const std::string gone = left[0]->name();
+  left[0]->process().signal(SIGTERM);
+  EXPECT_EQ(left[0]->process().wait(), 0);
+  for (Ecod* asked : {&named(master), left[1]})
+    EXPECT_TRUE(eventually([&] {
+      return has(asked->ecoctl(ECOCTL_PROGRAM, {"servers"}).first, "left (said goodbye ");
+    })) << asked->ecoctl(ECOCTL_PROGRAM, {"servers"}).first;
+  const auto [said, code] = left[1]->ecoctl(ECOCTL_PROGRAM, {"kill"});
+  EXPECT_EQ(code, 0);
+  EXPECT_TRUE(has(said, gone + "       left (said goodbye ")) << said;
+}
+
+TEST_F(Federation, a_second_ecod_of_one_name_is_warned_of) {
+  start_nats(1);
+  ASSERT_NE(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "");
+  servers.push_back(std::make_unique<Ecod>("c", of_nats()));
+  servers.back()->start();
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(eventually([&] { return has(servers[i]->process().log(), "two servers have this name"); }));
+    EXPECT_TRUE(has(servers[i]->ecoctl(ECOCTL_PROGRAM, {"servers"}).first, "two servers have this name"));
+  }
+  EXPECT_TRUE(eventually([&] {
+    return has(servers[2]->process().log(), "two servers have this name") &&
+           has(servers[3]->process().log(), "two servers have this name");
+  })) << "the two say it themselves";
+}
+
+TEST_F(Federation, a_kill_of_one_server_alone_is_shown_by_the_others_who_say_what_ends_it) {
+  start_nats(1);
+  const std::vector<Ecod*> all{servers[0].get(), servers[1].get(), servers[2].get()};
+  ASSERT_NE(agreed_master(all, 3), "");
+  nats->server(0).signal(SIGSTOP);
+  EXPECT_FALSE(named("a").kill(true).ok());
+  nats->server(0).signal(SIGCONT);
+  ASSERT_NE(agreed_master(all, 3), "");
+  EXPECT_TRUE(has(named("a").ecoctl(ECOCTL_PROGRAM, {"servers"}).first,
+                  "THE KILL SWITCH IS ON at a alone (`ecoctl resume` at a ends it)\n"));
+  EXPECT_TRUE(eventually(
+      [&] { return has(named("b").ecoctl(ECOCTL_PROGRAM, {"servers"}).first, "ITS OWN KILL SWITCH IS ON"); }));
+  const auto [said, code] = named("b").ecoctl(ECOCTL_PROGRAM, {"resume", "--wait-s", "1"});
+  EXPECT_EQ(code, 1);
+  EXPECT_TRUE(has(said, "a has a kill switch of its own: run `ecoctl resume` there")) << said;
+  const auto [ended, ended_code] = named("a").ecoctl(ECOCTL_PROGRAM, {"resume"});
+  EXPECT_EQ(ended_code, 0) << ended;
+}
+
 TEST_F(Federation, metrics_are_served_on_loopback) {
   start_static();
   ASSERT_EQ(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "a");

@@ -113,7 +113,7 @@ TEST(Scheduler, a_drained_or_departed_server_gets_nothing) {
   Table table;
   table.scheduler.with_tracker([](Tracker& tracker) { tracker.drain({"medium"}); });
   EXPECT_EQ(table.place(1, "a").server(), "high");
-  table.scheduler.with_tracker([](Tracker& tracker) { tracker.forget("high"); });
+  table.scheduler.with_tracker([](Tracker& tracker) { tracker.left("high", 1); });
   EXPECT_FALSE(table.place(1, "b").offload());
   table.scheduler.with_tracker([](Tracker& tracker) { tracker.drain({}); });
   EXPECT_EQ(table.place(1, "c").server(), "medium");
