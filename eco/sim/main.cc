@@ -44,6 +44,7 @@ Spec spec_of(const Options& options, const std::vector<std::string>& further_sca
       policy->read_weight = knobs.read_weight, policy->busy_max = knobs.busy_max, policy->hedge = knobs.hedge;
       spec.policies.push_back(*policy);
     }
+    expect_targets(spec);
   }
   return spec;
 }

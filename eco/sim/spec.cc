@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <string_view>
 
 namespace eco::sim {
 namespace {
@@ -93,6 +94,10 @@ Tier read_tier(const std::string& name, StrictToml& toml, const Calibration& cal
     if (figures[key] <= 0) toml.fail(key, "expected more than 0");
   for (const Scale& scale : scales)
     if (scale.tier == name) figures.at(scale.figure) *= scale.factor;
+  for (const char* key : {"cores", "speed", "slots"})
+    if (!(figures[key] > 0) || (key == std::string_view("slots") && figures[key] < 1))
+      throw SpecError(fmt::format("--scale leaves {}.{} at {}, expected {}", name, key, figures[key],
+                                  key == std::string_view("slots") ? "1 or more" : "more than 0"));
   toml.done();
   const auto own = calibration.by_tier.find(name);  // measured there: no speed needed
   const bool measured = own != calibration.by_tier.end();
@@ -256,7 +261,8 @@ Scale scale_of(const std::string& text) {
       scale.factor = -1;
     }
   }
-  if (std::ranges::find(tier_figures, scale.figure) == std::end(tier_figures) || !(scale.factor >= 0))
+  if (std::ranges::find(tier_figures, scale.figure) == std::end(tier_figures) || !(scale.factor >= 0) ||
+      !std::isfinite(scale.factor))
     throw SpecError(
         fmt::format("{}: expected TIER.FIGURE=FACTOR, FIGURE one of {}", text, fmt::join(tier_figures, ", ")));
   return scale;
@@ -282,7 +288,16 @@ Spec read_spec(const std::filesystem::path& file, const std::vector<Scale>& scal
   read_servers(toml, spec, slow);
   read_faults(toml, spec);
   toml.done();
+  expect_targets(spec);
   return spec;
+}
+
+void expect_targets(const Spec& spec) {
+  const auto names = names_of(spec.servers);
+  for (const Policy& policy : spec.policies)
+    if (policy.kind == PolicyKind::fixed && std::ranges::find(names, policy.target) == names.end())
+      throw SpecError(fmt::format("policy {}: no server is named {}; expected one of {}", name_of(policy),
+                                  policy.target, fmt::join(names, ", ")));
 }
 
 }  // namespace eco::sim

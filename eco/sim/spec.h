@@ -113,6 +113,9 @@ struct Scale {
 };
 [[nodiscard]] Scale scale_of(const std::string& text);
 
+// Throws SpecError where a policy "static:NAME" names no server.
+void expect_targets(const Spec& spec);
+
 // Throws SpecError.
 [[nodiscard]] Spec read_spec(const std::filesystem::path& file, const std::vector<Scale>& scales = {});
 

@@ -86,6 +86,14 @@ TEST_F(SpecFiles, with_an_unknown_policy_are_refused) {
   EXPECT_EQ(error(), "experiment.toml:11: run.policies: no policy is named edge-pilot");
 }
 
+TEST_F(SpecFiles, with_a_policy_that_names_no_server_are_refused) {
+  replace("experiment.toml", "\"edgepilot\"", "\"static:nobody\"");
+  EXPECT_EQ(
+      error(),
+      "policy static:nobody: no server is named nobody; expected one of High-1, High-2, Medium-1, Medium-2, Low-1, "
+      "Low-2");
+}
+
 TEST_F(SpecFiles, that_are_no_toml_are_refused_by_line) {
   replace("experiment.toml", "[run]", "[run");
   EXPECT_EQ(error().rfind("experiment.toml:8: ", 0), 0U) << error();
@@ -133,7 +141,10 @@ TEST_F(SpecFiles, are_scaled) {
   const Spec spec = read_spec(folder_ / "experiment.toml", {scale_of("high.busy_core_w=1.5")});
   EXPECT_EQ(spec.tiers[spec.servers[0].tier].power.busy_core_w, 10.5);
   EXPECT_THROW((void)read_spec(folder_ / "experiment.toml", {scale_of("highest.busy_core_w=1.5")}), SpecError);
-  for (const char* text : {"", "high", "high.watts=2", "high.idle_w", "high.idle_w=x", "high.idle_w=-1"})
+  for (const char* text : {"high.cores=0", "high.slots=0.01", "high.speed=0"})
+    EXPECT_THROW((void)read_spec(folder_ / "experiment.toml", {scale_of(text)}), SpecError) << text;
+  for (const char* text : {"high.cores=inf", "high.cores=nan", "", "high", "high.watts=2", "high.idle_w",
+                           "high.idle_w=x", "high.idle_w=-1"})
     EXPECT_THROW((void)scale_of(text), SpecError) << text;
 }
 
