@@ -257,6 +257,11 @@ def _check_command(run: PlannedRun) -> None:
         known = ()  # the command opens its file itself
     else:
         raise UsageError(f"unknown database {run.adapter!r}; {nearest(run.adapter, [NO_DATABASE, *adapters()])}")
+    if is_external(run):
+        way_out = f'use database = "{NO_DATABASE}"'
+        raise UsageError(f"{run.label()}: a command reaches a server that you run by its own arguments; {way_out}")
+    if run.cold and run.adapter in SERVERS:
+        raise UsageError(f"{run.label()}: cache = cold is for commands without a database server; leave it out")
     for option in run.options:
         if option not in known and not (run.adapter in SERVERS and option.startswith(OWN)):
             who = f"database {run.database!r}: unknown option {option!r}"

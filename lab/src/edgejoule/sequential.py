@@ -19,7 +19,7 @@ import numpy as np
 from edgejoule.errors import DataError, UsageError
 from edgejoule.findings import Findings, ResponseFinding, find
 from edgejoule.meters.base import Method
-from edgejoule.responses import is_energy, label_of
+from edgejoule.responses import is_energy, label_of, told_responses
 from edgejoule.spec import FEWEST, Spec
 from edgejoule.stats import Scale, Stein, blocks_within, stein
 from edgejoule.stats import looks as levels_of
@@ -51,12 +51,17 @@ class Look:
 
 def check(spec: Spec, method: Method) -> None:
     """Refuse what more runs cannot make better. Raises UsageError."""
-    declared, first = spec.design.sequential, spec.analysis.responses[0]
+    declared, first = spec.design.sequential, _first_response(spec, modelled=method is Method.MODELLED)
     if declared and declared.kind == "stein" and method is Method.MODELLED and is_energy(first):
         raise UsageError(
             f"design.sequential: {first} is modelled here, and its error is the model's, which no run makes smaller; "
             "name a response without energy first in analysis.responses, or measure"
         )
+
+
+def _first_response(spec: Spec, *, modelled: bool) -> str:
+    """The response that decides."""
+    return told_responses(spec.analysis.responses, (), modelled=modelled)[0]
 
 
 def look_due(spec: Spec, replications: int, noted: int) -> int | None:
@@ -190,7 +195,7 @@ def _promise(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None) -> 
     assert declared is not None
     assert declared.precision is not None
     if cells == 1:
-        name = spec.analysis.responses[0]
+        name = first.name if first else spec.analysis.responses[0]
         values = [value for run in runs if run.status == "finished" and (value := run.value(name)) is not None]
         try:
             return stein(np.array(values), declared.precision, scale=Scale(spec.analysis.scale))

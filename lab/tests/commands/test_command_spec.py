@@ -83,6 +83,7 @@ def test_the_schema_knows_both_forms(tmp_path: Path) -> None:
         ('command = ["gzip", "-{level}"', 'command = ["gzip"', 6, "factors.level", "changes nothing for workload"),
         ("level = [1, 9]", "level = [1, 1]", 6, "factors.level", "same level twice"),
         ('database = "none"', 'database = "none"\nrecordcount = 5', 10, "fixed.recordcount", "changes nothing"),
+        ('database = "none"', 'database = "none"\ndurability = "power"', 10, "fixed.durability", "changes nothing"),
         ('database = "none"', 'database = "none"\nhost = "a"', 10, "fixed.host", "filled in by the run"),
         ("regex = '([0-9]+)'", "regex = '[0-9]+'", 20, "responses.size.regex", "no group"),
         ("regex = '([0-9]+)'", "", 19, "responses.size", "either regex or json"),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -395,3 +398,81 @@ def test_a_declared_response_can_be_analysed_and_compared(tmp_path: Path) -> Non
     analysed = edgejoule(tmp_path, "analyse", "runs.csv", "--response", "size", "--factors", "workload", "--json")
     assert analysed.returncode == 0, analysed.stderr
     assert json.loads(analysed.stdout)["anova"][0]["source"] == "workload"
+
+
+def test_a_command_may_work_on_the_file_of_an_embedded_database(tmp_path: Path) -> None:
+    workload = 'command = ["sqlite3", "{data}/x.db", "SELECT count(*) FROM t"]\n'
+    workload += 'load = ["sqlite3", "{data}/x.db", "CREATE TABLE t (i); INSERT INTO t VALUES (1)"]'
+    bench = Bench(tmp_path, workload, HEAD.replace('"none"', '"sqlite"'))
+    bench.run()
+    (run,) = bench.runs()
+    assert run.facts["output"]["last_lines"] == ["1"]
+    assert run.database is not None
+    assert run.database["name"] == "sqlite"
+    assert "no database" not in bench("report", "-o", "report.html").stderr
+
+
+@pytest.mark.parametrize(
+    ("fixed", "phrase"),
+    [
+        ('database = "sqlit"', "unknown database 'sqlit'; did you mean 'sqlite'"),
+        ('database = "sqlite"\n"sqlite.cache_bytes" = 5', "give it in the command"),
+        ('database = "redis"\n"redis.host" = "example.org"', "a server that you run by its own arguments"),
+        ('database = "redis"\ncache = "cold"', "commands without a database server"),
+    ],
+)
+def test_what_a_command_cannot_have_is_refused_before_anything_runs(tmp_path: Path, fixed: str, phrase: str) -> None:
+    done = Bench(tmp_path, 'command = ["true"]', HEAD.replace('database = "none"', fixed)).run(code=[2])
+    assert phrase in done.stderr, done.stderr
+
+
+@pytest.mark.root
+def test_a_cold_cache_is_dropped_before_the_command_and_looked_at(tmp_path: Path) -> None:
+    workload = 'command = ["cat", "file"]\noutput = "discard"\n'
+    workload += 'load = ["sh", "-c", "head -c 8000000 /dev/urandom > {data}/file"]'
+    bench = Bench(tmp_path, workload, HEAD.replace('"none"', '"none"\ncache = "cold"'))
+    bench.run()
+    (run,) = bench.runs()
+    assert run.facts["cache"]["state"] == "cold"
+    assert run.facts["cache"]["resident_bytes_before"] > 4_000_000
+    assert run.facts["cache"]["resident_bytes_after"] < 80_000
+
+
+@pytest.mark.root
+def test_a_command_lives_within_its_memory_limit(tmp_path: Path) -> None:
+    grows = "x = bytearray(60_000_000); print('grown')"
+    command = f'command = ["{sys.executable}", "-c", "{grows}"]'
+    head = HEAD.replace('"none"', '"none"\nmemory_limit_mb = 32')
+    bench = Bench(tmp_path, command, head)
+    bench.run(code=[1])
+    (run,) = bench.runs()
+    assert "SIGKILL" in str(run.cause)
+
+
+def test_ctrl_c_ends_the_command_and_leaves_a_store_that_resumes(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    bench = Bench(tmp_path, f'command = "echo $$ > {pid}; test -e {tmp_path}/ready || sleep 60"')
+    words = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", "run", "experiment.toml"]
+    words += ["--meter", "board-profile", "--store", "store.db"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as study_:
+        end = time.monotonic() + 60
+        while not (pid.is_file() and pid.read_text().strip()) and time.monotonic() < end:
+            time.sleep(0.05)
+        study_.send_signal(signal.SIGINT)
+        _, errors = study_.communicate(timeout=60)
+    assert study_.returncode == 130, errors
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+    (tmp_path / "ready").touch()
+    bench.run("--resume")
+    assert [run.status for run in bench.runs()] == ["finished"]
+
+
+def test_modelled_joules_do_not_decide_how_often_a_command_runs(tmp_path: Path) -> None:
+    stages = '[design.sequential]\nkind = "stein"\nfirst = 2\nprecision = 20.0\n'
+    head = HEAD.replace("replications = 1", "replications = 3").replace("[timing]", f"{stages}[timing]")
+    bench = Bench(tmp_path, 'command = ["sleep", "0.05"]', head)
+    bench.run()
+    assert len(bench.runs()) == 2
+    with Store.open(tmp_path / "store.db") as store:
+        (look,) = store.find().environment["looks"]
+    assert "CPU time" in look["words"]

@@ -25,6 +25,7 @@ from edgejoule.cli.common import (
 )
 from edgejoule.cli.progress import StudyProgress, clock
 from edgejoule.cli.report import print_verdict, write_report
+from edgejoule.commands.model import NO_DATABASE
 from edgejoule.conditional import settings_of
 from edgejoule.databases import check_plan, not_here
 from edgejoule.energy import comparison_min_ratio
@@ -316,10 +317,12 @@ def _print_plan(
     for words in not_here(plan):
         out.print(f"not here: {words}", markup=False)
     still_s = quiet_s(spec.timing, meter.method)
-    quiet = (
-        f"then {still_s:g} s with the database open and quiet" if still_s else "none with the database open and quiet"
-    )
-    out.print(f"before and after each run {spec.timing.idle_s:g} s idle, {quiet}")
+    if all(p.command is not None and p.adapter == NO_DATABASE for p in plan):
+        quiet, still_s = "", 0.0
+    else:
+        quiet = f", then {still_s:g} s" if still_s else ", none"
+        quiet += " with the database open and quiet"
+    out.print(f"before and after each run {spec.timing.idle_s:g} s idle{quiet}")
     if limit_s := spec.timing.cool_down_s_max:
         power = "temperature alone" if meter.method is Method.MODELLED else "temperature and idle power"
         out.print(f"before each run up to {limit_s:g} s more to cool down ({power})")
@@ -347,7 +350,8 @@ def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path, around_s: flo
     total = clock(around_s * len(plan) + sum(s or 0 for s in certain_s))
     if all(s is not None for s in certain_s):
         return f"about {total}, and the loads before"
-    return f"at least {total} and the operations themselves; known after the first block"
+    what = "commands" if all(p.command is not None for p in plan) else "operations"
+    return f"at least {total} and the {what} themselves; known after the first block"
 
 
 def _certain_s(spec: Spec, run: PlannedRun) -> float | None:

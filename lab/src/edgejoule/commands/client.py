@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from edgejoule.commands.cold import drop_caches
 from edgejoule.commands.model import DISCARD, shown
 from edgejoule.commands.outputs import Output
 from edgejoule.commands.phases import phase_events
@@ -91,7 +92,8 @@ class CommandClient:
         self._data.mkdir(parents=True, exist_ok=True)
         self._beside("prepare")
         self._quiet("before")
-        self._report("start", command=shown(self._command.command), repetitions=self._repeat, caches=None)
+        caches = drop_caches(self._data) if self._planned.cold else None
+        self._report("start", command=shown(self._command.command), repetitions=self._repeat, caches=caches)
         with Output(self._scratch) as output:
             repetitions, storage = self._supervise(output)
         self._check(repetitions, output)

@@ -28,6 +28,7 @@ TAKEN = (
     "database", "workload", "cache", "memory_limit_mb", "data_path", "filesystem", "filesystem_mb", "mount_options",
     "durability", "replication_factor",
 )  # fmt: skip
+_OF_SERVERS = ("durability", "replication_factor")  # change nothing without a database
 #: The declared response from which figures per operation follow.
 OPERATIONS = "operations"
 
@@ -127,7 +128,8 @@ def _wrong_cell(spec: Spec, in_force: Mapping[str, Level]) -> Iterator[Complaint
     for name in in_force:
         if "." in name and name != POLICY and name not in uses:
             continue  # an option of the database: check_plan knows which there are
-        if name not in TAKEN and name not in uses:
+        of_none = database == NO_DATABASE and name in _OF_SERVERS
+        if (of_none or name not in TAKEN) and name not in uses:
             table = "factors" if name in spec.factors else "fixed" if name in spec.fixed else "when"
             yield (
                 f"{table}.{name}",
