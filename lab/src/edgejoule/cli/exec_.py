@@ -88,7 +88,11 @@ def _texts(short: str, name: str, help_: str) -> Callable[[F], F]:
 @click.option("--env", "env", multiple=True, metavar="NAME[=VALUE]", help="Give the commands a variable; it is stored.")
 @click.option("-i", "--ignore-failure", is_flag=True, help="Keep runs with another exit code than 0, flagged.")
 @click.option("-n", "--command-name", "names", multiple=True, metavar="NAME", help="A name for the next command.")
-@click.option("--phase", metavar="REGEX", help="A line of the output that matches begins a phase.")
+@click.option(
+    "--phase", metavar="REGEX",
+    help="A line of the output that matches begins a phase, when it arrives: late where the program buffers. Exact is "
+    "a NAME and a newline, appended to the file that $EDGEJOULE_MARKS names.",
+)  # fmt: skip
 @click.option("--control", is_flag=True, help="Run the first command as two arms, to see what noise alone shows.")
 @click.option("--export-json", metavar="FILE", help="Write all figures of all runs; - is standard output.")
 @click.option("--export-csv", metavar="FILE", help="Write a line for each command.")
