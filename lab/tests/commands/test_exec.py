@@ -15,9 +15,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 from command_line import edgejoule
+from emulated_meter import SteadyMeter
 
 from edgejoule import environment, sequential, study
 from edgejoule.commands import exec_spec
+from edgejoule.meters.base import Domain
+from edgejoule.meters.discovery import Choice
 from edgejoule.store import Store
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -59,6 +62,22 @@ def test_two_commands_give_an_ordinary_experiment(tmp_path: Path) -> None:
     assert (tmp_path / "c.csv").read_text().count("\n") == 3
     for words in (("show",), ("report",), ("export", "--csv")):
         assert edgejoule(tmp_path, *words).returncode == 0, words
+
+
+def test_with_a_meter_energy_decides_and_its_joules_are_power_times_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = SteadyMeter("steady", Domain.BOARD, 5.0)
+    monkeypatch.setattr("edgejoule.cli.run.meter_choice", lambda *_: Choice(meter, meter.probe(), ()))
+    done = edgejoule(tmp_path, "exec", "--runs", "3", "--json", "--", "sleep", "0.2")
+    assert done.returncode in (0, 3), done.stderr
+    document = json.loads(done.stdout)
+    (one,) = document["results"]
+    energy, power = one["responses"]["energy_j"], one["responses"]["power_mean_w"]
+    assert (document["decides"], energy["method"]) == ("energy_j", "measured")
+    assert power["mean"] == pytest.approx(5.0, rel=0.01)
+    assert energy["mean"] == pytest.approx(5.0 * one["responses"]["active_s"]["mean"], rel=0.02)
+    assert "energy (measured)" in document["verdict"]
 
 
 def test_a_budget_for_a_few_blocks_makes_three_and_says_so(tmp_path: Path) -> None:
