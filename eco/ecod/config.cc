@@ -275,8 +275,9 @@ void check_federation(const Config& config) {
     const std::string scheme = slashes == std::string::npos ? "" : url.substr(0, slashes);
     if (scheme != "nats" && scheme != "tls")
       fail(config, "federation.urls", fmt::format("\"{}\"; expected nats://host:port or tls://host:port", url));
-    const std::string rest = url.substr(slashes + 3);
-    if (!is_loopback(rest.substr(rest.find('@') + 1)) && (scheme != "tls" || config.tls.none()))
+    const std::string rest = url.substr(slashes + 3), address = rest.substr(rest.find('@') + 1);
+    if (address.find(':') != std::string::npos) require_host_port(config, "federation.urls", address);
+    if (!is_loopback(address) && (scheme != "tls" || config.tls.none()))
       fail(config, "federation.urls",
            fmt::format("\"{}\": beyond loopback it takes tls:// and certificates, [tls]", url));
   }
@@ -309,6 +310,10 @@ void check(Config& config) {
   const bool octal = !config.node_socket_mode.empty() && config.node_socket_mode.size() <= 4 &&
                      std::ranges::all_of(config.node_socket_mode, [](char c) { return c >= '0' && c <= '7'; });
   if (!octal) fail(config, "node_socket_mode", "expected permissions in octal, such as \"0660\"");
+  for (const auto& [key, path] : {std::pair{"node_socket", &config.node_socket},
+                                  {"control_socket", &config.control_socket},
+                                  {"state_directory", &config.state_directory}})
+    if (path->empty()) fail(config, key, "expected a path");
   check_federation(config);
   if (config.policy.busy_max > 1) fail(config, "policy.busy_max", "expected 0 to 1");
   if (config.policy.battery_low > 1) fail(config, "policy.battery_low", "expected 0 to 1");
@@ -352,7 +357,15 @@ Config read_config(const std::filesystem::path& file) {
   std::ifstream in(file);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in) throw ConfigError(fmt::format("{}: cannot be read", file.string()));
-  return parse_config(text, file.string());
+  Config config = parse_config(text, file.string());
+  for (const auto& [key, path] : {std::pair{"tls.ca", &config.tls.ca},
+                                  {"tls.certificate", &config.tls.certificate},
+                                  {"tls.key", &config.tls.key}}) {
+    std::error_code unknown;  // who may not look there cannot say that it is missing
+    if (!path->empty() && !std::filesystem::exists(*path, unknown) && !unknown)
+      fail(config, key, fmt::format("{}: there is no such file", *path));
+  }
+  return config;
 }
 
 std::string print_config(const Config& config) {

@@ -66,6 +66,26 @@ TEST(Config, nats_and_masters_beyond_loopback_take_certificates) {
   EXPECT_EQ(refusal("[federation]\nmode = \"nats\"\nurls = [\"nats://127.0.0.1:4222\"]\n"), "");
 }
 
+std::string refusal_of_file(const std::filesystem::path& file) {
+  try {
+    (void)eco::read_config(file);
+  } catch (const eco::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Config, what_could_not_work_is_refused_before_ecod_starts) {
+  EXPECT_EQ(refusal("node_socket = \"\"\n"), "ecod.toml:1: node_socket: expected a path");
+  EXPECT_EQ(refusal("[federation]\nmode = \"nats\"\nurls = [\"nats://127.0.0.1:99999\"]\n"),
+            "ecod.toml:3: federation.urls: \"127.0.0.1:99999\"; expected host:port");
+  const eco::test::TemporaryFolder folder;
+  EXPECT_EQ(refusal_of_file(folder.path()), folder.path().string() + ": is a folder");
+  folder.write("ecod.toml", "[tls]\nca = \"/no/ca.pem\"\ncertificate = \"/no/b.pem\"\nkey = \"/no/b.key\"\n");
+  EXPECT_EQ(refusal_of_file(folder / "ecod.toml"),
+            (folder / "ecod.toml") + ":2: tls.ca: /no/ca.pem: there is no such file");
+}
+
 TEST(Config, half_of_the_certificates_is_refused) {
   EXPECT_EQ(refusal("[tls]\nca = \"a\"\n"), "ecod.toml:2: tls.ca: ca, certificate and key go together");
 }
