@@ -79,6 +79,14 @@ def test_every_case_has_its_sentence(
     assert re.sub(r"[\d.]*\d", "#", verdict(case(tmp_path, costs, **given))) == expected
 
 
+def test_figures_without_a_ratio_are_compared_in_words(tmp_path: Path) -> None:
+    found = case(tmp_path, TWO)
+    without = replace(found, rows=tuple(replace(row, ratio=None, ratio_ci=None) for row in found.rows))
+    assert verdict(without).endswith("the others take more, in figures that have no ratio.")
+    alike = replace(without, rows=tuple(replace(row, tied=True) for row in without.rows))
+    assert verdict(alike).endswith("between 2 commands shows, in figures that have no ratio.")
+
+
 def test_other_programs_and_a_control_that_differs_leave_no_verdict(tmp_path: Path) -> None:
     found = case(tmp_path, TWO)
     assert found.decides is not None

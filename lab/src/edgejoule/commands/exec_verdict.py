@@ -27,6 +27,8 @@ TEMPLATES = {
     "decided, in turn": "{first} takes the least {what}; the next takes {times}× as much; they ran one after another.",
     "tie for the best": "{tied} of {all} commands tie for the least {what}; the others take {times}× or more.",
     "tie for the best, in turn": "{tied} of {all} commands tie for the least {what}; they ran one after another.",
+    "decided, no ratio": "{first} takes the least {what}; the others take more, in figures that have no ratio.",
+    "tie, no ratio": "No difference in {what} between {all} commands shows, in figures that have no ratio.",
     "tie": "No difference in {what} between {all} commands shows; the runs resolve {resolved} %.",
     "tie, in turn": "No difference in {what} between {all} commands shows; they ran one after another.",
 }
@@ -79,9 +81,13 @@ def _several(rows: Sequence[Row], values: dict[str, object], turn: str) -> tuple
     two = len(rows) == 2
     if not behind:
         ends = [end for row in rows[1:] for end in row.ratio_ci or ()]
-        values["resolved"] = number(100 * (max(max(end, 1 / end) for end in ends) - 1), 2) if ends else "no"
+        if not ends:  # zeros, or values below zero
+            return "tie, no ratio", values
+        values["resolved"] = number(100 * (max(max(end, 1 / end) for end in ends) - 1), 2)
         return ("two, tie" if two else "tie") + turn, values
-    values["times"] = ratio(behind[0].ratio or 0.0)
+    if behind[0].ratio is None:
+        return "decided, no ratio", values
+    values["times"] = ratio(behind[0].ratio)
     if len(behind) == len(rows) - 1:
         return ("two, in turn" if turn else "two, decided") if two else f"decided{turn}", values
     return f"tie for the best{turn}", {**values, "tied": len(rows) - len(behind)}
