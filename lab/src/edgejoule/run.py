@@ -332,7 +332,7 @@ def _commanded(
         worked = (execution.active_end["active_start_ns"], execution.settled["monotonic_ns"])
         ran.events[-1:-1] = served.database_events(*worked)
         facts = {**served.server.facts(), "client": "command", **used.facts()}
-        return dataclasses.replace(ran, served=used, server_facts=facts)
+        return dataclasses.replace(ran, served=used, server_facts=facts, durability=served.server.durability())
 
 
 def _client(
@@ -466,6 +466,7 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
         responses=(*joules, *own.responses, *sampled.others.responses(count)),
         intervals=intervals,
         database=_database_of(planned, sampled.server_facts),
+        durability=_durability_of(planned, ran),
         meters=tuple(map(meter_facts, bench.meters)),
         facts={
             "metering": metering,
@@ -487,6 +488,14 @@ def _database_of(planned: PlannedRun, server: Mapping[str, Any]) -> dict[str, An
         "name": planned.adapter, "version": server.get("version", ""),
         "options": dict(server.get("settings", {})), "path": "",
     }  # fmt: skip
+
+
+def _durability_of(planned: PlannedRun, ran: CommandRun) -> dict[str, Any] | None:
+    """What the server below a command promises; None without a server."""
+    if not ran.durability:
+        return None
+    asked = {} if planned.durability_asked else {"asked": False}
+    return {"class": planned.durability or "not asked for", "how": ran.durability, **asked}
 
 
 def meter_facts(meter: Meter) -> dict[str, Any]:

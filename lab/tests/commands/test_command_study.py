@@ -348,6 +348,7 @@ def test_the_example_of_pgbench_runs_on_the_studys_own_postgresql(tmp_path: Path
         assert "process_write_bytes" not in values, "a client's bytes are not those of its server"
         assert run.database is not None
         assert run.database["name"] == "postgres"
+        assert (run.durability or {})["how"]
 
 
 @pytest.mark.server

@@ -35,7 +35,8 @@ OWN_FOLDER = "command"  # below a run's folder, beside what a server of the run 
 class CommandRun:
     """What a command did in one run: its repetitions, and what it printed to standard output and error together.
 
-    output_bytes: printed in all. served: by a server that the study started for it.
+    output_bytes: printed in all. served: by a server that the study started for it. durability: what of an acknowledged
+    write that server has on storage, in its own words.
     """
 
     repetitions: Sequence[Repetition]
@@ -45,6 +46,7 @@ class CommandRun:
     storage: StorageCounters
     served: Served | None = None
     server_facts: Mapping[str, Any] = field(default_factory=dict)
+    durability: str = ""
 
 
 def data_folder(planned: PlannedRun, path: Path, *, server: bool) -> Path:

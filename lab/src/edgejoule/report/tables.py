@@ -318,7 +318,9 @@ def intervals(f: Findings) -> Table | None:
 
 
 def driver_shares(f: Findings) -> Table | None:
-    """The client's part of the CPU time, and the driver's."""
+    """The client's part of the CPU time, and the driver's; None where commands did the work."""
+    if f.response("cpu_s") is not None and f.response("driver_share") is None:
+        return None
     if f.response("client_cpu_share") is None:
         return _means(f, ("cpu_us_per_op", "driver_share"), "CPU time per operation, and the driver's own share of it")
     sides = [
