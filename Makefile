@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-lunar bench-redis bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan fuzz) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-differential test-eco-trixie
+.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-exec bench-lunar bench-redis bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan fuzz) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-differential test-eco-trixie
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -145,6 +145,10 @@ bench-driver: setup-dev build ## the driver's bars; peers by GO_YCSB=PATH YCSB_C
 	@tools/packages bench
 	@cmake --build --preset release -j $(JOBS) --target driver-value-bench
 	$(PYTHON) driver/bench/driver.py $(if $(GO_YCSB),--go-ycsb $(GO_YCSB)) $(if $(YCSB_CPP),--ycsb-cpp $(YCSB_CPP)) $(if $(JSON),--json $(JSON))
+
+bench-exec: setup-dev build ## the bars of `edgejoule exec`, hyperfine in alternating rounds; ONLY=time,cost,children,kills,aa; JSON=FILE
+	@tools/packages exec
+	$(PYTHON) lab/bench/exec_bars.py $(if $(ONLY),--only $(ONLY)) $(if $(JSON),--json $(JSON))
 
 bench-lunar: setup-dev build/build.ninja ## lunar's bars beside SQLite and LMDB on loop devices (root); QUICK=1: a minute; JSON=FILE; ONLY=SECTION
 	@cmake --build --preset release -j $(JOBS) --target lunar-bench

@@ -1,5 +1,6 @@
 """The bars of `edgejoule exec`, each with its figure: a table, and JSON with --json FILE.
 
+    make bench-exec
     .venv/bin/python lab/bench/exec_bars.py [--only time,cost,children,kills,aa] [--rounds 30] [--json FILE]
 
 time       30 alternating rounds against `hyperfine -N`, the executions of a round back to back: ratio of the mean times
@@ -274,6 +275,8 @@ def kill_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     for number in range(options.kills):
         found = kill_once(moments.uniform(0, whole_s), folder, folder / f"kills-{number % 10}.db")
         faults += [f"kill {number}: {fault}" for fault in found]
+        if number % 10 == 9:
+            print(f"{len(faults)} faults in {number + 1} kills", file=sys.stderr, flush=True)
     for fault in faults:
         print(fault, file=sys.stderr)
     figure = f"{len(faults)} faults in {options.kills} kills within {whole_s:.1f} s"
