@@ -477,3 +477,17 @@ def test_modelled_joules_do_not_decide_how_often_a_command_runs(tmp_path: Path) 
     with Store.open(tmp_path / "store.db") as store:
         (look,) = store.find().environment["looks"]
     assert "CPU time" in look["words"]
+
+
+def test_differing_setups_take_turns_and_each_cell_has_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def workload(name: str) -> str:
+        words = {key: f"echo {key}-{name} >> {log}" for key in ("command", "setup", "cleanup")}
+        return "\n".join(f'{key} = "{text}"' for key, text in words.items())
+
+    head = HEAD.replace('["x"]', '["x", "y"]').replace("replications = 1", "replications = 2")
+    head = head.replace("[timing]", 'order = "one-after-another"\n[timing]')
+    Bench(tmp_path, f"{workload('x')}\n[workloads.y]\n{workload('y')}", head).run()
+    turns = [[f"setup-{name}", *[f"command-{name}"] * 2, f"cleanup-{name}"] for name in ("x", "y")]
+    assert log.read_text().split() == [word for turn in turns for word in turn]
