@@ -126,8 +126,9 @@ struct lunar_config {
   void* buffer;         /* aligned for a pointer */
   size_t buffer_bytes;  /* at least LUNAR_BUFFER_BYTES_MIN(sector_bytes); more makes everything faster */
   enum lunar_mode mode; /* may differ from mount to mount */
-  /* 1: where mount looks for the operation after the last one, a sector that cannot be read is taken for none, and what
-   * was committed there and later is lost. 0: mount fails with E_IO, each time if the sector stays unreadable. */
+  /* 1: where mount looks for the operation after the last one, a sector that cannot be read or is damaged is taken for
+   * none, and what was committed there and later is lost. 0: mount fails, with E_IO each time if the sector stays
+   * unreadable, with E_CORRUPT where a later group says that the damaged one was flushed; then it erases nothing. */
   uint8_t skip_unreadable;
 
   /* For lunar_format only. 0 takes the default. */
@@ -180,8 +181,8 @@ enum lunar_index {
                           LUNAR_TREE_KEY_MAX of them (E_TOO_LARGE) */
 };
 
-/* What makes the oldest rows go: with an insertion, at most four of them, the others with the next. A row that an
- * update makes larger may count as new. */
+/* What makes the oldest rows go: with an insertion, at most four of them (two where the table has secondary indexes),
+ * the others with the next. A row that an update makes larger may count as new. */
 enum lunar_ring {
   LUNAR_RING_NONE = 0,
   LUNAR_RING_ROWS = 1,  /* more rows than ring_limit */
@@ -236,6 +237,7 @@ struct lunar {
   struct lunar_series series;
   uint32_t checkpoint_at, before_last; /* log sectors */
   uint32_t log_before;                 /* how many of log_used before images take */
+  uint32_t committed, flushed;         /* numbers of the last group that ended something, and of the last flushed one */
   /* stage */
   uint32_t stage_bytes, stage_used, stage_sector;
   uint16_t stage_records;

@@ -67,6 +67,8 @@ void add_options(CLI::App& app, Options& o) {
       ->check(CLI::IsMember({512, 4096}).description(""))
       ->type_name("BYTES");
   app.add_flag("--read-only", o.volume.read_only, "write nothing, not even what a mount after a power cut repairs");
+  app.add_flag("--skip-damage", o.volume.skip_damage,
+               "mount a volume whose log is damaged: what was committed from there on is lost (--read-only keeps it)");
   const auto add_format = [&](const char* name, Format format, const char* help) {
     return app.add_flag_callback(
         name, [&o, format] { o.output.format = format; }, help);
@@ -134,7 +136,7 @@ int run(Options& o) {
   Session session(*volume, o.output);
   code = guarded([&] { work(o, session); });
   const int closing = guarded([&] {
-    if (volume->close()) fmt::print(stderr, "lunar: the transaction that was open has been rolled back\n");
+    if (volume->close()) throw Failure("the transaction that was open has been rolled back");
   });
   return code != succeeded ? code : closing;
 }

@@ -45,7 +45,7 @@ Device::Device(const VolumeOptions& options)
   config = inner_;
   config.context = this;
   config.buffer = buffer_.get(), config.buffer_bytes = options.buffer_bytes;
-  config.mode = options.mode;
+  config.mode = options.mode, config.skip_unreadable = options.skip_damage ? 1 : 0;
   config.read = [](const lunar_config* self, std::uint32_t sector, void* data, std::uint32_t count) {
     return static_cast<Device*>(self->context)->read_sectors(sector, static_cast<std::uint8_t*>(data), count);
   };

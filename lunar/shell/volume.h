@@ -18,6 +18,7 @@ struct VolumeOptions {
   std::size_t buffer_bytes = std::size_t{1} << 20;
   std::uint32_t sector_bytes = 0;  // 0: what the volume has
   bool read_only = false;          // several processes may; what the mount would write stays in memory
+  bool skip_damage = false;        // what cannot be read or is damaged ends the log
 };
 
 // The device below the volume: it adds to lunar_posix Ctrl-C, and memory for what is not to be written.

@@ -33,6 +33,6 @@ int ln_device_sync(struct lunar* db) {
   if (!db->unsynced) return 0;
   LN_COUNT(db->flushes, 1);
   if (db->config->sync(db->config)) return failed(db, LUNAR_REQUEST_SYNC, 0);
-  db->unsynced = 0;
+  db->unsynced = 0, db->flushed = db->committed;
   return 0;
 }

@@ -41,9 +41,12 @@ static void header(struct lunar* db, uint8_t* to, enum ln_group kind, int flags,
   ln_put16(to + LN_GROUP_MAGIC, LN_GROUP);
   to[LN_GROUP_KIND] = (uint8_t)kind;
   to[LN_GROUP_FLAGS] = (uint8_t)flags;
-  if (flags & LN_PART) db->parts = 1;
   ln_put32(to + LN_GROUP_EPOCH, db->series.epoch);
   ln_put32(to + LN_GROUP_SEQUENCE, ++db->series.sequence);
+  if (flags & LN_PART)
+    db->parts = 1;
+  else if (kind == LN_RECORDS || kind == LN_CHECKPOINT)
+    db->committed = db->series.sequence;
   ln_put32(to + LN_GROUP_CHECKPOINT, db->checkpoint_at);
   ln_put32(to + LN_GROUP_BYTES, bytes);
   ln_put32(to + LN_GROUP_COUNT, count);
@@ -74,7 +77,7 @@ int ln_stage_write(struct lunar* db, int part) {
   memset(db->stage + db->stage_used, 0, sectors * sector_bytes(db) - db->stage_used);
   /* The checksum of the rows is what orders them before their metadata; mode disorder promises no order. */
   const uint32_t sum = ln_checksum(db->geometry.volume, db->stage + LN_GROUP_HEADER, body);
-  header(db, db->stage, LN_RECORDS, part ? LN_PART : 0, body, db->stage_records, 0, sum);
+  header(db, db->stage, LN_RECORDS, part ? LN_PART : 0, body, db->stage_records, db->flushed, sum);
   db->stage_used = 0; /* frames of these sectors are forgotten, not spilled */
   const int error = write_out(db, db->stage_sector, db->stage, sectors);
   if (error)
@@ -166,7 +169,7 @@ static int pass_through(struct lunar* db, const struct ln_record_header* record,
   const uint32_t body = record_bytes(db, record), first = db->stage_sector;
   ln_sum_begin(&p.sum, db->geometry.volume);
   LN_TRY(emit_record(db, record, emit, context, &p, put_sum));
-  header(db, db->stage, LN_RECORDS, db->state == LN_IN_TXN ? LN_PART : 0, body, 1, 0, ln_sum_end(&p.sum));
+  header(db, db->stage, LN_RECORDS, db->state == LN_IN_TXN ? LN_PART : 0, body, 1, db->flushed, ln_sum_end(&p.sum));
   p.sector = first;
   const int error = emit_record(db, record, emit, context, &p, put_stage);
   const uint32_t rest = db->stage_used;

@@ -7,10 +7,13 @@
 #include "internal.h"
 
 struct group {
-  uint32_t sector; /* of its header */
+  uint16_t magic; /* from here to sum: the header as it is stored */
   uint8_t kind, flags;
-  uint32_t epoch, sequence, checkpoint_at, bytes, count, extra, body_sum;
+  uint32_t epoch, sequence, checkpoint_at, bytes, count, extra, body_sum, sum;
+  uint32_t sector, sectors; /* where it lies */
 };
+_Static_assert(offsetof(struct group, sum) == LN_GROUP_SUM && offsetof(struct group, sector) == LN_GROUP_HEADER,
+               "the fields lie as they are stored");
 
 enum { BODY_BYTES_MAX = 128 * 1024 }; /* more than a block or a unit of the log has */
 
@@ -22,24 +25,13 @@ static uint32_t log_sector(const struct lunar* db, uint32_t at) { return db->geo
 
 /* 1: there is a group with a sound header, 0: there is none. */
 static int read_header(struct lunar* db, uint32_t sector, struct group* group) {
-  LN_FIELDS(head, LN_GROUP_HEADER);
-  LN_TRY(ln_read_bytes(db, sector, 0, head, sizeof head));
-  if (ln_get16(head) != LN_GROUP || ln_get32(head + LN_GROUP_BYTES) > BODY_BYTES_MAX ||
-      ln_get32(head + LN_GROUP_SUM) != ln_checksum(db->geometry.volume, head, LN_GROUP_SUM))
-    return 0;
-  *group = (struct group){
-      .sector = sector,
-      .kind = head[LN_GROUP_KIND],
-      .flags = head[LN_GROUP_FLAGS],
-      .epoch = ln_get32(head + LN_GROUP_EPOCH),
-      .sequence = ln_get32(head + LN_GROUP_SEQUENCE),
-      .checkpoint_at = ln_get32(head + LN_GROUP_CHECKPOINT),
-      .bytes = ln_get32(head + LN_GROUP_BYTES),
-      .count = ln_get32(head + LN_GROUP_COUNT),
-      .extra = ln_get32(head + LN_GROUP_EXTRA),
-      .body_sum = ln_get32(head + LN_GROUP_BODY_SUM),
-  };
-  return 1;
+  uint8_t* head = (uint8_t*)group;
+  LN_TRY(ln_read_bytes(db, sector, 0, head, LN_GROUP_HEADER));
+  const uint32_t sum = ln_checksum(db->geometry.volume, head, LN_GROUP_SUM);
+  group->magic = ln_get16(head), group->sector = sector;
+  for (uint32_t* word = &group->epoch; word <= &group->sum; word++) *word = ln_get32((const uint8_t*)word);
+  group->sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
+  return group->magic == LN_GROUP && group->bytes <= BODY_BYTES_MAX && group->sum == sum;
 }
 
 static int sum_of(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes, uint32_t* sum) {
@@ -80,19 +72,63 @@ static int whole(struct lunar* db, const struct group* group) {
   return 1;
 }
 
-/* Where the next group would lie, what cannot be read is no group, if the mount is told so. */
-static int skipping(const struct lunar* db, int there) {
-  return there == LUNAR_E_IO && db->redoing & LN_SKIPPING ? 0 : there;
+/* Where the next group would lie, what cannot be read or is damaged is no group, if the mount is told so. */
+static int skipping(const struct lunar* db, int there) { return there < 0 && db->redoing & LN_SKIPPING ? 0 : there; }
+
+/* The numbers of groups begin anew after the largest. */
+static int later_number(uint32_t a, uint32_t b) { return a != b && a - b < 0x80000000u; }
+
+static int newer(const struct group* a, uint32_t epoch, uint32_t sequence) {
+  return a->epoch > epoch || (a->epoch == epoch && later_number(a->sequence, sequence));
+}
+
+/* E_CORRUPT: in these sectors behind the series' end a group says that others were flushed which the series has not
+ * got. No power cut leaves that: a sector of theirs is damaged. What is written behind the series lies before any older
+ * group. */
+static int flushed_behind(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t count) {
+  struct group group;
+  for (; count--; sector++) {
+    if (read_header(db, sector, &group) <= 0) continue; /* what cannot be read proves nothing */
+    if (!newer(&group, series->epoch, series->sequence)) break;
+    group.sequence = group.extra;
+    if (group.kind == LN_RECORDS && newer(&group, series->epoch, series->sequence)) return LUNAR_E_CORRUPT;
+  }
+  return 0;
 }
 
 static int is_next(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t room,
                    struct group* group) {
+  if (!group) return flushed_behind(db, series, sector, room);
   const int there = read_header(db, sector, group);
   if (there <= 0) return there;
-  if (group->sequence != series->sequence + 1 || sectors_of(db, LN_GROUP_HEADER + group->bytes) > room) return 0;
+  if (group->sequence != series->sequence + 1 || group->sectors > room) return 0;
   const int later = group->epoch > series->epoch && group->kind != LN_RECORDS; /* an earlier recovery's own */
   if (group->epoch != series->epoch && !later) return 0;
   return whole(db, group);
+}
+
+/* The two places in LOG where a series may go on: at its head, and at the beginning of the next unit. */
+static uint32_t log_place(const struct lunar* db, const struct lunar_series* series, uint32_t skip) {
+  const uint32_t unit = db->geometry.unit_sectors, head = series->log_head;
+  return (head + (skip ? unit - head % unit : 0)) % db->geometry.log_sectors;
+}
+
+/* How far behind the head of the series this group of LOG ends; 0: no group can lie there. */
+static uint32_t distance(const struct lunar* db, const struct lunar_series* series, const struct group* group) {
+  const uint32_t log = db->geometry.log_sectors, unit = db->geometry.unit_sectors;
+  const uint32_t at = group->sector - db->geometry.log_at;
+  const uint32_t sectors = (at + log - series->log_head) % log + group->sectors;
+  return group->sectors > unit - at % unit || series->log_used + sectors > log ? 0 : sectors;
+}
+
+/* 1: the series stands behind this group of LOG; 0: it cannot lie there. */
+static int step(const struct lunar* db, struct lunar_series* series, const struct group* group) {
+  const uint32_t sectors = distance(db, series, group);
+  if (!sectors) return 0;
+  series->log_used += sectors;
+  series->log_head = (series->log_head + sectors) % db->geometry.log_sectors;
+  series->sequence = group->sequence, series->epoch = group->epoch;
+  return 1;
 }
 
 static uint32_t extent_room(const struct lunar* db, const struct lunar_extent* extent) {
@@ -100,7 +136,8 @@ static uint32_t extent_room(const struct lunar* db, const struct lunar_extent* e
   return end - extent->sector;
 }
 
-/* 1: the next group of the series was found and the position moved behind it; 0: the series ends here. */
+/* 1: the next group of the series was found and the position moved behind it; 0: the series ends here. group NULL: it
+ * is known to end here, and E_CORRUPT says that damage ends it. */
 static int next_group(struct lunar* db, struct lunar_series* series, struct group* group) {
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) {
     struct lunar_extent* extent = &series->extents[i];
@@ -109,26 +146,16 @@ static int next_group(struct lunar* db, struct lunar_series* series, struct grou
     const int found = skipping(db, is_next(db, series, extent->sector, room, group));
     if (found < 0) return found;
     if (!found || group->kind != LN_RECORDS) continue;
-    extent->sector += sectors_of(db, LN_GROUP_HEADER + group->bytes);
-    goto found;
+    extent->sector += group->sectors;
+    series->sequence = group->sequence, series->epoch = group->epoch;
+    return 1;
   }
-  const uint32_t unit = db->geometry.unit_sectors;
   for (uint32_t skip = 0; skip < 2; skip++) {
-    const uint32_t skipped = skip ? unit - series->log_head % unit : 0;
-    const uint32_t at = (series->log_head + skipped) % db->geometry.log_sectors;
+    const uint32_t at = log_place(db, series, skip), unit = db->geometry.unit_sectors;
     const int found = skipping(db, is_next(db, series, log_sector(db, at), unit - at % unit, group));
-    if (found < 0) return found;
-    if (!found) continue;
-    const uint32_t sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
-    if (series->log_used + skipped + sectors > db->geometry.log_sectors) return 0;
-    series->log_used += skipped + sectors;
-    series->log_head = (at + sectors) % db->geometry.log_sectors;
-    goto found;
+    if (found) return found < 0 ? found : step(db, series, group);
   }
   return 0;
-found:
-  series->sequence = group->sequence, series->epoch = group->epoch;
-  return 1;
 }
 
 /* Reads the records of a group in turn, and applies them when redo is told. */
@@ -163,58 +190,50 @@ static int each_record(struct lunar* db, struct lunar_series* series, const stru
   return 0;
 }
 
-/* A walk over the groups of one checkpoint: its images, then itself. used 0: at its first group. */
-struct checkpoint_walk {
-  uint32_t head, used, sequence, epoch;
-};
-
-/* 1: the next group, whole, and the walk stands behind it; 0: this is no whole checkpoint. */
-static int checkpoint_group(struct lunar* db, struct checkpoint_walk* walk, struct group* group) {
-  const uint32_t unit = db->geometry.unit_sectors;
+/* 1: the next group of a checkpoint, whole, and the series stands behind it; 0: this is no whole checkpoint. log_used
+ * 0: it is the first one, which lies where it is said to. */
+static int checkpoint_group(struct lunar* db, struct lunar_series* series, struct group* group) {
   for (uint32_t skip = 0; skip < 2; skip++) {
-    const uint32_t skipped = skip ? unit - walk->head % unit : 0;
-    const uint32_t at = (walk->head + skipped) % db->geometry.log_sectors;
-    const int there = read_header(db, log_sector(db, at), group);
+    const int first = series->log_used == 0;
+    const int there = read_header(db, log_sector(db, log_place(db, series, skip)), group);
     if (there < 0) return there;
-    const int first = walk->used == 0; /* it lies where it is said to */
-    if (!there || (!first && (group->sequence != walk->sequence + 1 || group->epoch != walk->epoch))) {
-      if (first) return 0;
-      continue;
-    }
-    const uint32_t sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
-    if (group->kind != LN_IMAGES && group->kind != LN_CHECKPOINT) return 0;
-    if (sectors > unit - at % unit || walk->used + skipped + sectors > db->geometry.log_sectors) return 0;
-    *walk = (struct checkpoint_walk){(at + sectors) % db->geometry.log_sectors, walk->used + skipped + sectors,
-                                     group->sequence, group->epoch};
-    return whole(db, group);
+    if (there && (first || (group->sequence == series->sequence + 1 && group->epoch == series->epoch)))
+      return (group->kind == LN_IMAGES || group->kind == LN_CHECKPOINT) && step(db, series, group) ? whole(db, group)
+                                                                                                   : 0;
+    if (first) return 0;
   }
   return 0;
 }
 
-/* The position right behind a checkpoint, where its epoch begins. 1: done; 0: this is no whole checkpoint. */
-static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* series, struct group* group) {
+static int put_images(struct lunar* db, const struct group* group) {
+  for (uint32_t i = 0; i < group->count; i++) {
+    uint32_t sector, sum;
+    LN_TRY(entry_of(db, group, i, &sector, &sum));
+    LN_TRY(ln_read_bytes(db, group->sector + 1 + i, 0, db->stage, sector_bytes(db)));
+    LN_TRY(ln_forget(db, sector, 1));
+    LN_TRY(ln_device_write(db, sector, db->stage, 1));
+  }
+  return 0;
+}
+
+/* The position right behind a checkpoint, where its epoch begins. 1: done; 0: this is no whole checkpoint. put: its
+ * images are put in place. */
+static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* series, struct group* group, int put) {
   LN_FIELDS(body, LN_CHECKPOINT_BODY);
-  struct checkpoint_walk walk = {.head = images_at};
+  *series = (struct lunar_series){.log_head = images_at};
   do {
-    const int there = checkpoint_group(db, &walk, group);
+    const int there = checkpoint_group(db, series, group);
     if (there <= 0) return there;
+    if (put && group->kind == LN_IMAGES) LN_TRY(put_images(db, group));
   } while (group->kind != LN_CHECKPOINT);
   if (group->extra != images_at || group->bytes != LN_CHECKPOINT_BODY) return 0;
   LN_TRY(ln_read_bytes(db, group->sector, LN_GROUP_HEADER, body, sizeof body));
-  *series = (struct lunar_series){
-      .epoch = ln_get32(body), .sequence = walk.sequence, .log_head = walk.head, .log_used = walk.used};
+  series->epoch = ln_get32(body);
   db->checkpoints = ln_get32(body + 4), db->chunks_free = ln_get32(body + 8);
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
     series->extents[i] =
         (struct lunar_extent){ln_get32(body + 12 + 12 * i), ln_get32(body + 16 + 12 * i), ln_get16(body + 20 + 12 * i)};
   return 1;
-}
-
-/* The numbers of groups begin anew after the largest. */
-static int later_number(uint32_t a, uint32_t b) { return a != b && a - b < 0x80000000u; }
-
-static int newer(const struct group* a, uint32_t epoch, uint32_t sequence) {
-  return a->epoch > epoch || (a->epoch == epoch && later_number(a->sequence, sequence));
 }
 
 /* The unit whose first group is the newest of all units' first groups. */
@@ -238,16 +257,16 @@ static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
   uint32_t at;
   LN_TRY(newest_unit(db, &at, &group));
   const uint32_t end = at + db->geometry.unit_sectors;
-  uint32_t epoch = group.epoch, sequence = group.sequence;
+  uint32_t epoch = group.epoch, sequence = group.sequence - 1;
   *images_at = group.checkpoint_at;
   while (at < end) {
     int there = skipping(db, read_header(db, log_sector(db, at), &group));
     if (there < 0) return there;
-    if (!there || newer(&(struct group){.epoch = epoch, .sequence = sequence}, group.epoch, group.sequence)) break;
+    if (!there || !newer(&group, epoch, sequence)) break;
     epoch = group.epoch, sequence = group.sequence;
-    at += sectors_of(db, LN_GROUP_HEADER + group.bytes);
+    at += group.sectors;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
-    there = begin_at(db, group.extra, &series, &checkpoint);
+    there = begin_at(db, group.extra, &series, &checkpoint, 0);
     if (there < 0) return there;
     if (there && checkpoint.sector == group.sector) *images_at = group.extra;
   }
@@ -263,14 +282,11 @@ struct state {
   uint8_t flags;  /* of the checkpoint */
 };
 
-/* 1: behind the series, so many sectors from LOG's head, lies a later group, whole. */
-static int log_group(struct lunar* db, const struct lunar_series* series, uint32_t skipped, struct group* group) {
-  const uint32_t unit = db->geometry.unit_sectors, at = (series->log_head + skipped) % db->geometry.log_sectors;
-  const int there = read_header(db, log_sector(db, at), group);
+/* 1: at this place in LOG lies a later group, whole. */
+static int log_group(struct lunar* db, const struct lunar_series* series, uint32_t skip, struct group* group) {
+  const int there = read_header(db, log_sector(db, log_place(db, series, skip)), group);
   if (there <= 0) return there;
-  const uint32_t sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
-  if (!later_number(group->sequence, series->sequence) || group->epoch < series->epoch || sectors > unit - at % unit ||
-      series->log_used + skipped + sectors > db->geometry.log_sectors)
+  if (!later_number(group->sequence, series->sequence) || group->epoch < series->epoch || !distance(db, series, group))
     return 0;
   return whole(db, group);
 }
@@ -287,9 +303,8 @@ static int continues(const struct lunar_series* series, uint32_t before, const s
 /* At LOG's head or at the beginning of the next unit. A recovery that had no room in its unit went on in the next one
  * with the number that a group at the head has from before: that one is lost. */
 static int following_group(struct lunar* db, struct lunar_series* series, uint32_t before, struct group* group) {
-  const uint32_t to_next = db->geometry.unit_sectors - series->log_head % db->geometry.unit_sectors;
   struct group next;
-  int there = log_group(db, series, 0, group), beyond = log_group(db, series, to_next, &next);
+  int there = log_group(db, series, 0, group), beyond = log_group(db, series, 1, &next);
   if (there > 0) there = continues(series, before, group);
   if (beyond > 0 && !continues(series, before, &next)) {
     if (there == LUNAR_E_IO) return there; /* what cannot be read may be the group that it names */
@@ -301,17 +316,13 @@ static int following_group(struct lunar* db, struct lunar_series* series, uint32
   if (!there && !beyond) return 0;
   const int skips = !there || (beyond && next.epoch > group->epoch && !later_number(next.sequence, group->sequence));
   if (skips) *group = next;
-  const uint32_t sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
-  series->log_head = (group->sector - db->geometry.log_at + sectors) % db->geometry.log_sectors;
-  series->log_used += (skips ? to_next : 0) + sectors;
-  series->sequence = group->sequence, series->epoch = group->epoch;
-  return 1;
+  return step(db, series, group);
 }
 
 static int log_groups(struct lunar* db, uint32_t images_at, struct state* found, struct lunar_series* end) {
   struct group group, checkpoint;
   struct lunar_series later;
-  int there = begin_at(db, images_at, end, &group);
+  int there = begin_at(db, images_at, end, &group, 0);
   if (there < 0) return there;
   if (!there) return LUNAR_E_CORRUPT;
   *found = (struct state){images_at, LN_NONE, end->epoch, group.flags};
@@ -320,7 +331,7 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
     found->epoch = end->epoch;
     if (group.kind == LN_BEFORE) found->before = group.sector - db->geometry.log_at;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
-    LN_TRY(there = begin_at(db, group.extra, &later, &checkpoint));
+    LN_TRY(there = begin_at(db, group.extra, &later, &checkpoint, 0));
     if (!there || checkpoint.sector != group.sector) continue;
     *end = later;
     *found = (struct state){group.extra, LN_NONE, end->epoch, checkpoint.flags};
@@ -330,39 +341,19 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
 
 /* A group behind the last whole one, of which some sectors are missing. Recovery may write the very same ones there,
  * and if it is cut off then, the group would be whole again, for a state that is no more: it loses its header first. */
-static int forget_torn(struct lunar* db, const struct lunar_series* end, uint32_t skipped, struct state* found) {
-  struct group group;
-  const uint32_t at = log_sector(db, (end->log_head + skipped) % db->geometry.log_sectors);
-  const int there = skipping(db, read_header(db, at, &group));
-  if (there <= 0 || !later_number(group.sequence, end->sequence) || group.epoch < end->epoch)
-    return there < 0 ? there : 0;
-  if (group.epoch > found->epoch) found->epoch = group.epoch;
-  LN_TRY(ln_forget(db, at, 1));
-  memset(db->stage, 0, sector_bytes(db));
-  return ln_device_write(db, at, db->stage, 1);
-}
-
-static int put_images(struct lunar* db, const struct group* group) {
-  for (uint32_t i = 0; i < group->count; i++) {
-    uint32_t sector, sum;
-    LN_TRY(entry_of(db, group, i, &sector, &sum));
-    LN_TRY(ln_read_bytes(db, group->sector + 1 + i, 0, db->stage, sector_bytes(db)));
-    LN_TRY(ln_forget(db, sector, 1));
-    LN_TRY(ln_device_write(db, sector, db->stage, 1));
-  }
-  return 0;
-}
-
-static int put_checkpoint(struct lunar* db, uint32_t base) {
-  struct checkpoint_walk walk = {.head = base};
-  for (;;) {
+static int forget_torn(struct lunar* db, const struct lunar_series* end, struct state* found) {
+  for (uint32_t skip = 0; skip < 2; skip++) {
     struct group group;
-    const int there = checkpoint_group(db, &walk, &group);
-    if (there < 0) return there;
-    if (!there) return LUNAR_E_CORRUPT;
-    if (group.kind == LN_CHECKPOINT) return 0;
-    LN_TRY(put_images(db, &group));
+    const uint32_t at = log_sector(db, log_place(db, end, skip));
+    const int there = skipping(db, read_header(db, at, &group));
+    LN_TRY(there);
+    if (!there || !later_number(group.sequence, end->sequence) || group.epoch < end->epoch) continue;
+    if (group.epoch > found->epoch) found->epoch = group.epoch;
+    LN_TRY(ln_forget(db, at, 1));
+    memset(db->stage, 0, sector_bytes(db));
+    LN_TRY(ln_device_write(db, at, db->stage, 1));
   }
+  return ln_device_sync(db);
 }
 
 /* Puts back what the groups of before images have, from the last to the first. Each was found whole, behind the one
@@ -384,38 +375,42 @@ static void begin_unit(struct lunar* db) {
   db->series.log_used += skipped;
 }
 
-/* Puts the pages in place as they were at the last checkpoint. */
-static LN_APART int go_back(struct lunar* db, struct state* found) {
-  struct lunar_series end;
-  uint32_t images_at = db->checkpoint_at;
-  if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
-  LN_TRY(log_groups(db, images_at, found, &end));
-  if (found->flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
-  const uint32_t unit = db->geometry.unit_sectors;
-  LN_TRY(forget_torn(db, &end, 0, found));
-  LN_TRY(forget_torn(db, &end, unit - end.log_head % unit, found));
-  LN_TRY(put_checkpoint(db, found->base));
-  return put_back(db, found->before);
-}
-
 /* The groups since the last checkpoint. First db->series comes to stand right behind the last one that is not the
  * middle of a transaction; then, when redo is told, what was committed until there is done again. */
 static LN_APART int replay(struct lunar* db, int redo) {
   struct group group;
   struct lunar_series series;
-  int there = begin_at(db, db->checkpoint_at, &series, &group);
+  int there = begin_at(db, db->checkpoint_at, &series, &group, 0);
   const uint32_t committed = db->series.sequence;
   if (there > 0 && !redo) db->series = series;
   while (there > 0 && (!redo || series.sequence != committed)) {
     LN_TRY(ln_ensure_clean(db, 1));
     there = next_group(db, &series, &group);
-    if (there == 0 && !redo) return 0;
+    if (there == 0 && !redo) return next_group(db, &series, NULL);
     if (there <= 0 || group.kind != LN_RECORDS) continue;
     LN_TRY(each_record(db, &series, &group, redo));
     if (!redo && !(group.flags & LN_PART)) db->series = series;
   }
   if (there > 0) memcpy(db->series.extents, series.extents, sizeof series.extents);
   return there ? there : LUNAR_E_CORRUPT;
+}
+
+/* Puts the pages in place as they were at the last checkpoint, and finds the end of what was committed since. */
+static LN_APART int go_back(struct lunar* db, struct state* found) {
+  struct lunar_series end;
+  struct group group;
+  uint32_t images_at = db->checkpoint_at;
+  if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
+  LN_TRY(log_groups(db, images_at, found, &end));
+  if (found->flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
+  const int there = begin_at(db, found->base, &db->series, &group, 1);
+  if (there <= 0) return there ? there : LUNAR_E_CORRUPT;
+  LN_TRY(put_back(db, found->before));
+  LN_TRY(ln_device_sync(db));
+  ln_forget_all(db);
+  db->checkpoint_at = found->base, db->before_last = LN_NONE;
+  LN_TRY(replay(db, 0));
+  return forget_torn(db, &end, found);
 }
 
 int ln_recover(struct lunar* db) {
@@ -429,12 +424,8 @@ int ln_recover(struct lunar* db) {
   db->unsynced = 1; /* what is read may be in the device's cache only, and pages are written because of it */
   LN_TRY(ln_device_sync(db));
   LN_TRY(go_back(db, &found));
-  LN_TRY(ln_device_sync(db));
-  ln_forget_all(db);
-  db->checkpoint_at = found.base, db->before_last = LN_NONE;
   /* Mode none begins with what was kept for another mode: until it is at hand as a whole, it is kept. */
   if (!(found.flags & LN_UNLOGGED) && db->mode == LUNAR_MODE_NONE) db->mode = LUNAR_MODE_FULL;
-  LN_TRY(replay(db, 0));
   /* From here on what follows the last committed group is not needed: however often recovery itself is cut off, it
    * takes no more of the log. */
   db->series.epoch = found.epoch + 1;
@@ -453,7 +444,7 @@ int ln_log_whole(struct lunar* db) {
   struct lunar_series series;
   struct group group;
   const uint32_t checkpoints = db->checkpoints, chunks_free = db->chunks_free;
-  const int there = begin_at(db, db->checkpoint_at, &series, &group);
+  const int there = begin_at(db, db->checkpoint_at, &series, &group, 0);
   db->checkpoints = checkpoints, db->chunks_free = chunks_free; /* those of now, not of then */
   return there;
 }

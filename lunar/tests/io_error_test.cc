@@ -155,8 +155,8 @@ class IoErrors : public testing::TestWithParam<Setting> {
     }
     std::printf("%llu calls, %zu errors, %zu handles to be mounted again\n", static_cast<unsigned long long>(calls),
                 errors, failed);
-    EXPECT_LE(silent, calls / 30)
-        << "SUPER has a second copy that can do instead; what was read ahead in vain is read again";
+    EXPECT_LE(silent, calls / 10) << "SUPER has a second copy that can do instead; what was read ahead in vain is read "
+                                     "again; behind the log's end only a proof of damage is looked for";
   }
 };
 
@@ -214,7 +214,8 @@ TEST_P(IoErrors, of_mount_leave_what_was_durable) {
     ASSERT_TRUE(state && world.permitted(*state)) << "call " << k;
   }
   EXPECT_GT(k, 20U);
-  EXPECT_LE(silent, 3U) << "only SUPER has a second copy that can do instead";
+  EXPECT_LE(silent, 30U)
+      << "SUPER has a second copy that can do instead; behind the log's end only a proof of damage is looked for";
 }
 
 TEST_P(IoErrors, of_format_are_told_and_a_further_format_works) {

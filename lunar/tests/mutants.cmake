@@ -61,8 +61,8 @@ lunar_mutant(pages_before_their_before_images log.c "db->settled = 0;\n      LN_
   "db->settled = 0;")
 lunar_mutant(groups_unchecked recover.c "if (sum != group->body_sum) return 0;" "")
 lunar_mutant(images_unchecked recover.c "if (sum != expected) return 0;" "")
-lunar_mutant(nothing_put_back recover.c "return put_back(db, found->before);" "return 0;")
-lunar_mutant(images_ignored recover.c "LN_TRY(put_checkpoint(db, found->base));" "")
+lunar_mutant(nothing_put_back recover.c "LN_TRY(put_back(db, found->before));" "")
+lunar_mutant(images_ignored recover.c "if (put && group->kind" "if (0 && group->kind")
 lunar_mutant(freed_blocks_at_once alloc.c "!stamped(db, e) &&" "")
 lunar_mutant(extents_unaware_of_small_rows extents.c "series->extents[i].sector < sector" "0")
 lunar_mutant(in_place_although_put_back operations.c "if (!db->settled ||" "if (")
@@ -123,6 +123,14 @@ target_include_directories(lunar-Calls PRIVATE . ../fuzz)
 target_link_libraries(lunar-Calls PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(Calls epochs_of_groups_unchecked recover.c "if (group->epoch != series->epoch && !later) return 0;" "(void)later;")
 
+# Damage in the log is told from what a cut leaves.
+add_library(lunar-DamagedLog OBJECT damaged_log_test.cc)
+target_link_libraries(lunar-DamagedLog PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+lunar_mutant_of(DamagedLog damage_ends_the_log_without_a_word recover.c "return next_group(db, &series, NULL);" "return 0;")
+lunar_mutant_of(DamagedLog damage_is_looked_for_in_the_log_only recover.c
+  "if (!group) return flushed_behind(db, series, sector, room);" "if (!group) return room > 16 ? 0 : flushed_behind(db, series, sector, room);")
+lunar_mutant_of(DamagedLog groups_do_not_say_what_was_flushed device.c ", db->flushed = db->committed;" ";")
+
 add_library(lunar-Trees OBJECT tables_test.cc)
 target_link_libraries(lunar-Trees PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(Trees a_cursor_stays_in_a_leaf_that_changed tree.c "leaf->changes != db->tree_changes" "!leaf->changes")
@@ -151,13 +159,18 @@ lunar_every_cut_mutant(before_images_behind_a_torn_group recover.c "group->extra
 lunar_every_cut_mutant(before_images_of_an_older_recovery recover.c
   "group->extra == LN_NONE && group->epoch > series->epoch" "0")
 lunar_every_cut_mutant(recovery_keeps_its_epoch recover.c "= found.epoch + 1;" "= found.epoch;")
+# A cut would be taken for damage.
+lunar_every_cut_mutant(groups_say_flushed_too_early log.c "stage_records, db->flushed," "stage_records, db->committed,")
+lunar_every_cut_mutant(groups_within_a_transaction_count_as_its_end log.c
+  "db->parts = 1;\n  else if (kind == LN_RECORDS || kind == LN_CHECKPOINT)\n    db->committed"
+  "db->parts = 1;\n  db->committed")
 lunar_every_cut_mutant(sequence_unchecked recover.c "group->sequence != series->sequence + 1 ||" "0 ||")
 lunar_every_cut_mutant(checkpoint_before_its_images log.c
   "LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));\n" "LN_TRY(ln_write_in_place(db, 0));\n")
 # One cut in some thousands of those in cut off recoveries is of its kind.
 lunar_every_cut_mutant(lost_groups_before_those_of_a_recovery recover.c
   "(beyond && next.epoch" "(beyond < 0 && next.epoch" "recoveries: full")
-lunar_mutant(torn_groups_made_whole recover.c "return ln_device_write(db, at, db->stage, 1);" "return 0;")
+lunar_mutant(torn_groups_made_whole recover.c "LN_TRY(ln_device_write(db, at, db->stage, 1));" "")
 
 # SQL beside SQLite.
 if(TARGET lunar-SqlBesideSqlite)

@@ -209,6 +209,29 @@ def test_read_only_leaves_every_byte_as_it_is(image: Path) -> None:
     assert image.read_bytes() == before
 
 
+def test_a_transaction_that_is_left_open_is_rolled_back_and_the_exit_code_says_so(image: Path) -> None:
+    assert "rolled back" in complaint(image, "BEGIN", "INSERT INTO readings VALUES (4, 'new', 1, TRUE)")
+    assert out(image, "SELECT COUNT(*) FROM readings") == "3\n"
+
+
+def test_a_damaged_log_is_reported_and_skipped_only_where_that_is_asked_for(image: Path) -> None:
+    with subprocess.Popen([LUNAR, image], stdin=subprocess.PIPE, text=True) as shell:
+        assert shell.stdin is not None
+        for key in range(4, 10):
+            shell.stdin.write(f"INSERT INTO readings VALUES ({key}, 'new{key}', 1, TRUE);\n")
+        shell.stdin.flush()
+        deadline = time.monotonic() + 60
+        while b"new9" not in image.read_bytes() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        shell.kill()
+    content = bytearray(image.read_bytes())
+    content[content.index(b"new5")] ^= 1
+    image.write_bytes(content)
+    assert "damaged" in complaint(image, "SELECT COUNT(*) FROM readings")
+    assert image.read_bytes() == content
+    assert out("--read-only", "--skip-damage", image, "SELECT COUNT(*) FROM readings") == "4\n"
+
+
 SCHEMAS = [
     'CREATE TABLE "a ""b""" (k TINYINT PRIMARY KEY, "select" SMALLINT NOT NULL, c INT, d INTEGER, e REAL, f BOOLEAN, '
     "g TEXT, h BLOB);",
