@@ -369,15 +369,16 @@ LUNAR_MUST_CHECK int lunar_table_schema(struct lunar_table* table, struct lunar_
  * E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_value* values);
 /* Reads a row into row (row_bytes; E_BUFFER when it is too small) and points values (one per column) into it.
- * E_NOT_FOUND, E_INVALID (the key's type), E_TOO_LARGE (a key that a tree cannot have), E_NO_TABLE. */
+ * E_NOT_FOUND, E_INVALID (the key's type, or an integer that its column cannot have), E_TOO_LARGE (a key that a tree
+ * cannot have), E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
                                struct lunar_value* values);
 /* Sets one column of one row. The key's column cannot be set (E_INVALID). After E_IO and the next mount, what modes
- * disorder and metadata change in place may be changed in part. E_NOT_FOUND, E_INVALID (type, range, NULL),
- * E_TOO_LARGE, E_FULL, E_TXN_FULL, E_NO_TABLE. */
+ * disorder and metadata change in place may be changed in part. E_NOT_FOUND, E_INVALID (of key or value: type, range,
+ * NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                                   const struct lunar_value* value);
-/* E_NOT_FOUND, E_INVALID (the key's type), E_TXN_FULL, E_NO_TABLE. */
+/* E_NOT_FOUND, E_INVALID (as lunar_get), E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_value* key);
 /* Rows of the table. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);
@@ -398,8 +399,8 @@ LUNAR_MUST_CHECK int lunar_cache_close(struct lunar_cache* cache);
 /* Reads all rows of a table: with a hash index in the order in which they lie (about that of insertion), with a tree
  * index in the order of the keys, and then only those with from <= key <= to (NULL: no bound; TEXT and BLOB stay where
  * they are as long as the cursor is used). descending: from the last to the first. Nothing is read yet, and the handle
- * is not looked at. E_UNSUPPORTED: bounds without a tree index. E_INVALID (a bound's type), E_TOO_LARGE (a key that a
- * tree cannot have). */
+ * is not looked at. E_UNSUPPORTED: bounds without a tree index. E_INVALID (a bound's type, or an integer that the key's
+ * column cannot have; SQL clips such bounds), E_TOO_LARGE (a key that a tree cannot have). */
 LUNAR_MUST_CHECK int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table,
                                        const struct lunar_value* from, const struct lunar_value* to, int descending);
 /* The next row, as lunar_get gives it; E_NOT_FOUND after the last. E_BUFFER: the row is larger than row_bytes; the
@@ -438,7 +439,7 @@ LUNAR_MUST_CHECK int lunar_index_list(struct lunar_table* table, uint8_t* at, st
  * two calls of lunar_cursor_next: by a tree, each row that is there all the time with its value is read once; by
  * hashing, a row that an update moves may be missed or read twice, and those inserted after the first call are mostly
  * not read. E_NO_TABLE (also: no such index of the table; from lunar_cursor_next: it was dropped), E_INVALID (name, a
- * bound's type), E_UNSUPPORTED (by hashing: anything but one value). */
+ * bound's type, or an integer that the column cannot have), E_UNSUPPORTED (by hashing: anything but one value). */
 LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct lunar_table* table, const char* name,
                                         const struct lunar_value* from, const struct lunar_value* to, int descending);
 

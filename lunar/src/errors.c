@@ -15,7 +15,7 @@ const char* lunar_error_text(int error) {
       "no table has this name",
       "the volume has no room for a further table; format it with a larger tables_max",
       "a transaction is open, or none is",
-      "the transaction was larger than half the log and has been rolled back",
+      "the log is too short for this transaction or index, which has been undone",
       "the buffer is too small",
       "the device is too small, or smaller than the volume on it",
       "there is no lunar volume on the device",

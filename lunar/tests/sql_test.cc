@@ -494,6 +494,43 @@ TEST_F(Sql, numbers_at_the_ends_are_found_by_an_index_as_by_every_row) {
   }
 }
 
+// What one INSERT needs fits into the log; what was there before it does not count.
+TEST(SqlInsert, of_several_rows_succeeds_whatever_the_log_has_from_before) {
+  for (const std::size_t buffer : {16384U, 65536U}) {
+    Database database(LUNAR_MODE_FULL, 4096, buffer, 160 * 512);
+    ASSERT_EQ(database.all("CREATE TABLE t (id BIGINT PRIMARY KEY, c0 BIGINT, c1 TEXT);"
+                           "CREATE INDEX i0 ON t (c0); CREATE INDEX i1 ON t (c1)"),
+              0);
+    for (std::int64_t i = 0; i < 400; ++i) {
+      const std::string words(static_cast<std::size_t>(i % 90), 'x');
+      ASSERT_EQ(database.told("INSERT INTO t VALUES (?1, ?2, ?3), (?1 + 1000, ?2, ?3), (?1 + 2000, ?2 + 7, ?3)",
+                              {integer(i * 37 % 401), integer(i % 11), text(words)}),
+                "")
+          << "statement " << i << ", buffer of " << buffer;
+    }
+  }
+}
+
+TEST(Keys, out_of_their_columns_range_are_invalid_in_every_call_and_nowhere_in_sql) {
+  Database database;
+  ASSERT_EQ(database.all("CREATE TABLE t (id TINYINT PRIMARY KEY, v SMALLINT); CREATE INDEX by_v ON t (v);"
+                         "INSERT INTO t VALUES (127, 1), (-128, 2)"),
+            0);
+  lunar_table table;
+  lunar_cursor cursor;
+  lunar_value row[2];
+  char memory[64];
+  const lunar_value far = integer(100000), near = integer(1);
+  ASSERT_EQ(lunar_table_open(&database.db, "t", &table), 0);
+  EXPECT_EQ(lunar_get(&table, &far, memory, sizeof memory, row), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_update(&table, &far, 1, &near), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_remove(&table, &far), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_cursor_open(&cursor, &table, &near, &far, 0), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_index_cursor(&cursor, &table, "by_v", &near, &far, 0), LUNAR_E_INVALID);
+  EXPECT_EQ(database.told("SELECT id FROM t WHERE id < 100000 ORDER BY id"), "-128|127");
+  EXPECT_EQ(database.told("SELECT id FROM t WHERE id = 100000"), "");
+}
+
 TEST(SqlUpdate, meets_each_row_once_although_rows_move) {
   for (const std::size_t memory : {1280U, 65536U}) {
     Database database;
