@@ -130,7 +130,7 @@ class Loads:
             if run.file_system is not None:
                 self._places[self._base(run)].remove()
             for path in self._base(run).glob("run*"):
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
             return
         unit = self._unit(run)
         self._left[unit] -= 1
@@ -154,7 +154,7 @@ class Loads:
         for base, made in self._places.items():
             made.remove()
             for path in (base / "run", base / "loads", *base.glob("run-*")):
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
 
 
 def forget_pages(folder: Path) -> None:
@@ -166,3 +166,11 @@ def forget_pages(folder: Path) -> None:
                 os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
             finally:
                 os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    """A folder, or the FIFO of a command's output that a killed study left: rmtree would wait for its writer."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
