@@ -1395,6 +1395,8 @@ TEST(SqlBesideSqlite, aggregates_of_reals_with_nan_and_infinities_are_the_same) 
     ASSERT_EQ(sqlite3_open(":memory:", &sqlite), SQLITE_OK);
     const char* const table = "CREATE TABLE t (id INTEGER PRIMARY KEY, g INTEGER, r REAL)";
     ASSERT_EQ(database.all(table), 0);
+    lunar_table rows{};
+    ASSERT_EQ(lunar_table_open(&database.db, "t", &rows), 0);
     ASSERT_EQ(sqlite3_exec(sqlite, table, nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_stmt* insert = nullptr;
     ASSERT_EQ(sqlite3_prepare_v2(sqlite, "INSERT INTO t VALUES (?, ?, ?)", -1, &insert, nullptr), SQLITE_OK);
@@ -1402,7 +1404,8 @@ TEST(SqlBesideSqlite, aggregates_of_reals_with_nan_and_infinities_are_the_same) 
       const int group = static_cast<int>(words.below(4));
       lunar_value real{};
       real.type = LUNAR_REAL, real.as.real = words.any(reals);
-      ASSERT_EQ(database.run("INSERT INTO t VALUES (?, ?, ?)", {integer(id), integer(group), real}).error, 0);
+      const lunar_value row[] = {integer(id), integer(group), real};
+      ASSERT_EQ(lunar_insert(&rows, row), 0);  // INSERT would store a NaN as NULL
       sqlite3_bind_int(insert, 1, id), sqlite3_bind_int(insert, 2, group), sqlite3_bind_double(insert, 3, real.as.real);
       ASSERT_EQ(sqlite3_step(insert), SQLITE_DONE);
       sqlite3_reset(insert);
