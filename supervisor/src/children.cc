@@ -40,6 +40,7 @@ void Children::begin(pid_t command) {
   command_ = command;
   exit_.reset();
   usage_ = {};
+  counting_ = true;
 }
 
 void Children::reap() {
@@ -51,6 +52,10 @@ void Children::reap() {
   pid_t child = 0;
   while ((child = ::wait4(-1, &status, WNOHANG, &used)) > 0) count_end(child, status, used);
   any_left_ = child == 0;
+  if (counting_ && exit_) {
+    counting_ = false;
+    if (any_left_) usage_.add(usage_of_descendants(::getpid()));
+  }
 }
 
 void Children::count_end(pid_t child, int status, const rusage& used) {
@@ -59,7 +64,7 @@ void Children::count_end(pid_t child, int status, const rusage& used) {
     if (WIFEXITED(status)) exit_->code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) exit_->signal = WTERMSIG(status);
   }
-  usage_.add(used);
+  if (counting_) usage_.add(used);
 }
 
 int Children::end_all() {

@@ -28,7 +28,7 @@ class Children {
   // From now on usage and exit are those of `command`, a child.
   void begin(pid_t command);
 
-  // Waits for all children that have ended.
+  // Waits for all children that have ended. What a child uses after the command's exit is not counted.
   void reap();
 
   // Ends all descendants: SIGTERM, after a second SIGKILL. Returns how many still ran. Throws std::runtime_error that
@@ -36,6 +36,7 @@ class Children {
   int end_all();
 
   [[nodiscard]] const std::optional<Exit>& exit() const { return exit_; }
+  // Until the command's exit: of the children that ended before, and of the descendants that still ran then.
   [[nodiscard]] const Usage& usage() const { return usage_; }
   // At the last reap().
   [[nodiscard]] bool any_left() const { return any_left_; }
@@ -48,6 +49,7 @@ class Children {
   Wakeups& wakeups_;
   pid_t command_ = -1;
   bool any_left_ = false;
+  bool counting_ = false;  // the command has not ended yet
   std::optional<Exit> exit_;
   Usage usage_;
 };

@@ -2,12 +2,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -19,10 +22,19 @@ struct Stat {
   char state;
 };
 
+// CPU time in ticks: of the process, and of the children that it has waited for.
+struct Ticks {
+  std::int64_t user = 0;
+  std::int64_t system = 0;
+  std::int64_t children_user = 0;
+  std::int64_t children_system = 0;
+};
+
 using Text = std::array<char, 1024>;
+using LongText = std::array<char, 8192>;
 
 // The beginning of a file of /proc/PID; empty when it cannot be read.
-std::string_view read_text(pid_t process, const char* name, Text& text) {
+std::string_view read_text(pid_t process, const char* name, std::span<char> text) {
   std::array<char, 64> path;
   std::snprintf(path.data(), path.size(), "/proc/%d/%s", process, name);
   const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
@@ -68,13 +80,67 @@ bool descends(pid_t process, pid_t ancestor, const std::unordered_map<pid_t, Sta
   return false;
 }
 
+// Fields 14 to 17 of "PID (NAME) STATE PARENT ...".
+std::optional<Ticks> read_ticks(pid_t process) {
+  Text text;
+  const std::string_view line = read_text(process, "stat", text);
+  std::size_t at = line.rfind(')');
+  if (at == std::string_view::npos) return std::nullopt;
+  constexpr int fields_before = 12;  // the state is the first behind the name, the user time the twelfth
+  for (int field = 0; field < fields_before; ++field) {
+    at = line.find(' ', at + 1);
+    if (at == std::string_view::npos) return std::nullopt;
+  }
+  Ticks ticks;
+  const char* begin = line.data() + at + 1;
+  for (std::int64_t* field : {&ticks.user, &ticks.system, &ticks.children_user, &ticks.children_system}) {
+    const auto [end, error] = std::from_chars(begin, line.data() + line.size(), *field);
+    if (error != std::errc{}) return std::nullopt;
+    begin = end + 1;
+  }
+  return ticks;
+}
+
+// CPU time of all threads of a process, ended ones too; nullopt where the process is gone.
+std::optional<std::int64_t> cpu_time_ns(pid_t process) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return std::nullopt;
+  return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
+void add_cpu_time(pid_t process, Usage& usage) {
+  const auto ticks = read_ticks(process);
+  if (!ticks) return;
+  const std::int64_t tick_ns = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
+  const std::int64_t both = ticks->user + ticks->system;
+  const std::int64_t own_ns = cpu_time_ns(process).value_or(both * tick_ns);
+  const std::int64_t system_ns = std::min(own_ns, ticks->system * tick_ns);
+  usage.cpu_user_ns += own_ns - system_ns + ticks->children_user * tick_ns;
+  usage.cpu_system_ns += system_ns + ticks->children_system * tick_ns;
+}
+
 std::optional<std::uint64_t> labelled(std::string_view text, std::string_view label) {
   const std::size_t at = text.find(label);
   if (at == std::string_view::npos) return std::nullopt;
+  std::size_t begin = at + label.size();
+  while (begin < text.size() && (text[begin] == ' ' || text[begin] == '\t')) ++begin;
   std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data() + at + label.size(), text.data() + text.size(), value);
+  const auto [end, error] = std::from_chars(text.data() + begin, text.data() + text.size(), value);
   if (error != std::errc{}) return std::nullopt;
   return value;
+}
+
+// Of the process's first thread; the kernel shows no sum of all.
+void add_status(pid_t process, Usage& usage) {
+  LongText text;
+  const std::string_view status = read_text(process, "status", text);
+  const auto number = [&](std::string_view label) {
+    return static_cast<std::int64_t>(labelled(status, label).value_or(0));
+  };
+  usage.rss_peak_bytes = std::max(usage.rss_peak_bytes, number("\nVmHWM:") * 1024);
+  usage.voluntary_switches += number("\nvoluntary_ctxt_switches:");
+  usage.involuntary_switches += number("\nnonvoluntary_ctxt_switches:");
 }
 
 std::vector<pid_t> descendants(pid_t ancestor, bool with_zombies) {
@@ -109,6 +175,15 @@ std::optional<StorageBytes> storage_bytes_of_descendants(pid_t ancestor) {
     if (const auto sum = sum_of(descendants(ancestor, true))) return sum;
   }
   return std::nullopt;
+}
+
+Usage usage_of_descendants(pid_t ancestor) {
+  Usage usage;
+  for (const pid_t process : descendants(ancestor, true)) {
+    add_cpu_time(process, usage);
+    add_status(process, usage);
+  }
+  return usage;
 }
 
 std::optional<StorageBytes> storage_bytes(pid_t process) {

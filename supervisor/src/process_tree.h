@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "usage.h"
+
 namespace edgejoule::supervisor {
 
 // Bytes that were fetched from storage, and bytes that were made dirty in the page cache for storage.
@@ -22,6 +24,11 @@ struct StorageBytes {
 
 // Of all descendants that nobody has waited for yet; nullopt where one cannot be read.
 [[nodiscard]] std::optional<StorageBytes> storage_bytes_of_descendants(pid_t ancestor);
+
+// Of all descendants that nobody has waited for yet, with what they have waited for. CPU time is exact for the
+// processes themselves; of what they have waited for it is in the kernel's ticks. A process that cannot be read is left
+// out.
+[[nodiscard]] Usage usage_of_descendants(pid_t ancestor);
 
 // `process` and the descendants that it has waited for; nullopt where the kernel does not count (or not for this user).
 [[nodiscard]] std::optional<StorageBytes> storage_bytes(pid_t process);

@@ -47,7 +47,8 @@ class Supervisor {
   StandardFiles files_;
   std::string program_;
   std::int64_t marks_left_ = marks_max;
-  std::optional<StorageBytes> bytes_before_;  // of this process, when the repetition began
+  std::optional<StorageBytes> bytes_before_;   // of this process, when the repetition began
+  std::optional<StorageBytes> bytes_at_exit_;  // of the tree, when the command ended
 };
 
 // Opened for writing, too, so that it does not end with its first writer.
@@ -116,6 +117,7 @@ void Supervisor::run_once(std::int64_t repetition) {
   await_exit();
   if (!children_.exit()) return;  // stopped
   const int ended = options_.keep ? 0 : children_.end_all();
+  if (!bytes_at_exit_) bytes_at_exit_ = bytes_of_tree();  // one that ran on did not let itself be read
   report_marks();
   if (!wakeups_.stop()) report_exit(repetition, start_ns, ended);
 }
@@ -124,6 +126,7 @@ void Supervisor::await_exit() {
   for (;;) {
     wakeups_.wait({});
     children_.reap();
+    if (children_.exit()) bytes_at_exit_ = bytes_of_tree();
     report_marks();
     if (children_.exit() || wakeups_.stop()) return;
   }
@@ -134,7 +137,7 @@ void Supervisor::report_marks() {
   if (std::int64_t(marks.size()) > marks_left_) marks.resize(static_cast<std::size_t>(marks_left_));
   if (marks.empty()) return;
   marks_left_ -= std::int64_t(marks.size());
-  const auto bytes = bytes_of_tree();
+  const auto bytes = children_.exit() ? bytes_at_exit_ : bytes_of_tree();
   for (const Mark& mark : marks) {
     Line line("mark");
     line.add("monotonic_ns", mark.arrived_ns).add("name", std::string_view(mark.name));
@@ -153,7 +156,7 @@ void Supervisor::report_exit(std::int64_t repetition, std::int64_t start_ns, int
   line.add("voluntary_switches", usage.voluntary_switches);
   line.add("involuntary_switches", usage.involuntary_switches);
   line.add("ended", std::int64_t{ended});
-  report_.write(with_bytes(std::move(line), bytes_of_tree()));
+  report_.write(with_bytes(std::move(line), bytes_at_exit_));
   if (options_.keep) report_.flush();
 }
 

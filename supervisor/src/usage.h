@@ -1,4 +1,4 @@
-// What processes used until they were waited for.
+// What processes used.
 #pragma once
 
 #include <sys/resource.h>
@@ -22,6 +22,14 @@ struct Usage {
     rss_peak_bytes = std::max<std::int64_t>(rss_peak_bytes, std::int64_t{of_child.ru_maxrss} * 1024);
     voluntary_switches += of_child.ru_nvcsw;
     involuntary_switches += of_child.ru_nivcsw;
+  }
+
+  void add(const Usage& other) {
+    cpu_user_ns += other.cpu_user_ns;
+    cpu_system_ns += other.cpu_system_ns;
+    rss_peak_bytes = std::max(rss_peak_bytes, other.rss_peak_bytes);
+    voluntary_switches += other.voluntary_switches;
+    involuntary_switches += other.involuntary_switches;
   }
 
  private:

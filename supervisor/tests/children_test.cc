@@ -71,22 +71,58 @@ void await_exit(Wakeups& wakeups, Children& children) {
   }
 }
 
+std::int64_t cpu_ns(const Children& children) { return children.usage().cpu_user_ns + children.usage().cpu_system_ns; }
+
 TEST(Children, usage_is_that_of_orphans_too) {
   in_own_process([] {
     Wakeups wakeups;
     Children children(wakeups);
     children.begin(start([] {
-      for (int i = 0; i < 10; ++i) start([] { burn(second_ns / 100); });
+      const Ready ended;
+      for (int i = 0; i < 10; ++i) {
+        const pid_t parent = start([&] {
+          start([&] {
+            burn(second_ns / 100);
+            ended.tell();
+          });
+        });
+        ::waitpid(parent, nullptr, 0);
+      }
+      ended.await(10);
     }));
     await_exit(wakeups, children);
-    const std::int64_t end_ns = children.exit()->end_ns;
-    while (children.any_left()) {
-      wakeups.wait(second_ns / 100);
-      children.reap();
-    }
-    EXPECT_GE(children.usage().cpu_user_ns + children.usage().cpu_system_ns, second_ns / 10);
-    EXPECT_EQ(children.exit()->end_ns, end_ns);
+    EXPECT_GE(cpu_ns(children), second_ns / 10);
     EXPECT_EQ(children.exit()->code, 0);
+  });
+}
+
+TEST(Children, usage_ends_with_the_command) {
+  in_own_process([] {
+    Wakeups wakeups;
+    Children children(wakeups);
+    Ready ready;
+    children.begin(start([&] {
+      start([&] {
+        ::signal(SIGTERM, SIG_IGN);
+        const pid_t child = start([] { burn(second_ns / 20); });
+        ::waitpid(child, nullptr, 0);
+        burn(second_ns / 20);
+        ready.tell();
+        for (;;) burn(60 * second_ns);
+      });
+      ready.await(1);
+    }));
+    await_exit(wakeups, children);
+    const Usage at_exit = children.usage();
+    const std::int64_t end_ns = children.exit()->end_ns;
+    const std::int64_t tick_ns = second_ns / 100;  // what a descendant has waited for is known in ticks
+    EXPECT_GE(cpu_ns(children), second_ns / 10 - tick_ns);
+    EXPECT_GT(at_exit.rss_peak_bytes, 0);
+    EXPECT_EQ(children.end_all(), 1);
+    EXPECT_EQ(cpu_ns(children), at_exit.cpu_user_ns + at_exit.cpu_system_ns);
+    EXPECT_EQ(children.usage().voluntary_switches, at_exit.voluntary_switches);
+    EXPECT_EQ(children.usage().involuntary_switches, at_exit.involuntary_switches);
+    EXPECT_EQ(children.exit()->end_ns, end_ns);
   });
 }
 

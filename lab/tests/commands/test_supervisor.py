@@ -80,6 +80,25 @@ for _ in range(100): os.wait()
     assert repetition.cpu_user_s + repetition.cpu_system_s >= 0.4 * 0.9  # orphans that end after the command are cut
 
 
+def test_usage_ends_with_the_command_also_where_a_descendant_goes_on(tmp_path: Path) -> None:
+    burning = """
+import os, signal, time
+reading, writing = os.pipe()
+if os.fork() == 0:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.setsid()
+    while time.process_time() < 0.1: pass
+    os.write(writing, b"r")
+    while True: pass
+os.read(reading, 1)
+"""
+    (repetition,) = Supervised(python(tmp_path, burning), timeout_s=60).run()
+    assert repetition.ended == 1
+    used_s, took_s = repetition.cpu_user_s + repetition.cpu_system_s, (repetition.end_ns - repetition.start_ns) / 1e9
+    assert used_s >= 0.1, "what it used until the command's exit is counted"
+    assert used_s < took_s * 2 + 0.02, "two processes, one at a time on each of two CPUs at most"
+
+
 def test_a_failed_command_is_told_from_one_that_was_killed(tmp_path: Path) -> None:
     (failed,) = Supervised(command(tmp_path, "sh", "-c", "exit 7"), timeout_s=60).run()
     assert (failed.exit_code, failed.signal, failed.failure) == (7, None, "ended with exit code 7")

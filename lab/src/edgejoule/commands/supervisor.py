@@ -87,9 +87,9 @@ class Mark:
 class Repetition:
     """One execution of the command. Times are of CLOCK_MONOTONIC: before the start, after its own process has ended.
 
-    Usage is of the whole process tree, ended descendants included; rss_peak_bytes is of the largest process. Bytes
-    were fetched from storage, and made dirty for storage; None where the kernel does not count them. ended: descendants
-    that still ran after the command's exit and were ended.
+    Usage is of the whole process tree until end_ns; rss_peak_bytes is of the largest process. Bytes were fetched from
+    storage, and made dirty for storage; None where the kernel does not count them. ended: descendants that still ran
+    after the command's exit and were ended.
     """
 
     start_ns: int
