@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,16 @@ def result(
     flags: Sequence[str] = (),
     min_ratio: float | None = None,
     values: bool = True,
+    series: Mapping[str, Sequence[float]] | None = None,
+    watts: Sequence[float] = (1.0,),
+    shell: Mapping[str, Any] | None = None,
+    wall: Mapping[str, float] | None = None,
 ) -> Result:
-    """Runs whose figures follow from the cost of their command (by its name), in a random walk of `spread`."""
+    """Runs whose figures follow from the cost of their command (by its name), in a random walk of `spread`.
+
+    series: the cost in each block instead. watts: a factor of each block's energy. shell: what its start takes. wall:
+    a factor of a command's wall time.
+    """
     text = spec_text(asked, method)
     spec = spec_of_text(text, folder / "exec.toml")
     plan = make_plan(spec)
@@ -60,8 +69,15 @@ def result(
             if planned.block >= total:
                 continue
             cost = costs[str(planned.levels["workload"])] * float(np.exp(rng.normal(0, spread)))
+            if series:
+                cost = series[str(planned.levels["workload"])][planned.block]
             cost *= float(next((v for n, v in planned.levels.items() if n != "workload"), 1))
-            store.record(kept, _run(planned, cost if values else None, method, flags), RunData())
+            factors = dict.fromkeys(("energy_j", "energy_net_j"), watts[planned.block % len(watts)])
+            factors["active_s"] = (wall or {}).get(str(planned.levels["workload"]), 1.0)
+            run = _run(planned, cost if values else None, method, flags, factors)
+            if shell:
+                run = replace(run, facts={**run.facts, "shell": shell})
+            store.record(kept, run, RunData())
             noted = len(sequential.looks_of(store.find(str(kept))))
             due = sequential.look_due(spec, planned.block + 1, noted)
             if due and (planned.index + 1) % len(asked.commands) == 0:
@@ -71,18 +87,18 @@ def result(
         return result_of(experiment, find(store, experiment), store.runs(kept))
 
 
-def _run(planned: Any, cost: float | None, method: Method, flags: Sequence[str]) -> Run:
+def _run(planned: Any, cost: float | None, method: Method, flags: Sequence[str], factors: Mapping[str, float]) -> Run:
     figures = []
     for name, (unit, share) in FIGURES.items():
         energy = name.startswith(("energy", "power"))
-        value = None if cost is None else share if name == "power_mean_w" else share * cost
+        value = None if cost is None else share if name == "power_mean_w" else share * cost * factors.get(name, 1.0)
         figures.append(
             ResponseValue(
-                name, value, unit, str(method) if energy else "timed", 0.1 * value if energy and value else None,
+                name, value, unit, str(method) if energy else "timed", 0.1 * abs(value) if energy and value else None,
                 None if value is not None else "the meter gave no reading",
             )
         )  # fmt: skip
     return Run(
         planned.index, planned.block, planned.levels, "finished", flags=tuple(flags), responses=tuple(figures),
-        facts={"took_s": 1.0 + (cost or 0)},
+        facts={"took_s": 1.0 + abs(cost or 0)},
     )  # fmt: skip

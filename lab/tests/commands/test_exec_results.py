@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,11 @@ from rich.console import Console
 
 from edgejoule.commands.exec_export import exported, to_json
 from edgejoule.commands.exec_results import NoiseFloor, Result, label_of
-from edgejoule.commands.exec_verdict import TEMPLATES, WORDS_MAX, short_names, verdict
+from edgejoule.commands.exec_verdict import TEMPLATES, WORDS_MAX, share_words, short_names, verdict
 from edgejoule.commands.exec_view import bar_of, shortened, show, with_half
 from edgejoule.meters.base import Method
 from edgejoule.stats import aa
+from edgejoule.stats.describe import describe
 
 
 @pytest.fixture(autouse=True)
@@ -81,9 +83,7 @@ def test_every_case_has_its_sentence(
 
 def test_figures_without_a_ratio_are_compared_in_words(tmp_path: Path) -> None:
     found = case(tmp_path, TWO)
-    without = replace(found, rows=tuple(replace(row, ratio=None, ratio_ci=None) for row in found.rows))
-    assert verdict(without).endswith("the others take more, in figures that have no ratio.")
-    alike = replace(without, rows=tuple(replace(row, tied=True) for row in without.rows))
+    alike = replace(found, rows=tuple(replace(row, ratio=None, ratio_ci=None, tied=True) for row in found.rows))
     assert verdict(alike).endswith("between 2 commands shows, in figures that have no ratio.")
 
 
@@ -103,10 +103,111 @@ def test_no_sentence_has_more_than_20_words(template: str) -> None:
     first, second = short_names([*LONG])
     values = {
         "what": "energy (modelled)", "first": first, "second": second, "value": "1.50 mJ", "precision": "4.2",
-        "factor": "5.2", "n": 59, "times": "2.48", "resolved": "2.5", "all": 10, "tied": 3,
+        "vague": first, "n": 59, "times": "2.48", "resolved": "2.5×", "all": 10, "tied": 3,
     }  # fmt: skip
     sentence = template.format_map(values)
     assert len(sentence.split()) <= WORDS_MAX, sentence
+
+
+LOPSIDED = [0.005, 2.58, 0.004, 2.61]
+
+
+def test_a_mean_is_arithmetic_everywhere_and_energy_is_mean_power_times_wall_time(tmp_path: Path) -> None:
+    found = case(tmp_path, {"a": 1.0}, runs=4, series={"a": LOPSIDED}, watts=(1, 3, 1, 2))
+    (row,) = to_json(found)["results"]
+    responses = row["responses"]
+    assert responses["cpu_s"]["mean"] == pytest.approx(sum(LOPSIDED) / 4)
+    assert row["mean"] == responses["active_s"]["mean"] == pytest.approx(1.1 * sum(LOPSIDED) / 4)
+    assert responses["power_mean_w"]["mean"] * row["mean"] == pytest.approx(responses["energy_j"]["mean"])
+    (line,) = csv.DictReader(io.StringIO(exported(found, "csv")))
+    assert float(line["cpu_s"]) == pytest.approx(sum(LOPSIDED) / 4)
+    assert "1.4 ± 2.6" in shown(found, 200), "wall time, with two digits of the mean at least"
+    assert "make more runs" in verdict(found)
+
+
+def test_the_interval_of_a_mean_has_the_spread_of_the_first_stage_alone(tmp_path: Path) -> None:
+    found = case(tmp_path, {"a": 0.5}, runs=None, spread=0.1)
+    values = [value for run in found.runs_of(found.rows[0]) if (value := run.value("active_s")) is not None]
+    assert len(values) > 10
+    first = describe(values[:10]).sd
+    assert first is not None
+    mean, (low, high) = found.rows[0].mean("active_s") or 0, found.rows[0].cells["active_s"].ci or (0, 0)
+    assert mean == pytest.approx(statistics.fmean(values))
+    assert high - mean == pytest.approx(mean - low)
+    assert high - mean == pytest.approx(2.262157 * first / len(values) ** 0.5)
+
+
+def test_a_ratio_is_that_of_geometric_means_and_the_page_says_so(tmp_path: Path) -> None:
+    found = case(tmp_path, TWO, runs=4, series={"a one": [2, 3, 2, 3], "b one": [1, 1, 1.1, 0.9]})
+    geometric = statistics.geometric_mean([2, 3, 2, 3]) / statistics.geometric_mean([1, 1, 1.1, 0.9])
+    assert found.rows[0].ratio == pytest.approx(geometric)
+    assert "Means are arithmetic, so amounts add up; ratios are those of geometric means." in shown(found, 120)
+    assert "geometric" in to_json(found)["definitions"]["ratio_to_best"]
+
+
+SHELL = {"shell": "/bin/sh", "start_s": 1e-3, "cpu_s": 8e-4}
+
+
+@pytest.mark.parametrize(
+    "short", [[0.0, 0.0, 0.0, 0.0], [1e-20, -1e-20, 0.0, -4e-20], [2e-5, -1e-5, 4e-5, -2e-5], [1e-5, 9e-4, 1e-5, 1e-5]]
+)
+def test_a_command_that_is_not_told_from_its_shells_start_has_no_ratio_and_no_letter(
+    tmp_path: Path, short: list[float]
+) -> None:
+    found = case(tmp_path, TWO, runs=4, series={"a one": [0.5, 0.51, 0.52, 0.5], "b one": short}, shell=SHELL)
+    document = to_json(found)
+    assert [(r["ratio_to_best"], r["ratio_ci"]) for r in document["results"]] == [(None, None)] * 2
+    assert [r["resolved"] for r in document["results"]] == [True, False]
+    assert document["results"][1]["letters"] is None
+    rows = list(csv.DictReader(io.StringIO(exported(found, "csv"))))
+    assert [row["ratio_to_best"] for row in rows] == ["", ""]
+    assert verdict(found) == (
+        "No ratio of energy (counted): b one is shorter than its shell's start resolves; use -N or repeat more."
+    )
+    assert "×" not in shown(found, 120)
+    alone = case(tmp_path / "x", {"b one": 1}, runs=4, series={"b one": short}, shell=SHELL)
+    assert verdict(alone) == "b one is shorter than its shell's start resolves; use -N or repeat more."
+
+
+def test_the_start_of_the_shell_is_shown_with_its_cpu_time(tmp_path: Path) -> None:
+    text = shown(case(tmp_path, TWO, shell=SHELL), 200)
+    assert "The start of /bin/sh is subtracted: 1.00 ms of wall time, 0.800 ms of CPU time." in text.replace(
+        "800 µs", "0.800 ms"
+    )
+    assert "no interval holds its uncertainty" in text
+
+
+def test_means_that_disagree_with_the_ratios_decide_nothing(tmp_path: Path) -> None:
+    series = {"a one": [1.0, 1.01, 1.0, 1.01, 1.0, 1.01, 1.0, 1.01], "b one": [0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 8.0]}
+    found = case(tmp_path, TWO, runs=8, series=series)
+    worse = replace(found, rows=tuple(replace(r, tied=r.label != "a one", resolved=True) for r in found.rows))
+    assert verdict(worse).endswith("arithmetic and geometric means disagree.")
+
+
+def test_wall_time_that_differs_where_cpu_time_does_not_is_said_in_a_second_line(tmp_path: Path) -> None:
+    found = case(tmp_path, SAME, method=Method.MODELLED, wall={"b one": 1.4})
+    text = shown(found, 120)
+    assert "No difference in CPU time between a one and b one shows" in text
+    assert "a one takes the least wall time; b one takes 1.4" in text
+    assert to_json(found)["verdict_wall_time"] == text.strip().splitlines()[-1]
+    assert to_json(case(tmp_path / "x", SAME))["verdict_wall_time"] is None
+
+
+def test_flags_of_one_kind_are_one_line_with_their_range(tmp_path: Path) -> None:
+    found = case(tmp_path, {"a": 0.5}, runs=3)
+    runs = [
+        replace(run, flags=(f"other programs took {share}% of the CPU", "throttled")[: 1 + i])
+        for i, (run, share) in enumerate(zip(found.runs, ("83", "98", "9.5"), strict=True))
+    ]
+    found = replace(found, runs=runs)
+    line = "other programs took 9.5–98% of the CPU"
+    assert to_json(found)["flags"] == [{"flag": line, "runs": 3}, {"flag": "throttled", "runs": 2}]
+    assert f"! 3 of 3 runs: {line}\n! 2 of 3 runs: throttled" in shown(found, 120)
+
+
+def test_a_difference_above_100_percent_is_a_factor() -> None:
+    assert share_words(0.025) == "2.5 %"
+    assert share_words(229) == "230×"
 
 
 def test_names_that_begin_alike_are_numbered() -> None:
@@ -149,7 +250,7 @@ def test_energy_has_its_method_and_uncertainty_and_the_bytes_say_whose_they_are(
 def test_a_pipe_gets_whole_lines_and_no_colours(tmp_path: Path) -> None:
     text = shown(case(tmp_path, TWO, flags=["throttled"]), 80, terminal=False)
     assert "\x1b" not in text
-    assert "! 24 runs flagged: throttled" in text
+    assert "! 24 of 24 runs: throttled" in text
     assert any(len(line) > 80 for line in text.splitlines()), "the figures stand in one table"
 
 
@@ -170,7 +271,9 @@ def test_a_bar_is_full_to_its_interval_and_shaded_within_it() -> None:
 
 def test_a_value_ends_at_the_second_digit_of_its_uncertainty() -> None:
     assert with_half(1.7654, 0.1123) == "1.77 ± 0.11"
-    assert with_half(-0.1222, 290.4) == "0 ± 290"
+    assert with_half(-0.1222, 290.4) == "−0.12 ± 290", "an uncertainty never hides the value"
+    assert with_half(0.111, 36.2) == "0.11 ± 36"
+    assert with_half(1e-20, 0.01) == "0.000000000 ± 0.010", "what rounding leaves of nothing"
     assert with_half(-12.34, 1.5) == "−12.3 ± 1.5"
     assert with_half(12345.6, 12.3) == "12,346 ± 12"
     assert with_half(0.5, None) == "0.500"

@@ -236,8 +236,6 @@ class Exec:
         """What to do about a command that failed."""
         if "its output is discarded" in message:
             return "; --output pipe shows its last lines, --ignore-failure keeps such runs"
-        if "no longer than its shell alone" in message:
-            return " (behind --, or with -N)"
         return "; --ignore-failure keeps such runs" if "exit code" in message else ""
 
     def _show(self, experiment: Any, findings: Any, runs: Any) -> None:

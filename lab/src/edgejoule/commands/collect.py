@@ -63,7 +63,7 @@ def without_shell(joules: ResponseValue, shell_share: float) -> ResponseValue:
     if joules.value is None or not shell_share or joules.name not in _AMOUNTS:
         return joules
     factor = 1 - shell_share
-    spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 * factor
+    spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 * abs(factor)
     return dataclasses.replace(joules, value=joules.value * factor, uncertainty_k2=spread)
 
 
@@ -82,14 +82,16 @@ def shell_of_run(planned: PlannedRun, starts: Mapping[str, ShellStart]) -> Shell
 
 
 def shell_share(ran: CommandRun, start: ShellStart) -> float:
-    """The share of a repetition's time that the shell's start is. Raises DatabaseError when nothing is left."""
+    """The share of a repetition's time that the shell's start is; above 1 for a command shorter than that start."""
+    return start.start_s / _active_s(ran)
+
+
+def _shorter_than_shell(ran: CommandRun, start: ShellStart) -> str | None:
+    """That the command takes no longer than its shell's start, in words; None where it takes longer."""
     each_s = _active_s(ran)
-    if each_s <= start.start_s:
-        raise DatabaseError(
-            f"the command takes {each_s * 1e3:.2g} ms, no longer than its shell alone ({start.start_s * 1e3:.2g} ms); "
-            "give it as a list, which needs no shell"
-        )
-    return start.start_s / each_s
+    if each_s > start.start_s:
+        return None
+    return f"the command takes {each_s * 1e3:.2g} ms, no longer than its shell's start ({start.start_s * 1e3:.2g} ms)"
 
 
 def command_figures(
@@ -119,13 +121,17 @@ def command_figures(
     elif ran.served.rss_peak_bytes is not None:
         values["server_rss_peak_mb"] = ran.served.rss_peak_bytes / 1e6
     if (operations := printed.get(OPERATIONS)) is not None:
+        if short := _shorter_than_shell(ran, start):
+            raise DatabaseError(f"{short}, so it has no operations per second; give it as a list, which needs no shell")
         active_s, cpu_s = values["active_s"], values["cpu_s"]
-        assert active_s
+        assert active_s is not None
         values["throughput_ops_s"] = operations / active_s
         values["cpu_us_per_op"] = None if cpu_s is None else cpu_s * 1e6 / operations
     own = [ResponseValue(name, value, declared[name].unit, "timed") for name, value in printed.items()]
     return CommandFigures(
-        [*(response(name, value) for name, value in values.items()), *own], _flags(ran), _facts(planned, ran, start)
+        [*(response(name, value) for name, value in values.items()), *own],
+        _flags(ran, start),
+        _facts(planned, ran, start),
     )
 
 
@@ -135,12 +141,15 @@ def _active_s(ran: CommandRun) -> float:
 
 
 def _cpu_s(ran: CommandRun, start: ShellStart) -> float | None:
-    """Of the process tree, and of the server that the study started for it."""
+    """Of the process tree, and of the server that the study started for it.
+
+    Below 0 where a command takes less than the shell's start varies: at 0, the mean of such runs would be too high.
+    """
     tree_s = sum(r.cpu_user_s + r.cpu_system_s for r in ran.repetitions) / len(ran.repetitions)
     server = ran.served
     if server is not None and server.cpu_s is None:
         return None
-    return max(0.0, tree_s - start.cpu_s) + (server.cpu_s or 0.0 if server else 0.0)
+    return round(tree_s - start.cpu_s, 9) + (server.cpu_s or 0.0 if server else 0.0)
 
 
 def _each(amount: int | None, count: int) -> float | None:
@@ -152,13 +161,18 @@ def _total(parts: Sequence[int | None], count: int) -> float | None:
     return sum(known) / count if len(known) == len(parts) else None
 
 
-def _flags(ran: CommandRun) -> list[str]:
+def _flags(ran: CommandRun, start: ShellStart) -> list[str]:
     flags, count = phase_flags(ran.repetitions), len(ran.repetitions)
     if codes := [r.exit_code for r in ran.repetitions if r.failure]:
         which = f"{len(codes)} of {count} repetitions ended" if count > 1 else "the command ended"
         flags.append(f"{which} with exit code {', '.join(map(str, sorted(set(map(int, filter(None, codes))))))}")
     if ended := sum(r.ended for r in ran.repetitions):
-        flags.append(f"{ended} processes of the command still ran at its end and were ended")
+        still = "process of the command still ran at its end and was ended"
+        if ended > 1:
+            still = "processes of the command still ran at its end and were ended"
+        flags.append(f"{ended} {still}")
+    if short := _shorter_than_shell(ran, start):
+        flags.append(short)
     return flags
 
 

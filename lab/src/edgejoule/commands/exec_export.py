@@ -13,11 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.commands.exec_results import Result, Row
-from edgejoule.commands.exec_verdict import verdict
+from edgejoule.commands.exec_verdict import verdict, wall_verdict
 from edgejoule.commands.exec_view import FIGURES, column_of
 from edgejoule.errors import StoreError
 from edgejoule.findings.words import ratio
 from edgejoule.store import Run
+
+#: What the figures of the document are, one definition for each field.
+DEFINITIONS = {
+    "mean": "arithmetic mean of the runs; of power_mean_w, mean energy over mean wall time",
+    "ci95": "Student's 95 % interval of that mean, from the spread of the command's own runs",
+    "median": "of the runs",
+    "uncertainty_k2": "the meter's or model's half width of a single run, at k = 2; the largest of the runs",
+    "ratio_to_best": "ratio of geometric means of the response that decides; null where a mean or its interval holds 0",
+    "ratio_ci": "simultaneous 95 % interval of that ratio",
+    "letters": "commands that share a letter are not shown to differ; null where a mean or its interval holds 0",
+    "resolved": "no value, mean or interval of the response that decides holds 0",
+}
 
 
 def to_json(result: Result) -> dict[str, Any]:
@@ -30,6 +42,8 @@ def to_json(result: Result) -> dict[str, Any]:
             "min_ratio": result.findings.energy_min_ratio,
         },
         "verdict": verdict(result),
+        "verdict_wall_time": wall_verdict(result),
+        "definitions": DEFINITIONS,
         "decides": result.decides.name if result.decides else None,
         "one_after_another": result.in_turn,
         "noise_floor": None
@@ -51,6 +65,7 @@ def _row_json(result: Result, row: Row) -> dict[str, Any]:
         "ratio_to_best": row.ratio,
         "ratio_ci": row.ratio_ci,
         "letters": row.letters,
+        "resolved": row.resolved,
         "phases": [asdict(phase) for phase in result.phases(row)],
         "responses": {name: _response_json(result, row, name, runs) for name in row.cells},
     }
@@ -111,7 +126,7 @@ def to_markdown(result: Result) -> str:
         times = f"{ratio(row.ratio)}×" if row.ratio is not None else ""
         label = row.label.replace("|", "\\|")
         lines.append(f"| `{label}` | {' | '.join(c.cells[i] for c in columns)} | {times} |")
-    return "\n".join([*lines, "", verdict(result), ""])
+    return "\n".join([*lines, "", *filter(None, (verdict(result), wall_verdict(result))), ""])
 
 
 def write(text: str, target: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +15,7 @@ from edgejoule.findings import Cell, Findings, ResponseFinding
 from edgejoule.plan import cells
 from edgejoule.properties import Level
 from edgejoule.stats import Pair
+from edgejoule.stats.describe import describe
 from edgejoule.store import Experiment, Run
 
 NAMES = {"energy_j": "energy", "energy_net_j": "energy above idle", "cpu_s": "CPU time", "active_s": "wall time"}
@@ -25,8 +26,12 @@ _PHASE_FIGURES = ("duration_s", "energy_j", "uncertainty_k2_j", "read_bytes", "w
 class Row:
     """One command at one value of each parameter. cells: response -> its figures.
 
-    ratio: to the best command, with its simultaneous interval. tied: not shown to differ from the best; None where
-    nothing is tested. letters: commands that share one are not shown to differ.
+    Means in `cells` are arithmetic, with Student's interval of the command's own runs, so that amounts add up. ratio:
+    of geometric means, to the best command, with its simultaneous interval; None where a mean, its interval or a value
+    holds 0. typical: the geometric mean of the response that decides, which the tests compare; arithmetic where values
+    are not positive. tied: not shown to differ from the best; None where nothing is tested. letters: commands that
+    share one are not shown to differ. resolved: no value, mean or interval of the response that decides holds 0.
+    short: the command takes less than its shell's start, in wall or CPU time.
     """
 
     label: str
@@ -37,6 +42,9 @@ class Row:
     letters: str | None = None
     tied: bool | None = None
     control: bool = False
+    typical: float | None = None
+    resolved: bool = True
+    short: bool = False
 
     def mean(self, response: str) -> float | None:
         """The mean of a response, or None."""
@@ -84,9 +92,7 @@ class Result:
     @property
     def compared(self) -> tuple[Row, ...]:
         """The rows that the verdict is about, those with a value, the best first."""
-        name = self.decides.name if self.decides else ""
-        known = [(mean, row) for row in self.rows if not row.control and (mean := row.mean(name)) is not None]
-        return tuple(row for _, row in sorted(known, key=lambda pair: pair[0]))
+        return tuple(_in_order(self.rows))
 
     @property
     def in_turn(self) -> bool:
@@ -115,8 +121,30 @@ class Result:
         return self.findings.response(name)
 
     def flags(self) -> list[tuple[str, int]]:
-        """Every flag with the number of runs that have it, the most frequent first."""
-        return Counter(flag for run in self.runs for flag in dict.fromkeys(run.flags)).most_common()
+        """Every kind of flag, its figures as ranges, with the number of runs that have it; the most frequent first."""
+        kinds: dict[str, list[tuple[int, str]]] = {}
+        for run in self.runs:
+            for flag in run.flags:
+                kinds.setdefault(_FIGURE.sub("#", flag), []).append((run.run_index, flag))
+        merged = [(_merged([flag for _, flag in own]), len({index for index, _ in own})) for own in kinds.values()]
+        return sorted(merged, key=lambda pair: -pair[1])
+
+
+_FIGURE = re.compile(r"\d(?:[\d.,]*\d)?")
+
+
+def _merged(flags: Sequence[str]) -> str:
+    """Flags that differ in figures alone, as one with the range of each figure."""
+    columns = [sorted(set(found), key=_figure) for found in zip(*map(_FIGURE.findall, flags), strict=True)]
+    ranges = iter(own[0] if len(own) == 1 else f"{own[0]}–{own[-1]}" for own in columns)
+    return _FIGURE.sub(lambda _: next(ranges), flags[0])
+
+
+def _figure(text: str) -> tuple[float, str]:
+    try:
+        return float(text.replace(",", "")), text
+    except ValueError:  # a version, a list of exit codes
+        return math.inf, text
 
 
 def _mean(facts: Sequence[Mapping[str, Any]], key: str) -> float | None:
@@ -124,18 +152,94 @@ def _mean(facts: Sequence[Mapping[str, Any]], key: str) -> float | None:
     return statistics.fmean(known) if len(known) == len(facts) else None
 
 
-def result_of(experiment: Experiment, findings: Findings, runs: Sequence[Run]) -> Result:
-    """The rows in the order in which the commands were given."""
+def result_of(experiment: Experiment, findings: Findings, runs: Sequence[Run], about: str | None = None) -> Result:
+    """The rows in the order in which the commands were given. about: the response that decides; default: the first."""
     known = {r.name: r for r in (*findings.responses, *findings.others)}
-    decides = known.get(experiment.spec.analysis.responses[0])
+    decides = known.get(about or experiment.spec.analysis.responses[0])
     pairs = [pair for part in (decides.parts if decides else ()) if part.analysis for pair in part.analysis.pairs]
-    rows = []
-    for levels in cells(experiment.spec):
-        own = {name: cell for name, r in known.items() for cell in r.cells if dict(cell.levels) == levels}
-        rows.append(Row(label_of(levels), levels, own, control=_is_control(experiment, levels)))
-    best = _best(rows, decides)
+    rows = [_row(experiment, levels, known, runs, decides) for levels in cells(experiment.spec)]
+    best = next(iter(_in_order(rows)), None)
     rows = [_compared(row, best, pairs, decides) for row in rows]
     return Result(experiment, findings, runs, tuple(rows), decides, _floor(rows, pairs))
+
+
+def _row(
+    experiment: Experiment,
+    levels: Mapping[str, Level],
+    known: Mapping[str, ResponseFinding],
+    runs: Sequence[Run],
+    decides: ResponseFinding | None,
+) -> Row:
+    """A row with its means, before it is compared."""
+    analysed = {name: cell for name, r in known.items() for cell in r.cells if dict(cell.levels) == levels}
+    done = [run for run in runs if run.status == "finished" and dict(run.levels) == levels]
+    own = {name: _arithmetic(cell, done, name, _first_stage(experiment, runs)) for name, cell in analysed.items()}
+    name = decides.name if decides else ""
+    return Row(
+        label_of(levels),
+        levels,
+        own,
+        control=_is_control(experiment, levels),
+        typical=analysed[name].mean if name in analysed else None,
+        resolved=name not in own or _above_zero(own[name]),
+        short=_is_short(own, done),
+    )
+
+
+def _first_stage(experiment: Experiment, runs: Sequence[Run]) -> int | None:
+    """Blocks of Stein's first stage, whose spread alone gives the intervals; None where all runs give them."""
+    declared = experiment.spec.design.sequential
+    blocks = max((run.block for run in runs if run.status != "planned"), default=-1) + 1
+    return declared.first if declared and declared.first and blocks > declared.first else None
+
+
+def _arithmetic(cell: Cell, done: Sequence[Run], name: str, first: int | None) -> Cell:
+    """The cell with the arithmetic mean of its runs and Student's interval.
+
+    Power is that of the mean energy over the mean wall time, so that the three agree; its interval is that of a ratio
+    of means (W. G. Cochran, Sampling Techniques, 3rd ed., eq. 2.46).
+    """
+    values = {run.block: value for run in done if (value := run.value(name)) is not None}
+    if cell.mean is None or not values:
+        return cell
+    if name == "power_mean_w":
+        values = _linear_power(done) or values
+    stage = [value for block, value in values.items() if first is None or block < first]
+    spread = describe(stage).sd if len(stage) > 1 else None
+    if spread is None:
+        return replace(cell, mean=statistics.fmean(values.values()), ci=None)
+    found = describe(list(values.values()), error=(spread**2, len(stage) - 1))
+    return replace(cell, mean=found.mean, ci=found.ci95)
+
+
+def _linear_power(done: Sequence[Run]) -> dict[int, float] | None:
+    """Block -> a value of power, linear in the run's energy and time, whose mean is mean energy over mean time."""
+    known = {run.block: (run.value("energy_j"), run.value("active_s")) for run in done}
+    pairs = {block: (e, t) for block, (e, t) in known.items() if e is not None and t is not None}
+    total_s = sum(t for _, t in pairs.values())
+    if len(pairs) < len(known) or total_s <= 0:
+        return None
+    power, mean_s = sum(e for e, _ in pairs.values()) / total_s, total_s / len(pairs)
+    return {block: power + (e - power * t) / mean_s for block, (e, t) in pairs.items()}
+
+
+def _above_zero(cell: Cell) -> bool:
+    ends = [end for end in (cell.minimum, cell.mean, *(cell.ci or ())) if end is not None]
+    return all(end > 0 for end in ends)
+
+
+def _is_short(own: Mapping[str, Cell], done: Sequence[Run]) -> bool:
+    shell = next((run.facts["shell"] for run in done if run.facts.get("shell")), None)
+    if shell is None:
+        return False
+    starts = (("active_s", shell["start_s"]), ("cpu_s", shell["cpu_s"]))
+    return any(name in own and (mean := own[name].mean) is not None and mean < start for name, start in starts)
+
+
+def _in_order(rows: Sequence[Row]) -> list[Row]:
+    """The rows with a value, without the control, the best first."""
+    known = [(row.typical, row) for row in rows if not row.control and row.typical is not None]
+    return [row for _, row in sorted(known, key=lambda pair: pair[0])]
 
 
 def label_of(levels: Mapping[str, Level]) -> str:
@@ -156,26 +260,23 @@ def _is_control(experiment: Experiment, levels: Mapping[str, Level]) -> bool:
     return len(names) > 1 and levels["workload"] == names[-1] == control_name(str(names[0]))
 
 
-def _best(rows: Sequence[Row], decides: ResponseFinding | None) -> Row | None:
-    if decides is None:
-        return None
-    known = [(mean, row) for row in rows if not row.control and (mean := row.mean(decides.name)) is not None]
-    return min(known, key=lambda pair: pair[0])[1] if known else None
-
-
 def _compared(row: Row, best: Row | None, pairs: Sequence[Pair], decides: ResponseFinding | None) -> Row:
-    """The row with its ratio to the best."""
-    if best is None or decides is None or row.mean(decides.name) is None:
+    """The row with its ratio to the best, unless a figure of either holds 0."""
+    if best is None or decides is None or row.typical is None:
         return row
-    letters = row.cells[decides.name].letters
+    letters = row.cells[decides.name].letters if row.resolved else None
+    has_ratio = row.resolved and best.resolved and decides.scale == "log"
     if row.label == best.label:
-        return replace(row, ratio=1.0, letters=letters, tied=True)
+        return replace(row, ratio=1.0 if has_ratio else None, letters=letters, tied=True if row.resolved else None)
     pair = _pair(pairs, row, best)
     if pair is None:
-        mean, least = row.mean(decides.name), best.mean(decides.name)
-        return replace(row, ratio=mean / least if mean and least and least > 0 else None, letters=letters)
-    judged = not decides.unusable and letters is not None
+        assert best.typical is not None
+        plain = row.typical / best.typical if row.resolved and best.resolved else None
+        return replace(row, ratio=plain, letters=letters)
+    judged = not decides.unusable and letters is not None and best.resolved
     tied = not pair.significant if judged else None
+    if not has_ratio:
+        return replace(row, letters=letters, tied=tied)
     return replace(row, ratio=pair.ratio, ratio_ci=pair.ratio_ci, letters=letters, tied=tied)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,13 +10,14 @@ from rich.console import Console
 from rich.text import Text
 
 from edgejoule.commands.exec_results import NAMES, Result, Row
-from edgejoule.commands.exec_verdict import half_width, verdict, what
+from edgejoule.commands.exec_verdict import half_width, share_words, verdict, wall_verdict, what
 from edgejoule.findings import Cell
 from edgejoule.findings.words import Unit, count, number, ratio, unit_for
 
 PIPE_WIDTH = 120
 _BAR_MIN, _LABEL_MIN = 10, 16
 _FLAGS_MAX = 5
+_PLACES_MAX = 6  # decimals more than the uncertainty has: of a mean that is nothing but rounding
 #: response, its heading in two lines, whether the meter's uncertainty stands beside it
 FIGURES = (
     ("energy_j", ("energy", ""), True),
@@ -55,7 +55,8 @@ def show(out: Console, result: Result) -> None:
     _show_phases(out, result, width if out.is_terminal else 10_000)
     _show_notes(out, result)
     out.print()
-    out.print(Text(verdict(result), style="bold"), soft_wrap=not out.is_terminal)
+    for sentence in filter(None, (verdict(result), wall_verdict(result))):
+        out.print(Text(sentence, style="bold"), soft_wrap=not out.is_terminal)
 
 
 def _show_bars(out: Console, result: Result, width: int) -> None:
@@ -87,7 +88,7 @@ def _show_bars(out: Console, result: Result, width: int) -> None:
 def _title(result: Result) -> str:
     assert result.decides is not None
     runs = sorted({row.cells[result.decides.name].n for row in result.rows if result.decides.name in row.cells})
-    many = f"{runs[0]} runs" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    many = count(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
     if len(result.rows) == 1:
         return f"{what(result)}: mean with 95 % interval, {many}"
     return f"{what(result)}: mean with 95 % interval, ratio to the best, {many} each"
@@ -100,7 +101,7 @@ def _right(row: Row, name: str, unit: Unit, *, several: bool) -> tuple[str, str,
         return "", "no value", "", ""
     interval = f"[{unit.number(cell.ci[0])}, {unit.number(cell.ci[1])}]" if cell.ci else ""
     if row.ratio is None:
-        return row.letters or "", unit.text(cell.mean), interval, ""
+        return row.letters or "", unit.text(cell.mean), interval, "" if row.resolved else "not above 0"
     if row.ratio == 1 and row.ratio_ci is None:
         times = "best" if row.letters and several else ""
     else:
@@ -216,12 +217,21 @@ def _figures(stored: str, pairs: Sequence[tuple[float | None, float | None]]) ->
 
 
 def with_half(value: float, half: float | None) -> str:
-    """The value and its uncertainty, both to the place of the uncertainty's second digit: 1.77 ± 0.11, 2 ± 290."""
+    """The value and its uncertainty to the place of the uncertainty's second digit: 1.77 ± 0.11.
+
+    The value keeps two digits where the uncertainty is larger: 0.11 ± 36.
+    """
     if half is None or half <= 0:
         return number(value) if half is None else f"{number(value)} ± 0"
-    places = max(0, 1 - math.floor(math.log10(half)))
-    rounded = round(value, places) + 0.0  # no negative zero
-    return f"{rounded:,.{places}f} ± {half:,.{places}f}".replace("-", "−")
+    places = _places(half)
+    own = places if value == 0 else min(max(places, _places(value)), places + _PLACES_MAX)
+    rounded = round(value, own) + 0.0  # no negative zero
+    return f"{rounded:,.{own}f} ± {half:,.{places}f}".replace("-", "−")
+
+
+def _places(value: float) -> int:
+    """Decimals that show two digits of the value."""
+    return max(0, 1 - math.floor(math.log10(abs(value))))
 
 
 def _half(cell: Cell | None, uncertain: bool) -> float | None:
@@ -236,6 +246,7 @@ def _half(cell: Cell | None, uncertain: bool) -> float | None:
 def _show_notes(out: Console, result: Result) -> None:
     """The noise floor, what the budget gave, and every flag."""
     notes = [
+        *_means_note(result),
         *_floor_note(result),
         *_look_note(result),
         *_method_note(result),
@@ -248,11 +259,16 @@ def _show_notes(out: Console, result: Result) -> None:
         out.print(Text(note, style="yellow" if note.startswith("!") else ""), soft_wrap=not out.is_terminal)
 
 
+def _means_note(result: Result) -> Iterator[str]:
+    if any(row.ratio_ci for row in result.rows):
+        yield "Means are arithmetic, so amounts add up; ratios are those of geometric means."
+
+
 def _floor_note(result: Result) -> Iterator[str]:
     if (floor := result.floor) is not None:
         low, high = (ratio(end) for end in floor.ratio_ci)
         yield (
-            f"Noise floor: {number(100 * floor.share, 2)} %. The control takes {ratio(floor.ratio)}× [{low}, {high}] "
+            f"Noise floor: {share_words(floor.share)}. The control takes {ratio(floor.ratio)}× [{low}, {high}] "
             "of its own command; smaller differences are noise."
         )
 
@@ -280,20 +296,19 @@ def _run_notes(result: Result) -> Iterator[str]:
     if counts:
         many = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
         yield f"A short command is repeated {many} times in a run; figures are of one, process start included."
-    shells = {str(s["shell"]): float(s["start_s"]) for run in result.runs if (s := run.facts.get("shell"))}
-    for shell, start_s in shells.items():
-        yield f"The start of {shell}, {unit_for('s', [start_s]).text(start_s)}, is subtracted."
+    shells = {str(s["shell"]): s for run in result.runs if (s := run.facts.get("shell"))}
+    for shell, start in shells.items():
+        wall, cpu = (unit_for("s", [start[key]]).text(start[key]) for key in ("start_s", "cpu_s"))
+        yield (
+            f"The start of {shell} is subtracted: {wall} of wall time, {cpu} of CPU time. It was measured once; no "
+            "interval holds its uncertainty."
+        )
 
 
 def _flag_notes(result: Result) -> Iterator[str]:
-    """A line for each kind of flag; those that differ in figures alone are of one kind."""
-    kinds: dict[str, list[str]] = {}
-    for run in result.runs:
-        for kind in {re.sub(r"\d[\d.,]*", "#", flag): flag for flag in run.flags}.items():
-            kinds.setdefault(kind[0], []).append(kind[1])
-    most = sorted(kinds.values(), key=len, reverse=True)
-    for flags in most[:_FLAGS_MAX]:
-        example = "" if len(set(flags)) == 1 else ", for example"
-        yield f"! {count(len(flags), 'run')} flagged{example}: {flags[0]}"
-    if len(most) > _FLAGS_MAX:
-        yield f"! {count(len(most) - _FLAGS_MAX, 'more kind')} of flags; `edgejoule show` lists them"
+    """A line for each kind of flag."""
+    flags = result.flags()
+    for flag, runs in flags[:_FLAGS_MAX]:
+        yield f"! {runs} of {count(len(result.runs), 'run')}: {flag}"
+    if len(flags) > _FLAGS_MAX:
+        yield f"! {count(len(flags) - _FLAGS_MAX, 'more kind')} of flags; `edgejoule show` lists them"
