@@ -147,7 +147,7 @@ void kill(const Arguments& arguments, bool on) {
   if (!untold.empty()) throw Failure(untold);
   if (!told.own_switches.empty())
     throw Failure(
-        fmt::format("{} of {} servers have confirmed. {} has a kill switch of its own: run `ecoctl resume` there",
+        fmt::format("{} of {} servers have confirmed. {} has a kill switch of its own: run ecoctl resume there",
                     told.confirmed, told.servers, told.own_switches));
   if (!told.complete())
     throw Failure(

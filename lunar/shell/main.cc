@@ -68,7 +68,7 @@ void add_options(CLI::App& app, Options& o) {
       ->type_name("BYTES");
   app.add_flag("--read-only", o.volume.read_only, "write nothing, not even what a mount after a power cut repairs");
   app.add_flag("--skip-damage", o.volume.skip_damage,
-               "mount a volume whose log is damaged: what was committed from there on is lost (--read-only keeps it)");
+               "mount a volume whose log is damaged; later commits are lost (not with --read-only)");
   const auto add_format = [&](const char* name, Format format, const char* help) {
     return app.add_flag_callback(
         name, [&o, format] { o.output.format = format; }, help);

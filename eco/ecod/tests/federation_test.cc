@@ -594,7 +594,7 @@ TEST_F(Federation, a_kill_of_one_server_alone_is_shown_by_the_others_who_say_wha
       [&] { return has(named("b").ecoctl(ECOCTL_PROGRAM, {"servers"}).first, "ITS OWN KILL SWITCH IS ON"); }));
   const auto [said, code] = named("b").ecoctl(ECOCTL_PROGRAM, {"resume", "--wait-s", "1"});
   EXPECT_EQ(code, 1);
-  EXPECT_TRUE(has(said, "a has a kill switch of its own: run `ecoctl resume` there")) << said;
+  EXPECT_TRUE(has(said, "a has a kill switch of its own: run ecoctl resume there")) << said;
   const auto [ended, ended_code] = named("a").ecoctl(ECOCTL_PROGRAM, {"resume"});
   EXPECT_EQ(ended_code, 0) << ended;
 }

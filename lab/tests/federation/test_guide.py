@@ -58,6 +58,16 @@ def ecod_toml(number: int, federation: str | None = None) -> str:
     return text
 
 
+def print_config(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """ecod's report of a configuration whose TLS files exist, below the folder."""
+    file = folder / "ecod.toml"
+    file.write_text(text.replace('"/etc/ecod/', f'"{folder}/'))
+    for name in re.findall(rf'"{re.escape(str(folder))}/([^"]+)"', file.read_text()):
+        (folder / name).touch()
+    command = [BUILD / "bin/ecod", "--config", file, "--print-config"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 @built
 @pytest.mark.parametrize("number", [1, 2, 3])
 @pytest.mark.parametrize(
@@ -69,10 +79,7 @@ def ecod_toml(number: int, federation: str | None = None) -> str:
     ],
 )
 def test_ecod_takes_the_configurations(number: int, federation: str | None, mode: str, tmp_path: Path) -> None:
-    file = tmp_path / "ecod.toml"
-    file.write_text(ecod_toml(number, federation))
-    words = [BUILD / "bin/ecod", "--config", file, "--print-config"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = print_config(tmp_path, ecod_toml(number, federation))
     assert done.returncode == 0, done.stderr
     assert f'listen = "10.0.0.{number}:7420"' in done.stdout
     assert "shadow = true" in done.stdout
@@ -81,10 +88,7 @@ def test_ecod_takes_the_configurations(number: int, federation: str | None, mode
 
 @built
 def test_ecod_takes_a_shared_directory(tmp_path: Path) -> None:
-    file = tmp_path / "ecod.toml"
-    file.write_text(ecod_toml(2).replace("[worker]\n", block(SHARED_WITH)))
-    words = [BUILD / "bin/ecod", "--config", file, "--print-config"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = print_config(tmp_path, ecod_toml(2).replace("[worker]\n", block(SHARED_WITH)))
     assert done.returncode == 0, done.stderr
     assert re.search(r'^shared_directory = .*"/data" = "/mnt/edge-1"', done.stdout, re.MULTILINE), done.stdout
 

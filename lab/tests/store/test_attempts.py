@@ -18,6 +18,7 @@ from edgejoule import environment
 from edgejoule.cli.main import main
 from edgejoule.errors import StoreError
 from edgejoule.findings import find
+from edgejoule.other_programs import OtherPrograms
 from edgejoule.plan import make_plan
 from edgejoule.spec import Spec
 from edgejoule.store import ResponseValue, Run, RunData, Store
@@ -175,6 +176,7 @@ def test_a_study_repeats_what_was_flagged_for_its_conditions_and_nothing_else(tm
     spec.write_text(SPEC)
     held = iter([[], [WARM]])
     monkeypatch.setattr(environment, "throttling", lambda before, after: next(held, []))
+    monkeypatch.setattr(OtherPrograms, "flags", lambda self: [])  # other tests run beside this one
     assert invoke(tmp_path, "run", str(spec))[0] == 3
     assert invoke(tmp_path, "run", str(spec), "--resume", "--rerun-flagged")[0] == 2
     code, output = invoke(tmp_path, "run", str(spec), "--rerun-flagged")
