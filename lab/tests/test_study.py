@@ -345,7 +345,7 @@ def test_two_studies_do_not_measure_in_one_place(bench: Bench) -> None:
     try:
         wait_until((bench.folder / "results/snapshots/lock").exists, first)
         for words in ((), ("--data", "elsewhere")):
-            one_line_error(bench("run", "experiment.toml", *words), 2, "another study is measuring")
+            one_line_error(bench("run", "experiment.toml", *words), 1, "another study is measuring")
     finally:
         first.terminate()
         first.communicate(timeout=60)

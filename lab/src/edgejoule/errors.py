@@ -54,6 +54,10 @@ class StoreError(EdgejouleError):
     """The store cannot be read or written (path, permission, full disk, another format)."""
 
 
+class BusyError(EdgejouleError):
+    """Another study measures in this folder."""
+
+
 class StudyInterruptedError(EdgejouleError):
     """The user stopped a study. The message says what is stored and how to go on."""
 

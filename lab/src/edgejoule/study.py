@@ -19,12 +19,13 @@ from typing import Any, Protocol
 from edgejoule import environment, sequential
 from edgejoule.commands import shells
 from edgejoule.commands.setups import Setups
+from edgejoule.commands.supervisor import remove_left_marks
 from edgejoule.cool_down import cool_down
 from edgejoule.database_servers import SERVERS, ycsb_client
 from edgejoule.database_servers.record import remove_leftovers
 from edgejoule.database_servers.ycsb_client import BINDINGS
 from edgejoule.databases import Event, Snapshots, driver_digest
-from edgejoule.errors import DatabaseError, StoreError, StudyInterruptedError, UsageError
+from edgejoule.errors import BusyError, DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.loads import Loads, base_of
 from edgejoule.metering import Metering
 from edgejoule.meters.base import Meter
@@ -182,6 +183,7 @@ def conduct(
         try:
             for folder in folders:
                 remove_leftovers(folder)  # what a study that was killed left
+            remove_left_marks()
             bench.loads.close()
             _load_missing(snapshots, todo, study.spec, watcher, keep_going)
             reached = dict(experiment.environment.get(_REACHED, {})) if experiment else {}
@@ -467,6 +469,14 @@ def _alone(folder: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise UsageError(f"{folder}: another study is measuring here; wait for it") from error
+        raise BusyError(f"{folder}: another study is measuring here; wait for it") from error
     finally:
         os.close(handle)
+
+
+def check_free(places: Places) -> None:
+    """Before a meter is opened. Raises BusyError where another study measures; makes no folder."""
+    for folder in (places.data, places.snapshots):
+        if (folder / "lock").exists():
+            with _alone(folder):
+                pass

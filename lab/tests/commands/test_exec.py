@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import shlex
@@ -166,6 +167,59 @@ def test_a_command_that_fails_is_no_value_and_the_message_says_how_to_see_more(t
     assert re.search(r"^! 1 of 1 run: .* ended with exit code 3$", kept.stdout, re.MULTILINE)
 
 
+def test_advice_is_given_only_where_it_helps(tmp_path: Path) -> None:
+    for words, phrase in (
+        (("kill -9 $$ # exit code 3",), "killed by SIGKILL"),
+        (("--ignore-failure", "kill -9 $$"), "killed by SIGKILL"),
+        (("--setup", "exit 3", "sleep 0.05"), "setup"),
+        (("--prepare", "exit 3", "sleep 0.7"), "prepare failed"),
+        (("--conclude", "exit 3", "sleep 0.7"), "conclude failed"),
+        (("--cleanup", "exit 3", "sleep 0.05"), "cleanup"),
+    ):
+        code, message = refused(tmp_path, "-r", "1", *words)
+        assert (code, phrase in message) == (1, True), message
+        assert "keeps such runs" not in message, message
+
+
+def test_a_folder_that_was_deleted_is_one_clear_line(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = "import os; os.rmdir(os.getcwd()); from edgejoule.cli.main import main; main()"
+    for words in (("exec", "-r", "1", "sleep 0.05"), ("exec", "--", "sleep", "1")):
+        gone.mkdir(exist_ok=True)
+        command = [sys.executable, "-c", script, *words]
+        done = subprocess.run(command, cwd=gone, capture_output=True, text=True, check=False)
+        assert done.stderr == "edgejoule: the current folder was deleted; change to another one\n", words
+        assert done.returncode == 1
+
+
+def test_parameters_may_have_any_name(tmp_path: Path) -> None:
+    taken = ("cache", "durability", "threads", "data", "folder", "host", "workload", "database", "recordcount")
+    lists = [word for name in taken for word in ("-L", name, "cold,x" if name == "cache" else f"{name}-value")]
+    text = " ".join(f"{{{name}}}" for name in taken)
+    done = measured(tmp_path, "-r", "1", *lists, "--export-csv", "c.csv", f"sleep 0.05; echo {text} >> seen")
+    values = [f"{name}-value" for name in taken[1:]]
+    seen = {tuple(line.split()) for line in (tmp_path / "seen").read_text().splitlines()}
+    assert seen == {(first, *values) for first in ("cold", "x")}
+    assert "echo cold durability-value" in done.stdout, "the label has the values"
+    assert ",parameter_cache,parameter_durability," in (tmp_path / "c.csv").read_text()
+    assert edgejoule(tmp_path, "report").returncode == 0
+
+
+def test_a_second_study_in_the_folder_is_refused_before_a_meter_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(*_: object) -> None:
+        raise AssertionError("a meter was chosen")
+
+    monkeypatch.setattr("edgejoule.cli.run.meter_choice", opened)
+    (tmp_path / "results/data").mkdir(parents=True)
+    with (tmp_path / "results/data/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        code, message = refused(tmp_path, "sleep 0.05")
+    assert (code, "another study is measuring here" in message) == (1, True)
+
+
 def test_a_command_killed_by_a_signal_is_never_a_value(tmp_path: Path) -> None:
     code, message = refused(tmp_path, "-r", "1", "--ignore-failure", "kill -9 $$")
     assert (code, "killed by SIGKILL" in message) == (1, True)
@@ -174,6 +228,10 @@ def test_a_command_killed_by_a_signal_is_never_a_value(tmp_path: Path) -> None:
 def test_a_program_that_is_not_here_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     code, message = refused(tmp_path, "--", "no-such-program-4711")
     assert (code, "no such program here" in message) == (2, True)
+    (tmp_path / "plain").write_text("echo\n")
+    for name, phrase in (("./plain", "./plain: is not executable"), ("/usr", "/usr: is a folder, not a program")):
+        code, message = refused(tmp_path, "--", name)
+        assert (code, message.endswith(phrase)) == (2, True), message
     assert not (tmp_path / "results").exists()
 
 

@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from edgejoule.commands.supervisor import Supervised, supervisor_path
+from edgejoule.commands.supervisor import Supervised, remove_left_marks, supervisor_path
 from edgejoule.errors import CommandError
 
 from .supervised import alive, all_ended, await_processes, command, new_token, python
@@ -123,6 +124,28 @@ def test_what_cannot_be_started_is_no_repetition(tmp_path: Path) -> None:
     ):
         with pytest.raises(CommandError, match=message.replace("(", r"\(")):
             Supervised(command(tmp_path, *argv), timeout_s=60).run()
+
+
+def test_marks_that_a_killed_program_left_are_removed_and_those_of_a_living_one_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    making = (
+        "from edgejoule.commands.supervisor import Supervised, Command; from pathlib import Path; import sys\n"
+        "made = Supervised(Command(['x'], {}, Path('.'), None, None), timeout_s=1); made._make_marks()\n"
+    )
+    for ending in (left, "sys.stdout.write('made'); sys.stdout.flush(); sys.stdin.read()"):
+        words = [sys.executable, "-c", making + ending]
+        environment = {**os.environ, "TMPDIR": str(tmp_path)}
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        assert process.stdout is not None
+        process.stdout.read(4)
+    assert len(list(tmp_path.glob("*/marks"))) == 2
+    remove_left_marks()
+    assert len(list(tmp_path.glob("*/marks"))) == 1
+    process.communicate()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_missing_folder_or_input_is_named(tmp_path: Path) -> None:

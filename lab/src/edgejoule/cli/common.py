@@ -104,6 +104,10 @@ class Commands(click.Group):
             fail(str(error), error.exit_code)
         except KeyboardInterrupt:
             fail("interrupted", EXIT_INTERRUPTED)
+        except FileNotFoundError:
+            if not _current_folder_exists():
+                fail("the current folder was deleted; change to another one", 1)
+            raise
         except BrokenPipeError:
             sys.stderr.close()  # the reader has gone; there is nobody to tell
             sys.exit(1)
@@ -132,6 +136,14 @@ class OnDemand(Commands):
         module, _, attribute = self.modules[cmd_name].partition(":")
         command: click.Command = getattr(import_module(f"edgejoule.cli.{module}"), attribute)
         return command
+
+
+def _current_folder_exists() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def fail(message: str, code: int) -> NoReturn:

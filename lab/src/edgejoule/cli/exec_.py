@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from edgejoule.cli.common import (
 from edgejoule.errors import DatabaseError, UsageError
 
 BUDGET_S = 60.0
+#: The command itself, not what is done around it, ended with an exit code; a death by signal is never kept.
+_EXIT_CODE = re.compile(r"failed: the command failed: (it +|repetition \d+ of \d+ )ended with exit code \d+")
 #: Options of hyperfine that exec has in another form.
 INSTEAD = {
     "--min-runs": "--runs fixes the number of runs, and --budget their time",
@@ -139,9 +142,13 @@ class Exec:
         from edgejoule.cli.run import meter_choice
         from edgejoule.commands.exec_spec import spec_text
         from edgejoule.spec import spec_of_text
+        from edgejoule.study import Places, check_free
 
         given = self.given
         request = self._request()
+        self._check_exports()
+        if not given["dry_run"]:
+            check_free(Places.beside(given["store"]))
         options: Options = dict(given["meter_options"])
         if given["profile"]:
             options["board-profile"] = {**options.get("board-profile", {}), "profile": given["profile"]}
@@ -153,7 +160,6 @@ class Exec:
         if given["dry_run"]:
             click.echo(text, nl=False)
             return
-        self._check_exports()
         self._measure(spec, text, choice)
 
     def _request(self) -> Any:
@@ -165,33 +171,42 @@ class Exec:
         if self.argv is not None and (given["shell"] not in (None, "none")):
             raise UsageError("--shell: a program behind -- is run without a shell; give it as 'COMMAND' in quotes")
         parameters = options.parameters_of(given["lists"], given["scan"], given["step"])
+        known = list(parameters)
         shell = options.shell_of(given["shell"], given["no_shell"])
         commands = options.commands_of(
             given["commands"], self.argv, given["names"],
             {name: given[name] for name in ("setup", "prepare", "conclude", "cleanup")}, given["outputs"],
-            shell=shell, parameters=list(parameters),
+            shell=shell, parameters=known,
         )  # fmt: skip
-        return options.Request(
+        env = options.environment_of(given["env"], dict(os.environ))
+        request = options.Request(
             commands=commands,
             parameters=parameters,
             runs=given["runs"],
             budget_s=BUDGET_S if given["budget"] is None else given["budget"],
             warmup=given["warmup"],
             shell=shell,
-            env=options.environment_of(given["env"], dict(os.environ)),
+            env={name: options.escaped(value, known) for name, value in env.items()},
             stdin=options.input_of(given["input_"]),
             ignore_failure=given["ignore_failure"],
             phase=given["phase"],
             control=given["control"],
         )
+        options.check_parameters(request)
+        return request
 
     def _exports(self) -> dict[str, str]:
         kinds = ("json", "csv", "markdown")
         return {kind: target for kind in kinds if (target := self.given[f"export_{kind}"]) is not None}
 
     def _check_exports(self) -> None:
-        """A folder that is not there is reported before a minute of measuring."""
-        for kind, target in self._exports().items():
+        """What cannot be written is reported before a minute of measuring."""
+        exports = self._exports()
+        writers = [f"--export-{kind} -" for kind, target in exports.items() if target == "-"]
+        writers += ["--json"] if self.given["as_json"] else []
+        if len(writers) > 1:
+            raise UsageError(f"{' and '.join(writers)}: only one of them can write to standard output; give a file")
+        for kind, target in exports.items():
             if target != "-" and not Path(target).absolute().parent.is_dir():
                 raise UsageError(f"--export-{kind} {target}: there is no folder {Path(target).absolute().parent}")
 
@@ -234,9 +249,10 @@ class Exec:
 
     def _hint(self, message: str) -> str:
         """What to do about a command that failed."""
-        if "its output is discarded" in message:
-            return "; --output pipe shows its last lines, --ignore-failure keeps such runs"
-        return "; --ignore-failure keeps such runs" if "exit code" in message else ""
+        advice = ["--output pipe shows its last lines"] if message.endswith("; its output is discarded") else []
+        if _EXIT_CODE.search(message) and not self.given["ignore_failure"]:
+            advice.append("--ignore-failure keeps such runs")
+        return f"; {', '.join(advice)}" if advice else ""
 
     def _show(self, experiment: Any, findings: Any, runs: Any) -> None:
         from edgejoule.commands import exec_export, exec_view

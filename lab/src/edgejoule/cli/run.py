@@ -40,7 +40,7 @@ from edgejoule.run_clocks import ClockPlan, check_servers, clock_plan
 from edgejoule.servers import Servers, servers_of
 from edgejoule.spec import Level, Spec, load_spec
 from edgejoule.store import Experiment, Run, Store
-from edgejoule.study import Places, Study, conduct, continuation
+from edgejoule.study import Places, Study, check_free, conduct, continuation
 
 
 @click.command()
@@ -245,6 +245,7 @@ def _measure(
 ) -> tuple[Experiment, list[Run], bool]:
     """The experiment, all its runs, and whether there was nothing to do."""
     stop_in_order()
+    check_free(places)
     check_servers(spec.meter.clocks, clock_token)
     meters = [choice.meter, *beside]
     with contextlib.ExitStack() as opened:

@@ -23,6 +23,6 @@ def check_command(run: PlannedRun) -> None:
             if words is not None:
                 around.argv(words)
         except DatabaseError as error:
-            raise UsageError(f"{run.label()}: {key}: {error}; install it, or give its path") from error
+            raise UsageError(f"{run.label()}: {key}: {error}") from error
     if command.cwd is not None and "{data}" not in command.cwd and not around.path(command.cwd).is_dir():
         raise UsageError(f"{run.label()}: cwd: no folder {around.path(command.cwd)}")

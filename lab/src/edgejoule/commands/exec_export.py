@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from edgejoule.commands.exec_options import parameter_of
 from edgejoule.commands.exec_results import Result, Row
 from edgejoule.commands.exec_verdict import verdict, wall_verdict
 from edgejoule.commands.exec_view import FIGURES, column_of
@@ -59,7 +60,7 @@ def _row_json(result: Result, row: Row) -> dict[str, Any]:
     runs = result.runs_of(row)
     return {
         "command": row.label,
-        "parameters": {name: level for name, level in row.levels.items() if name != "workload"},
+        "parameters": {parameter_of(name): level for name, level in row.levels.items() if name != "workload"},
         "control": row.control,
         **_times(runs),
         "ratio_to_best": row.ratio,
@@ -108,7 +109,9 @@ def to_csv(result: Result) -> str:
     table = csv.writer(out, lineterminator="\n")
     times = ("mean", "stddev", "median", "min", "max")
     named = [f"{name}.{r.method}" if r.is_energy else name for name, r in known]
-    table.writerow(["command", *times, *named, "ratio_to_best", "letters", *(f"parameter_{p}" for p in parameters)])
+    table.writerow(
+        ["command", *times, *named, "ratio_to_best", "letters", *(f"parameter_{parameter_of(p)}" for p in parameters)]
+    )
     for row in result.rows:
         wall = _times(result.runs_of(row))
         means = [row.mean(name) for name, _ in known]

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from edgejoule.commands.model import DISCARD, SHELL, Words
+from edgejoule.commands.model import ALWAYS, DISCARD, SHELL, Words, placeholders
 from edgejoule.errors import UsageError
-from edgejoule.properties import Level
+from edgejoule.properties import ALL_PROPERTIES, SETTINGS, Level
 
 VALUES_MAX = 1000  # of one parameter
 CONTROL = "control"
-RESERVED = ("workload", "database")
+#: Names that mean something else in an experiment: there the parameter's factor is called `parameter_NAME`.
+TAKEN = frozenset({*ALWAYS, *SETTINGS, *ALL_PROPERTIES})
+PARAMETER = "parameter_"
 _INNER = re.compile(r"(?<!\$)\{([A-Za-z_][\w.-]*)\}")
 
 
@@ -44,7 +46,10 @@ class OneCommand:
 
 @dataclass(frozen=True)
 class Request:
-    """All of it. runs: exactly so many of each command; None: as many as precision and budget allow."""
+    """All of it. parameters: by the names of their factors.
+
+    runs: exactly so many of each command; None: as many as precision and budget allow.
+    """
 
     commands: tuple[OneCommand, ...]
     parameters: dict[str, list[Level]]
@@ -78,18 +83,49 @@ def parameters_of(
         return {_parameter(scan[0]): scanned(scan[1], scan[2], step)}
     found: dict[str, list[Level]] = {}
     for name, values in lists:
-        if name in found:
+        factor = _parameter(name)
+        if factor in found:
             raise UsageError(f"--parameter-list {name}: given twice; one list holds all values")
-        found[_parameter(name)] = levels(split_values(values), name)
+        found[factor] = levels(split_values(values), name)
     return found
 
 
 def _parameter(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w-]*", name):
         raise UsageError(f"parameter {name!r}: expected a name of letters, digits, '_' and '-', for example 'threads'")
-    if name in RESERVED:
-        raise UsageError(f"parameter {name!r}: the experiment has a factor of that name; give it another one")
-    return name
+    return factor_of(name)
+
+
+def factor_of(parameter: str) -> str:
+    """The experiment's name for a parameter."""
+    return f"{PARAMETER}{parameter}" if parameter in TAKEN else parameter
+
+
+def parameter_of(factor: str) -> str:
+    """The user's name for a factor."""
+    name = factor.removeprefix(PARAMETER)
+    return name if name in TAKEN else factor
+
+
+def check_parameters(request: Request) -> None:
+    """Every command contains every parameter. Raises UsageError."""
+    used = {one.name: _placeholders(one, request) for one in request.commands}
+    for factor in request.parameters:
+        without = [name for name, own in used.items() if factor not in own]
+        if not without:
+            continue
+        placeholder = f"{{{parameter_of(factor)}}}"
+        if len(without) == len(used):
+            raise UsageError(f"parameter {parameter_of(factor)}: {placeholder} stands in no command")
+        raise UsageError(
+            f"parameter {parameter_of(factor)}: {without[0]!r} does not contain {placeholder}; every command needs it"
+        )
+
+
+def _placeholders(one: OneCommand, request: Request) -> set[str]:
+    texts = [one.command, *(words for words in vars(one.around).values() if words), *request.env.values()]
+    words = [word for text in texts for word in ([text] if isinstance(text, str) else text)]
+    return {name for text in [*words, one.output or ""] for name in placeholders(text)}
 
 
 def split_values(text: str) -> list[str]:
@@ -152,7 +188,7 @@ def commands_of(
     if not given or any(not words for words in given):
         raise UsageError("no command: give 'COMMAND' in quotes, or -- COMMAND ARG...")
     if argv:
-        given = [[_escaped(word, parameters) for word in argv]]
+        given = [[escaped(word, parameters) for word in argv]]
     if len(names) > len(given):
         raise UsageError(f"--command-name: given {len(names)} times, and there are {len(given)} commands")
     shown = [" ".join(text.split()) if "\n" in text else text for text in ([shlex.join(argv)] if argv else texts)]
@@ -161,7 +197,7 @@ def commands_of(
         option: [_words(text, shell, parameters) if text else None for text in _each(option, texts_, len(given))]
         for option, texts_ in around.items()
     }
-    where = [output_of(word) for word in _each("output", outputs, len(given))]
+    where = [output_of(word and escaped(word, parameters)) for word in _each("output", outputs, len(given))]
     return tuple(
         OneCommand(label, words, Around(**{option: own[i] for option, own in each.items()}), where[i])
         for i, (label, words) in enumerate(zip(labels, given, strict=True))
@@ -182,16 +218,21 @@ def _words(text: str, shell: str | None, parameters: Sequence[str]) -> Words:
     if not text.strip():
         raise UsageError("an empty command; expected a program")
     if shell is not None:
-        return _escaped(text, parameters)
+        return escaped(text, parameters)
     try:
-        return [_escaped(word, parameters) for word in shlex.split(text)]
+        return [escaped(word, parameters) for word in shlex.split(text)]
     except ValueError as error:
         raise UsageError(f"{text!r} cannot be split into words ({error}); mend the quotes, or use a shell") from None
 
 
-def _escaped(text: str, parameters: Sequence[str]) -> str:
-    """The text with braces that name no parameter doubled: only parameters are replaced, as in hyperfine."""
-    return _INNER.sub(lambda m: m[0] if m[1] in parameters else f"{{{m[0]}}}", text)
+def escaped(text: str, parameters: Sequence[str]) -> str:
+    """The text with the placeholders of its parameters, and all other braces doubled: they stay as they are."""
+
+    def placeholder(match: re.Match[str]) -> str:
+        factor = factor_of(match[1])
+        return f"{{{factor}}}" if factor in parameters else f"{{{match[0]}}}"
+
+    return _INNER.sub(placeholder, text)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

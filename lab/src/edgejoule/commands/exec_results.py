@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from edgejoule import sequential
+from edgejoule.commands.exec_options import parameter_of
 from edgejoule.commands.exec_spec import control_name
 from edgejoule.findings import Cell, Findings, ResponseFinding
 from edgejoule.plan import cells
@@ -245,9 +246,10 @@ def _in_order(rows: Sequence[Row]) -> list[Row]:
 def label_of(levels: Mapping[str, Level]) -> str:
     """A command as it is shown: with the values of its parameters in place, or behind it where it has a name."""
     name, behind = str(levels["workload"]), []
-    for parameter, value in levels.items():
-        if parameter == "workload":
+    for factor, value in levels.items():
+        if factor == "workload":
             continue
+        parameter = parameter_of(factor)
         if f"{{{parameter}}}" in name:
             name = name.replace(f"{{{parameter}}}", str(value))
         else:

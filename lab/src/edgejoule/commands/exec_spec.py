@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgejoule import toml_text
-from edgejoule.commands.exec_options import CONTROL, OneCommand, Request
+from edgejoule.commands.exec_options import CONTROL, OneCommand, Request, parameter_of
 from edgejoule.commands.model import SHELL
 from edgejoule.meters.base import Method
 
@@ -74,7 +74,7 @@ def _program(one: OneCommand) -> str:
 def _question(request: Request) -> str:
     names = [one.name for one in request.commands]
     if len(names) == 1:
-        by = f" at each {' and '.join(request.parameters)}" if request.parameters else ""
+        by = f" at each {' and '.join(map(parameter_of, request.parameters))}" if request.parameters else ""
         return f"What does {names[0]!r} cost{by}?"
     return f"Which of {len(names)} commands costs the least?"
 

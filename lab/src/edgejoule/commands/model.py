@@ -247,6 +247,16 @@ def program_of(name: str, folder: Path, path: str | None) -> Path | None:
     return Path(on_path) if on_path else None
 
 
+def why_no_program(name: str, folder: Path) -> str:
+    """What is wrong with a name or path that `program_of` does not know."""
+    found = located(name, folder)
+    if "/" in name and found.is_dir():
+        return "is a folder, not a program"
+    if "/" in name and found.exists():
+        return "is not executable"
+    return "no such program here; install it, or give its path"
+
+
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's content, hex. Raises OSError."""
     with path.open("rb") as file:

@@ -17,6 +17,7 @@ from edgejoule.commands.model import (
     located,
     program_of,
     unescaped,
+    why_no_program,
 )
 from edgejoule.commands.outputs import Output, last_lines
 from edgejoule.commands.supervisor import Command, Supervised
@@ -55,7 +56,7 @@ class Surroundings:
             words = [self.text(word) for word in words]
         program = program_of(words[0], self.folder, self.environment().get("PATH"))
         if program is None:
-            raise DatabaseError(f"{words[0]}: no such program here")
+            raise DatabaseError(f"{words[0]}: {why_no_program(words[0], self.folder)}")
         return [*self.prefix, str(program.absolute()), *words[1:]]
 
     def path(self, text: str) -> Path:

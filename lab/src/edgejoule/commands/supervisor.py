@@ -24,10 +24,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from edgejoule.commands.phases import PhaseLines
+from edgejoule.database_servers.processes import started_ticks
 from edgejoule.errors import CommandError, EdgejouleError
 
 PROGRAM = "edgejoule-supervisor"
 MARKS_VARIABLE = "EDGEJOULE_MARKS"  # in the command's environment: the FIFO that takes names of phases
+_MARKS_FOLDER = "edgejoule-marks-"  # then the process that made it, and when that process started
 _NULL = Path(os.devnull)
 _STOP_TIMEOUT_S = 15.0  # the supervisor itself gives up after 11 s
 
@@ -223,7 +225,7 @@ class Supervised:
         return reports
 
     def _make_marks(self) -> Path:
-        folder = self._resources.enter_context(tempfile.TemporaryDirectory(prefix="edgejoule-"))
+        folder = self._resources.enter_context(tempfile.TemporaryDirectory(prefix=_marks_prefix()))
         marks = Path(folder) / "marks"
         os.mkfifo(marks, 0o600)
         return marks
@@ -279,6 +281,19 @@ class Supervised:
             raise CommandError(f"the supervisor of {name} was killed by {signal_name(-code)}")
         if not any(e["event"] == "exit" for e in events):
             raise CommandError(f"the supervisor of {name} ended with code {code} and reported no exit")
+
+
+def _marks_prefix() -> str:
+    pid = os.getpid()
+    return f"{_MARKS_FOLDER}{pid}-{started_ticks(pid)}-"
+
+
+def remove_left_marks() -> None:
+    """Remove the folders of phase marks whose program was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_MARKS_FOLDER}*-*-*"):
+        pid, ticks = folder.name.removeprefix(_MARKS_FOLDER).split("-")[:2]
+        if pid.isdecimal() and str(started_ticks(int(pid))) != ticks:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
