@@ -560,10 +560,10 @@ def test_a_study_cut_off_in_the_middle_is_resumed_without_losing_or_repeating_a_
     before = bench.finished()
     assert 2 <= len(before) < 6
     if how is not signal.SIGKILL:
-        assert f"{len(before)} runs are stored, {6 - len(before)} are left" in stderr
+        assert f"{len(before)} runs stored, {6 - len(before)} left" in stderr
     done = bench("run", "experiment.toml", *SIX, "--resume")
     finished(done)
-    assert f"{len(before)} runs are finished, {6 - len(before)} to do" in done.stderr
+    assert f"{len(before)} runs finished, {6 - len(before)} to do" in done.stderr
     after = bench.finished()
     assert len(after) == 6
     assert {index: after[index] for index in before} == before

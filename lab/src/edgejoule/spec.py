@@ -234,6 +234,10 @@ class Spec(_Strict):
 
     def digest(self) -> str:
         """Identity of what is measured: SHA-256 over the model without the analysis section, hex."""
+        return hashlib.sha256(json.dumps(self.measured(), sort_keys=True).encode()).hexdigest()
+
+    def measured(self) -> dict[str, Any]:
+        """All that identifies what is measured, as JSON values."""
         measured = self.model_dump(mode="json", exclude={"analysis", "question"})
         for name in ("servers", "federation", "responses"):  # as before there were any
             if not measured[name]:
@@ -241,7 +245,7 @@ class Spec(_Strict):
         measured["workloads"] |= {name: command.identity() for name, command in self.commands.items()}
         if (sequential := measured["design"]["sequential"]) and sequential["budget_s"] is None:
             del sequential["budget_s"]
-        return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
+        return measured
 
     @property
     def commands(self) -> dict[str, CommandWorkload]:

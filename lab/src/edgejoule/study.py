@@ -26,6 +26,7 @@ from edgejoule.database_servers.record import remove_leftovers
 from edgejoule.database_servers.ycsb_client import BINDINGS
 from edgejoule.databases import Event, Snapshots, driver_digest
 from edgejoule.errors import BusyError, DatabaseError, StoreError, StudyInterruptedError, UsageError
+from edgejoule.findings.words import count
 from edgejoule.loads import Loads, base_of
 from edgejoule.metering import Metering
 from edgejoule.meters.base import Meter
@@ -352,11 +353,42 @@ def _create(store: Store, study: Study, surroundings: Mapping[str, Any]) -> Expe
 def _to_resume(store: Store, study: Study) -> Experiment:
     found = store.unfinished(study.spec)
     if found is None:
-        raise UsageError(
-            f"nothing to resume: {store.path} holds no unfinished experiment of this spec (name {study.spec.name!r}, "
-            "same factors, settings and seed); run without --resume"
-        )
+        raise UsageError(f"nothing to resume: {_why_none(store, study.spec)}; run without --resume")
     return _same(found, study)
+
+
+_DIFFERENCES_MAX, _VALUE_LENGTH = 3, 60
+
+
+def _why_none(store: Store, spec: Spec) -> str:
+    """How the latest unfinished experiment differs from the spec, or that there is none."""
+    if (own := store.latest_of(spec)) is not None:
+        return f"experiment {own.id} of this spec is finished"
+    latest = next((e for e in reversed(store.experiments()) if not e.finished), None)
+    if latest is None:
+        return f"{store.path} holds no unfinished experiment"
+    there, here = _leaves(latest.spec.measured()), _leaves(spec.measured())
+    differing = [key for key in {**there, **here} if there.get(key) != here.get(key)]
+    each = [f"{key} ({_value(there, key)} there, {_value(here, key)} here)" for key in differing[:_DIFFERENCES_MAX]]
+    more = f" and {len(differing) - len(each)} more" if len(differing) > len(each) else ""
+    return f"the unfinished experiment {latest.id} ({latest.progress}) differs in {', '.join(each)}{more}"
+
+
+def _leaves(values: Any, path: str = "") -> dict[str, Any]:
+    """Every value within nested tables, by its path."""
+    if not isinstance(values, Mapping) or not values:
+        return {path: values}
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        found |= _leaves(value, f"{path}.{key}" if path else str(key))
+    return found
+
+
+def _value(leaves: Mapping[str, Any], key: str) -> str:
+    if key not in leaves:
+        return "nothing"
+    text = str(leaves[key])
+    return text if len(text) <= _VALUE_LENGTH else f"{text[: _VALUE_LENGTH - 1]}…"
 
 
 def _to_repeat(store: Store, study: Study) -> Experiment:
@@ -414,7 +446,7 @@ def _how_far(store: Store, experiment: Experiment | None) -> str:
         return "interrupted: nothing is stored yet; databases that are loaded stay so"
     counts = store.find(str(experiment.id)).counts
     return (
-        f"interrupted: {counts.get('finished', 0)} runs are stored, {counts.get('planned', 0)} are left; "
+        f"interrupted: {count(counts.get('finished', 0), 'run')} stored, {counts.get('planned', 0)} left; "
         "the same command with --resume goes on"
     )
 

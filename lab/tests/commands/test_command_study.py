@@ -168,6 +168,13 @@ def test_a_failure_that_is_ignored_is_kept_and_flagged(tmp_path: Path) -> None:
     assert "the command ended with exit code 3" in run.flags
 
 
+def test_a_process_that_the_command_leaves_behind_is_ended_and_counted(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 'command = ["sh", "-c", "sleep 60 & sleep 0.6"]')
+    bench.run(code=[3])
+    (run,) = bench.runs()
+    assert "1 process of the command still ran at its end and was ended" in run.flags
+
+
 def test_setup_and_cleanup_run_once_and_prepare_and_conclude_around_every_run(tmp_path: Path) -> None:
     log = tmp_path / "log"
     words = "\n".join(f'{key} = "echo {key} >> {log}"' for key in ("setup", "prepare", "conclude", "cleanup"))

@@ -266,6 +266,29 @@ def test_an_interrupted_study_goes_on_with_resume(tmp_path: Path, monkeypatch: p
     assert 1 <= before < _finished(store) == 4
 
 
+def test_resume_says_what_differs_from_the_unfinished_experiment(tmp_path: Path) -> None:
+    assert run(tmp_path, "-r", "2", "--", "false").returncode == 1, "a run failed, and the study ended"
+    code, message = refused(tmp_path, "-r", "3", "--resume", "--", "false")
+    assert code == 2
+    assert "the unfinished experiment 1 (0 of 2 runs finished, 1 failed) differs in design.replications" in message
+    assert "(2 there, 3 here)" in message
+    measured(tmp_path, "-r", "1", "--", "sleep", "0.05")
+    _, message = refused(tmp_path, "-r", "1", "--resume", "--", "sleep", "0.05")
+    assert "nothing to resume: experiment 2 of this spec is finished" in message
+
+
+def test_the_help_has_the_exit_code_of_flagged_runs(tmp_path: Path) -> None:
+    assert "3 measured, with flagged runs" in run(tmp_path, "--help").stdout
+
+
+def test_which_energy_it_is_takes_one_short_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    done = edgejoule(tmp_path, "exec", "-r", "1", "--profile", "generic-x86", "--", "sleep", "0.05")
+    if "modelled" in done.stdout:  # else this machine has a power counter
+        line = "Energy is modelled (±50 % at k = 2): no power counter here; `edgejoule meters` says why."
+        assert line in done.stderr.splitlines()
+
+
 def _finished(path: Path) -> int:
     with Store.open(path) as store:
         known = store.experiments()

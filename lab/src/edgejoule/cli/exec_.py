@@ -127,6 +127,8 @@ def exec_(ctx: click.Context, /, **given: Any) -> None:
       edgejoule exec --control 'sort a.txt' 'LC_ALL=C sort a.txt'
       edgejoule exec --env JAVA_HOME -- ./gradlew test
       edgejoule exec --dry-run 'sqlite3 a.db < q.sql' > experiment.toml
+
+    Exit codes: 0 ok, 1 failure, 2 usage, 3 measured, with flagged runs, 130 interrupted.
     """
     Exec(ctx.meta.get("argv"), given).run()
 

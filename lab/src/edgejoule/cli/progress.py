@@ -14,6 +14,7 @@ from rich.text import Text
 from edgejoule.databases import Event
 from edgejoule.findings.facts import effective_responses
 from edgejoule.findings.other_programs import BUSY_SHARE_MAX
+from edgejoule.findings.words import count
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label
 from edgejoule.responses import is_energy, label_of
@@ -66,7 +67,7 @@ class StudyProgress:
         self._spec, self._todo = study.spec, list(todo)
         self._done, self._runs, self._blocks = done, done + len(todo), study.spec.design.replications
         if done:
-            self._console.print(f"resuming: {done} runs are finished, {len(todo)} to do")
+            self._console.print(f"resuming: {count(done, 'run')} finished, {len(todo)} to do")
         if busy_share is not None and busy_share > BUSY_SHARE_MAX:
             self._console.print(f"other programs use {busy_share:.0%} of the CPU: the figures will be noisy")
         self._bars.update(self._all, total=self._runs, completed=self._done, description="plan")

@@ -157,7 +157,8 @@ class Meter(Protocol):
     poll_interval_s: how often poll() wants to be called (a counter: below half its wrap time; a device that streams:
     before its buffer is full).
     Optional: measures_only, words for a part of the machine in which databases do not run ("the graphics cards"): such
-    a meter is taken only when it is named. run_s_min: the shortest run whose energy it can tell, in s.
+    a meter is taken only when it is named. run_s_min: the shortest run whose energy it can tell, in s. error_words: how
+    far off it may be, "±50 % at k = 2".
     """
 
     name: str

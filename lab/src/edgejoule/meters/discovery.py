@@ -52,6 +52,10 @@ class Choice:
     @property
     def short(self) -> str:
         """Which energy this is, and where a better one is described."""
+        if self.meter.method is Method.MODELLED:
+            error = f" ({words})" if (words := getattr(self.meter, "error_words", "")) else ""
+            why = "no power counter here; `edgejoule meters` says why" if self.refused else "this meter was named"
+            return f"Energy is modelled{error}: {why}."
         text = f"Energy here is {self.meter.method.value.upper()}: {self.meter.describe()}."
         return text + (
             "" if self.meter.method is Method.MEASURED else " `edgejoule meters` shows the way to better ones."

@@ -84,6 +84,11 @@ class BoardProfile:
         interval = f"{self.profile.prediction_interval_rel:.0%}"
         return f"power of {self.profile.board} from CPU utilisation by a profile, ±{interval} at k=2{nominal}"
 
+    @property
+    def error_words(self) -> str:
+        """How far off the profile may be."""
+        return f"±{100 * self._opened_profile().prediction_interval_rel:.0f} % at k = 2"
+
     def facts(self) -> Mapping[str, Sequence[str]]:
         """The profile's sources, its range, and why its interval is as wide as it is."""
         profile = self._opened_profile()
