@@ -178,7 +178,8 @@ def storage(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
 
 def _mount_of(path: Path, root: Path) -> list[str] | None:
     rows = [line.split()[:4] for line in (_text(root / "proc/mounts") or "").splitlines()]
-    holding = [row for row in rows if len(row) == 4 and path.is_relative_to(row[1])]
+    above = {str(folder) for folder in (path, *path.parents)}
+    holding = [row for row in rows if len(row) == 4 and row[1] in above]
     return max(holding, key=lambda row: len(row[1])) if holding else None
 
 

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from edgejoule.run_energy import response
 from edgejoule.store import ResponseValue
@@ -59,8 +59,7 @@ class Look:
     own_write_bytes: int | None
 
 
-@dataclass(frozen=True)
-class _Process:
+class _Process(NamedTuple):
     pid: int
     parent: int
     flags: int

@@ -229,7 +229,11 @@ def test_a_program_that_is_not_here_is_refused_before_anything_is_measured(tmp_p
     code, message = refused(tmp_path, "--", "no-such-program-4711")
     assert (code, "no such program here" in message) == (2, True)
     (tmp_path / "plain").write_text("echo\n")
-    for name, phrase in (("./plain", "./plain: is not executable"), ("/usr", "/usr: is a folder, not a program")):
+    for name, phrase in (
+        ("./none", "./none: does not exist"),
+        ("./plain", "./plain: is not executable"),
+        ("/usr", "/usr: is a folder, not a program"),
+    ):
         code, message = refused(tmp_path, "--", name)
         assert (code, message.endswith(phrase)) == (2, True), message
     assert not (tmp_path / "results").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import random
 from itertools import pairwise
 from pathlib import Path
 
@@ -256,3 +257,13 @@ def test_old_kernels_without_steal_are_read_and_garbage_is_not() -> None:
     for text in ("", "intr 5\n", "cpu  1 2\ncpu0 1 2\n", "cpu  1 2 3 x 5 6\ncpu0 1\n"):
         with pytest.raises(ValueError, match=r"CPU times|invalid literal"):
             parse_cpu(text)
+
+
+def test_power_between_the_points_of_a_table_is_that_of_numpy_to_the_last_bit() -> None:
+    rng = random.Random(20)
+    for profile in all_profiles():
+        use = [point.utilisation for point in profile.cpu]
+        power = [point.power_w for point in profile.cpu]
+        for share in (-0.1, 1.1, *use, *(rng.random() for _ in range(1000))):
+            expected = float(np.interp(share, use, power)) * (3 if profile.scale == "per_cpu" else 1)
+            assert profile.power_w(share, 3) == expected, (profile.name, share)

@@ -250,11 +250,11 @@ def program_of(name: str, folder: Path, path: str | None) -> Path | None:
 def why_no_program(name: str, folder: Path) -> str:
     """What is wrong with a name or path that `program_of` does not know."""
     found = located(name, folder)
-    if "/" in name and found.is_dir():
+    if "/" not in name:
+        return "no such program here; install it, or give its path"
+    if found.is_dir():
         return "is a folder, not a program"
-    if "/" in name and found.exists():
-        return "is not executable"
-    return "no such program here; install it, or give its path"
+    return "is not executable" if found.exists() else "does not exist"
 
 
 def file_sha256(path: Path) -> str:

@@ -6,11 +6,11 @@ with file and key. `boards/` has those that come with the package; a path names 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from edgejoule.meters import toml_profile
@@ -92,9 +92,18 @@ class Profile(Strict):
 
     def power_w(self, utilisation: float, cpus: int) -> float:
         """Power at a utilisation of all CPUs (0 to 1, clipped), linear between the table's points."""
-        use = [point.utilisation for point in self.cpu]
-        power = [point.power_w for point in self.cpu]
-        return float(np.interp(utilisation, use, power)) * (cpus if self.scale == "per_cpu" else 1)
+        return self._interpolated(utilisation) * (cpus if self.scale == "per_cpu" else 1)
+
+    def _interpolated(self, utilisation: float) -> float:
+        """As np.interp, which takes ten times as long for one number."""
+        place = bisect_right(self.cpu, utilisation, key=lambda point: point.utilisation)
+        if place == 0:
+            return self.cpu[0].power_w
+        if place == len(self.cpu):
+            return self.cpu[-1].power_w
+        low, high = self.cpu[place - 1], self.cpu[place]
+        slope = (high.power_w - low.power_w) / (high.utilisation - low.utilisation)
+        return slope * (utilisation - low.utilisation) + low.power_w
 
 
 def load_profile(path: Path) -> Profile:

@@ -9,8 +9,8 @@ hypervisor took away (steal) was not spent here: it counts as idle.
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from edgejoule.meters.files import ReadText
@@ -42,9 +42,13 @@ class UsageReader:
     with_network: bool
     devices: tuple[str, ...] | None = None
 
+    @cached_property
+    def _stat(self) -> Path:
+        return self.proc / "stat"
+
     def now(self) -> Usage:
         """The totals now. Raises OSError, and ValueError for a file of another form."""
-        cpus, idle_s = parse_cpu(self.read(self.proc / "stat"))
+        cpus, idle_s = parse_cpu(self.read(self._stat))
         storage = self._storage() if self.with_storage else (0, 0)
         network = self._network() if self.with_network else (0, 0)
         return Usage(cpus, idle_s, *storage, *network)
@@ -71,7 +75,7 @@ class UsageReader:
 
 def parse_cpu(text: str) -> tuple[int, float]:
     """Number of CPUs online, and their idle + iowait + steal time in s. Raises ValueError."""
-    cpus = len(re.findall(r"^cpu\d+ ", text, re.MULTILINE))
+    cpus = text.count("\ncpu")
     fields = text.split("\n", 1)[0].split()
     if not fields or fields[0] != "cpu" or len(fields) < 6 or cpus == 0:
         raise ValueError(f"/proc/stat: expected a line of CPU times first, found {text[:40]!r}")
