@@ -169,6 +169,13 @@ def test_a_command_that_is_not_told_from_its_shells_start_has_no_ratio_and_no_le
     assert verdict(alone) == "b one is shorter than its shell's start resolves; use -N or repeat more."
 
 
+def test_a_control_with_an_interval_that_holds_0_gives_no_noise_floor(tmp_path: Path) -> None:
+    series = {"a one": [0.01, 5.0, 0.02], "b one": [0.5, 0.51, 0.52], "a one (control)": [4.0, 0.01, 0.02]}
+    found = case(tmp_path, {**TWO, "a one (control)": 1}, control=True, runs=3, series=series)
+    assert found.floor is None
+    assert verdict(found) == "No ratio of energy (counted): the 95 % interval of a one holds 0; make more runs."
+
+
 def test_the_start_of_the_shell_is_shown_with_its_cpu_time(tmp_path: Path) -> None:
     text = shown(case(tmp_path, TWO, shell=SHELL), 200)
     assert "The start of /bin/sh is subtracted: 1.00 ms of wall time, 0.800 ms of CPU time." in text.replace(

@@ -308,6 +308,6 @@ def _floor(rows: Sequence[Row], pairs: Sequence[Pair]) -> NoiseFloor | None:
     for control in (row for row in rows if row.control):
         same = next(row for row in rows if {**control.levels, "workload": row.levels["workload"]} == row.levels)
         pair = _pair(pairs, control, same)
-        if pair and pair.ratio and pair.ratio_ci:
+        if control.resolved and same.resolved and pair and pair.ratio and pair.ratio_ci:
             found.append(NoiseFloor(pair.ratio, pair.ratio_ci, pair.significant))
     return max(found, key=lambda floor: (floor.differs, floor.share), default=None)
