@@ -97,7 +97,8 @@ os.read(reading, 1)
     assert repetition.ended == 1
     used_s, took_s = repetition.cpu_user_s + repetition.cpu_system_s, (repetition.end_ns - repetition.start_ns) / 1e9
     assert used_s >= 0.1, "what it used until the command's exit is counted"
-    assert used_s < took_s * 2 + 0.02, "two processes, one at a time on each of two CPUs at most"
+    # Two processes, and the supervisor's own delay; the second between SIGTERM and SIGKILL would be beyond it.
+    assert used_s < took_s * 2 + 0.5
 
 
 def test_a_failed_command_is_told_from_one_that_was_killed(tmp_path: Path) -> None:
