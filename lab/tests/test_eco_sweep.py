@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 from click.testing import CliRunner
 
 from edgejoule import eco_sweep as sweeps
-from edgejoule import toml_text
 from edgejoule.cli.main import main
 from edgejoule.eco_pictures import draw, front_of, lines_of
 from edgejoule.errors import DataError, SweepError, UsageError
@@ -287,8 +287,7 @@ def test_the_simulator_reads_what_a_sweep_writes(tmp_path: Path) -> None:
     point = sweep.points[0]
     experiment = json.loads(json.dumps(tomllib.loads(dict(point.files)["experiment"])))
     experiment["run"]["duration_s"] = 5
-    text = "".join(f"{key} = {toml_text.value(value)}\n" for key, value in experiment.items())
-    short = sweeps.Point(point.levels, "local", 1, (("experiment", text), *point.files[1:]))
+    short = sweeps.Point(point.levels, "local", 1, (("experiment", tomli_w.dumps(experiment)), *point.files[1:]))
     rows = sweeps.simulate(short, str(program))
     assert [row["server"] for row in rows][:2] == ["total", "High-1"]
     assert float(rows[0]["throughput_ops_s"]) > 0

@@ -35,6 +35,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from edgejoule import toml_text
 from edgejoule.errors import DataError, SweepError, UsageError
 
@@ -95,10 +97,6 @@ class Sweep:
     pictures: list[dict[str, Any]]
 
 
-def _text(content: Mapping[str, Any]) -> str:
-    return "".join(f"{toml_text.key_text(key)} = {toml_text.value(value)}\n" for key, value in content.items())
-
-
 def _read(file: Path) -> dict[str, Any]:
     try:
         return toml_text.loads(file.read_text())
@@ -138,7 +136,7 @@ def _files_of(base: Mapping[str, Path], levels: Mapping[str, Level], folder: Pat
             raise SweepError(f"factors.{name}: expected TABLE.KEY, or one of {', '.join(_FILES)}")
         _set(contents["tiers" if path[0] == "tiers" else "experiment"], path, value, name)
     experiment |= {"tiers": "tiers.toml", "calibration": "calibration.toml"}
-    return tuple((key, _text(content)) for key, content in contents.items())
+    return tuple((key, tomli_w.dumps(content)) for key, content in contents.items())
 
 
 def read_sweep(file: Path) -> Sweep:

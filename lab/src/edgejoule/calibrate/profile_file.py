@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 from edgejoule.calibrate.fit import Fitted
 from edgejoule.errors import DataError, StoreError
@@ -46,8 +47,8 @@ def profile_toml(fitted: Fitted, about: Circumstances) -> str:
             f"the stages lie ±{fitted.interval_rel:.0%} (k=2) off their own fit; a profile states at most "
             f"±{INTERVAL_MAX:.0%}: let the machine be quiet, or let stages last longer"
         )
-    tables = [_head(fitted, about), *_cpu(fitted), *_storage(fitted), _source(about)]
-    return "\n".join([f"# Fitted by `edgejoule calibrate` on {about.date}.", *tables])
+    profile = _head(fitted, about) | {"cpu": _cpu(fitted)} | _storage(fitted) | _sources(about)
+    return f"# Fitted by `edgejoule calibrate` on {about.date}.\n{tomli_w.dumps(profile)}"
 
 
 def write_profile(text: str, target: Path) -> None:
@@ -64,7 +65,7 @@ def write_profile(text: str, target: Path) -> None:
             scratch.unlink()
 
 
-def _head(fitted: Fitted, about: Circumstances) -> str:
+def _head(fitted: Fitted, about: Circumstances) -> dict[str, Any]:
     machine = about.machine
     board = machine.get("board") or machine.get("processor") or about.name
     beyond = "" if fitted.low < 0.02 and fitted.high > 0.98 else "; beyond it the table goes on as its last piece does"
@@ -72,74 +73,56 @@ def _head(fitted: Fitted, about: Circumstances) -> str:
         f"k=2 from this calibration: ±{fitted.scatter_rel:.1%} by how far stages lie off a model without them, "
         f"±{fitted.interpolation_rel:.1%} between and beyond the table's points, ±{fitted.meter_rel:.1%} of the meter"
     )
-    return _table(
-        None,
-        {
-            "name": about.name,
-            "board": f"{board} (calibrated)",
-            "domain": about.domain,
-            "valid": f"this machine as it was on {about.date}; power of the {about.domain} as the meter saw it; "
-            f"utilisation {fitted.low:.2f} to {fitted.high:.2f}{beyond}",
-            "prediction_interval_rel": _rounded_up(fitted.interval_rel),
-            "prediction_interval_reason": reason,
-            "not_modelled": "network interfaces, frequency and temperature by themselves, and loads of another kind: "
-            "the calibration compresses small blocks, other instructions draw more or less at the same utilisation",
-        },
-    )
+    return {
+        "name": about.name,
+        "board": f"{board} (calibrated)",
+        "domain": about.domain,
+        "valid": f"this machine as it was on {about.date}; power of the {about.domain} as the meter saw it; "
+        f"utilisation {fitted.low:.2f} to {fitted.high:.2f}{beyond}",
+        "prediction_interval_rel": _rounded_up(fitted.interval_rel),
+        "prediction_interval_reason": reason,
+        "not_modelled": "network interfaces, frequency and temperature by themselves, and loads of another kind: "
+        "the calibration compresses small blocks, other instructions draw more or less at the same utilisation",
+    }
 
 
-def _cpu(fitted: Fitted) -> list[str]:
+def _cpu(fitted: Fitted) -> list[dict[str, Any]]:
     rows = []
     for utilisation, power_w in zip(fitted.utilisation, fitted.power_w, strict=True):
         inside = fitted.low <= utilisation <= fitted.high
         how = "mean of the stages there, isotonic" if inside else "continued along the last piece"
         figures = {"utilisation": round(utilisation, 4), "power_w": _figures(power_w)}
-        rows.append(_table("[[cpu]]", figures | {"source": _SOURCE, "derivation": how}))
+        rows.append(figures | {"source": _SOURCE, "derivation": how})
     return rows
 
 
-def _storage(fitted: Fitted) -> list[str]:
+def _storage(fitted: Fitted) -> dict[str, Any]:
     if fitted.read_j_per_byte is None and fitted.write_j_per_byte is None:
-        return []
+        return {}
     figures = (fitted.read_j_per_byte, fitted.write_j_per_byte)
     words = [
         f"{kind} {'not measured, taken as 0' if value is None else f'±{2 * u:.1e} J per byte (k=2)'}"
         for kind, value, u in zip(("reads", "writes"), figures, fitted.storage_u, strict=True)
     ]
-    return [
-        _table(
-            "[storage]",
-            {
-                "read_j_per_byte": _figures(figures[0] or 0.0),
-                "write_j_per_byte": _figures(figures[1] or 0.0),
-                "source": _SOURCE,
-                "derivation": f"power of sequential 1 MiB blocks above the CPU table, per byte; {', '.join(words)}",
-            },
-        )
-    ]
+    return {
+        "storage": {
+            "read_j_per_byte": _figures(figures[0] or 0.0),
+            "write_j_per_byte": _figures(figures[1] or 0.0),
+            "source": _SOURCE,
+            "derivation": f"power of sequential 1 MiB blocks above the CPU table, per byte; {', '.join(words)}",
+        }
+    }
 
 
-def _source(about: Circumstances) -> str:
+def _sources(about: Circumstances) -> dict[str, Any]:
     machine = about.machine
     place = ", ".join(str(machine[key]) for key in ("board", "processor", "architecture") if machine.get(key))
-    return _table(
-        f"[sources.{_SOURCE}]",
-        {
-            "title": f"edgejoule calibrate, {about.date}",
-            "where": f"this machine: {place or 'unknown board'}, {machine.get('cores')} CPUs",
-            "measured": f"{about.meter}; {about.stages}",
-        },
-    )
-
-
-def _table(head: str | None, values: Mapping[str, str | float]) -> str:
-    lines = [f"{key} = {_value(value)}" for key, value in values.items()]
-    return "\n".join([*([head] if head else []), *lines, ""])
-
-
-def _value(value: str | float) -> str:
-    # JSON's strings and numbers are TOML's, but for DEL, which no text here has a use for
-    return json.dumps(value.replace("\x7f", "") if isinstance(value, str) else value, ensure_ascii=False)
+    source = {
+        "title": f"edgejoule calibrate, {about.date}",
+        "where": f"this machine: {place or 'unknown board'}, {machine.get('cores')} CPUs",
+        "measured": f"{about.meter}; {about.stages}",
+    }
+    return {"sources": {_SOURCE: source}}
 
 
 def _figures(value: float) -> float:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgejoule import toml_text
+import tomli_w
+
 from edgejoule.commands.exec_options import CONTROL, OneCommand, Request, parameter_of
 from edgejoule.commands.model import SHELL
 from edgejoule.meters.base import Method
@@ -30,19 +31,20 @@ def spec_text(
 ) -> str:
     """The whole experiment.toml. meter, profile, options: as the spec's table `meter` has them."""
     arms = arms_of(request)
-    tables: list[tuple[str, Mapping[str, Any]]] = [
-        ("", {"name": experiment_name(request.commands), "question": _question(request)}),
-        ("factors", {"workload": [arm.name for arm in arms], **request.parameters}),
-        ("fixed", {"database": "none"}),
-        *((f"workloads.{toml_text.key_text(arm.name)}", _workload(arm, request)) for arm in arms),
-        ("design", _design(request, len(arms))),
-        ("timing", {"idle_s": IDLE_S}),
-        ("analysis", {"responses": list(MODELLED if method is Method.MODELLED else MEASURED)}),
-    ]
     chosen = {"prefer": [meter] if meter else None, "profile": profile, "options": options or None}
-    if any(chosen.values()):
-        tables.append(("meter", {key: value for key, value in chosen.items() if value is not None}))
-    return "\n".join(_table(heading, content) for heading, content in tables)
+    meter_table = {key: value for key, value in chosen.items() if value}
+    spec = {
+        "name": experiment_name(request.commands),
+        "question": _question(request),
+        "factors": {"workload": [arm.name for arm in arms], **request.parameters},
+        "fixed": {"database": "none"},
+        "workloads": {arm.name: _workload(arm, request) for arm in arms},
+        "design": _design(request, len(arms)),
+        "timing": {"idle_s": IDLE_S},
+        "analysis": {"responses": list(MODELLED if method is Method.MODELLED else MEASURED)},
+        **({"meter": meter_table} if meter_table else {}),
+    }
+    return tomli_w.dumps(spec)
 
 
 def arms_of(request: Request) -> tuple[OneCommand, ...]:
@@ -105,10 +107,3 @@ def _design(request: Request, arms: int) -> dict[str, Any]:
     most = math.floor(request.budget_s / (cells * 2 * IDLE_S))  # more would not fit if the commands took no time
     stages = {"kind": "stein", "first": FIRST, "precision": PRECISION, "budget_s": request.budget_s}
     return {"replications": min(10_000, max(FIRST, most)), **order, "sequential": stages}
-
-
-def _table(heading: str, content: Mapping[str, Any]) -> str:
-    lines = [f"[{heading}]"] if heading else []
-    return "\n".join(
-        [*lines, *(f"{toml_text.key_text(key)} = {toml_text.value(value)}" for key, value in content.items()), ""]
-    )
