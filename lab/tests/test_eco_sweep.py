@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,16 @@ def test_a_scheduler_that_does_not_answer_is_told() -> None:
     pytest.importorskip("distributed")
     with pytest.raises(UsageError, match="no Dask scheduler answers"), sweeps.client("tcp://127.0.0.1:1", 1):
         pass
+
+
+def test_a_sweep_with_pictures_needs_matplotlib_before_it_simulates(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = command(folder)
+    assert result.exit_code != 0
+    assert "pictures need matplotlib: pip install edgejoule[sweeps]" in result.output
+    assert not (folder / "out/points.jsonl").exists()
 
 
 def command(folder: Path, *words: str) -> Any:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.eco_sweep import Level, Row, Sweep
-from edgejoule.errors import SweepError
+from edgejoule.errors import SweepError, UsageError
 
 _KEYS = {"file", "title", "kind", "x", "y", "server", "relative_to", "where", "label", "policies"}
 _STYLES = {  # colours that are told apart by the colour-blind; a policy has its own in every picture
@@ -183,10 +183,20 @@ def _draw_front(axes: Any, picture: Mapping[str, Any], rows: Sequence[Row], fact
     axes.set_ylabel(f"{_name(y)} (less is better)")
 
 
-def draw(sweep: Sweep, rows: Sequence[Row], folder: Path) -> list[Path]:
-    """Draw the pictures of a sweep. Raises SweepError: one names what is not there."""
-    import matplotlib as mpl
+def load_matplotlib() -> Any:
+    """The package matplotlib. Raises UsageError where it is not installed."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise UsageError("pictures need matplotlib: pip install edgejoule[sweeps]") from error
+    return matplotlib
 
+
+def draw(sweep: Sweep, rows: Sequence[Row], folder: Path) -> list[Path]:
+    """Draw the pictures of a sweep. Raises SweepError: one names what is not there. UsageError: no matplotlib."""
+    if not sweep.pictures:
+        return []
+    mpl = load_matplotlib()
     mpl.use("svg")
     mpl.rcParams |= {"svg.hashsalt": "edgejoule", "svg.fonttype": "none", "font.size": 10}
     from matplotlib import pyplot

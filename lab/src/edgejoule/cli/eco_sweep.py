@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgejoule import eco_sweep as sweeps
-from edgejoule.eco_pictures import draw
+from edgejoule.eco_pictures import draw, load_matplotlib
 
 _EPILOG = """\b
 Examples:
@@ -55,6 +55,8 @@ def sweep(
     click.echo(f"{len(sweep.points)} simulations, {len(sweep.points) - missing} of them in {folder}")
     if dry_run:
         return
+    if sweep.pictures:
+        load_matplotlib()
     folder.mkdir(parents=True, exist_ok=True)
     if missing:
         path = sweeps.find_program(program) if scheduler is None or program is None else str(program)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from edgejoule.cli.common import console, stop_in_order
+from edgejoule.eco_pictures import load_matplotlib
 from edgejoule.federation.federation import Programs
 from edgejoule.federation.leftovers import new_folder
 from edgejoule.federation.trial.rounds import run_trial
@@ -80,6 +81,7 @@ def table(rounds: tuple[Path, ...]) -> None:
 )
 def figures(rounds: tuple[Path, ...], output: Path) -> None:
     """Draw what came out: the paper's Figures 4, 5, 10 and 11."""
+    load_matplotlib()
     from edgejoule.federation.trial.pictures import draw_all
 
     for path in draw_all(read_rounds(rounds), output):
