@@ -16,7 +16,6 @@ _COMMANDS = {  # in the order of use: name -> module and attribute
     "export": "export:export",
     "import": "import_:import_",
     "analyse": "analyse:analyse",
-    "audit": "audit:audit",
     "meters": "meters:meters",
     "calibrate": "calibrate:calibrate",
     "clock": "clock:clock",

@@ -2,7 +2,6 @@
 
 from edgejoule.stats.analyse import analyse
 from edgejoule.stats.anova import Anova, AnovaRow, SsType, anova
-from edgejoule.stats.audit import Audit, audit, printed_table, read_printed
 from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.describe import Summary, describe
 from edgejoule.stats.letters import compact_letters, split_letters
@@ -19,7 +18,6 @@ __all__ = [
     "AnalysisBy",
     "Anova",
     "AnovaRow",
-    "Audit",
     "Best",
     "DeclaredTest",
     "Group",
@@ -39,14 +37,11 @@ __all__ = [
     "Table",
     "analyse",
     "anova",
-    "audit",
     "blocks_within",
     "compact_letters",
     "describe",
     "label_of",
     "looks",
-    "printed_table",
-    "read_printed",
     "read_table",
     "regression",
     "runs_needed",
