@@ -28,11 +28,13 @@ from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
 
 from edgejoule import bundle_rows as rows
-from edgejoule.commands.phases import EVENT
+from edgejoule.commands.phases import EVENT as PHASE
 from edgejoule.complaints import complaints
 from edgejoule.errors import EdgejouleError, StoreError
+from edgejoule.federation.decisions import DECISION
 from edgejoule.plan import planned_cells
 from edgejoule.responses import Response, is_energy, possible_range
+from edgejoule.rocksdb_log import LEVEL0
 from edgejoule.spec import Spec
 from edgejoule.store.codec import unpack, unpack_integers
 from edgejoule.store.traces import channel_from_json, relation_from_json
@@ -241,13 +243,20 @@ def _check_agreement(db: sqlite3.Connection, run_id: int) -> None:
             )
 
 
+#: Events whose fields a reader uses; of others only the kind and the time are checked.
+_EVENTS: Mapping[str, type[rows.Event]] = {
+    "database": rows.DatabaseEvent,
+    PHASE: rows.CommandPhaseEvent,
+    LEVEL0: rows.Level0Event,
+    DECISION: rows.DecisionEvent,
+}
+
+
 def _check_event(row: sqlite3.Row) -> None:
     told = _parsed("json", row["json"])
     event = rows.Event.model_validate(told)
-    if event.event == "database":
-        rows.DatabaseEvent.model_validate(told)
-    if event.event == EVENT:
-        rows.CommandPhaseEvent.model_validate(told)
+    if (model := _EVENTS.get(event.event)) is not None:
+        model.model_validate(told)
     if event.monotonic_ns != row["monotonic_ns"]:
         raise ContentError(f"monotonic_ns is {row['monotonic_ns']!r}, the event has {event.monotonic_ns}")
 

@@ -292,6 +292,31 @@ class DatabaseEvent(Event):
     detail: str = ""
 
 
+class Level0Event(Event):
+    event: Literal["level0"]
+    files: Count
+
+
+class DecisionEvent(Event):
+    event: Literal["decision"]
+    policy: Name
+    job: Name
+    home: Name
+    place: Name
+    input_bytes: Count
+    shadow: bool
+    reason: str
+    decided_by: str
+    outcome: Name | None
+    predicted_s: Length | None
+    predicted_j: Length | None
+    predicted_home_s: Length | None
+    stall_predicted: bool | None
+    actual_s: Length | None
+    actual_j: Length | None
+    moved_bytes: Count
+
+
 class Look(Part):
     words: Name
     total: Count

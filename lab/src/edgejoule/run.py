@@ -50,10 +50,12 @@ from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
 from edgejoule.quiet import driver_words, open_database, quiet_s
 from edgejoule.responses import OPERATIONS, latency_name
+from edgejoule.rocksdb_log import LEVEL0, log_events
 from edgejoule.run_clocks import ClockPlan
 from edgejoule.run_energy import Quiet, QuietWindows, energies, of_servers, only_whole, response
 from edgejoule.run_length import executions_needed, first_reading_s, lengthened
 from edgejoule.servers import Home, Servers
+from edgejoule.servers.home import ADAPTER as ROCKSDB
 from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
 
@@ -91,7 +93,10 @@ class Bench:
 
 @dataclass(frozen=True)
 class _Sampled:
-    """What the driver and the meter said, and when. served: by a server, and what that took. ran: by a command."""
+    """What the driver and the meter said, and when. served: by a server, and what that took. ran: by a command.
+
+    beside: what others than the driver or the command wrote down meanwhile: RocksDB in its LOG, ecods of a federation.
+    """
 
     executions: list[Execution]
     events: list[dict[str, Any]]
@@ -102,6 +107,7 @@ class _Sampled:
     served: Served | None = None
     server_facts: Mapping[str, Any] = field(default_factory=dict)
     ran: CommandRun | None = None
+    beside: Sequence[Event] = ()
 
 
 def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
@@ -283,7 +289,20 @@ def _sample(
         served=served.used if served else None,
         server_facts=served.facts if served else ran.server_facts if ran else {},
         ran=ran,
+        beside=_events_beside(planned, paths[0], bench, (driver_start_ns, driver_end_ns), started_realtime_ns),
     )
+
+
+def _events_beside(
+    planned: PlannedRun, path: Path, bench: Bench, within_ns: tuple[int, int], since_realtime_ns: int
+) -> Sequence[Event]:
+    """What RocksDB's LOG and the ecods of a federation know of the run; of several executions the LOG of the first."""
+    logged = log_events(path, *within_ns) if planned.command or planned.adapter == ROCKSDB else []
+    if planned.command is None:  # the driver itself reports what the database did
+        logged = [event for event in logged if event["event"] == LEVEL0]
+    if not bench.servers:
+        return logged
+    return [*logged, *bench.servers.decisions(since_realtime_ns / 1e9, str(planned.policy))]
 
 
 @dataclass(frozen=True)
@@ -430,7 +449,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
             **({"server": sampled.server_facts} if sampled.server_facts else {}),
         },
     )
-    return run, RunData(sampled.events, (), totals.latencies)
+    return run, RunData([*sampled.events, *sampled.beside], (), totals.latencies)
 
 
 def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run, RunData]:
@@ -477,7 +496,7 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
             **own.facts,
         },
     )  # fmt: skip
-    return run, RunData(sampled.events, (), ())
+    return run, RunData([*sampled.events, *sampled.beside], (), ())
 
 
 def _database_of(planned: PlannedRun, server: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from edgejoule.errors import FederationError, SpecError
+from edgejoule.federation.decisions import joined
 from edgejoule.federation.leftovers import new_folder
 from edgejoule.federation.trial.predictions import LEARNT_AFTER, input_rates, prediction_table, predictions
-from edgejoule.federation.trial.rounds import compactions, joined, operations_by_second, written
+from edgejoule.federation.trial.rounds import compactions, operations_by_second, written
 from edgejoule.federation.trial.spec import Link, read_trial, servers_of
 from edgejoule.federation.trial.stalls import stall_shares
 from edgejoule.federation.trial.tables import comparison
@@ -162,7 +163,7 @@ def a_round(policy: str, turn: int, operations: int, decisions: list[Record], **
 def test_what_was_expected_and_what_came_out_are_joined_from_both_logs() -> None:
     asked = decision(1, outcome="installed", wall_s=2.0, took_s=0.004)
     decided = decision(1, options=[home(3, 1)], took_s=0.001)
-    (only,) = joined([asked, decided])
+    (only,) = joined([[asked], [decided]])
     assert only["outcome"] == "installed"
     assert only["options"] == [home(3, 1)]
     assert only["took_s"] == 0.004

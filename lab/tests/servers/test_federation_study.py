@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from command_line import edgejoule
 
@@ -70,6 +71,29 @@ def runs_of(folder: Path) -> list[dict[str, Any]]:
     return [{"policy": run.levels["eco.policy"], **{r.name: r.value for r in run.responses}} for run in runs]
 
 
+def events_of(folder: Path) -> dict[object, list[Any]]:
+    """The events of the finished runs, by policy."""
+    with Store.open(folder / "results/store.db") as store:
+        return {run.levels["eco.policy"]: list(store.data(run).events) for run in store.runs(store.find().id)}
+
+
+def check_export(folder: Path) -> None:
+    """An export has every event in the form of its schema, and a bundle with them is accepted."""
+    schemas = {
+        name: jsonschema.Draft202012Validator(json.loads((BUILD.parent / f"schemas/{name}.schema.json").read_text()))
+        for name in ("run-event", "driver-event")
+    }
+    lines = [json.loads(line) for line in edgejoule(folder, "export", "--events").stdout.splitlines()]
+    assert {line["event"] for line in lines} >= {"start", "database", "level0", "decision", "end"}
+    for line in lines:
+        own = line["event"] in ("level0", "decision")
+        event = line if own else {k: v for k, v in line.items() if k not in ("run_index", "attempt")}
+        schemas["run-event" if own else "driver-event"].validate(event)
+    assert edgejoule(folder, "export", "--bundle", "all.zip").returncode == 0
+    done = edgejoule(folder, "import", "all.zip", "--store", "other.db")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.slow
 @needs_eco
 def test_each_server_has_its_joules_and_the_policy_is_a_factor(tmp_path: Path) -> None:
@@ -88,6 +112,16 @@ def test_each_server_has_its_joules_and_the_policy_is_a_factor(tmp_path: Path) -
     assert runs["static:high"]["remote_moved_bytes"] > 0
     told = json.loads(done.stdout)
     assert "modelled" in json.dumps(told)
+    events = events_of(tmp_path)
+    assert all(max(e["files"] for e in of_run if e["event"] == "level0") >= 2 for of_run in events.values())
+    decisions = {policy: [e for e in of_run if e["event"] == "decision"] for policy, of_run in events.items()}
+    assert {e["place"] for e in decisions["local"]} == {"low"}
+    assert {e["place"] for e in decisions["static:high"]} == {"high"}
+    assert (
+        sum(e["outcome"] == "installed" for e in decisions["static:high"]) == runs["static:high"]["remote_compactions"]
+    )
+    assert any(e["actual_s"] > 0 and e["actual_j"] > 0 for e in decisions["static:high"])
+    check_export(tmp_path)
 
 
 @pytest.fixture

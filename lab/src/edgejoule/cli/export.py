@@ -25,6 +25,9 @@ from edgejoule.store import Experiment, Run, Store
     "--samples", "form", flag_value="samples", help="Power samples (schemas/meter-sample.schema.json), by line."
 )
 @click.option(
+    "--events", "form", flag_value="events", help="Events of the runs (schemas/run-event.schema.json), by line."
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output."
 )
 @click.option(
@@ -55,8 +58,8 @@ def export(
     """Write the runs of an EXPERIMENT (id, name or latest).
 
     In a table an energy column has its method in its name (energy_j.modelled), and beside it the half width of its k=2
-    interval (energy_j.modelled.k2); a missing value is an empty cell, in Parquet null. JSON lines, samples and bundles
-    hold every attempt at a run, tables those that count.
+    interval (energy_j.modelled.k2); a missing value is an empty cell, in Parquet null. JSON lines, samples, events and
+    bundles hold every attempt at a run, tables those that count.
 
     \b
     Examples:
@@ -64,12 +67,13 @@ def export(
       edgejoule export --parquet runs.parquet
       edgejoule export --samples --parquet samples.parquet
       edgejoule export first-look --samples -o samples.jsonl
+      edgejoule export first-look --events | jq 'select(.event == "decision")'
       edgejoule export first-look --bundle first-look.zip
     """
     if bundle is not None and (output is not None or bundle.suffix != ".zip"):
         raise UsageError(f"--bundle {bundle}: expected the name of a .zip file, and no -o beside it")
-    if parquet is not None and (output is not None or bundle is not None or form in ("csv", "jsonl")):
-        raise UsageError(f"--parquet {parquet}: expected no --csv, --jsonl, --bundle or -o beside it")
+    if parquet is not None and (output is not None or bundle is not None or form in ("csv", "jsonl", "events")):
+        raise UsageError(f"--parquet {parquet}: expected no --csv, --jsonl, --events, --bundle or -o beside it")
     with Store.open(store) as opened:
         found = opened.find(experiment)
         if bundle is not None:
@@ -95,7 +99,7 @@ def _text(store: Store, experiment: Experiment, runs: list[Run], form: str) -> s
         return runs_csv(runs_table(experiment, runs))
     if form == "jsonl":
         return "".join(json.dumps(r.record(experiment.name), ensure_ascii=False) + "\n" for r in runs)
-    return "".join(_samples(store, runs))
+    return "".join(_events(store, runs) if form == "events" else _samples(store, runs))
 
 
 def _write_parquet(store: Store, experiment: Experiment, runs: list[Run], target: Path, *, samples: bool) -> None:
@@ -110,3 +114,9 @@ def _samples(store: Store, runs: list[Run]) -> Iterable[str]:
         for trace in store.data(run).traces:
             for sample in trace.samples():
                 yield json.dumps(sample_record(trace.channel, sample)) + "\n"
+
+
+def _events(store: Store, runs: list[Run]) -> Iterable[str]:
+    for run in runs:
+        for event in store.data(run).events:
+            yield json.dumps({"run_index": run.run_index, "attempt": run.attempt, **event}, ensure_ascii=False) + "\n"

@@ -11,6 +11,7 @@ from typing import Any
 
 from edgejoule.errors import FederationError
 
+DECISIONS_MAX = 1000  # that an ecod keeps
 HEARD_S = 60.0  # within which a policy is heard of and jobs end
 
 
@@ -35,6 +36,11 @@ class Control:
         """The federation as the server sees it: proto/eco.proto's FederationView."""
         view: dict[str, Any] = json.loads(self("servers", "--json"))
         return view
+
+    def decisions(self, since_s: float = 0) -> list[dict[str, Any]]:
+        """Decisions that this server made or asked for since then (Unix time): LoggedDecision of proto/eco.proto."""
+        log = json.loads(self("decisions", "--json", "--last", str(DECISIONS_MAX)))
+        return [each for each in log.get("decisions", []) if each.get("at_s", 0) >= since_s]
 
     def set_policy(self, name: str) -> None:
         """Of all servers; returns when this one has heard of it."""

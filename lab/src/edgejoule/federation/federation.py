@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +21,6 @@ from edgejoule.federation.server import Server
 from edgejoule.federation.shares import Duty, Limit, Shares
 
 READY_S = 30.0
-DECISIONS_MAX = 1000  # that an ecod keeps
 
 
 @dataclass(frozen=True)
@@ -169,8 +167,7 @@ class Federation:
 
     def decisions(self, server: str, since_s: float = 0) -> list[dict[str, Any]]:
         """For a server's applications since then (Unix time), oldest first: LoggedDecision of eco.proto."""
-        log = json.loads(self.ecoctl(server, "decisions", "--json", "--last", str(DECISIONS_MAX)))
-        return [each for each in log.get("decisions", []) if each.get("at_s", 0) >= since_s]
+        return self._control(server).decisions(since_s)
 
     def set_policy(self, name: str, *, shadow: bool = False) -> None:
         """Of all servers; returns when each has heard of it."""

@@ -8,11 +8,12 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from edgejoule.databases import driver_path
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.federation import Control, Federation, Programs, Server, best_shares
+from edgejoule.federation.decisions import decision_events, joined
 from edgejoule.federation.processes import Membership
 from edgejoule.meters.base import Meter
 from edgejoule.meters.discovery import discover
@@ -53,6 +54,10 @@ class Servers(Protocol):
 
     def home(self, policy: str) -> Home:
         """All servers decide by the policy, and none has a job. Raises FederationError."""
+        ...
+
+    def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
+        """What was decided since then (Unix time) under the policy, as events of a run. Raises FederationError."""
         ...
 
 
@@ -112,6 +117,10 @@ class _Processes:
         settings = federation.with_preload(name)["ECO_CONFIG"]
         return Home(federation.words(name), ["-p", f"{_SETTINGS}={settings}"], federation.member(name))
 
+    def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
+        logs = [self._running.decisions(name, since_s) for name in self.names]
+        return decision_events(joined(logs), policy, {server.name: server for server in self._servers})
+
 
 class _Machines:
     """Machines of their own, whose ecods run already; this one is the first."""
@@ -139,6 +148,9 @@ class _Machines:
         self._control.set_policy(policy)
         self._control.await_idle()
         return Home(words=["-p", f"{_SETTINGS}={self._settings}"])
+
+    def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
+        return decision_events(joined([self._control.decisions(since_s)]), policy, {})
 
 
 def _meter(server: str, name: str, options: Mapping[str, object]) -> Meter:

@@ -7,13 +7,14 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from edgejoule.errors import FederationError
 from edgejoule.federation.db_bench import Bench, Fill, begin
+from edgejoule.federation.decisions import joined
 from edgejoule.federation.energy import METHOD, Meter
 from edgejoule.federation.federation import Federation, Programs, Timing
 from edgejoule.federation.leftovers import remove_leftovers
@@ -98,7 +99,7 @@ class _Round:
                 moved[server] = moved.get(server, 0) + moved_bytes
         output = {name: written(bench.process.text()) for name, bench in benches.items()}
         energies = meter.read(moved, max(writing_s for writing_s, _ in output.values()))
-        decisions = [each for server in federation.servers for each in federation.decisions(server.name, begun_s)]
+        decisions = joined(federation.decisions(server.name, begun_s) for server in federation.servers)
         servers: Record = {
             name: {"cpu_s": energy.cpu_s, "marginal_j": energy.marginal_j, "idle_j": energy.idle_j}
             for name, energy in energies.items()
@@ -129,7 +130,7 @@ class _Round:
             "energy": METHOD,
             "watts": {s.name: [s.busy_core_w, s.idle_w, s.transfer_j_per_byte] for s in federation.servers},
             "servers": servers,
-            "decisions": joined(decisions),
+            "decisions": decisions,
         }
 
     def _begin(self, place: Place) -> Bench:
@@ -193,17 +194,6 @@ def compactions(log: str) -> Record:
             values["compaction_time_cpu_micros"] * 1e-6,
         ]
     return found
-
-
-def joined(decisions: Sequence[Record]) -> list[Record]:
-    """One for each job: what was expected is in the log of who decided, what came out in that of who asked."""
-    jobs: dict[str, Record] = {}
-    for each in decisions:
-        job = jobs.setdefault(each["request"]["job"], {})
-        for key, value in each.items():
-            if value and (key != "took_s" or value > job.get(key, 0)):
-                job[key] = value
-    return sorted(jobs.values(), key=lambda job: float(job["at_s"]))
 
 
 def _line(record: Record) -> str:
