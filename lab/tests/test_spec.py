@@ -12,7 +12,8 @@ import pytest
 from edgejoule.databases import check_plan
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.plan import make_plan
-from edgejoule.spec import Spec, json_schema, key_lines, load_spec
+from edgejoule.spec import Spec, json_schema, load_spec
+from edgejoule.spec_files import key_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GOOD = """\
@@ -252,9 +253,11 @@ def test_the_committed_schema_is_the_models_own() -> None:
     assert committed == json_schema(), "run: make schemas"
 
 
-#: Beside them there are specs of other programs, edgejoule eco trial's for one: without an analysis of responses.
+#: Beside them there are specs of other programs, edgejoule eco trial's for one: without an analysis or a base.
 EXPERIMENTS = [
-    path for path in (REPOSITORY / "experiments").glob("*/*.toml") if "analysis" in tomllib.loads(path.read_text())
+    path
+    for path in (REPOSITORY / "experiments").glob("*/*.toml")
+    if {"analysis", "base"} & set(tomllib.loads(path.read_text()))
 ]
 
 

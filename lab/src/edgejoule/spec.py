@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
 from edgejoule import toml_text
-from edgejoule.commands.model import RESPONSE_NAME, CommandWorkload, DeclaredResponse, is_command, with_contents
+from edgejoule.commands.model import (
+    HAVING_PATHS,
+    RESPONSE_NAME,
+    CommandWorkload,
+    DeclaredResponse,
+    is_command,
+    with_contents,
+)
 from edgejoule.complaints import complaints
 from edgejoule.conditional import When
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.properties import COMMAND, CORE, CORE_WORKLOADS
 from edgejoule.properties import Level as Level
 from edgejoule.responses import COMMAND_RESPONSES, DEFAULT_RESPONSES, RESPONSES, Response, Responses, nearest
+from edgejoule.spec_files import MergedSpec, SpecFile, spec_file, spec_files
 from edgejoule.workload_files import find_workload_file, read_workload_file
 
 FEWEST = 3  # blocks that a budget of time always allows; their time tells how many fit into it
+#: `base` is a key of a file; a spec that is read has none.
+BASE_SCHEMA = {
+    "title": "Base",
+    "type": "string",
+    "description": "another spec, relative to this file; this one states what differs, and the two are merged key by "
+    "key as --set merges; false in the place of a table leaves it out",
+}
 Levels = Annotated[list[Level], Field(min_length=1)]
 Properties = dict[str, Level]
 _COMMAND_TAG, _PROPERTIES_TAG = "a command", "properties of a workload"
@@ -275,56 +291,100 @@ class Spec(_Strict):
         return variant.adapter or name, options
 
 
+@dataclass(frozen=True)
+class SpecReading:
+    """A spec as it was read. merged: its keys with the file that each came from."""
+
+    spec: Spec
+    merged: MergedSpec
+
+    def text(self) -> str:
+        """The spec as one TOML text: as written, or merged with its bases and without `--set`. It needs no other file
+        of properties.
+        """
+        files = self.merged.files
+        if len(files) == 1:
+            return files[0].text
+        written = MergedSpec(files)
+        for name, workload in _tables(written.data.get("workloads")):
+            if not is_command(workload):
+                written.data["workloads"][name] = _with_file(workload, written, name)
+        chain = " on ".join(file.path.name for file in files)
+        return f"# {chain}: merged, as it was measured.\n{tomli_w.dumps(written.data)}"
+
+
 def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
     """Read and validate an experiment. overrides: `--set` words, KEY=VALUE with a dotted key and a TOML value.
 
     Raises SpecError (file, line, key) or UsageError (a malformed override).
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SpecError(path, None, None, f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise SpecError(path, None, None, f"is not UTF-8 text (byte {error.start})") from error
-    return spec_of_text(text, path, overrides)
+    return read_spec(path, overrides).spec
 
 
-def spec_of_text(text: str, path: Path, overrides: Sequence[str] = ()) -> Spec:
-    """The same from a text. path: named in messages; relative paths in the text are below its folder."""
-    try:
-        data = toml_text.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"at line (\d+)", str(error))
-        raise SpecError(path, int(found[1]) if found else None, None, f"not valid TOML: {error}") from error
-    written = dict(_lists(data.get("factors")))
-    overridden = {_apply_override(data, word) for word in overrides}
-    left_out = {name: levels for name, levels in written.items() if f"factors.{name}" in overridden}
-    lines = key_lines(text)
+def read_spec(path: Path, overrides: Sequence[str] = ()) -> SpecReading:
+    """The same with where each key came from."""
+    return _reading(spec_files(path), overrides)
 
-    def fail(key: str, message: str) -> SpecError:
-        shown = re.sub(r"\.\d+(?=\.|$)", "", key)  # a line tells which of several tables, where people count none
-        if any(key == o or key.startswith(o + ".") for o in overridden):
-            return SpecError("--set", None, shown, message)
-        return SpecError(path, _line_of(lines, key), shown, message)
 
-    for name, workload in _tables(data.get("workloads")):
-        try:
-            if is_command(workload):
-                data["workloads"][name] = with_contents(workload, path.parent, _settings(data))
-            else:
-                data["workloads"][name] = _with_file(workload, path.parent)
-        except UsageError as error:
-            raise fail(f"workloads.{name}.{'files' if is_command(workload) else 'file'}", str(error)) from None
+def spec_of_text(text: str, path: Path) -> Spec:
+    """Validate the text of an experiment. path: named in messages; relative paths are below its folder."""
+    file = spec_file(text, path)
+    assert "base" not in file.data, "a text stands alone"
+    return _reading([file], ()).spec
 
+
+def _reading(files: Sequence[SpecFile], overrides: Sequence[str]) -> SpecReading:
+    merged = MergedSpec(files)
+    for word in overrides:
+        key, sep, value = word.partition("=")
+        if not sep or not key:
+            raise UsageError(f"--set {word}: expected KEY=VALUE, for example --set design.replications=3")
+        merged.set(key, _parsed(value))
+    data = dict(merged.data)
+    if isinstance(workloads := data.get("workloads"), dict):
+        data["workloads"] = {name: _complete(name, workload, merged) for name, workload in workloads.items()}
     try:
         spec = Spec.model_validate(data)
     except ValidationError as error:
         first = min(error.errors(), key=_rank)
-        key = _dotted(first["loc"])
-        raise fail(key, _words(first, data)) from None
-    for key, message in complaints(spec, left_out):
-        raise fail(key, message)
-    return spec
+        raise merged.error(_dotted(first["loc"]), _words(first, data)) from None
+    for key, message in complaints(spec, merged.left_out):
+        raise merged.error(key, message)
+    return SpecReading(spec, merged)
+
+
+def _parsed(value: str) -> Any:
+    try:
+        return toml_text.loads(f"v = {value}")["v"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
+def _complete(name: str, workload: object, merged: MergedSpec) -> object:
+    """A workload with what its files say."""
+    if not isinstance(workload, dict):
+        return workload
+    try:
+        if is_command(workload):
+            return with_contents(workload, _command_folder(name, workload, merged), _settings(merged.data))
+        return _with_file(workload, merged, name)
+    except UsageError as error:
+        if isinstance(error, SpecError):
+            raise
+        raise merged.error(f"workloads.{name}.{'files' if is_command(workload) else 'file'}", str(error)) from None
+
+
+def _command_folder(name: str, workload: Mapping[str, Any], merged: MergedSpec) -> Path:
+    """The folder of the file that states the command. All paths of a command are relative to one folder."""
+    folder = merged.folder(f"workloads.{name}.command")
+    for key in HAVING_PATHS:
+        place = f"workloads.{name}.{key}"
+        if key in workload and merged.folder(place).resolve() != folder.resolve():
+            raise merged.error(
+                place,
+                f"its paths are relative to this file, and those of `command` to {folder}; state both in one folder",
+            )
+    return folder
 
 
 def _tables(value: object) -> list[tuple[str, dict[str, Any]]]:
@@ -344,79 +404,18 @@ def _lists(value: object) -> list[tuple[str, list[Any]]]:
     return [(k, v) for k, v in value.items() if isinstance(v, list)] if isinstance(value, dict) else []
 
 
-def _with_file(workload: dict[str, Any], beside: Path) -> dict[str, Any]:
+def _with_file(workload: dict[str, Any], merged: MergedSpec, name: str) -> dict[str, Any]:
     """The workload with the properties of its file, where it names one; what stands beside `file` wins."""
     own = dict(workload)
+    beside = merged.folder(f"workloads.{name}.file")
     if isinstance(file := own.pop("file", None), str):
         own = read_workload_file(find_workload_file(file, beside)) | own
     elif file is not None:
         raise UsageError(f"expected the name or path of a property file, got {file!r}")
     if own.get("kind") == "replay" and isinstance(trace := own.get("trace"), str):
+        beside = merged.folder(f"workloads.{name}.trace") if "trace" in workload else beside
         own["trace"] = str((beside / trace).absolute())
     return own
-
-
-def _apply_override(data: dict[str, Any], word: str) -> str:
-    """Set one dotted key from KEY=VALUE; returns the key."""
-    key, sep, value = word.partition("=")
-    if not sep or not key:
-        raise UsageError(f"--set {word}: expected KEY=VALUE, for example --set design.replications=3")
-    try:
-        parsed: Any = toml_text.loads(f"v = {value}")["v"]
-    except tomllib.TOMLDecodeError:
-        parsed = value
-    node = data
-    *parents, last = key.split(".")
-    if parents and parents[0] in ("factors", "fixed") and len(parents) > 1:  # an option name has a dot itself
-        parents, last = parents[:1], ".".join([*parents[1:], last])
-    for part in parents:
-        child = node.setdefault(part, {})
-        if not isinstance(child, dict):
-            raise UsageError(f"--set {word}: {part} is not a table")
-        node = child
-    node[last] = parsed
-    if parents in (["factors"], ["fixed"]):  # a setting is either varied or fixed, and the user has just said which
-        data.get("fixed" if parents == ["factors"] else "factors", {}).pop(last, None)
-    return key
-
-
-def key_lines(text: str) -> dict[str, int]:
-    """Where every key and table of a TOML text stands: dotted key -> line (1-based).
-
-    The entries of an array of tables are counted from 0: `when.0.set`.
-    """
-    lines: dict[str, int] = {}
-    entries: dict[str, int] = {}  # array of tables -> its last entry
-    prefix: list[str] = []
-    quote: str | None = None  # inside a multi-line string
-    for number, line in enumerate(text.splitlines(), 1):
-        if quote:
-            quote = None if line.count(quote) % 2 else quote
-            continue
-        stripped = line.strip()
-        if header := re.match(r"^(\[\[?)\s*([^\]]+?)\s*\]\]?", stripped):
-            prefix = _split_key(header[2])
-            lines.setdefault(".".join(prefix), number)
-            if header[1] == "[[":
-                entries[prefix[0]] = entries.get(prefix[0], -1) + 1
-            if prefix[0] in entries:
-                prefix.insert(1, str(entries[prefix[0]]))
-                lines.setdefault(".".join(prefix), number)
-        elif pair := re.match(
-            r'^((?:"[^"]*"|\'[^\']*\'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|\'[^\']*\'|[A-Za-z0-9_-]+))*)\s*=', stripped
-        ):
-            lines.setdefault(".".join([*prefix, *_split_key(pair[1])]), number)
-        quote = next((q for q in ('"""', "'''") if stripped.count(q) % 2), None)
-    return lines
-
-
-def _split_key(key: str) -> list[str]:
-    return [part.strip().strip("\"'") for part in re.findall(r'"[^"]*"|\'[^\']*\'|[^.\s]+', key)]
-
-
-def _line_of(lines: Mapping[str, int], key: str) -> int | None:
-    parts = key.split(".")
-    return next((lines[k] for n in range(len(parts), 0, -1) if (k := ".".join(parts[:n])) in lines), None)
 
 
 def _dotted(loc: Sequence[str | int]) -> str:
@@ -455,8 +454,25 @@ def _model(annotation: Any) -> Any:
 
 def json_schema() -> dict[str, Any]:
     """schemas/experiment.schema.json, made from the model: what an editor needs to check an experiment.toml."""
+    schema = Spec.model_json_schema()
+    required = schema.pop("required")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "edgejoule:experiment",
-        **Spec.model_json_schema(),
+        **schema,
+        "properties": {"base": BASE_SCHEMA, **{name: _table_or_false(p) for name, p in schema["properties"].items()}},
+        "anyOf": [{"required": ["base"]}, {"required": required}],
     }
+
+
+_OR_FALSE = {"const": False}
+
+
+def _table_or_false(schema: dict[str, Any]) -> dict[str, Any]:
+    """A table, and the tables in it, or `false`, which leaves the base's table out."""
+    for key in ("additionalProperties", "patternProperties"):
+        entries = schema.get(key, {})
+        if "$ref" in json.dumps(entries):
+            allowed = {p: {"anyOf": [e, _OR_FALSE]} for p, e in entries.items()}
+            schema = {**schema, key: {"anyOf": [entries, _OR_FALSE]} if key == "additionalProperties" else allowed}
+    return {"anyOf": [schema, _OR_FALSE]} if schema.get("type") == "object" or "$ref" in schema else schema

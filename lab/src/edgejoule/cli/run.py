@@ -23,6 +23,7 @@ from edgejoule.cli.common import (
     stop_in_order,
     store_option,
 )
+from edgejoule.cli.design_table import print_design, settings
 from edgejoule.cli.progress import StudyProgress, clock
 from edgejoule.cli.report import print_verdict, write_report
 from edgejoule.commands.model import NO_DATABASE
@@ -38,14 +39,18 @@ from edgejoule.quiet import check_responses, quiet_s
 from edgejoule.responses import nearest
 from edgejoule.run_clocks import ClockPlan, check_servers, clock_plan
 from edgejoule.servers import Servers, servers_of
-from edgejoule.spec import Level, Spec, load_spec
+from edgejoule.spec import Level, Spec, SpecReading, read_spec
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study import Places, Study, check_free, conduct, continuation
 
 
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Print the plan and how long it may take; measure nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print every run, the design and the file that each value is from, and how long it takes; measure nothing.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the latest unfinished experiment of this spec.")
 @click.option(
     "--rerun-flagged",
@@ -101,7 +106,8 @@ def run(
 ) -> None:
     """Measure the experiment SPEC (a TOML file, or a folder with an experiment.toml) and report.
 
-    Every finished run is stored at once. Ctrl-C stops in order; --resume goes on.
+    A spec with `base = "other.toml"` states only what differs from another one. Every finished run is stored at once.
+    Ctrl-C stops cleanly; --resume continues.
 
     \b
     Examples:
@@ -115,7 +121,8 @@ def run(
     if resume and rerun_flagged:
         raise UsageError("--rerun-flagged: repeats runs of an experiment that is finished; --resume finishes one")
     path = spec / "experiment.toml" if spec.is_dir() else spec
-    loaded = load_spec(path, overrides)
+    reading = read_spec(path, overrides)
+    loaded = reading.spec
     plan = make_plan(loaded)
     check_plan(loaded, plan, keep_going=keep_going)
     chosen = _chosen(loaded, only)
@@ -127,10 +134,10 @@ def run(
     say.print(choice.sentence, markup=False)
     if dry_run:
         if as_json:
-            echo_json(_plan_json(loaded, [p for p in plan if chosen(p)], choice.sentence))
+            echo_json(_plan_json(reading, [p for p in plan if chosen(p)], choice.sentence))
         else:
             clocks = clock_plan(loaded.timing, loaded.meter.clocks, [choice.meter, *beside])
-            _print_plan(say, loaded, [p for p in plan if chosen(p)], store, clocks, choice.meter)
+            _print_plan(say, reading, [p for p in plan if chosen(p)], store, clocks, choice.meter)
         return
     if refused := not_here(plan):
         raise UsageError("; ".join(refused))
@@ -138,9 +145,8 @@ def run(
         _check_writable(output)
     options = [word for o in overrides for word in ("--set", o)]
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
-    text = path.read_text(encoding="utf-8")
     experiment, runs, idle = _measure(
-        loaded, text, options, Places.beside(store, data), choice, beside, resume, rerun_flagged, keep_going,
+        loaded, reading.text(), options, Places.beside(store, data), choice, beside, resume, rerun_flagged, keep_going,
         chosen, clock_token.encode(), servers, say, bool(only),
     )  # fmt: skip
     _finish(store, experiment, say, output, as_json)
@@ -288,7 +294,8 @@ def _finish(store: Path, experiment: Experiment, say: Console, output: Path | No
     say.print(f"report: {target}", markup=False)
 
 
-def _plan_json(spec: Spec, plan: Sequence[PlannedRun], energy_words: str) -> dict[str, object]:
+def _plan_json(reading: SpecReading, plan: Sequence[PlannedRun], energy_words: str) -> dict[str, object]:
+    spec = reading.spec
     runs = [
         {
             "run": p.index + 1,
@@ -298,12 +305,16 @@ def _plan_json(spec: Spec, plan: Sequence[PlannedRun], energy_words: str) -> dic
         }
         for p in plan
     ]
-    return {"experiment": spec.name, "energy": energy_words, "seed": spec.design.seed, "runs": runs}
+    stated = [setting.to_json() for setting in settings(reading)]
+    return {
+        "experiment": spec.name, "energy": energy_words, "seed": spec.design.seed, "settings": stated, "runs": runs
+    }  # fmt: skip
 
 
 def _print_plan(
-    out: Console, spec: Spec, plan: Sequence[PlannedRun], store: Path, clocks: ClockPlan, meter: Meter
+    out: Console, reading: SpecReading, plan: Sequence[PlannedRun], store: Path, clocks: ClockPlan, meter: Meter
 ) -> None:
+    spec = reading.spec
     table = Table(box=None, pad_edge=False)
     conditional = list(dict.fromkeys(name for rule in spec.when for name in rule.set))
     for column in ("run", "block", *spec.factors, *conditional):
@@ -313,6 +324,7 @@ def _print_plan(
         own = (escape(str(in_force.get(name, "default"))) for name in conditional)
         table.add_row(str(p.index + 1), str(p.block + 1), *(escape(str(level)) for level in p.levels.values()), *own)
     out.print(table)
+    print_design(out, reading)
     for rule in spec.when:
         out.print(f"when {rule.words()}", markup=False)
     for words in not_here(plan):

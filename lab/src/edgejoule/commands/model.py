@@ -28,6 +28,8 @@ SHELL = "/bin/sh"
 RESPONSE_NAME = r"^[a-z][a-z0-9_]*$"
 #: Placeholders that a run fills in; the others are factors and fixed settings.
 OF_THE_RUN = ("data", "host", "port")
+#: Keys of a command whose values may name files.
+HAVING_PATHS = ("files", "stdin", "cwd", "load", "setup", "cleanup", "prepare", "conclude")
 ALWAYS = (*OF_THE_RUN, "folder", "threads")
 #: Variables that a command inherits. The values of all others stay out of it, and no inherited value is stored.
 INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
