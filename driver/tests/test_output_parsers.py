@@ -175,12 +175,13 @@ def status_lines(text: str) -> list[str]:
 
 NUMBER = re.compile(r"\d+(\.\d+)?|∞")
 OPERATION = re.compile(r"\[(\S+): ([^\]]+)\] ")
+ESTIMATE = re.compile(r"(?<=est completion in )(\d+ (day|hour|minute|second)s? )+")  # its units depend on the machine
 
 
 def grammar(line: str) -> tuple[str, dict[str, str]]:
     """A status line with its numbers left out, and of each operation in it what is said of it."""
     operations = {name: re.sub(r"=[^,]+", "=", said) for name, said in OPERATION.findall(line)}
-    return NUMBER.sub("N", OPERATION.sub("", line)), operations
+    return NUMBER.sub("N", ESTIMATE.sub("TIME ", OPERATION.sub("", line))), operations
 
 
 def fullest(lines: list[str]) -> str:
