@@ -254,38 +254,4 @@ Decision decide(const Policy& policy, const Request& request, const std::vector<
   return decision;
 }
 
-double late_s(const Policy& policy, const Option& option) {
-  return policy.kind == PolicyKind::eco_plus ? policy.hedge * option.time_s.upper() : 0;
-}
-
-Decision decide_again(const Policy& policy, const Request& request, const std::vector<Server>& servers,
-                      std::size_t home, const Late& late) {
-  Decision decision = decide(policy, request, servers, home);
-  decision.offload = false;
-  if (policy.kind != PolicyKind::eco_plus || policy.hedge <= 0) {
-    decision.reason = "the policy knows no second attempts";
-    return decision;
-  }
-  const double here_s = decision.options[home].time_s.upper();
-  const double sooner_s = late.remaining_s ? std::min(here_s, *late.remaining_s) : here_s;
-  const Option* best = least(
-      decision.options,
-      [&](const Option& o) {
-        return o.available && o.server != home && servers[o.server].name != late.server && o.time_s.upper() < sooner_s;
-      },
-      cost_of);
-  if (best == nullptr) {
-    decision.reason = fmt::format("late at {}, but no other server would be sooner", late.server);
-    return decision;
-  }
-  decision.offload = true, decision.target = best->server;
-  decision.reason =
-      fmt::format("{}: late at {}; the least cost of those that are sooner", servers[best->server].name, late.server);
-  return decision;
-}
-
-bool may_hedge(double share, std::uint64_t attempts, std::uint64_t hedges) {
-  return share > 0 && static_cast<double>(hedges) < 2 + share * static_cast<double>(attempts);
-}
-
 }  // namespace eco

@@ -38,7 +38,6 @@ struct Policy {
   double read_weight = 0.1;  // of eco-plus
   double busy_max = 0.8;     // a server with more of its cores or its network in use takes no jobs
   double battery_low = 0.2;  // of eco-plus: below it a joule costs ten times as much
-  double hedge = 1.5;        // of eco-plus: see late_s(); 0: no second attempts
 };
 
 // "eco", "static:NAME"; nothing: no policy has this name.
@@ -77,26 +76,6 @@ struct Decision {
 // priced by the home's model, and a home without any compacts itself.
 [[nodiscard]] Decision decide(const Policy& policy, const Request& request, const std::vector<Server>& servers,
                               std::size_t home);
-
-// --- eco-plus: a second attempt at a job that is late, of which the first verified result counts
-
-// Since its begin a job has been late for so long, when it takes `Policy::hedge` times what is rarely exceeded; 0: it
-// is never begun a second time. option: where it was placed.
-[[nodiscard]] double late_s(const Policy& policy, const Option& option);
-
-// A job that is late.
-struct Late {
-  std::string server;                   // where it runs
-  std::optional<double> remaining_s{};  // that it is expected to take still; nothing: it cannot be said
-};
-
-// Where a second attempt is worth it: of the servers that rarely end later than a compaction here that begins now, nor
-// than the first is expected to, that of the least cost.
-[[nodiscard]] Decision decide_again(const Policy& policy, const Request& request, const std::vector<Server>& servers,
-                                    std::size_t home, const Late& late);
-
-// The load that second attempts add is bounded: to a share of the attempts, and two to begin with.
-[[nodiscard]] bool may_hedge(double share, std::uint64_t attempts, std::uint64_t hedges);
 
 // Whether a worker of one release can compact for a database of another: the same major and minor number.
 [[nodiscard]] bool same_release(std::string_view a, std::string_view b);

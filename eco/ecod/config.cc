@@ -17,7 +17,7 @@
 namespace eco {
 namespace {
 
-// Every key, once: visit.section(NAME, ABOUT), visit(KEY, FIELD, ABOUT).
+// Every key, once: visit.section(NAME, ABOUT), visit(KEY, FIELD, ABOUT), visit.retired(KEY, WHY).
 template <typename Configuration, typename Visitor>
 void visit_keys(Configuration& c, Visitor& visit) {
   visit.section("", "");
@@ -57,8 +57,7 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("read_weight", c.policy.read_weight, "of eco-plus: the weight of reads that find level 0 full");
   visit("busy_max", c.policy.busy_max, "a server with more of its cores or its link in use takes no jobs");
   visit("battery_low", c.policy.battery_low, "of eco-plus: below it a joule costs ten times as much");
-  visit("hedge", c.policy.hedge,
-        "of eco-plus: a job that takes so many times what is rarely exceeded is begun elsewhere, too; 0: never");
+  visit.retired("hedge", "there are no second attempts at late jobs any more");
 
   visit.section("telemetry", "");
   visit("network_interface", c.telemetry.network_interface, "empty: the default route's");
@@ -121,6 +120,15 @@ class Reader {
     assign(*node, qualified(section_, key), field);
   }
 
+  // A key of earlier versions: it has no effect, and a file that has it gets a warning.
+  void retired(std::string_view key, std::string_view why) {
+    retired_.push_back(qualified(section_, key));
+    const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
+    if (node == nullptr) return;
+    config_.warnings.push_back(
+        fmt::format("{}: {}: has no effect, {}; remove the line", at(*node), retired_.back(), why));
+  }
+
   void refuse_unknown() const {
     for (const auto& [key, node] : root_) {
       const bool is_section = std::ranges::any_of(known_, [&](const auto& s) { return s.first == key.str(); });
@@ -143,6 +151,7 @@ class Reader {
     throw ConfigError(fmt::format("{}: {}: {}", at(node), key, what));
   }
   void refuse(const Known& section, std::string_view key, const toml::node& node) const {
+    if (std::ranges::find(retired_, qualified(section.first, key)) != retired_.end()) return;
     if (std::ranges::find(section.second, key) == section.second.end())
       fail(node, qualified(section.first, key),
            fmt::format("unknown key; {} knows {}",
@@ -183,6 +192,7 @@ class Reader {
   const toml::table* table_ = nullptr;
   std::string section_, file_;
   std::vector<Known> known_;
+  std::vector<std::string> retired_;
   Config& config_;
 };
 
@@ -197,6 +207,7 @@ class Printer {
   void operator()(std::string_view key, const Field& field, std::string_view about) {
     text_ += fmt::format("# {}\n{} = {}\n", about, key, text_of(field));
   }
+  void retired(std::string_view, std::string_view) {}
   [[nodiscard]] std::string text() && { return std::move(text_); }
 
  private:
@@ -317,7 +328,6 @@ void check(Config& config) {
   check_federation(config);
   if (config.policy.busy_max > 1) fail(config, "policy.busy_max", "expected 0 to 1");
   if (config.policy.battery_low > 1) fail(config, "policy.battery_low", "expected 0 to 1");
-  if (config.policy.hedge > 0 && config.policy.hedge < 1) fail(config, "policy.hedge", "expected 0, or 1 or more");
   (void)policy_of(config);
 }
 
@@ -334,7 +344,6 @@ Policy policy_of(const Config& config) {
   policy->read_weight = config.policy.read_weight;
   policy->busy_max = config.policy.busy_max;
   policy->battery_low = config.policy.battery_low;
-  policy->hedge = config.policy.hedge;
   return *policy;
 }
 

@@ -33,8 +33,7 @@ struct FederationConfig {
 struct PolicyConfig {
   std::string name = "eco-plus";
   bool shadow = false;
-  double read_weight = Policy{}.read_weight, busy_max = Policy{}.busy_max, battery_low = Policy{}.battery_low,
-         hedge = Policy{}.hedge;
+  double read_weight = Policy{}.read_weight, busy_max = Policy{}.busy_max, battery_low = Policy{}.battery_low;
 };
 
 struct TelemetryConfig {
@@ -77,6 +76,7 @@ struct Config {
   std::string metrics_listen = "127.0.0.1:9464";
 
   std::map<std::string, std::string> where;  // "FILE:LINE" of each key that the file gives
+  std::vector<std::string> warnings;         // "FILE:LINE: KEY: what to change"
 };
 
 // Throws ConfigError. An absent file is an error, too.

@@ -75,11 +75,13 @@ int run_worker(eco::WorkerOptions options, bool while_stdin) {
 int run_federated(const std::string& file, bool print) {
   auto config = file.empty() ? eco::parse_config("", "defaults") : eco::read_config(file);
   if (print) {
+    for (const auto& warning : config.warnings) fmt::print(stderr, "ecod: {}\n", warning);
     fmt::print("{}", eco::print_config(config));
     return 0;
   }
   spdlog::set_default_logger(spdlog::stderr_logger_mt("ecod"));
   spdlog::set_level(spdlog::level::from_str(config.log_level));
+  for (const auto& warning : config.warnings) spdlog::warn("{}", warning);
   return eco::run_daemon(std::move(config), file);
 }
 

@@ -98,7 +98,6 @@ Policy policy_of(const proto::Policy& message) {
   policy.read_weight = message.read_weight();
   policy.busy_max = message.busy_max();
   policy.battery_low = message.battery_low();
-  policy.hedge = message.hedge();
   return policy;
 }
 
@@ -108,7 +107,6 @@ proto::Policy message_of(const Policy& policy, bool shadow) {
   message.set_read_weight(policy.read_weight);
   message.set_busy_max(policy.busy_max);
   message.set_battery_low(policy.battery_low);
-  message.set_hedge(policy.hedge);
   message.set_shadow(shadow);
   return message;
 }

@@ -101,8 +101,6 @@ class Source final : public prometheus::Collectable {
         {{"by", "stream"}});
     add("ecod_tables_bytes_total", "", counts.bytes_shared, {{"by", "shared folder"}});
     add("ecod_shared_jobs_total", "whose tables went by a shared folder", counts.jobs_shared);
-    add("ecod_hedges_total", "second attempts at jobs that were late", counts.hedges);
-    add("ecod_overtaken_total", "attempts, first or second, that another one overtook", counts.overtaken);
     add("ecod_federation_errors_total", "requests to the master that failed", counts.federation_errors);
   }
 

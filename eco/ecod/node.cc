@@ -232,8 +232,7 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
     count([](NodeCounts& counts) { ++counts.placements_by_master; });
     return placement;
   }
-  if (!request.has_again())
-    if (auto placement = stay_by_own_model(request, now.policy, log)) return *placement;
+  if (auto placement = stay_by_own_model(request, now.policy, log)) return *placement;
   std::string why = "no master is heard of";
   if (master_is_heard()) {
     const auto placement = ask_master(request, timeout_s);
@@ -290,10 +289,7 @@ proto::Placement Node::place(proto::PlaceRequest request, double timeout_s) {
   log_.add(std::move(log));
   count([&](NodeCounts& counts) {
     const bool goes = placement.offload() && !placement.shadow();
-    if (request.has_again())
-      counts.hedges += goes;
-    else
-      ++(goes ? counts.offloads : counts.locals);
+    ++(goes ? counts.offloads : counts.locals);
     counts.decision_s += took_s;
   });
   return placement;
@@ -341,7 +337,7 @@ void Node::learn_reachability(const proto::JobReport& report) {
   const std::string& outcome = report.outcome();
   const std::scoped_lock lock(mutex_);
   if (outcome == "installed") return backoff_.succeeded(report.server());
-  const bool failed = outcome.starts_with("fell back") || outcome.starts_with("failed");
+  const bool failed = outcome.starts_with("fell back");
   if (!failed || report.cancelled() || report.job_refused()) return;
   backoff_.failed(report.server(), report.wasted_s(), now_s_());
   spdlog::warn("{} is left alone for {:.0f} s: {}", report.server(), backoff_.left_s(report.server(), now_s_()),
@@ -383,7 +379,6 @@ void Node::report(proto::JobReport report) {
   count([&](NodeCounts& counts) {
     ++counts.reports;
     if (report.outcome().starts_with("fell back")) ++counts.fell_back;
-    if (report.outcome().starts_with("overtaken")) ++counts.overtaken;
     counts.bytes_moved += report.bytes_moved(), counts.bytes_shared += report.bytes_shared();
     if (report.bytes_shared() > 0) ++counts.jobs_shared;
   });

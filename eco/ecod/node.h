@@ -37,8 +37,8 @@ struct WorkerLoad {
 // Counts since the start.
 struct NodeCounts {
   std::uint64_t placements_by_master = 0, placements_without_master = 0, offloads = 0, locals = 0, stale_refused = 0,
-                decided_for_others = 0, reports = 0, fell_back = 0, hedges = 0, overtaken = 0, federation_errors = 0,
-                bytes_moved = 0, bytes_shared = 0, jobs_shared = 0;
+                decided_for_others = 0, reports = 0, fell_back = 0, federation_errors = 0, bytes_moved = 0,
+                bytes_shared = 0, jobs_shared = 0;
   double decision_s = 0;  // sum
 };
 

@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::size_t options_logged = 6;
 
-Late late_of(const proto::Again& again) {
-  Late late{.server = again.server()};
-  if (again.has_remaining_s()) late.remaining_s = again.remaining_s();
-  return late;
-}
-
 }  // namespace
 
 void log_options(const Decision& decision, const std::vector<Server>& servers, std::size_t home,
@@ -64,8 +58,7 @@ proto::Placement Scheduler::place(const proto::PlaceRequest& request, const Poli
     return placement;
   }
   const Request asked = request_of(request);
-  const Decision decision = request.has_again() ? decide_again(policy, asked, servers, *home, late_of(request.again()))
-                                                : decide(policy, asked, servers, *home);
+  const Decision decision = decide(policy, asked, servers, *home);
   log_options(decision, servers, *home, log);
   placement.set_reason(decision.reason);
   placement.set_local_s(decision.options[*home].time_s.upper());
@@ -77,7 +70,6 @@ proto::Placement Scheduler::place(const proto::PlaceRequest& request, const Poli
   placement.set_server(target.name);
   placement.set_address(target.address);
   placement.set_expected_s(expected_s);
-  if (!request.has_again()) placement.set_hedge_after_s(late_s(policy, decision.options[decision.target]));
   placement.set_token(new_token());
   if (!shadow) tracker_.placed(target.name, placement.token(), request.job(), expected_s, now_s);
   return placement;

@@ -23,9 +23,8 @@ struct Settings {
   std::shared_ptr<Placer> placer{};
   TlsFiles tls{};          // without it only workers on loopback are used
   double heartbeat_s = 3;  // a worker that is silent for so long is given up, or for a local compaction if that is less
-  double standstill_s = 10;   // so is one that reads and writes nothing for so long
-  double job_s_max = 600;     // and one that has no result after so long
-  double hedge_share = 0.05;  // of the attempts, those that may be second ones at jobs that are late; 0: none
+  double standstill_s = 10;  // so is one that reads and writes nothing for so long
+  double job_s_max = 600;    // and one that has no result after so long
   // Databases below it are seen by workers, too, at a path of theirs (NFS): their tables need no streams. Empty: none.
   std::string shared_directory{};
   // Besides the default one: those that are offloaded, with the options that the database is opened with. eco sees only

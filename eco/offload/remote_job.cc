@@ -76,6 +76,14 @@ class RemoteJob::Impl {
     return outcome;
   }
 
+  void cancel(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (!failed() && !verified_) cancelled_ = true;
+    fail_locked(why);
+  }
+
+ private:
+  // Waits for so long at most. True: the job has failed, or its tables are verified.
   bool over(std::chrono::milliseconds at_most) {
     std::unique_lock lock(mutex_);
     const auto is = [this] { return failed() || verified_; };
@@ -84,21 +92,6 @@ class RemoteJob::Impl {
     return change_.wait_for(lock, at_most, is);
   }
 
-  Standing standing() {
-    const std::lock_guard lock(mutex_);
-    const double now = now_s(), remaining_s = patience_.remainder_s(now);
-    Standing standing{.going = !failed() && !verified_, .elapsed_s = now - begin_s_};
-    if (remaining_s >= 0) standing.remaining_s = remaining_s;
-    return standing;
-  }
-
-  void cancel(const std::string& why) {
-    const std::lock_guard lock(mutex_);
-    if (!failed() && !verified_) cancelled_ = true;
-    fail_locked(why);
-  }
-
- private:
   template <typename Work>
   void in_thread(Work work) {
     try {
@@ -379,8 +372,6 @@ class RemoteJob::Impl {
 RemoteJob::RemoteJob(Order order) : impl_(std::make_unique<Impl>(std::move(order))) {}
 RemoteJob::~RemoteJob() = default;
 RemoteJob::Outcome RemoteJob::wait() { return impl_->wait(); }
-bool RemoteJob::over(std::chrono::milliseconds at_most) { return impl_->over(at_most); }
-RemoteJob::Standing RemoteJob::standing() { return impl_->standing(); }
 void RemoteJob::cancel(const std::string& why) { impl_->cancel(why); }
 
 }  // namespace eco

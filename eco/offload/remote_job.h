@@ -51,14 +51,6 @@ class RemoteJob {
   RemoteJob& operator=(const RemoteJob&) = delete;
 
   [[nodiscard]] Outcome wait();
-  // Looks after it for so long at most. True: wait() returns soon.
-  [[nodiscard]] bool over(std::chrono::milliseconds at_most);
-  struct Standing {
-    bool going = false;
-    double elapsed_s = 0;
-    std::optional<double> remaining_s{};  // as far as it can be said
-  };
-  [[nodiscard]] Standing standing();
   // wait() returns soon.
   void cancel(const std::string& why);
 

@@ -34,7 +34,6 @@ double now_s() { return std::chrono::duration<double>(Clock::now().time_since_ep
 
 constexpr std::chrono::minutes data_pause{1};
 constexpr std::size_t reasons_max = 100;
-constexpr std::chrono::milliseconds look{50}, look_of_two{10};
 
 // Keeps a job here, with the reason.
 struct Keep {
@@ -150,37 +149,17 @@ class Service final : public PortableCompactionService, public CompactionService
   }
 
   bool wait(const std::string& id, std::string* result) noexcept override try {
-    std::vector<std::string> attempts{id};
-    for (bool hedged = false; !attempts.empty();) {
-      if (!hedged && is_late(id)) {
-        hedged = true;
-        if (auto second = begin_again(id)) attempts.push_back(*std::move(second));
-      }
-      const std::string attempt = attempts.front();
-      std::ranges::rotate(attempts, attempts.begin() + 1);
-      const std::shared_ptr<RemoteJob> remote = remote_of(attempt);
-      if (remote && !remote->over(attempts.size() == 1 ? look : look_of_two)) continue;
-      attempts.pop_back();
-      if (!remote) continue;
-      RemoteJob::Outcome outcome = remote->wait();
-      if (settle(attempt, outcome, attempts.empty())) {
-        for (const auto& other : attempts) overtake(other, attempt);
-        *result = std::move(outcome.result);
-        return true;
-      }
-    }
-    return false;
+    const std::shared_ptr<RemoteJob> remote = remote_of(id);
+    if (!remote) return false;
+    RemoteJob::Outcome outcome = remote->wait();
+    if (!settle(id, outcome)) return false;
+    *result = std::move(outcome.result);
+    return true;
   } catch (...) {
     return false;
   }
 
  private:
-  // What a second attempt is begun with.
-  struct Again {
-    proto::PlaceRequest request;
-    RemoteJob::Order order;
-    double after_s = 0;
-  };
   struct Tracked {
     std::string database, address;
     int number = 0;
@@ -188,13 +167,11 @@ class Service final : public PortableCompactionService, public CompactionService
     std::shared_ptr<rocksdb::Logger> log;
     std::shared_ptr<RemoteJob> remote;
     proto::JobReport report;
-    std::shared_ptr<Again> again;  // nullptr: there is none
-    bool accepted = false;         // RocksDB is installing it
+    bool accepted = false;  // RocksDB is installing it
   };
 
   // mutex_ is held.
   void give_up_all(const char* why) {
-    ++given_up_;
     for (auto& [id, job] : jobs_)
       if (job.remote) job.remote->cancel(why);
   }
@@ -281,7 +258,7 @@ class Service final : public PortableCompactionService, public CompactionService
     if (!begun->unsuited.empty()) throw Keep{begun->unsuited};
     const AskedJob job = read_job(info, text, *begun);
     const std::string id = id_of(info);
-    proto::PlaceRequest request = question(id, job.input, *begun, job.features);
+    const proto::PlaceRequest request = question(id, job.input, *begun, job.features);
     const proto::Placement placement = settings_.placer->place(request);
     if (!placement.offload() || placement.shadow()) {
       const std::lock_guard lock(mutex_);
@@ -295,14 +272,10 @@ class Service final : public PortableCompactionService, public CompactionService
     Tracked tracked;
     tracked.database = info.db_name, tracked.number = number_of(info);
     tracked.files = begun->files, tracked.log = begun->log;
-    if (settings_.hedge_share > 0 && placement.hedge_after_s() > 0)
-      tracked.again = std::make_shared<Again>(
-          Again{.request = std::move(request), .order = order, .after_s = placement.hedge_after_s()});
     if (first_of(info.db_name)) clean(*begun->files, info.db_name);
     launch(id, placement, std::move(order), std::move(tracked));
   }
 
-  // An attempt at a job.
   void launch(const std::string& id, const proto::Placement& placement, RemoteJob::Order order, Tracked tracked) {
     order.worker = channel(placement.address());
     order.data_host = data_host(placement.address());
@@ -326,54 +299,6 @@ class Service final : public PortableCompactionService, public CompactionService
       jobs_.erase(id);
       throw;
     }
-    ++begun_;
-  }
-
-  // Whether a second attempt may be asked for now.
-  bool is_late(const std::string& id) {
-    std::shared_ptr<RemoteJob> remote;
-    double after_s = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = jobs_.find(id);
-      if (found == jobs_.end() || !found->second.again || !offload_) return false;
-      if (!may_hedge(settings_.hedge_share, begun_, statistics_.hedges)) return false;
-      remote = found->second.remote, after_s = found->second.again->after_s;
-    }
-    if (!remote) return false;
-    const auto standing = remote->standing();
-    return standing.going && standing.elapsed_s + standing.remaining_s.value_or(0) > after_s;
-  }
-
-  // The second attempt's id; nothing: there is no better place, and the first goes on alone.
-  std::optional<std::string> begin_again(const std::string& id) noexcept try {
-    const std::string second = id + "-again";
-    Tracked tracked;
-    std::shared_ptr<Again> again;
-    RemoteJob::Standing standing;
-    std::uint64_t given_up = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      given_up = given_up_;
-      const Tracked& first = jobs_.at(id);
-      again = first.again, standing = first.remote->standing();
-      tracked.database = first.database, tracked.number = first.number;
-      tracked.files = first.files, tracked.log = first.log;
-      again->request.mutable_again()->set_server(first.report.server());
-    }
-    again->request.set_job(second);
-    if (standing.remaining_s) again->request.mutable_again()->set_remaining_s(*standing.remaining_s);
-    const proto::Placement placement = settings_.placer->place(again->request);
-    if (!placement.offload() || placement.shadow()) return std::nullopt;
-    rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, tracked.log, "[eco] job %s: late after %.3f s; begun at %s, too",
-                 id.c_str(), standing.elapsed_s, placement.server().c_str());
-    launch(second, placement, again->order, std::move(tracked));
-    const std::lock_guard lock(mutex_);
-    ++statistics_.hedges;
-    if (given_up != given_up_) jobs_.at(second).remote->cancel("the first was given up meanwhile");
-    return second;
-  } catch (...) {
-    return std::nullopt;
   }
 
   proto::PlaceRequest question(const std::string& id, const CompactionInput& input, const Begun& begun,
@@ -447,7 +372,7 @@ class Service final : public PortableCompactionService, public CompactionService
     return found == jobs_.end() ? nullptr : found->second.remote;
   }
 
-  // What an attempt took. With the lock.
+  // Adds what the job took to its report and to the statistics. mutex_ is held.
   void tally(Tracked& tracked, const RemoteJob::Outcome& outcome) {
     auto& report = tracked.report;
     report.set_wall_s(outcome.wall_s), report.set_home_cpu_s(outcome.home_cpu_s);
@@ -466,27 +391,8 @@ class Service final : public PortableCompactionService, public CompactionService
     statistics_.wasted_bytes += outcome.bytes_moved, statistics_.wasted_cpu_s += outcome.worker.cpu_s();
   }
 
-  // The other attempt's result is verified: this one is ended, whatever it has. Its folder goes with the job.
-  void overtake(const std::string& id, const std::string& winner) {
-    const std::shared_ptr<RemoteJob> remote = remote_of(id);
-    if (!remote) return;
-    remote->cancel("overtaken");
-    const RemoteJob::Outcome outcome = remote->wait();
-    Tracked loser;
-    {
-      const std::lock_guard lock(mutex_);
-      loser = std::move(jobs_.at(id));
-      jobs_.erase(id);
-      tally(loser, outcome), waste(loser, outcome);
-      loser.report.set_outcome("overtaken by " + jobs_.at(winner).report.server());
-    }
-    rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, loser.log, "[eco] job %s: %s after %.3f s, %.3f CPU s there",
-                 id.c_str(), loser.report.outcome().c_str(), outcome.wall_s, outcome.worker.cpu_s());
-    settings_.placer->report(loser.report);
-  }
-
-  // True: it is accepted. last: no other attempt goes on.
-  bool settle(const std::string& id, const RemoteJob::Outcome& outcome, bool last) {
+  // Ends the tracking of a job that is over, and reports it. True: its result is accepted.
+  bool settle(const std::string& id, const RemoteJob::Outcome& outcome) {
     const bool accepted = outcome.failure.empty();
     Tracked job;
     {
@@ -503,19 +409,16 @@ class Service final : public PortableCompactionService, public CompactionService
           shared_.insert(job.database);
         else
           shared_.erase(job.database);
-        statistics_.hedges_won += id.ends_with("-again");
         const auto& features = tracked.report.features();
         remote_.learn({.input_bytes = features.input_bytes(),
                        .input_entries = features.input_entries(),
                        .codec = features.codec()},
                       {.compute_s = outcome.wall_s});
       } else {
-        if (last) {
-          ++statistics_.fell_back;
-          statistics_.wasted_s += outcome.wall_s;
-          statistics_.last_reason = outcome.failure;
-          fell_back_.insert({job.database, job.number});
-        }
+        ++statistics_.fell_back;
+        statistics_.wasted_s += outcome.wall_s;
+        statistics_.last_reason = outcome.failure;
+        fell_back_.insert({job.database, job.number});
         jobs_.erase(id);
       }
     }
@@ -525,10 +428,10 @@ class Service final : public PortableCompactionService, public CompactionService
                    outcome.wall_s, outcome.home_cpu_s);
       return true;
     }
-    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, job.log, "[eco] job %s: %s; %s after %.3f s", id.c_str(),
-                 outcome.failure.c_str(), last ? "compacted here" : "the other attempt goes on", outcome.wall_s);
+    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, job.log, "[eco] job %s: %s; compacted here after %.3f s",
+                 id.c_str(), outcome.failure.c_str(), outcome.wall_s);
     clean(*job.files, job.database);
-    job.report.set_outcome((last ? "fell back: " : "failed: ") + outcome.failure);
+    job.report.set_outcome("fell back: " + outcome.failure);
     settings_.placer->report(job.report);
     return false;
   }
@@ -606,7 +509,6 @@ class Service final : public PortableCompactionService, public CompactionService
   mutable std::mutex mutex_;
   bool offload_ = true;
   Statistics statistics_;
-  std::uint64_t begun_ = 0, given_up_ = 0;  // attempts; how often all were
   CompactionModel local_, remote_;
   std::map<std::string, Tracked> jobs_;                                          // by id
   std::set<std::pair<std::string, int>> fell_back_;                              // until RocksDB has compacted them

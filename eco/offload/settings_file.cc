@@ -41,9 +41,12 @@ class Section {
     if (read(key, value, "a number of seconds above 0") && !(value > 0 && std::isfinite(value)))
       refuse(file_, table_.get(key), prefix_ + key, "a number of seconds above 0 is expected");
   }
-  void share(const char* key, double& value) {
-    if (read(key, value, "a number from 0 to 1") && !(value >= 0 && value <= 1))
-      refuse(file_, table_.get(key), prefix_ + key, "a number from 0 to 1 is expected");
+  // A key of earlier versions: it has no effect, and a file that has it gets a warning.
+  void retired(const char* key, const char* why, std::vector<std::string>& warnings) {
+    known_.insert(key);
+    if (const toml::node* node = table_.get(key); node != nullptr)
+      warnings.push_back(fmt::format("{}:{}: {}: has no effect, {}; remove the line", file_, node->source().begin.line,
+                                     prefix_ + key, why));
   }
   // HOST:PORT, or a Unix socket.
   void address(const char* key, std::string& value) {
@@ -105,7 +108,7 @@ toml::table parse(const std::filesystem::path& file) {
 
 }  // namespace
 
-Settings read_settings(const std::filesystem::path& file) {
+Settings read_settings(const std::filesystem::path& file, std::vector<std::string>& warnings) {
   const toml::table table = parse(file);
   Settings settings;
   Section top(file.string(), "", table);
@@ -117,7 +120,7 @@ Settings read_settings(const std::filesystem::path& file) {
   top.milliseconds("place_timeout_ms", place_timeout_ms);
   top.seconds("heartbeat_s", settings.heartbeat_s), top.seconds("standstill_s", settings.standstill_s);
   top.seconds("job_s_max", settings.job_s_max);
-  top.share("hedge_share", settings.hedge_share);
+  top.retired("hedge_share", "there are no second attempts at late jobs any more", warnings);
   if (const toml::table* tls = top.section("tls")) {
     Section section(file.string(), "tls.", *tls);
     section.text("ca", settings.tls.ca), section.text("certificate", settings.tls.certificate);

@@ -9,7 +9,6 @@
 //   heartbeat_s = 3
 //   standstill_s = 10
 //   job_s_max = 600
-//   hedge_share = 0.05                 # of the attempts, those that may be second ones at jobs that are late; 0: none
 //   [tls]
 //   ca = "ca.pem"
 //   certificate = "server.pem"
@@ -18,12 +17,14 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "eco.h"
 
 namespace eco {
 
 // Throws std::runtime_error, "FILE:LINE: KEY: what is wrong". An unknown key is an error.
-[[nodiscard]] Settings read_settings(const std::filesystem::path& file);
+// warnings: of keys that have no effect any more, in the same form.
+[[nodiscard]] Settings read_settings(const std::filesystem::path& file, std::vector<std::string>& warnings);
 
 }  // namespace eco

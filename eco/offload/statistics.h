@@ -16,9 +16,7 @@ struct Statistics {
   std::uint64_t bytes_shared = 0;                // and by a shared folder
   std::uint64_t orphans_removed = 0;             // files of jobs that failed
   double wasted_s = 0;                           // in jobs that fell back
-  std::uint64_t hedges = 0;                      // second attempts at jobs that were late
-  std::uint64_t hedges_won = 0;                  // of them, installed
-  std::uint64_t wasted_bytes = 0;                // moved for attempts that fell back or were overtaken
+  std::uint64_t wasted_bytes = 0;                // moved for jobs that fell back
   double wasted_cpu_s = 0;                       // of theirs elsewhere, as last told
   double home_cpu_s = 0;                         // spent here on jobs elsewhere, by the threads that serve and verify
   std::map<std::string, std::uint64_t> kept_by;  // kept ones by the reason, where that is not the placer's

@@ -41,7 +41,7 @@ Spec spec_of(const Options& options, const std::vector<std::string>& further_sca
     for (const auto& name : options.policies) {
       auto policy = eco::policy_named(name);
       if (!policy) throw SpecError(fmt::format("--policy {}: there is none of this name", name));
-      policy->read_weight = knobs.read_weight, policy->busy_max = knobs.busy_max, policy->hedge = knobs.hedge;
+      policy->read_weight = knobs.read_weight, policy->busy_max = knobs.busy_max;
       spec.policies.push_back(*policy);
     }
     expect_targets(spec);

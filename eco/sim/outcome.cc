@@ -10,7 +10,7 @@ ServerOutcome& ServerOutcome::operator+=(const ServerOutcome& o) {
   level0_mean += o.level0_mean, level0_max = std::max(level0_max, o.level0_max);
   compactions += o.compactions, near_stall += o.near_stall, near_stall_offloaded += o.near_stall_offloaded;
   offloaded += o.offloaded, fell_back += o.fell_back, jobs_taken += o.jobs_taken;
-  hedges += o.hedges, hedges_won += o.hedges_won, given_up += o.given_up;
+  given_up += o.given_up;
   bytes_moved += o.bytes_moved, wasted_bytes += o.wasted_bytes, wasted_cpu_s += o.wasted_cpu_s;
   away.insert(away.end(), o.away.begin(), o.away.end());
   energy += o.energy, time += o.time, job_energy += o.job_energy, input += o.input;

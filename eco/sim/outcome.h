@@ -33,7 +33,7 @@ struct Error {
 // A compaction that went elsewhere, from the decision until it was installed, wherever that was done in the end.
 struct Away {
   double took_s = 0;
-  bool slow = false;  // an attempt at it met a slow worker
+  bool slow = false;  // its worker was slow
 };
 
 struct ServerOutcome {
@@ -46,12 +46,11 @@ struct ServerOutcome {
   double compactions = 0;  // of level 0, ended
   double near_stall = 0;   // of those decided, where Equation 2 held
   double near_stall_offloaded = 0, offloaded = 0, fell_back = 0;
-  double hedges = 0, hedges_won = 0;  // second attempts
-  double given_up = 0;                // attempts that were slow
-  double bytes_moved = 0;             // of tables, by this server's jobs elsewhere
-  double wasted_bytes = 0;            // of them, by attempts that brought nothing
-  double wasted_cpu_s = 0;            // of such attempts' workers
-  double jobs_taken = 0;              // of other servers, ended
+  double given_up = 0;      // jobs elsewhere that were slow
+  double bytes_moved = 0;   // of tables, by this server's jobs elsewhere
+  double wasted_bytes = 0;  // of them, by jobs that brought nothing
+  double wasted_cpu_s = 0;  // of such jobs' workers
+  double jobs_taken = 0;    // of other servers, ended
   std::vector<Away> away{};
   Energy energy{};
   Error time{}, job_energy{}, input{};  // of predictions, after 20 jobs of a server; of the input rate

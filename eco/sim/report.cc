@@ -101,11 +101,8 @@ std::string elsewhere_of(const Row& total) {
   if (const auto slow = away_s(sum, true); !slow.empty())
     text += fmt::format("    met a slow worker: {}\n", text_of(slow));
   return text +
-         fmt::format(
-             "    second attempts {:.0f}, won {:.0f}; given up {:.0f}, fell back {:.0f}; moved {:.0f} MB, in vain "
-             "{:.0f} MB and {:.1f} CPU s\n",
-             sum.hedges, sum.hedges_won, sum.given_up, sum.fell_back, sum.bytes_moved * 1e-6, sum.wasted_bytes * 1e-6,
-             sum.wasted_cpu_s);
+         fmt::format("    given up {:.0f}, fell back {:.0f}; moved {:.0f} MB, in vain {:.0f} MB and {:.1f} CPU s\n",
+                     sum.given_up, sum.fell_back, sum.bytes_moved * 1e-6, sum.wasted_bytes * 1e-6, sum.wasted_cpu_s);
 }
 
 double percent_of(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
@@ -218,8 +215,6 @@ nlohmann::ordered_json json_of(const Spec& spec, const std::vector<Outcome>& out
                                   {"near_stall_offloaded", o.near_stall_offloaded},
                                   {"offloaded", o.offloaded},
                                   {"fell_back", o.fell_back},
-                                  {"hedges", o.hedges},
-                                  {"hedges_won", o.hedges_won},
                                   {"given_up", o.given_up},
                                   {"moved_bytes", o.bytes_moved},
                                   {"wasted_bytes", o.wasted_bytes},

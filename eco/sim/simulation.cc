@@ -46,7 +46,7 @@ struct Task {
   double pace = 1;  // of a core at most: a slow worker waits for something else
 };
 
-// A compaction, here or elsewhere; of one with two attempts elsewhere, one of them.
+// A compaction, here or elsewhere.
 struct Job {
   std::size_t home = 0, target = 0;
   Compaction compaction;
@@ -58,19 +58,10 @@ struct Job {
   double asked_s = 0;
   bool placed = false, cancelled = false;  // cancelled: its worker died
   bool over = false, running = false;      // running: it has a slot
-  bool second = false, met_slow = false;   // met_slow: it or the attempt before it
-  std::size_t other = none;                // attempt
+  bool met_slow = false;                   // its worker was slow
   std::size_t in = none, back = none;      // flows
   double slow = 1, moved = 0, cpu_s = 0;
   int at_worker = 2, in_all = 3;  // what is still to end: computing, sending back; and verifying at home
-};
-
-// What the home knows of a job elsewhere.
-struct Attempt {
-  Patience patience;
-  double begun_s, late_s;
-  Request request;
-  bool asked_again = false;
 };
 
 struct Flow {
@@ -121,7 +112,6 @@ struct Node {
   std::uint32_t version = 0;
   bool worker_down = false, draining = false;
   double slow_share = 0, slow_factor = 1;
-  std::uint64_t attempts = 0, hedges = 0;  // of its own jobs
   // Since the last beat.
   double beat_s = 0, busy_core_s = 0, bytes_in = 0, bytes_out = 0, beat_written = 0;
   double level0_s = 0;
@@ -491,12 +481,12 @@ class Simulation {
     home.out.near_stall += near_stall;
     if (!decision.offload) return;
     home.out.offloaded += 1, home.out.near_stall_offloaded += near_stall;
-    place(id, decision, request, late_s(policy_, decision.options[decision.target]));
+    place(id, decision);
   }
 
-  void place(std::size_t id, const Decision& decision, const Request& request, double late_s) {
+  void place(std::size_t id, const Decision& decision) {
     Job& job = jobs_[id];
-    Node &home = nodes_[job.home], &target = nodes_[decision.target];
+    Node& target = nodes_[decision.target];
     const Estimate& expected = decision.options[decision.target].time_s;
     job.target = decision.target, job.placed = true;
     job.until_s = now_s_ + expected.mean;
@@ -506,13 +496,9 @@ class Simulation {
     target.taken.push_back(id);
     if (target.slow_share > 0 && target.dice.uniform() < target.slow_share)
       job.slow = target.slow_factor, job.met_slow = true;
-    ++home.attempts;
     const double usual_s = usual(decision.options[job.home].time_s.upper(), expected.upper());
     const Patience::Limits limits{.heartbeat_s = never, .usual_s = usual_s};  // worker_down tells the loss
-    attempts_.emplace(id, Attempt{.patience = Patience(limits, job.features.input_bytes, now_s_),
-                                  .begun_s = now_s_,
-                                  .late_s = late_s,
-                                  .request = request});
+    patience_.emplace(id, Patience(limits, job.features.input_bytes, now_s_));
     push(now_s_ + look_s, Event::Kind::look, id);
   }
 
@@ -624,26 +610,20 @@ class Simulation {
     const std::size_t home = job.home, target = job.target;
     if (at_worker) --job.at_worker;
     const bool worker_is_done = at_worker && job.at_worker == 0, all_done = --job.in_all == 0;
-    if (worker_is_done) leave(target, id);
-    if (worker_is_done)
-      if (const auto attempt = attempts_.find(id); attempt != attempts_.end()) attempt->second.patience.received();
+    if (worker_is_done) {
+      leave(target, id);
+      if (const auto patience = patience_.find(id); patience != patience_.end()) patience->second.received();
+    }
     if (!all_done) return;
     job.over = true;
-    attempts_.erase(id);
-    if (is_on(job.other)) {
-      abandon(job.other);
-      jobs_[id].met_slow |= jobs_[jobs_[id].other].met_slow;
-    }
-    if (jobs_[id].second) nodes_[home].out.hedges_won += 1;
-    nodes_[home].out.bytes_moved += jobs_[id].moved;
+    patience_.erase(id);
+    nodes_[home].out.bytes_moved += job.moved;
     advance(nodes_[home]);
     install(home, id);
     allocate(home);
   }
 
-  [[nodiscard]] bool is_on(std::size_t id) const { return id != none && !jobs_[id].over; }
-
-  // --- jobs that are late, or given up
+  // --- jobs that are given up
 
   // As libeco: without a local compaction to compare with, twice what it takes there; below a second it is noise.
   static double usual(double local_s, double expected_s) {
@@ -681,50 +661,20 @@ class Simulation {
 
   void look(std::size_t id) {
     if (jobs_[id].over) return;
-    Attempt& attempt = attempts_.at(id);
     if (!jobs_[id].cancelled) {
+      Patience& patience = patience_.at(id);
       const double done = done_part(id);
       const auto part = [done](double bytes) { return static_cast<std::uint64_t>(done * bytes); };
-      attempt.patience.progressed(now_s_, part(jobs_[id].compaction.inputs().bytes),
-                                  part(jobs_[id].compaction.output.bytes));
-      if (!attempt.patience.exhausted(now_s_).empty()) {
+      patience.progressed(now_s_, part(jobs_[id].compaction.inputs().bytes), part(jobs_[id].compaction.output.bytes));
+      if (!patience.exhausted(now_s_).empty()) {
         nodes_[jobs_[id].home].out.given_up += 1;
         return fail(id);
       }
     }
-    const double remaining_s = attempt.patience.remainder_s(now_s_);
-    const double took_s = now_s_ - attempt.begun_s + std::max(0.0, remaining_s);
-    Node& home = nodes_[jobs_[id].home];
-    if (!attempt.asked_again && attempt.late_s > 0 && took_s > attempt.late_s && !jobs_[id].second &&
-        may_hedge(spec_.hedge_share, home.attempts, home.hedges)) {
-      attempt.asked_again = true;
-      begin_again(id, remaining_s);
-    }
     push(now_s_ + look_s, Event::Kind::look, id);
   }
 
-  void begin_again(std::size_t id, double remaining_s) {
-    const Request request = attempts_.at(id).request;
-    Late late{.server = table_[jobs_[id].target].name};
-    if (remaining_s >= 0) late.remaining_s = remaining_s;
-    const Decision decision = decide_again(policy_, request, table_, jobs_[id].home, late);
-    if (!decision.offload) return;
-    const Job& first = jobs_[id];
-    Job job;
-    job.home = first.home, job.compaction = first.compaction, job.features = first.features, job.noise = first.noise;
-    job.asked_s = first.asked_s, job.second = true, job.other = id;
-    job.target = decision.target;
-    predict(job);
-    const std::size_t second = jobs_.size();
-    jobs_[id].other = second;
-    Node& home = nodes_[job.home];
-    home.out.hedges += 1, ++home.hedges;
-    jobs_.push_back(std::move(job));
-    place(second, decision, request, 0);
-    push(now_s_ + spec_.placement_s * jobs_[second].slow, Event::Kind::place, second);
-  }
-
-  // Ends an attempt elsewhere at both sides; what it took was in vain.
+  // Ends a job elsewhere at both sides; what it took was in vain.
   void abandon(std::size_t id) {
     const std::size_t home = jobs_[id].home, target = jobs_[id].target;
     advance(nodes_[home]), advance(nodes_[target]);
@@ -740,21 +690,16 @@ class Simulation {
       std::erase(nodes_[target].taken, id);
     Job& job = jobs_[id];
     job.over = true;
-    attempts_.erase(id);
+    patience_.erase(id);
     ServerOutcome& out = nodes_[home].out;
     out.bytes_moved += job.moved, out.wasted_bytes += job.moved, out.wasted_cpu_s += job.cpu_s;
     allocate(home), allocate(target);
   }
 
-  // An attempt elsewhere brings nothing. The other goes on, or it is compacted at home.
+  // The job elsewhere brings nothing: it is compacted at home.
   void fail(std::size_t id) {
     abandon(id);
     Job& job = jobs_[id];
-    if (is_on(job.other)) {
-      jobs_[job.other].met_slow |= job.met_slow;
-      return;
-    }
-    if (job.other != none) job.met_slow |= jobs_[job.other].met_slow;
     Node& home = nodes_[job.home];
     home.out.fell_back += 1;
     job.target = job.home;
@@ -895,7 +840,7 @@ class Simulation {
   std::vector<Node> nodes_;
   std::vector<Server> table_;
   std::vector<Job> jobs_;
-  std::map<std::size_t, Attempt> attempts_;  // by job
+  std::map<std::size_t, Patience> patience_;  // by job elsewhere
   std::vector<Flow> flows_;
   Outcome outcome_;
 };

@@ -229,11 +229,10 @@ Slow read_run(StrictToml toml, Spec& spec) {
   for (const double seed : toml.numbers("seeds", 0, {1})) spec.seeds.push_back(static_cast<std::uint64_t>(seed));
   const double read_weight = toml.number("read_weight", 0, Policy{}.read_weight);
   const double busy_max = toml.number("busy_max", 0, Policy{}.busy_max);
-  const double hedge = toml.number("hedge", 0, Policy{}.hedge);
   for (const auto& name : toml.texts("policies", {"local", "edgepilot", "eco", "eco-plus"})) {
     auto policy = policy_named(name);
     if (!policy) toml.fail("policies", fmt::format("no policy is named {}", name));
-    policy->read_weight = read_weight, policy->busy_max = busy_max, policy->hedge = hedge;
+    policy->read_weight = read_weight, policy->busy_max = busy_max;
     spec.policies.push_back(*policy);
   }
   spec.beat_s = toml.number("beat_s", 0.01, spec.beat_s);
@@ -241,8 +240,6 @@ Slow read_run(StrictToml toml, Spec& spec) {
   spec.heartbeat_s = toml.number("heartbeat_s", 0, spec.heartbeat_s);
   spec.placement_s = toml.number("placement_ms", 0, spec.placement_s * 1e3) * 1e-3;
   spec.noise = toml.number("noise", 0, spec.noise);
-  spec.hedge_share = toml.number("hedge_share", 0, spec.hedge_share);
-  if (spec.hedge_share > 1) toml.fail("hedge_share", "expected at most 1");
   const Slow slow = read_slow(toml, {});
   toml.done();
   return slow;

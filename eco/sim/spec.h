@@ -96,9 +96,8 @@ struct Spec {
   std::vector<std::uint64_t> seeds;
   std::vector<Policy> policies;
   double beat_s = 1, alive_s = 3.5, heartbeat_s = 2, placement_s = 0.001;
-  double hedge_share = 0;  // of the attempts, those that may be second ones
-  double noise = 0.03;     // of a compaction's cost: standard deviation of its logarithm
-  bool records = false;    // each job and each look at the input
+  double noise = 0.03;   // of a compaction's cost: standard deviation of its logarithm
+  bool records = false;  // each job and each look at the input
   DatabaseOptions database;
   std::vector<Tier> tiers;
   std::vector<Workload> workloads;

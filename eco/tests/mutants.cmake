@@ -63,12 +63,6 @@ eco_mutant(unknown_servers_speed_is_the_inverse policy.cc "home.core_speed / ser
 eco_mutant(encryption_stays_free policy.cc "(request_.tls ? residual_tls : 1)" "1")
 eco_mutant(shared_folders_are_learnt_with_streams policy.cc "if (shared) job.codec" "if (false) job.codec")
 eco_mutant(encryption_is_learnt_with_plain_text policy.cc "if (tls) job.codec" "if (false) job.codec")
-eco_mutant(all_policies_hedge policy.cc "policy.kind == PolicyKind::eco_plus ? policy.hedge * option.time_s.upper() : 0" "policy.hedge * option.time_s.upper()")
-eco_mutant(means_are_late policy.cc "policy.hedge * option.time_s.upper()" "policy.hedge * option.time_s.mean * 0.9")
-eco_mutant(second_attempts_go_to_the_first policy.cc "servers[o.server].name != late.server && " "")
-eco_mutant(second_attempts_are_later_than_here policy.cc "std::min(here_s, *late.remaining_s) : here_s" "std::min(here_s, *late.remaining_s) : 1e9")
-eco_mutant(second_attempts_race_a_first_that_ends policy.cc "late.remaining_s ? std::min(here_s, *late.remaining_s) : here_s" "here_s")
-eco_mutant(second_attempts_have_no_budget policy.cc "static_cast<double>(hedges) < 2 + share * static_cast<double>(attempts)" "true")
 
 eco_mutant(bytes_alone compaction_model.cc "terms_ == Terms::bytes_and_entries ?" "terms_ != Terms::bytes_and_entries ?")
 eco_mutant(one_model_for_all_codecs compaction_model.cc "by_codec_[job.codec]" "by_codec_[\"\"]")

@@ -540,67 +540,6 @@ TEST(Policies, none_depends_on_the_order_of_servers) {
   }
 }
 
-// --- second attempts
-
-Decision again(const Federation& federation, const eco::Late& late, Policy policy = {}) {
-  return eco::decide_again(policy, federation.request, federation.servers, Federation::home, late);
-}
-
-TEST(SecondAttempts, go_to_the_least_cost_of_the_servers_that_are_sooner) {
-  Federation federation;
-  const Decision decision = again(federation, {.server = "high"});
-  ASSERT_TRUE(decision.offload);
-  EXPECT_EQ(federation.servers[decision.target].name, "medium");
-  EXPECT_NE(decision.reason.find("late at high"), std::string::npos) << decision.reason;
-  federation.servers.push_back(server_of("costly", 0.5, 400));
-  EXPECT_EQ(federation.servers[again(federation, {.server = "high"}).target].name, "medium");
-}
-
-TEST(SecondAttempts, never_go_home_nor_where_the_first_is) {
-  Federation federation;
-  federation.servers[Federation::high].alive = false;
-  EXPECT_FALSE(again(federation, {.server = "medium"}).offload);
-  federation.servers[Federation::home].model = model_of(0.1, 0.1);  // here is sooner than any other
-  federation.servers[Federation::high].alive = true;
-  EXPECT_FALSE(again(federation, {.server = "medium"}).offload);
-}
-
-TEST(SecondAttempts, are_not_begun_where_the_first_is_about_to_end) {
-  const Federation federation;
-  EXPECT_FALSE(again(federation, {.server = "high", .remaining_s = 0.5}).offload);
-  const Decision sooner = again(federation, {.server = "medium", .remaining_s = 1.8});
-  ASSERT_TRUE(sooner.offload);
-  EXPECT_EQ(sooner.target, Federation::high);
-  EXPECT_FALSE(again(federation, {.server = "high", .remaining_s = 1.8}).offload) << "medium takes 2 s";
-}
-
-TEST(SecondAttempts, want_a_server_that_takes_jobs) {
-  Federation federation;
-  federation.servers[Federation::medium].draining = true;
-  EXPECT_FALSE(again(federation, {.server = "high"}).offload);
-}
-
-TEST(SecondAttempts, are_known_to_eco_plus_alone_and_can_be_switched_off) {
-  const Federation federation;
-  const auto option = federation.decide("eco-plus").options[Federation::medium];
-  EXPECT_NEAR(eco::late_s({}, option), Policy{}.hedge * option.time_s.upper(), 1e-9);
-  EXPECT_GT(eco::late_s({}, option), option.time_s.mean);
-  EXPECT_EQ(eco::late_s(*eco::policy_named("eco"), option), 0);
-  EXPECT_FALSE(again(federation, {.server = "high"}, *eco::policy_named("eco")).offload);
-  Policy never;
-  never.hedge = 0;
-  EXPECT_EQ(eco::late_s(never, option), 0);
-  EXPECT_FALSE(again(federation, {.server = "high"}, never).offload);
-}
-
-TEST(SecondAttempts, are_a_bounded_share_of_all) {
-  EXPECT_TRUE(eco::may_hedge(0.05, 0, 1));
-  EXPECT_FALSE(eco::may_hedge(0.05, 0, 2));
-  EXPECT_TRUE(eco::may_hedge(0.05, 1000, 51));
-  EXPECT_FALSE(eco::may_hedge(0.05, 1000, 52));
-  EXPECT_FALSE(eco::may_hedge(0, 1000, 0));
-}
-
 // Equations 2 to 4 once more, by definition.
 TEST(Policies, eco_is_what_the_equations_say) {
   Dice dice(seed);

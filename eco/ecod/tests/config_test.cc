@@ -101,9 +101,14 @@ TEST(Config, an_unknown_policy_is_refused_with_those_that_exist) {
       << text;
 }
 
-TEST(Config, second_attempts_begin_when_a_job_is_late_or_never) {
-  EXPECT_EQ(refusal("[policy]\nhedge = 0\n"), "");
-  EXPECT_EQ(refusal("[policy]\nhedge = 0.5\n"), "ecod.toml:2: policy.hedge: expected 0, or 1 or more");
+TEST(Config, hedge_of_earlier_versions_warns_and_is_not_printed) {
+  const auto config = parse_config("[policy]\nhedge = 1.5\n", "ecod.toml");
+  EXPECT_EQ(config.warnings, std::vector<std::string>{"ecod.toml:2: policy.hedge: has no effect, there are no second "
+                                                      "attempts at late jobs any more; remove the line"});
+  EXPECT_EQ(print_config(config).find("hedge"), std::string::npos);
+  EXPECT_TRUE(eco::read_config(ECO_EXAMPLE_CONFIG).warnings.empty());
+  EXPECT_EQ(refusal("hedge = 1.5\n").find("ecod.toml:1: hedge: unknown key"), 0U) << "it was a key of [policy]";
+  EXPECT_EQ(refusal("[policy]\nhegde = 1.5\n").find(", hedge"), std::string::npos) << "it is not suggested";
 }
 
 TEST(Config, a_shared_directory_is_a_table_of_absolute_paths) {

@@ -521,24 +521,6 @@ TEST_F(NodeTest, learns_apart_what_stays_here_of_jobs_whose_bytes_are_encrypted)
   EXPECT_NEAR(residual().predict(eco::staying(job, true)).compute_s.mean, 0.2, 0.01);
 }
 
-TEST_F(NodeTest, a_second_attempt_is_asked_for_whatever_its_own_model_says_and_counted_apart) {
-  ASSERT_TRUE(node->heard_table(table(7)));
-  auto request = request_of("home");
-  request.mutable_level_zero()->set_files(1);
-  const auto before = node->counts();
-  EXPECT_FALSE(node->place(request, 1).offload()) << "no stall is near";
-  request.mutable_again()->set_server("high");
-  EXPECT_EQ(node->place(request, 1).server(), "medium") << "the master's answer";
-  EXPECT_EQ(federation.last_request.again().server(), "high");
-  EXPECT_EQ(node->counts().hedges, 1U);
-  EXPECT_EQ(node->counts().offloads, before.offloads);
-  proto::JobReport report;
-  report.set_job("job"), report.set_server("high"), report.set_outcome("overtaken by medium");
-  node->report(report);
-  EXPECT_EQ(node->counts().overtaken, 1U);
-  EXPECT_EQ(node->counts().fell_back, 0U);
-}
-
 TEST_F(NodeTest, reports_of_remote_jobs_reach_the_master_when_it_is_back) {
   ASSERT_TRUE(node->heard_table(table(7)));
   federation.answers = false;
@@ -591,7 +573,7 @@ TEST_F(NodeTest, asks_for_another_server_than_one_where_a_job_failed_until_its_p
 TEST_F(NodeTest, asks_for_none_where_jobs_failed_at_one_server_after_the_other) {
   ASSERT_TRUE(node->heard_table(table(7)));
   node->report(ended("medium", "fell back: no word from the worker for 1.0 s", 1));
-  node->report(ended("high", "failed: no word from the worker for 1.0 s", 1));
+  node->report(ended("high", "fell back: no word from the worker for 1.0 s", 1));
   EXPECT_FALSE(place().offload());
   EXPECT_TRUE(place().reason().starts_with("jobs failed at one worker after the other: none is asked for 20 s"));
 }

@@ -119,31 +119,6 @@ TEST(Scheduler, a_drained_or_departed_server_gets_nothing) {
   EXPECT_EQ(table.place(1, "c").server(), "medium");
 }
 
-TEST(Scheduler, places_a_late_job_of_eco_plus_a_second_time_elsewhere) {
-  Table table;
-  table.policy = *eco::policy_named("eco-plus");
-  const auto first = table.place(1, "a");
-  ASSERT_TRUE(first.offload());
-  EXPECT_NEAR(first.hedge_after_s(), table.policy.hedge * first.expected_s(), 1e-9);
-  auto request = request_of("home", "a-again");
-  request.mutable_again()->set_server(first.server());
-  eco::proto::LoggedDecision log;
-  const auto second = table.scheduler.place(request, table.policy, false, 1.5, 3, log);
-  ASSERT_TRUE(second.offload()) << second.reason();
-  EXPECT_NE(second.server(), first.server());
-  EXPECT_NE(second.server(), "home");
-  EXPECT_NE(second.token(), first.token());
-  EXPECT_EQ(second.hedge_after_s(), 0) << "there is no third";
-  request.mutable_again()->set_remaining_s(0.01);
-  EXPECT_FALSE(table.scheduler.place(request, table.policy, false, 1.6, 3, log).offload())
-      << "the first is about to end";
-}
-
-TEST(Scheduler, places_no_job_of_the_papers_policies_twice) {
-  Table table;
-  EXPECT_EQ(table.place(1, "a").hedge_after_s(), 0);
-}
-
 TEST(Tracker, forgets_a_server_that_was_not_heard_of_for_long_and_keeps_the_others_apart) {
   Tracker tracker(5, 100);
   for (const char* name : {"a", "b", "c"}) tracker.heard(state_of(name, 1, 1), 0);

@@ -4,6 +4,7 @@
 #include <rocksdb/version.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -29,7 +30,12 @@ std::shared_ptr<eco::CompactionService> attach(rocksdb::DBOptions& options, eco:
 }
 
 eco::Settings settings_of(const eco::LoadableSettings& given) {
-  if (!given.file.empty()) return eco::read_settings(given.file);
+  if (!given.file.empty()) {
+    std::vector<std::string> warnings;
+    eco::Settings settings = eco::read_settings(given.file, warnings);
+    for (const auto& warning : warnings) std::fprintf(stderr, "eco: %s\n", warning.c_str());
+    return settings;
+  }
   eco::Settings settings;
   if (given.worker.empty())
     settings.placer = std::make_shared<eco::NodePlacer>(given.node);
@@ -54,12 +60,13 @@ using Say = void (*)(const char* text);
 struct ProcessSettings {
   pid_t process;  // a child of fork() makes its own: the connections are its parent's
   std::string file, text;
-  eco::Settings settings;
+  std::vector<std::string> warnings{};
+  eco::Settings settings{};
 };
 
 // One placer serves all databases that the process opens with the same settings: it has the connection to ecod, and it
 // knows which worker failed. A file that has changed is read again. Throws what read_settings throws.
-eco::Settings settings_of_process(const std::string& file) {
+const ProcessSettings& settings_of_process(const std::string& file) {
   static std::mutex mutex;
   static ProcessSettings* last = nullptr;  // never destroyed: databases may be open when the process ends
   std::string text;
@@ -68,9 +75,12 @@ eco::Settings settings_of_process(const std::string& file) {
     text.assign(std::istreambuf_iterator<char>(in), {});
   }
   const std::lock_guard lock(mutex);
-  if (last == nullptr || last->process != getpid() || last->file != file || last->text != text)
-    last = new ProcessSettings{getpid(), file, text, eco::read_settings(file)};
-  return last->settings;
+  if (last == nullptr || last->process != getpid() || last->file != file || last->text != text) {
+    auto read = std::make_unique<ProcessSettings>(ProcessSettings{.process = getpid(), .file = file, .text = text});
+    read->settings = eco::read_settings(file, read->warnings);
+    last = read.release();  // the one before is used by other threads
+  }
+  return *last;
 }
 
 // DB::Open may call itself by its other form: these options have eco already.
@@ -86,9 +96,12 @@ bool attach_preloaded(rocksdb::DBOptions& options, const std::vector<rocksdb::Co
   }
   try {
     const char* file = std::getenv("ECO_CONFIG");
-    attach(options, settings_of_process(file == nullptr ? "" : file), families);
+    const ProcessSettings& read = settings_of_process(file == nullptr ? "" : file);
+    attach(options, read.settings, families);
     attached = options.compaction_service.get();
-    say(("attached to RocksDB " + rocksdb::GetRocksVersionAsString() + " by " + (file == nullptr ? "" : file)).c_str());
+    std::string outcome = "attached to RocksDB " + rocksdb::GetRocksVersionAsString() + " by " + read.file;
+    for (const auto& warning : read.warnings) outcome += "; " + warning;
+    say(outcome.c_str());
     return true;
   } catch (const std::exception& error) {
     say((std::string("not attached: ") + error.what()).c_str());

@@ -166,8 +166,8 @@ TEST(Simulation, a_draining_server_takes_no_new_jobs) {
   EXPECT_EQ(run(spec, "edgepilot").servers[2].jobs_taken, 0);
 }
 
-// Six slow servers whose jobs meet slow workers at two fast ones: for a second attempt there is the other.
-Spec meeting_slow_workers(double hedge_share) {
+// Six slow servers whose jobs meet slow workers at two fast ones.
+Spec meeting_slow_workers() {
   Spec spec = stalling();
   spec.duration_s = 600;
   spec.database.write_buffer_bytes = 16 << 20, spec.database.max_bytes_for_level_base = 64 << 20;
@@ -176,7 +176,6 @@ Spec meeting_slow_workers(double hedge_share) {
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) spec.servers.push_back({.name = name, .tier = 0});
   for (const char* name : {"helper", "helper-2"})
     spec.servers.push_back({.name = name, .tier = 1, .slow_share = 0.2, .slow_factor = 30});
-  spec.hedge_share = hedge_share;
   return spec;
 }
 
@@ -190,7 +189,7 @@ double slow_median_s(const ServerOutcome& total) {
 }
 
 TEST(Simulation, a_slow_job_is_given_up_as_libeco_gives_it_up) {
-  const auto without = run(stalling(), "static:helper"), with = run(meeting_slow_workers(0), "static:helper");
+  const auto without = run(stalling(), "static:helper"), with = run(meeting_slow_workers(), "static:helper");
   EXPECT_EQ(without.total().given_up, 0);
   EXPECT_GT(with.total().given_up, 5);
   EXPECT_EQ(with.total().given_up, with.total().fell_back);
@@ -199,34 +198,18 @@ TEST(Simulation, a_slow_job_is_given_up_as_libeco_gives_it_up) {
   EXPECT_LT(with.total().wasted_bytes, with.total().bytes_moved);
 }
 
-TEST(Simulation, second_attempts_make_slow_jobs_faster_and_move_more_bytes) {
-  const auto without = run(meeting_slow_workers(0), "eco-plus"), with = run(meeting_slow_workers(1), "eco-plus");
-  EXPECT_EQ(without.total().hedges, 0);
-  EXPECT_GT(with.total().hedges_won, 10);
-  EXPECT_GE(with.total().hedges, with.total().hedges_won);
-  EXPECT_LT(with.total().fell_back, without.total().fell_back);
-  EXPECT_LT(slow_median_s(with.total()), 0.8 * slow_median_s(without.total()));
-  EXPECT_GT(with.total().bytes_moved / with.total().offloaded, without.total().bytes_moved / without.total().offloaded);
-}
-
-// eco-hedging, twice 40 rounds: slow jobs 1.94 to 2.02 s in the median without second attempts, 0.99 with them where
-// they began after 0.6 s; a quarter more bytes.
-TEST(Simulation, second_attempts_give_what_eco_hedging_measured) {
-  Spec spec = read_spec(ECO_ROOT "/experiments/eco-hedging/sim/bench.toml");
+// docs/adr/043: twice 40 real rounds gave 1.94 and 1.98 s in the median of the slow jobs.
+TEST(Simulation, slow_jobs_that_are_given_up_take_as_long_as_real_ones) {
+  Spec spec = read_spec(ECO_ROOT "/eco/sim/tests/slow-worker/experiment.toml");
   spec.duration_s = 1500;
-  const auto with = run(spec, "eco-plus").total();
-  spec.hedge_share = 0;
-  const auto without = run(spec, "eco-plus").total();
-  EXPECT_NEAR(slow_median_s(without), 1.98, 0.2);
-  EXPECT_NEAR(slow_median_s(with), 0.99, 0.15);
-  EXPECT_NEAR(with.bytes_moved / without.bytes_moved, 1.25, 0.08);
-  EXPECT_GT(without.given_up, 30);
-  EXPECT_LT(with.fell_back, 0.2 * without.fell_back);
+  const auto total = run(spec, "eco-plus").total();
+  EXPECT_NEAR(slow_median_s(total), 1.98, 0.2);
+  EXPECT_GT(total.given_up, 30);
 }
 
-TEST(Simulation, each_compaction_is_installed_once_however_many_attempts_it_has) {
+TEST(Simulation, each_compaction_is_installed_once_though_workers_are_slow_and_die) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Spec spec = meeting_slow_workers(1);
+    Spec spec = meeting_slow_workers();
     for (double at_s = 10; at_s < 600; at_s += 40)
       for (std::size_t i = 0; i < 2; ++i) {
         const std::size_t helper = 6 + i;
@@ -237,19 +220,12 @@ TEST(Simulation, each_compaction_is_installed_once_however_many_attempts_it_has)
       }
     const auto outcome = run(spec, "eco-plus", seed);
     const auto total = outcome.total();
-    ASSERT_GT(total.hedges_won, 5) << seed;
+    ASSERT_GT(total.given_up, 0) << seed;
     ASSERT_GT(total.fell_back, 0) << seed;
     // Those that are not installed yet are on their way; each server has one of level 0 at a time.
     ASSERT_GE(static_cast<double>(total.away.size() + spec.servers.size()), total.offloaded) << seed;
     ASSERT_LE(static_cast<double>(total.away.size()), total.offloaded) << seed;
   }
-}
-
-TEST(Simulation, second_attempts_keep_to_their_share_and_to_eco_plus) {
-  const auto total = run(meeting_slow_workers(0.05), "eco-plus").total();
-  EXPECT_GT(total.hedges, 2);
-  EXPECT_LE(total.hedges, 3 * 8 + 0.05 * (total.offloaded + total.hedges)) << "two, and one more, of each of 8 servers";
-  EXPECT_EQ(run(meeting_slow_workers(1), "edgepilot").total().hedges, 0);
 }
 
 // The bar: with a useless network never more than 2 % worse than local.

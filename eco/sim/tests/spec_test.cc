@@ -105,10 +105,9 @@ TEST_F(SpecFiles, with_numbers_out_of_range_are_refused) {
 }
 
 TEST_F(SpecFiles, say_of_all_servers_how_slow_they_are_and_of_one_otherwise) {
-  replace("experiment.toml", "[run]", "[run]\nslow_share = 0.2\nslow_factor = 4\nhedge_share = 0.5");
+  replace("experiment.toml", "[run]", "[run]\nslow_share = 0.2\nslow_factor = 4");
   replace("experiment.toml", "name = \"High-1\"", "name = \"High-1\"\nslow_share = 0");
   const Spec spec = read_spec(folder_ / "experiment.toml");
-  EXPECT_EQ(spec.hedge_share, 0.5);
   EXPECT_EQ(spec.servers[0].slow_share, 0);
   EXPECT_EQ(spec.servers[1].slow_share, 0.2);
   EXPECT_EQ(spec.servers[1].slow_factor, 4);

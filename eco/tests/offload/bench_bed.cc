@@ -205,14 +205,8 @@ proto::Placement StubbornPlacer::place(const proto::PlaceRequest& request) {
   requests_.push_back(request);
   proto::Placement placement;
   placement.set_offload(true);
-  const std::string& address = request.has_again() ? again_ : address_;
-  placement.set_address(address), placement.set_server(address), placement.set_local_s(local_s_);
-  if (!request.has_again()) placement.set_hedge_after_s(after_s_);
+  placement.set_address(address_), placement.set_server(address_), placement.set_local_s(local_s_);
   return placement;
-}
-void StubbornPlacer::set_again(const std::string& address, double after_s) {
-  const std::lock_guard lock(mutex_);
-  again_ = address, after_s_ = after_s;
 }
 void StubbornPlacer::set_local_s(double local_s) {
   const std::lock_guard lock(mutex_);

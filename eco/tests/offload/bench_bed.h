@@ -87,16 +87,14 @@ class StubbornPlacer final : public Placer {
   explicit StubbornPlacer(std::string address, double local_s = 0) : address_(std::move(address)), local_s_(local_s) {}
   [[nodiscard]] proto::Placement place(const proto::PlaceRequest& request) override;
   void report(const proto::JobReport& report) override;
-  // Second attempts, at jobs that take longer than after_s, go to this address.
-  void set_again(const std::string& address, double after_s);
   // What a local compaction takes; 0: it is not known.
   void set_local_s(double local_s);
   [[nodiscard]] std::vector<proto::PlaceRequest> requests() const;
   [[nodiscard]] std::vector<proto::JobReport> reports() const;
 
  private:
-  std::string address_, again_;
-  double local_s_, after_s_ = 0;
+  std::string address_;
+  double local_s_;
   mutable std::mutex mutex_;
   std::vector<proto::PlaceRequest> requests_;
   std::vector<proto::JobReport> reports_;

@@ -98,9 +98,6 @@ struct Fault {
   double local_s = 0;  // what a local compaction takes, as the placer says; 0: it does not know
   // What becomes of a table that the worker has written to the shared folder; null: none is shared.
   std::function<void(const std::filesystem::path& table)> shared_table = {};
-  // Of a job that is late, which is begun at another server, too.
-  bool again = false, falls_back = true;
-  std::function<Wire::ToPrimary(Scene&)> second_to_primary = {};
 };
 
 template <typename Alter>
@@ -220,40 +217,6 @@ std::vector<Fault> faults(std::uint64_t seed) {
                    fs::rename(table, elsewhere);
                    fs::create_symlink(elsewhere, table);
                  }});
-  // What becomes of second attempts at jobs that are late.
-  const auto slow = [](int ms) {
-    return [ms](Scene& scene) {
-      return [&scene, ms](int job, FromPrimary& message) {
-        if (message.has_start()) (void)scene.strikes(job);
-        if (message.has_bytes() && scene.is_struck(job)) std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-        return Fate::pass;
-      };
-    };
-  };
-  const auto cut = [](Scene&) {
-    return [](int, FromWorker& message) { return message.has_output() ? Fate::cut : Fate::pass; };
-  };
-  all.push_back({.name = "late: overtaken", .to_worker = slow(150), .again = true, .falls_back = false});
-  all.push_back({.name = "late: both end",
-                 .to_primary =
-                     [random](Scene& scene) {
-                       return [&scene, random](int job, FromWorker& message) {
-                         if (message.has_result() && scene.strikes(job))
-                           std::this_thread::sleep_for(std::chrono::milliseconds(200 + (*random)() % 200));
-                         return Fate::pass;
-                       };
-                     },
-                 .again = true,
-                 .falls_back = false});
-  all.push_back({.name = "late: the second is lost",
-                 .to_worker = slow(60),
-                 .again = true,
-                 .falls_back = false,
-                 .second_to_primary = cut});
-  all.push_back({.name = "late: both are lost",
-                 .to_primary = on_output([](Scene&, FromWorker&) { return Fate::hang; }),
-                 .again = true,
-                 .second_to_primary = cut});
   return all;
 }
 
@@ -308,17 +271,8 @@ Row run(const Fault& fault, const Wanted& wanted, std::uint64_t seed) {
     options.env = env.get();
   }
   const auto placer = std::make_shared<StubbornPlacer>(wire.address(), fault.local_s);
-  eco::Settings settings{.placer = placer, .heartbeat_s = 1, .hedge_share = 1};
+  eco::Settings settings{.placer = placer, .heartbeat_s = 1};
   if (fault.shared_table) settings.shared_directory = home.string();
-  std::unique_ptr<WorkerProcess> second;
-  std::unique_ptr<Wire> second_wire;
-  if (fault.again) {
-    second = std::make_unique<WorkerProcess>(folder / "second");
-    second_wire = std::make_unique<Wire>(second->address(),
-                                         fault.second_to_primary ? fault.second_to_primary(scene) : Wire::ToPrimary(),
-                                         Wire::ToWorker(), !wanted.one_stream);
-    placer->set_again(second_wire->address(), 0.15);
-  }
   const auto service = eco::attach(options, settings);
   Row row;
   {
@@ -365,23 +319,20 @@ int main(int argc, char** argv) {
   app.add_option("--seed", seed, "of the keys and of what is altered");
   app.add_option("--only", only, "one fault, by its name");
   CLI11_PARSE(app, argc, argv);
-  fmt::print("seed {}\n{:<36} {:>5} {:>9} {:>9} {:>6} {:>5} {:>5} {:>5} {:>5} {:>9} {:>8}  {}\n", seed, "fault",
-             "fired", "installed", "fell back", "second", "won", "lost", "stale", "back", "bg errors", "wasted s",
-             "last reason");
+  fmt::print("seed {}\n{:<36} {:>5} {:>9} {:>9} {:>5} {:>5} {:>5} {:>9} {:>8}  {}\n", seed, "fault", "fired",
+             "installed", "fell back", "lost", "stale", "back", "bg errors", "wasted s", "last reason");
   bool bad = false;
   for (const auto& fault : faults(seed)) {
     if (!only.empty() && fault.name != only) continue;
     const Row row = run(fault, wanted, seed);
-    fmt::print("{:<36} {:>5} {:>9} {:>9} {:>6} {:>5} {:>5} {:>5} {:>5} {:>9} {:>8.2f}  {}{}\n", fault.name, row.fired,
-               row.statistics.installed, row.statistics.fell_back, row.statistics.hedges, row.statistics.hedges_won,
-               row.live.lost + row.reopened.lost, row.live.stale + row.reopened.stale,
-               row.live.back + row.reopened.back, row.background_errors, row.statistics.wasted_s,
-               row.statistics.last_reason.substr(0, 90), row.left_over ? " ORPHANS" : "");
+    fmt::print("{:<36} {:>5} {:>9} {:>9} {:>5} {:>5} {:>5} {:>9} {:>8.2f}  {}{}\n", fault.name, row.fired,
+               row.statistics.installed, row.statistics.fell_back, row.live.lost + row.reopened.lost,
+               row.live.stale + row.reopened.stale, row.live.back + row.reopened.back, row.background_errors,
+               row.statistics.wasted_s, row.statistics.last_reason.substr(0, 90), row.left_over ? " ORPHANS" : "");
     std::cout.flush();
     const bool none = fault.name == "none";
     bad = bad || row.lost() || (!none && row.fired < wanted.times);
-    if (!none && fault.falls_back && row.statistics.fell_back < wanted.times) bad = true;
-    if (fault.again && row.statistics.hedges < wanted.times) bad = true;
+    if (!none && row.statistics.fell_back < wanted.times) bad = true;
     if (none && row.statistics.fell_back > 0) bad = true;
     if (row.statistics.installed < wanted.installed) bad = true;
   }

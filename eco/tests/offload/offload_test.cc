@@ -440,54 +440,6 @@ TEST(Worker, limits_the_processes_of_its_jobs) {
   EXPECT_TRUE(jobs.contains(last)) << last;
 }
 
-// A worker whose answers are slow, and one that a late job is begun at, too.
-struct Late {
-  TemporaryFolder folder;
-  WorkerProcess second{folder / "second"};
-  Offloading offloading;
-  eco::Statistics statistics;
-
-  explicit Late(double share, int ms = 150)
-      : offloading(small_tables(), {}, {.hedge_share = share}, {}, [ms](int, eco::proto::FromPrimary& message) {
-          if (message.has_bytes()) std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-          return Wire::Fate::pass;
-        }) {
-    offloading.placer->set_again(second.address(), 0.1);
-    offloading.bed->write(60000, 23);
-    statistics = offloading.close();
-  }
-};
-
-TEST(Hedging, takes_the_first_verified_result_and_counts_what_the_other_took) {
-  const Late late(1);
-  expect_all_installed(late.statistics);
-  EXPECT_GT(late.statistics.hedges_won, 2U);
-  EXPECT_GE(late.statistics.hedges, late.statistics.hedges_won);
-  std::uint64_t installed = 0, overtaken = 0;
-  for (const auto& report : late.offloading.placer->reports()) {
-    if (report.outcome() == "installed" && report.server() == late.second.address()) ++installed;
-    if (report.outcome() == "overtaken by " + late.second.address()) ++overtaken;
-  }
-  EXPECT_EQ(installed, late.statistics.hedges_won);
-  EXPECT_EQ(overtaken, late.statistics.hedges_won);
-  EXPECT_FALSE(std::filesystem::exists(late.offloading.folder / "db/eco-staging"));
-}
-
-TEST(Hedging, keeps_to_its_share_of_all_attempts) {
-  const double share = 0.01;
-  const Late late(share, 40);
-  EXPECT_GT(late.statistics.hedges, 0U);
-  EXPECT_LE(static_cast<double>(late.statistics.hedges),
-            3 + share * static_cast<double>(late.statistics.asked + late.statistics.hedges));
-}
-
-TEST(Hedging, that_is_switched_off_asks_nobody) {
-  const Late late(0, 40);
-  EXPECT_GT(late.statistics.installed, 0U);
-  EXPECT_EQ(late.statistics.hedges, 0U);
-  for (const auto& request : late.offloading.placer->requests()) EXPECT_FALSE(request.has_again());
-}
-
 // A database in a folder that its worker sees at another path.
 struct SharedHome {
   TemporaryFolder folder;

@@ -297,7 +297,8 @@ std::string refusal(const std::string& text) {
   const std::string file = folder / "eco.toml";
   std::ofstream(file) << text;
   try {
-    (void)read_settings(file);
+    std::vector<std::string> warnings;
+    (void)read_settings(file, warnings);
   } catch (const std::runtime_error& error) {
     return std::string(error.what()).substr(file.size() + 1);
   }
@@ -326,11 +327,20 @@ TEST(SettingsFile, names_the_line_and_key_that_it_refuses) {
             "2: heartbeat_s: a number of seconds above 0 is expected");
   EXPECT_EQ(refusal("heartbeat_s = 1\n"), " either worker or node is expected");
   EXPECT_NE(refusal("worker = \n"), "");
-  EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nhedge_share = 0\nshared_directory = \"/tmp\"\n"), "");
+  EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nshared_directory = \"/tmp\"\n"), "");
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nsame_code = [\"MyMerge\"]\n"), "");
   EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nsame_code = \"MyMerge\"\n"),
             "2: same_code: a list of strings is expected");
-  EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nhedge_share = 2\n"), "2: hedge_share: a number from 0 to 1 is expected");
+}
+
+TEST(SettingsFile, hedge_share_of_earlier_versions_gives_a_warning) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder / "eco.toml";
+  std::ofstream(file) << "worker = \"127.0.0.1:1\"\nhedge_share = 0.05\n";
+  std::vector<std::string> warnings;
+  (void)read_settings(file, warnings);
+  EXPECT_EQ(warnings, std::vector<std::string>{file + ":2: hedge_share: has no effect, there are no second attempts at "
+                                                      "late jobs any more; remove the line"});
 }
 
 }  // namespace

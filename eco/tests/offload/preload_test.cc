@@ -99,6 +99,15 @@ TEST_F(PreloadDbBench, offloads_an_unmodified_db_bench) {
   EXPECT_EQ(log().find("compacted here"), std::string::npos) << log();
 }
 
+TEST_F(PreloadDbBench, says_which_setting_has_no_effect_any_more) {
+  configure(nowhere + std::string("hedge_share = 0.05\n"));
+  EXPECT_TRUE(says(with_eco(db_bench()),
+                   attached() + "; " + settings() +
+                       ":2: hedge_share: has no effect, there are no second attempts at late jobs any more; remove the "
+                       "line",
+                   "fillrandom"));
+}
+
 TEST_F(PreloadDbBench, says_what_is_wrong_in_the_settings_and_passes_through) {
   configure("wrker = 1\n");
   EXPECT_TRUE(says(with_eco(db_bench()), "eco: not attached: " + settings() + ":1: wrker: is not known", "fillrandom"));

@@ -49,7 +49,6 @@ _NAMES = {
     "database.max_background_jobs": "max_background_jobs",
     "elsewhere_s_p95": "95th percentile, s",
     "run.read_weight": "read weight",
-    "run.hedge_share": "second attempts, share of all at most (hedge_share)",
     "run.slow_factor": "times as long as usual at a slow worker",
     "workloads.fillrandom.keys": "keys",
 }

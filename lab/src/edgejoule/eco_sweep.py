@@ -55,8 +55,6 @@ FIGURES = {
     "level0_compactions": "level0_compactions",
     "offloaded": "offloaded",
     "fell_back": "fell_back",
-    "hedges": "hedges",
-    "hedges_won": "hedges_won",
     "elsewhere_s_p50": "elsewhere_s_p50",
     "elsewhere_s_p95": "elsewhere_s_p95",
     "elsewhere_s_p99": "elsewhere_s_p99",
