@@ -37,6 +37,7 @@ from edgejoule.databases import (
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, reached_share, totals_of, worked_share
 from edgejoule.failed_operations import told
+from edgejoule.federation.decisions import AT_HOME, DECISION, INSTALLED
 from edgejoule.findings.rates import not_sustained, share_min
 from edgejoule.in_step import run_in_step
 from edgejoule.loads import Load, Loads, forget_pages
@@ -127,7 +128,7 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     home = _home(planned, bench)
     if bench.setups:
         bench.setups.enter(planned)
-    _warm_up(planned, bench)
+    _warm_up(planned, bench, home)
     load = bench.loads.prepare(planned)
     restored_bytes, storage = data_bytes(load.path), environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
@@ -179,7 +180,12 @@ def learn(planned: PlannedRun, bench: Bench) -> None:
     """Let the servers of a federation compact what the run compacts, unmeasured, by each policy that they learn by."""
     for policy in bench.servers.learning if bench.servers else ():
         told = dataclasses.replace(planned, policy=policy)
+        if bench.setups:
+            bench.setups.enter(told)
         load, home = bench.loads.prepare(told), _home(told, bench)
+        if told.command is not None:
+            _commanded(told, [load.path], bench, None, 0.0, home)
+            continue
         words = [*_words(told, load.path, bench.timing), *home.words]
         Driver(words, bench.timing.run_timeout_s, bench.on_event, home.prefix, member=home.member).run()
 
@@ -237,13 +243,13 @@ def _paths(planned: PlannedRun, load: Load | None, bench: Bench, count: int) -> 
     return [load.path if load else bench.loads.copies(planned, 1)[0]] * count
 
 
-def _warm_up(planned: PlannedRun, bench: Bench) -> None:
+def _warm_up(planned: PlannedRun, bench: Bench, home: Home) -> None:
     """Run a cell's command unmeasured before its first run, on data that its runs do not see."""
     if planned.command is None or not planned.command.warmup or planned.label() in bench.warmed:
         return
     bench.warmed.add(planned.label())
     for _ in range(planned.command.warmup):
-        _commanded(planned, bench.loads.copies(planned, 1), bench, None, 0.0)
+        _commanded(planned, bench.loads.copies(planned, 1), bench, None, 0.0, home)
 
 
 def _sample(
@@ -268,7 +274,7 @@ def _sample(
         served: _ServedRun | None = None
         ran: CommandRun | None = None
         if planned.command is not None:
-            ran = _commanded(planned, paths, heard, group, still_s)
+            ran = _commanded(planned, paths, heard, group, still_s, home)
             streams = [ran.events]
         elif planned.adapter in SERVERS:
             served = _served(planned, paths[0], heard, group, still_s)
@@ -334,12 +340,18 @@ def _served(planned: PlannedRun, path: Path, bench: Bench, group: MemoryGroup | 
 
 
 def _commanded(
-    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float
+    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float, home: Home
 ) -> CommandRun:
-    """The command as often as there are paths, which are the same; on a server of its own where it has one."""
-    path, prefix = paths[0], group.command() if group else ()
+    """The command as often as there are paths, which are the same; with a database server of its own where it has one.
+
+    home: the server of a federation that it runs on.
+    """
+    path, prefix = paths[0], [*(group.command() if group else ()), *home.prefix]
     if planned.adapter not in SERVERS:
-        return CommandClient(planned, path, len(paths), bench.timing, bench.on_event, prefix=prefix).run()
+        return CommandClient(
+            planned, path, len(paths), bench.timing, bench.on_event, prefix=prefix, member=home.member,
+            of_home=home.values,
+        ).run()  # fmt: skip
     with serving(server_of(planned, path, prefix)) as served:
         client = CommandClient(
             planned, path, len(paths), bench.timing, bench.on_event, served=served, prefix=prefix, quiet_s=still_s
@@ -461,7 +473,10 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
     quiet = Quiet(sampled.idle, opened.windows)
     printed = printed_figures(ran, bench.declared)
     operations = printed.get(DECLARED_OPERATIONS)
-    found = energies(sampled.metered.primary, intervals, quiet, operations * count if operations else 1)
+    of_all = operations * count if operations else 1
+    found = energies(sampled.metered.primary, intervals, quiet, of_all)
+    names = bench.servers.names if bench.servers else ()
+    found.responses.extend(of_servers(names, sampled.metered.primary, intervals, quiet, of_all))
     start = shell_of_run(planned, bench.shells)
     served = ran.served is not None
     joules = command_energies(found, count, shell_share(ran, start), served=served, operations=operations is not None)
@@ -482,7 +497,10 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
             *found.flags, *doubts, *(opened.doubts if served else ()), *settled, *own.flags, *sampled.others.flags(),
         ),
         started_realtime_ns=sampled.started_realtime_ns,
-        responses=(*joules, *own.responses, *sampled.others.responses(count)),
+        responses=(
+            *joules, *own.responses, *sampled.others.responses(count),
+            *(_remote(sampled.beside, count) if bench.servers else ()),
+        ),
         intervals=intervals,
         database=_database_of(planned, sampled.server_facts),
         durability=_durability_of(planned, ran),
@@ -497,6 +515,17 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
         },
     )  # fmt: skip
     return run, RunData([*sampled.events, *sampled.beside], (), ())
+
+
+def _remote(events: Sequence[Event], repetitions: int) -> list[ResponseValue]:
+    """What other servers did for a command, by the decisions of its federation."""
+    outcomes = [(e["outcome"], e["moved_bytes"]) for e in events if e["event"] == DECISION and e["outcome"]]
+    values = {
+        "remote_compactions": sum(outcome == INSTALLED for outcome, _ in outcomes),
+        "remote_fallbacks": sum(outcome not in (INSTALLED, AT_HOME) for outcome, _ in outcomes),
+        "remote_moved_bytes": sum(moved for _, moved in outcomes),
+    }
+    return [response(name, value / repetitions) for name, value in values.items()]
 
 
 def _database_of(planned: PlannedRun, server: Mapping[str, Any]) -> dict[str, Any] | None:

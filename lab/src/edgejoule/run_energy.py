@@ -143,7 +143,7 @@ def of_servers(
     traces: Sequence[energy.Readings],
     intervals: Intervals,
     quiet: Quiet,
-    operations: int,
+    operations: float,
 ) -> list[ResponseValue]:
     """What each server of a federation has of the energies, as NAME@SERVER. operations: of the first one's database."""
     return [

@@ -198,9 +198,9 @@ def conduct(
                 if value and experiment.environment.get(heading) != value:
                     store.note(experiment.id, heading, value)
             bench = dataclasses.replace(bench, reached_ops_s=reached, shells=starts)
-            _learn(bench, todo, watcher)
             with Setups(places.data, study.spec.timing.run_timeout_s) as setups:
                 bench = dataclasses.replace(bench, setups=setups)
+                _learn(bench, todo, watcher)
                 _run_all(store, experiment, bench, todo, watcher, keep_going, again=rerun_flagged)
         except KeyboardInterrupt as error:
             raise StudyInterruptedError(_how_far(store, experiment)) from error

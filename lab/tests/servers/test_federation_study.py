@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -122,6 +123,64 @@ def test_each_server_has_its_joules_and_the_policy_is_a_factor(tmp_path: Path) -
     )
     assert any(e["actual_s"] > 0 and e["actual_j"] > 0 for e in decisions["static:high"])
     check_export(tmp_path)
+
+
+COMMAND = """
+command = [
+  "db_bench", "--benchmarks=fillrandom,waitforcompaction", "--db={data}", "--num=40000", "--seed={block_seed}",
+  "--write_buffer_size=524288", "--level0_file_num_compaction_trigger=2", "--statistics=1",
+]
+env = { LD_PRELOAD = "{eco_preload}", ECO_CONFIG = "{eco_config}" }
+[responses.operations]
+regex = '^fillrandom.* seconds ([0-9]+) operations'
+"""
+
+
+def spec_of_command() -> str:
+    """The same study by a program that nobody changed."""
+    head, _, rest = SPEC.partition("recordcount = 1000")
+    design = rest.partition("[design]")[2]
+    return head + "[workloads.load]" + COMMAND + "[design]" + design + SHARES
+
+
+@pytest.mark.slow
+@needs_eco
+@pytest.mark.skipif(shutil.which("db_bench") is None, reason="rocksdb-tools are not installed")
+def test_an_unmodified_program_runs_on_the_first_server_and_its_compactions_on_another(tmp_path: Path) -> None:
+    (tmp_path / "experiment.toml").write_text(spec_of_command())
+    done = edgejoule(tmp_path, "run", "experiment.toml")
+    assert done.returncode in (0, 3), done.stderr
+    runs = {run["policy"]: run for run in runs_of(tmp_path)}
+    for policy, run in runs.items():
+        assert run["operations"] == 40_000
+        assert run["energy_j"] == pytest.approx(run["energy_j@low"] + run["energy_j@high"])
+        watts_idle, joules_per_cpu_s = 1.0, 2.0 / 0.5
+        of_low = watts_idle * run["active_s"] + joules_per_cpu_s * run["cpu_s"]
+        assert run["energy_j@low"] == pytest.approx(of_low, rel=0.1), "the program's CPU time is the first server's"
+        assert (run["remote_compactions"] > 0) == (policy == "static:high")
+    for policy, events in events_of(tmp_path).items():
+        assert {e["place"] for e in events if e["event"] == "decision"} == {"low" if policy == "local" else "high"}
+        assert {"flush", "compaction"} <= {e["kind"] for e in events if e["event"] == "database"}
+        assert any(e["event"] == "level0" for e in events)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "phrase"),
+    [
+        (SHARES, "", "{eco_preload} is of a federation"),
+        ("command = [", 'load = "echo {block_seed}"\ncommand = [', "a load is for all of them"),
+        ("command = [", 'setup = "echo {eco_config}"\ncommand = [', "belongs to one run"),
+        ('database = "rocksdb"', 'database = "none"', "changes nothing for none"),
+    ],
+)
+def test_what_a_command_cannot_have_on_a_federation_is_refused(old: str, new: str, phrase: str, tmp_path: Path) -> None:
+    text = spec_of_command()
+    if not new:
+        text = text.replace('"eco.policy" = ["local", "static:high"]', 'workload = ["load"]')
+        text = text.replace('workload = "load"\n', "")
+    (tmp_path / "experiment.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(SpecError, match=re.escape(phrase)):
+        load_spec(tmp_path / "experiment.toml")
 
 
 @pytest.fixture

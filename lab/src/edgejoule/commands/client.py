@@ -25,6 +25,7 @@ from edgejoule.errors import DatabaseError
 from edgejoule.storage_counters import StorageCounters
 
 if TYPE_CHECKING:
+    from edgejoule.federation.processes import Membership
     from edgejoule.plan import PlannedRun
     from edgejoule.spec import Timing
 
@@ -55,17 +56,25 @@ def data_folder(planned: PlannedRun, path: Path, *, server: bool) -> Path:
 
 
 def surroundings(
-    planned: PlannedRun, data: Path, served: Serving | None = None, prefix: Sequence[str] = ()
+    planned: PlannedRun,
+    data: Path,
+    served: Serving | None = None,
+    prefix: Sequence[str] = (),
+    of_home: Mapping[str, str] | None = None,
 ) -> Surroundings:
-    """The texts of a run's command with what the run fills in."""
+    """The texts of a run's command with what the run fills in. of_home: placeholders of a federation."""
     assert planned.command is not None
     connection = served.server.connection() if served else {}
     own = {name: connection[name] for name in ("host", "port") if name in connection}
-    return Surroundings(planned.command, {**planned.values, **own, "data": data}, tuple(prefix))
+    of_run = {**own, **(of_home or {}), "data": data, "block_seed": planned.seed}
+    return Surroundings(planned.command, {**planned.values, **of_run}, tuple(prefix))
 
 
 class CommandClient:
-    """Runs the command of a planned run `repeat` times back to back. stop() may be called from another thread."""
+    """Runs the command of a planned run `repeat` times back to back. stop() may be called from another thread.
+
+    prefix, member, of_home: of the server of a federation that it runs on (servers.Home).
+    """
 
     def __init__(
         self,
@@ -78,13 +87,16 @@ class CommandClient:
         served: Serving | None = None,
         prefix: Sequence[str] = (),
         quiet_s: float = 0.0,
+        member: Membership | None = None,
+        of_home: Mapping[str, str] | None = None,
     ) -> None:
         assert planned.command is not None
         self._planned, self._command, self._repeat, self._timing = planned, planned.command, repeat, timing
         self._served, self._on_event, self._quiet_s = served, on_event, quiet_s
         self._data = data_folder(planned, path, server=served is not None)
         self._scratch = path.parent / f"{path.name}-output"
-        self._around = surroundings(planned, self._data, served, prefix)
+        self._around = surroundings(planned, self._data, served, prefix, of_home)
+        self._member = member
         self._events: list[dict[str, Any]] = []
         self._supervised: Supervised | None = None
         self._stopped = False
@@ -117,6 +129,7 @@ class CommandClient:
             repeat=self._repeat,
             ignore_failure=self._command.ignore_failure,
             phase=None if self._command.phase is None else re.compile(self._command.phase),
+            member=self._member,
         )
         if self._stopped:
             supervised.stop()

@@ -54,13 +54,18 @@ def command_energies(
 ) -> list[ResponseValue]:
     """The energies that a command has, of one repetition and without its shell's start."""
     absent = {*(() if served else _OF_SERVERS), *(() if operations else ("energy_per_op_uj",))}
-    kept = [only_whole(r, repetitions) if repetitions > 1 else r for r in found.responses if r.name not in absent]
+    kept = [only_whole(r, repetitions) if repetitions > 1 else r for r in found.responses if _base(r) not in absent]
     return [without_shell(r, shell_share) for r in kept]
+
+
+def _base(joules: ResponseValue) -> str:
+    """Its name without the server of a federation."""
+    return joules.name.partition("@")[0]
 
 
 def without_shell(joules: ResponseValue, shell_share: float) -> ResponseValue:
     """A run's response without the energy of its shell's start."""
-    if joules.value is None or not shell_share or joules.name not in _AMOUNTS:
+    if joules.value is None or not shell_share or _base(joules) not in _AMOUNTS:
         return joules
     factor = 1 - shell_share
     spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 * abs(factor)

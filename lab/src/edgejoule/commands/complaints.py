@@ -9,6 +9,7 @@ from edgejoule.commands.model import (
     ALWAYS,
     DISCARD,
     NO_DATABASE,
+    OF_A_FEDERATION,
     OF_THE_RUN,
     CommandWorkload,
     filled,
@@ -58,8 +59,6 @@ def command_design_complaints(spec: Spec) -> Iterator[Complaint]:
         return
     if spec.design.load != "run":
         yield "design.load", 'commands need load = "run": every run starts from its own copy of the data'
-    if spec.servers:
-        yield "servers", "a federation is measured with the driver's workloads, not with commands"
     for cell in cells_of(spec.factors):
         in_force = {**spec.fixed, **settings_of(spec.when, cell), **cell}
         yield from _wrong_cell(spec, in_force)
@@ -109,6 +108,10 @@ def _unknown_placeholders(spec: Spec, workload: str, command: CommandWorkload) -
                 )
             elif key in ("setup", "cleanup") and name in OF_THE_RUN:
                 yield f"workloads.{workload}.{key}", f"{{{name}}} belongs to one run, and {key} is for all of them"
+            elif key == "load" and name == "block_seed":
+                yield f"workloads.{workload}.{key}", "{block_seed} belongs to one block, and a load is for all of them"
+            elif name in OF_A_FEDERATION and not spec.servers:
+                yield f"workloads.{workload}.{key}", f"{{{name}}} is of a federation, and there is no [servers.NAME]"
 
 
 def _none_without_command(spec: Spec) -> Iterator[Complaint]:
@@ -126,6 +129,8 @@ def _wrong_cell(spec: Spec, in_force: Mapping[str, Level]) -> Iterator[Complaint
         return
     uses = command.uses()
     for name in in_force:
+        if name == POLICY and spec.servers:
+            continue
         if "." in name and name != POLICY and name not in uses:
             continue  # an option of the database: check_plan knows which there are
         of_none = database == NO_DATABASE and name in _OF_SERVERS

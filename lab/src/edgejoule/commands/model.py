@@ -1,7 +1,8 @@
 """What an experiment says of a command: `[workloads.X] command = ...` and `[responses.NAME]`.
 
-Texts of a command may hold placeholders: `{data}`, `{folder}`, `{host}`, `{port}`, `{threads}` and every factor or
-fixed setting by its name. `{{name}}` stands for the text `{name}`, and `${name}` is left to the shell.
+Texts of a command may hold placeholders: `{data}`, `{folder}`, `{host}`, `{port}`, `{threads}`, `{block_seed}`, on a
+federation `{eco_preload}` and `{eco_config}`, and every factor or fixed setting by its name. `{{name}}` stands for the
+text `{name}`, and `${name}` is left to the shell.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ DISCARD = "discard"
 SHELL = "/bin/sh"
 RESPONSE_NAME = r"^[a-z][a-z0-9_]*$"
 #: Placeholders that a run fills in; the others are factors and fixed settings.
-OF_THE_RUN = ("data", "host", "port")
+OF_A_FEDERATION = ("eco_preload", "eco_config")
+OF_THE_RUN = ("data", "host", "port", "block_seed", *OF_A_FEDERATION)
 #: Keys of a command whose values may name files.
 HAVING_PATHS = ("files", "stdin", "cwd", "load", "setup", "cleanup", "prepare", "conclude")
 ALWAYS = (*OF_THE_RUN, "folder", "threads")

@@ -26,6 +26,7 @@ from typing import IO, Any
 from edgejoule.commands.phases import PhaseLines
 from edgejoule.database_servers.processes import started_ticks
 from edgejoule.errors import CommandError, EdgejouleError
+from edgejoule.federation.processes import AdoptedTree, Membership
 
 PROGRAM = "edgejoule-supervisor"
 MARKS_VARIABLE = "EDGEJOULE_MARKS"  # in the command's environment: the FIFO that takes names of phases
@@ -131,7 +132,7 @@ class Supervised:
     The repetitions end with the first failed one, unless ignore_failure keeps non-zero exit codes; a death by signal
     always ends them. keep: run() returns after the command's exit, and its descendants go on until stop().
     phase: a line of the output that it matches begins a phase, named by its first group (without one, by the match);
-    repetitions do not write their output anew then.
+    repetitions do not write their output anew then. member: what the command's processes belong to while they run.
     """
 
     def __init__(
@@ -144,8 +145,9 @@ class Supervised:
         ignore_failure: bool = False,
         keep: bool = False,
         phase: re.Pattern[str] | None = None,
+        member: Membership | None = None,
     ) -> None:
-        assert not (keep and phase)
+        assert not (keep and (phase or member))
         if not command.argv:
             raise CommandError("the command is empty")
         self._command = command
@@ -155,6 +157,8 @@ class Supervised:
         self._options += ["--ignore-failure"] if ignore_failure else []
         self._options = ["--keep"] if keep else self._options
         self._phase = phase
+        self._member = member
+        self._adopted: AdoptedTree | None = None
         self._lines: PhaseLines | None = None
         self._stopped = False
         self._timed_out = False
@@ -193,6 +197,8 @@ class Supervised:
         process = self._process
         if process is None:
             return
+        if self._adopted:
+            self._adopted.release()
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
             _wait(process)
@@ -218,6 +224,8 @@ class Supervised:
             raise CommandError(f"{self._command.argv[0]} cannot be started: {error}") from error
         finally:
             os.close(report_fd)
+        if self._member:
+            self._adopted = AdoptedTree(process.pid, self._member)
         if process.stdin:
             self._resources.enter_context(process.stdin)  # it closes: the descendants are ended
         if self._stopped:
@@ -252,11 +260,17 @@ class Supervised:
 
     def _events(self, reports: IO[bytes]) -> Iterator[dict[str, Any]]:
         """All reports; with `keep` those until the command's exit."""
+        cpu_ns = 0
         for line in reports:
             event = json.loads(line)
             yield event
             if self._keep and event["event"] == "exit":
                 return
+            if self._adopted and event["event"] == "exit":
+                cpu_ns += event["cpu_user_ns"] + event["cpu_system_ns"]
+                self._adopted.add_reported(cpu_ns / 1e9)
+        if self._adopted:
+            self._adopted.await_end()
         assert self._process is not None
         _wait(self._process)
 

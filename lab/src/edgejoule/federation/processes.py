@@ -37,9 +37,9 @@ class Membership(Protocol):
 class Running:
     """A process that leads a process group of its own."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, count: _CpuCount | None = None) -> None:
         self.pid = pid
-        self._count = _CpuCount(pid)
+        self._count = count or _CpuCount(pid)
         self._cpu_s: float | None = None  # of one that has ended
 
     def cpu_s(self, look: bool = True) -> float:
@@ -55,8 +55,8 @@ class Running:
 class Adopted(Running):
     """A process that another part has started, with the member's words before its command, and reaps."""
 
-    def __init__(self, pid: int, member: Membership) -> None:
-        super().__init__(pid)
+    def __init__(self, pid: int, member: Membership, count: _CpuCount | None = None) -> None:
+        super().__init__(pid, count)
         self._member = member
         member.joined(self)
 
@@ -73,6 +73,27 @@ class Adopted(Running):
         self._member.left(self)
         self._cpu_s = self._count.now_s(look=False)
         self.signal(signal.SIGCONT)
+
+
+class AdoptedTree(Adopted):
+    """What a supervisor that another part has started runs: its descendants are the member, and itself is not.
+
+    Each of its children leads a process group of its own, and signals go to these.
+    """
+
+    def __init__(self, pid: int, member: Membership) -> None:
+        self._tree = _TreeCount(pid)
+        super().__init__(pid, member, self._tree)
+
+    def signal(self, number: signal.Signals) -> None:
+        """To the groups of its children."""
+        for child in self._tree.children():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, number)
+
+    def add_reported(self, cpu_s: float) -> None:
+        """What the supervisor reports of ended processes, to the nanosecond: the count has hundredths of seconds."""
+        self._tree.at_least(cpu_s)
 
 
 class Process(Running):
@@ -156,6 +177,7 @@ class _CpuCount:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._children: list[int] = []
+        self._descendants: list[int] = []
         self._waited_for_s = self._most_s = 0.0
 
     def now_s(self, look: bool) -> float:
@@ -165,6 +187,27 @@ class _CpuCount:
         now_s = _clock_s(self._pid) + sum(map(_clock_s, self._children)) + self._waited_for_s
         self._most_s = max(self._most_s, now_s)
         return self._most_s
+
+
+class _TreeCount(_CpuCount):
+    """The same of all descendants of a process, without its own."""
+
+    def now_s(self, look: bool) -> float:
+        if look or not self._children:
+            self._children = children_of(self._pid)
+            self._descendants = descendants_of(self._children)
+            self._waited_for_s = sum(map(_waited_for_s, [self._pid, *self._descendants]))
+        now_s = sum(map(_clock_s, self._descendants)) + self._waited_for_s
+        self.at_least(now_s)
+        return self._most_s
+
+    def children(self) -> Sequence[int]:
+        """Of the process, as it was looked at last."""
+        return self._children
+
+    def at_least(self, cpu_s: float) -> None:
+        """What it took by another count."""
+        self._most_s = max(self._most_s, cpu_s)
 
 
 def _clock_s(pid: int) -> float:
@@ -182,6 +225,14 @@ def children_of(pid: int) -> list[int]:
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
                 found += [int(word) for word in (thread / "children").read_text().split()]
+    return found
+
+
+def descendants_of(pids: Sequence[int]) -> list[int]:
+    """These processes, their children, and so on."""
+    found = list(pids)
+    for pid in found:  # grows meanwhile
+        found += children_of(pid)
     return found
 
 

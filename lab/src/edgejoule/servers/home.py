@@ -23,15 +23,20 @@ from edgejoule.spec import FederationAt, Spec
 
 ADAPTER = "rocksdb"
 _SETTINGS = f"{ADAPTER}.eco_settings"
+_PRELOAD = "libeco-preload.so"  # as installed: the loader knows where
 
 
 @dataclass(frozen=True)
 class Home:
-    """Of the driver. prefix: words before its command. words: after it. member: what its process belongs to."""
+    """Where the driver or a command runs. prefix: argv before its own. words: the driver's further arguments.
+
+    member: what its process belongs to. values: placeholders of a command, commands.model.OF_A_FEDERATION.
+    """
 
     prefix: Sequence[str] = ()
     words: Sequence[str] = field(default=())
     member: Membership | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 class Servers(Protocol):
@@ -114,8 +119,10 @@ class _Processes:
         federation, name = self._running, self.names[0]
         federation.set_policy(policy)
         federation.wait(federation.idle, "jobs of the run before do not end")
-        settings = federation.with_preload(name)["ECO_CONFIG"]
-        return Home(federation.words(name), ["-p", f"{_SETTINGS}={settings}"], federation.member(name))
+        environment = federation.with_preload(name)
+        settings = environment["ECO_CONFIG"]
+        values = {"eco_preload": environment["LD_PRELOAD"], "eco_config": settings}
+        return Home(federation.words(name), ["-p", f"{_SETTINGS}={settings}"], federation.member(name), values)
 
     def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
         logs = [self._running.decisions(name, since_s) for name in self.names]
@@ -147,7 +154,8 @@ class _Machines:
     def home(self, policy: str) -> Home:
         self._control.set_policy(policy)
         self._control.await_idle()
-        return Home(words=["-p", f"{_SETTINGS}={self._settings}"])
+        values = {"eco_preload": _PRELOAD, "eco_config": self._settings}
+        return Home(words=["-p", f"{_SETTINGS}={self._settings}"], values=values)
 
     def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
         return decision_events(joined([self._control.decisions(since_s)]), policy, {})
