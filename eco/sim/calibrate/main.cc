@@ -1,4 +1,5 @@
-// eco-calibrate: what RocksDB's operations cost on this machine, as a file that eco-sim reads.
+// eco-calibrate: measures what RocksDB's operations cost on this machine. `edgejoule eco calibration` fits the costs
+// and writes the file that eco-sim reads.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,9 +9,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "calibration_file.h"
+#include "measured_json.h"
 
 namespace {
 
@@ -18,7 +20,8 @@ using namespace eco::calibrate;
 namespace fs = std::filesystem;
 
 constexpr char examples[] = R"(Examples:
-  eco-calibrate --out calibration.toml                 values of 100 and 1000 bytes, Snappy and none, three rounds
+  eco-calibrate --out measured.json                    values of 100 and 1000 bytes, Snappy and none, three rounds
+  edgejoule eco calibration measured.json --out calibration.toml     fits the costs, for eco-sim
   eco-calibrate --quick                                a minute, to see what it does
   eco-calibrate --value-bytes 400 --codec ZSTD --write-buffer-mb 64 --rounds 5 --directory /mnt/disk
   eco-calibrate --no-offload                           without a worker; bytes moved keep assumed costs
@@ -70,7 +73,7 @@ class Folder {
   fs::path path_;
 };
 
-std::string words_of(int argc, char** argv) {
+std::string command_line(int argc, char** argv) {
   std::string command = "eco-calibrate";
   for (int i = 1; i < argc; ++i) command += fmt::format(" {}", argv[i]);
   return command;
@@ -86,8 +89,8 @@ int main(int argc, char** argv) {
   fs::path directory = fs::temp_directory_path();
   bool quick = false, no_offload = false;
   plan.ecod = (fs::read_symlink("/proc/self/exe").parent_path() / "ecod").string();
-  app.add_option("--out", out, "calibration (TOML); without it, to the terminal");
-  app.add_option("--machine", machine, "its name in the calibration")->capture_default_str();
+  app.add_option("--out", out, "measurements (JSON); without it, to the terminal");
+  app.add_option("--machine", machine, "its name in the measurements")->capture_default_str();
   app.add_option("--value-bytes", plan.value_bytes, "may be given again")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
@@ -115,6 +118,9 @@ int main(int argc, char** argv) {
   if (quick) plan.write_buffer_mb = {8}, plan.rounds = 2;
   if (no_offload) plan.ecod.clear();
   try {
+    if (fs::path(out).extension() == ".toml")
+      throw std::runtime_error(out + ": measurements are JSON; `edgejoule eco calibration MEASURED.json --out " + out +
+                               "` fits the costs");
     if (!plan.ecod.empty() && access(plan.ecod.c_str(), X_OK) != 0)
       throw std::runtime_error(plan.ecod + ": cannot be started; --ecod PROGRAM, or --no-offload");
     const Folder folder(directory);
@@ -122,9 +128,7 @@ int main(int argc, char** argv) {
     const Progress progress;
     const Measured measured = measure(plan, progress);
     progress.end();
-    const Costs costs = costs_of(measured);
-    fmt::print(stderr, "{}", spread_of(measured, costs));
-    const std::string text = toml_of(plan, measured, costs, machine, words_of(argc, argv));
+    const std::string text = json_of(plan, measured, machine, command_line(argc, argv)).dump(1) + "\n";
     if (out.empty()) {
       fmt::print("{}", text);
       return 0;

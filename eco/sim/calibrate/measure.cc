@@ -217,7 +217,7 @@ void measure_writes(const Plan& plan, const Case& a_case, Measured& measured) {
   const auto flushes = bed.clock().flushes(), compactions = bed.clock().compactions();
   double stored = 0, bytes_in = 0, fullest = 0;
   for (const auto& flush : flushes) {
-    costs.flushes.push_back({{0, flush.entries, flush.entries * entry}, flush.cpu_s});
+    costs.flushes.push_back({{flush.entries, flush.entries * entry}, flush.cpu_s});
     stored += flush.bytes_out, fullest = std::max(fullest, flush.entries);
   }
   measured.stored[fmt::format("{} of {} B", a_case.codec, a_case.value_bytes)].push_back(stored /
@@ -287,7 +287,7 @@ void measure_offloaded(const Plan& plan, const Case& a_case, Measured& measured)
     if (service->statistics().installed != 1)
       throw std::runtime_error("the worker did not compact: " + service->statistics().last_reason);
     CodecCosts& costs = measured.codecs[a_case.codec];
-    costs.home.push_back({{0, 0, here->bytes_in, here->bytes_out}, home_s});
+    costs.home.push_back({{here->bytes_in, here->bytes_out}, home_s});
     costs.worker.push_back({{1, here->bytes_in + here->bytes_out}, worker_s - here->cpu_s});
     measured.rounds["offloaded, at home"][a_case.name()].push_back(home_s / (here->bytes_in + here->bytes_out));
     measured.rounds["offloaded, worker"][a_case.name()].push_back(worker_s / here->bytes_in);

@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "fit.h"
-
 namespace eco::calibrate {
 
 [[nodiscard]] std::vector<std::string> known_codecs();  // RocksDB's names
@@ -28,10 +26,16 @@ struct Plan {
 
 inline constexpr std::size_t key_bytes = 16;
 
+// A sum over terms, each times a coefficient that is to be fitted. observed: seconds of CPU time, but for memtables.
+struct Observation {
+  std::vector<double> terms{};
+  double observed = 0;
+};
+
 struct CodecCosts {
   std::vector<Observation> flushes;      // entries, bytes of keys and values
   std::vector<Observation> compactions;  // 1, entries, bytes in, bytes out
-  std::vector<Observation> home;         // of an offloaded one: 0, 0, bytes in, bytes out
+  std::vector<Observation> home;         // of an offloaded one: bytes in, bytes out
   std::vector<Observation> worker;       // what the worker takes more than a local one: 1, bytes in and out
 };
 

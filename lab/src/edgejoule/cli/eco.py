@@ -11,13 +11,19 @@ Examples:
   edgejoule eco demo                                       three unequal servers on this machine
   sudo edgejoule eco trial run experiments/eco-real/paper.toml   six, each with a network of its own
   edgejoule eco sweep experiments/eco-sweeps/links.toml    simulated, over link speeds
+  edgejoule eco calibration measured.json -o calibration.toml    costs for eco-sim, from eco-calibrate's measurements
 
 ecod and ecoctl run a federation: docs/guides/federation.md."""
 
 
 @click.group(
     cls=OnDemand,
-    modules={"demo": "eco_demo:demo", "trial": "eco_trial:trial", "sweep": "eco_sweep:sweep"},
+    modules={
+        "demo": "eco_demo:demo",
+        "trial": "eco_trial:trial",
+        "sweep": "eco_sweep:sweep",
+        "calibration": "eco_calibration:calibration",
+    },
     epilog=_EPILOG,
 )
 def eco() -> None:

@@ -1,0 +1,37 @@
+"""`edgejoule eco calibration`: fits the costs that eco-sim reads to what eco-calibrate measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from edgejoule import eco_calibration
+from edgejoule.errors import StoreError
+
+_EPILOG = """\b
+Examples:
+  eco-calibrate --out measured.json                                 measures RocksDB on this machine
+  edgejoule eco calibration measured.json --out calibration.toml    fits the costs"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("measured", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="Default: to the terminal.")
+def calibration(measured: Path, out: Path | None) -> None:
+    """Fit the costs of RocksDB's operations to measurements, as a calibration (TOML) that eco-sim reads.
+
+    Least squares of the relative errors, no cost below 0. How far rounds and observations scatter goes to stderr and
+    into the file.
+    """
+    content = eco_calibration.read_measured(measured)
+    for line in eco_calibration.scatter(content):
+        click.echo(line, err=True)
+    text = eco_calibration.calibration_toml(content)
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{out}: {error.strerror}") from error
