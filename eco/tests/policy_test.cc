@@ -54,54 +54,55 @@ struct Federation {
   }
 };
 
-TEST(Policies, each_decides_as_defined_where_a_stall_is_near) {
-  const Federation federation;
-  EXPECT_EQ(federation.place("local"), "");
-  EXPECT_EQ(federation.place("edgepilot"), "high");
-  EXPECT_EQ(federation.place("eco"), "medium");
-  EXPECT_EQ(federation.place("eco-local"), "high");
-  EXPECT_EQ(federation.place("eco-global"), "medium");
-  EXPECT_EQ(federation.place("static:high"), "high");
-  EXPECT_EQ(federation.place("static:medium"), "medium");
-}
+struct Scene {
+  const char* name;
+  double level_zero_files;
+  eco::CompactionModel home;
+};
 
-TEST(Policies, each_decides_as_defined_where_no_stall_is_near) {
-  Federation federation;
-  federation.request.level_zero.files = 4;
-  EXPECT_EQ(federation.place("local"), "");
-  EXPECT_EQ(federation.place("edgepilot"), "high");
-  EXPECT_EQ(federation.place("eco"), "");
-  EXPECT_EQ(federation.place("eco-local"), "");
-  EXPECT_EQ(federation.place("eco-global"), "medium");
-  EXPECT_EQ(federation.place("static:high"), "high");
-}
-
-TEST(Policies, each_decides_as_defined_where_only_the_fastest_avoids_the_stall) {
-  Federation federation;
-  federation.request.level_zero.files = 18;
-  EXPECT_EQ(federation.place("edgepilot"), "high");
-  EXPECT_EQ(federation.place("eco"), "high");
-  EXPECT_EQ(federation.place("eco-local"), "high");
-  EXPECT_EQ(federation.place("eco-global"), "high");
-}
-
-TEST(Policies, each_decides_as_defined_where_nobody_avoids_the_stall) {
-  Federation federation;
-  federation.request.level_zero.files = 19.5;
-  EXPECT_EQ(federation.place("edgepilot"), "high");
-  EXPECT_EQ(federation.place("eco"), "");
-  EXPECT_EQ(federation.place("eco-local"), "high");
-  EXPECT_EQ(federation.place("eco-global"), "");
-}
-
-TEST(Policies, each_decides_as_defined_where_home_is_the_fastest) {
-  Federation federation;
-  federation.servers[Federation::home].model = model_of(0.9, 30);
-  EXPECT_EQ(federation.place("edgepilot"), "");
-  EXPECT_EQ(federation.place("eco-global"), "");
-  EXPECT_EQ(federation.place("eco"), "");
-  federation.request.level_zero.files = 19.5;
-  EXPECT_EQ(federation.place("eco-local"), "");
+TEST(Policies, each_decides_as_defined) {
+  const Scene stall_is_near{"a stall is near", 16.1, model_of(4, 8)};
+  const Scene no_stall_is_near{"no stall is near", 4, model_of(4, 8)};
+  const Scene only_high_avoids_it{"only the fastest avoids the stall", 18, model_of(4, 8)};
+  const Scene nobody_avoids_it{"nobody avoids the stall", 19.5, model_of(4, 8)};
+  const Scene home_is_fastest{"home is the fastest", 16.1, model_of(0.9, 30)};
+  const Scene home_is_fastest_and_stalls{"home is the fastest, and stalls", 19.5, model_of(0.9, 30)};
+  const struct {
+    const Scene& scene;
+    const char *policy, *place;  // "": here
+  } table[] = {
+      {stall_is_near, "local", ""},
+      {stall_is_near, "edgepilot", "high"},
+      {stall_is_near, "eco", "medium"},
+      {stall_is_near, "eco-local", "high"},
+      {stall_is_near, "eco-global", "medium"},
+      {stall_is_near, "static:high", "high"},
+      {stall_is_near, "static:medium", "medium"},
+      {no_stall_is_near, "local", ""},
+      {no_stall_is_near, "edgepilot", "high"},
+      {no_stall_is_near, "eco", ""},
+      {no_stall_is_near, "eco-local", ""},
+      {no_stall_is_near, "eco-global", "medium"},
+      {no_stall_is_near, "static:high", "high"},
+      {only_high_avoids_it, "edgepilot", "high"},
+      {only_high_avoids_it, "eco", "high"},
+      {only_high_avoids_it, "eco-local", "high"},
+      {only_high_avoids_it, "eco-global", "high"},
+      {nobody_avoids_it, "edgepilot", "high"},
+      {nobody_avoids_it, "eco", ""},
+      {nobody_avoids_it, "eco-local", "high"},
+      {nobody_avoids_it, "eco-global", ""},
+      {home_is_fastest, "edgepilot", ""},
+      {home_is_fastest, "eco", ""},
+      {home_is_fastest, "eco-global", ""},
+      {home_is_fastest_and_stalls, "eco-local", ""},
+  };
+  for (const auto& [scene, policy, place] : table) {
+    Federation federation;
+    federation.request.level_zero.files = scene.level_zero_files;
+    federation.servers[Federation::home].model = scene.home;
+    EXPECT_EQ(federation.place(policy), place) << scene.name << ", " << policy;
+  }
 }
 
 TEST(Policies, eco_takes_the_network_into_its_time) {
