@@ -68,7 +68,8 @@ class Design:
     target_ops_s: the rate asked for. Latencies from the due time are longer than service times, and sqlite's are the
     shortest. reached: database -> share of the rate that was reached, 1 where it is not named.
     other_cpu: run index -> share of all CPUs that other programs took, beyond the bound. busy_before: at the begin.
-    phases: names of equal parts of the active interval.
+    phases: names of equal parts of the active interval. level0: database -> files of level 0, in equal steps of time.
+    decided: database -> what its decisions have beside the usual, in equal steps of time.
     """
 
     databases: tuple[str, ...] = ("sqlite", "leveldb", "rocksdb")
@@ -93,6 +94,8 @@ class Design:
     other_cpu: Mapping[int, float] = field(default_factory=dict)
     busy_before: float | None = None
     phases: tuple[str, ...] = ()
+    level0: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    decided: Mapping[str, tuple[Mapping[str, object], ...]] = field(default_factory=dict)
     question: str = "Which embedded database costs the fewest joules per operation?"
     seed: int = 7
 
@@ -235,6 +238,7 @@ def _run(
         | ({"phases": _phases(active_s, design)} if design.phases else {}),
     )  # fmt: skip
     events = _events(planned, start_ns, active_end, settled_end) + _phase_events(start_ns, active_end, design)
+    events += _rocksdb_events(planned.database, start_ns, active_end, design)
     return run, RunData(events, [trace], latencies)
 
 
@@ -252,6 +256,25 @@ def _phase_events(start_ns: int, active_end: int, design: Design) -> list[dict[s
     return [
         {"event": "command_phase", "monotonic_ns": start_ns + i * each_ns, "duration_ns": each_ns, "name": name}
         for i, name in enumerate(design.phases)
+    ]
+
+
+DECISION = {
+    "event": "decision", "policy": "eco", "job": "S-6-0", "home": "low", "input_bytes": 770_000, "level0_files": 4.0,
+    "level0_files_s": 5.0, "place": "low", "shadow": False, "reason": "no stall is near", "decided_by": "high",
+    "predicted_s": 0.5, "predicted_j": 0.2, "predicted_home_s": 0.5, "stall_predicted": False, "outcome": "local",
+    "actual_s": 0.4, "actual_j": 0.25, "moved_bytes": 0,
+}  # fmt: skip
+
+
+def _rocksdb_events(database: str, start_ns: int, active_end: int, design: Design) -> list[dict[str, object]]:
+    """Depths of level 0 and decisions."""
+    depths = [{"event": "level0", "files": files} for files in design.level0.get(database, ())]
+    decisions = [{**DECISION, **own} for own in design.decided.get(database, ())]
+    return [
+        {**event, "monotonic_ns": start_ns + i * (active_end - start_ns) // len(events)}
+        for events in (depths, decisions)
+        for i, event in enumerate(events)
     ]
 
 

@@ -22,6 +22,8 @@ from edgejoule.report import (
     baselines,
     cdf,
     commands,
+    decisions,
+    level0,
     load_curve,
     other_programs,
     phases,
@@ -71,6 +73,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
     design = design_of(experiment.spec, findings.subject)
     data = {r.run_index: d for r in runs if r.status == "finished" for d in [store.data(r)]}
     groups = _trace_groups(runs, data, experiment, design)
+    decided = decisions.of_cells(runs, data, design)
     uplot = _uplot(assets)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
@@ -95,6 +98,9 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         due_times=any(x.measure == "intended" for d in data.values() for x in d.latencies),
         curves=load_curve.panels(findings, design),
         groups=groups,
+        level0=level0.groups(runs, data, design, experiment.spec.analysis.responses[0]),
+        places=decisions.pictures(decided, design, list(experiment.spec.servers)),
+        decisions=decisions.table(decided),
         others=other_programs.pictures(store.attempts(experiment.id)),
         drawn=" and ".join(sorted({t.method for g in groups for t in g.traces})),
         marks={
