@@ -99,7 +99,7 @@ def test_a_run_that_does_not_ask_for_eco_says_nothing_of_it(tmp_path: Path) -> N
         (["rocksdb.eco_worker=a:1", "rocksdb.eco_node=unix:b"], "is given beside rocksdb.eco_"),
         (["rocksdb.eco_workers=a:1"], "eco_worker"),
         (["rocksdb.eco_settings=/no/such.toml"], "/no/such.toml"),
-        (["rocksdb.eco_settings=broken.toml"], "broken.toml:1: workers: is not known"),
+        (["rocksdb.eco_settings=broken.toml"], "broken.toml:1: workers: unknown key"),
     ],
 )
 def test_what_cannot_be_is_refused(options: list[str], said: str, tmp_path: Path) -> None:

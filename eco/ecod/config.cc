@@ -7,12 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
+
+#include "strict_toml.h"
 
 namespace eco {
 namespace {
@@ -98,101 +99,29 @@ std::string qualified(std::string_view section, std::string_view key) {
 
 class Reader {
  public:
-  Reader(const toml::table& root, std::string file, Config& config)
-      : root_(root), file_(std::move(file)), config_(config) {}
+  Reader(const std::string& text, const std::string& file, Config& config) : config_(config) {
+    tables_.push_back(StrictToml::parse(text, file));
+  }
 
   void section(std::string_view name, std::string_view) {
     section_ = name;
-    known_.emplace_back(std::string(name), std::vector<std::string>{});
-    table_ = &root_;
-    if (name.empty()) return;
-    const toml::node* node = root_.get(name);
-    table_ = node == nullptr ? nullptr : node->as_table();
-    if (node != nullptr && table_ == nullptr) fail(*node, name, "expected a table, [" + std::string(name) + "]");
+    if (!name.empty()) tables_.push_back(tables_.front().table(name));
   }
 
   template <typename Field>
   void operator()(std::string_view key, Field& field, std::string_view) {
-    known_.back().second.emplace_back(key);
-    const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
-    if (node == nullptr) return;
-    config_.where[qualified(section_, key)] = at(*node);
-    assign(*node, qualified(section_, key), field);
+    if (tables_.back().read(key, field)) config_.where[qualified(section_, key)] = tables_.back().where(key);
   }
 
-  // A key of earlier versions: it has no effect, and a file that has it gets a warning.
-  void retired(std::string_view key, std::string_view why) {
-    retired_.push_back(qualified(section_, key));
-    const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
-    if (node == nullptr) return;
-    config_.warnings.push_back(
-        fmt::format("{}: {}: has no effect, {}; remove the line", at(*node), retired_.back(), why));
-  }
+  void retired(std::string_view key, std::string_view why) { tables_.back().retired(key, why, config_.warnings); }
 
   void refuse_unknown() const {
-    for (const auto& [key, node] : root_) {
-      const bool is_section = std::ranges::any_of(known_, [&](const auto& s) { return s.first == key.str(); });
-      if (!is_section) refuse(known_.front(), key.str(), node);
-    }
-    for (const auto& section : known_) {
-      const toml::node* node = section.first.empty() ? nullptr : root_.get(section.first);
-      if (node == nullptr) continue;
-      for (const auto& [key, value] : *node->as_table()) refuse(section, key.str(), value);
-    }
+    for (const StrictToml& table : tables_) table.done();
   }
 
  private:
-  using Known = std::pair<std::string, std::vector<std::string>>;  // section, its keys
-
-  [[nodiscard]] std::string at(const toml::node& node) const {
-    return fmt::format("{}:{}", file_, node.source().begin.line);
-  }
-  [[noreturn]] void fail(const toml::node& node, std::string_view key, std::string_view what) const {
-    throw ConfigError(fmt::format("{}: {}: {}", at(node), key, what));
-  }
-  void refuse(const Known& section, std::string_view key, const toml::node& node) const {
-    if (std::ranges::find(retired_, qualified(section.first, key)) != retired_.end()) return;
-    if (std::ranges::find(section.second, key) == section.second.end())
-      fail(node, qualified(section.first, key),
-           fmt::format("unknown key; {} knows {}",
-                       section.first.empty() ? "the top of the file" : "[" + section.first + "]",
-                       fmt::join(section.second, ", ")));
-  }
-
-  void assign(const toml::node& node, const std::string& key, std::string& field) const {
-    if (!node.is_string()) fail(node, key, "expected a string, in quotes");
-    field = *node.value<std::string>();
-  }
-  void assign(const toml::node& node, const std::string& key, bool& field) const {
-    if (!node.is_boolean()) fail(node, key, "expected true or false");
-    field = *node.value<bool>();
-  }
-  void assign(const toml::node& node, const std::string& key, std::int64_t& field) const {
-    if (!node.is_integer() || *node.value<std::int64_t>() < 0) fail(node, key, "expected a whole number, 0 or more");
-    field = *node.value<std::int64_t>();
-  }
-  void assign(const toml::node& node, const std::string& key, double& field) const {
-    const auto value = node.is_number() ? node.value<double>() : std::nullopt;
-    if (!value || !(*value >= 0) || !std::isfinite(*value)) fail(node, key, "expected a number, 0 or more");
-    field = *value;
-  }
-  void assign(const toml::node& node, const std::string& key, std::vector<std::string>& field) const {
-    if (!node.is_array()) fail(node, key, "expected a list of strings");
-    field.clear();
-    for (const auto& element : *node.as_array()) assign(element, key, field.emplace_back());
-  }
-
-  void assign(const toml::node& node, const std::string& key, std::map<std::string, std::string>& field) const {
-    if (!node.is_table()) fail(node, key, "expected a table of strings");
-    field.clear();
-    for (const auto& [name, value] : *node.as_table()) assign(value, key, field[std::string(name.str())]);
-  }
-
-  const toml::table& root_;
-  const toml::table* table_ = nullptr;
-  std::string section_, file_;
-  std::vector<Known> known_;
-  std::vector<std::string> retired_;
+  std::vector<StrictToml> tables_;  // the top of the file, then the sections
+  std::string section_;
   Config& config_;
 };
 
@@ -350,12 +279,11 @@ Policy policy_of(const Config& config) {
 Config parse_config(const std::string& text, const std::string& file) {
   Config config;
   try {
-    const toml::table root = toml::parse(text);
-    Reader reader(root, file, config);
+    Reader reader(text, file, config);
     visit_keys(config, reader);
     reader.refuse_unknown();
-  } catch (const toml::parse_error& error) {
-    throw ConfigError(fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
+  } catch (const TomlError& error) {
+    throw ConfigError(error.what());
   }
   check(config);
   return config;

@@ -14,6 +14,8 @@
 
 namespace eco::sim {
 
+using SpecError = TomlError;
+
 // CPU time of one core.
 struct Costs {
   double put_s = 0, put_s_per_byte = 0;  // an operation of the application, and its key and value

@@ -110,7 +110,11 @@ TEST_F(PreloadDbBench, says_which_setting_has_no_effect_any_more) {
 
 TEST_F(PreloadDbBench, says_what_is_wrong_in_the_settings_and_passes_through) {
   configure("wrker = 1\n");
-  EXPECT_TRUE(says(with_eco(db_bench()), "eco: not attached: " + settings() + ":1: wrker: is not known", "fillrandom"));
+  EXPECT_TRUE(says(with_eco(db_bench()),
+                   "eco: not attached: " + settings() +
+                       ":1: wrker: unknown key; the top of the file knows worker, node, token, shared_directory, "
+                       "same_code, place_timeout_ms, heartbeat_s, standstill_s, job_s_max, tls",
+                   "fillrandom"));
   EXPECT_EQ(log(), "");
 }
 
