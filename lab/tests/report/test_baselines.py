@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from edgejoule.findings import find
-from edgejoule.report import baselines
-from edgejoule.report.tables import Table
+from edgejoule.findings import baselines, find
+from edgejoule.findings.table import Table
 
 QUIET = ("power_quiet_w", "energy_net_quiet_j")
 

@@ -27,9 +27,9 @@ from edgejoule.cli.export import export
 from edgejoule.cli.progress import StudyProgress
 from edgejoule.cli.report import print_verdict
 from edgejoule.cli.show import show
-from edgejoule.findings import find, model, verdict
+from edgejoule.findings import find, model, tables, verdict
 from edgejoule.plan import make_plan
-from edgejoule.report import bars, build, load_curve, tables
+from edgejoule.report import bars, build, load_curve
 from edgejoule.responses import RESPONSES
 from edgejoule.store import Store
 

@@ -62,7 +62,7 @@ def test_show_prints_the_phases_of_a_run(make_store, tmp_path):
         path = str(store.path)
     shown = edgejoule(tmp_path, "show", "--store", path, "--run", "1").stdout
     assert "phases of the command; amounts, energy counted" in shown
-    row = next(line for line in shown.splitlines() if line.startswith("<query> & more"))
+    row = next(line for line in shown.splitlines() if line.strip().startswith("<query> & more"))
     assert row.split()[-2:] == ["missing", "2"]
 
 

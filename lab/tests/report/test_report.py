@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from edgejoule.findings import find
-from edgejoule.report import build, tables, traces
+from edgejoule.findings import find, tables
+from edgejoule.report import build, traces
 from edgejoule.report.page import ASSETS, _time_range_s
 
 UNIT = re.compile(r"(?<![\w/])(?:µJ|mJ|kJ|J|mW|kW|W)(?![\w/])")

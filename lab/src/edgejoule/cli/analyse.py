@@ -150,8 +150,7 @@ def analyse(
       edgejoule analyse runs.csv --response energy_j.counted --factors database --looks 5,10,20 --look 1
     """
     # numpy and scipy take most of a second to import; --help does without them.
-    from edgejoule.cli.analysis_extras import print_extremes, print_regression
-    from edgejoule.cli.analysis_tables import print_analysis
+    from edgejoule.cli.analysis_view import print_analysis, print_extremes, print_regression
     from edgejoule.stats import AnalysisBy, read_table, regression
     from edgejoule.stats import analyse as analyse_table
     from edgejoule.stats import looks as declared_looks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -11,11 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from edgejoule.cli.baselines_table import print_baselines
 from edgejoule.cli.common import console, echo_json, json_option, store_option
-from edgejoule.cli.metering_table import print_metering
-from edgejoule.cli.phases_table import print_phases
+from edgejoule.cli.table_text import print_table
 from edgejoule.commands.model import shown
+from edgejoule.findings import run_tables
 from edgejoule.findings.facts import circumstances, effective_responses
 from edgejoule.responses import is_energy
 from edgejoule.store import Experiment, ResponseValue, Run, SeveralError, Store
@@ -188,10 +187,18 @@ def _print_run(run: Run, events: list[object]) -> None:
         out.print("\nthe output ends with:")
         for line in lines:
             out.print(f"  {line}", markup=False, highlight=False)
+    for told in _run_tables(run):
+        out.print()
+        print_table(out, told.table)
+        for sentence in told.sentences:
+            out.print(sentence, markup=False)
+
+
+def _run_tables(run: Run) -> Iterator[run_tables.RunTable]:
     if "baselines" in run.facts:
-        print_baselines(out, run)
+        yield run_tables.baselines(run)
     if run.facts.get("phases"):
-        print_phases(out, run.facts["phases"], run.repeated)
+        yield run_tables.phases(run.facts["phases"], run.repeated)
     if "metering" in run.facts:
         what = "repetitions" if "repetitions" in run.facts else "executions"
-        print_metering(out, run.facts["metering"], f"{run.repeated} {what}" if run.repeated > 1 else "")
+        yield run_tables.metering(run.facts["metering"], f"{run.repeated} {what}" if run.repeated > 1 else "")

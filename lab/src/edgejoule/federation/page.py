@@ -15,11 +15,11 @@ from edgejoule import __version__
 from edgejoule.federation import words
 from edgejoule.federation.comparison import BASE, LEVEL, QUANTITIES, Comparison, Quantity
 from edgejoule.federation.energy import METHOD
+from edgejoule.findings.table import Table
 from edgejoule.findings.words import number
 from edgejoule.report import svg
 from edgejoule.report.page import ASSETS
 from edgejoule.report.svg import Scale
-from edgejoule.report.tables import Table
 
 WIDTH, ROW, LEFT, RIGHT, AXIS = 560.0, 38.0, 76.0, 104.0, 44.0
 

@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from edgejoule.findings.design import label
 from edgejoule.findings.model import Cell, ResponseFinding
+from edgejoule.findings.tables import alone
 from edgejoule.findings.words import Unit, unit_for
 from edgejoule.report import svg
 from edgejoule.report.svg import COLOURS, Scale
-from edgejoule.report.tables import alone
 from edgejoule.responses import Better
 from edgejoule.spec import Level
 

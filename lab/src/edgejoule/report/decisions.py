@@ -11,9 +11,9 @@ from markupsafe import Markup
 from edgejoule.federation.decisions import AT_HOME, DECISION, INSTALLED
 from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.findings.model import Levels
+from edgejoule.findings.table import Table
 from edgejoule.report import svg
 from edgejoule.report.svg import Scale
-from edgejoule.report.tables import Table
 from edgejoule.store import Run, RunData
 
 WIDTH, ROW, LEFT, RIGHT, LEGEND = 480.0, 30.0, 92.0, 34.0, 52.0

@@ -14,23 +14,11 @@ import jinja2
 from markupsafe import Markup
 
 from edgejoule import __version__
-from edgejoule.findings import Findings, ResponseFinding
+from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
 from edgejoule.findings.design import Design, design_of, label, runs_of
 from edgejoule.findings.words import count
-from edgejoule.report import (
-    bars,
-    baselines,
-    cdf,
-    commands,
-    decisions,
-    level0,
-    load_curve,
-    other_programs,
-    phases,
-    statistics,
-    tables,
-    traces,
-)
+from edgejoule.report import bars, cdf, commands, decisions, level0, load_curve, other_programs, traces
+from edgejoule.report.table_html import cell_html, chip
 from edgejoule.report.traces import PowerTrace
 from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
@@ -84,7 +72,8 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         experiment=experiment,
         spec=experiment.spec,
         subjects=tables.subjects(findings),
-        chip=tables.chip,
+        chip=chip,
+        cell_html=cell_html,
         badge=_badge(findings),
         created=time.strftime("%Y-%m-%d %H:%M", time.localtime(experiment.created_realtime_ns / 1e9)),
         version=__version__,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from edgejoule.findings import Findings, Part, ResponseFinding
+from edgejoule.findings import analysis_tables
+from edgejoule.findings.analysis_tables import p_words, page
 from edgejoule.findings.compare import where_words
-from edgejoule.findings.model import EnergyLines
-from edgejoule.findings.words import number, ratio
-from edgejoule.report.tables import Table, alone, heading, p_words, unit_for_response
+from edgejoule.findings.model import EnergyLines, Findings, Part, ResponseFinding
+from edgejoule.findings.table import Cell, Table, soft
+from edgejoule.findings.tables import alone, heading, unit_for_response
+from edgejoule.findings.words import number
 from edgejoule.stats import Analysis
 from edgejoule.stats.diagnostics import Check
-from edgejoule.stats.model import Best, extremes_of
-from edgejoule.stats.regression import Line, Regression
+from edgejoule.stats.model import extremes_of
+from edgejoule.stats.regression import Regression
 
 _NAMES_MAX = 4
 
@@ -33,28 +33,9 @@ def against_best(r: ResponseFinding, part: Part) -> Told | None:
     a = part.analysis
     if a is None or len(a.groups) < 3 or not a.to_best or not a.judged:
         return None
-    log = a.scale == "log"
-    level = f"{100 * (1 - a.alpha):g} % interval{alone(r)}"
-    unit = unit_for_response(r)
-    rows = tuple(_best_row(best, unit.number, log=log) for best in sorted(a.to_best, key=lambda b: _place(a, b)))
-    columns = ("cell", "ratio to the best other" if log else "difference from the best other", level, "")
-    return Told(_best_words(r, part, a), Table(_caption(r, part), columns, (False, True, True, False), rows))
-
-
-def _place(a: Analysis, best: Best) -> tuple[int, float]:
-    """The best first."""
-    sign = -1.0 if str(a.better) == "higher" else 1.0
-    return (0 if best.is_best else 1 if best.can_be_best else 2, sign * best.difference)
-
-
-def _best_row(best: Best, shown: object, *, log: bool) -> tuple[str | Markup, ...]:
-    assert callable(shown)
-    low, high = best.ratio_ci or best.ci
-    figure = ratio if log else shown
-    value = best.ratio if log and best.ratio is not None else best.difference
-    standing = "the best" if best.is_best else "may be the best" if best.can_be_best else "not the best"
-    words = Markup("<b>{}</b>" if best.can_be_best else '<span class="soft">{}</span>').format(standing)
-    return (", ".join(best.levels.values()), figure(value), f"{figure(low)} to {figure(high)}", words)
+    figures = page(unit_for_response(r).number)
+    table = analysis_tables.against_best(a, figures, _caption(r, part), alone=alone(r))
+    return Told(_best_words(r, part, a), table)
 
 
 def _best_words(r: ResponseFinding, part: Part, a: Analysis) -> str:
@@ -117,27 +98,26 @@ def _doubt_words(checked: Sequence[tuple[float, float]]) -> str:
     return f"{against} of {len(checked)} checks {words}, where about {chance} would by chance alone. "
 
 
-def _check(check: Check, alpha: float, well: str, ill: str) -> str | Markup:
+def _check(check: Check, alpha: float, well: str, ill: str) -> Cell:
     if check.p is None:
-        return Markup('<span class="soft">{}</span>').format("cannot be tested")
+        return soft("cannot be tested")
     words = ill if check.p < alpha else well
-    return Markup('{} <span class="soft">(p {})</span>').format(words, p_words(check.p))
+    return (f"{words} ", soft(f"(p {p_words(check.p)})"))
 
 
-def _serial(a: Analysis) -> tuple[str | Markup, str | Markup]:
+def _serial(a: Analysis) -> tuple[Cell, Cell]:
     if a.serial is None:
-        return Markup('<span class="soft">{}</span>').format("not tested"), ""
+        return soft("not tested"), ""
     words = "one run leaves something to the next" if a.serial.p < a.alpha else "leaves nothing"
-    told = Markup('{} <span class="soft">(p {})</span>').format(words, p_words(a.serial.p))
-    chance = Markup('{} <span class="soft">({} by chance)</span>')
-    return told, chance.format(_signed(a.serial.lag1), _signed(a.serial.expected))
+    chance = soft(f"({_signed(a.serial.expected)} by chance)")
+    return (f"{words} ", soft(f"(p {p_words(a.serial.p)})")), (f"{_signed(a.serial.lag1)} ", chance)
 
 
 def _signed(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-def _omnibus(a: Analysis) -> str | Markup:
+def _omnibus(a: Analysis) -> Cell:
     o = a.omnibus
     if o is None:
         return ""
@@ -171,13 +151,9 @@ def extremes(f: Findings) -> list[Table]:
         if not parts:
             continue
         unit = unit_for_response(r)
-        rows = []
-        for part, a in parts:
-            found = extremes_of(where_words(part), a)
-            ends = [(g.median, ", ".join(g.levels.values())) for g in (found.lowest, found.highest)]
-            rows.append((found.level, *(words for value, name in ends for words in (unit.number(value), name))))
-        columns = (", ".join(parts[0][0].where), "lowest median", "cell", "highest median", "cell")
-        tables.append(Table(heading(r, unit, capital=True), columns, (False, True, False, True, False), tuple(rows)))
+        found = [extremes_of(where_words(part), a) for part, a in parts]
+        by = ", ".join(parts[0][0].where)
+        tables.append(analysis_tables.extremes(found, by, page(unit.number), heading(r, unit, capital=True)))
     return tables
 
 
@@ -188,23 +164,10 @@ def energy_lines(lines: EnergyLines | None) -> Told | None:
     if lines.found is None:
         return Told(f"No lines: {lines.reason}.")
     found = lines.found
-    rows = tuple(_line_row(line) for line in found.lines)
-    slope, start = f"slope (W, {lines.method})", f"at no time (J, {lines.method})"
-    columns = (", ".join(found.factors), "runs", slope, "95 % CI", start, "95 % CI", "R²")
-    tests = "; ".join(f"{t.name}: F({t.df1}, {t.df2}) = {number(t.f)}, p {p_words(t.p)}" for t in found.tests)
-    note = "; ".join([*([tests] if tests else []), *found.notes]) or None
     caption = f"Energy ({lines.method}) = intercept + slope × settled time"
-    return Told(_lines_words(found, lines.method), Table(caption, columns, (False, *[True] * 6), rows, note))
-
-
-def _line_row(line: Line) -> tuple[str | Markup, ...]:
-    def limits(ci: tuple[float, float] | None) -> str:
-        return "" if ci is None else f"{number(ci[0])} to {number(ci[1])}"
-
-    return (
-        ", ".join(line.levels.values()), str(line.n), number(line.slope), limits(line.slope_ci), number(line.intercept),
-        limits(line.intercept_ci), "" if line.r2 is None else f"{line.r2:.4f}",
-    )  # fmt: skip
+    slope, start = f"slope (W, {lines.method})", f"at no time (J, {lines.method})"
+    table = analysis_tables.lines(found, page(), caption, slope=slope, intercept=start)
+    return Told(_lines_words(found, lines.method), table)
 
 
 def _lines_words(found: Regression, method: str) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
 from edgejoule.findings.design import Design, runs_of
+from edgejoule.findings.table import Cell, Table, hole
 from edgejoule.findings.words import Unit, unit_for
-from edgejoule.report.tables import HOLE, Table
 from edgejoule.store import Run
 
 _AMOUNTS = (
@@ -60,8 +58,8 @@ def _mean(facts: Sequence[Mapping[str, Any]], key: str) -> float | None:
     return sum(known) / len(known) if len(known) == len(facts) else None
 
 
-def _text(amount: float | None, unit: Unit, facts: Sequence[Mapping[str, Any]]) -> str | Markup:
+def _text(amount: float | None, unit: Unit, facts: Sequence[Mapping[str, Any]]) -> Cell:
     if amount is not None:
         return unit.number(amount)
     reason = next((str(fact["missing_reason"]) for fact in facts if fact["missing_reason"]), "not known in every run")
-    return Markup('<span title="{}">{}</span>').format(reason, HOLE.format("missing"))
+    return hole("missing", reason)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
-from edgejoule.findings import Cell, Findings, ResponseFinding
+from edgejoule.findings import table as neutral
+from edgejoule.findings import tables
+from edgejoule.findings.model import Cell, Findings, ResponseFinding
+from edgejoule.findings.table import Table
 from edgejoule.findings.words import Unit, unit_for
-from edgejoule.report import tables
-from edgejoule.report.tables import Table
 
 _POWERS = ("power_mean_w", "power_idle_w", "power_quiet_w")
 _ENERGIES = ("energy_j", "energy_net_j", "energy_net_quiet_j")
@@ -36,7 +35,7 @@ def _means(told: list[ResponseFinding], unit: str) -> list[float | None]:
     return [c.mean for r in told if r.unit == unit for c in r.cells]
 
 
-def _words(cell: Cell, r: ResponseFinding, unit: Unit) -> str | Markup:
+def _words(cell: Cell, r: ResponseFinding, unit: Unit) -> neutral.Cell:
     if cell.mean is None:
         return tables.why_none(cell, r)
     spread = "" if cell.uncertainty_k2 is None else f" ± {unit.number(cell.uncertainty_k2)}"

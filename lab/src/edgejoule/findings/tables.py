@@ -1,44 +1,21 @@
-"""The report's tables. A column with energy in it names its method in the header."""
+"""Tables of what an experiment found. A column with energy in it names its method in the header."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from edgejoule.findings import Cell, Contrast, Findings, Part, ResponseFinding
+from edgejoule.findings import analysis_tables, table
 from edgejoule.findings.compare import MODELLED, where_words
 from edgejoule.findings.design import label
-from edgejoule.findings.model import RunFacts
+from edgejoule.findings.model import Cell, Contrast, Findings, Part, ResponseFinding, RunFacts
+from edgejoule.findings.table import BREAK, Mark, Role, Table, hole, soft, strong
 from edgejoule.findings.words import Unit, count, number, ratio, unit_for
-from edgejoule.report import svg
 from edgejoule.responses import Better
-from edgejoule.stats import AnovaRow, Pair
-from edgejoule.stats.verdict import source_label
+from edgejoule.stats import Pair
 
 PAIRS_MAX = 150
 RUNS_MAX = 2_000
-_TIGHT_MAX = 24
-_EFFECTS = {"hedges_g": "effect (Hedges' g)", "cliffs_delta": "effect (Cliff's δ)"}
-HOLE = Markup('<span class="hole">{}</span>')
-SOFT = Markup('<span class="soft">{}</span>')
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table: its columns' titles ("" sorts none), which are numbers, and rows of text or markup."""
-
-    caption: str
-    columns: tuple[str, ...]
-    numeric: tuple[bool, ...]
-    rows: tuple[tuple[str | Markup, ...], ...]
-    note: str | None = None
-
-    def tight(self, column: int) -> bool:
-        """A column of short words or figures, which no line break should tear."""
-        return all(len(Markup(row[column]).striptags()) <= _TIGHT_MAX for row in self.rows)
 
 
 def unit_for_response(r: ResponseFinding) -> Unit:
@@ -69,54 +46,49 @@ def glance(f: Findings) -> Table:
         columns += [f"{side} {heading(r)}", "next", "last"]
     rows = []
     for i, ranking in enumerate(told[0].rankings if told else ()):
-        row: list[str | Markup] = [label(ranking.condition) or "all"]
+        row: list[table.Cell] = [label(ranking.condition) or "all"]
         for r in told:
             row += _glance_cells(r, i, f)
         rows.append(tuple(row))
     return Table("Results at a glance", tuple(columns), (False,) * len(columns), tuple(rows))
 
 
-def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[str | Markup]:
+def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[table.Cell]:
     ranking = r.rankings[index]
     if not ranking.cells:
-        return [HOLE.format("no value"), "", ""]
+        return [hole("no value"), "", ""]
     best = ranking.cells[0]
     names = [best.levels[f.subject], *(c.other for c in ranking.tied)]
     unit = unit_for_response(r)
-    chips = Markup(" ").join(chip(str(n), _subject_index(f, str(n))) for n in names)
     assert best.mean is not None
-    figure = Markup("<b>{}</b><br>{}").format(unit.number(best.mean), chips)
+    figure: list[str | Mark] = [strong(unit.number(best.mean)), BREAK, _name(str(names[0]), f)]
+    figure += [piece for n in names[1:] for piece in (" ", _name(str(n), f))]
     if len(names) > 1:
         why = "the model cannot tell them apart" if any(c.model_bound for c in ranking.tied) else "no difference shows"
-        figure += Markup('<br><span class="soft">{}</span>').format(why)
+        figure += [BREAK, soft(why)]
     contrasts = ranking.contrasts
     ends = [contrasts[0], contrasts[-1]] if len(contrasts) > 1 else [*contrasts[:1]]
-    cells: list[str | Markup] = [figure, *(_distance(c, f) for c in ends)]
+    cells: list[table.Cell] = [tuple(figure), *(_distance(c, f) for c in ends)]
     return [*cells, *[""] * (3 - len(cells))]
 
 
-def _distance(c: Contrast, f: Findings) -> Markup:
-    if c.ratio is None:
-        words = Markup("{}").format("worse" if c.differs else "n/a")
-    else:
-        words = Markup("<b>{}×</b>" if c.differs else "{}×").format(ratio(c.ratio))
-    interval = Markup('<br><span class="soft">{} to {}</span>').format(ratio(c.ci[0]), ratio(c.ci[1])) if c.ci else ""
-    return Markup("{} {}{}").format(words, chip(str(c.other), _subject_index(f, str(c.other))), interval)
+def _distance(c: Contrast, f: Findings) -> table.Cell:
+    words: str | Mark = "worse" if c.differs else "n/a"
+    if c.ratio is not None:
+        words = strong(f"{ratio(c.ratio)}×") if c.differs else f"{ratio(c.ratio)}×"
+    interval = (BREAK, soft(f"{ratio(c.ci[0])} to {ratio(c.ci[1])}")) if c.ci else ()
+    return (words, " ", _name(str(c.other), f), *interval)
 
 
-def _subject_index(f: Findings, name: str) -> int:
-    return subjects(f).index(name) if name in subjects(f) else 0
+def _name(level: str, f: Findings) -> Mark:
+    known = subjects(f)
+    return Mark(Role.NAME, level, known.index(level) if level in known else 0)
 
 
 def subjects(f: Findings) -> list[str]:
     """The subject's levels in the experiment's order."""
     cells = [c for r in (*f.responses, *f.others) for c in r.cells]
     return list(dict.fromkeys(str(c.levels[f.subject]) for c in cells))
-
-
-def chip(name: str, index: int) -> Markup:
-    """A name with its colour."""
-    return Markup('<span class="chip s{}">{}</span>').format(index % svg.COLOURS, name)
 
 
 def _condition_title(f: Findings) -> str:
@@ -148,18 +120,18 @@ def cells(r: ResponseFinding, f: Findings) -> Table:
     )  # fmt: skip
 
 
-def _cell_row(c: Cell, unit: Unit, uncertain: bool) -> tuple[str | Markup, ...]:
-    def shown(value: float | None) -> str | Markup:
-        return HOLE.format("–") if value is None else unit.number(value)
+def _cell_row(c: Cell, unit: Unit, uncertain: bool) -> tuple[table.Cell, ...]:
+    def shown(value: float | None) -> table.Cell:
+        return hole("–") if value is None else unit.number(value)
 
-    ci = f"{unit.number(c.ci[0])} to {unit.number(c.ci[1])}" if c.ci else HOLE.format("–")
+    ci = f"{unit.number(c.ci[0])} to {unit.number(c.ci[1])}" if c.ci else hole("–")
     holes = [f"{len(c.failed)} failed"] * bool(c.failed) + [f"{len(c.missing)} missing"] * bool(c.missing)
     holes += [c.not_sustained] if c.not_sustained else []
-    n = Markup('{} <span class="hole">({})</span>').format(c.n, ", ".join(holes)) if holes else str(c.n)
+    n: table.Cell = (f"{c.n} ", hole(f"({', '.join(holes)})")) if holes else str(c.n)
     extra = [shown(c.uncertainty_k2)] if uncertain else []
     return (
         *(str(v) for v in c.levels.values()), n, shown(c.mean), ci, shown(c.median), shown(c.minimum), shown(c.maximum),
-        *extra, c.letters or HOLE.format("–"),
+        *extra, c.letters or hole("–"),
     )  # fmt: skip
 
 
@@ -168,41 +140,11 @@ def anova(r: ResponseFinding, part: Part) -> Table | None:
     if part.analysis is None:
         return None
     a = part.analysis
-    columns = ("source", "df", "SS", "MS", "F", "p", "share of variation", "ω²")
     where = "" if not part.where else f", {where_words(part)}"
     scale = "logarithms" if a.scale == "log" else "values as they are"
     note = "; ".join([f"type {a.anova.ss_type} sums of squares of the {scale}", *a.notes])
     title = f"{r.title[0].upper()}{r.title[1:]}{where}"
-    return Table(title, columns, (False, *[True] * 7), tuple(_anova_row(row) for row in a.anova.table), note)
-
-
-def _anova_row(row: AnovaRow) -> tuple[str | Markup, ...]:
-    source = {"residual": "error"}.get(row.source, source_label(row.source))
-    share: str | Markup = ""
-    if row.eta2 is not None:
-        bar = Markup('<span class="share"><i style="width:{:.1f}%"></i></span>').format(
-            100 * max(0.0, min(1.0, row.eta2))
-        )
-        share = Markup('{} <span class="percent">{:.1f} %</span>').format(bar, 100 * row.eta2)
-    return (
-        source,
-        str(row.df),
-        _opt(row.ss),
-        _opt(row.ms),
-        _opt(row.f),
-        p_words(row.p),
-        share,
-        "" if row.omega2 is None else f"{row.omega2:.3f}".replace("-", "−"),
-    )
-
-
-def _opt(value: float | None) -> str:
-    return "" if value is None else number(value)
-
-
-def p_words(p: float | None) -> str:
-    """A p value as papers print it."""
-    return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return analysis_tables.anova(a, analysis_tables.page(), title, note)
 
 
 def pairs(r: ResponseFinding, part: Part, f: Findings) -> Table | None:
@@ -214,43 +156,14 @@ def pairs(r: ResponseFinding, part: Part, f: Findings) -> Table | None:
     if len(chosen) > PAIRS_MAX:
         chosen = [p for p in chosen if _same_condition(p, f.subject)]
         note += f"; the {len(chosen)} within one condition are shown, --json has all"
-    log = a.scale == "log"
-    columns = (
-        "better",
-        "other",
-        "ratio other / better" if log else "difference",
-        f"{100 * (1 - a.alpha):g} % CI{alone(r)}",
-        _EFFECTS[a.effect_name],
-        f"p{alone(r)}",
-        "verdict",
-    )
     unit = unit_for_response(r)
-    rows = tuple(_pair_row(p, unit, log) for p in chosen)
     where = "" if not part.where else f", {where_words(part)}"
     caption = heading(r, unit, capital=True) + where
-    return Table(caption, columns, (False, False, True, True, True, True, False), rows, note)
+    return analysis_tables.pairs(a, chosen, analysis_tables.page(unit.number), caption, alone=alone(r), note=note)
 
 
 def _same_condition(p: Pair, subject: str) -> bool:
     return all(p.a[n] == p.b[n] for n in p.a if n != subject)
-
-
-def _pair_row(p: Pair, unit: Unit, log: bool) -> tuple[str | Markup, ...]:
-    names = (", ".join(p.b.values()), ", ".join(p.a.values()))
-    if log and p.ratio is not None and p.ratio_ci is not None:
-        figures = (f"{ratio(p.ratio)}", f"{ratio(p.ratio_ci[0])} to {ratio(p.ratio_ci[1])}")
-    else:
-        limits = f"{unit.number(p.ci[0])} to {unit.number(p.ci[1])}" if p.ci else ""
-        figures = (f"{ratio(p.ratio)}" if log and p.ratio is not None else unit.number(p.difference), limits)
-    verdict = (
-        "differ"
-        if p.significant
-        else "the same within the margin"
-        if p.equivalent
-        else Markup('<span class="soft">{}</span>').format(p.why_not or "")
-    )
-    effect = "" if p.effect is None else f"{p.effect:.1f}".replace("-", "−")
-    return (*names, *figures, effect, p_words(p.p_adj), verdict)
 
 
 def failed(f: Findings) -> Table | None:
@@ -352,7 +265,7 @@ def _common_units(told: Sequence[ResponseFinding]) -> dict[str, Unit]:
     return {r.name: common if r in joules else unit_for_response(r) for r in told}
 
 
-def _mean_words(cell: Cell, r: ResponseFinding, unit: Unit) -> str | Markup:
+def _mean_words(cell: Cell, r: ResponseFinding, unit: Unit) -> table.Cell:
     if cell.mean is None:
         return why_none(cell, r)
     if r.name in ("client_cpu_share", "driver_share"):
@@ -360,15 +273,15 @@ def _mean_words(cell: Cell, r: ResponseFinding, unit: Unit) -> str | Markup:
     return unit.number(cell.mean)
 
 
-def why_none(cell: Cell, r: ResponseFinding) -> Markup:
+def why_none(cell: Cell, r: ResponseFinding) -> Mark:
     """What stands in a cell without a mean."""
     if cell.failed:
-        return HOLE.format("failed")
+        return hole("failed")
     if cell.not_sustained:
-        return HOLE.format(cell.not_sustained)
+        return hole(cell.not_sustained)
     if cell.missing:
-        return HOLE.format(missing_words(r, cell.missing[0]))
-    return SOFT.format("not run yet" if cell.open else "does not apply")
+        return hole(missing_words(r, cell.missing[0]))
+    return soft("not run yet" if cell.open else "does not apply")
 
 
 def missing_words(r: ResponseFinding, reason: str) -> str:
@@ -387,11 +300,11 @@ def runs(f: Findings) -> Table:
     shown = f.runs[:RUNS_MAX]
     rows = []
     for run in shown:
-        values: list[str | Markup] = []
+        values: list[table.Cell] = []
         for r in responses:
             value, reason = run.values.get(r.name, (None, None))
-            hole = HOLE.format(missing_words(r, reason) if reason else "–")
-            values.append(hole if value is None else units[r.name].number(value))
+            missing = hole(missing_words(r, reason) if reason else "–")
+            values.append(missing if value is None else units[r.name].number(value))
         words = (str(run.number), str(run.block), *(str(v) for v in run.levels.values()))
         ends = (_status(run.status, run.cause, run.flags), _when(run.started_realtime_ns))
         rows.append((*words, *values, *ends, *([run.circumstances] if told else [])))
@@ -404,11 +317,11 @@ def runs(f: Findings) -> Table:
     return Table("All runs, in the order they were planned", columns, numeric, tuple(rows), note)
 
 
-def _status(status: str, cause: str | None, flags: Sequence[str]) -> str | Markup:
+def _status(status: str, cause: str | None, flags: Sequence[str]) -> table.Cell:
     if status == "failed":
-        return HOLE.format(f"failed: {cause}")
+        return hole(f"failed: {cause}")
     if flags:
-        return Markup('{} <span class="flag">⚑ {}</span>').format(status, "; ".join(flags))
+        return (f"{status} ", Mark(Role.FLAG, "; ".join(flags)))
     return "not run yet" if status == "planned" else status
 
 

@@ -1,0 +1,192 @@
+"""An analysis on the terminal: the verdict, then the tables it rests on, and what stands beside it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from edgejoule.cli.table_text import print_table
+from edgejoule.findings import analysis_tables
+from edgejoule.findings.analysis_tables import TERMINAL
+from edgejoule.stats import Analysis, AnalysisBy, Precision, Regression, Scale, Sequential
+from edgejoule.stats.figures import p_value
+from edgejoule.stats.verdict import response_words, verdict
+
+_PAIRS_MAX = 45
+_WIDE = 100
+
+
+def print_analysis(out: Console, analysis: Analysis) -> None:
+    """The verdict, then the tables it rests on."""
+    out.print()
+    out.print(Text(verdict(analysis), style="bold"))
+    out.print()
+    print_table(out, analysis_tables.anova(analysis, TERMINAL, _anova_caption(analysis)))
+    print_table(
+        out,
+        analysis_tables.groups(analysis, TERMINAL, _groups_caption(analysis), 28 if out.width >= _WIDE else 18),
+    )
+    if len(analysis.pairs) <= _PAIRS_MAX:
+        print_table(out, analysis_tables.pairs(analysis, analysis.pairs, TERMINAL, _pairs_caption(analysis)))
+    else:
+        out.print(Text(f" {len(analysis.pairs)} pairs: shown with --json", style="dim"))
+        out.print()
+    _print_extras(out, analysis)
+    remarks = RichTable.grid(padding=(0, 1))
+    for line in (_checks(analysis), *analysis.notes):
+        remarks.add_row("·", escape(line), style="dim")
+    out.print(remarks)
+    out.print()
+
+
+def _print_extras(out: Console, analysis: Analysis) -> None:
+    """What was asked for beside the comparison, each with its own heading."""
+    if analysis.to_best and len(analysis.groups) > 2:
+        caption = "Each group against the best of the others (Hsu)"
+        print_table(out, analysis_tables.against_best(analysis, TERMINAL, caption))
+    if analysis.groups[0].distribution:
+        caption = f"Distribution of {response_words(analysis)}: shares of the values below"
+        print_table(out, analysis_tables.quantiles(analysis, TERMINAL, caption))
+    for line in _sentences(analysis):
+        out.print(Text(f" {line}"))
+    if _sentences(analysis):
+        out.print()
+
+
+def print_extremes(out: Console, result: AnalysisBy) -> None:
+    """Lowest and highest median of each level."""
+    caption = f"Lowest and highest median by {result.by}"
+    print_table(out, analysis_tables.extremes(result.extremes, result.by, TERMINAL, caption))
+
+
+def print_regression(out: Console, found: Regression) -> None:
+    """One line per group, and whether they are the same line."""
+    caption = f"{found.y} = intercept + slope × {found.x}, n = {found.n}"
+    print_table(out, analysis_tables.lines(found, TERMINAL, caption, slope="slope", intercept="intercept"))
+
+
+def _anova_caption(analysis: Analysis) -> str:
+    scale = "on the log scale" if analysis.scale == "log" else "on the raw scale"
+    model = f"{scale}, type {analysis.anova.ss_type}, n = {analysis.n}"
+    return f"Analysis of variance of {response_words(analysis)}, {model}"
+
+
+def _groups_caption(analysis: Analysis) -> str:
+    kind = "Geometric means" if analysis.scale == "log" else "Means"
+    return f"{kind} with 95 % interval{_of_replications(analysis)}; {_letters_words(analysis)}"
+
+
+def _pairs_caption(analysis: Analysis) -> str:
+    alone = f"; interval and p{_of_replications(analysis)}" if analysis.modelled else ""
+    same = ""
+    if analysis.margin is not None:
+        same = (
+            f"; same: within {analysis.margin:g}×"
+            if analysis.scale == "log"
+            else f"; same: within ± {analysis.margin:g}"
+        )
+    return f"All pairs{_method(analysis)}: {analysis.test.words}{_df_words(analysis)}{same}{alone}"
+
+
+def _method(analysis: Analysis) -> str:
+    return " (modelled)" if analysis.modelled else ""
+
+
+def _of_replications(analysis: Analysis) -> str:
+    return " from replications alone" if analysis.modelled else ""
+
+
+def _letters_words(analysis: Analysis) -> str:
+    if not analysis.judged:
+        return "modelled: no letters without --min-ratio"
+    if analysis.min_ratio is None:
+        return f"groups sharing a letter do not differ (α = {analysis.alpha:.4g})"
+    by = "the model resolves" if analysis.modelled else "is asked for"
+    return (
+        f"groups sharing a letter do not differ (α = {analysis.alpha:.4g}), or by less than {by}: "
+        f"{analysis.min_ratio:.4g}×"
+    )
+
+
+def _df_words(analysis: Analysis) -> str:
+    """The degrees of freedom where all pairs have the same."""
+    found = {pair.df for pair in analysis.pairs}
+    if found == {None}:
+        return ""
+    one = found.pop()
+    return f", {one:.4g} df" if not found and one is not None else ", each pair its own df"
+
+
+def _checks(analysis: Analysis) -> str:
+    normal, equal = analysis.diagnostics.shapiro_wilk, analysis.diagnostics.brown_forsythe
+    serial = analysis.serial
+    order = (
+        ""
+        if serial is None
+        else (
+            f"; independent in order, lag-1 autocorrelation {serial.lag1:.2f} (expected {serial.expected:.2f}), "
+            f"p = {p_value(serial.p)}"
+        )
+    )
+    return (
+        f"checks, shown but never choosing the test: residuals normal, Shapiro-Wilk p = {p_value(normal.p) or 'n/a'}; "
+        f"equal variances, Brown-Forsythe p = {p_value(equal.p) or 'n/a'}{order}"
+    )
+
+
+def _sentences(analysis: Analysis) -> list[str]:
+    found = []
+    if analysis.sequential:
+        found.append(_look_words(analysis.sequential, analysis.alpha))
+    if analysis.precision:
+        found += _precision_words(analysis.precision, analysis.scale)
+    if analysis.same:
+        found += _same_words(analysis)
+    return found
+
+
+def _look_words(sequential: Sequential, alpha: float) -> str:
+    looks = sequential.looks
+    text = (
+        f"look {sequential.look} of {len(looks.runs)} (after {', '.join(map(str, looks.runs))} replications, "
+        f"{looks.spending}): p must be below {alpha:.3g}, so that all looks together keep α = {looks.alpha:g}; "
+        f"{sequential.decided} of {sequential.pairs} pairs differ. "
+    )
+    if sequential.last:
+        return text + "This was the last look."
+    if sequential.stop:
+        return text + "All are decided: stop."
+    return text + f"Go on to {looks.runs[sequential.look]} replications."
+
+
+def _precision_words(precision: Precision, scale: Scale) -> list[str]:
+    width = f"a factor of {precision.declared:g}" if scale is Scale.LOG else f"± {precision.declared:g}"
+    more = precision.needed.more(precision.have)
+    runs = (
+        "no more runs"
+        if more.high == 0
+        else f"about {more.estimate} more runs of each group ({more.low} to {more.high})"
+    )
+    kept = precision.stein.total - precision.have
+    return [
+        f"each mean within {width}: {runs}, an estimate with the range that the spread's own uncertainty leaves",
+        f"if these {precision.have} runs are the declared first stage of Stein's procedure: {kept} more of each group, "
+        "then the interval keeps its 95 % whatever the spread turns out to be",
+    ]
+
+
+def _same_words(analysis: Analysis) -> list[str]:
+    same = analysis.same
+    assert same is not None
+    low, high = (f"{100 * limit:.1f}" for limit in same.ci95)
+    text = (
+        f"A/A, random halves of each group: {100 * same.false_alarms:.1f} % of {same.splits} called different "
+        f"[{low}, {high}], declared {100 * same.alpha:g} %"
+    )
+    drifting = [d for d in same.drifts if d.p < same.alpha]
+    if not drifting:
+        return [text, "A/A, first half against second half: no group has drifted"]
+    names = "; ".join(f"{analysis.groups[d.group].label} (p {p_value(d.p)})" for d in drifting)
+    return [text, f"A/A, first half against second half: drift in {names}"]

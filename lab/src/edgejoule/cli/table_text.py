@@ -1,0 +1,99 @@
+"""A table on the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from edgejoule.findings.table import Cell, Mark, Role, Table, pieces, plain
+
+_STYLES = {Role.HOLE: "red", Role.SOFT: "dim", Role.STRONG: "bold", Role.FLAG: "yellow", Role.NAME: "bold"}
+_BAR_WIDTH = 12
+_HEADING_MIN = 7
+_WORD_MAX = 24
+_PADDING = 2
+
+
+def print_table(out: Console, table: Table) -> None:
+    """The caption, the rows, the note. Figures are never torn; a narrow terminal lacks the table's optional columns."""
+    kept = _fitting(table, out.width)
+    narrow = sum(_natural(table, index) for index in kept) > out.width
+    shown = RichTable(
+        title=Text(table.caption),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for index in kept:
+        heading, rigid = table.columns[index], _rigid(table, index)
+        if narrow:
+            lines = textwrap.wrap(heading, max(_HEADING_MIN, _width(table, index)), break_long_words=False)
+            heading = "\n".join(lines)
+        right = table.numeric[index] and not table.drawn(index)
+        least = None if rigid else _longest_word(table, index)
+        shown.add_column(
+            Text(heading), justify="right" if right else "left", no_wrap=rigid, overflow="fold", min_width=least
+        )
+    for number, row in enumerate(table.rows):
+        shown.add_row(*(cell_text(row[i]) for i in kept), style="bold" if number in table.seen else None)
+    out.print(shown)
+    if table.note:
+        out.print(Text(f" {table.note}", style="dim"))
+    out.print()
+
+
+def cell_text(cell: Cell) -> Text:
+    """A cell with its styles."""
+    return Text.assemble(*(piece if isinstance(piece, str) else _mark(piece) for piece in pieces(cell)))
+
+
+def _fitting(table: Table, width: int) -> list[int]:
+    """The columns that have room: the optional ones go, the first of them first."""
+    kept = list(range(len(table.columns)))
+    for index in table.optional:
+        if sum(_least(table, i) for i in kept) > width:
+            kept.remove(index)
+    return kept
+
+
+def _width(table: Table, index: int) -> int:
+    return max((cell_text(row[index]).cell_len for row in table.rows), default=0)
+
+
+def _natural(table: Table, index: int) -> int:
+    return max(_width(table, index), len(table.columns[index])) + _PADDING
+
+
+def _rigid(table: Table, index: int) -> bool:
+    return table.numeric[index] or table.drawn(index)
+
+
+def _longest_word(table: Table, index: int) -> int:
+    """The longest word of a column, an indent in front of it included."""
+    texts = [plain(row[index]) for row in table.rows] + [table.columns[index]]
+    indented = [len(text) - len(text.lstrip()) + max(map(len, text.split() or [""])) for text in texts]
+    return min(_WORD_MAX, max(indented))
+
+
+def _least(table: Table, index: int) -> int:
+    own = _width(table, index) if _rigid(table, index) else 0
+    return max(own, _longest_word(table, index)) + _PADDING
+
+
+def _mark(mark: Mark) -> Text:
+    if mark.role is Role.BREAK:
+        return Text("\n")
+    if mark.role is Role.SHARE:
+        return Text.assemble(f"{mark.text:>7} ", (f"{_bar(mark.value):{_BAR_WIDTH}}", "cyan"))
+    return Text(mark.text, style=_STYLES.get(mark.role, ""))
+
+
+def _bar(share: float) -> str:
+    eighths = round(max(0.0, min(share, 1.0)) * _BAR_WIDTH * 8)
+    return "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8] if eighths % 8 else "")

@@ -1,0 +1,211 @@
+"""The tables of one analysis, for terminal and page: variance, pairs, the best, lines, extremes, groups, quantiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from edgejoule.findings.table import Cell, Mark, Role, Table, soft, strong
+from edgejoule.findings.words import number, ratio
+from edgejoule.stats import AnovaRow
+from edgejoule.stats.distribution import QUANTILES
+from edgejoule.stats.figures import figure, p_value
+from edgejoule.stats.model import Analysis, Best, Extremes, Group, Limits, Pair
+from edgejoule.stats.regression import Line, Regression
+from edgejoule.stats.verdict import source_label
+
+_EFFECTS = {"hedges_g": "effect (Hedges' g)", "cliffs_delta": "effect (Cliff's δ)"}
+
+
+def p_words(p: float | None) -> str:
+    """A p value as papers print it."""
+    return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How figures are written: values in a response's unit, ratios, other amounts, p values, decimals."""
+
+    value: Callable[[float], str]
+    ratio: Callable[[float], str]
+    amount: Callable[[float], str]
+    p: Callable[[float | None], str]
+    minus: str
+
+    def interval(self, limits: Limits | None, write: Callable[[float], str]) -> str:
+        """Two limits; empty for None."""
+        return "" if limits is None else f"{write(limits[0])} to {write(limits[1])}"
+
+    def decimals(self, value: float | None, digits: int) -> str:
+        """A number near 1; empty for None."""
+        return "" if value is None else f"{value:.{digits}f}".replace("-", self.minus)
+
+    def optional(self, value: float | None) -> str:
+        """An amount; empty for None."""
+        return "" if value is None else self.amount(value)
+
+
+#: Four significant digits and p to four decimals, in the units of the data.
+TERMINAL = Figures(figure, figure, figure, p_value, "-")
+
+
+def page(value: Callable[[float], str] = number) -> Figures:
+    """Three significant digits, values in the unit of their response, p to three decimals."""
+    return Figures(value, ratio, number, p_words, "−")
+
+
+def anova(a: Analysis, figures: Figures, caption: str, note: str | None = None) -> Table:
+    """The analysis of variance."""
+    columns = ("source", "df", "SS", "MS", "F", "p", "share of variation", "ω²")
+    rows = tuple(_anova_row(row, figures, total=row is a.anova.total) for row in a.anova.table)
+    seen = tuple(i for i, row in enumerate(a.anova.table) if row.p is not None and row.p < a.alpha)
+    return Table(caption, columns, (False, *[True] * 7), rows, note, seen, optional=(3,))
+
+
+def _anova_row(row: AnovaRow, figures: Figures, *, total: bool) -> tuple[Cell, ...]:
+    source = {"residual": "error"}.get(row.source, source_label(row.source))
+    share: Cell = "" if total else soft("not estimable")
+    if row.eta2 is not None:
+        share = Mark(Role.SHARE, f"{100 * row.eta2:.1f} %", row.eta2)
+    return (
+        source, str(row.df), figures.optional(row.ss), figures.optional(row.ms), figures.optional(row.f),
+        figures.p(row.p), share, figures.decimals(row.omega2, 3),
+    )  # fmt: skip
+
+
+def pairs(
+    a: Analysis, chosen: Sequence[Pair], figures: Figures, caption: str, *, alone: str = "", note: str | None = None
+) -> Table:
+    """Pairs of groups, each with the declared test's p. alone: what intervals of modelled values leave out."""
+    log = a.scale == "log"
+    columns = (
+        "better",
+        "other",
+        "ratio other / better" if log else "difference",
+        f"{100 * (1 - a.alpha):.4g} % CI{alone}",
+        _EFFECTS[a.effect_name],
+        f"p{alone}",
+        *([] if a.margin is None else ["p same"]),
+        "verdict",
+    )
+    rows = tuple(_pair_row(p, a, figures, log=log) for p in chosen)
+    seen = tuple(i for i, p in enumerate(chosen) if p.significant)
+    return Table(caption, columns, (False, False, *[True] * (len(columns) - 3), False), rows, note, seen, optional=(4,))
+
+
+def _pair_row(p: Pair, a: Analysis, figures: Figures, *, log: bool) -> tuple[Cell, ...]:
+    if log and p.ratio is not None:
+        value = figures.ratio(p.ratio)
+        limits = figures.interval(p.ratio_ci, figures.ratio) or figures.interval(p.ci, figures.value)
+    else:
+        value, limits = figures.value(p.difference), figures.interval(p.ci, figures.value)
+    same = [] if a.margin is None else [figures.p(p.p_equivalent)]
+    effect = figures.decimals(p.effect, 1 if figures.minus == "−" else 2)
+    names = (", ".join(p.b.values()), ", ".join(p.a.values()))
+    return (*names, value, limits, effect, figures.p(p.p_adj), *same, _verdict(p, a))
+
+
+def _verdict(p: Pair, a: Analysis) -> Cell:
+    if p.significant:
+        return "differ, within the margin" if p.equivalent else "differ"
+    if p.equivalent:
+        return "the same within the margin"
+    short = "not judged" if not a.judged else "too close" if p.p_adj < a.alpha else ""
+    return soft(short, p.why_not or "")
+
+
+def against_best(a: Analysis, figures: Figures, caption: str, *, alone: str = "") -> Table:
+    """Hsu's comparison of each group with the best of the others, the best first."""
+    log = a.scale == "log"
+    level = f"{100 * (1 - a.alpha):.4g} % interval{alone}"
+    columns = ("cell", "ratio to the best other" if log else "difference from the best other", level, "")
+    ordered = sorted(a.to_best, key=lambda best: _place(a, best))
+    return Table(caption, columns, (False, True, True, False), tuple(_best_row(b, figures, log=log) for b in ordered))
+
+
+def _place(a: Analysis, best: Best) -> tuple[int, float]:
+    sign = -1.0 if str(a.better) == "higher" else 1.0
+    return (0 if best.is_best else 1 if best.can_be_best else 2, sign * best.difference)
+
+
+def _best_row(best: Best, figures: Figures, *, log: bool) -> tuple[Cell, ...]:
+    write = figures.ratio if log else figures.value
+    value = best.ratio if log and best.ratio is not None else best.difference
+    standing = "the best" if best.is_best else "may be the best" if best.can_be_best else "not the best"
+    words = strong(standing) if best.can_be_best else soft(standing)
+    return (", ".join(best.levels.values()), write(value), figures.interval(best.ratio_ci or best.ci, write), words)
+
+
+def lines(found: Regression, figures: Figures, caption: str, *, slope: str, intercept: str) -> Table:
+    """A line for each group; the note says whether they are one line."""
+    columns = (", ".join(found.factors) or "group", "n", slope, "95 % CI", intercept, "95 % CI", "R²")
+    tests = [f"{t.name}: F({t.df1}, {t.df2}) = {figures.amount(t.f)}, p {figures.p(t.p)}" for t in found.tests]
+    note = "; ".join(filter(None, ["; ".join(tests), *found.notes])) or None
+    return Table(caption, columns, (False, *[True] * 6), tuple(_line_row(line, figures) for line in found.lines), note)
+
+
+def _line_row(line: Line, figures: Figures) -> tuple[Cell, ...]:
+    return (
+        ", ".join(line.levels.values()) or "all", str(line.n),
+        figures.amount(line.slope), figures.interval(line.slope_ci, figures.amount),
+        figures.amount(line.intercept), figures.interval(line.intercept_ci, figures.amount),
+        "" if line.r2 is None else f"{line.r2:.4f}",
+    )  # fmt: skip
+
+
+def extremes(found: Sequence[Extremes], by: str, figures: Figures, caption: str) -> Table:
+    """The lowest and the highest median of each level."""
+    columns = (by, "lowest median", "cell", "highest median", "cell")
+    rows = []
+    for extreme in found:
+        ends = (extreme.lowest, extreme.highest)
+        rows.append(
+            (extreme.level, *(w for g in ends for w in (figures.value(g.median), ", ".join(g.levels.values()))))
+        )
+    return Table(caption, columns, (False, True, False, True, False), tuple(rows))
+
+
+def groups(a: Analysis, figures: Figures, caption: str, plot_width: int) -> Table:
+    """Means with intervals, drawn on one axis, and letters."""
+    names = list(a.groups[0].levels)
+    low, high = min(g.ci95[0] for g in a.groups), max(g.ci95[1] for g in a.groups)
+    rows = tuple(_group_row(group, a, figures, (low, high), plot_width) for group in a.groups)
+    columns = (*names, "loads" if a.unit else "n", "mean", "95 % interval", "", *["letters"] * a.judged)
+    numeric = (*[False] * len(names), True, True, True, False, *[False] * a.judged)
+    return Table(caption, columns, numeric, rows)
+
+
+def _group_row(group: Group, a: Analysis, figures: Figures, axis: Limits, plot_width: int) -> tuple[Cell, ...]:
+    interval = figures.interval(group.ci95, figures.value)
+    drawn = Mark(Role.DRAWING, _drawn(group.mean, group.ci95, axis, plot_width))
+    letters = [strong(group.letters or "")] if a.judged else []
+    return (*group.levels.values(), str(group.n), figures.value(group.mean), interval, drawn, *letters)
+
+
+def _drawn(mean: float, limits: Limits, axis: Limits, width: int) -> str:
+    """The interval as a line, the mean as a dot; empty where a limit is beyond all numbers."""
+    low, high = axis
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+
+    def column(value: float) -> int:
+        return round((value - low) / (high - low) * (width - 1))
+
+    line = [" "] * width
+    for at in range(column(limits[0]), column(limits[1]) + 1):
+        line[at] = "─"
+    line[column(mean)] = "●"
+    return "".join(line)
+
+
+def quantiles(a: Analysis, figures: Figures, caption: str) -> Table:
+    """Shares of each group's values below; the groups have distributions."""
+    columns = ("cell", "n", *(f"{100 * level:g} %" for level in QUANTILES), "band")
+    rows = []
+    for group in a.groups:
+        found = group.distribution
+        assert found is not None
+        below = (figures.value(value) for value in found.quantiles.values())
+        rows.append((", ".join(group.levels.values()), str(group.n), *below, f"± {100 * found.band:.0f} %"))
+    return Table(caption, columns, (False, *[True] * (len(columns) - 1)), tuple(rows))

@@ -1,0 +1,125 @@
+"""The tables of one run: what its meters gave, its baselines, its phases; each with the sentences that belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from edgejoule.energy import Renewal
+from edgejoule.findings.table import Table
+from edgejoule.run_energy import NET, POWER
+from edgejoule.store import ResponseValue, Run
+
+_WORDS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """A table and the sentences below it."""
+
+    table: Table
+    sentences: tuple[str, ...] = ()
+
+
+def baselines(run: Run) -> RunTable:
+    """Gross, the two baselines and the energies above them, each net with the budget of its uncertainty."""
+    values = {r.name: r for r in run.responses}
+    words = {**_WORDS, "idle": "idle"} if "command" in run.facts and run.database is None else _WORDS
+    each = (" of one repetition" if "repetitions" in run.facts else " of one execution") if run.repeated > 1 else ""
+    gross, facts = values.get("energy_j"), run.facts["baselines"]
+    rows: list[tuple[str, ...]] = [
+        ("gross", gross.method if gross else "", "", "", _shown(values.get("power_mean_w")), _shown(gross), "")
+    ]
+    for name, own in facts.items():
+        rows += _baseline_rows(name, words[name], own, values, run.repeated)
+    sentences = [
+        f"{words[name]}: missing: {own['missing_reason']}" for name, own in facts.items() if own["missing_reason"]
+    ]
+    share = facts.get("quiet", {}).get("core_share")
+    if share is not None:
+        sentences.insert(0, f"while quiet, driver and database took {share:.3%} of a core")
+    caption = f"settled energy{each} gross, and above its baselines; J of a line at k=1, all else at k=2"
+    columns = ("baseline", "method", "before W", "after W", "at the run W", "J", "share")
+    return RunTable(Table(caption, columns, (False, False, *[True] * 5), tuple(rows)), tuple(sentences))
+
+
+def _baseline_rows(
+    name: str, words: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue], executions: int
+) -> Iterator[tuple[str, ...]]:
+    """The facts are of all executions together, the values of one."""
+    power, net = values.get(POWER[name]), values.get(NET[name])
+    method = power.method if power else ""
+    if facts["before_w"] is None:
+        yield (words, method, "missing", "missing", "missing", "missing", "")
+        return
+    windows = (f"{facts['before_w']:.4g}", f"{facts['after_w']:.4g}")
+    yield (words, method, *windows, _shown(power), _shown(net), "")
+    for line, value, share in _budget({line: j / executions for line, j in facts["net_budget_j"].items()}):
+        yield (f"  {line}", "", "", "", "", value, share)
+
+
+def metering(facts: Mapping[str, Any], whole: str = "") -> RunTable:
+    """Joules of each meter and the budget of their uncertainty line by line, clocks, and what the sampling cost.
+
+    facts: the heading `metering` of a run's facts. whole: what it is the energy of, where that is several.
+    """
+    rows = tuple(row for meter in facts["meters"] for row in _meter_rows(meter))
+    clocks = facts.get("clocks", {})
+    sentences = [f"clock of {clock['meter']}: {clock['words']}" for clock in clocks.get("meters", ())]
+    sentences += [f"clocks: {note}" for note in clocks.get("notes", ())]
+    for meter in facts["meters"]:
+        if renewal := meter["energy"].get("renewal"):
+            sentences.append(f"{meter['meter']}: {Renewal(**renewal).words}")
+    for meter in facts["meters"]:
+        if (cost := meter["sampling"]) is not None:
+            late = f", {cost['polls_late']:,} of them late" if cost["polls_late"] else ""
+            share = f"{cost['core_share']:.2%} of a core"
+            sentences.append(f"sampling {meter['meter']}: {cost['polls']:,} polls{late}, {share}")
+    sentences.append(f"keeping the readings: {facts['recording_cpu_s']:.3g} s of CPU time")
+    of = f" of all {whole}" if whole else ""
+    caption = f"settled energy{of}, and what its uncertainty is made of"
+    columns = ("meter", "domain", "method", "line", "J (k=1)", "share")
+    return RunTable(Table(caption, columns, (False, False, False, False, True, True), rows), tuple(sentences))
+
+
+def _meter_rows(meter: Mapping[str, Any]) -> Sequence[tuple[str, ...]]:
+    energy = meter["energy"]
+    head = (meter["meter"], energy["domain"], energy["method"])
+    if energy["settled_j"] is None:
+        return [(*head, f"missing: {energy['missing_reason']}", "", "")]
+    total = f"{energy['settled_j']:.5g} ± {energy['uncertainty_k2_j']:.2g} (k=2)"
+    return [(*head, total, "", ""), *(("", "", "", *line) for line in _budget(energy["budget_j"]))]
+
+
+def _budget(budget_j: Mapping[str, float]) -> list[tuple[str, str, str]]:
+    """Line, J at k=1 and share of the variance, the largest first."""
+    variance_j2 = sum(value**2 for value in budget_j.values()) or 1.0
+    lines = sorted(budget_j.items(), key=lambda line: -line[1])
+    return [(name, f"{value:.3g}", f"{value**2 / variance_j2:.1%}") for name, value in lines]
+
+
+def phases(facts: Sequence[Mapping[str, Any]], repetitions: int) -> RunTable:
+    """Joules, seconds and bytes of each phase that a command announced. facts: not empty."""
+    each = " of one repetition" if repetitions > 1 else ""
+    caption = f"phases of the command; amounts{each}, energy {facts[0]['method']}"
+    rows = tuple(
+        (fact["name"], str(fact["count"]), *(_amount(fact[key], scale) for key, scale in _AMOUNTS)) for fact in facts
+    )
+    missing = dict.fromkeys(fact["missing_reason"] for fact in facts if fact["missing_reason"])
+    columns = ("phase", "times", "s", "J", "± (k=2)", "read MB", "written MB")
+    sentences = tuple(f"energy missing: {reason}" for reason in missing)
+    return RunTable(Table(caption, columns, (False, *[True] * 6), rows), sentences)
+
+
+_AMOUNTS = (("duration_s", 1), ("energy_j", 1), ("uncertainty_k2_j", 1), ("read_bytes", 1e6), ("write_bytes", 1e6))
+
+
+def _amount(amount: float | None, scale: float) -> str:
+    return "missing" if amount is None else f"{amount / scale:.4g}"
+
+
+def _shown(r: ResponseValue | None) -> str:
+    if r is None or r.value is None or r.uncertainty_k2 is None:
+        return "missing"
+    return f"{r.value:.4g} ± {r.uncertainty_k2:.2g}"

@@ -1,0 +1,40 @@
+"""A table's cells as HTML. The table around them is the template's macro."""
+
+from __future__ import annotations
+
+from markupsafe import Markup, escape
+
+from edgejoule.findings.table import Cell, Mark, Role, pieces
+from edgejoule.report import svg
+
+_FORMS = {
+    Role.HOLE: '<span class="hole">{}</span>',
+    Role.SOFT: '<span class="soft">{}</span>',
+    Role.STRONG: "<b>{}</b>",
+    Role.FLAG: '<span class="flag">⚑ {}</span>',
+    Role.BREAK: "<br>",
+    Role.DRAWING: "<pre>{}</pre>",
+}
+
+
+def cell_html(cell: Cell) -> Markup:
+    """A cell, escaped."""
+    return Markup("").join(escape(p) if isinstance(p, str) else _mark(p) for p in pieces(cell))
+
+
+def chip(name: str, index: int) -> Markup:
+    """A name with its colour."""
+    return Markup('<span class="chip s{}">{}</span>').format(index % svg.COLOURS, name)
+
+
+def _mark(mark: Mark) -> Markup:
+    if mark.role is Role.NAME:
+        return chip(mark.text, int(mark.value))
+    if mark.role is Role.SHARE:
+        percent = 100 * max(0.0, min(1.0, mark.value))
+        bar = Markup('<span class="share"><i style="width:{:.1f}%"></i></span>').format(percent)
+        return Markup('{} <span class="percent">{}</span>').format(bar, mark.text)
+    if mark.role is Role.SOFT:
+        return Markup(_FORMS[mark.role]).format(mark.detail or mark.text)
+    text = Markup(_FORMS[mark.role]).format(mark.text)
+    return Markup('<span title="{}">{}</span>').format(mark.detail, text) if mark.detail else text

@@ -1,0 +1,71 @@
+"""One table, two renderers: the page escapes and styles its cells, the terminal fits it into its width."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from edgejoule.cli.table_text import print_table
+from edgejoule.findings.table import BREAK, Mark, Role, Table, hole, plain, soft, strong
+from edgejoule.report.table_html import cell_html
+
+CELLS = (
+    ("a < b", "a &lt; b", "a < b"),
+    (("1 ", hole("(2 failed)")), '1 <span class="hole">(2 failed)</span>', "1 (2 failed)"),
+    (
+        hole("missing", 'no "meter"'),
+        '<span title="no &#34;meter&#34;"><span class="hole">missing</span></span>',
+        "missing",
+    ),
+    (soft("too close", "within 1.2"), '<span class="soft">within 1.2</span>', "too close"),
+    ((strong("3"), BREAK, Mark(Role.NAME, "lmdb", 1)), '<b>3</b><br><span class="chip s1">lmdb</span>', "3lmdb"),
+    (
+        Mark(Role.SHARE, "25.0 %", 0.25),
+        '<span class="share"><i style="width:25.0%"></i></span> <span class="percent">25.0 %</span>',
+        "25.0 %",
+    ),
+)
+
+
+@pytest.mark.parametrize(("cell", "html", "text"), CELLS)
+def test_a_cell_has_one_text_and_is_escaped_on_the_page(cell: object, html: str, text: str) -> None:
+    assert cell_html(cell) == html
+    assert plain(cell) == text
+
+
+def printed(table: Table, width: int) -> str:
+    out = io.StringIO()
+    print_table(Console(file=out, width=width), table)
+    return out.getvalue()
+
+
+WIDE = Table(
+    "Pairs",
+    ("database", "ratio of the other to the better", "squares", "verdict"),
+    (False, True, True, False),
+    (("rocksdb, read", "1.07 to 1.84", "123,456,789", "the same within the margin"),) * 2,
+    note="simultaneous",
+    optional=(2,),
+)
+
+
+def test_a_terminal_with_room_shows_every_column_on_one_line() -> None:
+    text = printed(WIDE, 120)
+    assert "squares" in text
+    assert text.count("the same within the margin") == 2
+    assert text.rstrip().endswith("simultaneous")
+
+
+def test_a_narrow_terminal_lacks_optional_columns_and_tears_no_figure() -> None:
+    text = printed(WIDE, 44)
+    assert "squares" not in text
+    assert text.count("1.07 to 1.84") == 2
+    assert "…" not in text
+    assert all(len(line.rstrip()) <= 44 for line in text.splitlines())
+
+
+def test_what_looks_like_markup_is_text_on_the_terminal() -> None:
+    table = Table("[red]", ("y[J]", "[/b]"), (False, False), (("[bold]x", ""),))
+    assert all(word in printed(table, 80) for word in ("[red]", "y[J]", "[/b]", "[bold]x"))
