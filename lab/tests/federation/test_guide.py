@@ -246,7 +246,10 @@ def test_three_machines_that_do_what_it_says_become_a_federation(machines: Machi
         toml += '[metrics]\nlisten = "127.0.0.1:0"\n'
         (own / "ecod.toml").write_text(machines.here(beside + toml, number))
         machines.start(number, BUILD / "bin/ecod", "--config", own / "ecod.toml")
-        (own / "etc/eco.toml").write_text(machines.here(block(SHARED_BY) + block("/etc/eco.toml"), number))
+        shared = own / "data"  # eco refuses a folder that is not there; the database of this test is elsewhere
+        shared.mkdir()
+        settings = block(SHARED_BY).replace('"/data"', f'"{shared}"') + block("/etc/eco.toml")
+        (own / "etc/eco.toml").write_text(machines.here(settings, number))
 
     shadowed = "policy eco in shadow mode (nothing is offloaded); 3 of 3 servers alive"
     assert eventually(lambda: all(shadowed in machines.ecoctl(n, "servers") for n in (1, 2, 3)))
