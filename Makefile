@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-exec bench-lunar bench-redis bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan fuzz) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-differential test-eco-trixie
+.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-exec bench-lunar bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan fuzz) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-differential test-eco-trixie
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -156,9 +156,6 @@ bench-lunar: setup-dev build/build.ninja ## lunar's bars beside SQLite and LMDB 
 
 bench-servers: setup-dev build ## a row for each database server here: workload A, its cost on both sides, the server's own count
 	$(PYTHON) driver/bench/servers.py
-
-bench-redis: setup-dev build ## the native driver beside the real Java YCSB on one Redis, in alternating rounds (make servers first)
-	$(PYTHON) driver/bench/redis_clients.py
 
 bench-ycsb: setup-dev build ## lunar's YCSB beside SQLite, through the driver; LOOPS=1: on loop devices (root); JSON=FILE
 	$(if $(LOOPS),$(SUDO)) $(PYTHON) lunar/bench/ycsb.py $(if $(LOOPS),--loops) $(if $(JSON),--json $(JSON))

@@ -67,7 +67,6 @@ WITNESSES: dict[str, tuple[str, Callable[[Counts], int], Callable[[Counts], int]
     ),
     "hbase": ("region requests (JMX)", lambda c: c["read"], lambda c: c["write"]),
 }
-WITNESSES["redis-java"] = WITNESSES["redis"]
 HEAD = (
     "database | version | client | operations | failed | p99 read, µs | p99 update, µs | client CPU, µs/op | "
     "server CPU, µs/op | client's share | driver's own | reads, updates by the client | by the server | counted by"

@@ -25,7 +25,7 @@ from edgejoule import file_system, memory_group
 from edgejoule.commands.check import check_command
 from edgejoule.commands.loading import has_load, load_by_command, load_content
 from edgejoule.commands.model import NO_DATABASE, CommandWorkload
-from edgejoule.database_servers import SERVERS, Server, ycsb_client
+from edgejoule.database_servers import REMOVED, SERVERS, Server, ycsb_client
 from edgejoule.database_servers.external import HOST, SECRET, external
 from edgejoule.database_servers.options import OWN
 from edgejoule.database_servers.serving import Serving, copy_logs, keep_data_only, options_of, serving
@@ -189,7 +189,7 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
     for run in driven:
         adapter = known.get(run.adapter)
         if adapter is None:
-            raise UsageError(f"unknown database {run.adapter!r}; {nearest(run.adapter, known)}")
+            raise _unknown_database(run.adapter, known)
         if is_external(run):
             _check_external(run)
             adapter = adapter.client or adapter
@@ -246,6 +246,12 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
             )
 
 
+def _unknown_database(name: str, known: Collection[str]) -> UsageError:
+    if name in REMOVED:
+        return UsageError(f"database {name!r} is no longer here; {REMOVED[name]}")
+    return UsageError(f"unknown database {name!r}; {nearest(name, known)}")
+
+
 def _check_command(run: PlannedRun) -> None:
     """Refuse a command that no run could start. Raises UsageError."""
     check_command(run)
@@ -256,7 +262,7 @@ def _check_command(run: PlannedRun) -> None:
     elif run.adapter in adapters():
         known = ()  # the command opens its file itself
     else:
-        raise UsageError(f"unknown database {run.adapter!r}; {nearest(run.adapter, [NO_DATABASE, *adapters()])}")
+        raise _unknown_database(run.adapter, [NO_DATABASE, *adapters()])
     if is_external(run):
         way_out = f'use database = "{NO_DATABASE}"'
         raise UsageError(f"{run.label()}: a command reaches a server that you run by its own arguments; {way_out}")

@@ -183,3 +183,9 @@ def test_the_real_ycsb_wants_the_operationcount_of_inserts_into_a_zipfian_worklo
         check_plan(*plan_of("cassandra", **by_time))
     check_plan(*plan_of("cassandra", **(by_time | {"insertproportion": 0})))
     check_plan(*plan_of("redis", **by_time))
+
+
+def test_a_study_of_redis_java_opens_and_is_refused_with_the_name_of_the_replacement() -> None:
+    spec, plan = plan_of("redis-java", **{"redis-java.persistence": "none"})
+    with pytest.raises(UsageError, match=r"'redis-java' is no longer here; write database = .redis."):
+        check_plan(spec, plan)

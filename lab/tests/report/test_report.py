@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import html.parser
 import itertools
 import json
 import re
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +18,7 @@ import pytest
 from edgejoule.findings import find, tables
 from edgejoule.report import build, traces
 from edgejoule.report.page import ASSETS, _time_range_s
+from edgejoule.store import Store
 
 UNIT = re.compile(r"(?<![\w/])(?:µJ|mJ|kJ|J|mW|kW|W)(?![\w/])")
 METHOD = re.compile(r"\b(?:measured|counted|modelled|mixed methods)\b")
@@ -280,3 +283,18 @@ def test_measured_energy_has_no_word_about_a_model_in_its_captions(make_store):
     page = page_of(make_store, method="measured")
     assert "replications alone" not in page
     assert "does not resolve" not in page
+
+
+def test_a_store_with_runs_of_a_database_that_was_removed_is_reported(make_store, tmp_path):
+    make_store(databases=("sqlite", "rocksdb"), workloads=("read",)).close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "store-0.db")) as database:
+        statements = "\n".join(database.iterdump()).replace("rocksdb", "redis-java")
+        marks = [
+            f"PRAGMA {m} = {database.execute(f'PRAGMA {m}').fetchone()[0]};" for m in ("application_id", "user_version")
+        ]
+    with contextlib.closing(sqlite3.connect(tmp_path / "removed.db")) as database:
+        database.executescript("\n".join([statements, *marks]))
+    with Store.open(tmp_path / "removed.db") as store:
+        experiment = store.find()
+        assert "redis-java" in experiment.spec.factors["database"]
+        assert build(store, experiment, find(store, experiment)).count("redis-java") > 10

@@ -6,12 +6,13 @@ from edgejoule.database_servers.cassandra import Cassandra
 from edgejoule.database_servers.hbase import HBase
 from edgejoule.database_servers.mongodb import MongoDB
 from edgejoule.database_servers.postgres import Postgres
-from edgejoule.database_servers.redis import Redis, RedisByJava
+from edgejoule.database_servers.redis import Redis
 from edgejoule.database_servers.server import Found, Server
 
 #: By the name that a study's `database` has.
-SERVERS: dict[str, type[Server]] = {
-    kind.name: kind for kind in (Redis, RedisByJava, Postgres, MongoDB, Cassandra, HBase)
-}
+SERVERS: dict[str, type[Server]] = {kind.name: kind for kind in (Redis, Postgres, MongoDB, Cassandra, HBase)}
 
-__all__ = ["SERVERS", "Found", "Server"]
+#: Names of databases that studies had once, with what replaces them. Their specs open, and their stores report.
+REMOVED: dict[str, str] = {"redis-java": 'write database = "redis": the driver\'s own client drives it'}
+
+__all__ = ["REMOVED", "SERVERS", "Found", "Server"]

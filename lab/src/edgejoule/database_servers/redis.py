@@ -111,22 +111,6 @@ class Redis(Server):
                 found[name] = found.get(name, 0) + int(calls[1])
         return found
 
-    def record_count(self) -> int:
-        """All keys but that of the index."""
-        try:
-            with connected(LOOPBACK, self.ports["port"]) as redis:
-                return int(str(redis.ask("DBSIZE"))) - int(str(redis.ask("EXISTS", "_indices")))
-        except (NotReadyError, RedisError) as error:
-            raise DatabaseError(f"redis cannot count its records: {error}") from error
-
-    def incidents(self) -> Sequence[str]:
-        """Evictions, by INFO stats."""
-        try:
-            evicted = int(self._info("stats").get("evicted_keys", "0"))
-        except NotReadyError as error:
-            raise DatabaseError(f"redis does not tell whether it evicted records: {error}") from error
-        return [f"the server evicted {evicted} keys"] if evicted else []
-
     def work(self) -> Sequence[Work]:
         """Snapshots and rewrites, from its log."""
         found: list[Work] = []
@@ -169,13 +153,6 @@ class Redis(Server):
 
     def _loading(self) -> bool:
         return self._info("persistence").get("loading") == "1"
-
-
-class RedisByJava(Redis):
-    """The same server with the real YCSB as its client."""
-
-    name = "redis-java"
-    summary = "Redis with the real Java YCSB as its client, to compare the driver with"
 
 
 _BUSY = {

@@ -168,14 +168,6 @@ class Server(abc.ABC):
         """Operations of clients it counted since it started, by its own names; empty where it does not count."""
         return {}
 
-    def record_count(self) -> int | None:
-        """Records of the database, counted exactly; None: it has no exact count at a bounded cost."""
-        return None
-
-    def incidents(self) -> Sequence[str]:
-        """What befell it since it started and no figure shows, in words: it evicted records."""
-        return ()
-
     def work(self) -> Sequence[Work]:
         """What it did on its own account since it started, as far as it reports it."""
         return ()
