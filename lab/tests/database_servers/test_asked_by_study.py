@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,24 @@ def test_more_copies_than_nodes_are_refused(database: str) -> None:
     spec, plan = plan_of(database, replication_factor=2)
     with pytest.raises(UsageError, match="2 copies of each row, and 1 to keep them"):
         check_plan(spec, plan)
+
+
+@pytest.mark.parametrize(("database", "package"), [("redis", "redis"), ("mongodb", "pymongo")])
+def test_a_study_of_a_server_whose_python_package_is_missing_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, database: str, package: str
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.undo()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else found(name))
+    monkeypatch.setattr(f"edgejoule.database_servers.{database}.program", lambda name: "/bin/true")
+    adapters.cache_clear()
+    try:
+        with pytest.raises(UsageError, match=rf"package {package} is missing: pip install edgejoule\[servers\]"):
+            check_plan(*plan_of(database))
+        _, (run,) = plan_of(database, **{f"{database}.host": "127.0.0.1"})
+        assert "package" not in str(databases.not_available(run)), "the driver alone asks a server that the user runs"
+    finally:
+        adapters.cache_clear()
 
 
 def test_one_thing_by_two_names_is_refused() -> None:

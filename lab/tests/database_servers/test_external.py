@@ -13,9 +13,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+import redis
 
-from edgejoule.database_servers.redis_protocol import Connection, connected
-from edgejoule.database_servers.server import LOOPBACK, NotReadyError, free_ports
+from edgejoule.database_servers.redis import connected
+from edgejoule.database_servers.server import LOOPBACK, free_ports
 from edgejoule.databases import driver_path
 
 from .conftest import Start
@@ -40,21 +41,16 @@ class UsersRedis:
             stdout=subprocess.DEVNULL, cwd=folder,
         )  # fmt: skip
         end = time.monotonic() + 60
-        while self.asked("PING") != "PONG":
+        while not self.asked("PING"):
             assert time.monotonic() < end
             time.sleep(0.02)
 
     def asked(self, *words: str) -> Any:
         try:
-            with connected(LOOPBACK, self.port) as redis:
-                self._enter(redis)
-                return redis.ask(*words)
-        except NotReadyError:
+            with connected(self.port, password=PASSWORD) as client:
+                return client.execute_command(*words)
+        except redis.ConnectionError:
             return None
-
-    @staticmethod
-    def _enter(redis: Connection) -> None:
-        redis.ask("AUTH", PASSWORD)
 
     def reads(self) -> bool:
         """Has somebody read a record?"""
@@ -108,7 +104,7 @@ def test_every_run_works_on_what_the_user_has_loaded(folder: Path, users_redis: 
         jsonschema.validate(study.record(run), schema)
         server = run.facts["server"]
         told: dict[str, Any] = {r.name: r.value for r in run.responses}
-        assert server["version"] == users_redis.asked("INFO", "server").split("redis_version:")[1].split()[0]
+        assert server["version"] == users_redis.asked("INFO", "server")["redis_version"]
         assert server["settings"]["port"] == str(users_redis.port)
         assert PASSWORD not in json.dumps(study.record(run))
         cpu_us = server["cpu_s"] * 1e6 / 2000

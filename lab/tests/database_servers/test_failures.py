@@ -99,7 +99,7 @@ def test_a_server_that_never_answers_a_question_fails_the_runs_that_need_it_alon
     assert code == 1, said
     bad, good = study.runs()
     assert (bad.status, good.status) == ("failed", "finished")
-    assert "redis did not answer within 30 s: NOAUTH" in str(bad.cause)
+    assert "redis did not answer within 30 s: Authentication required" in str(bad.cause)
     assert "its log ends: " in str(bad.cause)
     assert study.left() == []
 

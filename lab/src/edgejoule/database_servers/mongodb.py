@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -11,7 +12,6 @@ from functools import cache
 from typing import Any, ClassVar
 
 from edgejoule.database_servers import jvm
-from edgejoule.database_servers.mongo_protocol import Document, MongoError, connected
 from edgejoule.database_servers.options import Option, json_value, passed_through, whole
 from edgejoule.database_servers.server import (
     LOOPBACK,
@@ -26,6 +26,8 @@ from edgejoule.database_servers.server import (
 )
 from edgejoule.errors import UsageError
 
+ANSWER_S = 15.0
+START_ANSWER_S = 2.0  # while it starts: a server that has ended is noticed between two questions
 STAND_IN = "mongodb-stand-in"
 _STAND_IN_JAR = "mongo-java-server-core"
 _STAND_IN_HEAP_MB = 256
@@ -39,6 +41,9 @@ _RUNNING = (
     ("checkpoint", "progress state"),
     ("transaction", "transaction checkpoint currently running"),
 )
+
+
+Document = dict[str, Any]
 
 
 class MongoDB(Server):
@@ -68,11 +73,13 @@ class MongoDB(Server):
     @classmethod
     def found(cls) -> Found:
         """By its program, else by the stand-in's jars."""
-        if mongod := program("mongod"):
-            return Found(True, _version_of(mongod))
-        stand_in = _stand_in_found()
-        if not stand_in.available:
+        mongod, stand_in = program("mongod"), _stand_in_found()
+        if not mongod and not stand_in.available:
             return Found(False, why=f"{_MISSING}; a stand-in for tests: {stand_in.why}", fix="make servers")
+        if importlib.util.find_spec("pymongo") is None:
+            return Found(False, why="the Python package pymongo is missing", fix="pip install edgejoule[servers]")
+        if mongod:
+            return Found(True, _version_of(mongod))
         return Found(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)
 
     def check(self) -> None:
@@ -145,7 +152,7 @@ class MongoDB(Server):
 
     def ask_version(self) -> str:
         """When it answers."""
-        told = self._ask("buildInfo")
+        told = self._ask("buildInfo", START_ANSWER_S)
         return self.stand_in or str(told["version"])
 
     def connection(self) -> Mapping[str, object]:
@@ -188,11 +195,19 @@ class MongoDB(Server):
         """Checkpoints, from its log."""
         return [] if self._stands_in else [work for line in lines_of(self.log_of("mongod")) if (work := work_in(line))]
 
-    def _ask(self, command: str) -> Document:
+    def _ask(self, command: str, wait_s: float = ANSWER_S) -> Document:
+        """By a client of its own for each question: one that stays open asks the server by itself during a run."""
+        from pymongo import MongoClient
+        from pymongo.errors import PyMongoError
+
+        limits: dict[str, Any] = dict.fromkeys(
+            ("serverSelectionTimeoutMS", "connectTimeoutMS", "socketTimeoutMS"), int(wait_s * 1e3)
+        )
         try:
-            with connected(LOOPBACK, self.ports["port"]) as server:
-                return server.ask({command: 1})
-        except MongoError as error:
+            client: MongoClient[Document]
+            with MongoClient(LOOPBACK, self.ports["port"], directConnection=True, **limits) as client:
+                return client.admin.command(command)
+        except PyMongoError as error:
             raise NotReadyError(str(error)) from error
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import re
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from edgejoule.database_servers.options import Option, passed_through
-from edgejoule.database_servers.redis_protocol import RedisError, connected
 from edgejoule.database_servers.server import (
     LOOPBACK,
     Found,
@@ -25,6 +26,10 @@ from edgejoule.database_servers.server import (
 )
 from edgejoule.errors import DatabaseError
 
+if TYPE_CHECKING:
+    import redis
+
+ANSWER_S = 5.0
 #: Redis's own defaults of `save` are kept for rdb; the others write no snapshot by themselves.
 _PERSISTENCE: dict[str, list[str]] = {
     "none": ['save ""', "appendonly no"],
@@ -68,6 +73,8 @@ class Redis(Server):
         """By its program."""
         if program("redis-server") is None:
             return Found(False, why="redis-server is not installed", fix="make servers")
+        if importlib.util.find_spec("redis") is None:
+            return Found(False, why="the Python package redis is missing", fix="pip install edgejoule[servers]")
         return Found(True, _version_of(program("redis-server") or ""))
 
     def prepare(self) -> None:
@@ -87,7 +94,10 @@ class Redis(Server):
 
     def ask_version(self) -> str:
         """When it has loaded its data."""
-        return self._info("server")["redis_version"]
+        version = str(self._info("server")["redis_version"])
+        if self._info("persistence").get("loading"):
+            raise NotReadyError("it still loads its data")
+        return version
 
     def connection(self) -> Mapping[str, object]:
         """Host and port."""
@@ -96,7 +106,7 @@ class Redis(Server):
     def settled(self) -> Settled:
         """No snapshot, no rewrite and no sync under way, by INFO persistence."""
         told = self._info("persistence")
-        busy = [words for key, words in _BUSY.items() if told.get(key, "0") != "0"]
+        busy = [words for key, words in _BUSY.items() if told.get(key)]
         if busy:
             return Settled(False, f"{' and '.join(busy)} under way")
         return Settled(True, "INFO persistence: no snapshot, no AOF rewrite, no sync pending")
@@ -106,9 +116,8 @@ class Redis(Server):
         found: dict[str, int] = {}
         for key, value in self._info("commandstats").items():
             name = key.removeprefix("cmdstat_").partition("|")[0]
-            calls = re.match(r"calls=(\d+)", value)
-            if calls and name not in _OF_ITSELF:
-                found[name] = found.get(name, 0) + int(calls[1])
+            if name not in _OF_ITSELF:
+                found[name] = found.get(name, 0) + int(value["calls"])
         return found
 
     def work(self) -> Sequence[Work]:
@@ -131,28 +140,40 @@ class Redis(Server):
 
     def ask_to_end(self) -> None:
         """Its data are written also where persistence is none: what is stopped can be started again."""
+        from redis import ConnectionError, RedisError, TimeoutError
+
+        keep = not self.settings["persistence"].startswith("aof")
         try:
-            with connected(LOOPBACK, self.ports["port"]) as redis:
-                redis.ask("SHUTDOWN", "NOSAVE" if self.settings["persistence"].startswith("aof") else "SAVE")
-        except NotReadyError:  # it answers by closing the connection
+            with connected(self.ports["port"]) as server:
+                server.shutdown(save=keep, nosave=not keep)
+        except (ConnectionError, TimeoutError):  # it ends without an answer
             pass
         except RedisError as error:
             raise DatabaseError(f"redis cannot write its data: {error}; {self.last_words()}") from error
 
-    def _info(self, section: str) -> dict[str, str]:
+    def _info(self, section: str) -> dict[str, Any]:
+        from redis import RedisError
+
         try:
-            with connected(LOOPBACK, self.ports["port"]) as redis:
-                told = redis.ask("INFO", section)
+            with connected(self.ports["port"]) as server:
+                return dict(server.info(section))
         except RedisError as error:
             raise NotReadyError(str(error)) from error
-        lines = (line.partition(":") for line in str(told).splitlines() if ":" in line)
-        found = {key: value for key, _, value in lines}
-        if section == "server" and self._loading():
-            raise NotReadyError("it still loads its data")
-        return found
 
-    def _loading(self) -> bool:
-        return self._info("persistence").get("loading") == "1"
+
+@contextlib.contextmanager
+def connected(port: int, password: str | None = None) -> Iterator[redis.Redis]:
+    """A client of a server on loopback, which asks once and not again. Its methods raise redis.RedisError."""
+    import redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    client = redis.Redis(
+        LOOPBACK, port, socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S, decode_responses=True,
+        encoding_errors="replace", password=password, protocol=2, retry=Retry(NoBackoff(), 0),
+    )  # fmt: skip
+    with client:
+        yield client
 
 
 _BUSY = {
