@@ -10,13 +10,13 @@ import sqlite3
 import numpy as np
 import pytest
 
-from edgejoule.conformance.examine import Conformance, examine
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.energy import energy, integral, renewal
 from edgejoule.energy.renewal import Renewal, at_renewals, renewal_of
 from edgejoule.meters.base import Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.trace import Trace
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces
+from edgejoule.testing.examine import Conformance, examine
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 SEEDS = range(1, 201)
 ORIGIN_NS = 5_000_000_000_000

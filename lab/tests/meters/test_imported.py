@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from edgejoule.cli.main import main
-from edgejoule.conformance.examine import examine, run_once
-from edgejoule.conformance.instrument import Fault
 from edgejoule.errors import DataError, MeterError, UsageError
 from edgejoule.meters.base import Meter, ValueKind
 from edgejoule.meters.imported import Mapping, Recorder, guess, read_csv, trace_of
 from edgejoule.meters.imported.columns import SCALES, Column
-from edgejoule.meters.imported.emulator import TraceInstrument
 from edgejoule.meters.imported.meter import FollowedTrace
+from edgejoule.testing.examine import examine, run_once
+from edgejoule.testing.instrument import Fault
+from edgejoule.testing.instruments.imported import TraceInstrument
 
 
 def written(folder: Path, text: str) -> Path:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgejoule.conformance.examine import examine, run_once
-from edgejoule.conformance.instrument import Circuit, Fault
-from edgejoule.conformance.load import Load
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Meter, ValueKind
 from edgejoule.meters.joulescope import Joulescope
-from edgejoule.meters.joulescope.emulator import PATH, JoulescopeInstrument, Library, statistics
+from edgejoule.testing.examine import examine, run_once
+from edgejoule.testing.instrument import Circuit, Fault
+from edgejoule.testing.instruments.joulescope import PATH, JoulescopeInstrument, Library, statistics
+from edgejoule.testing.load import Load
 
 
 def library(power_w: float = 2.0, *faults: Fault) -> Library:

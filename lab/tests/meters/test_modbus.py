@@ -17,15 +17,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgejoule.conformance.examine import examine, run_once
-from edgejoule.conformance.instrument import Circuit, Fault
-from edgejoule.conformance.load import Load
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.modbus import ModbusMeter
-from edgejoule.meters.modbus.emulator import ModbusInstrument, Pzem, wired_client, with_crc
 from edgejoule.meters.modbus.profile import PROFILES, ModbusProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
+from edgejoule.testing.examine import examine, run_once
+from edgejoule.testing.instrument import Circuit, Fault
+from edgejoule.testing.instruments.modbus import ModbusInstrument, Pzem, wired_client, with_crc
+from edgejoule.testing.load import Load
 
 pymodbus = pytest.importorskip("pymodbus")
 from pymodbus.server import ModbusSerialServer, ModbusTcpServer  # noqa: E402

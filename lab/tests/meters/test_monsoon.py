@@ -11,13 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from edgejoule.conformance.examine import examine, run_once
-from edgejoule.conformance.instrument import Circuit, Fault
-from edgejoule.conformance.load import Load
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Block, Meter
 from edgejoule.meters.monsoon import Monsoon
-from edgejoule.meters.monsoon.emulator import STORED, Monitor, MonsoonInstrument, encode
 from edgejoule.meters.monsoon.protocol import (
     HVPM,
     LVPM,
@@ -34,6 +30,10 @@ from edgejoule.meters.monsoon.protocol import (
     volts,
 )
 from edgejoule.meters.monsoon.usb import find_serials, open_usb
+from edgejoule.testing.examine import examine, run_once
+from edgejoule.testing.instrument import Circuit, Fault
+from edgejoule.testing.instruments.monsoon import STORED, Monitor, MonsoonInstrument, encode
+from edgejoule.testing.load import Load
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "monsoon.json").read_text())["cases"]
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from edgejoule.conformance.examine import examine, run_once
-from edgejoule.conformance.instrument import Circuit, Fault
-from edgejoule.conformance.load import Load
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.otii import Otii
-from edgejoule.meters.otii.emulator import DEVICE, VOLTS, OtiiInstrument, Server
+from edgejoule.testing.examine import examine, run_once
+from edgejoule.testing.instrument import Circuit, Fault
+from edgejoule.testing.instruments.otii import DEVICE, VOLTS, OtiiInstrument, Server
+from edgejoule.testing.load import Load
 
 
 def server(power_w: float = 1.9, *faults: Fault) -> Server:

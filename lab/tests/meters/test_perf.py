@@ -11,8 +11,8 @@ import pytest
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Domain, Meter
 from edgejoule.meters.perf import PerfEnergy
-from edgejoule.meters.perf.emulator import make_tree
 from edgejoule.meters.perf.events import Event, KernelEvents
+from edgejoule.testing.instruments.perf import make_tree
 
 from .emulation import Clock
 

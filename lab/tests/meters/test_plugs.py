@@ -16,9 +16,9 @@ from edgejoule.meters.base import Domain, Meter, Sample, ValueKind
 from edgejoule.meters.collector import Collector
 from edgejoule.meters.http import fetcher
 from edgejoule.meters.shelly import Shelly
-from edgejoule.meters.shelly.emulator import first_generation, later_generation
 from edgejoule.meters.tasmota import Tasmota
-from edgejoule.meters.tasmota.emulator import status_text
+from edgejoule.testing.instruments.shelly import first_generation, later_generation
+from edgejoule.testing.instruments.tasmota import status_text
 
 from .emulation import Clock
 

@@ -10,14 +10,14 @@ import tty
 import numpy as np
 import pytest
 
-from edgejoule.conformance.examine import examine, run_once
-from edgejoule.conformance.instrument import Circuit, Fault
-from edgejoule.conformance.load import Load
 from edgejoule.errors import DataError, MeterError, UsageError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.ppk2 import Ppk2
-from edgejoule.meters.ppk2.emulator import METADATA, Kit, Ppk2Instrument
 from edgejoule.meters.ppk2.protocol import Command, WordStream, parse_metadata, regulator
+from edgejoule.testing.examine import examine, run_once
+from edgejoule.testing.instrument import Circuit, Fault
+from edgejoule.testing.instruments.ppk2 import METADATA, Kit, Ppk2Instrument
+from edgejoule.testing.load import Load
 
 # Nordic DevZone, "PPK2 reports implausible values & modifiers": what a damaged kit printed
 DAMAGED = "Calibrated: 0\nR0: 3095044895830869060112875520.0000\nR1: 0.0000\nR2: 0.0000\nR3: 0.0000\nR4: 0.0000\nEND\n"

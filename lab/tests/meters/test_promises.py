@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from edgejoule.conformance.examine import IDEAL_MAX_REL, examine, run_once
-from edgejoule.conformance.instrument import Circuit, Fault, Instrument, Rig
 from edgejoule.meters.base import Sample
-from edgejoule.meters.hwmon.emulator import HwmonInstrument
-from edgejoule.meters.nvml.emulator import NvmlInstrument
-from edgejoule.meters.perf.emulator import PerfInstrument
-from edgejoule.meters.pmic.emulator import PmicInstrument
-from edgejoule.meters.profile.emulator import ProfileInstrument
-from edgejoule.meters.shelly.emulator import ShellyInstrument
-from edgejoule.meters.tasmota.emulator import TasmotaInstrument
-from edgejoule.meters.um25c.emulator import Um25cInstrument
+from edgejoule.testing.examine import IDEAL_MAX_REL, examine, run_once
+from edgejoule.testing.instrument import Circuit, Fault, Instrument, Rig
+from edgejoule.testing.instruments.hwmon import HwmonInstrument
+from edgejoule.testing.instruments.nvml import NvmlInstrument
+from edgejoule.testing.instruments.perf import PerfInstrument
+from edgejoule.testing.instruments.pmic import PmicInstrument
+from edgejoule.testing.instruments.profile import ProfileInstrument
+from edgejoule.testing.instruments.shelly import ShellyInstrument
+from edgejoule.testing.instruments.tasmota import TasmotaInstrument
+from edgejoule.testing.instruments.um25c import Um25cInstrument
 
 INSTRUMENTS: list[Instrument] = [
     HwmonInstrument(),

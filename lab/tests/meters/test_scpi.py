@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgejoule.conformance.examine import examine, run_once
-from edgejoule.conformance.instrument import Circuit, Fault
-from edgejoule.conformance.load import Load
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.scpi import ScpiMeter
-from edgejoule.meters.scpi.emulator import Analyser, ScpiInstrument
 from edgejoule.meters.scpi.profile import PROFILES, ScpiProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
+from edgejoule.testing.examine import examine, run_once
+from edgejoule.testing.instrument import Circuit, Fault
+from edgejoule.testing.instruments.scpi import Analyser, ScpiInstrument
+from edgejoule.testing.load import Load
 
 
 def profile(name: str) -> ScpiProfile:

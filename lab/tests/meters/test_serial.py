@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgejoule.conformance.examine import examine, run_once
-from edgejoule.conformance.instrument import Fault
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Block, Clock, Meter, ValueKind
 from edgejoule.meters.serial import SerialMeter
 from edgejoule.meters.serial.decode import Decoder
-from edgejoule.meters.serial.emulator import SerialInstrument
 from edgejoule.meters.serial.framing import checksum, find_frames
 from edgejoule.meters.serial.profile import PROFILES, Frame, SerialProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
+from edgejoule.testing.examine import examine, run_once
+from edgejoule.testing.instrument import Fault
+from edgejoule.testing.instruments.serial import SerialInstrument
 
 # PZEM-004T V3.0 User Manual, section 2.3: the reply to reading ten registers (220.0 V, 1.000 A, 220.0 W, 50.0 Hz);
 # the manual leaves the checksum open and answers with address 1, the general address is F8.

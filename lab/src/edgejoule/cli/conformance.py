@@ -10,12 +10,12 @@ from rich.progress import Progress
 from rich.table import Table
 
 from edgejoule.cli.common import Number, Options, console, echo_json, fail, json_option, messages, meter_option
-from edgejoule.conformance import registry
-from edgejoule.conformance.examine import Conformance, Outcome, examine, run_once
-from edgejoule.conformance.instrument import Instrument
-from edgejoule.conformance.real import look
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.discovery import discover
+from edgejoule.testing import registry
+from edgejoule.testing.examine import Conformance, Outcome, examine, run_once
+from edgejoule.testing.instrument import Instrument
+from edgejoule.testing.real import look
 
 SEEDS = 200
 

@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner
 
 from edgejoule.cli.main import main
-from edgejoule.conformance import examine as examining
-from edgejoule.conformance import registry
-from edgejoule.conformance.examine import IDEAL_MAX_REL, examine, run_once
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
-from edgejoule.conformance.load import Load, random_load
-from edgejoule.conformance.real import look
 from edgejoule.energy import segments
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Channel, Domain, Method, Sample, ValueKind
-from edgejoule.meters.rapl.emulator import RaplInstrument
+from edgejoule.testing import examine as examining
+from edgejoule.testing import registry
+from edgejoule.testing.examine import IDEAL_MAX_REL, examine, run_once
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instruments.rapl import RaplInstrument
+from edgejoule.testing.load import Load, random_load
+from edgejoule.testing.real import look
 
 SEEDS = range(1, 201)
 FAULT_SEEDS = range(1, 21)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.imported.meter import FollowedTrace
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 GAIN_REL, OFFSET_W = 0.005, 0.02
 _INTERVAL_S = 0.1

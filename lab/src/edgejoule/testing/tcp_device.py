@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from edgejoule.conformance.device import Device
 from edgejoule.errors import MeterError
 from edgejoule.meters.lines import Stream
+from edgejoule.testing.device import Device
 
 
 class TcpDevice(Device, ABC):

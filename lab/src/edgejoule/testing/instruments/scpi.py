@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
-from edgejoule.conformance.tcp_device import TcpDevice
 from edgejoule.meters.scpi.meter import ScpiMeter
 from edgejoule.meters.scpi.profile import ScpiProfile
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.tcp_device import TcpDevice
 
 IDENTITY = "YOKOGAWA,WT310E,C2PH00000E,F1.04"
 _UPDATE_S = 0.25

@@ -12,12 +12,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.errors import MeterError
 from edgejoule.meters.ppk2.meter import GAIN_REL, OFFSET_W, Ppk2
 from edgejoule.meters.ppk2.protocol import ADC_VOLTS, RATE_HZ, Command, parse_metadata
 from edgejoule.meters.serialport import Port, PortSettings
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 METADATA = """Calibrated: 0
 R0: 1003.3506

@@ -11,8 +11,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.errors import MeterError
 from edgejoule.meters.monsoon.meter import GAIN_REL, OFFSET_W, Monsoon
 from edgejoule.meters.monsoon.protocol import (
@@ -24,6 +22,8 @@ from edgejoule.meters.monsoon.protocol import (
     Kind,
     Opcode,
 )
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 VOLTS = 5.1
 STORED = {

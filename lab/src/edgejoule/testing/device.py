@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.conformance.instrument import Circuit, Fault
+from edgejoule.testing.instrument import Circuit, Fault
 
 _SKEW = 5.0  # times the drift of a crystal, with the fault
 

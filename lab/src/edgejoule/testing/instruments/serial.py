@@ -11,12 +11,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.errors import MeterError
 from edgejoule.meters.serial.framing import checksum
 from edgejoule.meters.serial.meter import SerialMeter
 from edgejoule.meters.serialport import Port, PortSettings
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 PROFILE = "evm430-f6736"
 _MAINS_HZ, _MAINS_V = 50.0, 230.0

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.profile.data import load_profile
 from edgejoule.meters.profile.meter import BoardProfile
 from edgejoule.meters.profile.usage import TICK_S
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
-PROFILE = Path(__file__).parent / "emulated.toml"
+PROFILE = Path(__file__).parent / "profile.toml"
 CPUS = 4
 _STEP_S = 0.001  # of the busy time's integral
 

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from edgejoule.conformance.load import Load
 from edgejoule.meters.base import Meter
+from edgejoule.testing.load import Load
 
 GROUP = "edgejoule.conformance"
 

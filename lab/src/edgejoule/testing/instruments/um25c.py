@@ -1,6 +1,6 @@
 """An emulated USB tester: the bytes of a UM24C, UM25C or UM34C with known joules, in virtual time.
 
-Frame as in protocol.py (sigrok wiki, "RDTech UM series"). Measures twice a second; an answer takes 80 ms by radio.
+Frame as in meters/um25c/protocol.py (sigrok wiki, "RDTech UM series"). Measures twice a second; an answer takes 80 ms by radio.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.serialport import Port, PortSettings
 from edgejoule.meters.um25c.meter import Um25c, accuracy
 from edgejoule.meters.um25c.protocol import FRAME_BYTES, MODELS, REQUEST, check_byte
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 SUPPLY_V = 5.0
 _MEASURES_S = 0.5

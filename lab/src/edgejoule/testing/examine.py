@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from edgejoule.conformance.instrument import Circuit, Fault, Instrument, Rig
-from edgejoule.conformance.load import Load, random_load
 from edgejoule.energy import Energy, domain_energy
 from edgejoule.errors import EdgejouleError
 from edgejoule.meters.collector import Collector
+from edgejoule.testing.instrument import Circuit, Fault, Instrument, Rig
+from edgejoule.testing.load import Load, random_load
 
 COVERAGE_MIN, COVERAGE_MAX = 0.93, 0.98
 RUNS_OF_BAR = 200

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.joulescope.driver import Hear, Message
 from edgejoule.meters.joulescope.meter import GAIN_REL, OFFSET_W, Joulescope
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 PATH = "u/js220/001234"
 _NATIVE_HZ = 1_000_000

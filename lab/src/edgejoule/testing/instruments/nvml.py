@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.nvml.meter import ACCURACY_REL, Nvml
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 _RENEWED_NS = 20_000_000
 

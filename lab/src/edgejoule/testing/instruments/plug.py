@@ -6,9 +6,9 @@ import urllib.parse
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Fault, Rig
 from edgejoule.meters.base import Meter
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Fault, Rig
 
 HOST = "plug.local"
 

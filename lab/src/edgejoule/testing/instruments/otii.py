@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
-from edgejoule.conformance.tcp_device import TcpDevice
 from edgejoule.meters.otii.meter import GAIN_REL, OFFSET_W, Otii
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.tcp_device import TcpDevice
 
 VOLTS = 3.8
 RATES_HZ = {"mc": 4000, "mv": 1000}

@@ -11,9 +11,9 @@ import json
 import urllib.parse
 from collections.abc import Callable, Sequence
 
-from edgejoule.conformance.instrument import Circuit, Evidence, Rig
-from edgejoule.meters.emulated_plug import HOST, EmulatedPlug, PlugInstrument
 from edgejoule.meters.tasmota.meter import Tasmota
+from edgejoule.testing.instrument import Circuit, Evidence, Rig
+from edgejoule.testing.instruments.plug import HOST, EmulatedPlug, PlugInstrument
 
 COMMAND_PATH = "/cm"
 

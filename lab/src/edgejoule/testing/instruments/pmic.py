@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.pmic.meter import GAIN_REL, INTERCEPT_W, OFFSET_W, SLOPE, Pmic
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 RAILS = (  # name, channels of current and voltage, V, share of the sum
     ("3V7_WL_SW", 0, 8, 3.799996, 0.01),

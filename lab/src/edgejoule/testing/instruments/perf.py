@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.perf.events import Event
 from edgejoule.meters.perf.meter import GAIN_REL, STEP_J, PerfEnergy
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 SCALE_TEXT = "2.3283064365386962890625e-10"  # 2^-32 J
 _UPDATE_NS = 1_000_000

@@ -10,12 +10,12 @@ import struct
 from collections.abc import Callable
 from typing import Any, cast
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.errors import MeterError
 from edgejoule.meters.modbus.link import TIMEOUT_S, Client, pymodbus_clients
 from edgejoule.meters.modbus.meter import ModbusMeter
 from edgejoule.meters.modbus.profile import ModbusProfile
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 _VOLTS = 230.0
 

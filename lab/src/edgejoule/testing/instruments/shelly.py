@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from edgejoule.conformance.instrument import Circuit, Evidence, Rig
-from edgejoule.meters.emulated_plug import HOST, EmulatedPlug, PlugInstrument
 from edgejoule.meters.shelly.meter import Shelly
+from edgejoule.testing.instrument import Circuit, Evidence, Rig
+from edgejoule.testing.instruments.plug import HOST, EmulatedPlug, PlugInstrument
 
 
 def first_generation(path: str, power_w: float, total_j: float) -> str:

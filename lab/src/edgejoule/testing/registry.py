@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 
-from edgejoule.conformance.instrument import GROUP, Instrument
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.testing.instrument import GROUP, Instrument
 
 
 def names(plugins: Iterable[EntryPoint] | None = None) -> list[str]:

@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.files import read_text
 from edgejoule.meters.rapl.meter import GAIN_REL, Rapl
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 _STEP_J = 61.035e-6  # 2^-14 J in the kernel's whole nJ
 RANGE_UJ = 262_143_328_850  # what Intel's client processors report: 2^32 - 1 steps

@@ -11,11 +11,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from edgejoule.conformance.device import Device
-from edgejoule.conformance.instrument import Circuit, Evidence, Fault, Rig
 from edgejoule.meters.files import read_text
 from edgejoule.meters.hwmon.chips import CHIPS
 from edgejoule.meters.hwmon.meter import SHUNT_TOLERANCE_REL, Hwmon
+from edgejoule.testing.device import Device
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
 
 SUPPLY_V = 5.0
 
