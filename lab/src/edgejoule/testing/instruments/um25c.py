@@ -1,6 +1,7 @@
 """An emulated USB tester: the bytes of a UM24C, UM25C or UM34C with known joules, in virtual time.
 
-Frame as in meters/um25c/protocol.py (sigrok wiki, "RDTech UM series"). Measures twice a second; an answer takes 80 ms by radio.
+Frame as in meters/um25c/protocol.py (sigrok wiki, "RDTech UM series"). Measures twice a second; an answer takes 80 ms
+by radio.
 """
 
 from __future__ import annotations
