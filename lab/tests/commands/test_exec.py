@@ -150,7 +150,8 @@ def test_commands_run_where_the_user_is_with_what_is_around_them(tmp_path: Path)
 
 def test_setups_that_differ_are_said_in_the_verdict(tmp_path: Path) -> None:
     setups = ("--setup", "echo a >> log", "--setup", "echo b >> log")
-    done = measured(tmp_path, "-r", "2", *setups, "sleep 0.05", "sleep 0.06")
+    work = ("seq 5000000 > numbers", "seq 6000000 > numbers")  # enough CPU time for a ratio on a busy machine, too
+    done = measured(tmp_path, "-r", "3", *setups, *work)
     assert "one after another" in done.stdout.strip().splitlines()[-1]
     assert (tmp_path / "log").read_text().split() == ["a", "b"]
 
