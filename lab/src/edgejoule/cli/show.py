@@ -187,10 +187,10 @@ def _print_run(run: Run, events: list[object]) -> None:
         out.print("\nthe output ends with:")
         for line in lines:
             out.print(f"  {line}", markup=False, highlight=False)
-    for told in _run_tables(run):
+    for section in _run_tables(run):
         out.print()
-        print_table(out, told.table)
-        for sentence in told.sentences:
+        print_table(out, section.table)
+        for sentence in section.sentences:
             out.print(sentence, markup=False)
 
 
