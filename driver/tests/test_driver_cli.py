@@ -569,6 +569,25 @@ def test_a_listing_that_cannot_be_written_is_no_success(words: list[str]) -> Non
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_shared_memory_that_a_killed_client_left_causes_no_warning() -> None:
+    """libmongoc names its shared memory after the process id. A fork that executes the driver keeps its id."""
+    script = """
+import os, sys
+left = f"/dev/shm/mongoc-{os.getpid()}"
+os.close(os.open(left, os.O_CREAT | os.O_EXCL, 0))
+os.execv(sys.argv[1], [sys.argv[1], "databases"])
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", script, DRIVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        left = Path(f"/dev/shm/mongoc-{process.pid}")
+        try:
+            errors = process.communicate(timeout=60)[1]
+        finally:
+            left.unlink(missing_ok=True)
+    assert (process.returncode, errors) == (0, "")
+
+
 @pytest.fixture
 def own_driver(tmp_path: Path) -> Path:
     """A copy of the driver with its adapters. Skips where they are linked with it."""
