@@ -29,7 +29,7 @@ demo: build ## measure real databases on this machine and explain the result (ab
 	@.venv/bin/edgejoule run experiments/first-look || [ $$? -eq 3 ]
 
 demo-eco: eco ## three unequal servers on this machine: eco's policies compared on an unmodified db_bench (about five minutes)
-	@.venv/bin/edgejoule eco demo --rounds $(or $(ROUNDS),4)
+	@.venv/bin/edgejoule run experiments/eco-demo --set design.replications=$(or $(ROUNDS),4) || [ $$? -eq 3 ]
 
 test: setup-dev build/build.ninja ## the fast tests of all languages: no root, no hardware, no network
 	@cmake --build --preset release -j $(JOBS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import signal
 import subprocess
@@ -12,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import edgejoule
 
 from edgejoule.errors import FederationError, UsageError
 from edgejoule.federation import Federation, Fill, Meter, Programs, Server, Unlimited, fill
@@ -110,18 +108,3 @@ def test_what_cannot_be_is_refused(folder: Path) -> None:
             Federation(servers, programs, folder, nats=nats)
     with pytest.raises(UsageError, match="too long"):
         Federation(SERVERS, programs, folder / ("x" * 100))
-
-
-def test_the_command_compares_and_draws(folder: Path) -> None:
-    words = ["eco", "demo", "--rounds", "1", "--operations", "20000", "--policy", "edgepilot", "--shares", "signals"]
-    done = edgejoule(folder, *words, "--build", str(BUILD), "-o", "out")
-    assert done.returncode == 0, done.stderr
-    assert "nothing can be told" in done.stdout
-    assert "5/5" in done.stderr
-    assert "<svg" in (folder / "out/index.html").read_text()
-    assert len(json.loads((folder / "out/rounds.json").read_text())["rounds"]) == 5
-    assert "make eco" in edgejoule(folder, "eco", "demo", "--build", "nowhere").stderr
-    unknown = edgejoule(folder, "eco", "demo", "--policy", "best", "--build", str(BUILD))
-    assert unknown.returncode == 1
-    assert "best" in unknown.stderr
-    assert "1/" not in unknown.stderr

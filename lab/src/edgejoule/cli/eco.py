@@ -1,4 +1,4 @@
-"""`edgejoule eco`: compaction offloading compared on this machine, by real runs, and simulated."""
+"""`edgejoule eco`: policies of compaction offloading compared, by real runs and simulated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from edgejoule.cli.common import OnDemand
 
 _EPILOG = """\b
 Examples:
-  edgejoule eco demo                                       three unequal servers on this machine
   sudo edgejoule eco trial run experiments/eco-real/paper.toml   six, each with a network of its own
   edgejoule eco sweep experiments/eco-sweeps/links.toml    simulated, over link speeds
   edgejoule eco calibration measured.json -o calibration.toml    costs for eco-sim, from eco-calibrate's measurements
@@ -19,7 +18,6 @@ ecod and ecoctl run a federation: docs/guides/federation.md."""
 @click.group(
     cls=OnDemand,
     modules={
-        "demo": "eco_demo:demo",
         "trial": "eco_trial:trial",
         "sweep": "eco_sweep:sweep",
         "calibration": "eco_calibration:calibration",

@@ -38,8 +38,8 @@ Examples:
   edgejoule meters                                what can be measured here
   edgejoule doctor                                what a study must know of this machine
   edgejoule calibrate -o my-board.toml            a power model of this board, with a borrowed meter
-  edgejoule eco demo                              eco's policies compared on servers of this machine
-  edgejoule eco sweep experiments/eco-sweeps/links.toml   the same simulated, over link speeds
+  edgejoule run experiments/eco-demo              eco's policies compared on servers of this machine
+  edgejoule eco sweep experiments/eco-sweeps/links.toml   simulated servers, over link speeds
   edgejoule conformance --all                     whether the meters tell the truth, on emulated instruments
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""
