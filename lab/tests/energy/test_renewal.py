@@ -16,7 +16,7 @@ from edgejoule.meters.base import Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.trace import Trace
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces
 from edgejoule.testing.examine import Conformance, examine
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import Circuit, Instrument, Rig
 
 SEEDS = range(1, 201)
 ORIGIN_NS = 5_000_000_000_000
@@ -140,21 +140,14 @@ def test_the_store_says_the_same_as_the_readings_in_memory() -> None:
 # Known joules: an instrument whose value is an instant one, renewed slower than it is polled.
 
 
-class SlowInstrument:
+def slow_instrument(period_s: float, poll_s: float, noise_w: float, change_s: float, duration_s: float) -> Instrument:
     """period_s, poll_s: of its value; noise_w: of the load between two renewals, white."""
 
-    name = "slow"
-    faults: frozenset[Fault] = frozenset()
-    idle_w, busy_w = 2.0, 8.0
-    evidence = Evidence()
-
-    def __init__(self, period_s: float, poll_s: float, noise_w: float, change_s: float, duration_s: float) -> None:
-        self._poll_s, self._value = poll_s, (period_s, noise_w)
-        self.change_s, self.duration_s = change_s, duration_s
-
-    def connect(self, circuit: Circuit, clock_ns) -> Rig:
-        meter = SlowMeter(circuit, clock_ns, self._poll_s, *self._value)
+    def connect(circuit: Circuit, clock_ns) -> Rig:
+        meter = SlowMeter(circuit, clock_ns, poll_s, period_s, noise_w)
         return Rig(meter, meter.advance)
+
+    return Instrument("slow", connect, 2.0, 8.0, duration_s, change_s, frozenset())
 
 
 class SlowMeter:
@@ -184,11 +177,11 @@ class SlowMeter:
         return [Sample("p", self._clock_ns(), self._power_w[last])]
 
 
-QUICK = SlowInstrument(0.25, 0.1, 0.3, 2.0, 60.0)
-SLOW = SlowInstrument(1.0, 0.1, 0.3, 3.0, 120.0)
+QUICK = slow_instrument(0.25, 0.1, 0.3, 2.0, 60.0)
+SLOW = slow_instrument(1.0, 0.1, 0.3, 3.0, 120.0)
 
 
-def examined(instrument: SlowInstrument) -> Conformance:
+def examined(instrument: Instrument) -> Conformance:
     found = examine(instrument, SEEDS)
     print(f"coverage {found.coverage:.1%}, {found.width:.2f} times the RMS error")
     return found

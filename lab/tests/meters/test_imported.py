@@ -17,7 +17,7 @@ from edgejoule.meters.imported.columns import SCALES, Column
 from edgejoule.meters.imported.meter import FollowedTrace
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Fault
-from edgejoule.testing.instruments.imported import TraceInstrument
+from edgejoule.testing.instruments.imported import INSTRUMENT
 
 
 def written(folder: Path, text: str) -> Path:
@@ -254,11 +254,11 @@ def test_a_file_that_grows_is_followed_from_its_end_line_by_line(tmp_path: Path)
 
 
 def test_tells_the_joules_of_an_emulated_logger() -> None:
-    ideal = run_once(TraceInstrument(), 1, ideal=True)
+    ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
-    assert examine(TraceInstrument(), range(1, 4)).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 4)).wrong_unflagged == 0
 
 
-@pytest.mark.parametrize("fault", sorted(TraceInstrument.faults))
+@pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))
 def test_no_wrong_figure_without_a_flag_when_things_go_wrong(fault: Fault) -> None:
-    assert examine(TraceInstrument(), range(1, 2), fault).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 2), fault).wrong_unflagged == 0

@@ -10,7 +10,7 @@ from edgejoule.meters.base import Meter, ValueKind
 from edgejoule.meters.joulescope import Joulescope
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
-from edgejoule.testing.instruments.joulescope import PATH, JoulescopeInstrument, Library, statistics
+from edgejoule.testing.instruments.joulescope import INSTRUMENT, PATH, Library, statistics
 from edgejoule.testing.load import Load
 
 
@@ -97,11 +97,11 @@ def test_an_instrument_that_is_not_there_is_refused_at_open() -> None:
 
 
 def test_tells_the_joules_of_an_emulated_instrument() -> None:
-    ideal = run_once(JoulescopeInstrument(), 1, ideal=True)
+    ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
-    assert examine(JoulescopeInstrument(), range(1, 3)).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 3)).wrong_unflagged == 0
 
 
-@pytest.mark.parametrize("fault", sorted(JoulescopeInstrument.faults))
+@pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))
 def test_no_wrong_figure_without_a_flag_when_things_go_wrong(fault: Fault) -> None:
-    assert examine(JoulescopeInstrument(), range(1, 2), fault).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 2), fault).wrong_unflagged == 0

@@ -24,7 +24,7 @@ from edgejoule.meters.modbus.profile import PROFILES, ModbusProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
-from edgejoule.testing.instruments.modbus import ModbusInstrument, Pzem, wired_client, with_crc
+from edgejoule.testing.instruments.modbus import INSTRUMENT, Pzem, wired_client, with_crc
 from edgejoule.testing.load import Load
 
 pymodbus = pytest.importorskip("pymodbus")
@@ -229,11 +229,11 @@ def test_reads_the_pzem_registers_from_pymodbus_own_server_over_a_serial_line() 
 
 
 def test_tells_the_joules_of_an_emulated_pzem() -> None:
-    ideal = run_once(ModbusInstrument(), 1, ideal=True)
+    ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
-    assert examine(ModbusInstrument(), range(1, 5)).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 5)).wrong_unflagged == 0
 
 
-@pytest.mark.parametrize("fault", sorted(ModbusInstrument.faults))
+@pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))
 def test_no_wrong_figure_without_a_flag_when_things_go_wrong(fault: Fault) -> None:
-    assert examine(ModbusInstrument(), range(1, 4), fault).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 4), fault).wrong_unflagged == 0

@@ -32,7 +32,7 @@ from edgejoule.meters.monsoon.protocol import (
 from edgejoule.meters.monsoon.usb import find_serials, open_usb
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
-from edgejoule.testing.instruments.monsoon import STORED, Monitor, MonsoonInstrument, encode
+from edgejoule.testing.instruments.monsoon import INSTRUMENT, STORED, Monitor, encode
 from edgejoule.testing.load import Load
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "monsoon.json").read_text())["cases"]
@@ -245,11 +245,11 @@ def test_the_usb_side_makes_the_vendors_transfers_and_gathers_packets(monkeypatc
 
 
 def test_tells_the_joules_of_an_emulated_monitor() -> None:
-    ideal = run_once(MonsoonInstrument(), 1, ideal=True)
+    ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
-    assert examine(MonsoonInstrument(), range(1, 4)).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 4)).wrong_unflagged == 0
 
 
-@pytest.mark.parametrize("fault", sorted(MonsoonInstrument.faults))
+@pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))
 def test_no_wrong_figure_without_a_flag_when_things_go_wrong(fault: Fault) -> None:
-    assert examine(MonsoonInstrument(), range(1, 3), fault).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 3), fault).wrong_unflagged == 0

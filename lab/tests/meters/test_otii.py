@@ -17,7 +17,7 @@ from edgejoule.meters.base import Meter
 from edgejoule.meters.otii import Otii
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
-from edgejoule.testing.instruments.otii import DEVICE, VOLTS, OtiiInstrument, Server
+from edgejoule.testing.instruments.otii import DEVICE, INSTRUMENT, VOLTS, Server
 from edgejoule.testing.load import Load
 
 
@@ -196,11 +196,11 @@ def test_an_answer_without_what_was_asked_for_is_an_error_in_words() -> None:
 
 
 def test_tells_the_joules_of_an_emulated_arc() -> None:
-    ideal = run_once(OtiiInstrument(), 1, ideal=True)
+    ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
-    assert examine(OtiiInstrument(), range(1, 4)).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 4)).wrong_unflagged == 0
 
 
-@pytest.mark.parametrize("fault", sorted(OtiiInstrument.faults))
+@pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))
 def test_no_wrong_figure_without_a_flag_when_things_go_wrong(fault: Fault) -> None:
-    assert examine(OtiiInstrument(), range(1, 3), fault).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 3), fault).wrong_unflagged == 0

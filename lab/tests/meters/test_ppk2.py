@@ -16,7 +16,7 @@ from edgejoule.meters.ppk2 import Ppk2
 from edgejoule.meters.ppk2.protocol import Command, WordStream, parse_metadata, regulator
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
-from edgejoule.testing.instruments.ppk2 import METADATA, Kit, Ppk2Instrument
+from edgejoule.testing.instruments.ppk2 import INSTRUMENT, METADATA, Kit
 from edgejoule.testing.load import Load
 
 # Nordic DevZone, "PPK2 reports implausible values & modifiers": what a damaged kit printed
@@ -199,11 +199,11 @@ def test_a_real_port_carries_commands_and_words() -> None:
 
 
 def test_tells_the_joules_of_an_emulated_kit() -> None:
-    ideal = run_once(Ppk2Instrument(), 1, ideal=True)
+    ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
-    assert examine(Ppk2Instrument(), range(1, 3)).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 3)).wrong_unflagged == 0
 
 
-@pytest.mark.parametrize("fault", sorted(Ppk2Instrument.faults))
+@pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))
 def test_no_wrong_figure_without_a_flag_when_things_go_wrong(fault: Fault) -> None:
-    assert examine(Ppk2Instrument(), range(1, 2), fault).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 2), fault).wrong_unflagged == 0

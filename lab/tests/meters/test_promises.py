@@ -10,25 +10,9 @@ import pytest
 from edgejoule.meters.base import Sample
 from edgejoule.testing.examine import IDEAL_MAX_REL, examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault, Instrument, Rig
-from edgejoule.testing.instruments.hwmon import HwmonInstrument
-from edgejoule.testing.instruments.nvml import NvmlInstrument
-from edgejoule.testing.instruments.perf import PerfInstrument
-from edgejoule.testing.instruments.pmic import PmicInstrument
-from edgejoule.testing.instruments.profile import ProfileInstrument
-from edgejoule.testing.instruments.shelly import ShellyInstrument
-from edgejoule.testing.instruments.tasmota import TasmotaInstrument
-from edgejoule.testing.instruments.um25c import Um25cInstrument
+from edgejoule.testing.instruments import hwmon, nvml, perf, pmic, profile, shelly, tasmota, um25c
 
-INSTRUMENTS: list[Instrument] = [
-    HwmonInstrument(),
-    PmicInstrument(),
-    TasmotaInstrument(),
-    ShellyInstrument(),
-    Um25cInstrument(),
-    PerfInstrument(),
-    NvmlInstrument(),
-    ProfileInstrument(),
-]
+INSTRUMENTS = [each.INSTRUMENT for each in (hwmon, pmic, tasmota, shelly, um25c, perf, nvml, profile)]
 every_instrument = pytest.mark.parametrize("instrument", INSTRUMENTS, ids=lambda instrument: instrument.name)
 FAULTS = [(instrument, fault) for instrument in INSTRUMENTS for fault in sorted(instrument.faults)]
 
@@ -46,18 +30,14 @@ class _Changed:
         return [self._change(sample) for sample in self._meter.poll()]
 
 
-class _Defective:
+def defective(instrument: Instrument, change: Callable[[Sample], Sample]) -> Instrument:
     """An instrument whose driver has a defect."""
 
-    def __init__(self, instrument: Instrument, change: Callable[[Sample], Sample]) -> None:
-        self._instrument, self._change = instrument, change
+    def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+        rig = instrument.connect(circuit, clock_ns)
+        return replace(rig, meter=_Changed(rig.meter, change))
 
-    def __getattr__(self, name: str):
-        return getattr(self._instrument, name)
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        rig = self._instrument.connect(circuit, clock_ns)
-        return Rig(_Changed(rig.meter, self._change), rig.advance)
+    return replace(instrument, connect=connect)
 
 
 def scaled(factor: float) -> Callable[[Sample], Sample]:
@@ -87,11 +67,11 @@ def test_no_fault_makes_a_wrong_figure_without_a_flag(instrument: Instrument, fa
 @every_instrument
 @pytest.mark.parametrize("factor", [1000.0, 3.6, 0.5])
 def test_a_wrong_unit_is_found_out(instrument: Instrument, factor: float) -> None:
-    assert examine(_Defective(instrument, scaled(factor)), range(1, 3)).failings
+    assert examine(defective(instrument, scaled(factor)), range(1, 3)).failings
 
 
 @every_instrument
 def test_zero_for_a_failed_reading_is_found_out(instrument: Instrument) -> None:
     gone = frozenset({Fault.DISCONNECT})
-    outcomes = (run_once(_Defective(instrument, zero_for_none), seed, gone) for seed in range(1, 31))
+    outcomes = (run_once(defective(instrument, zero_for_none), seed, gone) for seed in range(1, 31))
     assert any(outcome.wrong_unflagged or outcome.reason for outcome in outcomes)

@@ -20,7 +20,7 @@ from edgejoule.meters.scpi.profile import PROFILES, ScpiProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
-from edgejoule.testing.instruments.scpi import Analyser, ScpiInstrument
+from edgejoule.testing.instruments.scpi import INSTRUMENT, Analyser
 from edgejoule.testing.load import Load
 
 
@@ -214,11 +214,11 @@ def test_reads_over_a_real_serial_port() -> None:
 
 
 def test_tells_the_joules_of_an_emulated_analyser() -> None:
-    ideal = run_once(ScpiInstrument(), 1, ideal=True)
+    ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
-    assert examine(ScpiInstrument(), range(1, 4)).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 4)).wrong_unflagged == 0
 
 
-@pytest.mark.parametrize("fault", sorted(ScpiInstrument.faults))
+@pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))
 def test_no_wrong_figure_without_a_flag_when_things_go_wrong(fault: Fault) -> None:
-    assert examine(ScpiInstrument(), range(1, 3), fault).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 3), fault).wrong_unflagged == 0

@@ -20,7 +20,7 @@ from edgejoule.meters.serial.profile import PROFILES, Frame, SerialProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Fault
-from edgejoule.testing.instruments.serial import SerialInstrument
+from edgejoule.testing.instruments.serial import INSTRUMENT
 
 # PZEM-004T V3.0 User Manual, section 2.3: the reply to reading ten registers (220.0 V, 1.000 A, 220.0 W, 50.0 Hz);
 # the manual leaves the checksum open and answers with address 1, the general address is F8.
@@ -235,14 +235,13 @@ def test_a_real_port_carries_question_and_answer() -> None:
 
 
 def test_tells_the_joules_of_an_emulated_board() -> None:
-    instrument = SerialInstrument()
-    ideal = run_once(instrument, 1, ideal=True)
+    ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
-    found = examine(instrument, range(1, 4))
+    found = examine(INSTRUMENT, range(1, 4))
     assert found.wrong_unflagged == 0
     assert len(found.told) == 3
 
 
-@pytest.mark.parametrize("fault", sorted(SerialInstrument.faults))
+@pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))
 def test_no_wrong_figure_without_a_flag_when_things_go_wrong(fault: Fault) -> None:
-    assert examine(SerialInstrument(), range(1, 2), fault).wrong_unflagged == 0
+    assert examine(INSTRUMENT, range(1, 2), fault).wrong_unflagged == 0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,8 +20,8 @@ from edgejoule.meters.base import Channel, Domain, Method, Sample, ValueKind
 from edgejoule.testing import examine as examining
 from edgejoule.testing import registry
 from edgejoule.testing.examine import IDEAL_MAX_REL, examine, run_once
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
-from edgejoule.testing.instruments.rapl import RaplInstrument
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
+from edgejoule.testing.instruments.rapl import INSTRUMENT as RAPL
 from edgejoule.testing.load import Load, random_load
 from edgejoule.testing.real import look
 
@@ -38,15 +40,15 @@ def test_a_loads_energy_is_the_integral_of_its_power() -> None:
 
 
 def test_rapl_keeps_what_it_states() -> None:
-    found = examine(RaplInstrument(), SEEDS)
+    found = examine(RAPL, SEEDS)
     assert found.failings == []
-    perfect = run_once(RaplInstrument(), 1, ideal=True)
+    perfect = run_once(RAPL, 1, ideal=True)
     assert abs(perfect.error_j) / perfect.known_j <= IDEAL_MAX_REL
 
 
-@pytest.mark.parametrize("fault", sorted(RaplInstrument.faults))
+@pytest.mark.parametrize("fault", sorted(RAPL.faults))
 def test_no_fault_makes_a_wrong_figure_without_a_flag(fault: Fault) -> None:
-    found = examine(RaplInstrument(), FAULT_SEEDS, fault)
+    found = examine(RAPL, FAULT_SEEDS, fault)
     assert found.wrong_unflagged == 0
     if fault in (Fault.DROPOUT, Fault.GARBAGE, Fault.DISCONNECT):
         assert found.flagged == len(FAULT_SEEDS)
@@ -69,30 +71,29 @@ class _Channelled:
         return [replace(channel, **self.changes) for channel in self.meter.channels()]
 
 
-class _Mutant(RaplInstrument):
-    """RAPL that declares something else than it has."""
+def on_rapl(changed: type[_Channelled], **changes: object) -> Instrument:
+    """RAPL whose meter is changed."""
 
-    def __init__(self, **changes: object) -> None:
-        self._changes = changes
+    def connect(circuit: Circuit, clock_ns) -> Rig:
+        rig = RAPL.connect(circuit, clock_ns)
+        return replace(rig, meter=changed(rig.meter, changes))
 
-    def connect(self, circuit: Circuit, clock_ns) -> Rig:
-        rig = super().connect(circuit, clock_ns)
-        return Rig(_Channelled(rig.meter, self._changes), rig.advance)
+    return replace(RAPL, connect=connect)
 
 
 def test_an_understated_gain_error_fails_the_coverage() -> None:
-    assert any("coverage" in words for words in examine(_Mutant(gain_rel=0.025), SEEDS).failings)
+    assert any("coverage" in words for words in examine(on_rapl(_Channelled, gain_rel=0.025), SEEDS).failings)
 
 
 def test_an_overstated_gain_error_fails_the_width() -> None:
-    assert any("RMS error" in words for words in examine(_Mutant(gain_rel=0.1), SEEDS).failings)
+    assert any("RMS error" in words for words in examine(on_rapl(_Channelled, gain_rel=0.1), SEEDS).failings)
 
 
 def test_a_wrap_that_is_not_undone_is_no_figure_and_one_that_is_taken_for_energy_is_wrong(monkeypatch) -> None:
-    assert not examine(_Mutant(wrap_j=None), FAULT_SEEDS, Fault.WRAP).told  # refused
+    assert not examine(on_rapl(_Channelled, wrap_j=None), FAULT_SEEDS, Fault.WRAP).told  # refused
     monkeypatch.setattr(segments, "_counter_steps_j", lambda trace, value: np.abs(np.diff(value)))
     monkeypatch.setattr(segments, "_ambiguous_steps", lambda trace, steps_j, steps_s: np.zeros(len(steps_j), np.int8))
-    assert examine(RaplInstrument(), FAULT_SEEDS, Fault.WRAP).wrong_unflagged == len(FAULT_SEEDS)
+    assert examine(RAPL, FAULT_SEEDS, Fault.WRAP).wrong_unflagged == len(FAULT_SEEDS)
 
 
 def test_a_failed_read_taken_for_zero_is_wrong(monkeypatch) -> None:
@@ -100,14 +101,9 @@ def test_a_failed_read_taken_for_zero_is_wrong(monkeypatch) -> None:
         def poll(self):
             return [replace(s, value=0.0, missing_reason=None) if s.value is None else s for s in self.meter.poll()]
 
-    class Careless(RaplInstrument):
-        def connect(self, circuit: Circuit, clock_ns) -> Rig:
-            rig = super().connect(circuit, clock_ns)
-            return Rig(Zeroed(rig.meter, {"wrap_j": None}), rig.advance)
-
     monkeypatch.setattr(segments, "_ambiguous_steps", lambda trace, steps_j, steps_s: np.zeros(len(steps_j), np.int8))
     monkeypatch.setattr(segments, "_counter_steps_j", lambda trace, value: np.maximum(np.diff(value), 0))
-    assert examine(Careless(), FAULT_SEEDS, Fault.DROPOUT).wrong_unflagged == len(FAULT_SEEDS)
+    assert examine(on_rapl(Zeroed, wrap_j=None), FAULT_SEEDS, Fault.DROPOUT).wrong_unflagged == len(FAULT_SEEDS)
 
 
 def test_an_instrument_without_outside_evidence_says_so() -> None:
@@ -140,13 +136,33 @@ def test_a_plug_in_that_cannot_be_loaded_is_told_only_when_it_is_asked_for() -> 
         registry.instrument("broken", broken)
 
 
+class Announced:
+    """An instrument as a package may also announce it: a class with the attributes of Instrument."""
+
+    name, idle_w, busy_w, duration_s, change_s = "announced", 5.0, 60.0, 20.0, 0.5
+    faults, evidence = RAPL.faults, Evidence()
+
+    def connect(self, circuit: Circuit, clock_ns) -> Rig:
+        return RAPL.connect(circuit, clock_ns)
+
+
+def test_a_plug_in_may_announce_an_instrument_or_a_class_of_one(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "somebodys_meter", SimpleNamespace(instrument=RAPL, Announced=Announced))
+    plugins = [
+        EntryPoint(name, f"somebodys_meter:{attribute}", "edgejoule.conformance")
+        for name, attribute in (("value", "instrument"), ("class", "Announced"))
+    ]
+    assert registry.instrument("value", plugins) is RAPL
+    assert not examine(registry.instrument("class", plugins), range(1, 3)).wrong_unflagged
+
+
 def test_the_command_prints_a_line_per_meter_and_json() -> None:
     table = CliRunner().invoke(main, ["conformance", "rapl", "--seeds", "100", "--fault-seeds", "2"])
     assert table.exit_code == 0, table.output
     assert "Linux powercap.rst" in table.output
     listed = CliRunner().invoke(main, ["conformance", "rapl", "--seeds", "100", "--fault-seeds", "2", "--json"])
     (entry,) = json.loads(listed.stdout)
-    assert [x["injected"] for x in entry["conditions"]] == [None, *sorted(map(str, RaplInstrument.faults))]
+    assert [x["injected"] for x in entry["conditions"]] == [None, *sorted(map(str, RAPL.faults))]
     assert entry["conditions"][0]["runs"] == 100
 
 

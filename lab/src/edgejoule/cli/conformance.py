@@ -28,7 +28,7 @@ SEEDS = 200
     "--fault-seeds", type=click.IntRange(0), default=20, show_default=True, help="Runs of every kind of fault."
 )
 @click.option("--seed", "first", type=click.IntRange(0), default=1, show_default=True, help="The first of the seeds.")
-@click.option("--known-w", type=Number(0, min_open=True), help="Look at the real METER, on this load, in W.")
+@click.option("--known-w", type=Number(0, min_open=True), help="Examine the real METER, on this load, in W.")
 @click.option(
     "--known-u-w",
     type=Number(0),
@@ -57,8 +57,12 @@ def conformance(
     the known joules in 93 to 98 of 100 runs and be at most three times as wide as the errors are; with faults injected
     no figure may be wrong without a flag.
 
-    With --known-w the real instrument is looked at instead: connect a load of known power, such as a resistor at a
-    voltage you have measured (P = U x U / R). Both uncertainties decide whether they agree.
+    What this shows: the meter's driver decodes the protocol, keeps its declared accuracy, and flags what is missing.
+    What it cannot show: that the real instrument speaks that protocol (the outside evidence is listed below the table;
+    "self-consistent only" means that there is none), or that it is as accurate as its data sheet says.
+
+    With --known-w the real instrument is examined instead, which shows both: connect a load of known power, such as a
+    resistor at a voltage you have measured (P = U x U / R). Both uncertainties decide whether they agree.
 
     \b
     Examples:

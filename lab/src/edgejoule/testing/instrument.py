@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 
@@ -28,6 +27,10 @@ class Fault(StrEnum):
     SKEW = "skew"  # the device's clock is not the host's
     GARBAGE = "garbage"  # bytes that are no answer, broken frames, text for numbers
     DISCONNECT = "disconnect"  # the instrument is gone for a while or for good
+
+
+POLLED_FAULTS = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
+STREAM_FAULTS = POLLED_FAULTS | {Fault.SKEW}  # an instrument that samples on its own clock
 
 
 @dataclass(frozen=True)
@@ -77,22 +80,21 @@ class Rig:
     advance: Callable[[int], None]
 
 
-class Instrument(Protocol):
+@dataclass(frozen=True)
+class Instrument:
     """What a package announces in the group `edgejoule.conformance`, under the name of the meter's plug-in.
 
-    faults: those the protocol can have. duration_s: length of a run that suits the instrument's rate. idle_w, busy_w:
-    between which the load moves; change_s: mean time between its changes, which the instrument's rate must be able to
-    follow. evidence: see Evidence.
+    name: the meter's plug-in. connect: puts a new instrument on the circuit and gives the meter's driver, not yet
+    opened, which reads the host's clock from the second argument. idle_w, busy_w: the load moves between these.
+    duration_s: length of a run that suits the instrument's rate. change_s: mean time between two changes of the load,
+    which the instrument's rate must be able to follow. faults: those that the protocol can have.
     """
 
     name: str
-    faults: frozenset[Fault]
-    duration_s: float
+    connect: Callable[[Circuit, Callable[[], int]], Rig]
     idle_w: float
     busy_w: float
+    duration_s: float
     change_s: float
-    evidence: Evidence
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A new instrument on the circuit, and the meter's driver (not opened) taking its host clock from clock_ns."""
-        ...
+    faults: frozenset[Fault] = POLLED_FAULTS
+    evidence: Evidence = Evidence()

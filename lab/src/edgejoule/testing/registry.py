@@ -20,12 +20,13 @@ def instrument(name: str, plugins: Iterable[EntryPoint] | None = None) -> Instru
     if name not in found:
         raise UsageError(f"no emulated instrument for {name}; there are: {', '.join(sorted(found))}")
     try:
-        loaded: Instrument = found[name].load()()
+        loaded = found[name].load()
+        emulated: Instrument = loaded() if isinstance(loaded, type) else loaded
     except Exception as error:  # foreign code
         raise MeterError(
             f"the emulated instrument of {name} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
-    return loaded
+    return emulated
 
 
 def _found(plugins: Iterable[EntryPoint] | None) -> list[EntryPoint]:

@@ -15,29 +15,9 @@ from edgejoule.meters.files import read_text
 from edgejoule.meters.hwmon.chips import CHIPS
 from edgejoule.meters.hwmon.meter import SHUNT_TOLERANCE_REL, Hwmon
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 
 SUPPLY_V = 5.0
-
-
-class HwmonInstrument:
-    """An INA226 with a shunt of 20 mΩ in a board's supply line. The middle of its range is a whole number of steps."""
-
-    name = "hwmon"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 40.0
-    idle_w, busy_w = 2.5, 10.0
-    change_s = 2.0
-    evidence = Evidence(("Linux ina2xx.rst, General sysfs entries", "TI SBOS547, Electrical Characteristics"))
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A tree in a folder of its own; the values are answered from the circuit."""
-        folder = tempfile.TemporaryDirectory()
-        make_ina226(Path(folder.name) / "hwmon0")
-        chip = Ina226(circuit, folder)
-        return Rig(Hwmon(Path(folder.name), read=chip.read, clock_ns=clock_ns), chip.advance)
-
-
 SHUNT_OHM = 0.02
 POWER_STEP_W = 2.5e-6 / SHUNT_OHM * 25
 UPDATE_S = 0.0352  # 16 averages of 1.1 ms for each voltage: the driver's own setting
@@ -79,3 +59,17 @@ class Ina226(Device):
         load = self._circuit.load
         mean_w = float(load.energy_j(ended_s) - load.energy_j(ended_s - UPDATE_S)) / UPDATE_S
         return round(self.shown_w(mean_w) / POWER_STEP_W)
+
+
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """An INA226 with a shunt of 20 mΩ in a board's supply line; 6.25 W, in the middle, is a whole number of steps."""
+    folder = tempfile.TemporaryDirectory()
+    make_ina226(Path(folder.name) / "hwmon0")
+    chip = Ina226(circuit, folder)
+    return Rig(Hwmon(Path(folder.name), read=chip.read, clock_ns=clock_ns), chip.advance)
+
+
+INSTRUMENT = Instrument(
+    "hwmon", connect, idle_w=2.5, busy_w=10.0, duration_s=40.0, change_s=2.0,
+    evidence=Evidence(("Linux ina2xx.rst, General sysfs entries", "TI SBOS547, Electrical Characteristics")),
+)  # fmt: skip

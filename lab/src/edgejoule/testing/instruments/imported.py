@@ -10,7 +10,7 @@ import numpy as np
 
 from edgejoule.meters.imported.meter import FollowedTrace
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Fault, Instrument, Rig
 
 GAIN_REL, OFFSET_W = 0.005, 0.02
 _INTERVAL_S = 0.1
@@ -53,20 +53,13 @@ class Logger(Device):
         return text.replace(".", ",").encode()
 
 
-class TraceInstrument:
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
     """A board of 1 to 8 W at about 5 V, logged ten times a second."""
+    logger = Logger(circuit)
+    meter = FollowedTrace(
+        "log.csv", GAIN_REL, OFFSET_W, _INTERVAL_S, read_from=logger.read_from, clock_ns=clock_ns, delay_s_max=0.3
+    )
+    return Rig(meter, logger.advance)
 
-    name = "trace"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 60.0
-    idle_w, busy_w = 1.0, 8.0
-    change_s = 2.0
-    evidence = Evidence()
 
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A file of its own."""
-        logger = Logger(circuit)
-        meter = FollowedTrace(
-            "log.csv", GAIN_REL, OFFSET_W, _INTERVAL_S, read_from=logger.read_from, clock_ns=clock_ns, delay_s_max=0.3
-        )
-        return Rig(meter, logger.advance)
+INSTRUMENT = Instrument("trace", connect, idle_w=1.0, busy_w=8.0, duration_s=60.0, change_s=2.0, faults=STREAM_FAULTS)

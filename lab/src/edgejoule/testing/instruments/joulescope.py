@@ -11,7 +11,7 @@ from typing import Any
 from edgejoule.meters.joulescope.driver import Hear, Message
 from edgejoule.meters.joulescope.meter import GAIN_REL, OFFSET_W, Joulescope
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Fault, Instrument, Rig
 
 PATH = "u/js220/001234"
 _NATIVE_HZ = 1_000_000
@@ -117,17 +117,12 @@ def statistics(first: int, last: int, before_j: float, after_j: float) -> dict[s
     }
 
 
-class JoulescopeInstrument:
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
     """A board of 0.5 to 5 W."""
+    library = Library(circuit)
+    return Rig(Joulescope(make_driver=lambda: library, clock_ns=clock_ns), library.advance)
 
-    name = "joulescope"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 10.0
-    idle_w, busy_w = 0.5, 5.0
-    change_s = 0.5
-    evidence = Evidence()
 
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A library of its own."""
-        library = Library(circuit)
-        return Rig(Joulescope(make_driver=lambda: library, clock_ns=clock_ns), library.advance)
+INSTRUMENT = Instrument(
+    "joulescope", connect, idle_w=0.5, busy_w=5.0, duration_s=10.0, change_s=0.5, faults=STREAM_FAULTS
+)

@@ -15,7 +15,7 @@ from edgejoule.meters.modbus.link import TIMEOUT_S, Client, pymodbus_clients
 from edgejoule.meters.modbus.meter import ModbusMeter
 from edgejoule.meters.modbus.profile import ModbusProfile
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 
 _VOLTS = 230.0
 
@@ -88,20 +88,16 @@ def wired_client(pzem: Pzem, profile: ModbusProfile) -> Client:
     return cast(Client, Wired("emulated", baudrate=profile.baud, timeout=TIMEOUT_S, retries=0))
 
 
-class ModbusInstrument:
-    """A machine of 20 to 180 W behind a PZEM-004T."""
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """A machine of 20 to 180 W behind a PZEM-004T on a serial line."""
+    meter = ModbusMeter(
+        "pzem-004t-v3", port="emulated", clock_ns=clock_ns, make_client=lambda *_: wired_client(pzem, meter.profile)
+    )
+    pzem = Pzem(circuit, meter.profile)
+    return Rig(meter, pzem.advance)
 
-    name = "modbus"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 600.0
-    idle_w, busy_w = 20.0, 180.0
-    change_s = 20.0
-    evidence = Evidence(("PZEM-004T V3.0 User Manual, section 2.3", "pymodbus's client and server"))
 
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A PZEM on a serial line of its own."""
-        meter = ModbusMeter(
-            "pzem-004t-v3", port="emulated", clock_ns=clock_ns, make_client=lambda *_: wired_client(pzem, meter.profile)
-        )
-        pzem = Pzem(circuit, meter.profile)
-        return Rig(meter, pzem.advance)
+INSTRUMENT = Instrument(
+    "modbus", connect, idle_w=20.0, busy_w=180.0, duration_s=600.0, change_s=20.0,
+    evidence=Evidence(("PZEM-004T V3.0 User Manual, section 2.3", "pymodbus's client and server")),
+)  # fmt: skip

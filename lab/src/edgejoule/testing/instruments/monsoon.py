@@ -23,7 +23,7 @@ from edgejoule.meters.monsoon.protocol import (
     Opcode,
 )
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 
 VOLTS = 5.1
 STORED = {
@@ -126,23 +126,17 @@ def encode(words: NDArray[np.float64], kind: NDArray[np.uint8]) -> NDArray[np.ui
     return packets
 
 
-class MonsoonInstrument:
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
     """A board of 1 to 6 W on the main output."""
+    monitor = Monitor(circuit)
+    meter = Monsoon(open_link=monitor.open, find=lambda: [20017], clock_ns=clock_ns)
+    return Rig(meter, monitor.advance)
 
-    name = "monsoon"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 8.0
-    idle_w, busy_w = 1.0, 6.0
-    change_s = 0.2
-    evidence = Evidence(
-        (
-            "Monsoon, Power Monitor Python API Documentation, Packet Format",
-            "Monsoon 0.1.88 (the vendor's package) decodes the same packets to the same currents",
-        )
-    )
 
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A monitor of its own."""
-        monitor = Monitor(circuit)
-        meter = Monsoon(open_link=monitor.open, find=lambda: [20017], clock_ns=clock_ns)
-        return Rig(meter, monitor.advance)
+INSTRUMENT = Instrument(
+    "monsoon", connect, idle_w=1.0, busy_w=6.0, duration_s=8.0, change_s=0.2, faults=STREAM_FAULTS,
+    evidence=Evidence((
+        "Monsoon, Power Monitor Python API Documentation, Packet Format",
+        "Monsoon 0.1.88 (the vendor's package) decodes the same packets to the same currents",
+    )),
+)  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from edgejoule.meters.nvml.meter import ACCURACY_REL, Nvml
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import POLLED_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 
 _RENEWED_NS = 20_000_000
 
@@ -73,22 +73,6 @@ class EmulatedLibrary:
             raise EmulatedError(self.fault)
 
 
-class NvmlInstrument:
-    """One card of 20 to 200 W with a running total."""
-
-    name = "nvml"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.DISCONNECT})
-    duration_s = 60.0
-    idle_w, busy_w = 20.0, 200.0
-    change_s = 2.0
-    evidence = Evidence(("NVML API reference, nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage",))
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """The library answers from the circuit."""
-        card = _Card(circuit)
-        return Rig(Nvml(0, card.library, clock_ns), card.advance)
-
-
 class _Card(Device):
     def __init__(self, circuit: Circuit) -> None:
         self._start_j = circuit.rng.uniform(0, 1e6)
@@ -105,3 +89,16 @@ class _Card(Device):
 
     def _power_w(self) -> float:
         return float(self._circuit.load.power_w(self.renewed_s(_RENEWED_NS))) * self._gain
+
+
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """One card of 20 to 200 W with a running total."""
+    card = _Card(circuit)
+    return Rig(Nvml(0, card.library, clock_ns), card.advance)
+
+
+INSTRUMENT = Instrument(
+    "nvml", connect, idle_w=20.0, busy_w=200.0, duration_s=60.0, change_s=2.0,
+    faults=POLLED_FAULTS - {Fault.GARBAGE},
+    evidence=Evidence(("NVML API reference, nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage",)),
+)  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.meters.otii.meter import GAIN_REL, OFFSET_W, Otii
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 from edgejoule.testing.tcp_device import TcpDevice
 
 VOLTS = 3.8
@@ -109,17 +109,13 @@ def _line(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\r\n"
 
 
-class OtiiInstrument:
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
     """A board of 0.5 to 4 W on an Arc."""
+    server = Server(circuit)
+    return Rig(Otii(connect=server.connect, clock_ns=clock_ns), server.advance)
 
-    name = "otii"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 12.0
-    idle_w, busy_w = 0.5, 4.0
-    change_s = 0.3
-    evidence = Evidence(("Qoitech's otii_tcp_client 1.0.13 has talked to the emulated server",))
 
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A server of its own."""
-        server = Server(circuit)
-        return Rig(Otii(connect=server.connect, clock_ns=clock_ns), server.advance)
+INSTRUMENT = Instrument(
+    "otii", connect, idle_w=0.5, busy_w=4.0, duration_s=12.0, change_s=0.3, faults=STREAM_FAULTS,
+    evidence=Evidence(("Qoitech's otii_tcp_client 1.0.13 has talked to the emulated server",)),
+)  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 from edgejoule.meters.perf.events import Event
 from edgejoule.meters.perf.meter import GAIN_REL, STEP_J, PerfEnergy
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import POLLED_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 
 SCALE_TEXT = "2.3283064365386962890625e-10"  # 2^-32 J
 _UPDATE_NS = 1_000_000
@@ -34,25 +34,6 @@ def make_tree(root: Path, events: dict[str, str], cpumask: str = "0") -> None:
         topology = root / "cpu" / f"cpu{cpu}" / "topology"
         topology.mkdir(parents=True)
         (topology / "physical_package_id").write_text(f"{package}\n")
-
-
-class PerfInstrument:
-    """One package of 5 to 60 W."""
-
-    name = "perf-energy"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.DISCONNECT})
-    duration_s = 20.0
-    idle_w, busy_w = 5.0, 60.0
-    change_s = 0.5
-    evidence = Evidence(("Linux 410136f5dd96, tree and scale", "Linux itself: perf_event_open with a software event"))
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A tree in a folder of its own; the counters are answered from the circuit."""
-        folder = tempfile.TemporaryDirectory()
-        make_tree(Path(folder.name), {"energy-pkg": "event=0x02"})
-        counters = _Counters(circuit, folder)
-        root = Path(folder.name)
-        return Rig(PerfEnergy(root / "power", root / "cpu", events=counters, clock_ns=clock_ns), counters.advance)
 
 
 class _Counters(Device):
@@ -82,3 +63,19 @@ class _Counters(Device):
     def _steps(self) -> int:
         drawn_j = float(self._circuit.load.energy_j(self.renewed_s(_UPDATE_NS))) * self._gain
         return int(drawn_j / STEP_J)
+
+
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """One package of 5 to 60 W: a tree in a folder of its own, counters that answer from the circuit."""
+    folder = tempfile.TemporaryDirectory()
+    make_tree(Path(folder.name), {"energy-pkg": "event=0x02"})
+    counters = _Counters(circuit, folder)
+    root = Path(folder.name)
+    return Rig(PerfEnergy(root / "power", root / "cpu", events=counters, clock_ns=clock_ns), counters.advance)
+
+
+INSTRUMENT = Instrument(
+    "perf-energy", connect, idle_w=5.0, busy_w=60.0, duration_s=20.0, change_s=0.5,
+    faults=POLLED_FAULTS - {Fault.GARBAGE},
+    evidence=Evidence(("Linux 410136f5dd96, tree and scale", "Linux itself: perf_event_open with a software event")),
+)  # fmt: skip

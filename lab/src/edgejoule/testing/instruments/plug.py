@@ -48,12 +48,3 @@ class EmulatedPlug(Device, ABC):
             broken = self.broken(text)
             return broken[int(rng.integers(len(broken)))]
         return text
-
-
-class PlugInstrument:
-    """A board's power supply on a plug."""
-
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 600.0
-    idle_w, busy_w = 4.0, 14.0
-    change_s = 20.0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from edgejoule.meters.pmic.meter import GAIN_REL, INTERCEPT_W, OFFSET_W, SLOPE, Pmic
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 
 RAILS = (  # name, channels of current and voltage, V, share of the sum
     ("3V7_WL_SW", 0, 8, 3.799996, 0.01),
@@ -35,22 +35,6 @@ def adc_text(sum_w: float) -> str:
     return "\n".join(f"{line:>30}" for line in lines) + "\n"
 
 
-class PmicInstrument:
-    """A Raspberry Pi 5 between idle and all cores busy."""
-
-    name = "pmic"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 120.0
-    idle_w, busy_w = 3.0, 9.0
-    change_s = 4.0
-    evidence = Evidence(("text of a real board in jfikar/RPi5-power, README; the correction there",))
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """The command answers from the circuit."""
-        chip = _Chip(circuit, GAIN_REL, OFFSET_W)
-        return Rig(Pmic(run=chip.run, clock_ns=clock_ns), chip.advance)
-
-
 class _Chip(Device):
     def run(self, command: Sequence[str]) -> str:
         assert tuple(command) == ("vcgencmd", "pmic_read_adc"), command
@@ -67,3 +51,15 @@ class _Chip(Device):
             broken = [lines[:place], [*lines[:place], *lines[place + 1 :]], ["error=1 error_msg=..."]]
             return "\n".join(broken[int(rng.integers(3))])
         return text
+
+
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """A Raspberry Pi 5 between idle and all cores busy."""
+    chip = _Chip(circuit, GAIN_REL, OFFSET_W)
+    return Rig(Pmic(run=chip.run, clock_ns=clock_ns), chip.advance)
+
+
+INSTRUMENT = Instrument(
+    "pmic", connect, idle_w=3.0, busy_w=9.0, duration_s=120.0, change_s=4.0,
+    evidence=Evidence(("text of a real board in jfikar/RPi5-power, README; the correction there",)),
+)  # fmt: skip

@@ -17,7 +17,7 @@ from edgejoule.meters.ppk2.meter import GAIN_REL, OFFSET_W, Ppk2
 from edgejoule.meters.ppk2.protocol import ADC_VOLTS, RATE_HZ, Command, parse_metadata
 from edgejoule.meters.serialport import Port, PortSettings
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 
 METADATA = """Calibrated: 0
 R0: 1003.3506
@@ -145,18 +145,14 @@ class Kit(Device):
         return np.asarray(x * r / ADC_VOLTS + o)
 
 
-class Ppk2Instrument:
-    """A small board of 0.2 to 2.5 W at 5 V."""
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """A small board of 0.2 to 2.5 W at 5 V, the kit in ampere mode."""
+    kit = Kit(circuit)
+    meter = Ppk2(VOLTS, open_port=kit.open, find=lambda: ["emulated"], clock_ns=clock_ns, sleep=lambda _: None)
+    return Rig(meter, kit.advance)
 
-    name = "ppk2"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 4.0
-    idle_w, busy_w = 0.2, 2.5
-    change_s = 0.1
-    evidence = Evidence(("Nordic Semiconductor, pc-nrfconnect-ppk, src/device/serialDevice.ts and src/constants.ts",))
 
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A kit of its own, in ampere mode."""
-        kit = Kit(circuit)
-        meter = Ppk2(VOLTS, open_port=kit.open, find=lambda: ["emulated"], clock_ns=clock_ns, sleep=lambda _: None)
-        return Rig(meter, kit.advance)
+INSTRUMENT = Instrument(
+    "ppk2", connect, idle_w=0.2, busy_w=2.5, duration_s=4.0, change_s=0.1, faults=STREAM_FAULTS,
+    evidence=Evidence(("Nordic Semiconductor, pc-nrfconnect-ppk, src/device/serialDevice.ts and src/constants.ts",)),
+)  # fmt: skip

@@ -17,28 +17,11 @@ from edgejoule.meters.profile.data import load_profile
 from edgejoule.meters.profile.meter import BoardProfile
 from edgejoule.meters.profile.usage import TICK_S
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 
 PROFILE = Path(__file__).parent / "profile.toml"
 CPUS = 4
 _STEP_S = 0.001  # of the busy time's integral
-
-
-class ProfileInstrument:
-    """A board of 3 to 8 W with four processors."""
-
-    name = "board-profile"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 20.0
-    idle_w, busy_w = 3.0, 8.0
-    change_s = 1.0
-    evidence = Evidence(("Linux proc.rst, Miscellaneous kernel statistics in /proc/stat",))
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """The machine's /proc/stat is answered from the circuit."""
-        machine = _Machine(circuit)
-        meter = BoardProfile(PROFILE, machine="none", read=machine.read, clock_ns=clock_ns)
-        return Rig(meter, machine.advance)
 
 
 class _Machine(Device):
@@ -81,3 +64,16 @@ class _Machine(Device):
             for i, (busy, idle) in enumerate(zip(busy_ticks, idle_ticks, strict=True))
         ]
         return "\n".join([f"cpu  {sum(busy_ticks)} 0 0 {sum(idle_ticks)} 0 0 0 0 0 0", *rows, "intr 0"]) + "\n"
+
+
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """A board of 3 to 8 W with four processors: its /proc/stat answers from the circuit."""
+    machine = _Machine(circuit)
+    meter = BoardProfile(PROFILE, machine="none", read=machine.read, clock_ns=clock_ns)
+    return Rig(meter, machine.advance)
+
+
+INSTRUMENT = Instrument(
+    "board-profile", connect, idle_w=3.0, busy_w=8.0, duration_s=20.0, change_s=1.0,
+    evidence=Evidence(("Linux proc.rst, Miscellaneous kernel statistics in /proc/stat",)),
+)  # fmt: skip

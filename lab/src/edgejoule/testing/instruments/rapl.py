@@ -14,33 +14,12 @@ from pathlib import Path
 from edgejoule.meters.files import read_text
 from edgejoule.meters.rapl.meter import GAIN_REL, Rapl
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import POLLED_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 
 _STEP_J = 61.035e-6  # 2^-14 J in the kernel's whole nJ
 RANGE_UJ = 262_143_328_850  # what Intel's client processors report: 2^32 - 1 steps
 _COUNTER_STEPS = 2**32
 _UPDATE_NS = 1_000_000
-
-
-class RaplInstrument:
-    """One package of 5 to 60 W."""
-
-    name = "rapl"
-    faults = frozenset({Fault.DROPOUT, Fault.WRAP, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 20.0
-    idle_w, busy_w = 5.0, 60.0
-    change_s = 0.5
-    evidence = Evidence(("Linux powercap.rst, Power Zone Attributes", "Intel SDM 3B, Package RAPL Domain"))
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A tree in a folder of its own; the counter's files are answered from the circuit."""
-        folder = tempfile.TemporaryDirectory()
-        zone = Path(folder.name) / "intel-rapl:0"
-        zone.mkdir()
-        for name, text in (("name", "package-0"), ("max_energy_range_uj", str(RANGE_UJ)), ("energy_uj", "")):
-            (zone / name).write_text(f"{text}\n")
-        counter = _Counter(circuit, folder)
-        return Rig(Rapl(zone.parent, Path("/nonexistent"), counter.read, clock_ns), counter.advance)
 
 
 class _Counter(Device):
@@ -73,3 +52,20 @@ class _Counter(Device):
             raise OSError(errno.EIO, "Input/output error")
         if self.gone:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """One package of 5 to 60 W: the tree is in a folder of its own, the counter's file answers from the circuit."""
+    folder = tempfile.TemporaryDirectory()
+    zone = Path(folder.name) / "intel-rapl:0"
+    zone.mkdir()
+    for name, text in (("name", "package-0"), ("max_energy_range_uj", str(RANGE_UJ)), ("energy_uj", "")):
+        (zone / name).write_text(f"{text}\n")
+    counter = _Counter(circuit, folder)
+    return Rig(Rapl(zone.parent, Path("/nonexistent"), counter.read, clock_ns), counter.advance)
+
+
+INSTRUMENT = Instrument(
+    "rapl", connect, idle_w=5.0, busy_w=60.0, duration_s=20.0, change_s=0.5, faults=POLLED_FAULTS | {Fault.WRAP},
+    evidence=Evidence(("Linux powercap.rst, Power Zone Attributes", "Intel SDM 3B, Package RAPL Domain")),
+)  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from edgejoule.meters.scpi.meter import ScpiMeter
 from edgejoule.meters.scpi.profile import ScpiProfile
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import Circuit, Fault, Instrument, Rig
 from edgejoule.testing.tcp_device import TcpDevice
 
 IDENTITY = "YOKOGAWA,WT310E,C2PH00000E,F1.04"
@@ -40,18 +40,11 @@ class Analyser(TcpDevice):
         return f"{self.shown_w(drawn_j / _UPDATE_S):.5E}\n".encode()
 
 
-class ScpiInstrument:
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
     """A machine of 20 to 120 W behind a WT310."""
+    meter = ScpiMeter(host="emulated", clock_ns=clock_ns, connect=lambda *where: analyser.connect(*where))
+    analyser = Analyser(circuit, meter.profile)
+    return Rig(meter, analyser.advance)
 
-    name = "scpi"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 120.0
-    idle_w, busy_w = 20.0, 120.0
-    change_s = 6.0
-    evidence = Evidence()
 
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """An instrument of its own."""
-        meter = ScpiMeter(host="emulated", clock_ns=clock_ns, connect=lambda *where: analyser.connect(*where))
-        analyser = Analyser(circuit, meter.profile)
-        return Rig(meter, analyser.advance)
+INSTRUMENT = Instrument("scpi", connect, idle_w=20.0, busy_w=120.0, duration_s=120.0, change_s=6.0)

@@ -16,7 +16,7 @@ from edgejoule.meters.serial.framing import checksum
 from edgejoule.meters.serial.meter import SerialMeter
 from edgejoule.meters.serialport import Port, PortSettings
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Fault, Instrument, Rig
 
 PROFILE = "evm430-f6736"
 _MAINS_HZ, _MAINS_V = 50.0, 230.0
@@ -87,21 +87,14 @@ class _Cable:
     def close(self) -> None: ...
 
 
-class SerialInstrument:
-    """Board of EMeter: 2 to 12 W from the mains."""
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """A board of 2 to 12 W from the mains, on a cable."""
+    meter = SerialMeter("emulated", PROFILE, clock_ns=clock_ns, open_port=lambda *x: cable.open(*x))
+    channel = meter.channels()[0]
+    assert meter.profile.rate_hz is not None
+    board = Board(circuit, meter.profile.rate_hz, channel.gain_rel, channel.offset_w)
+    cable = _Cable(board)
+    return Rig(meter, board.advance)
 
-    name = "serial"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.SKEW, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 30.0
-    idle_w, busy_w = 2.0, 12.0
-    change_s = 2.0
-    evidence = Evidence()
 
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """A board on a cable of its own."""
-        meter = SerialMeter("emulated", PROFILE, clock_ns=clock_ns, open_port=lambda *x: cable.open(*x))
-        channel = meter.channels()[0]
-        assert meter.profile.rate_hz is not None
-        board = Board(circuit, meter.profile.rate_hz, channel.gain_rel, channel.offset_w)
-        cable = _Cable(board)
-        return Rig(meter, board.advance)
+INSTRUMENT = Instrument("serial", connect, idle_w=2.0, busy_w=12.0, duration_s=30.0, change_s=2.0, faults=STREAM_FAULTS)

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Sequence
 
 from edgejoule.meters.shelly.meter import Shelly
-from edgejoule.testing.instrument import Circuit, Evidence, Rig
-from edgejoule.testing.instruments.plug import HOST, EmulatedPlug, PlugInstrument
+from edgejoule.testing.instrument import Circuit, Evidence, Instrument, Rig
+from edgejoule.testing.instruments.plug import HOST, EmulatedPlug
 
 
 def first_generation(path: str, power_w: float, total_j: float) -> str:
@@ -37,23 +37,6 @@ def later_generation(path: str, power_w: float, total_j: float) -> str:
     raise OSError("status 404")
 
 
-class ShellyInstrument(PlugInstrument):
-    """A Shelly Plus Plug S."""
-
-    name = "shelly"
-    evidence = Evidence(
-        (
-            "Shelly API documentation: Gen1 Devices, /meter; Gen2+ Device API, Switch, Status",
-            "ShellyPy 0.3.0 has read both generations of the emulator (by hand)",
-        )
-    )
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """The plug answers requests from the circuit."""
-        plug = _Plug(circuit)
-        return plug.rig(Shelly(HOST, fetch=plug.fetch, clock_ns=clock_ns))
-
-
 class _Plug(EmulatedPlug):
     """Tells the power at the begin of every second."""
 
@@ -65,3 +48,18 @@ class _Plug(EmulatedPlug):
     def broken(self, text: str) -> Sequence[str]:
         nothing = text.replace('"apower":', '"apower":null,"x":')
         return [text[:-9], "", '{"code":-105,"message":"not found"}', nothing]
+
+
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """A board's power supply on a Shelly Plus Plug S."""
+    plug = _Plug(circuit)
+    return plug.rig(Shelly(HOST, fetch=plug.fetch, clock_ns=clock_ns))
+
+
+INSTRUMENT = Instrument(
+    "shelly", connect, idle_w=4.0, busy_w=14.0, duration_s=600.0, change_s=20.0,
+    evidence=Evidence((
+        "Shelly API documentation: Gen1 Devices, /meter; Gen2+ Device API, Switch, Status",
+        "ShellyPy 0.3.0 has read both generations of the emulator (by hand)",
+    )),
+)  # fmt: skip

@@ -12,8 +12,8 @@ import urllib.parse
 from collections.abc import Callable, Sequence
 
 from edgejoule.meters.tasmota.meter import Tasmota
-from edgejoule.testing.instrument import Circuit, Evidence, Rig
-from edgejoule.testing.instruments.plug import HOST, EmulatedPlug, PlugInstrument
+from edgejoule.testing.instrument import Circuit, Evidence, Instrument, Rig
+from edgejoule.testing.instruments.plug import HOST, EmulatedPlug
 
 COMMAND_PATH = "/cm"
 
@@ -35,24 +35,6 @@ def status_text(power_w: float, total_kwh: float) -> str:
     return json.dumps({"StatusSNS": {"Time": "2022-01-11T21:57:38", "ENERGY": energy}}, separators=(",", ":"))
 
 
-class TasmotaInstrument(PlugInstrument):
-    """A plug with Tasmota."""
-
-    name = "tasmota"
-    evidence = Evidence(
-        (
-            "Tasmota documentation, JSON Status Responses",
-            "ENERGY of a real plug, LocalBytes, Accessing power usage",
-            "tasmota-http 0.1.0 has read the emulator, with the driver's own request (by hand)",
-        )
-    )
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """The plug answers requests from the circuit."""
-        plug = _Plug(circuit)
-        return plug.rig(Tasmota(HOST, fetch=plug.fetch, clock_ns=clock_ns))
-
-
 class _Plug(EmulatedPlug):
     """Measures the mean power of every second."""
 
@@ -66,3 +48,19 @@ class _Plug(EmulatedPlug):
 
     def broken(self, text: str) -> Sequence[str]:
         return [text[:-9], "", '{"Command":"Unknown"}', text.replace('"Power":', '"Power":"nan')]
+
+
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """A board's power supply on a plug with Tasmota."""
+    plug = _Plug(circuit)
+    return plug.rig(Tasmota(HOST, fetch=plug.fetch, clock_ns=clock_ns))
+
+
+INSTRUMENT = Instrument(
+    "tasmota", connect, idle_w=4.0, busy_w=14.0, duration_s=600.0, change_s=20.0,
+    evidence=Evidence((
+        "Tasmota documentation, JSON Status Responses",
+        "ENERGY of a real plug, LocalBytes, Accessing power usage",
+        "tasmota-http 0.1.0 has read the emulator, with the driver's own request (by hand)",
+    )),
+)  # fmt: skip

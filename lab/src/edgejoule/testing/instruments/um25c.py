@@ -13,7 +13,7 @@ from edgejoule.meters.serialport import Port, PortSettings
 from edgejoule.meters.um25c.meter import Um25c, accuracy
 from edgejoule.meters.um25c.protocol import FRAME_BYTES, MODELS, REQUEST, check_byte
 from edgejoule.testing.device import Device
-from edgejoule.testing.instrument import Circuit, Evidence, Fault, Rig
+from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 
 SUPPLY_V = 5.0
 _MEASURES_S = 0.5
@@ -64,23 +64,6 @@ class EmulatedTester:
     def close(self) -> None:
         """What was under way is lost."""
         self._answers = []
-
-
-class Um25cInstrument:
-    """A UM25C in a board's USB supply."""
-
-    name = "um25c"
-    faults = frozenset({Fault.DROPOUT, Fault.JITTER, Fault.GARBAGE, Fault.DISCONNECT})
-    duration_s = 240.0
-    idle_w, busy_w = 2.0, 10.0
-    change_s = 8.0
-    evidence = Evidence(
-        ("sigrok wiki, RDTech UM series, Protocol", "libsigrok rdtech-um", "frame of a UM34C in umxxc-parser's test")
-    )
-
-    def connect(self, circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-        """The tester on an emulated port."""
-        return _Bench(circuit, clock_ns).rig()
 
 
 class _Bench(Device):
@@ -144,3 +127,18 @@ class _Cable:
     def _check(self) -> None:
         if self._gone():
             raise OSError("Input/output error")
+
+
+def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
+    """A UM25C in a board's USB supply."""
+    return _Bench(circuit, clock_ns).rig()
+
+
+INSTRUMENT = Instrument(
+    "um25c", connect, idle_w=2.0, busy_w=10.0, duration_s=240.0, change_s=8.0,
+    evidence=Evidence((
+        "sigrok wiki, RDTech UM series, Protocol",
+        "libsigrok rdtech-um",
+        "frame of a UM34C in umxxc-parser's test",
+    )),
+)  # fmt: skip
