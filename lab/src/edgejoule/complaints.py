@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from edgejoule import file_system
 from edgejoule.clock_exchange import parse_address
-from edgejoule.commands.complaints import command_complaints, command_design_complaints, placeholder_settings
+from edgejoule.commands.complaints import (
+    command_complaints,
+    command_design_complaints,
+    loaded_servers,
+    placeholder_settings,
+)
 from edgejoule.commands.model import CommandWorkload
 from edgejoule.conditional import Complaint, cells_of, condition_complaints, settings_of
 from edgejoule.errors import UsageError
@@ -26,7 +31,7 @@ from edgejoule.properties import (
     is_option,
     static_server,
 )
-from edgejoule.responses import PER_SERVER, nearest
+from edgejoule.responses import PER_LOADED_SERVER, PER_SERVER, nearest
 
 if TYPE_CHECKING:
     from edgejoule.spec import Spec
@@ -239,6 +244,12 @@ def _servers(spec: Spec) -> Iterator[Complaint]:
             yield f"servers.{name}", "meter is missing: a name as in `edgejoule meters`"
 
 
+def _no_server(name: str, servers: Collection[str], spec: Spec) -> str:
+    if name in spec.servers:
+        return f"of the servers that a command runs on, which are {', '.join(servers)}"
+    return f"no server is named so; {nearest(name, servers)}"
+
+
 def _wrong_looks(looks: list[int], replications: int) -> Iterator[str]:
     if not looks or len(looks) > 20 or looks[0] < 2 or any(b <= a for a, b in itertools.pairwise(looks)):
         yield "expected 1 to 20 rising numbers of replications, the first at least 2"
@@ -261,9 +272,12 @@ def _analysis(spec: Spec) -> Iterator[Complaint]:
     known = spec.known_responses()
     for name in spec.analysis.responses:
         base, at, server = name.partition("@")
-        if at and base in PER_SERVER and server not in spec.servers:
-            yield "analysis.responses", f"{name!r}: no server is named so; {nearest(server, spec.servers)}"
-        elif base not in (PER_SERVER if at else known):
+        loaded = loaded_servers(spec)
+        of_a_server = [*PER_SERVER, *((*PER_LOADED_SERVER, *spec.responses) if loaded else ())]
+        servers = spec.servers if base in PER_SERVER else loaded
+        if at and base in of_a_server and server not in servers:
+            yield "analysis.responses", f"{name!r}: {_no_server(server, servers, spec)}"
+        elif base not in (of_a_server if at else known):
             yield "analysis.responses", f"unknown response {name!r}; {nearest(name, known)}"
     if (compare := spec.analysis.compare) is not None:
         if compare not in spec.factors:

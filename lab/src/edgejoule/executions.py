@@ -24,8 +24,10 @@ class Execution:
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> Execution:
-        """From the driver's events, which are complete (databases.Driver.run)."""
+        """From the driver's events, which are complete (databases.Driver.run); of several at once, first to last."""
         by_kind = {e["event"]: e for e in events}
+        begins = [e["active_start_ns"] for e in events if e["event"] == "active_end"]
+        by_kind["active_end"] = {**by_kind["active_end"], "active_start_ns": min(begins)}
         return cls(*(by_kind[k] for k in ("start", "active_end", "settled", "end")))
 
     @property

@@ -120,6 +120,16 @@ class Loads:
             self._snapshots.restore(run, path)
         return paths
 
+    def path_for(self, run: PlannedRun, server: str) -> Path:
+        """Where the data of a run lie that are of one of several servers."""
+        return self._ready(run, new=False) / f"run-{server}"
+
+    def copy_for(self, run: PlannedRun, server: str) -> Path:
+        """Data of its own for one of several servers that a command runs on at once."""
+        path = self.path_for(run, server)
+        self._snapshots.restore(run, path)
+        return path
+
     def keep_logs(self, run: PlannedRun, target: Path) -> Path | None:
         """Those of the server of a run that failed; None where there are none, or no room for them."""
         return copy_logs(self._ready(run, new=False) / "run", target)

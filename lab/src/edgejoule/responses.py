@@ -108,6 +108,11 @@ def latency_name(operation: str, measure: str, statistic: str) -> str:
 
 #: Responses that a study on a federation has of each server too, as NAME@SERVER; without it they are of all servers.
 PER_SERVER = ("energy_per_op_uj", "energy_j", "energy_net_j")
+#: The same of each server that a command runs on, where it runs on several; and so are those that it prints.
+PER_LOADED_SERVER = (
+    "throughput_ops_s", "active_s", "settled_s", "cpu_s", "context_switches", "cpu_us_per_op", "rss_peak_mb",
+    "process_read_bytes", "process_write_bytes", "remote_compactions", "remote_fallbacks", "remote_moved_bytes",
+)  # fmt: skip
 
 
 class Responses(dict[str, Response]):
@@ -115,7 +120,8 @@ class Responses(dict[str, Response]):
 
     def __missing__(self, name: str) -> Response:
         base, at, server = name.partition("@")
-        if not at or base not in PER_SERVER:
+        is_declared = base not in RESPONSES
+        if not at or base not in self or not (is_declared or base in PER_SERVER + PER_LOADED_SERVER):
             raise KeyError(name)
         return replace(self[base], name=name, label=f"{self[base].label}, {server}")
 
@@ -151,7 +157,8 @@ def label_of(name: str) -> str:
 
 def declared_label(name: str) -> str:
     """How people are told a response that an experiment declares."""
-    return name.replace("_", " ")
+    base, at, server = name.partition("@")
+    return base.replace("_", " ") + (f", {server}" if at else "")
 
 
 def is_latency(name: str) -> bool:

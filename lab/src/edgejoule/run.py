@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from edgejoule.commands.client import CommandClient, CommandRun
 from edgejoule.commands.collect import command_energies, command_figures, printed_figures, shell_of_run, shell_share
 from edgejoule.commands.complaints import OPERATIONS as DECLARED_OPERATIONS
 from edgejoule.commands.model import NO_DATABASE, DeclaredResponse
+from edgejoule.commands.on_servers import run_together
 from edgejoule.commands.phases import phase_facts
 from edgejoule.commands.setups import Setups
 from edgejoule.commands.shells import ShellStart
@@ -62,6 +63,7 @@ from edgejoule.store import Intervals, ResponseValue, Run, RunData
 
 _WORKED_SHARE_MIN = 0.9
 NOT_SETTLED = "not settled within the time limit: settled figures are a lower bound"
+Homes = Mapping[str, Home]  # where the driver or a command runs: by server, without a federation ""
 _TRIES = 3  # to find how many executions fill the time a meter needs: the first one is often slower than the others
 
 
@@ -125,14 +127,14 @@ def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run,
 def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapping[str, Any]) -> tuple[Run, RunData]:
     """One run of the driver, or several executions that form one."""
     told = lengthened(_at_level(planned, bench), bench.least_s)
-    home = _home(planned, bench)
+    homes = _homes(planned, bench)
     if bench.setups:
         bench.setups.enter(planned)
-    _warm_up(planned, bench, home)
+    _warm_up(planned, bench, homes)
     load = bench.loads.prepare(planned)
     restored_bytes, storage = data_bytes(load.path), environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
-        sampled = _sample_enough(told, load, bench, metering, group, home)
+        sampled = _sample_enough(told, load, bench, metering, group, homes)
         peak_bytes = group.peak_bytes() if group else None
     collect = _collect if sampled.ran is None else _collect_command
     run, data = collect(planned, sampled, bench)
@@ -167,7 +169,7 @@ def calibrate(planned: PlannedRun, bench: Bench) -> float:
     timing = bench.timing
     free = _for_seconds(dataclasses.replace(planned, load_percent=None, target_ops_s=None), timing.calibration_s)
     load = bench.loads.prepare(planned)
-    home = _home(planned, bench)
+    home = _first(_homes(planned, bench))
     if planned.adapter in SERVERS:
         events = _served(free, load.path, bench, None, 0).events
     else:
@@ -182,10 +184,11 @@ def learn(planned: PlannedRun, bench: Bench) -> None:
         told = dataclasses.replace(planned, policy=policy)
         if bench.setups:
             bench.setups.enter(told)
-        load, home = bench.loads.prepare(told), _home(told, bench)
+        load, homes = bench.loads.prepare(told), _homes(told, bench)
         if told.command is not None:
-            _commanded(told, [load.path], bench, None, 0.0, home)
+            _commanded(told, [load.path], bench, None, 0.0, homes)
             continue
+        home = _first(homes)
         words = [*_words(told, load.path, bench.timing), *home.words]
         Driver(words, bench.timing.run_timeout_s, bench.on_event, home.prefix, member=home.member).run()
 
@@ -209,28 +212,36 @@ def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
     )
 
 
-def _home(planned: PlannedRun, bench: Bench) -> Home:
-    """Where the driver runs. Of a federation every server is told the run's policy."""
-    return bench.servers.home(str(planned.policy)) if bench.servers else Home()
+def _homes(planned: PlannedRun, bench: Bench) -> Homes:
+    """Of a federation every server is told the run's policy."""
+    if not bench.servers:
+        return {"": Home()}
+    bench.servers.decide_by(str(planned.policy))
+    names = (planned.command.servers if planned.command else ()) or bench.servers.names[:1]
+    return {name: bench.servers.home(name) for name in names}
+
+
+def _first(homes: Homes) -> Home:
+    return next(iter(homes.values()))
 
 
 def _sample_enough(
-    planned: PlannedRun, load: Load, bench: Bench, metering: Metering, group: MemoryGroup | None, home: Home
+    planned: PlannedRun, load: Load, bench: Bench, metering: Metering, group: MemoryGroup | None, homes: Homes
 ) -> _Sampled:
     """One execution; or where that is too short for the meter, as many as fill the time it needs.
 
     The first run of a cell decides how many, and leaves nothing of its tries but the last one.
     """
     if known := bench.executions.get(planned.label()):
-        return _sample(planned, _paths(planned, load, bench, known), bench, metering, group, home)
-    sampled, count = _sample(planned, [load.path], bench, metering, group, home), 1
+        return _sample(planned, _paths(planned, load, bench, known), bench, metering, group, homes)
+    sampled, count = _sample(planned, [load.path], bench, metering, group, homes), 1
     for _ in range(_TRIES):
         each_s = sum(e.settled_s for e in sampled.executions) / count
         needed = executions_needed(planned, each_s, bench.least_s)
         if needed <= count:
             break
         count = needed
-        sampled = _sample(planned, _paths(planned, None, bench, count), bench, metering, group, home)
+        sampled = _sample(planned, _paths(planned, None, bench, count), bench, metering, group, homes)
     if count > 1:
         bench.executions[planned.label()] = count
     return sampled
@@ -243,13 +254,13 @@ def _paths(planned: PlannedRun, load: Load | None, bench: Bench, count: int) -> 
     return [load.path if load else bench.loads.copies(planned, 1)[0]] * count
 
 
-def _warm_up(planned: PlannedRun, bench: Bench, home: Home) -> None:
+def _warm_up(planned: PlannedRun, bench: Bench, homes: Homes) -> None:
     """Run a cell's command unmeasured before its first run, on data that its runs do not see."""
     if planned.command is None or not planned.command.warmup or planned.label() in bench.warmed:
         return
     bench.warmed.add(planned.label())
     for _ in range(planned.command.warmup):
-        _commanded(planned, bench.loads.copies(planned, 1), bench, None, 0.0, home)
+        _commanded(planned, bench.loads.copies(planned, 1), bench, None, 0.0, homes)
 
 
 def _sample(
@@ -258,7 +269,7 @@ def _sample(
     bench: Bench,
     metering: Metering,
     group: MemoryGroup | None,
-    home: Home,
+    homes: Homes,
 ) -> _Sampled:
     timing, started_realtime_ns = bench.timing, time.time_ns()
     watch, not_own = Watch(), _own_not_ours(planned, bench)
@@ -274,13 +285,13 @@ def _sample(
         served: _ServedRun | None = None
         ran: CommandRun | None = None
         if planned.command is not None:
-            ran = _commanded(planned, paths, heard, group, still_s, home)
+            ran = _commanded(planned, paths, heard, group, still_s, homes)
             streams = [ran.events]
         elif planned.adapter in SERVERS:
             served = _served(planned, paths[0], heard, group, still_s)
             streams = [served.events]
         else:
-            streams = _executed(planned, paths, heard, group, still_s, home)
+            streams = _executed(planned, paths, heard, group, still_s, _first(homes))
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
@@ -295,15 +306,28 @@ def _sample(
         served=served.used if served else None,
         server_facts=served.facts if served else ran.server_facts if ran else {},
         ran=ran,
-        beside=_events_beside(planned, paths[0], bench, (driver_start_ns, driver_end_ns), started_realtime_ns),
+        beside=_events_beside(
+            planned, paths[0], bench, (driver_start_ns, driver_end_ns), started_realtime_ns, ran.parts if ran else ()
+        ),
     )
 
 
 def _events_beside(
-    planned: PlannedRun, path: Path, bench: Bench, within_ns: tuple[int, int], since_realtime_ns: int
+    planned: PlannedRun,
+    path: Path,
+    bench: Bench,
+    within_ns: tuple[int, int],
+    since_realtime_ns: int,
+    on: Collection[str],
 ) -> Sequence[Event]:
-    """What RocksDB's LOG and the ecods of a federation know of the run; of several executions the LOG of the first."""
+    """What RocksDB's LOG and the ecods of a federation know of the run; of several executions the LOG of the first.
+
+    on: the servers that a command ran on at once; each has a LOG.
+    """
     logged = log_events(path, *within_ns) if planned.command or planned.adapter == ROCKSDB else []
+    for server in on:
+        own = log_events(bench.loads.path_for(planned, server), *within_ns)
+        logged += [{**event, "server": server} for event in own]
     if planned.command is None:  # the driver itself reports what the database did
         logged = [event for event in logged if event["event"] == LEVEL0]
     if not bench.servers:
@@ -340,18 +364,15 @@ def _served(planned: PlannedRun, path: Path, bench: Bench, group: MemoryGroup | 
 
 
 def _commanded(
-    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float, home: Home
+    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float, homes: Homes
 ) -> CommandRun:
     """The command as often as there are paths, which are the same; with a database server of its own where it has one.
 
-    home: the server of a federation that it runs on.
+    homes: the servers of a federation that it runs on; on several at once, with data of its own on each.
     """
-    path, prefix = paths[0], [*(group.command() if group else ()), *home.prefix]
     if planned.adapter not in SERVERS:
-        return CommandClient(
-            planned, path, len(paths), bench.timing, bench.on_event, prefix=prefix, member=home.member,
-            of_home=home.values,
-        ).run()  # fmt: skip
+        return _commanded_on(planned, paths, bench, group, homes)
+    path, prefix = paths[0], [*(group.command() if group else ()), *_first(homes).prefix]
     with serving(server_of(planned, path, prefix)) as served:
         client = CommandClient(
             planned, path, len(paths), bench.timing, bench.on_event, served=served, prefix=prefix, quiet_s=still_s
@@ -364,6 +385,37 @@ def _commanded(
         ran.events[-1:-1] = served.database_events(*worked)
         facts = {**served.server.facts(), "client": "command", **used.facts()}
         return dataclasses.replace(ran, served=used, server_facts=facts, durability=served.server.durability())
+
+
+def _commanded_on(
+    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, homes: Homes
+) -> CommandRun:
+    """The command without a database server, on each of these servers."""
+    on_event, in_group = _one_at_a_time(bench.on_event), group.command() if group else ()
+
+    def client(server: str, paths: Sequence[Path], ready: Callable[[], object]) -> CommandClient:
+        home = homes[server]
+        return CommandClient(
+            planned, paths[0], len(paths), bench.timing, on_event, prefix=[*in_group, *home.prefix],
+            member=home.member, of_home=home.values, server=server, ready=ready,
+        )  # fmt: skip
+
+    if len(homes) == 1:
+        return client(next(iter(homes)), paths, lambda: None).run()
+    assert len(paths) == 1, "a command on several servers is not repeated"
+    own = {server: [bench.loads.copy_for(planned, server)] for server in homes}
+    return run_together(list(homes), lambda server, ready: client(server, own[server], ready))
+
+
+def _one_at_a_time(hear: Callable[[Event], None]) -> Callable[[Event], None]:
+    """The listener for threads that report at the same time."""
+    hearing = threading.Lock()
+
+    def one(event: Event) -> None:
+        with hearing:
+            hear(event)
+
+    return one
 
 
 def _client(
@@ -388,13 +440,12 @@ def _executed(
 ) -> list[list[dict[str, Any]]]:
     """The events of one execution on each path; in step, but where they would share the memory they are limited to."""
     timing, several = bench.timing, len(paths) > 1 and group is None
-    hearing = threading.Lock()
+    hear_all = _one_at_a_time(bench.on_event)
 
     def driver(number: int, hear: Callable[[Event], None] = lambda event: None) -> Driver:
         def on_event(event: Event) -> None:
             hear(event)
-            with hearing:
-                bench.on_event(event)
+            hear_all(event)
 
         last = number == len(paths) - 1
         words = _words(planned, paths[number], timing) + (["--driver-share"] if last else [])
@@ -499,7 +550,7 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
         started_realtime_ns=sampled.started_realtime_ns,
         responses=(
             *joules, *own.responses, *sampled.others.responses(count),
-            *(_remote(sampled.beside, count) if bench.servers else ()),
+            *(_remote(sampled.beside, count, ran.parts) if bench.servers else ()),
         ),
         intervals=intervals,
         database=_database_of(planned, sampled.server_facts),
@@ -517,15 +568,20 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
     return run, RunData([*sampled.events, *sampled.beside], (), ())
 
 
-def _remote(events: Sequence[Event], repetitions: int) -> list[ResponseValue]:
-    """What other servers did for a command, by the decisions of its federation."""
-    outcomes = [(e["outcome"], e["moved_bytes"]) for e in events if e["event"] == DECISION and e["outcome"]]
-    values = {
-        "remote_compactions": sum(outcome == INSTALLED for outcome, _ in outcomes),
-        "remote_fallbacks": sum(outcome not in (INSTALLED, AT_HOME) for outcome, _ in outcomes),
-        "remote_moved_bytes": sum(moved for _, moved in outcomes),
-    }
-    return [response(name, value / repetitions) for name, value in values.items()]
+def _remote(events: Sequence[Event], repetitions: int, on: Collection[str]) -> list[ResponseValue]:
+    """What other servers did for a command, by the decisions of its federation. on: several servers that it ran on."""
+    decided = [e for e in events if e["event"] == DECISION and e["outcome"]]
+    found = []
+    for server in ("", *on):
+        own = [(e["outcome"], e["moved_bytes"]) for e in decided if not server or e["home"] == server]
+        values = {
+            "remote_compactions": sum(outcome == INSTALLED for outcome, _ in own),
+            "remote_fallbacks": sum(outcome not in (INSTALLED, AT_HOME) for outcome, _ in own),
+            "remote_moved_bytes": sum(moved for _, moved in own),
+        }
+        of = f"@{server}" if server else ""
+        found += [response(f"{name}{of}", value / repetitions) for name, value in values.items()]
+    return found
 
 
 def _database_of(planned: PlannedRun, server: Mapping[str, Any]) -> dict[str, Any] | None:

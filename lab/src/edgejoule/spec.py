@@ -258,6 +258,9 @@ class Spec(_Strict):
         for name in ("servers", "federation", "responses"):  # as before there were any
             if not measured[name]:
                 del measured[name]
+        for declared in measured.get("responses", {}).values():
+            if declared["of_servers"] is None:
+                del declared["of_servers"]
         measured["workloads"] |= {name: command.identity() for name, command in self.commands.items()}
         if (sequential := measured["design"]["sequential"]) and sequential["budget_s"] is None:
             del sequential["budget_s"]

@@ -6,6 +6,7 @@ operations and times none.
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +38,7 @@ class CommandRun:
     """What a command did in one run: its repetitions, and what it printed to standard output and error together.
 
     output_bytes: printed in all. served: by a server that the study started for it. durability: what of an acknowledged
-    write that server has on storage, in its own words.
+    write that server has on storage, in its own words. parts: of a command on several servers, what it did on each.
     """
 
     repetitions: Sequence[Repetition]
@@ -48,6 +49,7 @@ class CommandRun:
     served: Served | None = None
     server_facts: Mapping[str, Any] = field(default_factory=dict)
     durability: str = ""
+    parts: Mapping[str, CommandRun] = field(default_factory=dict)
 
 
 def data_folder(planned: PlannedRun, path: Path, *, server: bool) -> Path:
@@ -61,19 +63,30 @@ def surroundings(
     served: Serving | None = None,
     prefix: Sequence[str] = (),
     of_home: Mapping[str, str] | None = None,
+    server: str = "",
 ) -> Surroundings:
-    """The texts of a run's command with what the run fills in. of_home: placeholders of a federation."""
+    """The texts of a run's command with what the run fills in. of_home: placeholders of a federation; server: of it."""
     assert planned.command is not None
     connection = served.server.connection() if served else {}
     own = {name: connection[name] for name in ("host", "port") if name in connection}
-    of_run = {**own, **(of_home or {}), "data": data, "block_seed": planned.seed}
-    return Surroundings(planned.command, {**planned.values, **of_run}, tuple(prefix))
+    of_run = {**own, **(of_home or {}), "data": data, "block_seed": _seed(planned, server)}
+    of_server = planned.command.per_server.get(server, {})
+    return Surroundings(planned.command, {**planned.values, **of_run, **of_server}, tuple(prefix))
+
+
+def _seed(planned: PlannedRun, server: str) -> int:
+    """The block's; on the second and each further server one of its own."""
+    assert planned.command is not None
+    if server in planned.command.servers[1:]:
+        return random.Random(f"{planned.seed} {server}").randrange(2**63)
+    return planned.seed
 
 
 class CommandClient:
     """Runs the command of a planned run `repeat` times back to back. stop() may be called from another thread.
 
-    prefix, member, of_home: of the server of a federation that it runs on (servers.Home).
+    prefix, member, of_home: of the server of a federation that it runs on (servers.Home). ready: called when all is
+    prepared; the command starts when it returns.
     """
 
     def __init__(
@@ -89,13 +102,16 @@ class CommandClient:
         quiet_s: float = 0.0,
         member: Membership | None = None,
         of_home: Mapping[str, str] | None = None,
+        server: str = "",
+        ready: Callable[[], object] = lambda: None,
     ) -> None:
         assert planned.command is not None
         self._planned, self._command, self._repeat, self._timing = planned, planned.command, repeat, timing
         self._served, self._on_event, self._quiet_s = served, on_event, quiet_s
         self._data = data_folder(planned, path, server=served is not None)
         self._scratch = path.parent / f"{path.name}-output"
-        self._around = surroundings(planned, self._data, served, prefix, of_home)
+        self._around = surroundings(planned, self._data, served, prefix, of_home, server)
+        self._ready = ready
         self._member = member
         self._events: list[dict[str, Any]] = []
         self._supervised: Supervised | None = None
@@ -107,6 +123,7 @@ class CommandClient:
         self._beside("prepare")
         self._quiet("before")
         caches = drop_caches(self._data) if self._planned.cold else None
+        self._ready()
         self._report("start", command=shown(self._command.command), repetitions=self._repeat, caches=caches)
         with Output(self._scratch) as output:
             repetitions, storage = self._supervise(output)

@@ -7,7 +7,8 @@ its time and CPU time as measured, its energy as the share of the run's that its
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from edgejoule.commands.outputs import figures, last_lines
 from edgejoule.commands.phases import phase_flags
 from edgejoule.commands.shells import NOTHING, ShellStart, shell_of
 from edgejoule.errors import DatabaseError
+from edgejoule.responses import PER_LOADED_SERVER
 from edgejoule.run_energy import RunEnergies, only_whole, response
 from edgejoule.store import Intervals, ResponseValue, Run
 
@@ -43,10 +45,32 @@ class CommandFigures:
 
 def printed_figures(ran: CommandRun, declared: Mapping[str, DeclaredResponse]) -> dict[str, float]:
     """The declared responses, each of one repetition. Raises DatabaseError where the output lacks one."""
+    if ran.parts:
+        return _printed_on_servers(ran.parts, declared)
     printed = figures(ran.text, declared, len(ran.repetitions))
     if OPERATIONS in printed and not printed[OPERATIONS] > 0:
         raise DatabaseError(f"response {OPERATIONS}: expected a number above 0, got {printed[OPERATIONS]:g}")
     return printed
+
+
+def _printed_on_servers(parts: Mapping[str, CommandRun], declared: Mapping[str, DeclaredResponse]) -> dict[str, float]:
+    """Joined as each response says, and those of each server beside."""
+    of_servers: dict[str, dict[str, float]] = {}
+    for server, part in parts.items():
+        try:
+            of_servers[server] = printed_figures(part, declared)
+        except DatabaseError as error:
+            raise DatabaseError(f"on {server}: {error}") from error
+    joined = {
+        name: _JOINED[one.of_servers or ("sum" if name == OPERATIONS else "mean")](
+            [own[name] for own in of_servers.values()]
+        )
+        for name, one in declared.items()
+    }
+    return joined | {f"{name}@{server}": v for server, own in of_servers.items() for name, v in own.items()}
+
+
+_JOINED: dict[str, Callable[[list[float]], float]] = {"mean": statistics.fmean, "sum": sum, "max": max}
 
 
 def command_energies(
@@ -132,12 +156,33 @@ def command_figures(
         assert active_s is not None
         values["throughput_ops_s"] = operations / active_s
         values["cpu_us_per_op"] = None if cpu_s is None else cpu_s * 1e6 / operations
-    own = [ResponseValue(name, value, declared[name].unit, "timed") for name, value in printed.items()]
+    own = [
+        ResponseValue(name, value, declared[name.partition("@")[0]].unit, "timed") for name, value in printed.items()
+    ]
+    of_servers = [
+        (server, command_figures(planned, part, intervals, start, _of_server(printed, server), declared))
+        for server, part in ran.parts.items()
+    ]
     return CommandFigures(
-        [*(response(name, value) for name, value in values.items()), *own],
-        _flags(ran, start),
+        [*(response(name, value) for name, value in values.items()), *own, *_per_server(of_servers)],
+        [f"on {server}: {flag}" for server, of in of_servers for flag in of.flags] if ran.parts else _flags(ran, start),
         _facts(planned, ran, start),
     )
+
+
+def _of_server(printed: Mapping[str, float], server: str) -> dict[str, float]:
+    """What the command printed on one server that other figures follow from."""
+    name = f"{OPERATIONS}@{server}"
+    return {OPERATIONS: printed[name]} if name in printed else {}
+
+
+def _per_server(of_servers: Sequence[tuple[str, CommandFigures]]) -> list[ResponseValue]:
+    return [
+        dataclasses.replace(one, name=f"{one.name}@{server}")
+        for server, found in of_servers
+        for one in found.responses
+        if one.name in PER_LOADED_SERVER
+    ]
 
 
 def _active_s(ran: CommandRun) -> float:

@@ -11,6 +11,7 @@ from edgejoule.commands.model import (
     NO_DATABASE,
     OF_A_FEDERATION,
     OF_THE_RUN,
+    OWN_OF_THE_RUN,
     CommandWorkload,
     filled,
     placeholders,
@@ -46,6 +47,7 @@ def command_complaints(spec: Spec) -> Iterator[Complaint]:
     for workload, command in spec.commands.items():
         yield from ((f"workloads.{workload}.{key}", words) for key, words in _wrong_command(command))
         yield from _unknown_placeholders(spec, workload, command)
+        yield from _servers_of_command(spec, workload, command)
     for table, names in (("factors", spec.factors), ("fixed", spec.fixed)):
         for name in names:
             if spec.commands and name in (*OF_THE_RUN, "folder"):
@@ -89,9 +91,49 @@ def _wrong_command(command: CommandWorkload) -> Iterator[tuple[str, str]]:
             yield "phase", wrong
         if command.output is not None:
             yield "phase", "phases are read from the output; leave output out"
+    yield from _wrong_servers(command)
     for name in command.env:
         if not name or "=" in name:
             yield f"env.{name}", "expected the name of an environment variable"
+
+
+def _wrong_servers(command: CommandWorkload) -> Iterator[tuple[str, str]]:
+    """What does not go with several servers, whatever servers there are."""
+    if len(set(command.servers)) < len(command.servers):
+        yield "servers", "names a server twice"
+    if len(command.servers) > 1:
+        for key in ("phase", "output"):
+            if getattr(command, key) not in (None, DISCARD):
+                yield key, "belongs to one command, and this one runs on several servers; leave it out"
+    for server, values in command.per_server.items():
+        if server not in command.servers:
+            yield f"per_server.{server}", "the command does not run there; name the server under servers"
+        for name in values:
+            if name not in command.uses():
+                yield f"per_server.{server}.{name}", f"changes nothing: the command does not contain {{{name}}}"
+            elif name in OWN_OF_THE_RUN:
+                yield f"per_server.{server}.{name}", f"{{{name}}} is filled in by the run"
+
+
+def _servers_of_command(spec: Spec, workload: str, command: CommandWorkload) -> Iterator[Complaint]:
+    """Servers that the federation does not have, or that cannot run a command."""
+    if command.servers and not spec.servers:
+        yield f"workloads.{workload}.servers", "there is no federation: describe its servers, [servers.NAME]"
+        return
+    for name in command.servers:
+        if name not in spec.servers:
+            yield f"workloads.{workload}.servers", f"{name!r}: no server is named so; {nearest(name, spec.servers)}"
+    if spec.federation and command.servers not in ([], list(spec.servers)[:1]):
+        yield (
+            f"workloads.{workload}.servers",
+            "with [federation] the servers are machines of their own, and a command runs on this one, the first",
+        )
+    if len(command.servers) > 1 and spec.meter.run_s_min != 0:
+        yield (
+            f"workloads.{workload}.servers",
+            "a command on several servers is not repeated where it is short for a meter: set run_s_min = 0 under "
+            "[meter], and let it run long enough",
+        )
 
 
 def _unknown_placeholders(spec: Spec, workload: str, command: CommandWorkload) -> Iterator[Complaint]:
@@ -112,6 +154,12 @@ def _unknown_placeholders(spec: Spec, workload: str, command: CommandWorkload) -
                 yield f"workloads.{workload}.{key}", "{block_seed} belongs to one block, and a load is for all of them"
             elif name in OF_A_FEDERATION and not spec.servers:
                 yield f"workloads.{workload}.{key}", f"{{{name}}} is of a federation, and there is no [servers.NAME]"
+
+
+def loaded_servers(spec: Spec) -> list[str]:
+    """The servers of commands that run on several at once, in the experiment's order."""
+    of_several = {name for command in spec.commands.values() if len(command.servers) > 1 for name in command.servers}
+    return [name for name in spec.servers if name in of_several]
 
 
 def _none_without_command(spec: Spec) -> Iterator[Complaint]:

@@ -29,7 +29,8 @@ SHELL = "/bin/sh"
 RESPONSE_NAME = r"^[a-z][a-z0-9_]*$"
 #: Placeholders that a run fills in; the others are factors and fixed settings.
 OF_A_FEDERATION = ("eco_preload", "eco_config")
-OF_THE_RUN = ("data", "host", "port", "block_seed", *OF_A_FEDERATION)
+OWN_OF_THE_RUN = ("data", "host", "port", "block_seed")  # of one command
+OF_THE_RUN = (*OWN_OF_THE_RUN, *OF_A_FEDERATION)
 #: Keys of a command whose values may name files.
 HAVING_PATHS = ("files", "stdin", "cwd", "load", "setup", "cleanup", "prepare", "conclude")
 ALWAYS = (*OF_THE_RUN, "folder", "threads")
@@ -83,6 +84,14 @@ class CommandWorkload(BaseModel):
     phase: str | None = Field(
         default=None, min_length=1, description="a line of the output that this expression matches begins a phase"
     )
+    servers: list[str] = Field(
+        default_factory=list,
+        description="of the federation: the command runs on all of them at once, on each with a {data} and a "
+        "{block_seed} of its own; default: on the first server",
+    )
+    per_server: dict[str, dict[str, Level]] = Field(
+        default_factory=dict, description="server -> what its command has for a placeholder, instead of the setting"
+    )
     folder: str | None = Field(
         default=None, description="of the experiment's file: {folder}; filled in when the experiment is read"
     )
@@ -121,6 +130,11 @@ class DeclaredResponse(BaseModel):
     )
     unit: str = Field(default="1", min_length=1, max_length=20)
     better: Literal["higher", "lower", "neither"] = "neither"
+    of_servers: Literal["mean", "sum", "max"] | None = Field(
+        default=None,
+        description="what the name without a server is, where the command runs on several servers; default: mean, of "
+        "`operations` sum",
+    )
 
     def response(self, name: str) -> Response:
         """The response as the report shows it."""

@@ -58,7 +58,7 @@ def groups(runs: Sequence[Run], data: Mapping[int, RunData], design: Design, res
         for place, subject in enumerate(design.subjects):
             own = [r for r in runs_of(runs, {**condition, design.subject: subject}) if _has_depth(r, data)]
             if (run := representative(own, response)) is not None:
-                depths.append(_depth(run, data[run.run_index].events, place, str(subject)))
+                depths += _depths(run, data[run.run_index].events, place, str(subject))
         if depths:
             end_s = max(depth.end_s for depth in depths)
             files = max(files for depth in depths for _, files in depth.steps)
@@ -69,6 +69,17 @@ def groups(runs: Sequence[Run], data: Mapping[int, RunData], design: Design, res
 
 def _has_depth(run: Run, data: Mapping[int, RunData]) -> bool:
     return run.run_index in data and any(e["event"] == LEVEL0 for e in data[run.run_index].events)
+
+
+def _depths(run: Run, events: Sequence[Event], place: int, name: str) -> list[Depth]:
+    """One, or one for each of several servers that a command ran on at once."""
+    servers = sorted({str(e["server"]) for e in events if e["event"] == LEVEL0 and "server" in e})
+    if not servers:
+        return [_depth(run, events, place, name)]
+    return [
+        _depth(run, [e for e in events if server in (e.get("server"), e.get("home"))], place, f"{name}, {server}")
+        for server in servers
+    ]
 
 
 def _depth(run: Run, events: Sequence[Event], place: int, name: str) -> Depth:

@@ -57,8 +57,12 @@ class Servers(Protocol):
         """What was started is stopped."""
         ...
 
-    def home(self, policy: str) -> Home:
+    def decide_by(self, policy: str) -> None:
         """All servers decide by the policy, and none has a job. Raises FederationError."""
+        ...
+
+    def home(self, server: str) -> Home:
+        """Where a program runs on that server."""
         ...
 
     def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
@@ -115,14 +119,16 @@ class _Processes:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def home(self, policy: str) -> Home:
-        federation, name = self._running, self.names[0]
-        federation.set_policy(policy)
-        federation.wait(federation.idle, "jobs of the run before do not end")
-        environment = federation.with_preload(name)
+    def decide_by(self, policy: str) -> None:
+        self._running.set_policy(policy)
+        self._running.wait(self._running.idle, "jobs of the run before do not end")
+
+    def home(self, server: str) -> Home:
+        federation = self._running
+        environment = federation.with_preload(server)
         settings = environment["ECO_CONFIG"]
         values = {"eco_preload": environment["LD_PRELOAD"], "eco_config": settings}
-        return Home(federation.words(name), ["-p", f"{_SETTINGS}={settings}"], federation.member(name), values)
+        return Home(federation.words(server), ["-p", f"{_SETTINGS}={settings}"], federation.member(server), values)
 
     def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
         logs = [self._running.decisions(name, since_s) for name in self.names]
@@ -151,9 +157,12 @@ class _Machines:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def home(self, policy: str) -> Home:
+    def decide_by(self, policy: str) -> None:
         self._control.set_policy(policy)
         self._control.await_idle()
+
+    def home(self, server: str) -> Home:
+        assert server == self.names[0], "programs run on this machine"
         values = {"eco_preload": _PRELOAD, "eco_config": self._settings}
         return Home(words=["-p", f"{_SETTINGS}={self._settings}"], values=values)
 
