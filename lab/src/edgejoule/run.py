@@ -23,12 +23,11 @@ from edgejoule.cool_down import CoolDown, doubts, look
 from edgejoule.database_servers import SERVERS
 from edgejoule.database_servers.cassandra import may_miss
 from edgejoule.database_servers.external import HOST, is_local
-from edgejoule.database_servers.serving import Served, Serving, serving
+from edgejoule.database_servers.serving import ServerUse, Serving, serving
 from edgejoule.database_servers.ycsb_client import BINDINGS, YcsbClient
 from edgejoule.databases import (
     Driver,
     Event,
-    data_bytes,
     driver_arguments,
     is_external,
     options_in_force,
@@ -58,6 +57,7 @@ from edgejoule.run_energy import Quiet, QuietWindows, energies, of_servers, only
 from edgejoule.run_length import executions_needed, first_reading_s, lengthened
 from edgejoule.servers import Home, Servers
 from edgejoule.servers.home import ADAPTER as ROCKSDB
+from edgejoule.snapshots import data_bytes
 from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
 
@@ -107,7 +107,7 @@ class _Sampled:
     others: OtherPrograms
     idle: QuietWindows
     started_realtime_ns: int
-    served: Served | None = None
+    served: ServerUse | None = None
     server_facts: Mapping[str, Any] = field(default_factory=dict)
     ran: CommandRun | None = None
     beside: Sequence[Event] = ()
@@ -340,7 +340,7 @@ class _ServedRun:
     """The client's events, with what the server did meanwhile; what it used; what the run keeps of it."""
 
     events: list[dict[str, Any]]
-    used: Served
+    used: ServerUse
     facts: dict[str, Any]
 
 
@@ -734,7 +734,7 @@ def _memory(limit_bytes: int, peak_bytes: int | None, restored_bytes: int) -> di
 _BYTES = ("process_read_bytes", "process_write_bytes", "device_read_bytes", "device_write_bytes")
 
 
-def _timed(t: Totals, served: Served | None = None) -> list[ResponseValue]:
+def _timed(t: Totals, served: ServerUse | None = None) -> list[ResponseValue]:
     """All responses without energy, amounts per execution. A figure the driver could not read is missing.
 
     With a server, CPU time is the client's and the server's together, and bytes are the device's alone, with those of
@@ -771,7 +771,7 @@ def _timed(t: Totals, served: Served | None = None) -> list[ResponseValue]:
     return [response(name, value) for name, value in values.items()]
 
 
-def _cpu_us_per_op(t: Totals, served: Served | None) -> float | None:
+def _cpu_us_per_op(t: Totals, served: ServerUse | None) -> float | None:
     user, system = t.usage["cpu_user_ns"], t.usage["cpu_system_ns"]
     if user is None or system is None:
         return None
@@ -779,7 +779,7 @@ def _cpu_us_per_op(t: Totals, served: Served | None) -> float | None:
     return None if server_s is None else ((user + system) / 1e3 + server_s * 1e6) / t.operations
 
 
-def _of_server(t: Totals, served: Served) -> dict[str, float | None]:
+def _of_server(t: Totals, served: ServerUse) -> dict[str, float | None]:
     """Client and server apart. The client's share of the CPU time is told instead of the driver's own."""
     whole, client = _cpu_us_per_op(t, served), _cpu_us_per_op(t, None)
     server = None if served.cpu_s is None else served.cpu_s * 1e6 / t.operations

@@ -21,7 +21,7 @@ from edgejoule.commands.phases import phase_events
 from edgejoule.commands.programs import Surroundings, failed, run_beside
 from edgejoule.commands.supervisor import Repetition, Supervised
 from edgejoule.database_servers.server import Settled
-from edgejoule.database_servers.serving import Served, Serving
+from edgejoule.database_servers.serving import ServerUse, Serving
 from edgejoule.errors import DatabaseError
 from edgejoule.storage_counters import StorageCounters
 
@@ -46,7 +46,7 @@ class CommandRun:
     text: str
     output_bytes: int
     storage: StorageCounters
-    served: Served | None = None
+    served: ServerUse | None = None
     server_facts: Mapping[str, Any] = field(default_factory=dict)
     durability: str = ""
     parts: Mapping[str, CommandRun] = field(default_factory=dict)

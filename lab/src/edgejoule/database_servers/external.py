@@ -15,7 +15,7 @@ HOST = "host"  # the option that says that the server is the user's
 SECRET = "password"
 
 
-class External(Server):
+class ExternalServer(Server):
     """options: of its client, which alone gets them."""
 
     summary = "a server that the user runs"
@@ -62,9 +62,9 @@ class External(Server):
 
 
 @cache
-def external(kind: type[Server]) -> type[External]:
+def external(kind: type[Server]) -> type[ExternalServer]:
     """Of a kind."""
-    return cast(type[External], type(f"External{kind.__name__}", (External,), {"name": kind.name}))
+    return cast(type[ExternalServer], type(f"ExternalServer{kind.__name__}", (ExternalServer,), {"name": kind.name}))
 
 
 def is_local(host: str) -> bool:

@@ -22,7 +22,7 @@ _FULL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Served:
+class ServerUse:
     """What the server's processes used from the first operation to the end of settling. device_write_bytes: of the
     whole block device below its data. counted: operations of clients by the server's own names, since it was started
     for the run, a warm-up's among them. None: unknown, as most of a server that the user runs.
@@ -87,16 +87,16 @@ class Serving:
         elif event["event"] in ("active_end", "settled"):
             self.mark(event["event"])
 
-    def served(self) -> Served:
+    def served(self) -> ServerUse:
         """Of a run whose moments have all been marked, and whose client has ended."""
         if not self.server.observed:
             cpu_s, cpu_active_s = (self._told_cpu_s.get(moment) for moment in ("settled", "active_end"))
-            return Served(cpu_s, cpu_active_s, None, None, None, None, {}, self._started_s)
+            return ServerUse(cpu_s, cpu_active_s, None, None, None, None, {}, self._started_s)
         (begin, device0), (active_end, _), (end, device1) = (
             self._at[moment] for moment in ("active", "active_end", "settled")
         )
         known = device0 is not None and device1 is not None
-        return Served(
+        return ServerUse(
             cpu_s=end.cpu_s - begin.cpu_s,
             cpu_active_s=active_end.cpu_s - begin.cpu_s,
             rss_peak_bytes=self._peak_bytes,
