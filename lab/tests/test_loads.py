@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from edgejoule.databases import LoadTime
 from edgejoule.loads import Loads
 from edgejoule.plan import PlannedRun, make_plan
+from edgejoule.snapshots import LoadTime
 from edgejoule.spec import Spec
 
 TOOK = LoadTime(10, 0.5, 0.75)

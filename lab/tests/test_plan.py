@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from edgejoule.databases import check_plan, driver_arguments
+from edgejoule.checks import check_plan
+from edgejoule.databases import driver_arguments
 from edgejoule.plan import cells, make_plan
 from edgejoule.spec import Spec, load_spec
 

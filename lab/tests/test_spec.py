@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from edgejoule.databases import check_plan
+from edgejoule.checks import check_plan
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.plan import make_plan
 from edgejoule.spec import Spec, json_schema, load_spec

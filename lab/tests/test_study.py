@@ -26,11 +26,12 @@ import jsonschema
 import pytest
 from command_line import edgejoule
 
-from edgejoule import databases, environment, study
-from edgejoule.databases import Snapshots, data_bytes, driver_path
+from edgejoule import checks, databases, environment, study
+from edgejoule.databases import driver_path
 from edgejoule.errors import EdgejouleError
 from edgejoule.plan import make_plan
 from edgejoule.properties import LOAD_PROPERTIES, PROPERTIES
+from edgejoule.snapshots import Snapshots, data_bytes
 from edgejoule.spec import Spec
 from edgejoule.store import Store
 
@@ -580,14 +581,14 @@ def test_a_cold_cache_and_a_memory_limit_without_the_rights_are_refused_with_the
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     spec = Spec.model_validate(tomllib.loads(SPEC) | {"fixed": {"cache": "cold", "memory_limit_mb": 64}})
-    monkeypatch.setattr(databases, "DROP_CACHES", tmp_path / "drop_caches")
-    monkeypatch.setattr(databases.memory_group, "why_not", lambda: "memory_limit_mb: may not be written; run as root")
-    first, second = databases.not_here(make_plan(spec))
+    monkeypatch.setattr(checks, "DROP_CACHES", tmp_path / "drop_caches")
+    monkeypatch.setattr(checks.memory_group, "why_not", lambda: "memory_limit_mb: may not be written; run as root")
+    first, second = checks.not_here(make_plan(spec))
     assert "needs root" in first
     assert "--set fixed.cache=warm" in first
     assert "run as root" in second
     plain = Spec.model_validate(tomllib.loads(SPEC))
-    assert databases.not_here(make_plan(plain)) == []
+    assert checks.not_here(make_plan(plain)) == []
 
 
 @pytest.fixture

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.databases import Snapshots, driver_arguments, driver_path
+from edgejoule.databases import driver_arguments, driver_path
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.plan import make_plan
 from edgejoule.properties import CORE, KINDS
+from edgejoule.snapshots import Snapshots
 from edgejoule.spec import load_spec
 from edgejoule.workload_files import find_workload_file, read_workload_file
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.database_servers.serving import copy_logs
-from edgejoule.databases import Event, LoadTime, Snapshots, is_external
+from edgejoule.databases import Event, is_external
 from edgejoule.file_system import MadeFileSystem
 from edgejoule.plan import PlannedRun
+from edgejoule.snapshots import LoadTime, Snapshots
 
 OWN_FOLDER = "edgejoule-data"  # below a run's data_path: what the lab makes and removes
 

@@ -24,7 +24,7 @@ from edgejoule.cool_down import cool_down
 from edgejoule.database_servers import SERVERS, ycsb_client
 from edgejoule.database_servers.record import remove_leftovers
 from edgejoule.database_servers.ycsb_client import BINDINGS
-from edgejoule.databases import Event, Snapshots, driver_digest
+from edgejoule.databases import Event, driver_digest
 from edgejoule.errors import BusyError, DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.findings.words import count
 from edgejoule.loads import Loads, base_of
@@ -37,6 +37,7 @@ from edgejoule.run import Bench, at_full, calibrate, learn, measure
 from edgejoule.run_clocks import clock_plan
 from edgejoule.run_length import shortest_s
 from edgejoule.servers import Servers
+from edgejoule.snapshots import Snapshots
 from edgejoule.spec import Spec
 from edgejoule.storage_speed import measure_speed
 from edgejoule.store import Experiment, Run, RunData, Store

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from edgejoule import databases
+from edgejoule import checks, databases
+from edgejoule.checks import check_plan
 from edgejoule.database_servers import SERVERS, cassandra
 from edgejoule.database_servers.mongodb import MongoDB
-from edgejoule.databases import adapters, check_plan, options_in_force, server_of
+from edgejoule.databases import adapters, options_in_force, server_of
 from edgejoule.errors import UsageError
 from edgejoule.plan import PlannedRun, make_plan
+from edgejoule.snapshots import Snapshots
 from edgejoule.spec import Spec, load_spec
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
@@ -82,7 +84,7 @@ def test_durability_decides_what_a_load_is_kept_as(tmp_path: Path) -> None:
     keys = set()
     for asked in ({}, {"durability": "process"}, {"durability": "power"}):
         _, (run,) = plan_of("redis", **asked)
-        keys.add(databases.Snapshots(tmp_path).key(run))
+        keys.add(Snapshots(tmp_path).key(run))
     assert len(keys) == 3, "Redis with a log does not read what Redis without one has kept"
 
 
@@ -171,7 +173,7 @@ def test_options_of_a_server_that_is_not_here_are_known_all_the_same(
     adapters.cache_clear()
     try:
         spec, plan = plan_of(["redis", "cassandra"], **{"cassandra.consistency": "QUORUM"})
-        monkeypatch.setattr(databases, "not_available", lambda run: None if run.adapter == "redis" else "not here")
+        monkeypatch.setattr(checks, "not_available", lambda run: None if run.adapter == "redis" else "not here")
         assert not adapters()["cassandra"].available
         check_plan(spec, plan, keep_going=True)
         stand_in = MongoDB(tmp_path, {"server": "stand-in"})

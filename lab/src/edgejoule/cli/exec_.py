@@ -214,9 +214,9 @@ class Exec:
 
     def _measure(self, spec: Any, text: str, choice: Any) -> None:
         """Run the experiment and show it."""
+        from edgejoule.checks import check_plan, not_here
         from edgejoule.cli.exec_progress import ExecProgress
         from edgejoule.cli.run import min_ratio_of
-        from edgejoule.databases import check_plan, not_here
         from edgejoule.findings import find
         from edgejoule.plan import make_plan
         from edgejoule.store import Store

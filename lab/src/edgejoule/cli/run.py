@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from edgejoule.checks import check_plan, not_here
 from edgejoule.cli.common import (
     EXIT_FLAGGED,
     Options,
@@ -28,7 +29,6 @@ from edgejoule.cli.progress import StudyProgress, clock
 from edgejoule.cli.report import print_verdict, write_report
 from edgejoule.commands.model import NO_DATABASE
 from edgejoule.conditional import settings_of
-from edgejoule.databases import check_plan, not_here
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, StoreError, UsageError
 from edgejoule.findings import find
