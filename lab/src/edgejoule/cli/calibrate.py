@@ -25,12 +25,12 @@ from edgejoule.calibrate.profile_file import Circumstances, fitted_json, profile
 from edgejoule.calibrate.recording import placed
 from edgejoule.calibrate.stages import Stage, make_stages
 from edgejoule.cli.common import Number, console, echo_json, json_option, messages, stop_in_order
-from edgejoule.cli.import_trace import mapping_of, recording_options
 from edgejoule.cli.progress import clock
+from edgejoule.cli.recording_options import RecordingOptions, recording_options
 from edgejoule.energy import Readings
 from edgejoule.errors import DataError, MeterError, StoreError, UsageError
 from edgejoule.marker import Marker, burst
-from edgejoule.meters.base import Domain, Meter, Method
+from edgejoule.meters.base import Meter, Method
 from edgejoule.meters.discovery import choose_from, discover
 from edgejoule.meters.imported import Mapping as Columns
 from edgejoule.meters.imported import Recorder, read_csv, trace_of
@@ -83,17 +83,7 @@ def calibrate(
     meter_options: Sequence[str],
     trace: Path | None,
     stages_file: Path | None,
-    time_name: str | None,
-    time_unit: str | None,
-    power: str | None,
-    voltage: str | None,
-    current: str | None,
-    energy_name: str | None,
-    voltage_v: float | None,
-    mean: bool,
-    domain: str,
-    gain_rel: float | None,
-    offset_w: float | None,
+    recording: RecordingOptions,
     rounds: int,
     observe_s: float,
     settle_s: float,
@@ -134,12 +124,7 @@ def calibrate(
         storage,
     )
     if trace is not None:
-        if gain_rel is None or offset_w is None:
-            raise UsageError(
-                "--trace needs --gain-rel and --offset-w: the recording device's accuracy enters the interval"
-            )
-        recorder = Recorder(gain_rel, offset_w, Domain(domain), mean)
-        told = mapping_of(time_name, time_unit, power, voltage, current, energy_name, voltage_v)
+        recorder, columns = recording.recorder(trace), recording.columns
         if dry_run:
             _print_plan(plan, f"a recording in {trace}", as_json)
             return
@@ -148,7 +133,7 @@ def calibrate(
             words = f"Stages done. Put the recording into {trace} and fit with: --stages {_stages_path(output)}"
             console().print(words, markup=False)
             return
-        measured = _recorded(record, trace, told, recorder)
+        measured = _recorded(record, trace, columns, recorder)
     else:
         borrowed = _borrowed(meter, meter_options)
         if dry_run:
@@ -299,13 +284,13 @@ def _read_stages(path: Path) -> dict[str, Any]:
     return record
 
 
-def _recorded(record: dict[str, Any], path: Path, told: Columns, recorder: Recorder) -> _Measured:
+def _recorded(record: dict[str, Any], path: Path, columns: Columns, recorder: Recorder) -> _Measured:
     try:
         markers = [Marker(tuple((int(on), int(off)) for on, off in busy)) for busy in record["markers_ns"]]
         runs, place = from_json(record["stages"]), {key: record[key] for key in ("date", "machine")}
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"not the {_FORMAT}: {error!r}") from error
-    found = placed(trace_of(read_csv(path, told), recorder), markers, runs)
+    found = placed(trace_of(read_csv(path, columns), recorder), markers, runs)
     accuracy = f"gain ±{2 * recorder.gain_rel:.2%}, offset ±{2 * recorder.offset_w:g} W at k=2"
     words = f"{path.name} (measured elsewhere): {accuracy}; {found.words}"
     return _Measured(runs, [found.trace], words, Method.MEASURED, str(recorder.domain), place)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import click
 
 from edgejoule.bundle import import_bundle
 from edgejoule.cli.common import console, echo_json, json_option, store_option
-from edgejoule.cli.import_trace import import_trace, trace_options
+from edgejoule.cli.import_trace import IntervalOptions, import_trace, interval_options
+from edgejoule.cli.recording_options import RecordingOptions, recording_options
 from edgejoule.store import Store
 
 
 @click.command("import")
 @click.argument("file", metavar="FILE.zip|FILE.csv", type=click.Path(path_type=Path, dir_okay=False))
-@trace_options
+@recording_options
+@interval_options
 @store_option
 @json_option
-def import_(file: Path, store: Path, as_json: bool, **options: Any) -> None:
+def import_(file: Path, recording: RecordingOptions, intervals: IntervalOptions, store: Path, as_json: bool) -> None:
     """Take the experiment of a bundle into a store, or tell the energy of a power trace.
 
     FILE.zip is a bundle (`edgejoule export --bundle`); the store is made if absent, the experiment keeps its number
@@ -44,7 +45,7 @@ def import_(file: Path, store: Path, as_json: bool, **options: Any) -> None:
     if file.suffix == ".zip" or zipfile.is_zipfile(file):
         _take_bundle(file, store, as_json)
     else:
-        import_trace(file, store, as_json, **options)
+        import_trace(file, store, as_json, recording, intervals)
 
 
 def _take_bundle(bundle: Path, store: Path, as_json: bool) -> None:

@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 from rich.table import Table
 
 from edgejoule.attaching import Attached, Told, attached
 from edgejoule.cli.common import EXIT_FLAGGED, Number, console, echo_json, fail
+from edgejoule.cli.recording_options import RecordingOptions, option_group
 from edgejoule.energy import Energy, energy
 from edgejoule.errors import UsageError
-from edgejoule.meters.base import Domain
-from edgejoule.meters.imported import Mapping, Recorded, Recorder, read_csv, trace_of
-from edgejoule.meters.imported.columns import SCALES, TIME_UNITS, Column
+from edgejoule.meters.imported import Recorded, read_csv, trace_of
 from edgejoule.meters.imported.read import moment_ns
-from edgejoule.meters.quantities import Role
 from edgejoule.meters.trace import Trace
 from edgejoule.store import Primary, Run, Store
 
 _BUDGETS_MAX = 2  # parts of a trace whose budgets are printed
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_RECORDING = (
-    click.option("--time", "time_name", metavar="COLUMN", help="Column of the time; default: from the header."),
-    click.option(
-        "--time-unit", type=click.Choice(list(TIME_UNITS)), help="Unit of the time; default: from the header."
-    ),
-    click.option("--power", metavar="COLUMN[:UNIT]", help="Column of the power, for example 'P:mW'."),
-    click.option("--voltage", metavar="COLUMN[:UNIT]", help="Column of the voltage, with --current."),
-    click.option("--current", metavar="COLUMN[:UNIT]", help="Column of the current, with --voltage or --voltage-v."),
-    click.option("--energy", "energy_name", metavar="COLUMN[:UNIT]", help="Column of a running total of energy."),
-    click.option("--voltage-v", type=Number(min=0, min_open=True), help="A voltage that is not in the file, V."),
-    click.option("--mean", is_flag=True, help="A power is the mean since the line before, not a sample at its time."),
-    click.option(
-        "--domain", type=click.Choice([domain.value for domain in Domain]), default="board", show_default=True
-    ),
-    click.option(
-        "--gain-rel",
-        type=Number(0, 1, max_open=True),
-        help="The recorder's gain, standard uncertainty (k=1), relative: a limit of 1 % is 0.0058. Needed.",
-    ),
-    click.option("--offset-w", type=Number(0), help="The recorder's offset (k=1) in W. Needed."),
-)
 _INTERVALS = (
     click.option(
         "--from", "begin", metavar="TIME", help="Begin: s since the trace's first line, or a time in ISO 8601."
@@ -74,6 +48,29 @@ _INTERVALS = (
 
 
 @dataclass(frozen=True)
+class IntervalOptions:
+    """Which intervals of a trace are asked for: of itself from begin to end, or those of the runs it is attached to."""
+
+    begin: str | None
+    end: str | None
+    attach: str | None
+    run_number: int | None
+    clock_within_s: float | None
+    starts: str | None
+    primary: bool
+    replace: bool
+
+    @property
+    def names_runs(self) -> bool:
+        """An option is set that needs --attach."""
+        given = (self.run_number, self.clock_within_s, self.starts)
+        return self.primary or self.replace or any(value is not None for value in given)
+
+
+interval_options = option_group("intervals", IntervalOptions, _INTERVALS)
+
+
+@dataclass(frozen=True)
 class _Part:
     """An interval of the trace and its energy; of a run, how the trace is tied to it, and what is doubtful with it."""
 
@@ -83,107 +80,32 @@ class _Part:
     flags: Sequence[str] = ()
 
 
-def trace_options(command: F) -> F:
-    """The options of a trace, and of the intervals that are asked for."""
-    for option in reversed(_INTERVALS):
-        command = option(command)
-    return recording_options(command)
-
-
-def recording_options(command: F) -> F:
-    """The options that say what a trace's columns are and what recorded it."""
-    for option in reversed(_RECORDING):
-        command = option(command)
-    return command
-
-
 def import_trace(
-    file: Path,
-    store: Path,
-    as_json: bool,
-    time_name: str | None = None,
-    time_unit: str | None = None,
-    power: str | None = None,
-    voltage: str | None = None,
-    current: str | None = None,
-    energy_name: str | None = None,
-    voltage_v: float | None = None,
-    mean: bool = False,
-    domain: str = "board",
-    gain_rel: float | None = None,
-    offset_w: float | None = None,
-    begin: str | None = None,
-    end: str | None = None,
-    attach: str | None = None,
-    run_number: int | None = None,
-    starts: str | None = None,
-    clock_within_s: float | None = None,
-    replace: bool = False,
-    primary: bool = False,
+    file: Path, store: Path, as_json: bool, recording: RecordingOptions, intervals: IntervalOptions
 ) -> None:
-    """Tell the energy of a CSV file's trace, and store it with runs if asked. The arguments are the options' names."""
-    if gain_rel is None or offset_w is None:
-        raise UsageError(f"{file}: state the accuracy of what recorded it: --gain-rel and --offset-w (k=1)")
-    told = mapping_of(time_name, time_unit, power, voltage, current, energy_name, voltage_v)
-    recorded = read_csv(file, told)
-    trace = trace_of(recorded, Recorder(gain_rel, offset_w, Domain(domain), mean))
-    if attach is None:
-        if starts is not None or run_number is not None or clock_within_s is not None or replace or primary:
+    """Report the energy of a CSV file's trace, and store it with runs if asked."""
+    recorder = recording.recorder(file)
+    recorded = read_csv(file, recording.columns)
+    if intervals.attach is None:
+        trace = trace_of(recorded, recorder)
+        if intervals.names_runs:
             raise UsageError("--run, --starts, --clock-within, --replace and --primary go with --attach EXPERIMENT")
-        _tell(file, recorded, [_Part("trace", energy(trace, *_interval(recorded, begin, end)))], as_json)
+        part = _Part("trace", energy(trace, *_interval(recorded, intervals.begin, intervals.end)))
+        _tell(file, recorded, [part], as_json)
         return
-    if begin is not None or end is not None:
+    if intervals.begin is not None or intervals.end is not None:
         raise UsageError("--from and --to are of a trace by itself; --attach takes the run's intervals")
     begin_ns = max(0, recorded.begin_ns)
-    starts_ns = None if starts is None else begin_ns + moment_ns(recorded, starts)
-    own_times = trace_of(recorded, Recorder(gain_rel, offset_w, Domain(domain), mean), begin_ns)
+    starts_ns = None if intervals.starts is None else begin_ns + moment_ns(recorded, intervals.starts)
+    clock = Told(intervals.clock_within_s, starts_ns)
     with Store.open(store) as opened:
-        found = _attach(
-            opened, attach, run_number, recorded, own_times, file, Told(clock_within_s, starts_ns), replace, primary
-        )
+        found = _attach(opened, intervals, recorded, trace_of(recorded, recorder, begin_ns), file.name, clock)
     parts = [
         _Part(f"run {x.run.run_index + 1} {name}", part, x.words, x.run.facts["imported"]["flags"])
         for x in found
         for name, part in (("active", x.active), ("settled", x.settled))
     ]
     _tell(file, recorded, parts, as_json)
-
-
-def mapping_of(
-    time_name: str | None,
-    time_unit: str | None,
-    power: str | None,
-    voltage: str | None,
-    current: str | None,
-    energy_name: str | None,
-    voltage_v: float | None,
-) -> Mapping:
-    """The columns as the options of recording_options name them. Raises UsageError."""
-    return Mapping(
-        _time_column(time_name, time_unit),
-        _column(power, Role.POWER),
-        _column(voltage, Role.VOLTAGE),
-        _column(current, Role.CURRENT),
-        _column(energy_name, Role.ENERGY),
-        voltage_v,
-    )
-
-
-def _time_column(name: str | None, unit: str | None) -> Column | None:
-    if unit is not None and name is None:
-        raise UsageError("--time-unit goes with --time COLUMN")
-    return None if name is None else Column(name, unit)
-
-
-def _column(text: str | None, role: Role) -> Column | None:
-    if text is None:
-        return None
-    name, mark, unit = text.rpartition(":")
-    if not mark:
-        return Column(text)
-    if unit not in SCALES[role]:
-        raise UsageError(f"{text!r}: {unit!r} is no unit of {role}; known: {', '.join(SCALES[role])}")
-    return Column(name, unit)
 
 
 def _interval(recorded: Recorded, begin: str | None, end: str | None) -> tuple[int, int]:
@@ -197,29 +119,25 @@ def _interval(recorded: Recorded, begin: str | None, end: str | None) -> tuple[i
 
 
 def _attach(
-    store: Store,
-    which: str,
-    run_number: int | None,
-    recorded: Recorded,
-    trace: Trace,
-    file: Path,
-    told: Told,
-    replacing: bool,
-    primary: bool,
+    store: Store, intervals: IntervalOptions, recorded: Recorded, trace: Trace, file: str, clock: Told
 ) -> list[Attached]:
     """Store the trace with the run, or with every finished run of the experiment that it covers."""
+    assert intervals.attach is not None
+    which, number, primary = intervals.attach, intervals.run_number, intervals.primary
     experiment = store.find(which)
     finished = [run for run in store.runs(experiment.id) if run.intervals is not None]
     if not finished:
         raise UsageError(f"{which} has no finished run yet")
-    runs = finished if run_number is None else [_run(store.runs(experiment.id), run_number, which)]
-    if told.starts_ns is not None and len(runs) > 1:
+    runs = finished if number is None else [_run(store.runs(experiment.id), number, which)]
+    if clock.starts_ns is not None and len(runs) > 1:
         raise UsageError("--starts is a moment of one run: say which, --run N")
-    if primary and (run_number is not None or len(finished) < sum(experiment.counts.values())):
+    if primary and (number is not None or len(finished) < sum(experiment.counts.values())):
         raise UsageError(
             "--primary: its joules must be those of all runs: leave --run out, and finish the experiment (run --resume)"
         )
-    found = attached(store, runs, finished, trace, recorded, file.name, told, replacing=replacing, primary=primary)
+    found = attached(
+        store, runs, finished, trace, recorded, file, clock, replacing=intervals.replace, primary=primary
+    )  # fmt: skip
     store.attach(experiment.id, [(each.run, each.trace) for each in found], _meter(found[0].run) if primary else None)
     return found
 

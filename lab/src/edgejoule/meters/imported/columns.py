@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from edgejoule.errors import UsageError
 from edgejoule.meters.quantities import Role
@@ -46,30 +46,8 @@ class Mapping:
     """
 
     time: Column | None = None
-    power: Column | None = None
-    voltage: Column | None = None
-    current: Column | None = None
-    energy: Column | None = None
+    roles: dict[Role, Column] = field(default_factory=dict)
     voltage_v: float | None = None
-
-    @property
-    def roles(self) -> dict[Role, Column]:
-        """What is read besides the time."""
-        found = {
-            Role.POWER: self.power,
-            Role.ENERGY: self.energy,
-            Role.VOLTAGE: self.voltage,
-            Role.CURRENT: self.current,
-        }
-        return {role: column for role, column in found.items() if column is not None}
-
-    def having(self, role: Role, column: Column) -> Mapping:
-        """The same with this column for a role."""
-        if role is Role.POWER:
-            return replace(self, power=column)
-        if role is Role.ENERGY:
-            return replace(self, energy=column)
-        return replace(self, voltage=column) if role is Role.VOLTAGE else replace(self, current=column)
 
 
 def guess(header: Sequence[str], told: Mapping) -> Mapping:
@@ -84,24 +62,27 @@ def guess(header: Sequence[str], told: Mapping) -> Mapping:
     if not told.roles or set(told.roles) in ({Role.VOLTAGE}, {Role.CURRENT}):
         found = _filled(header, found)
     _check(found, header)
-    for role, column in found.roles.items():
-        found = found.having(role, _with_unit(column, SCALES[role]))
-    return found
+    return replace(found, roles={role: _with_unit(column, SCALES[role]) for role, column in found.roles.items()})
 
 
 def _filled(header: Sequence[str], found: Mapping) -> Mapping:
     for role in (Role.POWER, Role.ENERGY):
         column = _named(header, role)
         if column is not None and not found.roles and found.voltage_v is None:
-            return found.having(role, column)
-    voltage = found.voltage or (_named(header, Role.VOLTAGE) if found.voltage_v is None else None)
-    return replace(found, voltage=voltage, current=found.current or _named(header, Role.CURRENT))
+            return replace(found, roles={role: column})
+    roles = {}
+    for role in (Role.VOLTAGE, Role.CURRENT):
+        given = role is Role.VOLTAGE and found.voltage_v is not None
+        column = found.roles.get(role) or (None if given else _named(header, role))
+        if column is not None:
+            roles[role] = column
+    return replace(found, roles=roles)
 
 
 def _check(found: Mapping, header: Sequence[str]) -> None:
     there = f"There are: {', '.join(header)}"
     roles = set(found.roles)
-    if found.voltage is not None and found.voltage_v is not None:
+    if Role.VOLTAGE in roles and found.voltage_v is not None:
         raise UsageError("voltage: either a column or a constant, not both")
     complete = roles == {Role.VOLTAGE, Role.CURRENT} or (roles == {Role.CURRENT} and found.voltage_v is not None)
     if complete and any(_RMS.search(column.name) for column in found.roles.values()):

@@ -15,6 +15,7 @@ from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, M
 from edgejoule.meters.imported.columns import Column, Mapping, guess
 from edgejoule.meters.imported.read import Layout, read_rows, split
 from edgejoule.meters.imported.trace import METER
+from edgejoule.meters.quantities import Role
 
 CHANNEL = "recorded"
 _FIX = 'trace = { file = "log.csv", gain_rel = 0.0058, offset_w = 0.003, interval_s = 0.1 }'
@@ -82,7 +83,7 @@ class FollowedTrace:
     def channels(self) -> Sequence[Channel]:
         """One channel, known after open()."""
         gain_rel, offset_w, interval_s = self._accuracy
-        total = self._mapping is not None and self._mapping.energy is not None
+        total = self._mapping is not None and Role.ENERGY in self._mapping.roles
         power = ValueKind.INTERVAL_MEAN if self._mean else ValueKind.INSTANT
         return [
             Channel(
@@ -161,7 +162,8 @@ def _told(columns: Facts[str, Any], voltage_v: float | None) -> Mapping:
     for role, text in columns.items():
         name, mark, unit = str(text).rpartition(":")
         named[role] = Column(name, unit) if mark else Column(str(text))
-    return Mapping(voltage_v=voltage_v, **named)
+    time_column = named.pop("time", None)
+    return Mapping(time_column, {Role(name): column for name, column in named.items()}, voltage_v)
 
 
 def _read_from(path: Path, place: int) -> bytes:

@@ -45,7 +45,7 @@ class Recorded:
     @property
     def is_energy(self) -> bool:
         """A running total."""
-        return self.mapping.energy is not None
+        return Role.ENERGY in self.mapping.roles
 
 
 @dataclass(frozen=True)
