@@ -16,6 +16,7 @@ from edgejoule.database_servers.options import OWN
 from edgejoule.database_servers.ycsb_client import BINDINGS
 from edgejoule.databases import is_external, not_available, options_in_force, server_of
 from edgejoule.errors import UsageError
+from edgejoule.federation.namespaces import why_no_namespaces
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE, is_option
 from edgejoule.responses import nearest
@@ -199,6 +200,8 @@ def not_here(plan: Sequence[PlannedRun]) -> list[str]:
     kinds = sorted({run.file_system.kind for run in plan if run.file_system})
     if kinds and (reason := file_system.why_not(kinds)):
         found.append(reason)
+    if any(run.link for run in plan) and (reason := why_no_namespaces()):
+        found.append(f"network.*: {reason}; run as root, or leave these settings out for loopback")
     for path in sorted({run.data_path for run in plan if run.data_path}):
         if not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
             found.append(f"data_path: {path} is no folder that this user may write to")

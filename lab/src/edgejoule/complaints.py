@@ -24,6 +24,7 @@ from edgejoule.properties import (
     CORE,
     CORE_WORKLOADS,
     KINDS,
+    NETWORK,
     POLICY,
     SETTINGS,
     Level,
@@ -207,6 +208,7 @@ def _servers(spec: Spec) -> Iterator[Complaint]:
     if any(POLICY in rule.set for rule in spec.when):
         yield "when", f"{POLICY} is of the whole federation: make it a factor, or fixed"
     policies: list[Level] = spec.factors.get(POLICY, [spec.fixed[POLICY]] if POLICY in spec.fixed else [])
+    yield from _network(spec)
     if not spec.servers:
         if policies:
             yield f"{table}.{POLICY}", "no servers to offload to: describe them, [servers.NAME]"
@@ -242,6 +244,23 @@ def _servers(spec: Spec) -> Iterator[Complaint]:
                 yield f"servers.{name}.{key}", "belongs to a machine of its own, with [federation]"
         if spec.federation and not server.meter:
             yield f"servers.{name}", "meter is missing: a name as in `edgejoule meters`"
+
+
+def _network(spec: Spec) -> Iterator[Complaint]:
+    """Settings of a network that is not this study's to make."""
+    tables: list[tuple[str, Mapping[str, object]]] = [("factors", spec.factors), ("fixed", spec.fixed)]
+    tables += [(f"when.{i}.set", rule.set) for i, rule in enumerate(spec.when)]
+    for table, settings in tables:
+        for name in (name for name in settings if name.startswith("network.")):
+            if name not in NETWORK:
+                yield f"{table}.{name}", f"unknown setting; {nearest(name, NETWORK)}"
+            elif spec.federation:
+                yield (
+                    f"{table}.{name}",
+                    "with [federation] the servers are machines of their own, and so is the network",
+                )
+            elif not spec.servers:
+                yield f"{table}.{name}", "no servers whose network it is: describe them, [servers.NAME]"
 
 
 def _no_server(name: str, servers: Collection[str], spec: Spec) -> str:

@@ -10,7 +10,8 @@ from edgejoule.commands.model import CommandWorkload
 from edgejoule.conditional import cells_of, settings_of
 from edgejoule.failed_operations import FAILURE_SHARE_MAX, LONGEST_GAP_S_MAX
 from edgejoule.file_system import FileSystem, of_settings
-from edgejoule.properties import CORE, POLICY, is_option
+from edgejoule.network import Link, link_of
+from edgejoule.properties import CORE, NETWORK, POLICY, is_option
 from edgejoule.spec import Level, Spec
 
 
@@ -27,8 +28,8 @@ class PlannedRun:
     page cache they fill. load_unit: runs of one unit that want the same content share a load; None: a load of its own.
     load_percent: of the rate that the cell reaches; 0 is idle. data_path: below which folder the database lies; None:
     the study's own. file_system: made for the run, with the database on it. policy: of the federation, by which
-    compactions are offloaded; None: there is none. command: the program that is the workload; values: of its
-    placeholders, without those that the run itself fills in.
+    compactions are offloaded; None: there is none. link: of the federation's servers; None: loopback. command: the
+    program that is the workload; values: of its placeholders, without those that the run itself fills in.
     """
 
     index: int
@@ -52,6 +53,7 @@ class PlannedRun:
     data_path: str | None = None
     file_system: FileSystem | None = None
     policy: str | None = None
+    link: Link | None = None
     durability_asked: bool = False
     replication_factor: int | None = None
     failure_share_max: float = FAILURE_SHARE_MAX
@@ -78,7 +80,7 @@ def cells(spec: Spec) -> list[dict[str, Level]]:
 _TOLD = (
     "durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent", "data_path",
     "filesystem", "filesystem_mb", "mount_options", "replication_factor", "failure_share_max",
-    "longest_gap_s_max", POLICY,
+    "longest_gap_s_max", POLICY, *NETWORK,
 )  # fmt: skip
 
 
@@ -153,6 +155,7 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         data_path=str(own["data_path"]) if "data_path" in own else None,
         file_system=of_settings(own),
         policy=str(own[POLICY]) if POLICY in own else None,
+        link=link_of(own),
         memory_limit_bytes=int(own["memory_limit_mb"]) * 2**20 if "memory_limit_mb" in own else None,
         command=command,
         values={name: values[name] for name in sorted(command.uses() & set(values))} if command else {},

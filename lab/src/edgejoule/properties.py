@@ -67,6 +67,9 @@ SETTINGS: dict[str, Kind] = {
     "failure_share_max": "share",
     "longest_gap_s_max": "number",
     "eco.policy": "word",
+    "network.rate_mbit_s": "number",
+    "network.delay_ms": "number",
+    "network.encrypted": "flag",
 }
 
 #: What every kind of workload takes.
@@ -160,6 +163,10 @@ POLICY = "eco.policy"
 POLICIES = ("local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus")
 _POLICY = re.compile(rf"{'|'.join(POLICIES)}|static:(?P<server>.+)")
 
+#: The network between the servers of a federation on this machine; the settings need [servers].
+NETWORK = ("network.rate_mbit_s", "network.delay_ms", "network.encrypted")
+DELAY_MS_MAX = 1000
+
 COUNT_MAX = 2**53  # larger counts lose digits in JSON readers
 THREADS_MAX = 4096
 MEMORY_LIMIT_MB_MIN = 32
@@ -213,6 +220,8 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected a finite number, got {value!r}"
     if name in ("threads", "recordcount", "fieldcount", "fieldlength", "replication_factor") and value == 0:
         return "expected at least 1, got 0"
+    if name == "network.delay_ms" and value > DELAY_MS_MAX:  # type: ignore[operator]
+        return f"expected at most {DELAY_MS_MAX}, got {value!r}"
     if name == "load_percent" and value > 100:  # type: ignore[operator]
         return f"expected a percentage from 0 to 100, got {value!r}"
     if name == "filesystem_mb" and value < FILESYSTEM_MB_MIN:  # type: ignore[operator]

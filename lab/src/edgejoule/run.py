@@ -216,7 +216,7 @@ def _homes(planned: PlannedRun, bench: Bench) -> Homes:
     """Of a federation every server is told the run's policy."""
     if not bench.servers:
         return {"": Home()}
-    bench.servers.decide_by(str(planned.policy))
+    bench.servers.decide_by(str(planned.policy), planned.link)
     names = (planned.command.servers if planned.command else ()) or bench.servers.names[:1]
     return {name: bench.servers.home(name) for name in names}
 

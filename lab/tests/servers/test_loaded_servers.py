@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import statistics
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +16,15 @@ import jsonschema
 import pytest
 from command_line import edgejoule
 
+from edgejoule.checks import not_here
 from edgejoule.commands.client import CommandRun
 from edgejoule.commands.on_servers import joined, run_together
 from edgejoule.commands.supervisor import Repetition
 from edgejoule.errors import DatabaseError, SpecError
 from edgejoule.executions import Execution, intervals_of
+from edgejoule.federation.namespaces import NAMED, why_no_namespaces
+from edgejoule.network import Link
+from edgejoule.plan import make_plan
 from edgejoule.spec import load_spec
 from edgejoule.storage_counters import StorageCounters
 from edgejoule.store import Store
@@ -182,6 +188,64 @@ def test_responses_of_one_server_need_a_command_on_several(tmp_path: Path) -> No
     (tmp_path / "experiment.toml").write_text(text)
     with pytest.raises(SpecError, match="unknown response 'fill_ops_s@low'"):
         load_spec(tmp_path / "experiment.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "phrase"),
+    [
+        ("num = 40_000", 'num = 40_000\n"network.delay_ms" = 2000', "expected at most 1000, got 2000"),
+        ("num = 40_000", 'num = 40_000\n"network.rate" = 100', "unknown setting; did you mean 'network.rate_mbit_s'"),
+        ("[meter]", '[federation]\ncontrol = "c"\nsettings = "s"\n[meter]', "a command runs on this one, the first"),
+    ],
+)
+def test_a_network_that_cannot_be_made_is_refused(old: str, new: str, phrase: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=re.escape(phrase)):
+        load_spec(written(tmp_path, old, new))
+
+
+def test_a_network_needs_servers_that_are_shares_of_this_machine(tmp_path: Path) -> None:
+    factors = 'database = ["rocksdb"]\n"network.delay_ms" = [1, 10]'
+    text = f'name = "n"\nquestion = "?"\n[factors]\n{factors}\n[fixed]\nworkload = "workloada"\n'
+    (tmp_path / "experiment.toml").write_text(text)
+    with pytest.raises(SpecError, match="no servers whose network it is"):
+        load_spec(tmp_path / "experiment.toml")
+
+
+def test_the_network_is_a_factor_and_loopback_where_nothing_is_said_of_it(tmp_path: Path) -> None:
+    assert {planned.link for planned in make_plan(load_spec(written(tmp_path)))} == {None}
+    network = 'workload = "fill"\n"network.encrypted" = false'
+    spec = load_spec(written(tmp_path, 'workload = "fill"', network), ["factors.network.rate_mbit_s=[0, 100]"])
+    links = {planned.link for planned in make_plan(spec)}
+    assert links == {Link(0.0, 0.0, encrypted=False), Link(100.0, 0.0, encrypted=False)}
+
+
+def test_without_root_a_study_with_a_network_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    plan = make_plan(load_spec(written(tmp_path, "num = 40_000", 'num = 40_000\n"network.delay_ms" = 2')))
+    assert any("network namespaces need root; run as root, or leave" in words for words in not_here(plan))
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@pytest.mark.skipif(why_no_namespaces() is not None, reason=f"{why_no_namespaces()}")
+@pytest.mark.skipif(not (ROOT / "build/lib/libeco-service.so").exists(), reason="make eco builds it")
+@pytest.mark.skipif(shutil.which("db_bench") is None, reason="rocksdb-tools are not installed")
+def test_on_a_slow_link_tables_take_longer_and_each_server_keeps_what_it_learnt(tmp_path: Path) -> None:
+    text = SPEC.replace('["local", "static:high"]', '["static:high"]\n"network.rate_mbit_s" = [0, 20]')
+    (tmp_path / "experiment.toml").write_text(text)
+    done = edgejoule(tmp_path, "run", "experiment.toml")
+    assert done.returncode in (0, 3), done.stderr
+    took_s: dict[object, list[float]] = {}
+    with Store.open(tmp_path / "results/store.db") as store:
+        for run in store.runs(store.find().id):
+            decided = [e for e in store.data(run).events if e["event"] == "decision" and e["outcome"] == "installed"]
+            took_s[run.levels["network.rate_mbit_s"]] = [event["actual_s"] for event in decided]
+            assert next(r.value for r in run.responses if r.name == "energy_j@high") > 0
+            assert any(event["predicted_s"] for event in decided), (
+                "learnt before, by an ecod that was started anew since"
+            )
+    assert statistics.median(took_s[20]) > 2 * statistics.median(took_s[0])
+    assert not list(NAMED.glob("ejfed-*-mid")), "nothing is left"
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from edgejoule.commands.model import (
     shown,
 )
 from edgejoule.conditional import Complaint, cells_of, settings_of
-from edgejoule.properties import POLICY, Level
+from edgejoule.properties import NETWORK, POLICY, Level
 from edgejoule.responses import RESPONSES, nearest
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ TAKEN = (
     "database", "workload", "cache", "memory_limit_mb", "data_path", "filesystem", "filesystem_mb", "mount_options",
     "durability", "replication_factor",
 )  # fmt: skip
+_OF_FEDERATION = (POLICY, *NETWORK)
 _OF_SERVERS = ("durability", "replication_factor")  # change nothing without a database
 #: The declared response from which figures per operation follow.
 OPERATIONS = "operations"
@@ -177,9 +178,9 @@ def _wrong_cell(spec: Spec, in_force: Mapping[str, Level]) -> Iterator[Complaint
         return
     uses = command.uses()
     for name in in_force:
-        if name == POLICY and spec.servers:
+        if name in _OF_FEDERATION and spec.servers:
             continue
-        if "." in name and name != POLICY and name not in uses:
+        if "." in name and name not in _OF_FEDERATION and name not in uses:
             continue  # an option of the database: check_plan knows which there are
         of_none = database == NO_DATABASE and name in _OF_SERVERS
         if (of_none or name not in TAKEN) and name not in uses:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -14,15 +15,21 @@ from edgejoule.databases import driver_path
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.federation import Control, Federation, Programs, Server, best_shares
 from edgejoule.federation.decisions import decision_events, joined
+from edgejoule.federation.federation import Timing
+from edgejoule.federation.leftovers import new_folder, remove_leftovers
+from edgejoule.federation.namespaces import Namespaces
 from edgejoule.federation.processes import Membership
 from edgejoule.meters.base import Meter
 from edgejoule.meters.discovery import discover
+from edgejoule.network import Link
+from edgejoule.plan import make_plan
 from edgejoule.servers.declared import DeclaredPower
 from edgejoule.servers.meter import ServersMeter
 from edgejoule.spec import FederationAt, Spec
 
 ADAPTER = "rocksdb"
 _SETTINGS = f"{ADAPTER}.eco_settings"
+_SLOW_SHARE = 0.125  # of a core
 _PRELOAD = "libeco-preload.so"  # as installed: the loader knows where
 
 
@@ -57,8 +64,11 @@ class Servers(Protocol):
         """What was started is stopped."""
         ...
 
-    def decide_by(self, policy: str) -> None:
-        """All servers decide by the policy, and none has a job. Raises FederationError."""
+    def decide_by(self, policy: str, link: Link | None) -> None:
+        """All servers decide by the policy, and none has a job. link: the network between them; None: loopback.
+
+        Raises FederationError.
+        """
         ...
 
     def home(self, server: str) -> Home:
@@ -78,7 +88,10 @@ def servers_of(spec: Spec) -> Servers | None:
 
 
 class _Processes:
-    """Servers as processes here; the last is the master."""
+    """Servers as processes here; the last is the master.
+
+    On another network the ecods are started anew. What they have learnt on each network stays in a folder for it.
+    """
 
     def __init__(self, spec: Spec) -> None:
         self.names: Sequence[str] = list(spec.servers)
@@ -88,16 +101,17 @@ class _Processes:
         ]
         self.learning: Sequence[str] = ["local", *(f"static:{name}" for name in self.names[1:])]
         self._programs = Programs.of(driver_path().parent.parent)
+        self._links = list(dict.fromkeys(planned.link for planned in make_plan(spec)))
+        self._link = self._links[0]
         self._federation: Federation | None = None
-        shares = best_shares()
-        self._shares = shares
-        self.about = f"{len(self.names)} processes on this machine, shares of a core by {shares.about}"
+        self._ended_cpu_s = dict.fromkeys(self.names, 0.0)
+        self.about = f"{len(self.names)} processes on this machine, shares of a core by {best_shares().about}"
         parts = {s.name: DeclaredPower(s, self._cpu_of(s.name)) for s in self._servers}
         self.meter = ServersMeter(parts, about=self.about)
         self._stack = contextlib.ExitStack()
 
     def _cpu_of(self, server: str) -> Callable[[], float]:
-        return lambda: self._running.cpu_s(server)
+        return lambda: self._ended_cpu_s[server] + self._running.cpu_s(server)
 
     @property
     def _running(self) -> Federation:
@@ -105,12 +119,13 @@ class _Processes:
         return self._federation
 
     def __enter__(self) -> Self:
-        folder = Path(tempfile.mkdtemp(prefix="ej-"))  # short: sockets lie in it
-        self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        if os.geteuid() == 0:
+            remove_leftovers()
+        self._folder = new_folder(Path(tempfile.gettempdir()))  # short: sockets lie in it
+        self._stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        self._stack.callback(self._stop)
         try:
-            self._federation = self._stack.enter_context(
-                Federation(self._servers, self._programs, folder, shares=self._shares)
-            )
+            self._start()
         except BaseException:
             self.__exit__()
             raise
@@ -119,7 +134,30 @@ class _Processes:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def decide_by(self, policy: str) -> None:
+    def _start(self) -> None:
+        """On the network in force."""
+        link = self._link
+        network = Namespaces(link.rate_mbit_s or None, link.delay_ms, encrypted=link.encrypted) if link else None
+        servers = (
+            [replace(s, link_mbit_s=link.rate_mbit_s) for s in self._servers] if link and link.rate_mbit_s else None
+        )
+        federation = Federation(
+            servers or self._servers, self._programs, self._folder / f"net-{self._links.index(link)}",
+            shares=best_shares(), network=network, timing=_timing(self._servers),
+        )  # fmt: skip
+        self._federation = federation.__enter__()
+
+    def _stop(self) -> None:
+        if federation := self._federation:
+            self._ended_cpu_s = {name: self._cpu_of(name)() for name in self.names}
+            self._federation = None
+            federation.__exit__()
+
+    def decide_by(self, policy: str, link: Link | None) -> None:
+        if link != self._link:
+            self._stop()
+            self._link = link
+            self._start()
         self._running.set_policy(policy)
         self._running.wait(self._running.idle, "jobs of the run before do not end")
 
@@ -133,6 +171,13 @@ class _Processes:
     def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
         logs = [self._running.decisions(name, since_s) for name in self.names]
         return decision_events(joined(logs), policy, {server.name: server for server in self._servers})
+
+
+def _timing(servers: Sequence[Server]) -> Timing:
+    """Slow servers answer slowly: their ecods have some ms of CPU time in each period of a quota."""
+    if min(server.share for server in servers) >= _SLOW_SHARE:
+        return Timing()
+    return Timing(beat_ms=500, alive_ms=5000, lease_ms=5000, place_timeout_ms=400)
 
 
 class _Machines:
@@ -157,7 +202,8 @@ class _Machines:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def decide_by(self, policy: str) -> None:
+    def decide_by(self, policy: str, link: Link | None) -> None:
+        assert link is None, "machines of their own have their own network"
         self._control.set_policy(policy)
         self._control.await_idle()
 
