@@ -158,9 +158,16 @@ def finished_runs(store: Path) -> int:
 
 
 def cpu_s(process: int) -> float:
-    """CPU seconds of a process and of the children that it has waited for."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    """CPU seconds of a process and its children, also of those that have not ended: the sampler lives on."""
+    children = [
+        int(pid) for task in Path(f"/proc/{process}/task").glob("*/children") for pid in task.read_text().split()
+    ]
+    ticks = 0
+    for pid in (process, *children):
+        with contextlib.suppress(FileNotFoundError):  # a child that has just ended; its parent has its time
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def recorded_run_cpu_s(runs: int, folder: Path) -> float:

@@ -13,11 +13,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from edgejoule.meters.files import read_text
 from edgejoule.meters.hwmon import Hwmon
+from edgejoule.meters.profile import BoardProfile
 from edgejoule.meters.rapl import Rapl
 from edgejoule.meters.sampler import Sampler
 
 RANGE_UJ = 262_143_328_850
+Polled = Rapl | Hwmon | BoardProfile
+
+
+def by_python(path: Path) -> str:
+    """A transport of its own, so that the meter is polled from Python."""
+    return read_text(path)
 
 
 def rapl_tree(root: Path, zones: int) -> Path:
@@ -41,7 +49,7 @@ def hwmon_tree(root: Path) -> Path:
     return root
 
 
-def shares(meter: Rapl | Hwmon, interval_s: float | None, duration_s: float) -> tuple[float, float, int]:
+def shares(meter: Polled, interval_s: float | None, duration_s: float) -> tuple[float, float, int]:
     """Share of a core of the native program and of the sampling thread, and rows read per second."""
     meter.open()
     sampler = Sampler(meter, interval_s)
@@ -55,7 +63,7 @@ def shares(meter: Rapl | Hwmon, interval_s: float | None, duration_s: float) -> 
     return native, cost.core_share - native, round(len(trace) / cost.elapsed_s)
 
 
-def line(name: str, make: Callable[[], Rapl | Hwmon], interval_s: float | None, runs: int, duration_s: float) -> None:
+def line(name: str, make: Callable[[], Polled], interval_s: float | None, runs: int, duration_s: float) -> None:
     """Run and print one line."""
     found = [shares(make(), interval_s, duration_s) for _ in range(runs)]
     totals = " ".join(f"{100 * (native + thread):5.2f}" for native, thread, _ in found)
@@ -85,13 +93,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", default="", help="lines whose names contain this")
     parser.add_argument("--tree", type=Path, default=Path("/dev/shm"))
     options = parser.parse_args()
     root = Path(tempfile.mkdtemp(dir=options.tree))
     try:
         one, five = rapl_tree(root / "one", 1), rapl_tree(root / "five", 5)
         chip = hwmon_tree(root / "chip")
-        lines: list[tuple[str, Callable[[], Rapl | Hwmon], float | None]] = []
+        lines: list[tuple[str, Callable[[], Polled], float | None]] = []
         for hz in (1000, 5000):
             lines += [
                 (f"rapl, 1 zone, {hz} Hz", lambda hz=hz: Rapl(one, interval_s=1 / hz), None),
@@ -99,11 +108,16 @@ def main() -> None:
                 (f"hwmon, 3 rails (6 files), {hz} Hz", lambda hz=hz: Hwmon(chip, interval_s=1 / hz), None),
             ]
         lines += [
-            ("rapl, 1 zone, 1000 Hz from Python", lambda: Rapl(one), 1e-3),
-            ("rapl, 5 zones, 1000 Hz from Python", lambda: Rapl(five), 1e-3),
-            ("rapl, 1 zone, 20 Hz from Python", lambda: Rapl(one), None),
+            ("rapl, 1 zone, 1000 Hz from Python", lambda: Rapl(one, read=by_python), 1e-3),
+            ("rapl, 5 zones, 1000 Hz from Python", lambda: Rapl(five, read=by_python), 1e-3),
+            ("rapl, 1 zone, 20 Hz from Python", lambda: Rapl(one, read=by_python), None),
+            ("rapl, 1 zone, 20 Hz", lambda: Rapl(one), None),
+            ("rapl, 5 zones, 20 Hz from Python", lambda: Rapl(five, read=by_python), None),
+            ("rapl, 5 zones, 20 Hz", lambda: Rapl(five), None),
+            ("board-profile, 20 Hz from Python", lambda: BoardProfile(read=by_python), None),
+            ("board-profile, 20 Hz", BoardProfile, None),
         ]
-        for name, make, interval_s in lines:
+        for name, make, interval_s in (each for each in lines if options.only in each[0]):
             line(name, make, interval_s, options.runs, options.seconds)
         asleep = " ".join(f"{100 * sleeper(options.seconds):5.2f}" for _ in range(options.runs))
         print(f"{'waking up 1000 times a second':34} {asleep} % of a core: a C program that only sleeps")

@@ -17,14 +17,28 @@ constexpr std::int64_t interval_ns_min = 50'000;  // a read of such a file takes
 constexpr const char* usage =
     "Usage: edgejoule-sampler INTERVAL_NS FILE...\n"
     "\n"
-    "Reads small files that hold one whole number each every INTERVAL_NS nanoseconds (50000 or more) at absolute\n"
-    "deadlines, and keeps the readings. Every byte on standard input asks for those since the last time; they are\n"
-    "written to standard output in binary (format: sampler/README.md). Ends with standard input.\n"
+    "Reads small files every INTERVAL_NS nanoseconds (50000 or more) at absolute deadlines, and keeps the readings.\n"
+    "Every byte on standard input asks for those since the last time; they are written to standard output in binary\n"
+    "(format: sampler/README.md). Ends with standard input.\n"
     "\n"
-    "Example: edgejoule-sampler 1000000 /sys/class/powercap/intel-rapl:0/energy_uj\n"
+    "A FILE holds one whole number. cpu-times:FILE holds what /proc/stat does, and gives two: the number of CPUs that\n"
+    "are online, and their idle, iowait and steal time in ticks.\n"
+    "\n"
+    "Examples:\n"
+    "  edgejoule-sampler 1000000 /sys/class/powercap/intel-rapl:0/energy_uj\n"
+    "  edgejoule-sampler 50000000 cpu-times:/proc/stat\n"
     "\n"
     "  --help     this text\n"
     "  --version  the version\n";
+
+constexpr std::string_view cpu_times_prefix = "cpu-times:";
+
+edgejoule::sampler::FileOrder file_order(std::string_view argument) {
+  using edgejoule::sampler::Content;
+  if (!argument.starts_with(cpu_times_prefix)) return {std::string(argument), Content::whole_number};
+  argument.remove_prefix(cpu_times_prefix.size());
+  return {std::string(argument), Content::cpu_times};
+}
 
 int refused(const char* words, const char* found) {
   std::fprintf(stderr, "edgejoule-sampler: %s%s%s; see --help\n", words, *found == '\0' ? "" : ", found ", found);
@@ -55,7 +69,9 @@ int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of the write
   ::signal(SIGINT, SIG_IGN);   // Ctrl-C is for the reader, who asks once more and then closes standard input
   be_punctual();
-  const int failure = edgejoule::sampler::sample({*interval_ns, {argv + 2, argv + argc}}, STDIN_FILENO, STDOUT_FILENO);
+  edgejoule::sampler::Order order{*interval_ns, {}};
+  for (int i = 2; i < argc; ++i) order.files.push_back(file_order(argv[i]));
+  const int failure = edgejoule::sampler::sample(order, STDIN_FILENO, STDOUT_FILENO);
   if (failure == 0) return 0;
   std::fprintf(stderr, "edgejoule-sampler: the readings cannot be written: %s\n", std::strerror(failure));
   return 1;

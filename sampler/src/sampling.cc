@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 
 #include "reading.h"
 #include "schedule.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t kept_ns = 4 * second_ns;  // of readings that nobody has asked for
-constexpr std::int64_t kept_rows_min = 64;
+constexpr std::int64_t kept_rows_min = 256;
 
 enum class Wake : std::uint8_t { deadline, request, end };
 
@@ -40,18 +41,22 @@ Wake wait_until(std::int64_t deadline_ns, int requests) {
 
 class Rows {
  public:
-  Rows(std::size_t files, std::size_t capacity) : files_(files), capacity_(capacity) {
-    readings_.reserve(files * capacity);
+  Rows(std::size_t columns, std::size_t capacity) : columns_(columns), capacity_(capacity) {
+    readings_.reserve(columns * capacity);
   }
 
-  [[nodiscard]] bool full() const { return readings_.size() == files_ * capacity_; }
+  [[nodiscard]] bool full() const { return readings_.size() == columns_ * capacity_; }
   void left_out() { ++left_out_; }
-  Reading& add() { return readings_.emplace_back(); }
+  // Valid until the next call: the readings of one file.
+  std::span<Reading> add(std::size_t count) {
+    readings_.resize(readings_.size() + count);
+    return std::span(readings_).last(count);
+  }
 
   [[nodiscard]] int write_to(int answers) {
     FrameHeader header;
-    header.rows = static_cast<std::uint32_t>(readings_.size() / files_);
-    header.files = static_cast<std::uint32_t>(files_);
+    header.rows = static_cast<std::uint32_t>(readings_.size() / columns_);
+    header.columns = static_cast<std::uint32_t>(columns_);
     header.full = left_out_;
     std::array<iovec, 2> parts{iovec{&header, sizeof header},
                                iovec{readings_.data(), readings_.size() * sizeof(Reading)}};
@@ -77,7 +82,7 @@ class Rows {
     return 0;
   }
 
-  std::size_t files_;
+  std::size_t columns_;
   std::size_t capacity_;
   std::vector<Reading> readings_;
   std::uint32_t left_out_ = 0;
@@ -90,11 +95,13 @@ void read_row(std::vector<WatchedFile>& files, Rows& rows, std::uint32_t skipped
   }
   std::int64_t before_ns = now_monotonic_ns();
   for (WatchedFile& file : files) {
-    Reading& reading = rows.add();
-    reading.skipped = skipped;
-    file.read(reading, before_ns);
+    const std::span<Reading> readings = rows.add(file.values());
+    file.read(readings, before_ns);
     const std::int64_t after_ns = now_monotonic_ns();
-    reading.t_ns = before_ns + (after_ns - before_ns) / 2;
+    for (Reading& reading : readings) {
+      reading.skipped = skipped;
+      reading.t_ns = before_ns + (after_ns - before_ns) / 2;
+    }
     before_ns = after_ns;
   }
 }
@@ -102,8 +109,10 @@ void read_row(std::vector<WatchedFile>& files, Rows& rows, std::uint32_t skipped
 }  // namespace
 
 int sample(const Order& order, int requests, int answers) {
-  std::vector<WatchedFile> files(order.paths.begin(), order.paths.end());
-  Rows rows(files.size(), static_cast<std::size_t>(std::max(kept_ns / order.interval_ns, kept_rows_min)));
+  std::vector<WatchedFile> files(order.files.begin(), order.files.end());
+  std::size_t columns = 0;
+  for (const WatchedFile& file : files) columns += file.values();
+  Rows rows(columns, static_cast<std::size_t>(std::max(kept_ns / order.interval_ns, kept_rows_min)));
   Schedule schedule(now_monotonic_ns(), order.interval_ns);
   std::uint32_t skipped = 0;
   for (;;) {

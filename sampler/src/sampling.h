@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
+
+#include "watched_file.h"
 
 namespace edgejoule::sampler {
 
 struct Order {
   std::int64_t interval_ns = 0;  // above 0
-  std::vector<std::string> paths;
+  std::vector<FileOrder> files;
 };
 
 // Until the end of `requests`; frames (reading.h) go to `answers`. Returns 0, or the errno of a pipe that failed.

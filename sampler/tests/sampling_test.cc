@@ -33,7 +33,7 @@ class Loop {
     EXPECT_EQ(::write(requests_[1], "r", 1), 1);
     Frame frame;
     read_exactly(&frame.header, sizeof frame.header);
-    frame.readings.resize(std::size_t{frame.header.rows} * frame.header.files);
+    frame.readings.resize(std::size_t{frame.header.rows} * frame.header.columns);
     read_exactly(frame.readings.data(), frame.readings.size() * sizeof(Reading));
     return frame;
   }
@@ -71,7 +71,7 @@ std::int64_t now_ns() {
 TEST(Sampling, an_answer_ends_with_a_reading_taken_after_the_question) {
   const Folder folder;
   Loop loop(
-      {1'000'000'000'000, {folder.write("a", "5\n")}});  // one deadline, at once; the next in a quarter of an hour
+      {1'000'000'000'000, {{folder.write("a", "5\n")}}});  // one deadline, at once; the next in a quarter of an hour
   const std::int64_t asked_ns = now_ns();
   const Frame frame = loop.ask();
   ASSERT_GE(frame.header.rows, 1U);
@@ -81,12 +81,12 @@ TEST(Sampling, an_answer_ends_with_a_reading_taken_after_the_question) {
 
 TEST(Sampling, rows_hold_every_file_in_order_and_times_increase) {
   const Folder folder;
-  Loop loop({200'000, {folder.write("a", "1\n"), folder.write("b", "2\n"), folder.write("c", "x\n")}});
+  Loop loop({200'000, {{folder.write("a", "1\n")}, {folder.write("b", "2\n")}, {folder.write("c", "x\n")}}});
   constexpr std::array<std::int64_t, 3> values{1, 2, 0};
   std::int64_t last_ns = 0;
   for (std::size_t rows = 0; rows < 100;) {
     const Frame frame = loop.ask();
-    ASSERT_EQ(frame.header.files, 3U);
+    ASSERT_EQ(frame.header.columns, 3U);
     for (std::size_t i = 0; i < frame.readings.size(); ++i) {
       const Reading& reading = frame.readings[i];
       EXPECT_GT(reading.t_ns, last_ns);
@@ -99,9 +99,22 @@ TEST(Sampling, rows_hold_every_file_in_order_and_times_increase) {
   EXPECT_EQ(loop.end(), 0);
 }
 
+TEST(Sampling, cpu_times_are_two_columns_beside_those_of_other_files) {
+  const Folder folder;
+  const std::string stat = folder.write("stat", "cpu  1 2 3 400 50 6 7 8 0 0\ncpu0 1 2 3 400 50 6 7 8 0 0\nintr 1\n");
+  Loop loop({1'000'000'000'000, {{folder.write("a", "5\n")}, {stat, Content::cpu_times}}});
+  const Frame frame = loop.ask();
+  ASSERT_EQ(frame.header.columns, 3U);
+  const std::size_t last = frame.readings.size() - 3;
+  EXPECT_EQ(frame.readings[last].value, 5);
+  EXPECT_EQ(frame.readings[last + 1].value, 1);
+  EXPECT_EQ(frame.readings[last + 2].value, 458);
+  EXPECT_EQ(frame.readings[last + 1].t_ns, frame.readings[last + 2].t_ns);
+}
+
 TEST(Sampling, ends_with_the_questions) {
   const Folder folder;
-  Loop loop({1'000'000, {folder.write("a", "1\n")}});
+  Loop loop({1'000'000, {{folder.write("a", "1\n")}}});
   EXPECT_EQ(loop.end(), 0);
 }
 

@@ -12,12 +12,12 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Block, Sample
-from edgejoule.meters.filestream import FileStream, pace, sampler_path
+from edgejoule.meters.filestream import GATHER_S, FileStream, pace, sampler_path
 from edgejoule.meters.hwmon import Hwmon
 from edgejoule.meters.rapl import Rapl
 from edgejoule.meters.sampler import Sampler
 
-from .emulation import RANGE_UJ
+from .emulation import RANGE_UJ, overwrite
 from .hwmon_tree import JETSON, make
 
 PROGRAM = sampler_path()
@@ -30,13 +30,6 @@ def powercap(root: Path, energy_uj: str = "5000000\n") -> Path:
     for name, text in (("name", "package-0\n"), ("max_energy_range_uj", f"{RANGE_UJ}\n"), ("energy_uj", energy_uj)):
         (zone / name).write_text(text)
     return zone / "energy_uj"
-
-
-def overwrite(path: Path, text: str) -> None:
-    """In one write, as a counter changes: no reader sees an empty file."""
-    descriptor = os.open(path, os.O_WRONLY)
-    os.pwrite(descriptor, text.encode(), 0)
-    os.close(descriptor)
 
 
 def blocks(meter: Rapl | Hwmon) -> list[Block]:
@@ -157,9 +150,81 @@ def test_without_the_program_python_polls_at_most_at_100_hz_and_says_so(monkeypa
     assert "make build" in chosen.sentence
 
 
-def test_slow_intervals_need_no_program() -> None:
-    assert pace("rapl", None, 0.05).program is None
+def test_slow_intervals_need_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: None)
+    chosen = pace("rapl", None, 0.05)
+    assert (chosen.program, chosen.poll_interval_s) == (None, 0.05)
     assert pace("rapl", 0.01, 0.05).poll_interval_s == 0.01
+    assert not chosen.is_stream
+
+
+@built
+def test_the_program_reads_at_slow_intervals_too_and_changes_nothing_that_the_meter_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    powercap(tmp_path)
+    with_program, emulated = Rapl(tmp_path), Rapl(tmp_path, read=lambda path: path.read_text())
+    monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: None)
+    without = Rapl(tmp_path)
+    for meter in (with_program, emulated, without):
+        meter.open()
+    said = [(m.poll_interval_s, m.channels(), m.facts(), m.describe()) for m in (with_program, emulated, without)]
+    assert said[0] == said[1] == said[2]
+    assert [m.gather_s for m in (with_program, emulated, without)] == [GATHER_S, None, None]
+    for meter in (with_program, emulated, without):
+        meter.close()
+
+
+@built
+def test_a_gathering_meter_is_rarely_asked_and_its_trace_holds_the_stretch_that_was_sampled(tmp_path: Path) -> None:
+    powercap(tmp_path)
+    meter = Rapl(tmp_path)
+    meter.open()
+    time.sleep(0.3)  # readings of this time are not the stretch's
+    sampler = Sampler(meter)
+    begin_ns = time.monotonic_ns()
+    sampler.start()
+    time.sleep(0.5)
+    end_ns = time.monotonic_ns()
+    (trace,) = sampler.stop()
+    meter.close()
+    assert begin_ns <= trace.t_ns[0]
+    assert trace.t_ns[-1] >= end_ns
+    assert 8 <= len(trace) <= 14, "a reading every 50 ms, and one at either end"
+    assert trace.interval_s == 0.05
+    assert sampler.cost().polls == 2, "at the begin and at the end"
+
+
+@built
+def test_a_slow_chip_is_read_at_its_own_pace_by_the_program(tmp_path: Path) -> None:
+    make(tmp_path, 0, {**JETSON, "update_interval": "200"})
+    meter = Hwmon(tmp_path)
+    meter.open()
+    time.sleep(0.5)
+    block, *_ = blocks(meter)
+    meter.close()
+    assert meter.poll_interval_s == pytest.approx(0.2)
+    assert 3 <= len(block.t_ns) <= 5
+
+
+@built
+@pytest.mark.parametrize("wrong", ["missing", "no program"])
+def test_a_program_that_cannot_be_started_leaves_a_slow_meter_to_python(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str
+) -> None:
+    program = tmp_path / "program"
+    if wrong == "no program":
+        program.write_text("garbage")
+        program.chmod(0o755)
+    monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: program)
+    powercap(tmp_path)
+    meter = Rapl(tmp_path)
+    meter.open()
+    (sample,) = meter.poll()
+    meter.close()
+    assert isinstance(sample, Sample)
+    assert sample.value == 5.0
+    assert meter.gather_s is None
 
 
 @pytest.mark.parametrize("interval_s", [0.0, -1.0, 1e-6, 2.0, float("nan"), "1 ms", True])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import random
+import signal
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,16 +15,18 @@ import pytest
 
 from edgejoule.energy import energy
 from edgejoule.errors import MeterError, UsageError
-from edgejoule.meters.base import Meter, Method, ValueKind
+from edgejoule.meters.base import Block, Meter, Method, Sample, ValueKind
+from edgejoule.meters.filestream import FileStream, sampler_path
 from edgejoule.meters.profile import BoardProfile
 from edgejoule.meters.profile import meter as profile_meter
 from edgejoule.meters.profile.data import BOARDS, Profile, all_profiles, detected_profile, load_profile, named_profile
-from edgejoule.meters.profile.usage import parse_cpu
+from edgejoule.meters.profile.usage import TICK_S, parse_cpu
 from edgejoule.meters.trace import Trace
 
-from .emulation import Clock, ProcTree, raising
+from .emulation import Clock, ProcTree, overwrite, raising
 
 STEP_S = 0.05
+built = pytest.mark.skipif(sampler_path() is None, reason="edgejoule-sampler is not built: make build")
 
 
 @pytest.fixture
@@ -267,3 +272,104 @@ def test_power_between_the_points_of_a_table_is_that_of_numpy_to_the_last_bit() 
         for share in (-0.1, 1.1, *use, *(rng.random() for _ in range(1000))):
             expected = float(np.interp(share, use, power)) * (3 if profile.scale == "per_cpu" else 1)
             assert profile.power_w(share, 3) == expected, (profile.name, share)
+
+
+#: /proc/stat of a machine as it works, and as two CPUs go offline and one comes back; idle time in ticks.
+RECORDED = [
+    (4, "cpu  10132 12 2208 4022553 1290 0 156 413 9 0"),
+    (4, "cpu  10135 12 2209 4022568 1291 0 156 414 9 0"),
+    (4, "cpu  10155 12 2213 4022571 1291 0 156 416 9 0"),
+    (2, "cpu  10158 12 2214 4022575 1299 0 157 416 9 0"),
+    (2, "cpu  10166 12 2215 4022575 1298 0 157 417 9 0"),
+    (3, "cpu  10167 12 2216 4022590 1298 0 157 417 9 0"),
+]
+
+
+def recorded_text(cpus: int, first: str) -> str:
+    each = "".join(f"cpu{i} 1 2 3 4 5 6 7 8 9 0\n" for i in range(cpus))
+    return padded(f"{first}\n{each}intr 1990473 0 9 0\nctxt 39213\n")
+
+
+def padded(text: str) -> str:
+    """All texts of one length: overwriting one by another is a single write then."""
+    return text.ljust(400)
+
+
+class Asked:
+    """A stream of the native sampler that is asked where a test says so; remembers what it answered."""
+
+    def __init__(self, stream: FileStream) -> None:
+        self.stream, self.answers = stream, []
+
+    def ask(self):
+        self.answers.append(self.stream.ask())
+        return self.answers[-1]
+
+
+@built
+def test_energy_by_the_native_sampler_is_that_of_python_from_the_same_file_and_times(tmp_path: Path) -> None:
+    stat = tmp_path / "stat"
+    stat.write_text(recorded_text(*RECORDED[0]))
+    native = BoardProfile(profile="generic-x86", proc=tmp_path)
+    native.open()
+    opened_ns = native._before[0]
+    asked = native._stream = Asked(native._stream)
+    values, reasons = [], {}
+    for text in [*(recorded_text(*row) for row in RECORDED), padded("garbage\n"), recorded_text(3, RECORDED[-1][1])]:
+        time.sleep(0.03)
+        overwrite(stat, text)
+        time.sleep(0.03)
+        (block,) = native.poll()
+        reasons |= {len(values) + row: reason for row, reason in block.reasons.items()}
+        values += block.value.tolist()
+    asked.stream.close()
+
+    times_ns = [int(t) for answer in asked.answers for t in answer.t_ns[:, 0]]
+    held = [row for answer in asked.answers for row in zip(answer.value.tolist(), answer.error[:, 0], strict=True)]
+    clock = Clock(opened_ns)
+    now = {"text": recorded_text(*RECORDED[0])}
+    python = BoardProfile(profile="generic-x86", proc=tmp_path, read=lambda _: now["text"], clock_ns=clock)
+    python.open()
+    for value, at_ns, ((cpus, idle), error) in zip(values, times_ns, held, strict=True):
+        clock.now_ns = at_ns
+        now["text"] = "garbage" if error else recorded_text(int(cpus), f"cpu  0 0 0 {int(idle)} 0 0 0 0")
+        (sample,) = python.poll()
+        assert (sample.value is None) == bool(np.isnan(value))
+        assert sample.value is None or sample.value == value, "to the last bit"
+    assert {row[0][0] for row in held if not row[1]} == {2.0, 3.0, 4.0}
+    seen = {(int(cpus), int(idle)) for (cpus, idle), error in held if not error}
+    assert seen == {(cpus, round(parse_cpu(recorded_text(cpus, first))[1] / TICK_S)) for cpus, first in RECORDED}
+    assert set(reasons.values()) == {"expected the CPU times of /proc/stat"}
+
+
+@built
+def test_a_profile_that_counts_bytes_is_polled_from_python(tmp_path: Path) -> None:
+    terms = '[storage]\nread_j_per_byte = 1e-6\nwrite_j_per_byte = 2e-6\nsource = "pidramble"\nderivation = "test"\n'
+    own = tmp_path / "own.toml"
+    own.write_text(f"{(BOARDS / 'raspberry-pi-4b.toml').read_text()}\n{terms}")
+    with_bytes, without = BoardProfile(profile=own), BoardProfile(profile="raspberry-pi-4b")
+    for board, gathers in ((with_bytes, False), (without, True)):
+        board.open()
+        readings = board.poll()
+        board.close()
+        board.close()
+        assert isinstance(readings[0], Block) == gathers
+        assert (board.gather_s is not None) == gathers
+
+
+@built
+def test_a_sampler_that_dies_costs_its_readings_and_no_energy() -> None:
+    board = BoardProfile(profile="generic-x86")
+    board.open()
+    board.poll()
+    assert board._stream is not None
+    os.kill(board._stream.pid, signal.SIGKILL)
+    (missing,) = board.poll()
+    assert isinstance(missing, Sample)
+    assert missing.value is None
+    before_j = board._energy_j
+    time.sleep(0.1)
+    (block,) = board.poll()
+    least_w = board.profile.power_w(0.0, os.cpu_count())
+    board.close()
+    assert block.value[-1] - before_j >= 0.1 * least_w

@@ -158,7 +158,8 @@ class Meter(Protocol):
     before its buffer is full).
     Optional: measures_only, words for a part of the machine in which databases do not run ("the graphics cards"): such
     a meter is taken only when it is named. run_s_min: the shortest run whose energy it can tell, in s. error_words: how
-    far off it may be, "±50 % at k = 2".
+    far off it may be, "±50 % at k = 2". gather_s: a meter whose readings a program gathers every poll_interval_s: how
+    often poll() is to be called, in s; each call fetches all readings up to it.
     """
 
     name: str

@@ -79,6 +79,11 @@ class Collector:
             else:
                 series.append(reading)
 
+    def keep_newest(self) -> None:
+        """Forget all but the newest reading of each channel."""
+        for series in self._series.values():
+            series.forget()
+
     def traces(self) -> list[Trace]:
         """A copy of what is held, one trace per channel in the meter's order."""
         return [self._series[channel.name].trace(self._poll_interval_s) for channel in self.channels]
@@ -87,8 +92,7 @@ class Collector:
         """What has come since the last call; it is not held any longer, but for one reading of each channel."""
         taken = [_without_first(trace) if self._taken else trace for trace in self.traces()]
         self._taken = True
-        for series in self._series.values():
-            series.forget()
+        self.keep_newest()
         return taken
 
     def latest_power_w(self, channel: Channel, since_ns: int) -> float | None:

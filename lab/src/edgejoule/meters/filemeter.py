@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Block, Sample
-from edgejoule.meters.filestream import FileStream, Pace, Readings
+from edgejoule.meters.filestream import GATHER_S, FileStream, Pace, Readings, started_stream
 
 
 class Source(Protocol):
@@ -30,13 +30,17 @@ S = TypeVar("S", bound=Source)
 
 
 class FileMeter(ABC, Generic[S]):
-    """One channel per source. A subclass finds the sources when it is opened, and then calls begin()."""
+    """One channel per source. A subclass finds the sources when it is opened, and then calls begin().
+
+    gather_s: see base.Meter; known after begin().
+    """
 
     def __init__(self, pace: Pace, clock_ns: Callable[[], int]) -> None:
         self._pace, self._clock_ns = pace, clock_ns
         self.poll_interval_s = pace.poll_interval_s
         self._sources: list[S] = []
         self._stream: FileStream | None = None
+        self.gather_s: float | None = None
 
     @abstractmethod
     def sample(self, source: S) -> Sample:
@@ -48,15 +52,19 @@ class FileMeter(ABC, Generic[S]):
 
     @property
     def interval_s(self) -> float | None:
-        """Between readings of the native sampler; None: each poll is a reading."""
-        return None if self._pace.program is None else self._pace.interval_s
+        """Between readings of a stream; None: poll_interval_s."""
+        return self._pace.interval_s if self._pace.is_stream else None
 
     def begin(self) -> None:
-        """Start the native sampler where the pace asks for it. Raises MeterError."""
-        if self._pace.program is not None:
-            files = [file for source in self._sources for file in source.files]
+        """Start the native sampler where the pace asks for it. Raises MeterError where Python cannot take its place."""
+        files = [file for source in self._sources for file in source.files]
+        if self._pace.is_stream:
+            assert self._pace.program is not None, "a stream has a program"
             self._stream = FileStream(self._pace.program, files, self._pace.interval_s)
             self._stream.start()
+            return
+        self._stream = started_stream(self._pace.program, files, self.poll_interval_s)
+        self.gather_s = GATHER_S if self._stream is not None else None
 
     def poll(self) -> Sequence[Sample | Block]:
         """Every source now; with the native sampler all readings since the last poll."""

@@ -51,8 +51,9 @@ class SamplerCost:
 class Sampler:
     """Samples an opened meter between start() and stop(); usable as a context manager.
 
-    interval_s: time between polls, by default what the meter asks for. listener: called from the sampling thread at
-    most every 0.1 s with the newest power; it must be quick. The meter's poll() is called from that thread alone.
+    interval_s: time between readings, by default what the meter asks for. A poll is a reading, unless a program gathers
+    the meter's readings (its gather_s). listener: called from the sampling thread at most every 0.1 s with the newest
+    power; it must be quick. The meter's poll() is called from that thread alone.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Sampler:
         self.interval_s = meter.poll_interval_s if interval_s is None else interval_s
         if not self.interval_s > 0:
             raise MeterError(f"{meter.name}: the time between polls must be above 0 s, not {self.interval_s}")
+        self._gather_s: float | None = getattr(meter, "gather_s", None) if interval_s is None else None
         self._meter = meter
         self._listener = listener
         self._collector = Collector((), self.interval_s)
@@ -76,6 +78,8 @@ class Sampler:
         assert self._thread is None, "a sampler is started once"
         self._collector = Collector(self._meter.channels(), self.interval_s)
         self._poll_once()
+        if self._gather_s is not None:
+            self._collector.keep_newest()  # the others are older than this stretch
         self._thread = threading.Thread(target=self._run, name=f"sampler-{self._meter.name}", daemon=True)
         self._thread.start()
 
@@ -134,7 +138,7 @@ class Sampler:
         return float(told()) if told is not None else 0.0
 
     def _sample_until_stopped(self, started_ns: int) -> None:
-        interval_ns = max(1, round(self.interval_s * 1e9))
+        interval_ns = max(1, round((self._gather_s or self.interval_s) * 1e9))
         tick, told_ns = 1, started_ns
         while self._sleep_until(started_ns + tick * interval_ns):
             self._poll_once()

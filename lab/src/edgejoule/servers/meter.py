@@ -17,7 +17,8 @@ class ServersMeter:
     """parts: server -> its meter, all of one domain, read on this host's clock.
 
     A channel is named after its server, and where that has several of the domain "SERVER CHANNEL". A meter is polled no
-    more often than it asks for. about: what the servers are, for a report.
+    more often than it asks for. about: what the servers are, for a report. gather_s: see meters.base.Meter; known after
+    open(), where programs gather the readings of all.
     """
 
     name = "servers"
@@ -33,6 +34,7 @@ class ServersMeter:
         self.domain = meters[0].domain
         self.poll_interval_s = min(meter.poll_interval_s for meter in meters)
         self.run_s_min = max(map(shortest_s, meters))
+        self.gather_s: float | None = None
 
     def probe(self) -> Availability:
         """Available when each is, and all cover the same."""
@@ -89,6 +91,14 @@ class ServersMeter:
                 raise MeterError(f"server {server}: {error}") from error
         self.channels()
         self._due_s = dict.fromkeys(self._parts, 0.0)
+        gathering = [getattr(meter, "gather_s", None) for meter in self._parts.values()]
+        known = [seconds for seconds in gathering if seconds is not None]
+        self.gather_s = min(known) if len(known) == len(gathering) else None
+
+    def helper_cpu_s(self) -> float:
+        """CPU time of the programs that sample for the meters."""
+        helpers = [getattr(meter, "helper_cpu_s", None) for meter in self._parts.values()]
+        return sum(float(cpu_s()) for cpu_s in helpers if cpu_s is not None)
 
     def poll(self) -> Sequence[Sample | Block]:
         """Of each that is due."""

@@ -2,8 +2,8 @@
 
 A value is power in W: the chip's own power register, or bus voltage times current where its driver has none. The chip
 converts on its own, without a break, and averages over its update interval; a reading gives the last result. So values
-are instantaneous samples, late by up to two update intervals. Below 10 ms between readings the native sampler reads the
-files (edgejoule.meters.filestream) and a poll gives blocks.
+are instantaneous samples, late by up to two update intervals. The native sampler reads the files where it is built
+(edgejoule.meters.filestream), and a poll gives blocks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from edgejoule.errors import MeterError
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.filemeter import FileMeter
 from edgejoule.meters.files import ReadText, read_text
-from edgejoule.meters.filestream import Readings, pace
+from edgejoule.meters.filestream import Readings, pace, reads_files
 from edgejoule.meters.hwmon.chips import CHIPS, Accuracy
 from edgejoule.meters.hwmon.rails import Rail, chip_names, fed_by_none, find_rails
 from edgejoule.meters.options import checked_number, words
@@ -36,8 +36,8 @@ class Hwmon(FileMeter[Rail]):
     chip: read the chips of this name instead of those whose data sheet is known. rails: labels to read and sum, with
     commas between them; by default all, or a module's input rail alone where there is one. accuracy_rel: limit of the
     error relative to the reading, for a chip that is not known, or a better one from a calibration.
-    shunt_tolerance_rel: of the shunt. interval_s: between readings, 0.05 s by default; below 0.01 s the native sampler
-    reads the files itself.
+    shunt_tolerance_rel: of the shunt. interval_s: between readings, 0.05 s by default; below 0.01 s only the native
+    sampler is fast enough.
     """
 
     name = "hwmon"
@@ -64,7 +64,7 @@ class Hwmon(FileMeter[Rail]):
         self._accuracy_rel = accuracy_rel
         self._shunt_tolerance_rel = shunt_tolerance_rel
         self._read = read
-        super().__init__(pace(self.name, interval_s, POLL_INTERVAL_S), clock_ns)
+        super().__init__(pace(self.name, interval_s, POLL_INTERVAL_S, native=reads_files(read, clock_ns)), clock_ns)
         self._left_out: list[Rail] = []
         self._channels: list[Channel] = []
 
@@ -129,7 +129,7 @@ class Hwmon(FileMeter[Rail]):
     def _keep_to_the_chips_pace(self) -> None:
         """Values read twice look steadier than the power is. Raises MeterError where a fast interval was asked for."""
         update_s = max(rail.update_s for rail in self._sources)
-        if self._pace.program is None:
+        if not self._pace.is_stream:
             self.poll_interval_s = max(self._pace.poll_interval_s, update_s)
         elif self._pace.interval_s < update_s:
             raise MeterError(

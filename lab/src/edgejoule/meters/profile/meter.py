@@ -3,7 +3,8 @@
 The channel is an accumulator, J since open(). Each poll adds the table's power at the utilisation since the poll
 before. Utilisation comes from cumulative totals, so the 10 ms steps of /proc/stat shift energy between neighbouring
 polls but do not add up: what clipping to 0 and 1 cuts off is carried to the next poll. A failed poll loses nothing, the
-next one covers its time.
+next one covers its time. Where the native sampler is built it reads /proc/stat (edgejoule.meters.filestream), and a
+poll gives the energies at all of its readings.
 """
 
 from __future__ import annotations
@@ -13,9 +14,20 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from edgejoule.errors import MeterError
-from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
+from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.files import ReadText, read_text
+from edgejoule.meters.filestream import (
+    CPU_TIMES,
+    GATHER_S,
+    FileStream,
+    Readings,
+    reads_files,
+    sampler_path,
+    started_stream,
+)
 from edgejoule.meters.profile.data import Profile, detected_profile, named_profile
 from edgejoule.meters.profile.usage import TICK_S, Usage, UsageReader
 
@@ -27,7 +39,8 @@ class BoardProfile:
     """Modelled power of this board.
 
     profile: a profile's name or a .toml file, None to detect the board. proc, sys, machine, read and clock_ns are the
-    transport. devices: block devices to count, None for all physical ones.
+    transport. devices: block devices to count, None for all physical ones. gather_s: see base.Meter; known after
+    open().
     """
 
     name = "board-profile"
@@ -62,6 +75,9 @@ class BoardProfile:
         self._before: tuple[int, Usage] | None = None
         self._carried_s = 0.0
         self._energy_j = 0.0
+        self._native = reads_files(read, clock_ns) and not (self._usage.with_storage or self._usage.with_network)
+        self._stream: FileStream | None = None
+        self.gather_s: float | None = None
 
     def probe(self) -> Availability:
         """Available when the board has a profile and /proc/stat can be read."""
@@ -124,26 +140,51 @@ class BoardProfile:
         self.probe().demand(self.name)
         self._before = (self._clock_ns(), self._usage.now())
         self._carried_s = self._energy_j = 0.0
+        if self._native:
+            self._stream = started_stream(sampler_path(), [f"{CPU_TIMES}{self._usage.stat}"], self.poll_interval_s)
+        self.gather_s = GATHER_S if self._stream is not None else None
 
-    def poll(self) -> Sequence[Sample]:
-        """The energy so far. A failed read is a missing sample."""
-        profile = self._opened_profile()
+    def poll(self) -> Sequence[Sample | Block]:
+        """The energy so far, or at all readings since the last poll. A failed read is a missing sample."""
         assert self._before is not None, "a meter is opened before it is polled"
         try:
+            if self._stream is not None:
+                return [self._block(self._stream.ask())]
             now_ns, usage = self._clock_ns(), self._usage.now()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, MeterError) as error:
             return [Sample(CHANNEL, self._clock_ns(), None, str(error))]
-        before_ns, before = self._before
+        return [Sample(CHANNEL, now_ns, self._energy_at(now_ns, usage))]
+
+    def helper_cpu_s(self) -> float:
+        """CPU time of the native sampler so far."""
+        return 0.0 if self._stream is None else self._stream.cpu_s()
+
+    def close(self) -> None:
+        """End the native sampler; nothing else is held open. May be called twice."""
+        if self._stream is not None:
+            self._stream.close()
+        self._stream, self._before = None, None
+
+    def _block(self, readings: Readings) -> Block:
+        """The energies at the native sampler's readings."""
+        times_ns, reasons = readings.t_ns[:, 0], readings.reasons(0)
+        rows = zip(times_ns.tolist(), readings.value.tolist(), strict=True)
+        energies_j = [
+            np.nan if row in reasons else self._energy_at(t_ns, Usage.of_cpu_times(int(cpus), int(idle_ticks)))
+            for row, (t_ns, (cpus, idle_ticks)) in enumerate(rows)
+        ]
+        return Block(CHANNEL, times_ns, np.array(energies_j), readings.arrived_ns, reasons)
+
+    def _energy_at(self, now_ns: int, usage: Usage) -> float:
+        """The energy since open(), at a time after all those before."""
+        assert self._before is not None, "a meter is opened before it is polled"
+        profile, (before_ns, before) = self._opened_profile(), self._before
         elapsed_s = (now_ns - before_ns) / 1e9
         if elapsed_s > 0:
             share = self._busy_share(before, usage, elapsed_s)
             self._energy_j += profile.power_w(share, usage.cpus) * elapsed_s + _traffic_j(profile, before, usage)
             self._before = (now_ns, usage)
-        return [Sample(CHANNEL, now_ns, self._energy_j)]
-
-    def close(self) -> None:
-        """Nothing is held open."""
-        self._before = None
+        return self._energy_j
 
     def _busy_share(self, before: Usage, now: Usage, elapsed_s: float) -> float:
         """Busy share of all CPUs since the poll before, 0 to 1."""

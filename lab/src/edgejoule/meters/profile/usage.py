@@ -30,6 +30,11 @@ class Usage:
     network_read_bytes: int
     network_write_bytes: int
 
+    @classmethod
+    def of_cpu_times(cls, cpus: int, idle_ticks: int) -> Usage:
+        """Where bytes are not counted. idle_ticks: idle, iowait and steal of all CPUs, as /proc/stat has them."""
+        return cls(cpus, idle_ticks * TICK_S, 0, 0, 0, 0)
+
 
 @dataclass(frozen=True)
 class UsageReader:
@@ -43,12 +48,13 @@ class UsageReader:
     devices: tuple[str, ...] | None = None
 
     @cached_property
-    def _stat(self) -> Path:
+    def stat(self) -> Path:
+        """The file of CPU times."""
         return self.proc / "stat"
 
     def now(self) -> Usage:
         """The totals now. Raises OSError, and ValueError for a file of another form."""
-        cpus, idle_s = parse_cpu(self.read(self._stat))
+        cpus, idle_s = parse_cpu(self.read(self.stat))
         storage = self._storage() if self.with_storage else (0, 0)
         network = self._network() if self.with_network else (0, 0)
         return Usage(cpus, idle_s, *storage, *network)

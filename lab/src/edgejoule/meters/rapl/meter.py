@@ -1,8 +1,8 @@
 """The meter over RAPL's powercap counters.
 
 Values are the counters' running totals in J, as read; wraps are undone in `edgejoule.energy`, which knows the time
-between readings. A failed reading is a missing sample with its reason. Below 10 ms between readings the native sampler
-reads the files (edgejoule.meters.filestream) and a poll gives blocks.
+between readings. A failed reading is a missing sample with its reason. The native sampler reads the files where it is
+built (edgejoule.meters.filestream), and a poll gives blocks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.filemeter import FileMeter
 from edgejoule.meters.files import ReadText, read_text
-from edgejoule.meters.filestream import Readings, pace
+from edgejoule.meters.filestream import Readings, pace, reads_files
 from edgejoule.meters.rapl.zones import Zone, find_zones
 
 GAIN_REL = 0.05  # no vendor states an accuracy: see README.md
@@ -32,7 +32,7 @@ _PERMISSION_FIX = (
 class Rapl(FileMeter[Zone]):
     """RAPL counters below `root`. `read` and `clock_ns` are the transport, `cpuinfo` tells a virtual machine.
 
-    interval_s: between readings, 0.05 s by default; below 0.01 s the native sampler reads the files itself.
+    interval_s: between readings, 0.05 s by default; below 0.01 s only the native sampler is fast enough.
     """
 
     name = "rapl"
@@ -50,7 +50,7 @@ class Rapl(FileMeter[Zone]):
         self._root = root
         self._cpuinfo = cpuinfo
         self._read = read
-        super().__init__(pace(self.name, interval_s, POLL_INTERVAL_S), clock_ns)
+        super().__init__(pace(self.name, interval_s, POLL_INTERVAL_S, native=reads_files(read, clock_ns)), clock_ns)
 
     def probe(self) -> Availability:
         """Available when at least one package counter can be read."""
