@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 LUNAR = Path(__file__).parent
-HEADERS = ["modules.h", "checksum.h", "internal.h", "sql.h"]
+HEADERS = ["modules.h", "device/checksum.h", "internal.h", "sql/sql.h"]
 FUNCTION = re.compile(r"^static [^;={]*?\b(\w+)\(", re.MULTILINE)
 VARIABLE = re.compile(r"^static [^;={(]*?\b(\w+)(?=\[| = )", re.MULTILINE)
 TAG = re.compile(r"^struct (\w+) \{", re.MULTILINE)
@@ -19,7 +19,7 @@ ENUMERATION = re.compile(r"^enum (\w+ )?\{(.*?)\}", re.MULTILINE | re.DOTALL)
 MACRO = re.compile(r"^#define (\w+)", re.MULTILINE)
 STATIC = "static __attribute__((unused))"  # a build may leave modules out
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-OWN_INCLUDE = re.compile(r'^#include "(\w+\.h)"\n', re.MULTILINE)
+OWN_INCLUDE = re.compile(r'^#include "([\w./]+\.h)"\n', re.MULTILINE)
 SHARED = re.compile(r"^(?=(?:int|void|u?int\d+_t\*?|struct \w+\*) ln_\w+\()", re.MULTILINE)
 # Comments, strings and members stay as they are; a word comes with what decides whether it is a tag or a call.
 TOKEN = re.compile(r"""/\*.*?\*/|"(?:\\.|[^"\\])*"|(?:\.|->)\w+|(?:\bstruct )?\b[A-Za-z_]\w*\(?""", re.DOTALL)

@@ -50,8 +50,8 @@ def modules() -> dict[str, tuple[str, str]]:
     """File to (group, module), from src/MODULES; every file of src is there."""
     lines = (LUNAR / "src" / "MODULES").read_text().splitlines()
     rows = [line.split(maxsplit=2) for line in lines if line and not line.startswith("#")]
-    known = {file: (group, module) for file, group, module in rows}
-    unmapped = {path.name for path in (LUNAR / "src").glob("*.c")} - known.keys()
+    known = {Path(file).name: (group, module) for file, group, module in rows}
+    unmapped = {path.name for path in (LUNAR / "src").glob("*/*.c")} - known.keys()
     if unmapped:
         raise SizeError(f"src/MODULES does not name {', '.join(sorted(unmapped))}")
     return known

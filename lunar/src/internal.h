@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "checksum.h"
+#include "device/checksum.h"
 #include "lunar.h"
 #include "modules.h"
 

@@ -1,4 +1,4 @@
-/* Build switches: a module is one file of this folder, and a build without it contains nothing of it. */
+/* Build switches: a build without a module contains nothing of it. */
 #ifndef LUNAR_MODULES_H
 #define LUNAR_MODULES_H
 
@@ -33,7 +33,7 @@
 #define LUNAR_WITH_TEXTS 1 /* errors, and what lunar_check finds, in words */
 #endif
 #ifndef LUNAR_WITH_SQL
-#define LUNAR_WITH_SQL LUNAR_WITH_CURSOR /* sql_*.c: statements in SQL; needs cursors */
+#define LUNAR_WITH_SQL LUNAR_WITH_CURSOR /* the folder sql: statements in SQL; needs cursors */
 #endif
 #if LUNAR_WITH_SQL && !LUNAR_WITH_CURSOR
 #error "LUNAR_WITH_SQL needs LUNAR_WITH_CURSOR"

@@ -3,7 +3,7 @@
 #include <string>
 
 extern "C" {
-#include "checksum.h"
+#include "device/checksum.h"
 }
 
 namespace {

@@ -14,7 +14,7 @@
 #include "world.h"
 
 extern "C" {
-#include "checksum.h"
+#include "device/checksum.h"
 }
 
 namespace lunar_test {

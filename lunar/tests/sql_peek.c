@@ -1,6 +1,6 @@
 #include "sql_peek.h"
 
-#include "sql.h"
+#include "sql/sql.h"
 
 int sql_peek_several_passes(const struct lunar_statement* statement) { return statement->batch.bounded; }
 const char* sql_peek_index(const struct lunar_statement* statement) { return statement->index; }

@@ -1,7 +1,7 @@
 /* The open extents: the blocks whose rows are written in place at once. Each change of them follows from a record, so
  * that a reader of the records has the extents that their writer had.
  */
-#include "internal.h"
+#include "../internal.h"
 
 static void close_of_table(struct lunar_series* series, uint16_t table) {
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)

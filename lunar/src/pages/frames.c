@@ -1,7 +1,7 @@
 /* Frames: sectors of the device in RAM. Few of them, searched from the first to the last; one that was not used for
  * some time makes room. A dirty frame never does: see DESIGN.md, "Between checkpoints nothing in place changes".
  */
-#include "internal.h"
+#include "../internal.h"
 
 static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
 

@@ -7,7 +7,7 @@
  * The LOG zone is a circle of units; no group crosses a unit's end. log_head is the next free sector, counted from the
  * zone's beginning, and log_used what may not be overwritten: everything since checkpoint_at.
  */
-#include "internal.h"
+#include "../internal.h"
 
 static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
 static uint32_t sectors_of(const struct lunar* db, uint32_t bytes) {

@@ -1,13 +1,13 @@
 /* What the files of the SQL module share: tokens, expressions, the statement.
  *
  * A text is compiled in one pass into a tree of expressions and a few lists, all in the caller's memory behind struct
- * lunar_statement; what is left of the memory holds rows and keys while the statement runs (sql_sort.c). Lists, also
+ * lunar_statement; what is left of the memory holds rows and keys while the statement runs (sort.c). Lists, also
  * the terms of AND, OR and a sum, are chains of LINK nodes: a long condition is not a deep one.
  */
 #ifndef LUNAR_SQL_H
 #define LUNAR_SQL_H
 
-#include "internal.h"
+#include "../internal.h"
 
 #if LUNAR_WITH_SQL
 

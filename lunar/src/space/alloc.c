@@ -3,7 +3,7 @@
  * What is freed is not given out again before the next checkpoint: until then a power cut leads back to a state that
  * still has it, and rows are written in place at once. The stamp of a chunk says in which interval it lost a block.
  */
-#include "internal.h"
+#include "../internal.h"
 
 enum { BLOCKS_SURE = 8, RUN = 8, WINDOW = 256 }; /* chunks */
 

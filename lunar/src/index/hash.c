@@ -1,7 +1,7 @@
 /* The primary index by linear hashing (W. Litwin, VLDB 1980). A bucket is a page and the overflow pages chained to it.
  * Bucket b lies in segment floor(log2 b) + 1 (bucket 0 in segment 0); a segment's buckets are contiguous.
  */
-#include "internal.h"
+#include "../internal.h"
 
 /* The overflow pages of a bucket that is split may all be needed anew, beside a page for the new entry and a segment: a
  * record names at most eight blocks. */

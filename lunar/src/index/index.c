@@ -1,5 +1,5 @@
 /* The primary index of a table: by hashing, or a tree. */
-#include "internal.h"
+#include "../internal.h"
 
 #if LUNAR_WITH_TREE
 static int is_tree(struct lunar_frame* meta) { return meta->bytes[LN_META_INDEX] == LUNAR_INDEX_TREE; }

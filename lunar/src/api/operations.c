@@ -3,7 +3,7 @@
  * Each operation: room, then its checks, which change nothing; then its changes in frames; then its record. What fails
  * after the checks is undone by recovery. redo makes the same changes from the record.
  */
-#include "internal.h"
+#include "../internal.h"
 
 int ln_lock(struct lunar* db) {
   if (!db || !db->config) return LUNAR_E_INVALID;

@@ -9,7 +9,7 @@
  * 0 as 0 and 255, ended by two 0, as many as there is room for; then the primary key, which makes it unique and lets a
  * row move without a change of its key: a number's bytes, or the hash of TEXT and BLOB and the row's place.
  */
-#include "internal.h"
+#include "../internal.h"
 
 #if LUNAR_WITH_SECONDARY
 

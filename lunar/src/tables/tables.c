@@ -1,5 +1,5 @@
 /* The root table (names) and each table's two metadata pages. A table's number is its place in both. */
-#include "internal.h"
+#include "../internal.h"
 
 static uint32_t per_page(const struct lunar* db) { return (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY; }
 static uint32_t meta_sector(const struct lunar* db, uint16_t number) { return db->geometry.meta_at + 2u * number; }
