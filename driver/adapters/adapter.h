@@ -132,6 +132,16 @@ struct Component {
   std::optional<std::uint64_t> syncs;
 };
 
+// What a database has asked of storage since it was opened, counted at the adapter's own seam: the calls of lunar's
+// device, of SQLite's VFS. What is below the seam may merge requests and add some: a file system has a journal.
+struct IoCounts {
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t flushes = 0;
+  std::uint64_t read_bytes = 0;
+  std::uint64_t write_bytes = 0;
+};
+
 struct [[nodiscard]] Settled {
   bool complete;    // false: the time limit passed first; a failure is thrown instead
   std::string how;  // what was asked of the database and how it said it is idle
@@ -188,6 +198,9 @@ class Database {
 
   // Component accounting as the engine itself reports it; each name once, and the same names from open to close.
   [[nodiscard]] virtual std::vector<Component> components() const { return {}; }
+
+  // nullopt: the adapter has no seam at which to count (LMDB writes through its own calls and reads through a map).
+  [[nodiscard]] virtual std::optional<IoCounts> io_counts() const { return std::nullopt; }
 
   // The database's own counters, names as the database spells them; may be empty.
   [[nodiscard]] virtual std::map<std::string, std::string> stats() const = 0;

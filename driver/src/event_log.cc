@@ -52,6 +52,9 @@ Json to_json(const Usage& usage) {
           {"device", or_null(usage.device)},
           {"device_read_bytes", or_null(usage.device_read_bytes)},
           {"device_write_bytes", or_null(usage.device_write_bytes)},
+          {"device_reads", or_null(usage.device_reads)},
+          {"device_writes", or_null(usage.device_writes)},
+          {"device_flushes", or_null(usage.device_flushes)},
           {"context_switches", or_null(usage.context_switches)}};
 }
 

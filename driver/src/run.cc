@@ -181,6 +181,16 @@ Json components_between(const std::vector<Component>& before, const std::vector<
   return parts;
 }
 
+// Requests between two readings of the adapter's counters; null where it has none.
+Json io_between(const std::optional<IoCounts>& before, const std::optional<IoCounts>& after) {
+  if (!before || !after) return nullptr;
+  return {{"reads", after->reads - before->reads},
+          {"writes", after->writes - before->writes},
+          {"flushes", after->flushes - before->flushes},
+          {"read_bytes", after->read_bytes - before->read_bytes},
+          {"write_bytes", after->write_bytes - before->write_bytes}};
+}
+
 Json to_json(const DroppedCaches& caches) {
   return {{"dropped", true},
           {"resident_bytes_before", caches.resident_bytes_before},
@@ -281,6 +291,8 @@ class Execution {
 
   std::vector<Component> components_begin_;
   Json components_;
+  std::optional<IoCounts> io_begin_;
+  Json io_;
   std::map<std::string, std::string> database_stats_;
   std::optional<DroppedCaches> caches_;
   std::uint64_t reads_before_write_ = 0;
@@ -420,6 +432,7 @@ void Execution::drive() {
   checksum_begin_ = checksum();
   if (invocation_.command == Command::load) records_begin_ = count_records();
   components_begin_ = database_->components();
+  io_begin_ = database_->io_counts();
   server_cpu_begin_ns_ = database_->server_cpu_ns();
   usage_begin_ = usage_now(device_);
   if (trace_) trace_->start();
@@ -531,6 +544,7 @@ void Execution::settle() {
   settled_ = settled.complete;
   settled_usage_ = usage();
   components_ = components_between(components_begin_, database_->components());
+  io_ = io_between(io_begin_, database_->io_counts());
   rss_peak_bytes_ = rss_peak_bytes();  // before the driver's share is measured, which needs memory of its own
   write_database_events();
   log_.write("settled", settled_ns,
@@ -670,6 +684,7 @@ void Execution::report() {
        {"checksum", or_null(checksum)},
        {"latencies", latencies(measured)},
        {"components", components_},
+       {"io", io_},
        {"database_stats", database_stats_},
        {"driver_share", share}});
   write_report(checksum);

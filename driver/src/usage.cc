@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <fstream>
+#include <iterator>
 #include <sstream>
+#include <vector>
 
 namespace edgejoule::driver {
 namespace {
@@ -41,12 +43,15 @@ Number resident_bytes() {
 // Sectors are 512 bytes in this file, whatever the device's own are (Documentation/block/stat.rst).
 void read_device(Usage& usage, const std::string& device) {
   constexpr std::uint64_t sector_bytes = 512;
+  constexpr std::size_t reads = 0, sectors_read = 2, writes = 4, sectors_written = 6, flushes = 15;
   std::ifstream in(fmt::format("/sys/class/block/{}/stat", device));
-  std::uint64_t reads = 0, reads_merged = 0, sectors_read = 0, read_ms = 0, writes = 0, writes_merged = 0;
-  std::uint64_t sectors_written = 0;
-  if (!(in >> reads >> reads_merged >> sectors_read >> read_ms >> writes >> writes_merged >> sectors_written)) return;
-  usage.device_read_bytes = sectors_read * sector_bytes;
-  usage.device_write_bytes = sectors_written * sector_bytes;
+  const std::vector<std::uint64_t> counters(std::istream_iterator<std::uint64_t>(in), {});
+  if (counters.size() <= sectors_written) return;
+  usage.device_read_bytes = counters[sectors_read] * sector_bytes;
+  usage.device_write_bytes = counters[sectors_written] * sector_bytes;
+  usage.device_reads = counters[reads];
+  usage.device_writes = counters[writes];
+  if (counters.size() > flushes) usage.device_flushes = counters[flushes];
 }
 
 std::atomic<std::uint64_t> own_write_bytes{0};
@@ -91,6 +96,9 @@ Usage usage_since(const Usage& begin, const Usage& now) {
   usage.process_write_bytes = difference(begin.process_write_bytes, now.process_write_bytes);
   usage.device_read_bytes = difference(begin.device_read_bytes, now.device_read_bytes);
   usage.device_write_bytes = difference(begin.device_write_bytes, now.device_write_bytes);
+  usage.device_reads = difference(begin.device_reads, now.device_reads);
+  usage.device_writes = difference(begin.device_writes, now.device_writes);
+  usage.device_flushes = difference(begin.device_flushes, now.device_flushes);
   usage.context_switches = difference(begin.context_switches, now.context_switches);
   return usage;
 }

@@ -17,6 +17,9 @@ struct Usage {
   std::optional<std::string> device;
   std::optional<std::uint64_t> device_read_bytes;
   std::optional<std::uint64_t> device_write_bytes;
+  std::optional<std::uint64_t> device_reads;
+  std::optional<std::uint64_t> device_writes;   // a flush without data is one, too
+  std::optional<std::uint64_t> device_flushes;  // Linux 5.5 and later
   std::optional<std::uint64_t> context_switches;
 
   // Of user and system together.

@@ -111,7 +111,7 @@ LunarDevice::LunarDevice(const LunarSettings& settings, bool create) : file_(set
   };
   config_.sync = [](const lunar_config* config) {
     auto& self = *static_cast<LunarDevice*>(config->context);
-    ++self.counts_.syncs;
+    ++self.counts_.flushes;
     return self.outcome(self.inner_.sync(&self.inner_));
   };
 }

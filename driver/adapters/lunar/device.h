@@ -36,8 +36,8 @@ class LunarDevice {
 
   void log_lies_at(std::uint64_t begin_bytes, std::uint64_t end_bytes);
 
-  struct Counts {
-    std::uint64_t reads = 0, writes = 0, syncs = 0, read_bytes = 0, write_bytes = 0;
+  // flushes: of the image, which holds log and pages.
+  struct Counts : IoCounts {
     std::uint64_t log_read_bytes = 0, log_write_bytes = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }

@@ -22,6 +22,7 @@ class Lunar final : public Database {
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override { return settings_.durability_how; }
   [[nodiscard]] std::vector<Component> components() const override;
+  [[nodiscard]] std::optional<IoCounts> io_counts() const override { return volume_->device().counts(); }
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return settings_.data_path; }
   [[nodiscard]] std::optional<std::uint64_t> record_count(std::uint64_t timeout_ns) const override;
@@ -93,7 +94,7 @@ std::vector<Component> Lunar::components() const {
                     .duration_ns = std::nullopt,
                     .read_bytes = counts.log_read_bytes,
                     .write_bytes = counts.log_write_bytes,
-                    .syncs = counts.syncs},  // of the image, which holds log and pages
+                    .syncs = counts.flushes},  // of the image, which holds log and pages
           Component{.name = "checkpoint",
                     .count = volume_->statistics().checkpoints,
                     .duration_ns = std::nullopt,
@@ -117,7 +118,7 @@ std::map<std::string, std::string> Lunar::stats() const {
   return {
       {"device_reads", std::to_string(counts.reads)},
       {"device_writes", std::to_string(counts.writes)},
-      {"device_flushes", std::to_string(counts.syncs)},
+      {"device_flushes", std::to_string(counts.flushes)},
       {"sectors_read", std::to_string(counts.read_bytes / stat.sector_bytes)},
       {"sectors_written", std::to_string(counts.write_bytes / stat.sector_bytes)},
       {"checkpoints", std::to_string(stat.checkpoints)},

@@ -42,18 +42,18 @@ int close_file(sqlite3_file* file) {
 int read_file(sqlite3_file* file, void* bytes, int count, sqlite3_int64 offset) {
   sqlite3_file* const real = CountedFile::real(file);
   const int code = real->pMethods->xRead(real, bytes, count, offset);
-  if (code == SQLITE_OK) {
-    CountedFile::counted(file).read_bytes.fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
-  }
+  SqliteIo& io = CountedFile::counted(file);
+  io.reads.fetch_add(1, std::memory_order_relaxed);
+  if (code == SQLITE_OK) io.read_bytes.fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
   return code;
 }
 
 int write_file(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 offset) {
   sqlite3_file* const real = CountedFile::real(file);
   const int code = real->pMethods->xWrite(real, bytes, count, offset);
-  if (code == SQLITE_OK) {
-    CountedFile::counted(file).write_bytes.fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
-  }
+  SqliteIo& io = CountedFile::counted(file);
+  io.writes.fetch_add(1, std::memory_order_relaxed);
+  if (code == SQLITE_OK) io.write_bytes.fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
   return code;
 }
 
@@ -112,9 +112,19 @@ auto pass_on_vfs(sqlite3_vfs* vfs, Arguments... arguments) {
 }  // namespace
 
 void SqliteIo::add(const SqliteIo& other) {
+  reads += other.reads;
+  writes += other.writes;
   read_bytes += other.read_bytes;
   write_bytes += other.write_bytes;
   syncs += other.syncs;
+}
+
+void SqliteIo::add_to(IoCounts& sum) const {
+  sum.reads += reads;
+  sum.writes += writes;
+  sum.flushes += syncs;
+  sum.read_bytes += read_bytes;
+  sum.write_bytes += write_bytes;
 }
 
 CountingVfs::CountingVfs() : system_(sqlite3_vfs_find(nullptr)), name_(next_name()) {

@@ -11,14 +11,19 @@
 #include <cstdint>
 #include <string>
 
+#include "../adapter.h"
+
 namespace edgejoule::driver {
 
 struct SqliteIo {
+  std::atomic<std::uint64_t> reads = 0;
+  std::atomic<std::uint64_t> writes = 0;
   std::atomic<std::uint64_t> read_bytes = 0;
   std::atomic<std::uint64_t> write_bytes = 0;
   std::atomic<std::uint64_t> syncs = 0;
 
   void add(const SqliteIo& other);
+  void add_to(IoCounts& sum) const;
 };
 
 class CountingVfs {
@@ -32,7 +37,8 @@ class CountingVfs {
   [[nodiscard]] const std::string& name() const { return name_; }
 
   [[nodiscard]] const SqliteIo& main_file() const { return main_file_; }
-  [[nodiscard]] const SqliteIo& log() const { return log_; }  // the WAL, or the rollback journal
+  [[nodiscard]] const SqliteIo& log() const { return log_; }      // the WAL, or the rollback journal
+  [[nodiscard]] const SqliteIo& other() const { return other_; }  // temporary files
 
  private:
   friend struct CountedFile;
@@ -45,7 +51,7 @@ class CountingVfs {
   sqlite3_vfs vfs_{};
   SqliteIo main_file_;
   SqliteIo log_;
-  SqliteIo other_;  // temporary files
+  SqliteIo other_;
 };
 
 // While it lives, what this thread asks of the files of any CountingVfs counts to `io`, and to nothing else.

@@ -63,6 +63,7 @@ class Sqlite final : public Database {
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override { return settings_.durability_how; }
   [[nodiscard]] std::vector<Component> components() const override;
+  [[nodiscard]] std::optional<IoCounts> io_counts() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return settings_.data_path; }
   [[nodiscard]] std::optional<std::uint64_t> record_count(std::uint64_t timeout_ns) const override;
@@ -242,6 +243,12 @@ std::map<std::string, std::string> Sqlite::options() const {
   options["table"] = control_->value_of(
       fmt::format("SELECT sql FROM sqlite_schema WHERE type='table' AND name='{}'", settings_.table));
   return options;
+}
+
+std::optional<IoCounts> Sqlite::io_counts() const {
+  IoCounts sum;
+  for (const SqliteIo* io : {&vfs_.main_file(), &vfs_.log(), &vfs_.other(), &checkpoints_->io()}) io->add_to(sum);
+  return sum;
 }
 
 std::vector<Component> Sqlite::components() const {

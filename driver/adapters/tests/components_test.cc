@@ -1,6 +1,9 @@
 // What a database says of its parts agrees with what it asked of the system meanwhile, as this program's own
-// definitions of the C library's calls saw it, and with the tables that it left and deleted.
+// definitions of the C library's calls saw it, and with the tables that it left and deleted. So do the requests that an
+// adapter counts at its seam to storage.
 #include <gtest/gtest.h>
+
+#include <utility>
 
 #include "../../src/system.h"
 #include "file_calls.h"
@@ -291,6 +294,112 @@ TEST_P(DatabaseStats, are_single_lines) {
     EXPECT_EQ(value.find('\n'), std::string::npos) << name;
     EXPECT_LT(value.size(), 100U) << name;
     EXPECT_FALSE(value.empty()) << name;
+  }
+}
+
+// The adapters with a seam at which their requests are counted.
+class IoCounting : public testing::TestWithParam<std::string> {
+ protected:
+  // The calls of the program since this was asked last. SQLite makes its shared memory (-shm) without its seam.
+  FileCalls calls() {
+    const auto through_the_seam = [](std::string_view name) { return !name.ends_with("-shm"); };
+    const FileCalls now = file_calls(database_.directory(), through_the_seam);
+    const FileCalls before = std::exchange(calls_, now);
+    return {.reads = now.reads - before.reads,
+            .writes = now.writes - before.writes,
+            .read_bytes = now.read_bytes - before.read_bytes,
+            .write_bytes = now.write_bytes - before.write_bytes,
+            .syncs = now.syncs - before.syncs};
+  }
+
+  // The requests that the adapter counted since this was asked last.
+  IoCounts counted() {
+    const IoCounts now = database_->io_counts().value();
+    const IoCounts before = std::exchange(counts_, now);
+    return {.reads = now.reads - before.reads,
+            .writes = now.writes - before.writes,
+            .flushes = now.flushes - before.flushes,
+            .read_bytes = now.read_bytes - before.read_bytes,
+            .write_bytes = now.write_bytes - before.write_bytes};
+  }
+
+  void open() {
+    database_.open(true, Durability::power);
+    (void)calls();
+    (void)counted();
+  }
+
+  void insert(int first, int rows) {
+    const auto session = database_->session();
+    for (int row = first; row < first + rows; ++row) {
+      ASSERT_EQ(session->insert(test_key(row), TestRow(test_key(row)).fields()), Status::ok) << session->error();
+    }
+  }
+
+  void read(int rows) {
+    const auto session = database_->session();
+    Row found;
+    for (int row = 0; row < rows; ++row) {
+      ASSERT_EQ(session->read(test_key(row), {}, found), Status::ok) << session->error();
+    }
+  }
+
+  TestDatabase database_{GetParam()};
+
+ private:
+  FileCalls calls_;
+  IoCounts counts_;
+};
+
+bool agree(const IoCounts& counted, const FileCalls& calls) {
+  return counted.reads == calls.reads && counted.writes == calls.writes && counted.flushes == calls.syncs &&
+         counted.read_bytes == calls.read_bytes && counted.write_bytes == calls.write_bytes;
+}
+
+INSTANTIATE_TEST_SUITE_P(Adapters, IoCounting, testing::Values("lunar", "sqlite"),
+                         [](const auto& adapter) { return adapter.param; });
+
+TEST_P(IoCounting, counts_each_request_that_the_program_makes) {
+  open();
+  insert(0, 500);
+  ASSERT_TRUE(database_->settle(time_limit_ns).complete);
+  const FileCalls written = calls();
+  const IoCounts counted_writes = counted();
+  EXPECT_GE(counted_writes.writes, 500U);
+  EXPECT_GE(counted_writes.flushes, 500U);
+  EXPECT_TRUE(agree(counted_writes, written))
+      << counted_writes.reads << " reads, " << written.reads << " seen; " << counted_writes.writes << " writes, "
+      << written.writes << " seen; " << counted_writes.flushes << " flushes, " << written.syncs << " seen";
+  // The mutants: an adapter that misses one request of one kind, or one byte.
+  for (const auto count :
+       {&IoCounts::reads, &IoCounts::writes, &IoCounts::flushes, &IoCounts::read_bytes, &IoCounts::write_bytes}) {
+    IoCounts mutant = counted_writes;
+    --(mutant.*count);
+    EXPECT_FALSE(agree(mutant, written));
+  }
+}
+
+TEST_P(IoCounting, a_durable_insert_is_one_flush_and_a_read_is_none) {
+  open();
+  insert(0, 10);
+  const IoCounts of_inserts = counted();
+  EXPECT_EQ(of_inserts.flushes, 10U);
+  // lunar: the log's next sectors. SQLite: a frame of the WAL for a page of the rows and one of their index, each with
+  // a write of its header and one of the page.
+  EXPECT_EQ(of_inserts.writes, GetParam() == "lunar" ? 10U : 40U);
+  insert(10, 1);
+  EXPECT_EQ(counted().flushes, 1U);
+  read(10);
+  const IoCounts of_reads = counted();
+  EXPECT_EQ(of_reads.flushes, 0U);
+  EXPECT_EQ(of_reads.writes, 0U);
+}
+
+TEST(IoCounts, are_absent_where_an_adapter_has_no_seam) {
+  for (const std::string& adapter : keeping_adapters()) {
+    TestDatabase database(adapter);
+    database.open();
+    EXPECT_EQ(database->io_counts().has_value(), adapter == "lunar" || adapter == "sqlite") << adapter;
   }
 }
 

@@ -52,33 +52,47 @@ std::string name_mapped_at(const void* address) {
   return "";
 }
 
-void note(const std::string& name, std::uint64_t write_bytes, bool synced) {
+void add(FileCalls& sum, const FileCalls& calls) {
+  sum.reads += calls.reads;
+  sum.writes += calls.writes;
+  sum.read_bytes += calls.read_bytes;
+  sum.write_bytes += calls.write_bytes;
+  sum.syncs += calls.syncs;
+}
+
+void note(const std::string& name, const FileCalls& call) {
   if (!name.starts_with('/')) return;  // a terminal, a pipe
-  if (synced) synced_files.push_back(name);
+  if (call.syncs > 0) synced_files.push_back(name);
   const std::lock_guard lock(ledger().mutex);
-  FileCalls& calls = ledger().files[name];
-  calls.write_bytes += write_bytes;
-  calls.syncs += synced ? 1 : 0;
+  add(ledger().files[name], call);
+}
+
+ssize_t noted_read(int file, ssize_t read) {
+  const int error = errno;
+  if (read >= 0) note(name_of(file), {.reads = 1, .read_bytes = static_cast<std::uint64_t>(read)});
+  errno = error;
+  return read;
 }
 
 ssize_t noted_write(int file, ssize_t written) {
   const int error = errno;
+  const bool synced = (fcntl(file, F_GETFL) & (O_SYNC | O_DSYNC)) != 0;
   if (written > 0)
-    note(name_of(file), static_cast<std::uint64_t>(written), (fcntl(file, F_GETFL) & (O_SYNC | O_DSYNC)) != 0);
+    note(name_of(file), {.writes = 1, .write_bytes = static_cast<std::uint64_t>(written), .syncs = synced ? 1U : 0U});
   errno = error;
   return written;
 }
 
 int noted_sync(int file, int result) {
   const int error = errno;
-  if (result == 0) note(name_of(file), 0, true);
+  if (result == 0) note(name_of(file), {.syncs = 1});
   errno = error;
   return result;
 }
 
 int noted_map_sync(const void* address, int flags, int result) {
   const int error = errno;
-  if (result == 0 && (flags & MS_SYNC) != 0) note(name_mapped_at(address), 0, true);
+  if (result == 0 && (flags & MS_SYNC) != 0) note(name_mapped_at(address), {.syncs = 1});
   errno = error;
   return result;
 }
@@ -98,8 +112,7 @@ FileCalls file_calls(const std::filesystem::path& directory, const std::function
   const std::lock_guard lock(ledger().mutex);
   for (const auto& [name, calls] : ledger().files) {
     if (!name.starts_with(prefix) || !which(std::string_view(name).substr(prefix.size()))) continue;
-    sum.write_bytes += calls.write_bytes;
-    sum.syncs += calls.syncs;
+    add(sum, calls);
   }
   return sum;
 }
@@ -117,6 +130,7 @@ Function* real(const char* name) {
 }  // namespace
 
 using edgejoule::driver::noted_map_sync;
+using edgejoule::driver::noted_read;
 using edgejoule::driver::noted_sync;
 using edgejoule::driver::noted_write;
 
@@ -128,6 +142,14 @@ int fdatasync(int file) { return noted_sync(file, real<int(int)>("fdatasync")(fi
 
 int msync(void* address, size_t bytes, int flags) {
   return noted_map_sync(address, flags, real<int(void*, size_t, int)>("msync")(address, bytes, flags));
+}
+
+ssize_t pread(int file, void* bytes, size_t count, off_t offset) {
+  return noted_read(file, real<ssize_t(int, void*, size_t, off_t)>("pread")(file, bytes, count, offset));
+}
+
+ssize_t pread64(int file, void* bytes, size_t count, off64_t offset) {
+  return noted_read(file, real<ssize_t(int, void*, size_t, off64_t)>("pread64")(file, bytes, count, offset));
 }
 
 ssize_t write(int file, const void* bytes, size_t count) {

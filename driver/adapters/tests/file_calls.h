@@ -14,8 +14,11 @@ namespace edgejoule::driver {
 // metadata and the device's cache alone.
 [[nodiscard]] std::uint64_t syncs_by_this_thread(const std::filesystem::path& directory);
 
-// Of all threads.
+// Of all threads. Reads: pread alone, which SQLite and lunar's device use.
 struct FileCalls {
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t read_bytes = 0;
   std::uint64_t write_bytes = 0;
   std::uint64_t syncs = 0;
 };

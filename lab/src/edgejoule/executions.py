@@ -52,8 +52,8 @@ class LongestGap(NamedTuple):
 class Totals:
     """Over all executions of a run: sums, where a sum has sense; None where a part could not be read.
 
-    of_database: by response, what only some databases tell. failures: operations that failed, which are in no other
-    figure. incidents: what befell the server, in words.
+    io: requests at the adapter's own seam; empty where there is none. of_database: by response, what only some
+    databases tell. failures: operations that failed, which are in no other figure. incidents: what befell the server.
     latency_us: (operation, measure, statistic) -> µs, for mean, p50, p95, p99, p999 of service and intended latency.
     """
 
@@ -66,6 +66,7 @@ class Totals:
     active_s: float
     settled_s: float
     usage: Mapping[str, float | None]
+    io: Mapping[str, float]
     payload_read_bytes: int
     payload_write_bytes: int
     read_before_write: int
@@ -79,8 +80,9 @@ class Totals:
 
 _USAGE = (
     "cpu_user_ns", "cpu_system_ns", "process_read_bytes", "process_write_bytes", "device_read_bytes",
-    "device_write_bytes",
+    "device_write_bytes", "device_reads", "device_writes", "device_flushes",
 )  # fmt: skip
+_IO = ("reads", "writes", "flushes", "read_bytes", "write_bytes")
 
 
 def intervals_of(executions: Sequence[Execution]) -> Intervals:
@@ -130,7 +132,8 @@ def totals_of(executions: Sequence[Execution]) -> Totals:
         incidents=list(dict.fromkeys(incident for e in ends for incident in e["incidents"])),
         active_s=sum(e.active_s for e in executions),
         settled_s=sum(e.settled_s for e in executions),
-        usage={name: _sum([e.settled["usage"][name] for e in executions]) for name in _USAGE},
+        usage={name: _sum([e.settled["usage"].get(name) for e in executions]) for name in _USAGE},
+        io={name: sum(e["io"][name] for e in ends) for name in _IO} if all(e.get("io") for e in ends) else {},
         payload_read_bytes=sum(e["payload_read_bytes"] for e in ends),
         payload_write_bytes=sum(e["payload_write_bytes"] for e in ends),
         read_before_write=sum(e["read_before_write"] for e in ends),

@@ -744,7 +744,6 @@ def _timed(t: Totals, served: ServerUse | None = None) -> list[ResponseValue]:
         t = dataclasses.replace(
             t, usage={**t.usage, **dict.fromkeys(_BYTES), "device_write_bytes": served.device_write_bytes}
         )
-    written = t.usage["process_write_bytes"]
     values: dict[str, float | None] = {
         "throughput_ops_s": t.operations / t.active_s,
         "failure_share": t.failures / (t.operations + t.failures),
@@ -763,12 +762,23 @@ def _timed(t: Totals, served: ServerUse | None = None) -> list[ResponseValue]:
         values["driver_share"] = t.driver_share["share"] if t.driver_share else None
     if served:
         values |= _of_server(t, served)
-    elif t.payload_write_bytes and written is not None:
-        values["write_amplification"] = written / t.payload_write_bytes
+    else:
+        values |= _requests_per_op(t)
+        for name, by in (("write_amplification", "process"), ("device_write_amplification", "device")):
+            if t.payload_write_bytes and (written := t.usage[f"{by}_write_bytes"]) is not None:
+                values[name] = written / t.payload_write_bytes
     for (operation, measure, statistic), value in t.latency_us.items():
         if operation in OPERATIONS:
             values[latency_name(operation, measure, statistic)] = value
     return [response(name, value) for name, value in values.items()]
+
+
+def _requests_per_op(t: Totals) -> dict[str, float | None]:
+    """Of the database at its own seam, where the adapter has one, and of the whole block device."""
+    own: dict[str, float | None] = {f"io_{name}_per_op": count / t.operations for name, count in t.io.items()}
+    for name in ("device_reads", "device_writes", "device_flushes"):
+        own[f"{name}_per_op"] = None if (count := t.usage[name]) is None else count / t.operations
+    return own
 
 
 def _cpu_us_per_op(t: Totals, served: ServerUse | None) -> float | None:
