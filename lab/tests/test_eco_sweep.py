@@ -1,12 +1,17 @@
-"""Sweeps of eco-sim: plan, run on Dask, resume, tables and pictures."""
+"""Sweeps of eco-sim: plan, run here and on Dask, resume, tables and pictures."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 import tomllib
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -197,25 +202,34 @@ def test_a_picture_of_what_is_not_there_is_refused(folder: Path, old: str, new: 
         draw(sweep, rows_of(sweep, folder), folder)
 
 
-def test_a_sweep_runs_on_two_workers_and_is_resumed(folder: Path) -> None:
-    pytest.importorskip("distributed")
+@pytest.fixture(params=["threads", "a Dask cluster"])
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    """Two simulations at a time."""
+    if request.param == "threads":
+        with ThreadPoolExecutor(2) as threads:
+            yield threads
+        return
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 40}
+    cluster = distributed.LocalCluster(host="127.0.0.1", **options)
+    with cluster, sweeps.dask_executor(cluster.scheduler_address) as of_cluster:
+        yield of_cluster
+
+
+def test_a_sweep_runs_and_is_resumed(folder: Path, executor: Executor) -> None:
     sweep = read(folder)
     results = sweeps.Results(folder / "points.jsonl")
-    told: list[int] = []
-    with sweeps.client(None, 2) as dask:
-        assert len(dask.scheduler_info(n_workers=-1)["workers"]) == 2
-        sweeps.run(sweep, results, dask, str(folder / "eco-sim"), lambda: told.append(1))
-        assert len(told) == runs_of(folder) == 16
-        with (folder / "points.jsonl").open("a") as file:
-            file.write('{"key": "of one that was interr')
-        again = sweeps.Results(folder / "points.jsonl")
-        longer = read(folder, "seeds = [1, 2]", "seeds = [1, 2, 3]")
-        sweeps.run(longer, again, dask, str(folder / "eco-sim"), lambda: told.append(1))
-        assert len(told) == runs_of(folder) == 24
-        address = dask.scheduler.address
-        with sweeps.client(address, 1) as other:
-            sweeps.run(longer, again, other, str(folder / "eco-sim"), lambda: told.append(1))
-    assert len(told) == 24
+    done: list[int] = []
+    sweeps.run(sweep, results, executor, str(folder / "eco-sim"), lambda: done.append(1))
+    assert len(done) == runs_of(folder) == 16
+    with (folder / "points.jsonl").open("a") as file:
+        file.write('{"key": "of one that was interr')
+    again = sweeps.Results(folder / "points.jsonl")
+    longer = read(folder, "seeds = [1, 2]", "seeds = [1, 2, 3]")
+    sweeps.run(longer, again, executor, str(folder / "eco-sim"), lambda: done.append(1))
+    assert len(done) == runs_of(folder) == 24
+    sweeps.run(longer, again, executor, str(folder / "eco-sim"), lambda: done.append(1))
+    assert len(done) == 24
     assert [(row["policy"], row["seed"]) for row in again.rows(longer)[:6:2]] == [
         ("local", 1),
         ("local", 2),
@@ -223,24 +237,49 @@ def test_a_sweep_runs_on_two_workers_and_is_resumed(folder: Path) -> None:
     ]
 
 
-def test_points_that_were_simulated_stay_when_one_fails(folder: Path) -> None:
-    pytest.importorskip("distributed")
+def test_points_that_were_simulated_stay_when_one_fails(folder: Path, executor: Executor) -> None:
     sweep = read(folder)
     results = sweeps.Results(folder / "points.jsonl")
 
     def fail() -> None:
         (folder / "fails").touch()
 
-    with sweeps.client(None, 1) as dask, pytest.raises(DataError, match="nothing is right"):
-        sweeps.run(sweep, results, dask, str(folder / "eco-sim"), fail)
+    with pytest.raises(DataError, match="nothing is right"):
+        sweeps.run(sweep, results, executor, str(folder / "eco-sim"), fail)
     kept = len(sweeps.Results(folder / "points.jsonl").rows(sweep))
     assert 2 <= kept < 2 * len(sweep.points)
 
 
-def test_a_scheduler_that_does_not_answer_is_told() -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_sweep_ends_its_simulators(folder: Path, stop: signal.Signals) -> None:
+    """The signal goes to the command alone, as from a service manager."""
+    simulator = folder / "eco-sim"
+    simulator.write_text(f"#!/bin/sh\necho $$ >> {folder}/pids\nexec sleep 600\n")
+    script = f"from edgejoule.cli.main import main; main(['eco', 'sweep', '{folder}/sweep.toml', '-o', '{folder}/out', "
+    script += f"'--eco-sim', '{simulator}', '--workers', '2'])"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while not ((folder / "pids").exists() and len((folder / "pids").read_text().split()) == 2):
+            assert time.monotonic() < deadline, "two simulators begin"
+            time.sleep(0.05)
+        process.send_signal(stop)
+        assert process.wait(timeout=30) == 130
+    left = [pid for pid in (folder / "pids").read_text().split() if Path("/proc", pid).exists()]
+    assert left == []
+
+
+def test_a_scheduler_that_does_not_answer_is_reported() -> None:
     pytest.importorskip("distributed")
-    with pytest.raises(UsageError, match="no Dask scheduler answers"), sweeps.client("tcp://127.0.0.1:1", 1):
+    with pytest.raises(UsageError, match="no Dask scheduler answers"), sweeps.dask_executor("tcp://127.0.0.1:1"):
         pass
+
+
+def test_a_scheduler_needs_dask_and_this_machine_does_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    refused = command(folder, "--scheduler", "tcp://127.0.0.1:1")
+    assert refused.exit_code != 0
+    assert "pip install edgejoule[distributed]" in refused.output
+    assert command(folder).exit_code == 0
 
 
 def test_a_sweep_with_pictures_needs_matplotlib_before_it_simulates(
@@ -267,7 +306,6 @@ def command(folder: Path, *words: str) -> Any:
 
 
 def test_the_command_writes_tables_and_pictures(folder: Path) -> None:
-    pytest.importorskip("distributed")
     parquet = pytest.importorskip("pyarrow.parquet")
     planned = command(folder, "--dry-run")
     assert "16 simulations, 0 of them in" in planned.output

@@ -1,4 +1,4 @@
-"""Sweeps of eco-sim: an experiment over policies, seeds and levels of factors, on Dask.
+"""Sweeps of eco-sim: an experiment over policies, seeds and levels of factors, here or on a Dask cluster.
 
 A sweep file (TOML):
 
@@ -30,7 +30,8 @@ import shutil
 import subprocess
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -166,8 +167,11 @@ def read_sweep(file: Path) -> Sweep:
     return Sweep(content["name"], content["question"], factors, points, content.get("pictures", []))
 
 
+_running: set[subprocess.Popen[str]] = set()  # simulators that this process has started
+
+
 def simulate(point: Point, program: str) -> list[Row]:
-    """Run eco-sim: a row for each server, and one for all, named total. Raises DataError with what eco-sim said."""
+    """Run eco-sim: a row for each server, and one for all, named total. Raises DataError with eco-sim's message."""
     with tempfile.TemporaryDirectory(prefix="eco-sweep-") as name:
         folder = Path(name)
         for key, text in point.files:
@@ -175,11 +179,18 @@ def simulate(point: Point, program: str) -> list[Row]:
         out = folder / "out.json"
         words = [program, "run", str(folder / "experiment.toml"), "--policy", point.policy, "--seed", str(point.seed)]
         try:
-            done = subprocess.run([*words, "--json", str(out)], capture_output=True, text=True, check=False)
+            process = subprocess.Popen(
+                [*words, "--json", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
         except OSError as error:
             raise DataError(f"{program}: cannot be started: {error.strerror}") from error
-        if done.returncode:
-            raise DataError(f"{done.stderr.strip().replace(str(folder) + '/', '')} (at {dict(point.levels)})")
+        _running.add(process)
+        try:
+            message = process.communicate()[1]
+        finally:
+            _running.discard(process)
+        if process.returncode:
+            raise DataError(f"{message.strip().replace(str(folder) + '/', '')} (at {dict(point.levels)})")
         run = json.loads(out.read_text())["runs"][0]
     common: Row = {**dict(point.levels), "policy": point.policy, "seed": point.seed}
     return [
@@ -217,37 +228,41 @@ class Results:
 
 
 @contextlib.contextmanager
-def client(scheduler: str | None, workers: int) -> Iterator[Any]:
-    """Connect to a Dask scheduler, or start a cluster of so many processes. Raises UsageError."""
+def dask_executor(scheduler: str) -> Iterator[Executor]:
+    """The workers of a Dask cluster. Raises UsageError."""
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError as error:
-        raise UsageError("a sweep needs Dask: pip install edgejoule[sweeps]") from error
-    with contextlib.ExitStack() as stack:
-        if scheduler is None:
-            cluster = LocalCluster(
-                n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=40
-            )
-            scheduler = stack.enter_context(cluster).scheduler_address
-        try:
-            yield stack.enter_context(Client(scheduler, timeout=20))
-        except OSError as error:
-            raise UsageError(f"{scheduler}: no Dask scheduler answers: {error}") from error
-
-
-def run(sweep: Sweep, results: Results, dask: Any, program: str, told: Callable[[], None]) -> None:
-    """Simulate what is missing; told is called after each point. Raises DataError: one failed; what is done stays."""
-    from distributed import as_completed
-
-    missing = [point for point in sweep.points if point not in results]
-    futures = {dask.submit(simulate, point, program, pure=False): point for point in missing}
+        raise UsageError("--scheduler needs Dask: pip install edgejoule[distributed]") from error
     try:
-        for future in as_completed(list(futures)):
+        client = Client(scheduler, timeout=20)
+    except OSError as error:
+        raise UsageError(f"{scheduler}: no Dask scheduler answers: {error}") from error
+    with client:
+        yield client.get_executor(pure=False)
+
+
+def run(sweep: Sweep, results: Results, executor: Executor, program: str, on_point: Callable[[], None]) -> None:
+    """Simulate the missing points and call on_point after each. Raises DataError when one fails; the others stay."""
+    missing = [point for point in sweep.points if point not in results]
+    futures = {executor.submit(simulate, point, program): point for point in missing}
+    try:
+        for future in as_completed(futures):
             results.add(futures[future], future.result())
-            future.release()
-            told()
-    finally:
-        dask.cancel([future for future in futures if not future.done()])
+            on_point()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        if isinstance(executor, ThreadPoolExecutor):
+            _end_simulators(futures)
+        raise
+
+
+def _end_simulators(futures: Iterable[Future[list[Row]]]) -> None:
+    """End this process's simulators, those included that a thread is about to start."""
+    while wait(futures, timeout=0.05).not_done:
+        for process in list(_running):
+            process.terminate()
 
 
 def find_program(given: Path | None) -> str:

@@ -1,9 +1,10 @@
-"""`edgejoule eco sweep`: eco-sim over policies, seeds and levels of factors, on Dask."""
+"""`edgejoule eco sweep`: eco-sim over policies, seeds and levels of factors, here or on a Dask cluster."""
 
 from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgejoule import eco_sweep as sweeps
+from edgejoule.cli.common import stop_in_order
 from edgejoule.eco_pictures import draw, load_matplotlib
 
 _EPILOG = """\b
@@ -26,8 +28,14 @@ Examples:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: results/eco-sweeps/NAME."
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster; default: processes on this machine.")
-@click.option("--workers", type=click.IntRange(1), help="So many processes here; default: one for each core.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Of a Dask cluster (pip install edgejoule[distributed]); default: this machine.",
+)
+@click.option(
+    "--workers", type=click.IntRange(1), help="Simulations at a time on this machine; default: one for each core."
+)
 @click.option(
     "--eco-sim", "program", type=click.Path(path_type=Path), help="Default: build/bin/eco-sim, else on the path."
 )
@@ -47,6 +55,7 @@ def sweep(
     Writes rows.csv (a row for each server and run, and one for all servers, "total") and the file's pictures. What was
     simulated with the same inputs is not simulated again: after an interruption, or with further levels, the rest is.
     """
+    stop_in_order()
     sweep = sweeps.read_sweep(spec)
     folder = output or Path("results/eco-sweeps") / sweep.name
     results = sweeps.Results(folder / "points.jsonl")
@@ -60,12 +69,10 @@ def sweep(
     folder.mkdir(parents=True, exist_ok=True)
     if missing:
         path = sweeps.find_program(program) if scheduler is None or program is None else str(program)
-        with (
-            sweeps.client(scheduler, workers or os.cpu_count() or 1) as dask,
-            _progress() as bar,
-        ):
+        here = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+        with sweeps.dask_executor(scheduler) if scheduler else here as executor, _progress() as bar:
             task = bar.add_task("simulating", total=missing)
-            sweeps.run(sweep, results, dask, path, lambda: bar.advance(task))
+            sweeps.run(sweep, results, executor, path, lambda: bar.advance(task))
     rows = results.rows(sweep)
     sweeps.write_csv(folder / "rows.csv", rows)
     written = [folder / "rows.csv"]
