@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from emulated_meter import SteadyMeter
 
-from edgejoule.energy import Energy
+from edgejoule.energy import Energy, domain_energy
 from edgejoule.errors import MeterError
 from edgejoule.metering import Metering, checked, disagreement
 from edgejoule.meters.base import Domain, Method
@@ -58,6 +58,12 @@ def test_each_meters_joules_its_budget_and_its_cost_are_kept_and_the_first_ones_
     assert {each.channel.meter for each in found.primary} == {"a"}
     assert {each.channel.meter for each in store.readings(1)} == {"a", "b"}
     assert all(live.power_w == 5.0 for live in heard)
+
+
+def test_an_energy_that_is_known_already_changes_nothing(store: Store) -> None:
+    found, intervals, _ = metered(store, [SteadyMeter("a", Domain.BOARD, 5.0), SteadyMeter("b", Domain.WALL, 6.0)], 0.1)
+    known = domain_energy(found.primary, intervals.active_start_ns, intervals.settled_end_ns)
+    assert checked(found, intervals, known) == checked(found, intervals)
 
 
 class HeldUp(SteadyMeter):

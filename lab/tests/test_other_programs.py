@@ -235,3 +235,24 @@ def test_what_the_study_itself_computes_and_writes_is_not_told_as_other_programs
     assert found.own_cpu_s > 0.45
     assert found.own_write_bytes is not None
     assert found.own_write_bytes > 7_000_000
+
+
+def test_a_scan_reads_the_counters_wherever_they_stand_in_files_of_several_pages(machine: Machine) -> None:
+    """Kernels write /proc/vmstat in parts of a page, and pgpgin stands in its second one."""
+    lines = "".join(f"nr_counter_{number} {number}\n" for number in range(1000))
+    (machine.proc / "vmstat").write_text(f"{lines}nr_dirtied 12\nxpgpgin 9\n{lines}pgpgin 34\npgpgin_more 9\n")
+    (machine.proc / str(LAB) / "io").write_text("rchar: 7\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 9\n")
+    found = look(machine.proc, LAB)
+    assert found is not None
+    assert (found.write_bytes, found.read_bytes) == (12 * PAGE, 34 * 1024)
+    assert (found.own_read_bytes, found.own_write_bytes) == (5, 6)
+    assert found.cpus == 2
+
+
+def test_a_scan_of_this_machine_agrees_with_its_files() -> None:
+    found = look()
+    counters = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    assert found is not None
+    assert found.read_bytes == pytest.approx(int(counters["pgpgin"]) * 1024, rel=0.01)
+    assert found.write_bytes == pytest.approx(int(counters["nr_dirtied"]) * PAGE, rel=0.01)
+    assert found.own_cpu_s == pytest.approx(sum(os.times()[:4]), abs=0.5)

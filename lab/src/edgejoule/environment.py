@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule import __version__
+from edgejoule.meters.files import read_bytes
 
 BUSY_WINDOW_S = 0.3  # how long is looked whether something else uses the CPUs
 
@@ -49,7 +50,7 @@ def state(root: Path = Path("/")) -> dict[str, Any]:
     """What changes from run to run and costs little to read: frequency, temperature, throttling. null: unreadable."""
     temperatures = _temperatures(root)
     return {
-        "khz_now": _frequency(root)["khz_now"],
+        "khz_now": _frequency_file(root, "scaling_cur_freq"),
         "temperature_c": max(temperatures.values()) if temperatures else None,
         "throttled_bits": throttled_bits(root),
         "throttle_count": _throttle_count(root),
@@ -85,16 +86,26 @@ def throttled_bits(root: Path = Path("/")) -> int | None:
 
 
 def _throttle_count(root: Path) -> int | None:
-    files = (root / "sys/devices/system/cpu").glob("cpu*/thermal_throttle/core_throttle_count")
+    folders = _folders(root / "sys/devices/system/cpu", "cpu")
+    files = (f"{folder}/thermal_throttle/core_throttle_count" for folder in folders)
     counts = [int(text) for f in files if (text := _text(f)) and text.isdigit()]
     return sum(counts) if counts else None
 
 
-def _text(path: Path) -> str | None:
+def _text(path: Path | str) -> str | None:
     try:
-        return path.read_text(encoding="utf-8", errors="replace").strip("\x00\n ") or None
+        return read_bytes(path).decode("utf-8", errors="replace").strip("\x00\n ") or None
     except OSError:
         return None
+
+
+def _folders(above: Path, prefix: str) -> list[str]:
+    """The folders of that prefix, by name. pathlib's glob takes several times as long."""
+    try:
+        with os.scandir(above) as entries:
+            return sorted(entry.path for entry in entries if entry.name.startswith(prefix))
+    except OSError:
+        return []
 
 
 def _board(root: Path) -> str | None:
@@ -146,18 +157,20 @@ def cpu_ticks(root: Path = Path("/")) -> tuple[int, int] | None:
 
 
 def _frequency(root: Path) -> dict[str, Any]:
-    base = root / "sys/devices/system/cpu/cpu0/cpufreq"
     names = {"governor": "scaling_governor", "khz_now": "scaling_cur_freq", "khz_max": "scaling_max_freq"}
-    return {key: _text(base / name) for key, name in names.items()}
+    return {key: _frequency_file(root, name) for key, name in names.items()}
+
+
+def _frequency_file(root: Path, name: str) -> str | None:
+    return _text(root / "sys/devices/system/cpu/cpu0/cpufreq" / name)
 
 
 def _temperatures(root: Path) -> dict[str, float] | None:
-    zones = sorted((root / "sys/class/thermal").glob("thermal_zone*"))
     found: dict[str, float] = {}
-    for zone in zones:
-        text = _text(zone / "temp")
+    for zone in _folders(root / "sys/class/thermal", "thermal_zone"):
+        text = _text(f"{zone}/temp")
         if text and re.fullmatch(r"-?\d+", text):
-            found[_text(zone / "type") or zone.name] = int(text) / 1000
+            found[_text(f"{zone}/type") or Path(zone).name] = int(text) / 1000
     return found or None
 
 

@@ -13,10 +13,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from edgejoule.energy import Energy, Readings, domain_energy
-from edgejoule.meters.base import Domain, Meter
+from edgejoule.meters.base import Clock, Domain, Meter
+from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.sampler import LivePower, Sampler, SamplerCost
 from edgejoule.run_clocks import ClockFindings, ClockPlan, RunClocks
-from edgejoule.store import Intervals, Store, StoredTrace, TraceRecorder
+from edgejoule.store import Intervals, Store, StoredTrace
 
 COST_MAX = 0.02  # share of a core that sampling may take before it is told
 _AROUND = [Domain.CORE, Domain.PACKAGE, Domain.BOARD, Domain.WALL]  # each is inside the next one
@@ -56,7 +57,7 @@ class Metering:
         """
         run_id = self.store.begin(self.experiment_id, run_index)
         samplers = [Sampler(meter, listener=None if i else self.on_power) for i, meter in enumerate(self.meters)]
-        metered, recorder, clocks = Metered(), TraceRecorder(self.store.path, run_id, samplers), RunClocks(self.clocks)
+        metered, recorder, clocks = Metered(), self.store.recorder(run_id, samplers), RunClocks(self.clocks)
         clocks.begin()
         with recorder, contextlib.ExitStack() as running:
             for sampler in samplers:
@@ -70,10 +71,15 @@ class Metering:
         clocks.end()
         metered.costs = [sampler.cost() for sampler in samplers]
         metered.recording_cpu_s = recorder.cpu_s
-        metered.clocks = clocks.findings(
-            self._readings(run_id), lambda meter, clock, known: self.store.relate(run_id, meter, clock, known)
-        )
-        metered.readings = [list(own) for own in self._readings(run_id)]
+        readings, related = self._readings(run_id), False
+
+        def keep(meter: str, clock: Clock, known: ClockRelation) -> None:
+            nonlocal related
+            related = True
+            self.store.relate(run_id, meter, clock, known)
+
+        metered.clocks = clocks.findings(readings, keep)
+        metered.readings = [list(own) for own in (self._readings(run_id) if related else readings)]
 
     def _readings(self, run_id: int) -> list[list[StoredTrace]]:
         """By meter, in the study's order."""
@@ -81,9 +87,17 @@ class Metering:
         return [[each for each in stored if each.channel.meter == meter.name] for meter in self.meters]
 
 
-def checked(metered: Metered, intervals: Intervals) -> tuple[dict[str, Any], list[str]]:
-    """What the run keeps of its metering (see schemas/run-record.schema.json), and what is doubtful about it."""
-    energies = [domain_energy(r, intervals.active_start_ns, intervals.settled_end_ns) for r in metered.readings]
+def checked(metered: Metered, intervals: Intervals, settled: Energy | None = None) -> tuple[dict[str, Any], list[str]]:
+    """What the run keeps of its metering (see schemas/run-record.schema.json), and what is doubtful about it.
+
+    settled: the primary meter's energy of the settled interval, where it is known already.
+    """
+    begin_ns, end_ns = intervals.active_start_ns, intervals.settled_end_ns
+    assert settled is None or (settled.start_ns, settled.end_ns) == (begin_ns, end_ns), "of the run's interval"
+    energies = [
+        settled if settled is not None and place == 0 else domain_energy(each, begin_ns, end_ns)
+        for place, each in enumerate(metered.readings)
+    ]
     names = [r[0].channel.meter for r in metered.readings]
     facts = {
         "meters": [

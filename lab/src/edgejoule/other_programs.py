@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from edgejoule.meters.files import read_bytes
 from edgejoule.run_energy import response
 from edgejoule.store import ResponseValue
 
@@ -39,6 +40,8 @@ RESPONSES_OF = {"cpu": "other_cpu_share", "read": "other_read_bytes", "write": "
 PROC = Path("/proc")
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_STAT_BYTES_MAX = 2048  # of /proc/PID/stat: about 50 numbers and a name of up to 64 bytes
+_FIELDS = 15  # of /proc/PID/stat behind the name: up to cstime
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD among the flags of /proc/PID/stat
 
 
@@ -63,51 +66,65 @@ class _Process(NamedTuple):
     pid: int
     parent: int
     flags: int
-    cpu_s: float
-    ended_children_cpu_s: float
+    cpu_ticks: int
+    ended_children_ticks: int
 
 
 def look(proc: Path | None = None, pid: int | None = None) -> Look | None:
     """Read the counters now; None where /proc does not tell. pid: of the process above all of the run's."""
     proc = proc or PROC
     try:
-        lines = [line.split() for line in (proc / "stat").read_text().splitlines() if line.startswith("cpu")]
-        ticks = list(map(int, lines[0][1:9]))
+        text = read_bytes(f"{proc}/stat")
+        ticks = list(map(int, text.split(None, 9)[1:9]))
         idle_s = (ticks[3] + ticks[4] + ticks[7]) / _TICKS_PER_S
         interrupts_s = (ticks[5] + ticks[6]) / _TICKS_PER_S
         at_s, processes = time.monotonic(), _processes(proc)
         own = _below(processes, pid or os.getpid())
     except (OSError, ValueError, IndexError):
         return None
-    kernel_s = sum(p.cpu_s for p in processes.values() if p.flags & _KERNEL_THREAD)
+    kernel_ticks = sum(p.cpu_ticks for p in processes.values() if p.flags & _KERNEL_THREAD)
+    own_ticks = sum(p.cpu_ticks + p.ended_children_ticks for p in own)
     read, write = _machine_bytes(proc)
     own_read, own_write = _bytes_of(proc, own)
     return Look(
-        at_s, len(lines) - 1, idle_s, kernel_s + interrupts_s, sum(p.cpu_s + p.ended_children_cpu_s for p in own),
+        at_s, text.count(b"\ncpu"), idle_s, kernel_ticks / _TICKS_PER_S + interrupts_s, own_ticks / _TICKS_PER_S,
         read, write, own_read, own_write,
     )  # fmt: skip
 
 
 def _processes(proc: Path) -> dict[int, _Process]:
     found = {}
-    for name in (entry.name for entry in os.scandir(proc) if entry.name.isdigit()):
-        try:
-            fields = _first_bytes(f"{proc}/{name}/stat").rpartition(b")")[2].split()
-        except OSError:
-            continue  # it has just ended
-        user, system, children_user, children_system = map(int, fields[11:15])
-        cpu_s, ended_s = (user + system) / _TICKS_PER_S, (children_user + children_system) / _TICKS_PER_S
-        found[int(name)] = _Process(int(name), int(fields[1]), int(fields[6]), cpu_s, ended_s)
+    folder = os.open(proc, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in os.listdir(folder):  # noqa: PTH208 - pathlib knows no folder that is open
+            if not name.isdecimal():
+                continue
+            try:
+                text = _first_bytes(f"{name}/stat", folder)
+            except OSError:
+                continue  # it has just ended
+            fields = text[text.rindex(b")") + 2 :].split(None, _FIELDS)
+            user, system, children_user, children_system = map(int, fields[11:15])
+            number, parent, flags = int(name), int(fields[1]), int(fields[6])
+            found[number] = _Process(number, parent, flags, user + system, children_user + children_system)
+    finally:
+        os.close(folder)
     return found
 
 
-def _first_bytes(path: str) -> bytes:
-    """The text of a small file of the kernel. Path and its files take twice as long, a hundred times a look."""
-    descriptor = os.open(path, os.O_RDONLY)
+def _first_bytes(path: str, folder: int) -> bytes:
+    """The text of a process's stat, which one read gives. A hundred of them make a scan: this has no step too many."""
+    descriptor = os.open(path, os.O_RDONLY, dir_fd=folder)
     try:
-        return os.read(descriptor, 4096)
+        return os.read(descriptor, _STAT_BYTES_MAX)
     finally:
         os.close(descriptor)
+
+
+def _number_after(text: bytes, name: bytes) -> int:
+    """The whole number behind a name at the begin of a line. Raises ValueError where there is none."""
+    begin = 0 if text.startswith(name) else text.index(b"\n" + name) + 1
+    return int(text[begin + len(name) :].split(None, 1)[0])
 
 
 def _below(processes: Mapping[int, _Process], pid: int) -> list[_Process]:
@@ -127,9 +144,9 @@ def _below(processes: Mapping[int, _Process], pid: int) -> list[_Process]:
 
 def _machine_bytes(proc: Path) -> tuple[int | None, int | None]:
     try:
-        counters = dict(line.split() for line in (proc / "vmstat").read_text().splitlines())
-        return int(counters["pgpgin"]) * 1024, int(counters["nr_dirtied"]) * _PAGE_BYTES
-    except (OSError, ValueError, KeyError):
+        text = read_bytes(f"{proc}/vmstat")
+        return _number_after(text, b"pgpgin ") * 1024, _number_after(text, b"nr_dirtied ") * _PAGE_BYTES
+    except (OSError, ValueError, IndexError):
         return None, None
 
 
@@ -137,11 +154,12 @@ def _bytes_of(proc: Path, processes: list[_Process]) -> tuple[int | None, int | 
     read = write = 0
     for process in processes:
         try:
-            counters = dict(line.split(": ") for line in (proc / str(process.pid) / "io").read_text().splitlines())
-            read, write = read + int(counters["read_bytes"]), write + int(counters["write_bytes"])
+            text = read_bytes(f"{proc}/{process.pid}/io")
+            read += _number_after(text, b"read_bytes: ")
+            write += _number_after(text, b"write_bytes: ")
         except FileNotFoundError:
             continue  # it has just ended; its parent has its bytes
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, IndexError):
             return None, None
     return read, write
 

@@ -477,7 +477,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
     joules = found.responses + of_servers(names, sampled.metered.primary, intervals, quiet, totals.operations)
     if len(sampled.executions) > 1:
         joules = [only_whole(j, len(sampled.executions)) for j in joules]
-    metering, doubts = checked(sampled.metered, intervals)
+    metering, doubts = checked(sampled.metered, intervals, found.settled)
     start = sampled.executions[0].start
     run = Run(
         run_index=planned.index,
@@ -536,7 +536,7 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
         found.baselines["quiet"] |= opened.facts
     else:
         del found.baselines["quiet"]  # no database is open
-    metering, doubts = checked(sampled.metered, intervals)
+    metering, doubts = checked(sampled.metered, intervals, found.settled)
     phases = phase_facts(ran.repetitions, sampled.metered.primary)
     settled = [] if intervals.settled_complete else [NOT_SETTLED]
     run = Run(
@@ -623,7 +623,7 @@ def _measure_idle(
     found = energies(metered.primary, intervals, Quiet(none, none), 1)
     kept = [j for j in found.responses if j.name in ("energy_j", "power_mean_w")]
     after = environment.state()
-    metering_facts, doubts = checked(metered, intervals)
+    metering_facts, doubts = checked(metered, intervals, found.settled)
     held_back = [*environment.throttling(before, after), *others.flags_at_rest()]
     run = Run(
         planned.index, planned.block, planned.levels, "finished",

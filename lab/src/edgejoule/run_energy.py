@@ -50,17 +50,23 @@ class Quiet:
 
 @dataclass(frozen=True)
 class RunEnergies:
-    """All responses with energy in them, what is doubtful, and the baselines (facts.baselines of a run record)."""
+    """All responses with energy in them, what is doubtful, and the baselines (facts.baselines of a run record).
+
+    settled: the energy of the settled interval, which most of them come from.
+    """
 
     responses: list[ResponseValue]
     flags: list[str]
     baselines: dict[str, dict[str, Any]]
+    settled: energy.Energy
 
 
 def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Quiet, operations: float) -> RunEnergies:
     """Gross over both intervals; each baseline, and the settled energy above it, side by side and none clamped."""
     settled = energy.domain_energy(traces, intervals.active_start_ns, intervals.settled_end_ns)
-    active = energy.domain_energy(traces, intervals.active_start_ns, intervals.active_end_ns)
+    active = settled
+    if intervals.settled_end_ns != intervals.active_end_ns:
+        active = energy.domain_energy(traces, intervals.active_start_ns, intervals.active_end_ns)
     flags = list(dict.fromkeys((*settled.notes, *active.notes)))
     values = [
         _joules("energy_j", settled),
@@ -78,7 +84,7 @@ def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Qui
         found = _above(traces, settled, windows)
         values += _side_by_side(name, found, settled)
         baselines[name] = {"method": str(settled.method), "windows_ns": _spans(windows), **_facts(found)}
-    return RunEnergies(values, flags, baselines)
+    return RunEnergies(values, flags, baselines, settled)
 
 
 @dataclass(frozen=True)

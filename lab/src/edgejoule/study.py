@@ -298,7 +298,7 @@ def _run_all(
     metering = Metering(store, experiment.id, bench.meters, bench.on_power, bench.clocks)
     last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
     if todo and (begun := min(p.block for p in todo)) > 0:  # a study cut off between a block and its look
-        last_block = _look(store, experiment.id, begun, watcher) or last_block
+        last_block = _look(store, experiment, begun, watcher) or last_block
     left = Counter(planned.block for planned in todo)
     for planned in todo:
         left[planned.block] -= 1
@@ -321,21 +321,23 @@ def _run_all(
         if run.status == "failed" and not keep_going:
             raise DatabaseError(f"run {planned.index + 1} ({planned.label()}) failed: {run.cause}")
         if not any(left[block] for block in range(planned.block + 1)):
-            last_block = _look(store, experiment.id, planned.block + 1, watcher) or last_block
+            last_block = _look(store, experiment, planned.block + 1, watcher) or last_block
     if closed := sequential.close(store, store.find(str(experiment.id))):
         watcher.looked(closed.words, closed.total)
 
 
-def _look(store: Store, experiment_id: int, replications: int, watcher: Watcher) -> int | None:
+def _look(store: Store, begun: Experiment, replications: int, watcher: Watcher) -> int | None:
     """Look, if a declared look is due; how many replications there will then be. Forgoes those beyond."""
-    experiment = store.find(str(experiment_id))
+    if not begun.spec.design.sequential:
+        return None
+    experiment = store.find(str(begun.id))  # with the looks so far
     due = sequential.look_due(experiment.spec, replications, len(sequential.looks_of(experiment)))
     if due is None:
         return None
     taken = sequential.take(store, experiment, due)
     watcher.looked(taken.words, taken.total)
     if taken.total < experiment.spec.design.replications:
-        store.forgo(experiment_id, taken.total)
+        store.forgo(begun.id, taken.total)
     return taken.total
 
 

@@ -6,6 +6,7 @@ operations and times none.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import time
@@ -125,7 +126,8 @@ class CommandClient:
         caches = drop_caches(self._data) if self._planned.cold else None
         self._ready()
         self._report("start", command=shown(self._command.command), repetitions=self._repeat, caches=caches)
-        with Output(self._scratch) as output:
+        output = Output(self._scratch)
+        with output if self._command.output is None else contextlib.nullcontext():
             repetitions, storage = self._supervise(output)
         self._check(repetitions, output)
         self._quiet("after")

@@ -5,7 +5,8 @@ Invariants
 - Nothing stored is changed by a later run; a failed run keeps its cause. A run that is repeated for its conditions
   keeps every attempt.
 - A response that is missing has value NULL and a reason.
-- Traces grow second by second while their run is under way: kill -9 loses at most half a second of readings.
+- Traces grow while their run is under way: kill -9 loses the readings of a run's first two seconds, later at most those
+  of half a second and those that a program still gathers for the meter (filestream.GATHER_S).
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from typing import Any
 from edgejoule.errors import StoreError, UsageError
 from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import ClockRelation
+from edgejoule.meters.sampler import Sampler
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import PlannedRun
 from edgejoule.spec import Level, Spec
+from edgejoule.store.recorder import TraceRecorder
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 
 SCHEMA_VERSION = 5
@@ -373,12 +376,17 @@ class Store:
     def begin(self, experiment_id: int, run_index: int) -> int:
         """A planned run starts: forget the traces of an earlier try; returns the run's id. Raises StoreError.
 
-        Until the run is recorded it stays planned, and its traces grow by a `TraceRecorder`.
+        Until the run is recorded it stays planned, and its traces grow by its `recorder`.
         """
-        with self._transaction():
-            run_id = self._waiting(experiment_id, run_index)
-            self._forget(run_id, ("channels",))
+        run_id = self._waiting(experiment_id, run_index)
+        if self._query("SELECT 1 FROM channels WHERE run_id = ? LIMIT 1", run_id):
+            with self._transaction():
+                self._forget(run_id, ("channels",))
         return run_id
+
+    def recorder(self, run_id: int, samplers: Sequence[Sampler]) -> TraceRecorder:
+        """Of a run that has begun: writes what the samplers gather."""
+        return TraceRecorder(self.path, run_id, samplers, self._db)
 
     def again(self, experiment_id: int, run_index: int) -> None:
         """Plan a further attempt at a finished run, beside those there are; one that was cut off waits already.
@@ -407,14 +415,15 @@ class Store:
             )
 
     def _waiting(self, experiment_id: int, run_index: int) -> int:
-        row = self._db.execute(
+        rows = self._query(
             "SELECT id FROM runs WHERE experiment_id = ? AND run_index = ? AND status != 'finished'"
             " ORDER BY status = 'planned' DESC, attempt DESC",
-            (experiment_id, run_index),
-        ).fetchone()
-        if row is None:
+            experiment_id,
+            run_index,
+        )
+        if not rows:
             raise StoreError(f"{self.path}: run {run_index} of experiment {experiment_id} is not waiting for a result")
-        return int(row["id"])
+        return int(rows[0]["id"])
 
     def _forget(self, run_id: int, tables: Sequence[str]) -> None:
         for table in tables:
@@ -526,18 +535,18 @@ class Store:
         """An experiment by id, by name, or `latest`. Raises UsageError if there is none, and SeveralError where more
         than one has the name.
         """
+        if which.isdecimal() and (rows := self._query("SELECT * FROM experiments WHERE id = ?", int(which))):
+            return self._experiment(rows[0])
         found = self.experiments()
         if not found:
             raise UsageError(f"{self.path}: holds no experiment yet; `edgejoule run SPEC` makes one")
         if which != "latest":
             known = [e.name for e in found]
-            found = [e for e in found if str(e.id) == which or e.name == which]
+            found = [e for e in found if e.name == which]
             if not found:
                 raise UsageError(f"{self.path}: no experiment {which!r}; there are: {', '.join(sorted(set(known)))}")
-            by_number = [e for e in found if str(e.id) == which]
-            if len(found) > 1 and not by_number:
+            if len(found) > 1:
                 raise SeveralError(self.path, which, found)
-            found = by_number or found
         return found[-1]
 
     def latest_of(self, spec: Spec) -> Experiment | None:
