@@ -253,7 +253,7 @@ def test_the_committed_schema_is_the_models_own() -> None:
     assert committed == json_schema(), "run: make schemas"
 
 
-#: Beside them there are specs of other programs, edgejoule eco trial's for one: without an analysis or a base.
+#: Beside them there are specs of sweeps: without an analysis or a base.
 EXPERIMENTS = [
     path
     for path in (REPOSITORY / "experiments").glob("*/*.toml")

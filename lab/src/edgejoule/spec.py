@@ -459,6 +459,9 @@ def json_schema() -> dict[str, Any]:
     """schemas/experiment.schema.json, made from the model: what an editor needs to check an experiment.toml."""
     schema = Spec.model_json_schema()
     required = schema.pop("required")
+    command = schema["$defs"]["CommandWorkload"]  # a spec with a base may state a part of one
+    command = {**command, "properties": {name: _table_or_false(p) for name, p in command["properties"].items()}}
+    schema["$defs"]["CommandWorkload"] = {key: value for key, value in command.items() if key != "required"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "edgejoule:experiment",
@@ -475,7 +478,7 @@ def _table_or_false(schema: dict[str, Any]) -> dict[str, Any]:
     """A table, and the tables in it, or `false`, which leaves the base's table out."""
     for key in ("additionalProperties", "patternProperties"):
         entries = schema.get(key, {})
-        if "$ref" in json.dumps(entries):
+        if "$ref" in json.dumps(entries) or (isinstance(entries, dict) and "additionalProperties" in entries):
             allowed = {p: {"anyOf": [e, _OR_FALSE]} for p, e in entries.items()}
             schema = {**schema, key: {"anyOf": [entries, _OR_FALSE]} if key == "additionalProperties" else allowed}
     return {"anyOf": [schema, _OR_FALSE]} if schema.get("type") == "object" or "$ref" in schema else schema

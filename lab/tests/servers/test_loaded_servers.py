@@ -23,6 +23,7 @@ from edgejoule.commands.supervisor import Repetition
 from edgejoule.errors import DatabaseError, SpecError
 from edgejoule.executions import Execution, intervals_of
 from edgejoule.federation.namespaces import NAMED, why_no_namespaces
+from edgejoule.federation.shares import CGROUPS
 from edgejoule.network import Link
 from edgejoule.plan import make_plan
 from edgejoule.spec import load_spec
@@ -232,6 +233,7 @@ def test_without_root_a_study_with_a_network_is_refused(tmp_path: Path, monkeypa
 @pytest.mark.skipif(shutil.which("db_bench") is None, reason="rocksdb-tools are not installed")
 def test_on_a_slow_link_tables_take_longer_and_each_server_keeps_what_it_learnt(tmp_path: Path) -> None:
     text = SPEC.replace('["local", "static:high"]', '["static:high"]\n"network.rate_mbit_s" = [0, 20]')
+    text += '[[when]]\n"network.rate_mbit_s" = 0\nset = { "network.encrypted" = false }\n'
     (tmp_path / "experiment.toml").write_text(text)
     done = edgejoule(tmp_path, "run", "experiment.toml")
     assert done.returncode in (0, 3), done.stderr
@@ -245,7 +247,8 @@ def test_on_a_slow_link_tables_take_longer_and_each_server_keeps_what_it_learnt(
                 "learnt before, by an ecod that was started anew since"
             )
     assert statistics.median(took_s[20]) > 2 * statistics.median(took_s[0])
-    assert not list(NAMED.glob("ejfed-*-mid")), "nothing is left"
+    assert not list(NAMED.glob("ejfed-*-mid")), "no namespace is left"
+    assert not list(CGROUPS.glob("**/edgejoule-*-mid")), "and no group"
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`edgejoule eco`: policies of compaction offloading compared, by real runs and simulated."""
+"""`edgejoule eco`: policies of compaction offloading, simulated."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from edgejoule.cli.common import OnDemand
 
 _EPILOG = """\b
 Examples:
-  sudo edgejoule eco trial run experiments/eco-real/paper.toml   six, each with a network of its own
   edgejoule eco sweep experiments/eco-sweeps/links.toml    simulated, over link speeds
   edgejoule eco calibration measured.json -o calibration.toml    costs for eco-sim, from eco-calibrate's measurements
 
+By real runs: edgejoule run experiments/eco-demo, and with a network of each server experiments/eco-real.
 ecod and ecoctl run a federation: docs/guides/federation.md."""
 
 
 @click.group(
     cls=OnDemand,
     modules={
-        "trial": "eco_trial:trial",
         "sweep": "eco_sweep:sweep",
         "calibration": "eco_calibration:calibration",
     },
     epilog=_EPILOG,
 )
 def eco() -> None:
-    """Compare policies of compaction offloading for RocksDB: here, by real runs, simulated."""
+    """Compare policies of compaction offloading for RocksDB, simulated."""

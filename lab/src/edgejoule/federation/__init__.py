@@ -3,7 +3,7 @@
     servers = [Server("low", share=0.1, busy_w=1.5, idle_w=8), Server("high", share=0.4, busy_w=7, idle_w=30)]
     with Federation(servers, Programs.of(Path("build")), folder) as federation:
         federation.set_policy("eco")
-        result = fill(federation, "low", Fill(operations=100_000))
+        program = federation.start("low", ["db_bench", ...], log, federation.with_preload("low"))
 
 What a server is made of is two backends, and each can be another one:
 
@@ -16,12 +16,10 @@ What a server is made of is two backends, and each can be another one:
   files and work across namespaces.
 
 Everything is stopped by its pid when a federation ends, however it ends; processes also die with the program that made
-them. Energies are modelled: CPU seconds and bytes times the watts that are declared for each server.
+them.
 """
 
 from edgejoule.federation.control import Control
-from edgejoule.federation.db_bench import Bench, Fill, Filled, begin, fill
-from edgejoule.federation.energy import Energy, Meter
 from edgejoule.federation.federation import Federation, Programs
 from edgejoule.federation.keys import Keys, make_keys
 from edgejoule.federation.networks import Loopback, Network
@@ -29,24 +27,17 @@ from edgejoule.federation.server import Server
 from edgejoule.federation.shares import CpuGroups, Duty, Shares, Unlimited, best_shares
 
 __all__ = [
-    "Bench",
     "Control",
     "CpuGroups",
     "Duty",
-    "Energy",
     "Federation",
-    "Fill",
-    "Filled",
     "Keys",
     "Loopback",
-    "Meter",
     "Network",
     "Programs",
     "Server",
     "Shares",
     "Unlimited",
-    "begin",
     "best_shares",
-    "fill",
     "make_keys",
 ]

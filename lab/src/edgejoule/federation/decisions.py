@@ -24,7 +24,7 @@ def joined(logs: Iterable[Sequence[Logged]]) -> list[dict[str, Any]]:
     for logged in (each for log in logs for each in log):
         job = jobs.setdefault(logged["request"]["job"], {})
         for key, value in logged.items():
-            if value and (key != "took_s" or value > job.get(key, 0)):
+            if value:
                 job[key] = value
     return sorted(jobs.values(), key=lambda job: float(job["at_s"]))
 
