@@ -9,11 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from edgejoule import in_step
-from edgejoule.databases import Driver, Event
+from edgejoule.databases import Driver, Event, quiet_arguments
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, worked_share
 from edgejoule.in_step import run_in_step
-from edgejoule.quiet import driver_words
 
 NOOP = ["run", "-db", "noop", "--quiet", "-p", "recordcount=500", "-p", "operationcount=20000", "--seed", "1"]
 
@@ -52,7 +51,7 @@ def disturbed(last_word: str) -> bool:
     count = 3
 
     def standing_still(number: int, hear: Callable[[Event], None]) -> Driver:
-        words = driver_words(0.3, first=number == 0, last=number == count - 1)
+        words = quiet_arguments(0.3, first=number == 0, last=number == count - 1)
         return Driver([*NOOP, *words], 60, hear, in_step=True)
 
     events = [event for stream in run_in_step(standing_still, count, last_word) for event in stream]

@@ -7,8 +7,8 @@ from typing import Any
 
 from edgejoule.loads import Loads
 from edgejoule.plan import PlannedRun, make_plan
-from edgejoule.snapshots import LoadTime
 from edgejoule.spec import Spec
+from edgejoule.system_under_test import LoadTime
 
 TOOK = LoadTime(10, 0.5, 0.75)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.checks import check_plan
-from edgejoule.databases import driver_arguments
 from edgejoule.plan import cells, make_plan
 from edgejoule.spec import Spec, load_spec
+from edgejoule.system_under_test import system_of
 
 
 def spec(**design: Any) -> Spec:
@@ -70,9 +70,10 @@ def test_a_variant_names_its_adapter(tmp_path: Path) -> None:
 
 def test_the_driver_is_told_the_rate_that_a_run_is_planned_with() -> None:
     steps = Spec.model_validate(spec().model_dump() | {"fixed": {"recordcount": 10, "rate": "steps:10@1,20@1"}})
-    words = driver_arguments("run", make_plan(steps)[0], Path("data"))
+    database = system_of(make_plan(steps)[0])
+    words = database.arguments("run", Path("data"))
     assert words[words.index("--rate") + 1] == "steps:10@1,20@1"
-    assert "--rate" not in driver_arguments("load", make_plan(steps)[0], Path("data"))
+    assert "--rate" not in database.arguments("load", Path("data"))
 
 
 def test_a_dotted_property_of_the_workload_is_no_option_of_a_database(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from edgejoule.databases import quiet_arguments
 from edgejoule.errors import UsageError
 from edgejoule.meters.base import Method
-from edgejoule.quiet import check_responses, driver_words, open_database, quiet_s
+from edgejoule.quiet import check_responses, open_database, quiet_s
 from edgejoule.spec import Spec, Timing
 
 SECOND = 1_000_000_000
@@ -65,11 +66,11 @@ def test_a_declared_response_that_no_run_could_have_is_refused_with_the_way_out(
 
 
 def test_of_several_executions_the_first_stands_still_before_and_the_last_after() -> None:
-    assert driver_words(0.5, first=True, last=True) == ["--quiet-before-s", "0.5", "--quiet-after-s", "0.5"]
-    assert driver_words(0.5, first=True, last=False) == ["--quiet-before-s", "0.5"]
-    assert driver_words(0.5, first=False, last=False) == []
-    assert driver_words(0.5, first=False, last=True) == ["--quiet-after-s", "0.5"]
-    assert driver_words(0.0, first=True, last=True) == []
+    assert quiet_arguments(0.5, first=True, last=True) == ["--quiet-before-s", "0.5", "--quiet-after-s", "0.5"]
+    assert quiet_arguments(0.5, first=True, last=False) == ["--quiet-before-s", "0.5"]
+    assert quiet_arguments(0.5, first=False, last=False) == []
+    assert quiet_arguments(0.5, first=False, last=True) == ["--quiet-after-s", "0.5"]
+    assert quiet_arguments(0.0, first=True, last=True) == []
 
 
 def test_the_windows_are_those_the_driver_told() -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.databases import driver_arguments, driver_path
+from edgejoule.databases import driver_path
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.plan import make_plan
 from edgejoule.properties import CORE, KINDS
 from edgejoule.snapshots import Snapshots
 from edgejoule.spec import load_spec
+from edgejoule.system_under_test import system_of
 from edgejoule.workload_files import find_workload_file, read_workload_file
 
 BUNDLED = sorted(p for p in (Path(__file__).resolve().parents[2] / "driver/workloads").iterdir() if p.suffix != ".md")
@@ -37,7 +38,7 @@ def written(folder: Path, text: str) -> Path:
 def test_every_workload_that_comes_with_the_driver_can_be_named(tmp_path: Path, path: Path) -> None:
     (run,) = make_plan(load_spec(written(tmp_path, f'file = "{path.name}"'), ["design.replications=1"]))
     assert run.kind in KINDS
-    words = driver_arguments("run", run, tmp_path)
+    words = system_of(run).arguments("run", tmp_path)
     assert (f"workload={run.kind}" in words) == (run.kind != CORE)
 
 

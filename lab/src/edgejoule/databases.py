@@ -1,6 +1,5 @@
-"""The driver and the databases in front of us: find the binary, ask what is built in, prepare a data directory.
+"""The driver and the databases here: find the binary, ask what is built in, run it.
 
-A loaded database is kept as a snapshot: runs that agree in everything that decides its content start from a copy of it.
 The driver is a process that writes JSON lines (schemas/driver-event.schema.json); its code is not known here.
 """
 
@@ -21,14 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.database_servers import SERVERS, Server, ycsb_client
-from edgejoule.database_servers.external import HOST, external
-from edgejoule.database_servers.serving import Serving, options_of
-from edgejoule.database_servers.ycsb_client import BINDINGS, Task
+from edgejoule.database_servers.ycsb_client import BINDINGS
 from edgejoule.errors import DatabaseError, EdgejouleError
 from edgejoule.federation.processes import Adopted, Membership
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
-from edgejoule.spec import Level
+from edgejoule.spec import Timing
 
 Event = Mapping[str, Any]
 
@@ -129,88 +126,6 @@ def driver_digest() -> str:
     for file in (driver_path(), *sorted(adapters_folder.glob("adapter-*.so"))):
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def client_digest(adapter: str) -> str:
-    """Of what works on a database: the driver, or the bindings of the real YCSB."""
-    return ycsb_client.digest() if adapter in BINDINGS else driver_digest()
-
-
-def not_available(run: PlannedRun) -> str | None:
-    """Why the database of a run is not here, with the way to it; None: it is."""
-    if run.command is not None:
-        return _not_available_to_command(run)
-    adapter = adapters()[run.adapter]
-    if is_external(run):
-        adapter = adapter.client or adapter
-    if not adapter.available:
-        return f"{run.adapter} is not available here: {adapter.fix}"
-    return _server_missing(run)
-
-
-def _not_available_to_command(run: PlannedRun) -> str | None:
-    """The same for a command, which needs no client of the driver's."""
-    if run.adapter not in SERVERS or is_external(run):
-        return None
-    here = SERVERS[run.adapter].found()
-    return _server_missing(run) if here.available else f"{run.adapter} is not available here: {here.why}: {here.fix}"
-
-
-def _server_missing(run: PlannedRun) -> str | None:
-    server = server_of(run, Path("/nowhere")) if run.adapter in SERVERS else None
-    if server and (why := server.missing()):
-        return f"{run.adapter} is not available here: {why}"
-    if server and server.stand_in and "stand-in" not in run.database:
-        return (
-            f"{run.adapter} is not available here: what would run is a {server.stand_in}. Figures of it need a name "
-            f'that says so: write database = ["{run.adapter}-stand-in"] and [databases.{run.adapter}-stand-in] with '
-            f'adapter = "{run.adapter}"'
-        )
-    return None
-
-
-def is_external(run: PlannedRun) -> bool:
-    """Is the run on a server that the user runs?"""
-    return may_be_external(run.adapter) and HOST in run.options
-
-
-def may_be_external(adapter: str) -> bool:
-    """Can it be a server that the user runs?"""
-    return adapter in SERVERS and adapter not in BINDINGS
-
-
-def options_in_force(run: PlannedRun) -> dict[str, Level]:
-    """The options of a run's database, with those of a server that durability and replication_factor stand for."""
-    kind, found = None if is_external(run) else SERVERS.get(run.adapter), dict[str, Level]()
-    if kind:
-        found |= kind.durability_options.get((run.durability or "") if run.durability_asked else "", {})
-    if kind and kind.replication_option and run.replication_factor is not None:
-        found[kind.replication_option] = run.replication_factor
-    return {**found, **run.options}
-
-
-def server_of(run: PlannedRun, folder: Path, prefix: Sequence[str] = ()) -> Server:
-    """The server of a run, with the options that its durability class asks for. Raises UsageError."""
-    if is_external(run):
-        return external(SERVERS[run.adapter])(folder, run.options)
-    kind = SERVERS[run.adapter]
-    return kind(folder, options_of(kind, options_in_force(run)), prefix)
-
-
-def ycsb_task(
-    command: str, run: PlannedRun, timeout_s: float, settle_timeout_s: float = 60, quiet_s: float = 0
-) -> Task:
-    """A run, or the load for it, by the real YCSB."""
-    properties: dict[str, object] = dict(run.properties)
-    return Task(
-        command, run.adapter, properties, ycsb_client.client_options(run.adapter, options_in_force(run)),
-        run.durability or "process", _LOAD_THREADS if command == "load" else run.threads,
-        None if command == "load" else run.target_ops_s, run.seed, timeout_s, settle_timeout_s, quiet_s,
-        run.failure_share_max,
-    )  # fmt: skip
-
-
-_LOAD_THREADS = 8  # of the real YCSB, which does not batch
 
 
 class Driver:
@@ -330,22 +245,16 @@ def _failure(events: Sequence[Event], code: int, words: str) -> str:
     return f"the driver {how}: {last}"
 
 
-def driver_arguments(command: str, run: PlannedRun, data: Path, served: Serving | None = None) -> list[str]:
-    """The driver's words for a planned run on a data directory, or on a server. command: load or run."""
+def driver_arguments(command: str, run: PlannedRun, options: Mapping[str, object]) -> list[str]:
+    """Of a planned run. command: load or run. options: the adapter's, without prefix."""
     seed = LOAD_SEED if command == "load" else run.seed
     words = [command, "-db", run.adapter, "--seed", str(seed), "--quiet"]
     words += ["--durability", run.durability] if run.durability else []
     words += ["-p", f"workload={run.kind}"] if run.kind != CORE else []
-    in_force = options_in_force(run)
-    own = options_of(SERVERS[run.adapter], in_force) if served and served.server.observed else {}
-    options: dict[str, object] = {f"{run.adapter}.{n}": v for n, v in in_force.items() if n not in own}
-    if served:
-        options |= {f"{run.adapter}.{name}": value for name, value in served.server.connection().items()}
-    elif run.adapter != "noop":
-        options[f"{run.adapter}.path"] = str(data)
+    properties: dict[str, object] = {f"{run.adapter}.{name}": value for name, value in options.items()}
     if command == "load" and (batch := _BATCH.get(run.kind, "batchsize")):
-        options[batch] = BATCH_RECORDS
-    for name, value in (options | dict(run.properties)).items():
+        properties[batch] = BATCH_RECORDS
+    for name, value in (properties | dict(run.properties)).items():
         words += ["-p", f"{name}={_property(value)}"]
     if command == "run":
         words += ["-threads", str(run.threads), "--failure-share-max", f"{run.failure_share_max:g}"]
@@ -365,3 +274,14 @@ _BATCH: dict[str, str | None] = {
 
 def _property(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def timing_arguments(timing: Timing) -> list[str]:
+    """Of a run."""
+    return ["--settle-timeout-s", f"{timing.settle_timeout_s:g}", "--interval-ms", str(timing.interval_ms)]
+
+
+def quiet_arguments(seconds: float, *, first: bool, last: bool) -> list[str]:
+    """Of one execution of a run: how long the open database stands quiet before the first and after the last."""
+    words = ["--quiet-before-s", f"{seconds:g}"] if first and seconds else []
+    return [*words, *(["--quiet-after-s", f"{seconds:g}"] if last and seconds else [])]

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.database_servers.serving import copy_logs
-from edgejoule.databases import Event, is_external
+from edgejoule.databases import Event
 from edgejoule.file_system import MadeFileSystem
 from edgejoule.plan import PlannedRun
-from edgejoule.snapshots import LoadTime, Snapshots
+from edgejoule.snapshots import Snapshots
+from edgejoule.system_under_test import LoadTime, system_of
 
 OWN_FOLDER = "edgejoule-data"  # below a run's data_path: what the lab makes and removes
 
@@ -99,7 +100,7 @@ class Loads:
         if run.load_unit is None:
             path = self._ready(run, new=True) / "run"
             self._snapshots.restore(run, path)
-            if is_external(run):
+            if system_of(run).users_host:
                 return self._of_user(run, path)
             key, took = self._snapshots.key(run), self._snapshots.load_time(run)
             return Load(path, f"run-{run.index + 1}", 0, key, took)

@@ -45,12 +45,6 @@ def check_responses(spec: Spec, method: Method) -> None:
         )
 
 
-def driver_words(seconds: float, *, first: bool, last: bool) -> list[str]:
-    """What the driver is told for one execution of a run."""
-    words = ["--quiet-before-s", f"{seconds:g}"] if first and seconds else []
-    return [*words, *(["--quiet-after-s", f"{seconds:g}"] if last and seconds else [])]
-
-
 def open_database(events: Sequence[Event], timing: Timing, method: Method) -> OpenDatabase:
     """What the driver's events of all executions of a run say of the windows."""
     ends = {event["place"]: event for event in events if event["event"] == "quiet_end"}

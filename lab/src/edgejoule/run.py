@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +15,16 @@ from edgejoule import environment
 from edgejoule.commands.client import CommandClient, CommandRun
 from edgejoule.commands.collect import command_energies, command_figures, printed_figures, shell_of_run, shell_share
 from edgejoule.commands.complaints import OPERATIONS as DECLARED_OPERATIONS
-from edgejoule.commands.model import NO_DATABASE, DeclaredResponse
+from edgejoule.commands.model import DeclaredResponse
 from edgejoule.commands.on_servers import run_together
 from edgejoule.commands.phases import phase_facts
 from edgejoule.commands.setups import Setups
 from edgejoule.commands.shells import ShellStart
 from edgejoule.cool_down import CoolDown, doubts, look
-from edgejoule.database_servers import SERVERS
-from edgejoule.database_servers.cassandra import may_miss
-from edgejoule.database_servers.external import HOST, is_local
-from edgejoule.database_servers.serving import ServerUse, Serving, serving
-from edgejoule.database_servers.ycsb_client import BINDINGS, YcsbClient
-from edgejoule.databases import (
-    Driver,
-    Event,
-    driver_arguments,
-    is_external,
-    options_in_force,
-    server_of,
-    ycsb_task,
-)
+from edgejoule.database_servers import Server
+from edgejoule.database_servers.external import is_local
+from edgejoule.database_servers.serving import ServerUse, serving
+from edgejoule.databases import Driver, Event, quiet_arguments, timing_arguments
 from edgejoule.errors import DatabaseError
 from edgejoule.executions import Execution, Totals, intervals_of, reached_share, totals_of, worked_share
 from edgejoule.failed_operations import told
@@ -49,17 +40,16 @@ from edgejoule.other_programs import OtherPrograms, Watch
 from edgejoule.other_programs import look as look_at_programs
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
-from edgejoule.quiet import driver_words, open_database, quiet_s
+from edgejoule.quiet import open_database, quiet_s
 from edgejoule.responses import OPERATIONS, latency_name
-from edgejoule.rocksdb_log import LEVEL0, log_events
 from edgejoule.run_clocks import ClockPlan
 from edgejoule.run_energy import Quiet, QuietWindows, energies, of_servers, only_whole, response
 from edgejoule.run_length import executions_needed, first_reading_s, lengthened
 from edgejoule.servers import Home, Servers
-from edgejoule.servers.home import ADAPTER as ROCKSDB
 from edgejoule.snapshots import data_bytes
 from edgejoule.spec import Timing
 from edgejoule.store import Intervals, ResponseValue, Run, RunData
+from edgejoule.system_under_test import Command, Embedded, Served, SystemUnderTest, system_of
 
 _WORKED_SHARE_MIN = 0.9
 NOT_SETTLED = "not settled within the time limit: settled figures are a lower bound"
@@ -127,7 +117,7 @@ def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run,
 def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapping[str, Any]) -> tuple[Run, RunData]:
     """One run of the driver, or several executions that form one."""
     told = lengthened(_at_level(planned, bench), bench.least_s)
-    homes = _homes(planned, bench)
+    system, homes = system_of(planned), _homes(planned, bench)
     if bench.setups:
         bench.setups.enter(planned)
     _warm_up(planned, bench, homes)
@@ -139,9 +129,9 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     collect = _collect if sampled.ran is None else _collect_command
     run, data = collect(planned, sampled, bench)
     facts: dict[str, Any] = {
-        **({} if _without_data(planned) else {"load": load.facts()}),
+        **({"load": load.facts()} if system.has_data else {}),
         "cache": _cache(sampled.executions[0]),
-        **({} if is_external(planned) else {"storage": storage}),
+        **({} if system.users_host else {"storage": storage}),
         "environment": {"before": before, "after": environment.state()},
         **run.facts,
     }
@@ -159,22 +149,12 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     return dataclasses.replace(run, facts=facts, flags=(*run.flags, *held_back)), data
 
 
-def _without_data(planned: PlannedRun) -> bool:
-    """Does the run begin with an empty folder?"""
-    return planned.command is not None and planned.command.load is None and planned.adapter not in SERVERS
-
-
 def calibrate(planned: PlannedRun, bench: Bench) -> float:
     """The rate in ops/s that a cell of a load curve reaches when nothing holds it back."""
-    timing = bench.timing
-    free = _for_seconds(dataclasses.replace(planned, load_percent=None, target_ops_s=None), timing.calibration_s)
+    free = dataclasses.replace(planned, load_percent=None, target_ops_s=None)
+    free = _for_seconds(free, bench.timing.calibration_s)
     load = bench.loads.prepare(planned)
-    home = _first(_homes(planned, bench))
-    if planned.adapter in SERVERS:
-        events = _served(free, load.path, bench, None, 0).events
-    else:
-        words = [*_words(free, load.path, timing), *home.words]
-        events = Driver(words, timing.run_timeout_s, bench.on_event, home.prefix, member=home.member).run()
+    (events,) = _execute(system_of(free), [load.path], bench, None, 0.0, _homes(planned, bench)).streams
     return float(Execution.of(events).end["throughput_ops_s"])
 
 
@@ -185,12 +165,7 @@ def learn(planned: PlannedRun, bench: Bench) -> None:
         if bench.setups:
             bench.setups.enter(told)
         load, homes = bench.loads.prepare(told), _homes(told, bench)
-        if told.command is not None:
-            _commanded(told, [load.path], bench, None, 0.0, homes)
-            continue
-        home = _first(homes)
-        words = [*_words(told, load.path, bench.timing), *home.words]
-        Driver(words, bench.timing.run_timeout_s, bench.on_event, home.prefix, member=home.member).run()
+        _execute(system_of(told), [load.path], bench, None, 0.0, homes)
 
 
 def at_full(planned: PlannedRun) -> str:
@@ -217,7 +192,7 @@ def _homes(planned: PlannedRun, bench: Bench) -> Homes:
     if not bench.servers:
         return {"": Home()}
     bench.servers.decide_by(str(planned.policy), planned.link)
-    names = (planned.command.servers if planned.command else ()) or bench.servers.names[:1]
+    names = system_of(planned).loaded_servers or bench.servers.names[:1]
     return {name: bench.servers.home(name) for name in names}
 
 
@@ -249,18 +224,19 @@ def _sample_enough(
 
 def _paths(planned: PlannedRun, load: Load | None, bench: Bench, count: int) -> Sequence[Path]:
     """The data of each execution: of a command all work on the same. load: what nothing has worked on yet."""
-    if planned.command is None:
+    if not system_of(planned).repeats_in_place:
         return bench.loads.copies(planned, count)
     return [load.path if load else bench.loads.copies(planned, 1)[0]] * count
 
 
 def _warm_up(planned: PlannedRun, bench: Bench, homes: Homes) -> None:
     """Run a cell's command unmeasured before its first run, on data that its runs do not see."""
-    if planned.command is None or not planned.command.warmup or planned.label() in bench.warmed:
+    system = system_of(planned)
+    if not system.warmups or planned.label() in bench.warmed:
         return
     bench.warmed.add(planned.label())
-    for _ in range(planned.command.warmup):
-        _commanded(planned, bench.loads.copies(planned, 1), bench, None, 0.0, homes)
+    for _ in range(system.warmups):
+        _execute(system, bench.loads.copies(planned, 1), bench, None, 0.0, homes)
 
 
 def _sample(
@@ -282,32 +258,23 @@ def _sample(
         start_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
-        served: _ServedRun | None = None
-        ran: CommandRun | None = None
-        if planned.command is not None:
-            ran = _commanded(planned, paths, heard, group, still_s, homes)
-            streams = [ran.events]
-        elif planned.adapter in SERVERS:
-            served = _served(planned, paths[0], heard, group, still_s)
-            streams = [served.events]
-        else:
-            streams = _executed(planned, paths, heard, group, still_s, _first(homes))
+        executed = _execute(system_of(planned), paths, heard, group, still_s, homes)
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
         time.sleep(lead_s)
     return _Sampled(
-        executions=[Execution.of(events) for events in streams],
-        events=[event for events in streams for event in events],
+        executions=[Execution.of(events) for events in executed.streams],
+        events=[event for events in executed.streams for event in events],
         metered=metered,
         others=watch.found() if not_own is None else OtherPrograms.unknown(not_own),
         idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
         started_realtime_ns=started_realtime_ns,
-        served=served.used if served else None,
-        server_facts=served.facts if served else ran.server_facts if ran else {},
-        ran=ran,
+        served=executed.served,
+        server_facts=executed.server_facts,
+        ran=executed.ran,
         beside=_events_beside(
-            planned, paths[0], bench, (driver_start_ns, driver_end_ns), started_realtime_ns, ran.parts if ran else ()
+            planned, paths[0], bench, (driver_start_ns, driver_end_ns), started_realtime_ns, executed.parts
         ),
     )
 
@@ -324,34 +291,64 @@ def _events_beside(
 
     on: the servers that a command ran on at once; each has a LOG.
     """
-    logged = log_events(path, *within_ns) if planned.command or planned.adapter == ROCKSDB else []
+    system = system_of(planned)
+    logged = [*system.log_events(path, *within_ns)]
     for server in on:
-        own = log_events(bench.loads.path_for(planned, server), *within_ns)
+        own = system.log_events(bench.loads.path_for(planned, server), *within_ns)
         logged += [{**event, "server": server} for event in own]
-    if planned.command is None:  # the driver itself reports what the database did
-        logged = [event for event in logged if event["event"] == LEVEL0]
     if not bench.servers:
         return logged
     return [*logged, *bench.servers.decisions(since_realtime_ns / 1e9, str(planned.policy))]
 
 
 @dataclass(frozen=True)
-class _ServedRun:
-    """The client's events, with what the server did meanwhile; what it used; what the run keeps of it."""
+class _Executed:
+    """The client's events of each execution. served: what a server used, server_facts: what the run keeps of it.
 
-    events: list[dict[str, Any]]
-    used: ServerUse
-    facts: dict[str, Any]
+    ran: by a command.
+    """
+
+    streams: list[list[dict[str, Any]]]
+    served: ServerUse | None = None
+    server_facts: Mapping[str, Any] = field(default_factory=dict)
+    ran: CommandRun | None = None
+
+    @property
+    def parts(self) -> Collection[str]:
+        """Servers that a command ran on at once."""
+        return self.ran.parts if self.ran else ()
 
 
-def _served(planned: PlannedRun, path: Path, bench: Bench, group: MemoryGroup | None, still_s: float) -> _ServedRun:
-    """One execution on a server that is started for it and stopped after it. Raises DatabaseError."""
-    with serving(server_of(planned, path, group.command() if group else ())) as served:
-        client = _client(planned, path, bench, served, group, still_s)
+@singledispatch
+def _execute(
+    system: SystemUnderTest,
+    paths: Sequence[Path],
+    bench: Bench,
+    group: MemoryGroup | None,
+    still_s: float,
+    homes: Homes,
+) -> _Executed:
+    """Execute a run once on the data at each path. still_s: quiet before and after. Raises DatabaseError."""
+    raise AssertionError(f"no way to execute {system}")
+
+
+@_execute.register(Served)
+def _served(
+    system: Served,
+    paths: Sequence[Path],
+    bench: Bench,
+    group: MemoryGroup | None,
+    still_s: float,
+    homes: Homes,
+) -> _Executed:
+    """One execution on a server that is started for it and stopped after it."""
+    assert len(paths) == 1, "runs on servers are not executed several times"
+    prefix = group.command() if group else ()
+    with serving(system.server(paths[0], prefix)) as served:
+        client = system.client(served, bench.timing, bench.on_event, prefix, still_s)
         served.end_client = client.stop
         events = client.run()
-        used, facts = served.served(), served.server.facts()
-        facts["client"] = "ycsb" if planned.adapter in BINDINGS else "driver"
+        used, facts = served.served(), {**served.server.facts(), "client": system.client_name}
         begin = next(e["active_start_ns"] for e in events if e["event"] == "active_end")
         end = next(e["monotonic_ns"] for e in events if e["event"] == "settled")
         if served.trouble:  # it is over, or the run would have failed
@@ -360,22 +357,37 @@ def _served(planned: PlannedRun, path: Path, bench: Bench, group: MemoryGroup | 
             events[-1] = {**events[-1], "data_bytes": data_bytes(served.server.data)}
         if not any(e["event"] == "database" for e in events):
             events[-1:-1] = served.database_events(begin, end)
-    return _ServedRun(events, used, facts | used.facts())
+    return _Executed([events], used, facts | used.facts())
 
 
+@_execute.register(Command)
 def _commanded(
-    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float, homes: Homes
-) -> CommandRun:
+    system: Command,
+    paths: Sequence[Path],
+    bench: Bench,
+    group: MemoryGroup | None,
+    still_s: float,
+    homes: Homes,
+) -> _Executed:
     """The command as often as there are paths, which are the same; with a database server of its own where it has one.
 
     homes: the servers of a federation that it runs on; on several at once, with data of its own on each.
     """
-    if planned.adapter not in SERVERS:
-        return _commanded_on(planned, paths, bench, group, homes)
-    path, prefix = paths[0], [*(group.command() if group else ()), *_first(homes).prefix]
-    with serving(server_of(planned, path, prefix)) as served:
+    prefix = [*(group.command() if group else ()), *_first(homes).prefix]
+    if (server := system.server(paths[0], prefix)) is None:
+        ran = _commanded_on(system.run, paths, bench, group, homes)
+    else:
+        ran = _commanded_with(server, system.run, paths, bench, prefix, still_s)
+    return _Executed([ran.events], server_facts=ran.server_facts, ran=ran)
+
+
+def _commanded_with(
+    server: Server, planned: PlannedRun, paths: Sequence[Path], bench: Bench, prefix: Sequence[str], still_s: float
+) -> CommandRun:
+    """The command with a database server of its own."""
+    with serving(server) as served:
         client = CommandClient(
-            planned, path, len(paths), bench.timing, bench.on_event, served=served, prefix=prefix, quiet_s=still_s
+            planned, paths[0], len(paths), bench.timing, bench.on_event, served=served, prefix=prefix, quiet_s=still_s
         )
         served.end_client = client.stop
         ran = client.run()
@@ -418,28 +430,17 @@ def _one_at_a_time(hear: Callable[[Event], None]) -> Callable[[Event], None]:
     return one
 
 
-def _client(
-    planned: PlannedRun, path: Path, bench: Bench, served: Serving, group: MemoryGroup | None, still_s: float
-) -> Driver | YcsbClient:
-    timing = bench.timing
-    timeout_s = timing.run_timeout_s + 2 * still_s
-    if planned.adapter in BINDINGS:
-        task = ycsb_task("run", planned, timeout_s, timing.settle_timeout_s, still_s)
-        return YcsbClient(task, served, bench.on_event, group.command() if group else ())
-
-    def on_event(event: Event) -> None:
-        served.hear(event)
-        bench.on_event(event)
-
-    words = [*_words(planned, path, timing, served), "--driver-share", *driver_words(still_s, first=True, last=True)]
-    return Driver(words, timeout_s, on_event, group.command() if group else ())
-
-
+@_execute.register(Embedded)
 def _executed(
-    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, still_s: float, home: Home
-) -> list[list[dict[str, Any]]]:
-    """The events of one execution on each path; in step, but where they would share the memory they are limited to."""
-    timing, several = bench.timing, len(paths) > 1 and group is None
+    system: Embedded,
+    paths: Sequence[Path],
+    bench: Bench,
+    group: MemoryGroup | None,
+    still_s: float,
+    homes: Homes,
+) -> _Executed:
+    """One execution on each path; in step, but where they would share the memory they are limited to."""
+    timing, several, home = bench.timing, len(paths) > 1 and group is None, _first(homes)
     hear_all = _one_at_a_time(bench.on_event)
 
     def driver(number: int, hear: Callable[[Event], None] = lambda event: None) -> Driver:
@@ -448,26 +449,22 @@ def _executed(
             hear_all(event)
 
         last = number == len(paths) - 1
-        words = _words(planned, paths[number], timing) + (["--driver-share"] if last else [])
-        words += [*driver_words(still_s, first=number == 0, last=last), *home.words]
+        words = [*system.arguments("run", paths[number]), *timing_arguments(timing)]
+        words += ["--driver-share"] if last else []
+        words += [*quiet_arguments(still_s, first=number == 0, last=last), *home.words]
         prefix = [*(group.command() if group else []), *home.prefix]
         timeout_s = timing.run_timeout_s + 2 * still_s
         return Driver(words, timeout_s, on_event, prefix, member=home.member, in_step=several)
 
     if several:
-        return run_in_step(driver, len(paths), "quiet_end" if still_s else "settled")
-    return [driver(number).run() for number in range(len(paths))]
-
-
-def _words(planned: PlannedRun, data: Path, timing: Timing, served: Serving | None = None) -> list[str]:
-    words = driver_arguments("run", planned, data, served)
-    words += ["--settle-timeout-s", f"{timing.settle_timeout_s:g}"]
-    return [*words, "--interval-ms", str(timing.interval_ms)]
+        return _Executed(run_in_step(driver, len(paths), "quiet_end" if still_s else "settled"))
+    return _Executed([driver(number).run() for number in range(len(paths))])
 
 
 def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run, RunData]:
+    missed = system_of(planned).may_miss()
     for execution in sampled.executions:
-        _check_data(execution.end, planned, missed=_may_miss(planned))
+        _check_data(execution.end, planned, missed=missed)
     intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
     opened = open_database(sampled.events, bench.timing, bench.meters[0].method)
     quiet = Quiet(sampled.idle, opened.windows)
@@ -488,7 +485,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
             *found.flags,
             *doubts,
             *opened.doubts,
-            *_flags(sampled.executions, totals, _may_miss(planned)),
+            *_flags(sampled.executions, totals, missed),
             *_outages(totals, planned.longest_gap_s_max),
             *_short_of_target(sampled.executions, load_curve=planned.load_percent is not None),
             *_elsewhere(planned),
@@ -586,7 +583,7 @@ def _remote(events: Sequence[Event], repetitions: int, on: Collection[str]) -> l
 
 def _database_of(planned: PlannedRun, server: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a run keeps of the database below its command; None without one."""
-    if planned.adapter == NO_DATABASE:
+    if not system_of(planned).opens_database:
         return None
     return {
         "name": planned.adapter, "version": server.get("version", ""),
@@ -640,18 +637,13 @@ def _measure_idle(
     return run, RunData((), (), ())
 
 
-def _may_miss(planned: PlannedRun) -> str | None:
-    """Why a row that was written need not be found; None: it must."""
-    return may_miss(options_in_force(planned)) if planned.adapter == "cassandra" else None
-
-
 def _check_data(end: Event, planned: PlannedRun, missed: str | None = None) -> None:
     if (
         end["not_found"] and planned.kind == CORE and not missed
     ):  # other kinds ask for keys that nobody wrote, as their originals do
         raise DatabaseError(
             f"wrong data: {end['not_found']} of {end['operations']} operations did not find a loaded row"
-            + ("; load your server with the study's recordcount first" if is_external(planned) else "")
+            + ("; load your server with the study's recordcount first" if system_of(planned).users_host else "")
         )
     if end["verify_failures"]:
         raise DatabaseError(f"wrong data: {end['verify_failures']} rows did not hold what was written")
@@ -687,7 +679,7 @@ def _outages(totals: Totals, gap_s_max: float) -> list[str]:
 
 def _own_not_ours(planned: PlannedRun, bench: Bench) -> str | None:
     """Why the run's processes cannot be told from other programs: somebody else has started them. None: they can."""
-    if is_external(planned) and is_local(str(planned.options[HOST])):
+    if (host := system_of(planned).users_host) and is_local(host):
         return "the server on this machine is not the study's: what it uses cannot be told from other programs"
     if bench.servers:
         return "the study is on a federation: what its servers use is not told from other programs"
@@ -696,7 +688,8 @@ def _own_not_ours(planned: PlannedRun, bench: Bench) -> str | None:
 
 def _elsewhere(planned: PlannedRun) -> list[str]:
     """A server on another machine, whose joules no meter of ours sees."""
-    if not is_external(planned) or is_local(host := str(planned.options[HOST])):
+    host = system_of(planned).users_host
+    if host is None or is_local(host):
         return []
     return [f"the server runs at {host}: the energy is the client's alone, unless a meter is there"]
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from edgejoule.database_servers import SERVERS
 from edgejoule.errors import DatabaseError
 from edgejoule.meters.base import Meter
 from edgejoule.plan import PlannedRun
+from edgejoule.system_under_test import REPETITIONS_MAX, system_of
 
-EXECUTIONS_MAX = 500
-REPETITIONS_MAX = 50_000  # of a command
 _POLLS_MIN = 10  # of a meter that does not say itself how long a run must be
 
 
@@ -44,40 +42,11 @@ def executions_needed(run: PlannedRun, settled_s: float, least_s: float) -> int:
     """How many executions as long as this one form a replication. Raises DatabaseError where several may not be."""
     if settled_s >= least_s:
         return 1
+    system = system_of(run)
     count = math.ceil(least_s / settled_s) if settled_s > 0 else REPETITIONS_MAX + 1
-    why = _why_not_several(run, count) if run.command is None else _why_not_repeated(run, count)
-    if why:
-        way_out = "raise operationcount, or give maxexecutiontime in seconds instead"
-        if run.command is not None:
-            way_out = f"give the command work for at least {least_s:.3g} s"
+    if why := system.why_not_repeated(count):
+        way_out = system.way_out_of_short_runs(least_s)
         raise DatabaseError(
             f"the run was over in {settled_s:.3g} s, and this meter needs {least_s:.3g} s; {why}: {way_out}"
         )
     return count
-
-
-def _why_not_repeated(run: PlannedRun, count: int) -> str | None:
-    """Why a command is not repeated back to back within one run, or None."""
-    assert run.command is not None
-    for key in ("prepare", "conclude"):
-        if getattr(run.command, key) is not None:
-            return f"a command with {key} is not repeated within a run"
-    if run.adapter in SERVERS:
-        return "a command on a server that the study starts is not repeated within a run"
-    if run.cold:
-        return "with a cold cache only the first repetition would find it cold"
-    if count > REPETITIONS_MAX:
-        return f"{count:,} repetitions would form one run, more than {REPETITIONS_MAX:,}"
-    return None
-
-
-def _why_not_several(run: PlannedRun, count: int) -> str | None:
-    if run.adapter in SERVERS:
-        return "runs on servers are not executed several times"
-    if run.load_unit is not None:
-        return "runs that share a load cannot be executed several times"
-    if run.cold:
-        return "dropping caches between executions would be measured too"
-    if count > EXECUTIONS_MAX:
-        return f"{count:,} executions would form one replication, more than {EXECUTIONS_MAX}"
-    return None

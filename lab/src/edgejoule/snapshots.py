@@ -8,41 +8,16 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from edgejoule.commands.loading import has_load, load_by_command, load_content
-from edgejoule.database_servers import SERVERS
-from edgejoule.database_servers.serving import copy_logs, keep_data_only, serving
-from edgejoule.database_servers.ycsb_client import BINDINGS, YcsbClient
+from edgejoule.database_servers.serving import copy_logs
 from edgejoule.databases import (
-    LOAD_SEED,
-    Driver,
     Event,
-    adapters,
-    client_digest,
-    driver_arguments,
-    is_external,
-    not_available,
-    options_in_force,
-    server_of,
-    ycsb_task,
 )
 from edgejoule.errors import DatabaseError, StoreError
 from edgejoule.plan import PlannedRun
-from edgejoule.properties import CORE, LOAD_PROPERTIES, RUN_PROPERTIES
-
-
-class LoadTime(NamedTuple):
-    """What a load took. active_s: from its first insert to its last; settled_s: until nothing was left to do.
-
-    records: inserted; None by a command, which does not count them.
-    """
-
-    records: int | None
-    active_s: float
-    settled_s: float
+from edgejoule.system_under_test import LoadTime, system_of
 
 
 class Snapshots:
@@ -58,24 +33,12 @@ class Snapshots:
 
     def key(self, run: PlannedRun) -> str:
         """Name of the snapshot a run starts from."""
-        if run.command is not None:
-            version = SERVERS[run.adapter].found().version if run.adapter in SERVERS else None
-            of_command = {**load_content(run), "adapter": run.adapter, "version": version}
-            return _named(f"command-{run.adapter}", {**of_command, "options": options_in_force(run)})
-        content = {
-            "adapter": run.adapter,
-            "driver_sha256": client_digest(run.adapter),
-            "version": adapters()[run.adapter].version,
-            "options": options_in_force(run),
-            "durability": run.durability,
-            "properties": _load_properties(run),
-            "seed": LOAD_SEED,
-        }
-        return _named(run.adapter, content)
+        name, content = system_of(run).content()
+        return f"{name}-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]}"
 
     def has(self, run: PlannedRun) -> bool:
         """Is the database of this run loaded already, with all its files? By the user, on the user's own server."""
-        if _starts_empty(run):
+        if system_of(run).starts_empty:
             return True
         folder = self._folder / self.key(run)
         try:
@@ -111,19 +74,13 @@ class Snapshots:
         self, run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None = None
     ) -> LoadTime:
         """Load the database of this run at `data`, synced. Raises DatabaseError, or StoreError when it cannot."""
-        if reason := not_available(run):
+        system = system_of(run)
+        if reason := system.missing():
             raise DatabaseError(reason)
         with _told(f"{data}: the database cannot be loaded there"):
             shutil.rmtree(data, ignore_errors=True)
             data.mkdir(parents=True)
-            if run.command is not None:
-                server = server_of(run, data) if run.adapter in SERVERS else None
-                took_s = load_by_command(run, server, data, timeout_s, _LOAD_SETTLE_S)
-                took = LoadTime(None, took_s, took_s)
-            elif run.adapter in SERVERS:
-                took = _load_served(run, data, timeout_s, on_event)
-            else:
-                took = _loaded(Driver(driver_arguments("load", run, data), timeout_s, on_event).run())
+            took = system.load(data, timeout_s, on_event)
             _sync_tree(data)
         return took
 
@@ -143,49 +100,11 @@ class Snapshots:
         with _told(f"{data}: the loaded database cannot be restored"):
             shutil.rmtree(data, ignore_errors=True)
             data.parent.mkdir(parents=True, exist_ok=True)
-            if _starts_empty(run):
+            if system_of(run).starts_empty:
                 data.mkdir()
                 return
             shutil.copytree(self._folder / self.key(run) / "data", data, copy_function=_copy)
             _sync_tree(data)
-
-
-def _starts_empty(run: PlannedRun) -> bool:
-    """Does the run start from an empty folder? Its server is the user's, or its command has no load."""
-    return is_external(run) or (run.command is not None and not has_load(run))
-
-
-def _named(kind: str, content: Mapping[str, object]) -> str:
-    """The name of a snapshot, from what decides its content."""
-    return f"{kind}-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]}"
-
-
-def _load_served(run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None) -> LoadTime:
-    """Load a database with a server of its own; what stays is what the server keeps. Raises DatabaseError."""
-    server = server_of(run, data)
-    with serving(server) as served:
-        client: Driver | YcsbClient
-        if run.adapter in BINDINGS:
-            client = YcsbClient(ycsb_task("load", run, timeout_s, _LOAD_SETTLE_S), served, on_event)
-        else:
-            client = Driver(driver_arguments("load", run, data, served), timeout_s, on_event)
-        served.end_client = client.stop
-        took = _loaded(client.run())
-        settled = server.await_settled(_LOAD_SETTLE_S)
-        if not settled.complete:
-            raise DatabaseError(f"the load has not settled within {_LOAD_SETTLE_S:g} s: {settled.how}")
-    keep_data_only(server)
-    return took
-
-
-def _load_properties(run: PlannedRun) -> dict[str, object]:
-    """What of a run's properties decides the loaded content."""
-    if run.kind == CORE:
-        return {k: run.properties[k] for k in LOAD_PROPERTIES if k in run.properties}
-    return {"kind": run.kind, **{k: v for k, v in run.properties.items() if k not in RUN_PROPERTIES}}
-
-
-_LOAD_SETTLE_S = 600.0
 
 
 def data_bytes(folder: Path) -> int:
@@ -229,21 +148,6 @@ def _told(what: str) -> Iterator[None]:
         raise StoreError(f"{what}: {target}: {why}") from error
     except OSError as error:
         raise StoreError(f"{what}: {error.filename or ''}: {error.strerror}") from error
-
-
-def _loaded(events: Sequence[Event]) -> LoadTime:
-    """A snapshot is complete or it is none."""
-    end = next(e for e in events if e["event"] == "end")
-    settled = next(e for e in events if e["event"] == "settled")
-    planned = [e["operations_planned"] for e in events if e["event"] == "interval"]
-    if end["failures"] or not settled["complete"] or any(p not in (None, end["operations"]) for p in planned):
-        raise DatabaseError(
-            f"the load is incomplete: {end['operations']} records, {end['failures']} failed; settled: {settled['how']}"
-        )
-    active = next(e for e in events if e["event"] == "active_end")
-    begin_ns = active["active_start_ns"]
-    ends = (active["monotonic_ns"], settled["monotonic_ns"])
-    return LoadTime(end["operations"], *((ns - begin_ns) / 1e9 for ns in ends))
 
 
 def _sync_tree(path: Path) -> None:

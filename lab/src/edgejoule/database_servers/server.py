@@ -124,6 +124,11 @@ class Server(abc.ABC):
     def check(self) -> None:  # noqa: B027
         """Raises UsageError for options that exclude each other."""
 
+    @classmethod
+    def may_miss(cls, options: Mapping[str, object]) -> str | None:
+        """Why a read need not find what was written before it, by the options of its client; None: it does."""
+        return None
+
     def missing(self) -> str | None:
         """Why what its options ask for is not here, with the way to it, although `found` is; None: it is."""
         return None
