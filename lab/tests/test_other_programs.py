@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from edgejoule import other_programs
 from edgejoule.other_programs import OtherPrograms, look
 from edgejoule.store import Run, Store
 
@@ -39,10 +41,17 @@ class Machine:
         default_factory=lambda: {LAB: 1, DRIVER: LAB, SERVER: DRIVER, OTHER: 1, WRITEBACK: 2}
     )
 
+    lists_children: bool = True  # the kernel has CONFIG_PROC_CHILDREN
+
     def write(self) -> None:
+        if self.lists_children:
+            for pid in (*self.parents, 2):
+                thread = self.proc / str(pid) / "task" / str(pid)
+                thread.mkdir(parents=True, exist_ok=True)
+                (thread / "children").write_text("".join(f"{c} " for c, above in self.parents.items() if above == pid))
         for pid, parent in self.parents.items():
             folder = self.proc / str(pid)
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             flags = KERNEL_THREAD if pid == WRITEBACK else 0
             ended = self.ended_children_s if pid == DRIVER else 0
             ticks = [round(100 * s) for s in (self.cpu_s[pid], 0, ended, 0)]
@@ -56,9 +65,9 @@ class Machine:
         (self.proc / "vmstat").write_text(f"nr_dirtied {dirtied}\npgpgin {self.read_bytes // 1024}\npgpgout 7\n")
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    emulated = Machine(tmp_path)
+@pytest.fixture(params=[True, False], ids=["children are listed", "children are not listed"])
+def machine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Machine]:
+    emulated = Machine(tmp_path, lists_children=request.param)
     emulated.write()
     return emulated
 
@@ -256,3 +265,32 @@ def test_a_scan_of_this_machine_agrees_with_its_files() -> None:
     assert found.read_bytes == pytest.approx(int(counters["pgpgin"]) * 1024, rel=0.01)
     assert found.write_bytes == pytest.approx(int(counters["nr_dirtied"]) * PAGE, rel=0.01)
     assert found.own_cpu_s == pytest.approx(sum(os.times()[:4]), abs=0.5)
+
+
+def test_children_of_every_thread_are_the_runs_own_and_a_thread_that_has_just_ended_hides_none(tmp_path, monkeypatch):
+    machine = Machine(tmp_path)
+    machine.write()
+    threads = tmp_path / str(LAB) / "task"
+    (threads / "105").mkdir()
+    (threads / "105" / "children").write_text(f"{SERVER} ")
+    (threads / "99").mkdir()  # without its files
+    machine.parents = {**machine.parents, SERVER: LAB}
+    (tmp_path / str(DRIVER) / "task" / str(DRIVER) / "children").write_text("")
+    machine.lists_children = False  # leaves those that are there
+    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 1, SERVER: 3})
+    assert found.own_cpu_s == pytest.approx(4)
+
+
+def test_a_scan_with_lists_of_children_finds_on_this_machine_what_a_whole_one_finds(monkeypatch):
+    """The processes of this test and the kernel's threads; both may change a little between two scans."""
+    with subprocess.Popen(["sh", "-c", "sleep 30 & sleep 30 & wait"], start_new_session=True) as child:
+        time.sleep(0.2)
+        by_lists = other_programs._processes(Path("/proc"), os.getpid())
+        monkeypatch.setattr(other_programs, "_own_and_kernel", lambda *_: None)
+        whole = other_programs._processes(Path("/proc"), os.getpid())
+        os.killpg(child.pid, signal.SIGKILL)
+    own = [{p.pid for p in other_programs._below(found, os.getpid())} for found in (by_lists, whole)]
+    assert own[0] == own[1]
+    assert len(own[0]) >= 3, "sh and its two children, beside this process"
+    kernel = [{p.pid for p in found.values() if p.flags & KERNEL_THREAD} for found in (by_lists, whole)]
+    assert len(kernel[0] ^ kernel[1]) <= 3

@@ -17,6 +17,7 @@ What cannot be read is None, never zero.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -42,6 +43,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _STAT_BYTES_MAX = 2048  # of /proc/PID/stat: about 50 numbers and a name of up to 64 bytes
 _FIELDS = 15  # of /proc/PID/stat behind the name: up to cstime
+_KTHREADD = "2"  # the parent of all other kernel threads
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD among the flags of /proc/PID/stat
 
 
@@ -78,8 +80,9 @@ def look(proc: Path | None = None, pid: int | None = None) -> Look | None:
         ticks = list(map(int, text.split(None, 9)[1:9]))
         idle_s = (ticks[3] + ticks[4] + ticks[7]) / _TICKS_PER_S
         interrupts_s = (ticks[5] + ticks[6]) / _TICKS_PER_S
-        at_s, processes = time.monotonic(), _processes(proc)
-        own = _below(processes, pid or os.getpid())
+        pid = pid or os.getpid()
+        at_s, processes = time.monotonic(), _processes(proc, pid)
+        own = _below(processes, pid)
     except (OSError, ValueError, IndexError):
         return None
     kernel_ticks = sum(p.cpu_ticks for p in processes.values() if p.flags & _KERNEL_THREAD)
@@ -92,11 +95,13 @@ def look(proc: Path | None = None, pid: int | None = None) -> Look | None:
     )  # fmt: skip
 
 
-def _processes(proc: Path) -> dict[int, _Process]:
+def _processes(proc: Path, pid: int) -> dict[int, _Process]:
+    """Those below that process and the kernel's threads, with others or without."""
+    names = _own_and_kernel(str(proc), str(pid))
     found = {}
     folder = os.open(proc, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        for name in os.listdir(folder):  # noqa: PTH208 - pathlib knows no folder that is open
+        for name in os.listdir(folder) if names is None else names:  # noqa: PTH208 - pathlib opens no descriptor
             if not name.isdecimal():
                 continue
             try:
@@ -109,6 +114,29 @@ def _processes(proc: Path) -> dict[int, _Process]:
             found[number] = _Process(number, parent, flags, user + system, children_user + children_system)
     finally:
         os.close(folder)
+    return found
+
+
+def _own_and_kernel(proc: str, pid: str) -> list[str] | None:
+    """A process and all below it, and the kernel's threads: half of what /proc has. None: the kernel lists no children
+    (CONFIG_PROC_CHILDREN).
+    """
+    if (waiting := _children(proc, pid)) is None:
+        return None
+    found = [pid]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += _children(proc, found[-1]) or []
+    return [*found, _KTHREADD, *(_children(proc, _KTHREADD) or [])]
+
+
+def _children(proc: str, pid: str) -> list[str] | None:
+    """Of all threads of a process. None where it has ended, or the kernel lists none."""
+    found = None
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"{proc}/{pid}/task"):  # noqa: PTH208 - names are what is needed
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
+                found = [*(found or []), *read_bytes(f"{proc}/{pid}/task/{thread}/children").decode().split()]
     return found
 
 
