@@ -258,6 +258,7 @@ struct lunar {
   uint8_t extent_next; /* the extent that makes room */
   /* state */
   uint8_t mode, state, redoing, unsynced, freed, no_way_back, parts, settled, wants_settled;
+  uint8_t changing;       /* the operation has changed something: an error of it is undone */
   uint8_t failed_request; /* enum lunar_request */
   uint32_t failed_sector;
   uint32_t checkpoints;

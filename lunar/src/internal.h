@@ -270,13 +270,14 @@ int ln_device_sync(struct lunar* db);
 /* prefetch.c: reads of rows and their blocks. */
 #if LUNAR_WITH_PREFETCH
 uint32_t ln_prefetch_sectors(const struct lunar_config* config);
-void ln_prefetch_forget(struct lunar* db, uint32_t sector, uint32_t count);
+/* ln_device_write for every room above the device: what was read ahead of these sectors is forgotten. */
+int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
 int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count);
 void ln_prefetch(struct lunar* db, uint32_t sector,
                  uint32_t count); /* sectors that are wanted next, unless in a scan */
 #else
 #define ln_prefetch_sectors(config) 0u
-#define ln_prefetch_forget(db, sector, count) ((void)0)
+#define ln_sectors_write ln_device_write
 #define ln_read_ahead ln_device_read
 #endif
 
@@ -404,17 +405,21 @@ int ln_hash_drop(struct lunar* db, struct lunar_frame* meta);
 #if LUNAR_WITH_CHECK
 /* recover.c. 1: the last checkpoint and its images are on the device as they were written. */
 int ln_log_whole(struct lunar* db);
-/* check.c. An index tells it each of its blocks and each of its entries, in any order; what these return ends the walk.
- * sector: of the page that says so. */
-struct ln_check;
-int ln_check_problem(struct ln_check* check, enum lunar_problem problem, uint32_t sector); /* E_CORRUPT */
-int ln_check_page(struct ln_check* check, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
-int ln_check_block(struct ln_check* check, uint32_t ref, uint32_t sector);
-int ln_check_entry(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector);
-int ln_index_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
-int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
+/* index.c. A walk over a whole index. It calls block for each block of the index and entry for each entry, in any
+ * order, with the sector of the page that names it. What they return other than 0 ends the walk, as a problem of its
+ * own does. check.c puts this at the beginning of what it knows. */
+struct ln_walk {
+  struct lunar* db;
+  struct lunar_findings* found;
+  int (*block)(struct ln_walk* walk, uint32_t ref, uint32_t sector);
+  int (*entry)(struct ln_walk* walk, const struct ln_key* key, struct ln_place place, uint32_t sector);
+};
+int ln_walk_problem(struct ln_walk* walk, enum lunar_problem problem, uint32_t sector); /* reports it: E_CORRUPT */
+int ln_walk_page(struct ln_walk* walk, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
+int ln_index_walk(struct ln_walk* walk, struct lunar_frame* meta);
+int ln_hash_walk(struct ln_walk* walk, struct lunar_frame* meta);
 #if LUNAR_WITH_TREE
-int ln_tree_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check);
+int ln_tree_walk(struct ln_walk* walk, struct lunar_frame* meta);
 #endif
 #endif
 
@@ -577,10 +582,12 @@ int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row
 /* Index and block forget the row. */
 int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place);
 int ln_undo(struct lunar* db, int error);
+int ln_undo_change(struct lunar* db,
+                   int error); /* ln_undo, when there is an error and the operation changed something */
 int ln_enter(struct lunar* db);
-int ln_lock(struct lunar* db);         /* its error comes with the lock, where there is a configuration */
-int ln_enter_to_end(struct lunar* db); /* a transaction, or all */
+int ln_lock(struct lunar* db);             /* its error comes with the lock, where there is a configuration */
+int ln_enter_for_commit(struct lunar* db); /* a transaction, or all */
 int ln_leave(struct lunar* db, int error);
-int ln_worth_another_try(struct lunar* db, int* error, int* freed);
+int ln_retry_after_checkpoint(struct lunar* db, int* error, int* freed);
 
 #endif

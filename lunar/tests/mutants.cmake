@@ -93,7 +93,7 @@ lunar_mutant_of(PortableList volumes_have_one_number api/volume.c "*number = ln_
 lunar_mutant_of(PortableList freed_chunks_are_lost space/alloc.c "if (--e[LN_MAP_USED] == 0)" "if (--e[LN_MAP_USED] == 255)")
 lunar_mutant_of(PortableList integers_unchecked rows/rows.c "value->as.integer <= limit &&" "1 ||")
 lunar_mutant_of(PortableList lock_kept_at_an_error api/operations.c "return error && db && db->config ? ln_leave(db, error) : error;" "return error;")
-lunar_mutant_of(Prefetch read_ahead_of_writes device/device.c "ln_prefetch_forget(db, sector, count);" "")
+lunar_mutant_of(Prefetch read_ahead_of_writes pages/prefetch.c "  forget(db, sector, count);" "")
 lunar_mutant_of(Prefetch read_ahead_at_once pages/prefetch.c "STREAK = 4" "STREAK = 1")
 lunar_mutant_of(Prefetch read_ahead_never pages/prefetch.c "db->ahead_streak < STREAK ||" "1 ||")
 
@@ -102,7 +102,7 @@ lunar_mutant_of(IoErrors writes_never_fail device/device.c "return db->config->w
 lunar_mutant_of(IoErrors reads_never_fail device/device.c "return db->config->read(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_READ, sector) : 0;"
   "(void)db->config->read(db->config, sector, data, count); return 0;")
 lunar_mutant_of(IoErrors flushes_never_fail device/device.c "if (db->config->sync(db->config)) return failed(db, LUNAR_REQUEST_SYNC, 0);" "(void)db->config->sync(db->config);")
-lunar_mutant_of(IoErrors undo_forgotten api/operations.c "return error && changing ? ln_undo(db, error) : error;" "return error;")
+lunar_mutant_of(IoErrors undo_forgotten api/operations.c "if (error && db->changing) error = ln_undo(db, error);" "")
 lunar_mutant_of(IoErrors a_handle_goes_on_after_a_failed_write device/device.c "if (request != LUNAR_REQUEST_READ) db->state = LN_BROKEN;" "")
 lunar_mutant_of(IoErrors a_recorded_operation_is_undone pages/log.c "db->no_way_back = db->state" "db->no_way_back = 0 && db->state")
 lunar_mutant_of(IoErrors half_an_update_in_place_stays api/operations.c "db->no_way_back = 1;" ""
@@ -171,7 +171,7 @@ lunar_every_cut_mutant(checkpoint_before_its_images pages/log.c
 # One cut in some thousands of those in cut off recoveries is of its kind.
 lunar_every_cut_mutant(lost_groups_before_those_of_a_recovery recovery/recover.c
   "(beyond && next.epoch" "(beyond < 0 && next.epoch" "recoveries: full")
-lunar_mutant(torn_groups_made_whole recovery/recover.c "LN_TRY(ln_device_write(db, at, db->stage, 1));" "")
+lunar_mutant(torn_groups_made_whole recovery/recover.c "LN_TRY(ln_sectors_write(db, at, db->stage, 1));" "")
 
 # SQL beside SQLite.
 if(TARGET lunar-SqlBesideSqlite)
@@ -212,7 +212,7 @@ target_link_libraries(lunar-Cache PRIVATE lunar_emubd GTest::gtest_main edgejoul
 function(lunar_cache_mutant name file old new)
   lunar_mutant_of(Cache ${name} ${file} "${old}" "${new}" --gtest_filter=*)
 endfunction()
-lunar_cache_mutant(an_update_leaves_the_cached_row api/operations.c "if (!error) ln_cache_forget(table, &number);" "")
+lunar_cache_mutant(an_update_leaves_the_cached_row api/operations.c "ln_cache_forget(table, &number);" "")
 lunar_cache_mutant(a_removal_leaves_the_cached_row api/operations.c "ln_cache_forget(table, &key);" "")
 lunar_cache_mutant(the_way_back_leaves_cached_rows recovery/recover.c "ln_cache_forget_all(db);" "")
 lunar_cache_mutant(cached_rows_of_other_keys tables/cache.c "|| !ln_row_is_of(table, row_of(slot), value)) continue;" ") continue;")

@@ -8,20 +8,22 @@
 int ln_lock(struct lunar* db) {
   if (!db || !db->config) return LUNAR_E_INVALID;
   if (db->config->lock) db->config->lock(db->config);
-  db->allocated_count = 0, db->no_way_back = 0;
+  db->allocated_count = 0;
+  db->no_way_back = 0;
+  db->changing = 0;
   ln_buffer_operation(db);
   if (db->state == LN_CLOSED) return LUNAR_E_INVALID;
   if (*db->holder != db) return LUNAR_E_BUSY;
   return db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
 }
 
-int ln_enter_to_end(struct lunar* db) {
+int ln_enter_for_commit(struct lunar* db) {
   const int error = ln_lock(db);
   return error && db && db->config ? ln_leave(db, error) : error;
 }
 
 int ln_enter(struct lunar* db) {
-  LN_TRY(ln_enter_to_end(db));
+  LN_TRY(ln_enter_for_commit(db));
   return db->state == LN_TXN_LOST ? ln_leave(db, LUNAR_E_TXN) : 0;
 }
 
@@ -49,12 +51,22 @@ int ln_undo(struct lunar* db, int error) {
   return failed == LUNAR_E_IO ? failed : error;
 }
 
+int ln_undo_change(struct lunar* db, int error) {
+  if (error && db->changing) error = ln_undo(db, error);
+  db->changing = 0;
+  return error;
+}
+
 /* What was freed since a checkpoint is given out after the next one: an operation that found no room has another try
  * then. *freed: db->freed before it; 0 after it, so that there is one only. */
-int ln_worth_another_try(struct lunar* db, int* error, int* freed) {
+int ln_retry_after_checkpoint(struct lunar* db, int* error, int* freed) {
+  *error = ln_undo_change(db, *error);
 #if LUNAR_WITH_SECONDARY
   /* Many indexes changed much at once: a log without anything else has room for that. */
-  if (*error == LUNAR_E_TXN_FULL && db->indexes && db->state == LN_READY && *freed < 2) return *freed = 2;
+  if (*error == LUNAR_E_TXN_FULL && db->indexes && db->state == LN_READY && *freed < 2) {
+    *freed = 2;
+    return 1;
+  }
 #endif
   if (*error != LUNAR_E_FULL || !*freed || db->state != LN_READY) return 0;
   *freed = 0;
@@ -314,25 +326,29 @@ int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, str
   return ln_row_drop(db, meta, place);
 }
 
-static int insert(const struct lunar_table* table, const struct lunar_value* values) {
-  struct lunar* db = table->db;
-  struct lunar_frame* meta;
-  struct content content = {.table = table, .values = values, .old = {LN_NONE, 0}};
+static int insert_into(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* values) {
+  struct content content = {.table = table, .values = values, .row_bytes = ln_row_bytes(table, values)};
+  struct ln_key key;
   uint8_t class;
+  const int found = find(table, meta, &values[table->key], &content.old);
+  if (!found) return LUNAR_E_EXISTS;
+  if (found != LUNAR_E_NOT_FOUND) return found;
+  content.old = (struct ln_place){LN_NONE, 0};
+  LN_TRY(ln_block_class(table->db, meta->bytes, content.row_bytes, &class));
+  LN_TRY(ln_key_of(table, &values[table->key], &key));
+  table->db->changing = 1;
+  LN_TRY(store(&content, meta, &key));
+  return table->ring ? ln_ring_evict(table, meta, &key) : 0;
+}
+
+static int insert(const struct lunar_table* table, const struct lunar_value* values) {
+  struct lunar_frame* meta;
   LN_TRY(ln_values_check(table, values));
-  content.row_bytes = ln_row_bytes(table, values);
   LN_TRY(ln_make_room_for(table));
   LN_TRY(ln_table_meta(table, &meta));
-  int error = find(table, meta, &values[table->key], &content.old), changing = 0;
-  content.old = (struct ln_place){LN_NONE, 0};
-  error = error == LUNAR_E_NOT_FOUND ? 0 : error ? error : LUNAR_E_EXISTS;
-  if (!error) error = ln_block_class(db, meta->bytes, content.row_bytes, &class);
-  struct ln_key key;
-  if (!error) error = ln_key_of(table, &values[table->key], &key);
-  if (!error) changing = 1, error = store(&content, meta, &key);
-  if (!error && table->ring) error = ln_ring_evict(table, meta, &key);
+  const int error = insert_into(table, meta, values);
   ln_put(meta);
-  return error && changing ? ln_undo(db, error) : error;
+  return error;
 }
 
 /* --- the other operations --- */
@@ -360,23 +376,24 @@ static int get(const struct lunar_table* table, const struct lunar_value* key, v
   return ln_cache_put(table, row, values);
 }
 
-static int remove_row(const struct lunar_table* table, const struct lunar_value* key) {
-  struct lunar* db = table->db;
-  struct lunar_frame* meta;
+static int remove_from(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key) {
   struct ln_place place;
+  LN_TRY(find(table, meta, key, &place));
+  const struct ln_record_header record = {
+      .type = LN_REMOVE, .table = table->number, .ref = place.ref, .slot = place.slot};
+  table->db->changing = 1;
+  LN_TRY(ln_row_remove(table, meta, place));
+  LN_TRY(ln_room_stays(table, 1));
+  return ln_log(table->db, &record, NULL, NULL);
+}
+
+static int remove_row(const struct lunar_table* table, const struct lunar_value* key) {
+  struct lunar_frame* meta;
   LN_TRY(ln_make_room_for(table));
   LN_TRY(ln_table_meta(table, &meta));
-  int error = find(table, meta, key, &place), changing = 0;
-  if (!error) {
-    const struct ln_record_header record = {
-        .type = LN_REMOVE, .table = table->number, .ref = place.ref, .slot = place.slot};
-    changing = 1;
-    error = ln_row_remove(table, meta, place);
-    if (!error) error = ln_room_stays(table, 1);
-    if (!error) error = ln_log(db, &record, NULL, NULL);
-  }
+  const int error = remove_from(table, meta, key);
   ln_put(meta);
-  return error && changing ? ln_undo(db, error) : error;
+  return error;
 }
 
 struct patch {
@@ -445,41 +462,48 @@ static LN_APART int patch(const struct content* c) {
   return emit_patch(&value, &to, put_frames);
 }
 
-static int update(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
-                  const struct lunar_value* value) {
+static int update_in(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key,
+                     uint8_t column, const struct lunar_value* value) {
   struct lunar* db = table->db;
-  struct lunar_frame* meta;
   struct content c = {.table = table, .column = column, .value = value};
   struct ln_key number;
   uint8_t class;
-  int changing = 0;
+  const uint32_t bytes = ln_value_bytes(table->types[column], value);
+  LN_TRY(find(table, meta, key, &c.old));
+  LN_TRY(ln_row_at(db, c.old, &c.sector, &c.offset, &c.old_bytes));
+  LN_TRY(ln_row_column(db, table, c.sector, c.offset, column, &c.column_offset, &c.column_bytes));
+  if (c.column_offset + c.column_bytes > c.old_bytes) return LUNAR_E_CORRUPT;
+  c.row_bytes = c.old_bytes - c.column_bytes + bytes;
+  if (bytes != c.column_bytes) LN_TRY(ln_block_class(db, meta->bytes, c.row_bytes, &class));
+  LN_TRY(ln_key_of(table, key, &number));
+  ln_cache_forget(table, &number);
+  db->changing = 1;
+  return bytes == c.column_bytes ? patch(&c) : store(&c, meta, &number);
+}
+
+static int update(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
+                  const struct lunar_value* value) {
+  struct lunar_frame* meta;
   if (column >= table->column_count || column == table->key) return LUNAR_E_INVALID;
   LN_TRY(ln_value_check(table->types[column], table->flags[column], value));
   LN_TRY(ln_make_room_for(table));
   LN_TRY(ln_table_meta(table, &meta));
-  int error = find(table, meta, key, &c.old);
-  if (!error) error = ln_row_at(db, c.old, &c.sector, &c.offset, &c.old_bytes);
-  if (!error) error = ln_row_column(db, table, c.sector, c.offset, column, &c.column_offset, &c.column_bytes);
-  if (!error && c.column_offset + c.column_bytes > c.old_bytes) error = LUNAR_E_CORRUPT;
-  if (!error) {
-    const uint32_t bytes = ln_value_bytes(table->types[column], value);
-    c.row_bytes = c.old_bytes - c.column_bytes + bytes;
-    if (bytes != c.column_bytes) error = ln_block_class(db, meta->bytes, c.row_bytes, &class);
-    if (!error) error = ln_key_of(table, key, &number);
-    if (!error) ln_cache_forget(table, &number);
-    if (!error) changing = 1, error = bytes == c.column_bytes ? patch(&c) : store(&c, meta, &number);
-  }
+  const int error = update_in(table, meta, key, column, value);
   ln_put(meta);
-  return error && changing ? ln_undo(db, error) : error;
+  return error;
 }
 
-static int done(struct lunar* db, int error) { return ln_leave(db, error ? error : ln_commit_point(db)); }
+static int done(struct lunar* db, int error) {
+  error = ln_undo_change(db, error);
+  if (!error) error = ln_commit_point(db);
+  return ln_leave(db, error);
+}
 
 int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
   LN_TRY(ln_enter(table->db));
   int freed = table->db->freed, error;
   do error = insert(table, values);
-  while (ln_worth_another_try(table->db, &error, &freed));
+  while (ln_retry_after_checkpoint(table->db, &error, &freed));
   return done(table->db, error);
 }
 
@@ -494,7 +518,7 @@ int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8
   LN_TRY(ln_enter(table->db));
   int freed = table->db->freed, error;
   do error = update(table, key, column, value);
-  while (ln_worth_another_try(table->db, &error, &freed));
+  while (ln_retry_after_checkpoint(table->db, &error, &freed));
   return done(table->db, error);
 }
 
@@ -503,7 +527,7 @@ int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {
   int error = remove_row(table, key);
 #if LUNAR_WITH_SECONDARY
   int freed = 0;
-  if (ln_worth_another_try(table->db, &error, &freed)) error = remove_row(table, key);
+  if (ln_retry_after_checkpoint(table->db, &error, &freed)) error = remove_row(table, key);
 #endif
   return done(table->db, error);
 }
@@ -559,12 +583,12 @@ int lunar_begin(struct lunar* db) {
 }
 
 int lunar_commit(struct lunar* db) {
-  LN_TRY(ln_enter_to_end(db));
+  LN_TRY(ln_enter_for_commit(db));
   return ended(db, commit(db));
 }
 
 int lunar_rollback(struct lunar* db) {
-  LN_TRY(ln_enter_to_end(db));
+  LN_TRY(ln_enter_for_commit(db));
   return ended(db, rollback(db));
 }
 

@@ -253,16 +253,16 @@ static int write_zones(struct lunar* db) {
   memset(db->stage, 0, db->config->sector_bytes);
   ln_put32(db->stage + LN_SUPER_VOLUME, g->volume); /* what volume_number reads when this is cut off */
   for (uint32_t copy = 0; copy < 2; copy++)
-    LN_TRY(ln_device_write(db, copy, db->stage, 1)); /* no volume until all is there */
+    LN_TRY(ln_sectors_write(db, copy, db->stage, 1)); /* no volume until all is there */
   LN_TRY(ln_device_sync(db));
   for (uint32_t at = 0; at < g->log_sectors; at += g->unit_sectors)
-    LN_TRY(ln_device_write(db, g->log_at + at, db->stage, 1));
+    LN_TRY(ln_sectors_write(db, g->log_at + at, db->stage, 1));
   LN_TRY(write_empty_pages(db));
   db->checkpoint_at = 0, db->series.epoch = 1, db->chunks_free = g->chunk_count;
   LN_TRY(ln_checkpoint(db));
   super_write(db->config, g, db->stage);
   for (uint32_t copy = 0; copy < 2; copy++) {
-    LN_TRY(ln_device_write(db, copy, db->stage, 1));
+    LN_TRY(ln_sectors_write(db, copy, db->stage, 1));
     LN_TRY(ln_device_sync(db));
   }
   return 0;

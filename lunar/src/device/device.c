@@ -24,7 +24,6 @@ int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count
 int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
   db->unsynced = 1;
-  ln_prefetch_forget(db, sector, count);
   LN_COUNT(db->writes, 1), LN_COUNT(db->sectors_written, count);
   return db->config->write(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_WRITE, sector) : 0;
 }

@@ -403,57 +403,57 @@ int ln_hash_drop(struct lunar* db, struct lunar_frame* meta) {
 }
 
 #if LUNAR_WITH_CHECK
-static int check_segments(struct lunar* db, struct lunar_frame* meta, uint32_t segments, struct ln_check* check) {
+static int walk_segments(struct lunar* db, struct lunar_frame* meta, uint32_t segments, struct ln_walk* walk) {
   const uint32_t chunk = db->geometry.chunk_sectors, step = chunk / db->geometry.class_sectors_min;
   for (uint32_t s = 0; s < segments; s++) {
     const uint32_t ref = ln_get32(segment_ref(meta, s)), sectors = segment_sectors(s);
     if (ln_ref_class(ref) >= db->geometry.class_count ||
         ln_class_sectors(db, ln_ref_class(ref)) < (sectors < chunk ? sectors : chunk))
-      return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
-    for (uint32_t part = 0; part * chunk < sectors; part++)
-      LN_TRY(ln_check_block(check, ref + part * step, meta->sector));
+      return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
+    for (uint32_t part = 0; part * chunk < sectors; part++) LN_TRY(walk->block(walk, ref + part * step, meta->sector));
   }
   return 0;
 }
 
-static int check_entries(struct lunar* db, const struct lunar_frame* frame, uint32_t bucket, uint32_t buckets,
-                         struct ln_check* check) {
+static int walk_entries(struct lunar* db, const struct lunar_frame* frame, uint32_t bucket, uint32_t buckets,
+                        struct ln_walk* walk) {
   uint8_t* page = frame->bytes;
   const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
-  if (count > capacity(db)) return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, frame->sector);
+  if (count > capacity(db)) return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, frame->sector);
   for (uint32_t i = 0; i < count; i++) {
     const uint8_t* entry = entry_at(page, i);
     const struct ln_place place = {ln_get32(entry + 8), ln_get16(entry + 12)};
     if (bucket_of(ln_get64(entry), buckets) != bucket)
-      return ln_check_problem(check, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
+      return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
     const struct ln_key key = {.number = ln_get64(entry)};
-    LN_TRY(ln_check_entry(check, &key, place, frame->sector));
+    LN_TRY(walk->entry(walk, &key, place, frame->sector));
   }
   return 0;
 }
 
-static int check_overflow(struct lunar* db, uint32_t sector, uint32_t from, struct ln_check* check) {
+static int walk_overflow(struct lunar* db, uint32_t sector, uint32_t from, struct ln_walk* walk) {
   const uint32_t at = sector - db->geometry.data_at;
   if (sector == LN_NONE) return 0;
   if (sector < db->geometry.data_at || at % db->geometry.class_sectors_min)
-    return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, from);
-  return ln_check_block(check, overflow_ref(db, sector), from);
+    return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, from);
+  return walk->block(walk, overflow_ref(db, sector), from);
 }
 
-int ln_hash_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check) {
+int ln_hash_walk(struct ln_walk* walk, struct lunar_frame* meta) {
+  struct lunar* db = walk->db;
   const uint32_t buckets = buckets_of(meta);
   if (buckets == 0 || segment_of(buckets - 1) >= LN_SEGMENTS)
-    return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
-  LN_TRY(check_segments(db, meta, segment_of(buckets - 1) + 1, check));
+    return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
+  LN_TRY(walk_segments(db, meta, segment_of(buckets - 1) + 1, walk));
   for (uint32_t bucket = 0; bucket < buckets; bucket++) {
     uint32_t sector;
     LN_TRY(bucket_sector(db, meta, bucket, &sector));
     while (sector != LN_NONE) {
       struct lunar_frame* frame;
-      LN_TRY(ln_check_page(check, sector, LN_BUCKET, &frame));
-      int error = check_entries(db, frame, bucket, buckets, check);
+      LN_TRY(ln_walk_page(walk, sector, LN_BUCKET, &frame));
+      int error = walk_entries(db, frame, bucket, buckets, walk);
       sector = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW);
-      if (!error) error = check_overflow(db, sector, frame->sector, check);
+      if (!error) error = walk_overflow(db, sector, frame->sector, walk);
       ln_put(frame);
       LN_TRY(error);
     }

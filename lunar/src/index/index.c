@@ -32,7 +32,18 @@ int ln_index_drop(struct lunar* db, struct lunar_frame* meta) {
 }
 
 #if LUNAR_WITH_CHECK
-int ln_index_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check) {
-  return EITHER(ln_tree_check(db, meta, check), ln_hash_check(db, meta, check));
+int ln_index_walk(struct ln_walk* walk, struct lunar_frame* meta) {
+  return EITHER(ln_tree_walk(walk, meta), ln_hash_walk(walk, meta));
+}
+
+int ln_walk_problem(struct ln_walk* walk, enum lunar_problem problem, uint32_t sector) {
+  walk->found->problem = (uint8_t)problem;
+  walk->found->sector = sector;
+  return LUNAR_E_CORRUPT;
+}
+
+int ln_walk_page(struct ln_walk* walk, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
+  const int error = ln_page(walk->db, sector, kind, frame);
+  return error == LUNAR_E_CORRUPT ? ln_walk_problem(walk, LUNAR_PROBLEM_PAGE, sector) : error;
 }
 #endif

@@ -451,56 +451,55 @@ static int rises(struct rise* rise, const uint8_t* entry, int is_separator) {
   return sound;
 }
 
-static int check_leaf(const struct lunar_frame* frame, struct rise* rise, struct ln_check* check) {
+static int walk_leaf(const struct lunar_frame* frame, struct rise* rise, struct ln_walk* walk) {
   uint8_t* page = frame->bytes;
   struct entry e = {page + LN_TREE_HEADER, 0};
   for (; e.number < count_of(page); e.bytes += entry_bytes(page, e.bytes), e.number++) {
-    if (!rises(rise, e.bytes, 0)) return ln_check_problem(check, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
-    LN_TRY(ln_check_entry(check, &rise->last, place_of(e.bytes), frame->sector));
+    if (!rises(rise, e.bytes, 0)) return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
+    LN_TRY(walk->entry(walk, &rise->last, place_of(e.bytes), frame->sector));
   }
   return 0;
 }
 
 /* The next entry of an inner page: *child, LN_NONE behind the last. */
-static int check_inner(const struct lunar_frame* frame, uint32_t number, struct rise* rise, uint32_t* child,
-                       struct ln_check* check) {
+static int walk_inner(const struct lunar_frame* frame, uint32_t number, struct rise* rise, uint32_t* child,
+                      struct ln_walk* walk) {
   uint8_t* page = frame->bytes;
   *child = LN_NONE;
   if (number == count_of(page)) return 0;
   const struct entry e = entry_at(page, number);
   *child = child_of(e.bytes);
   if (number == 0 ? e.bytes[0] == 0 : rises(rise, e.bytes, 1)) return 0;
-  return ln_check_problem(check, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
+  return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
 }
 
-static int check_page(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_frame** frame,
-                      struct ln_check* check) {
-  LN_TRY(ln_check_page(check, ln_ref_sector(db, ref), LN_TREE, frame));
+static int walk_page(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_frame** frame, struct ln_walk* walk) {
+  LN_TRY(ln_walk_page(walk, ln_ref_sector(db, ref), LN_TREE, frame));
   if (sound(db, (*frame)->bytes, level)) return 0;
   ln_put(*frame);
-  return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, ln_ref_sector(db, ref));
+  return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, ln_ref_sector(db, ref));
 }
 
-int ln_tree_check(struct lunar* db, struct lunar_frame* meta, struct ln_check* check) {
+int ln_tree_walk(struct ln_walk* walk, struct lunar_frame* meta) {
+  struct lunar* db = walk->db;
   struct path path = {.refs = {0}};
   struct rise rise = {.begun = 0};
-  if (height_of(meta, &path.height)) return ln_check_problem(check, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
+  if (height_of(meta, &path.height)) return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
   uint32_t level = path.height - 1, child = root_of(meta), from = meta->sector;
-  LN_TRY(ln_check_block(check, child, from));
+  LN_TRY(walk->block(walk, child, from));
   path.refs[level] = child;
   while (level < path.height) {
     struct lunar_frame* frame;
-    LN_TRY(check_page(db, path.refs[level], level, &frame, check));
+    LN_TRY(walk_page(db, path.refs[level], level, &frame, walk));
     from = frame->sector, child = LN_NONE;
-    int error =
-        level ? check_inner(frame, path.entries[level]++, &rise, &child, check) : check_leaf(frame, &rise, check);
+    int error = level ? walk_inner(frame, path.entries[level]++, &rise, &child, walk) : walk_leaf(frame, &rise, walk);
     ln_put(frame);
     LN_TRY(error);
     if (child == LN_NONE) {
       level++;
       continue;
     }
-    LN_TRY(ln_check_block(check, child, from));
+    LN_TRY(walk->block(walk, child, from));
     path.refs[--level] = child, path.entries[level] = 0;
   }
   return 0;

@@ -67,7 +67,7 @@ static void advance(struct lunar* db, uint32_t sector, uint32_t sectors) {
 
 static int write_out(struct lunar* db, uint32_t sector, const uint8_t* data, uint32_t sectors) {
   LN_TRY(ln_forget(db, sector, sectors));
-  return ln_device_write(db, sector, data, sectors);
+  return ln_sectors_write(db, sector, data, sectors);
 }
 
 int ln_stage_write(struct lunar* db, int part) {
@@ -253,7 +253,7 @@ static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
 
 int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
   ln_seal(db, f);
-  LN_TRY(ln_device_write(db, f->sector, f->bytes, 1));
+  LN_TRY(ln_sectors_write(db, f->sector, f->bytes, 1));
   ln_cleaned(db, f);
   return 0;
 }
@@ -275,7 +275,7 @@ static int write_run(struct lunar* db, struct lunar_frame* f, int only_without_i
     ln_seal(db, next);
     memcpy(db->stage + i * sector_bytes(db), next->bytes, sector_bytes(db));
   }
-  LN_TRY(ln_device_write(db, first, db->stage, count));
+  LN_TRY(ln_sectors_write(db, first, db->stage, count));
   for (uint32_t i = 0; i < count; i++) ln_cleaned(db, ln_cached(db, first + i));
   return 0;
 }
@@ -455,7 +455,10 @@ int ln_make_room(struct lunar* db, uint32_t times) {
   const uint32_t used = times * (db->series.log_used + db->log_before);
   const int log_full = used + images + 2 * operation > db->geometry.log_sectors;
   if (db->state == LN_IN_TXN) {
-    if (log_full) return ln_undo(db, LUNAR_E_TXN_FULL);
+    if (log_full) {
+      db->changing = 1; /* the caller undoes the transaction */
+      return LUNAR_E_TXN_FULL;
+    }
     return ln_dirty_bound(db, 3u, 4u) ? ln_spill(db) : 0;
   }
   if (!log_full && !ln_buffer_crowded(db) && db->frames_dirty + 1u < dirty_max &&

@@ -17,8 +17,13 @@ uint32_t ln_prefetch_sectors(const struct lunar_config* config) {
   return sectors < 2 ? 0 : (uint32_t)(sectors < max ? sectors : max);
 }
 
-void ln_prefetch_forget(struct lunar* db, uint32_t sector, uint32_t count) {
+static void forget(struct lunar* db, uint32_t sector, uint32_t count) {
   if (sector < db->ahead_sector + db->ahead_count && db->ahead_sector < sector + count) db->ahead_count = 0;
+}
+
+int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
+  forget(db, sector, count);
+  return ln_device_write(db, sector, data, count);
 }
 
 /* Of the sectors wanted, those at the beginning that were read ahead. */

@@ -31,9 +31,8 @@ struct checked {
   struct tally rows, entries;
 };
 
-struct ln_check {
-  struct lunar* db;
-  struct lunar_findings* found;
+struct check {
+  struct ln_walk walk;        /* first: what an index reports comes with it */
   struct tally used, reached; /* blocks: by the allocation map, and by what they are for */
   /* of the table that is walked */
   struct lunar_table table;
@@ -73,14 +72,12 @@ static uint64_t member(uint8_t kind, const struct ln_key* key, struct ln_place p
   return mixed(number) ^ ((uint64_t)place.ref << 16 | place.slot);
 }
 
-int ln_check_problem(struct ln_check* check, enum lunar_problem problem, uint32_t sector) {
-  check->found->problem = (uint8_t)problem, check->found->sector = sector;
-  return LUNAR_E_CORRUPT;
+static int problem(struct check* check, enum lunar_problem what, uint32_t sector) {
+  return ln_walk_problem(&check->walk, what, sector);
 }
 
-int ln_check_page(struct ln_check* check, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
-  const int error = ln_page(check->db, sector, kind, frame);
-  return error == LUNAR_E_CORRUPT ? ln_check_problem(check, LUNAR_PROBLEM_PAGE, sector) : error;
+static int page(struct check* check, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
+  return ln_walk_page(&check->walk, sector, kind, frame);
 }
 
 /* --- allocation map --- */
@@ -89,8 +86,8 @@ static uint32_t units_per_chunk(const struct lunar* db) {
   return db->geometry.chunk_sectors / db->geometry.class_sectors_min;
 }
 
-static int chunk_check(struct ln_check* check, uint32_t chunk, const uint8_t* entry) {
-  const struct lunar* db = check->db;
+static int chunk_check(struct check* check, uint32_t chunk, const uint8_t* entry) {
+  const struct lunar* db = check->walk.db;
   const uint8_t class = entry[0];
   const int is_free = class == LN_CHUNK_FREE;
   uint32_t used = 0;
@@ -104,31 +101,31 @@ static int chunk_check(struct ln_check* check, uint32_t chunk, const uint8_t* en
     used++;
   }
   if (is_free)
-    check->found->chunks_free++;
+    check->walk.found->chunks_free++;
   else
-    check->found->chunks_used++;
+    check->walk.found->chunks_used++;
   return used == entry[LN_MAP_USED] && is_free == (used == 0);
 }
 
-static int map_check(struct ln_check* check) {
-  struct lunar* db = check->db;
+static int map_check(struct check* check) {
+  struct lunar* db = check->walk.db;
   const uint32_t per_page = (db->config->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY;
   for (uint32_t chunk = 0; chunk < db->geometry.chunk_count; chunk++) {
     struct lunar_frame* frame;
     const uint32_t sector = db->geometry.map_at + chunk / per_page;
-    LN_TRY(ln_check_page(check, sector, LN_MAP, &frame));
+    LN_TRY(page(check, sector, LN_MAP, &frame));
     const int sound = chunk_check(check, chunk, frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page));
     ln_put(frame);
-    if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_MAP, sector);
+    if (!sound) return problem(check, LUNAR_PROBLEM_MAP, sector);
   }
-  return check->found->chunks_free == db->chunks_free
+  return check->walk.found->chunks_free == db->chunks_free
              ? 0
-             : ln_check_problem(check, LUNAR_PROBLEM_CHUNKS_FREE, db->geometry.map_at);
+             : problem(check, LUNAR_PROBLEM_CHUNKS_FREE, db->geometry.map_at);
 }
 
 /* 1: the map has the block; 0: not. */
-static int in_use(struct ln_check* check, uint32_t ref) {
-  struct lunar* db = check->db;
+static int in_use(struct check* check, uint32_t ref) {
+  struct lunar* db = check->walk.db;
   struct lunar_frame* frame;
   const uint8_t class = ln_ref_class(ref);
   const uint32_t number = ref & 0x0fffffffu, chunk = number / units_per_chunk(db);
@@ -137,20 +134,21 @@ static int in_use(struct ln_check* check, uint32_t ref) {
   const uint32_t units = ln_class_sectors(db, class) / db->geometry.class_sectors_min;
   const uint32_t i = number % units_per_chunk(db) / units;
   if (number % units) return 0;
-  LN_TRY(ln_check_page(check, db->geometry.map_at + chunk / per_page, LN_MAP, &frame));
+  LN_TRY(page(check, db->geometry.map_at + chunk / per_page, LN_MAP, &frame));
   const uint8_t* entry = frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
   const int used = entry[0] == class && entry[LN_MAP_BITS + i / 8] >> i % 8 & 1;
   ln_put(frame);
   return used;
 }
 
-int ln_check_block(struct ln_check* check, uint32_t ref, uint32_t sector) {
+static int meet_block(struct ln_walk* walk, uint32_t ref, uint32_t sector) {
+  struct check* check = (struct check*)walk;
   if (check->phase != COUNT) return 0;
   const int used = in_use(check, ref);
   LN_TRY(used);
-  if (!used) return ln_check_problem(check, LUNAR_PROBLEM_BLOCK_FREE, sector);
+  if (!used) return problem(check, LUNAR_PROBLEM_BLOCK_FREE, sector);
   add(&check->reached, ref);
-  return check->reached.count <= check->used.count ? 0 : ln_check_problem(check, LUNAR_PROBLEM_BLOCK_TWICE, sector);
+  return check->reached.count <= check->used.count ? 0 : problem(check, LUNAR_PROBLEM_BLOCK_TWICE, sector);
 }
 
 /* --- rows --- */
@@ -158,12 +156,12 @@ int ln_check_block(struct ln_check* check, uint32_t ref, uint32_t sector) {
 static int is_bytes(uint8_t type) { return type == LUNAR_TEXT || type == LUNAR_BLOB; }
 
 /* 1: so many bytes at offset are a row of the table. */
-static int is_row(struct ln_check* check, uint32_t sector, uint32_t offset, uint32_t bytes) {
+static int is_row(struct check* check, uint32_t sector, uint32_t offset, uint32_t bytes) {
   const struct lunar_table* table = &check->table;
   LN_FIELDS(number, 2);
   uint32_t at = 2;
   if (bytes < 2) return 0;
-  LN_TRY(ln_read_bytes(check->db, sector, offset, number, 2));
+  LN_TRY(ln_read_bytes(check->walk.db, sector, offset, number, 2));
   const uint32_t nulls = ln_get16(number);
   if (nulls >> table->column_count || nulls >> table->key & 1) return 0;
   for (uint32_t i = 0; i < table->column_count; i++) {
@@ -176,7 +174,7 @@ static int is_row(struct ln_check* check, uint32_t sector, uint32_t offset, uint
     uint32_t size = ln_value_bytes(table->types[column], &empty);
     if (bytes - at < size) return 0;
     if (is_bytes(table->types[column])) {
-      LN_TRY(ln_read_bytes(check->db, sector, offset + at, number, 2));
+      LN_TRY(ln_read_bytes(check->walk.db, sector, offset + at, number, 2));
       size += ln_get16(number);
       if (bytes - at < size) return 0;
     }
@@ -190,23 +188,22 @@ static int is_place(void* context, struct ln_place place) {
   return place.ref == wanted->ref && place.slot == wanted->slot;
 }
 
-static int find_place(struct ln_check* check, struct lunar_frame* meta, const struct ln_key* key,
-                      struct ln_place place) {
+static int find_place(struct check* check, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {
   struct ln_place found;
-  LN_TRY(ln_index_find(check->db, meta, key, is_place, &place, &found));
+  LN_TRY(ln_index_find(check->walk.db, meta, key, is_place, &place, &found));
   return is_place(&place, found) ? 0 : LUNAR_E_NOT_FOUND;
 }
 
-static int row_is_indexed(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
+static int row_is_indexed(struct check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
   struct lunar_frame* meta;
-  LN_TRY(ln_meta(check->db, check->indexes[check->index].number, &meta));
+  LN_TRY(ln_meta(check->walk.db, check->indexes[check->index].number, &meta));
   const int error = find_place(check, meta, key, place);
   ln_put(meta);
-  return error == LUNAR_E_NOT_FOUND ? ln_check_problem(check, LUNAR_PROBLEM_ROW_NOT_INDEXED, sector) : error;
+  return error == LUNAR_E_NOT_FOUND ? problem(check, LUNAR_PROBLEM_ROW_NOT_INDEXED, sector) : error;
 }
 
 /* The key that the index has of the row whose bytes begin there. */
-static int row_key(struct ln_check* check, uint32_t index, struct ln_place place, uint32_t sector, uint32_t offset,
+static int row_key(struct check* check, uint32_t index, struct ln_place place, uint32_t sector, uint32_t offset,
                    struct ln_key* key) {
 #if LUNAR_WITH_SECONDARY
   const struct checked* of = &check->indexes[index];
@@ -214,18 +211,17 @@ static int row_key(struct ln_check* check, uint32_t index, struct ln_place place
 #else
   (void)index, (void)place;
 #endif
-  return ln_row_key(check->db, &check->table, sector, offset, key);
+  return ln_row_key(check->walk.db, &check->table, sector, offset, key);
 }
 
 /* A live row, whose header is at offset of the block. */
-static int row_check(struct ln_check* check, const struct block* block, uint32_t slot, uint32_t offset,
-                     uint32_t bytes) {
-  const uint32_t sector = block->sector + offset / check->db->config->sector_bytes;
+static int row_check(struct check* check, const struct block* block, uint32_t slot, uint32_t offset, uint32_t bytes) {
+  const uint32_t sector = block->sector + offset / check->walk.db->config->sector_bytes;
   const struct ln_place place = {block->ref, (uint16_t)slot};
   struct ln_key key;
   const int sound = is_row(check, block->sector, offset + LN_ROW_HEADER, bytes);
   LN_TRY(sound);
-  if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_ROW, sector);
+  if (!sound) return problem(check, LUNAR_PROBLEM_ROW, sector);
   if (check->phase == FIND_ROWS) {
     LN_TRY(row_key(check, check->index, place, block->sector, offset + LN_ROW_HEADER, &key));
     return row_is_indexed(check, &key, place, sector);
@@ -234,17 +230,17 @@ static int row_check(struct ln_check* check, const struct block* block, uint32_t
     LN_TRY(row_key(check, i, place, block->sector, offset + LN_ROW_HEADER, &key));
     add(&check->indexes[i].rows, member(check->indexes[i].kind, &key, place));
   }
-  check->found->rows++, check->found->row_bytes += bytes;
+  check->walk.found->rows++, check->walk.found->row_bytes += bytes;
   return 0;
 }
 
 /* --- blocks --- */
 
-static int header_read(struct ln_check* check, uint32_t ref, struct block* block) {
-  struct lunar* db = check->db;
+static int header_read(struct check* check, uint32_t ref, struct block* block) {
+  struct lunar* db = check->walk.db;
   struct lunar_frame* frame;
   const uint32_t sector = ln_ref_sector(db, ref), size = db->config->sector_bytes;
-  LN_TRY(ln_check_page(check, sector, LN_BLOCK, &frame));
+  LN_TRY(page(check, sector, LN_BLOCK, &frame));
   const uint8_t* h = frame->bytes;
   *block = (struct block){.ref = ref,
                           .sector = sector,
@@ -264,50 +260,50 @@ static int header_read(struct ln_check* check, uint32_t ref, struct block* block
       (size - LN_BLOCK_HEADER) / 2 + (block->slot_sectors - 1) * ((size - LN_SLOT_PAGE_HEADER) / 2);
   const int sound = class == ln_ref_class(ref) && block->slot_sectors >= 1 && block->slot_sectors < block->sectors &&
                     block->slots <= slots_max && block->tail <= block->sectors * size;
-  if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_BLOCK_HEADER, sector);
-  return block->table == check->table.number ? 0 : ln_check_problem(check, LUNAR_PROBLEM_BLOCK_OWNER, sector);
+  if (!sound) return problem(check, LUNAR_PROBLEM_BLOCK_HEADER, sector);
+  return block->table == check->table.number ? 0 : problem(check, LUNAR_PROBLEM_BLOCK_OWNER, sector);
 }
 
-static int slot_pages_check(struct ln_check* check, const struct block* block) {
+static int slot_pages_check(struct check* check, const struct block* block) {
   for (uint32_t i = 1; i < block->slot_sectors; i++) {
     struct lunar_frame* frame;
-    LN_TRY(ln_check_page(check, block->sector + i, LN_BLOCK, &frame));
+    LN_TRY(page(check, block->sector + i, LN_BLOCK, &frame));
     ln_put(frame);
   }
   return 0;
 }
 
 /* Slots have their rows' rooms in the order of the slots, each behind the one before, live or free. */
-static int slots_check(struct ln_check* check, const struct block* block) {
-  struct lunar* db = check->db;
+static int slots_check(struct check* check, const struct block* block) {
+  struct lunar* db = check->walk.db;
   const uint32_t size = db->config->sector_bytes;
   uint32_t end = block->slot_sectors * size, live = 0;
   for (uint32_t slot = 0; slot < block->slots; slot++) {
     uint32_t position;
     LN_FIELDS(head, LN_ROW_HEADER);
     const int error = ln_slot_read(db, block->ref, slot, &position);
-    if (error == LUNAR_E_CORRUPT) return ln_check_problem(check, LUNAR_PROBLEM_SLOT, block->sector);
+    if (error == LUNAR_E_CORRUPT) return problem(check, LUNAR_PROBLEM_SLOT, block->sector);
     LN_TRY(error);
     const uint32_t at = 4 * (position & ~(uint32_t)LN_SLOT_FREE);
     LN_TRY(ln_read_bytes(db, block->sector, at, head, sizeof head));
     const uint32_t bytes = ln_get16(head), room = 4u * ln_get16(head + 2);
-    if (at < end) return ln_check_problem(check, LUNAR_PROBLEM_ROWS_OVERLAP, block->sector + at / size);
+    if (at < end) return problem(check, LUNAR_PROBLEM_ROWS_OVERLAP, block->sector + at / size);
     end = at + LN_ROW_HEADER + room;
-    if (end > block->sectors * size) return ln_check_problem(check, LUNAR_PROBLEM_ROW_ROOM, block->sector + at / size);
+    if (end > block->sectors * size) return problem(check, LUNAR_PROBLEM_ROW_ROOM, block->sector + at / size);
     if (position & LN_SLOT_FREE) continue;
-    if (bytes > room) return ln_check_problem(check, LUNAR_PROBLEM_ROW_ROOM, block->sector + at / size);
+    if (bytes > room) return problem(check, LUNAR_PROBLEM_ROW_ROOM, block->sector + at / size);
     LN_TRY(row_check(check, block, slot, at, bytes));
     live++;
   }
-  if (end != block->tail) return ln_check_problem(check, LUNAR_PROBLEM_BLOCK_TAIL, block->sector);
+  if (end != block->tail) return problem(check, LUNAR_PROBLEM_BLOCK_TAIL, block->sector);
   return live == block->live && live + block->free_slots == block->slots
              ? 0
-             : ln_check_problem(check, LUNAR_PROBLEM_BLOCK_COUNTS, block->sector);
+             : problem(check, LUNAR_PROBLEM_BLOCK_COUNTS, block->sector);
 }
 
 /* The next group of an open extent begins behind the block's rows, those of the stage counted. */
-static int extent_check(struct ln_check* check, const struct block* block) {
-  const struct lunar* db = check->db;
+static int extent_check(struct check* check, const struct block* block) {
+  const struct lunar* db = check->walk.db;
   const uint32_t size = db->config->sector_bytes;
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) {
     const struct lunar_extent* extent = &db->series.extents[i];
@@ -316,66 +312,65 @@ static int extent_check(struct ln_check* check, const struct block* block) {
     const uint32_t at = extent->sector - block->sector + (staged ? (db->stage_used + size - 1) / size : 0);
     if (extent->table != block->table || extent->sector < block->sector || at > block->sectors ||
         at * size < block->tail)
-      return ln_check_problem(check, LUNAR_PROBLEM_EXTENT, block->sector);
+      return problem(check, LUNAR_PROBLEM_EXTENT, block->sector);
     check->extents_seen |= (uint8_t)(1u << i);
   }
   return 0;
 }
 
-static int block_check(struct ln_check* check, uint32_t ref, struct block* block) {
-  const uint32_t sector = ln_ref_sector(check->db, ref);
-  LN_TRY(ln_check_block(check, ref, sector));
+static int block_check(struct check* check, uint32_t ref, struct block* block) {
+  const uint32_t sector = ln_ref_sector(check->walk.db, ref);
+  LN_TRY(meet_block(&check->walk, ref, sector));
   LN_TRY(header_read(check, ref, block));
   LN_TRY(slot_pages_check(check, block));
   LN_TRY(slots_check(check, block));
   if (check->phase != COUNT) return 0;
-  check->found->blocks++;
+  check->walk.found->blocks++;
   check->sectors += block->sectors;
   if (block->free_slots) add(&check->with_free_slots, ref);
   return extent_check(check, block);
 }
 
 /* From the table's first block to its last. */
-static int chain_check(struct ln_check* check, uint32_t ref, uint32_t* last) {
+static int chain_check(struct check* check, uint32_t ref, uint32_t* last) {
   struct block block = {.serial = 0};
   *last = LN_NONE;
   while (ref != LN_NONE) {
     const uint32_t serial = block.serial;
     LN_TRY(block_check(check, ref, &block));
-    if (block.previous != *last) return ln_check_problem(check, LUNAR_PROBLEM_CHAIN, block.sector);
-    if (block.serial <= serial) return ln_check_problem(check, LUNAR_PROBLEM_SERIAL, block.sector);
+    if (block.previous != *last) return problem(check, LUNAR_PROBLEM_CHAIN, block.sector);
+    if (block.serial <= serial) return problem(check, LUNAR_PROBLEM_SERIAL, block.sector);
     *last = ref, ref = block.next;
   }
   return 0;
 }
 
-static int reuse_check(struct ln_check* check, uint32_t ref, uint32_t sector) {
+static int reuse_check(struct check* check, uint32_t ref, uint32_t sector) {
   struct tally listed = {0};
   uint32_t back = LN_NONE;
   while (ref != LN_NONE) {
     struct block block;
     const int used = in_use(check, ref);
     LN_TRY(used);
-    if (!used || listed.count == check->with_free_slots.count)
-      return ln_check_problem(check, LUNAR_PROBLEM_REUSE, sector);
+    if (!used || listed.count == check->with_free_slots.count) return problem(check, LUNAR_PROBLEM_REUSE, sector);
     add(&listed, ref);
     LN_TRY(header_read(check, ref, &block));
     struct lunar_frame* frame;
-    LN_TRY(ln_check_page(check, sector = block.sector, LN_BLOCK, &frame));
+    LN_TRY(page(check, sector = block.sector, LN_BLOCK, &frame));
     const uint8_t* header = frame->bytes;
     const int agree = ln_get32(header + LN_BLOCK_REUSE_BACK) == back;
     back = ref, ref = ln_get32(header + LN_BLOCK_REUSE);
     ln_put(frame);
-    if (!agree) return ln_check_problem(check, LUNAR_PROBLEM_REUSE, sector);
+    if (!agree) return problem(check, LUNAR_PROBLEM_REUSE, sector);
   }
-  return same(&listed, &check->with_free_slots) ? 0 : ln_check_problem(check, LUNAR_PROBLEM_REUSE, sector);
+  return same(&listed, &check->with_free_slots) ? 0 : problem(check, LUNAR_PROBLEM_REUSE, sector);
 }
 
 /* --- index --- */
 
 /* The entry's place has a live row of the table with this key. */
-static int entry_has_row(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
-  struct lunar* db = check->db;
+static int entry_has_row(struct check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
+  struct lunar* db = check->walk.db;
   struct block block;
   uint32_t position;
   struct ln_key there;
@@ -390,58 +385,59 @@ static int entry_has_row(struct ln_check* check, const struct ln_key* key, struc
     LN_TRY(row_key(check, check->index, place, block.sector, 4 * position + LN_ROW_HEADER, &there));
     sound = member(kind, &there, place) == member(kind, key, place);
   }
-  return sound ? 0 : ln_check_problem(check, LUNAR_PROBLEM_ENTRY_WITHOUT_ROW, sector);
+  return sound ? 0 : problem(check, LUNAR_PROBLEM_ENTRY_WITHOUT_ROW, sector);
 }
 
-int ln_check_entry(struct ln_check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
+static int meet_entry(struct ln_walk* walk, const struct ln_key* key, struct ln_place place, uint32_t sector) {
+  struct check* check = (struct check*)walk;
   struct checked* index = &check->indexes[check->index];
   if (check->phase == FIND_ENTRIES) return entry_has_row(check, key, place, sector);
   add(&index->entries, member(index->kind, key, place));
-  check->found->index_entries++;
+  check->walk.found->index_entries++;
   return 0;
 }
 
-static int index_check(struct ln_check* check) {
+static int index_check(struct check* check) {
   struct lunar_frame* meta;
-  LN_TRY(ln_meta(check->db, check->indexes[check->index].number, &meta));
+  LN_TRY(ln_meta(check->walk.db, check->indexes[check->index].number, &meta));
   const uint64_t before = check->reached.count;
-  const int error = ln_index_check(check->db, meta, check);
+  const int error = ln_index_walk(&check->walk, meta);
   ln_put(meta);
-  check->found->index_blocks += (uint32_t)(check->reached.count - before);
+  check->walk.found->index_blocks += (uint32_t)(check->reached.count - before);
   return error;
 }
 
 /* Rows and entries are not the same: which one is it? */
-static int find_difference(struct ln_check* check, uint32_t first, uint32_t sector) {
+static int find_difference(struct check* check, uint32_t first, uint32_t sector) {
   uint32_t last;
   check->phase = FIND_ROWS;
   LN_TRY(chain_check(check, first, &last));
   check->phase = FIND_ENTRIES;
   LN_TRY(index_check(check));
-  return ln_check_problem(check, LUNAR_PROBLEM_ENTRY_TWICE, sector);
+  return problem(check, LUNAR_PROBLEM_ENTRY_TWICE, sector);
 }
 
-static int indexes_compare(struct ln_check* check, uint32_t first) {
+static int indexes_compare(struct check* check, uint32_t first) {
   for (check->index = 0; check->index < check->index_count; check->index++) {
     const struct checked* index = &check->indexes[check->index];
     check->phase = COUNT;
     LN_TRY(index_check(check));
     if (!same(&index->rows, &index->entries))
-      return find_difference(check, first, check->db->geometry.meta_at + 2u * index->number);
+      return find_difference(check, first, check->walk.db->geometry.meta_at + 2u * index->number);
     if (index->entries.count != index->told)
-      return ln_check_problem(check, LUNAR_PROBLEM_ROWS, check->db->geometry.meta_at + 2u * index->number);
+      return problem(check, LUNAR_PROBLEM_ROWS, check->walk.db->geometry.meta_at + 2u * index->number);
   }
   return 0;
 }
 
 /* --- tables --- */
 
-static int name_read(struct ln_check* check, uint16_t number, char name[LN_ROOT_ENTRY], uint32_t* sector) {
-  struct lunar* db = check->db;
+static int name_read(struct check* check, uint16_t number, char name[LN_ROOT_ENTRY], uint32_t* sector) {
+  struct lunar* db = check->walk.db;
   const uint32_t per_page = (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY;
   struct lunar_frame* frame;
   *sector = db->geometry.root_at + number / per_page;
-  LN_TRY(ln_check_page(check, *sector, LN_ROOT, &frame));
+  LN_TRY(page(check, *sector, LN_ROOT, &frame));
   memcpy(name, frame->bytes + LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page), LN_ROOT_ENTRY);
   ln_put(frame);
   return 0;
@@ -456,13 +452,13 @@ static int name_sound(const char* name) {
   return i == LN_ROOT_ENTRY;
 }
 
-static int name_check(struct ln_check* check, uint16_t number, const char* name, uint32_t sector) {
+static int name_check(struct check* check, uint16_t number, const char* name, uint32_t sector) {
   char other[LN_ROOT_ENTRY];
-  if (!name_sound(name)) return ln_check_problem(check, LUNAR_PROBLEM_NAME, sector);
+  if (!name_sound(name)) return problem(check, LUNAR_PROBLEM_NAME, sector);
   for (uint16_t i = 0; i < number; i++) {
     uint32_t at;
     LN_TRY(name_read(check, i, other, &at));
-    if (memcmp(name, other, LN_ROOT_ENTRY) == 0) return ln_check_problem(check, LUNAR_PROBLEM_NAME_TWICE, sector);
+    if (memcmp(name, other, LN_ROOT_ENTRY) == 0) return problem(check, LUNAR_PROBLEM_NAME_TWICE, sector);
   }
   return 0;
 }
@@ -476,16 +472,15 @@ static int column_sound(const uint8_t* columns, uint32_t i, uint32_t key) {
          column[LUNAR_NAME_MAX + 2] <= LUNAR_NOT_NULL && (i != key || (type != LUNAR_REAL && type != LUNAR_BOOLEAN));
 }
 
-static int schema_check(struct ln_check* check, uint16_t number, uint32_t columns, uint32_t key) {
+static int schema_check(struct check* check, uint16_t number, uint32_t columns, uint32_t key) {
   struct lunar_frame* frame;
-  const uint32_t sector = check->db->geometry.meta_at + 2u * number + 1;
-  LN_TRY(ln_check_page(check, sector, LN_SCHEMA, &frame));
+  const uint32_t sector = check->walk.db->geometry.meta_at + 2u * number + 1;
+  LN_TRY(page(check, sector, LN_SCHEMA, &frame));
   int sound = 1;
   for (uint32_t i = 0; i < columns; i++)
     if (!column_sound(frame->bytes + LN_SCHEMA_COLUMNS, i, key)) sound = 0;
   ln_put(frame);
-  return sound ? ln_table_load(check->db, number, &check->table)
-               : ln_check_problem(check, LUNAR_PROBLEM_SCHEMA, sector);
+  return sound ? ln_table_load(check->walk.db, number, &check->table) : problem(check, LUNAR_PROBLEM_SCHEMA, sector);
 }
 
 struct metadata {
@@ -494,9 +489,9 @@ struct metadata {
   uint8_t index, key, columns;
 };
 
-static int metadata_read(struct ln_check* check, uint32_t sector, struct metadata* m) {
+static int metadata_read(struct check* check, uint32_t sector, struct metadata* m) {
   struct lunar_frame* frame;
-  LN_TRY(ln_check_page(check, sector, LN_META, &frame));
+  LN_TRY(page(check, sector, LN_META, &frame));
   const uint8_t* p = frame->bytes;
   *m = (struct metadata){.rows = ln_get64(p + LN_META_ROWS),
                          .first = ln_get32(p + LN_META_FIRST),
@@ -512,35 +507,36 @@ static int metadata_read(struct ln_check* check, uint32_t sector, struct metadat
 }
 
 #if LUNAR_WITH_SECONDARY
-static int lists(struct ln_check* check, uint16_t table, uint16_t number) {
+static int lists(struct check* check, uint16_t table, uint16_t number) {
   uint16_t numbers[LUNAR_INDEXES_MAX];
-  int listed = 0, count = table < check->db->geometry.tables_max ? ln_secondary_list(check->db, table, numbers) : 0;
+  int listed = 0,
+      count = table < check->walk.db->geometry.tables_max ? ln_secondary_list(check->walk.db, table, numbers) : 0;
   LN_TRY(count);
   while (count-- > 0) listed += numbers[count] == number;
   return listed;
 }
 
 /* 1: the number is a secondary index, which its table lists once; 0: it is a table. */
-static int is_index(struct ln_check* check, uint16_t number) {
+static int is_index(struct check* check, uint16_t number) {
   struct lunar_frame* frame;
-  const uint32_t sector = check->db->geometry.meta_at + 2u * number;
-  LN_TRY(ln_check_page(check, sector, LN_META, &frame));
+  const uint32_t sector = check->walk.db->geometry.meta_at + 2u * number;
+  LN_TRY(page(check, sector, LN_META, &frame));
   const int is = frame->bytes[LN_META_COLUMNS] == 0 && ln_get32(frame->bytes + LN_META_CREATION);
   const uint16_t table = ln_get16(frame->bytes + LN_META_TABLE);
   ln_put(frame);
   if (!is) return 0;
   const int listed = lists(check, table, number);
   LN_TRY(listed);
-  return listed == 1 ? 1 : ln_check_problem(check, LUNAR_PROBLEM_METADATA, sector);
+  return listed == 1 ? 1 : problem(check, LUNAR_PROBLEM_METADATA, sector);
 }
 
-static int index_begin(struct ln_check* check, uint16_t number, struct checked* index) {
+static int index_begin(struct check* check, uint16_t number, struct checked* index) {
   struct lunar_frame* frame;
   char name[LN_ROOT_ENTRY];
   uint32_t at;
-  const uint32_t sector = check->db->geometry.meta_at + 2u * number;
-  if (number >= check->db->geometry.tables_max) return ln_check_problem(check, LUNAR_PROBLEM_METADATA, LN_NONE);
-  LN_TRY(ln_check_page(check, sector, LN_META, &frame));
+  const uint32_t sector = check->walk.db->geometry.meta_at + 2u * number;
+  if (number >= check->walk.db->geometry.tables_max) return problem(check, LUNAR_PROBLEM_METADATA, LN_NONE);
+  LN_TRY(page(check, sector, LN_META, &frame));
   const uint8_t* m = frame->bytes;
   *index = (struct checked){
       .number = number, .kind = m[LN_META_INDEX], .column = m[LN_META_KEY], .told = ln_get64(m + LN_META_ROWS)};
@@ -548,16 +544,16 @@ static int index_begin(struct ln_check* check, uint16_t number, struct checked* 
                     index->column < check->table.column_count && ln_get16(m + LN_META_TABLE) == check->table.number &&
                     ln_get32(m + LN_META_FIRST) == LN_NONE;
   ln_put(frame);
-  if (!sound) return ln_check_problem(check, LUNAR_PROBLEM_METADATA, sector);
+  if (!sound) return problem(check, LUNAR_PROBLEM_METADATA, sector);
   LN_TRY(name_read(check, number, name, &at));
   const int listed = lists(check, check->table.number, number);
   LN_TRY(listed);
-  return name[0] && listed == 1 ? 0 : ln_check_problem(check, LUNAR_PROBLEM_METADATA, sector);
+  return name[0] && listed == 1 ? 0 : problem(check, LUNAR_PROBLEM_METADATA, sector);
 }
 
-static int indexes_begin(struct ln_check* check) {
+static int indexes_begin(struct check* check) {
   uint16_t numbers[LUNAR_INDEXES_MAX];
-  const int count = ln_secondary_list(check->db, check->table.number, numbers);
+  const int count = ln_secondary_list(check->walk.db, check->table.number, numbers);
   LN_TRY(count);
   for (int i = 0; i < count; i++) {
     LN_TRY(index_begin(check, numbers[i], &check->indexes[1 + i]));
@@ -570,73 +566,73 @@ static int indexes_begin(struct ln_check* check) {
 #define indexes_begin(check) 0
 #endif
 
-static int table_check(struct ln_check* check, uint16_t number) {
-  const uint32_t sector = check->db->geometry.meta_at + 2u * number;
+static int table_check(struct check* check, uint16_t number) {
+  const uint32_t sector = check->walk.db->geometry.meta_at + 2u * number;
   struct metadata m;
   uint32_t last;
   check->phase = COUNT, check->sectors = 0;
   check->with_free_slots = (struct tally){0};
   LN_TRY(metadata_read(check, sector, &m));
   if (m.index > LUNAR_INDEX_TREE || m.columns == 0 || m.columns > LUNAR_COLUMNS_MAX || m.key >= m.columns)
-    return ln_check_problem(check, LUNAR_PROBLEM_METADATA, sector);
+    return problem(check, LUNAR_PROBLEM_METADATA, sector);
   LN_TRY(schema_check(check, number, m.columns, m.key));
   check->indexes[0] = (struct checked){.number = number, .kind = m.index, .column = m.key, .told = m.rows};
   check->index_count = 1;
   LN_TRY(indexes_begin(check));
   LN_TRY(chain_check(check, m.first, &last));
-  if (last != m.last) return ln_check_problem(check, LUNAR_PROBLEM_CHAIN, sector);
-  if (check->sectors != m.sectors) return ln_check_problem(check, LUNAR_PROBLEM_SECTORS, sector);
-  if (check->indexes[0].rows.count != m.rows) return ln_check_problem(check, LUNAR_PROBLEM_ROWS, sector);
+  if (last != m.last) return problem(check, LUNAR_PROBLEM_CHAIN, sector);
+  if (check->sectors != m.sectors) return problem(check, LUNAR_PROBLEM_SECTORS, sector);
+  if (check->indexes[0].rows.count != m.rows) return problem(check, LUNAR_PROBLEM_ROWS, sector);
   LN_TRY(reuse_check(check, m.reuse, sector));
   LN_TRY(indexes_compare(check, m.first));
-  check->found->tables++;
+  check->walk.found->tables++;
   return 0;
 }
 
-static int tables_check(struct ln_check* check) {
+static int tables_check(struct check* check) {
   static const char free_name[LN_ROOT_ENTRY];
-  for (uint16_t number = 0; number < check->db->geometry.tables_max; number++) {
+  for (uint16_t number = 0; number < check->walk.db->geometry.tables_max; number++) {
     char name[LN_ROOT_ENTRY];
     uint32_t sector;
     LN_TRY(name_read(check, number, name, &sector));
     if (memcmp(name, free_name, sizeof free_name) == 0) continue;
-    memcpy(check->found->table, name, LUNAR_NAME_MAX);
+    memcpy(check->walk.found->table, name, LUNAR_NAME_MAX);
     LN_TRY(name_check(check, number, name, sector));
     const int index = is_index(check, number);
     LN_TRY(index);
     if (!index) LN_TRY(table_check(check, number));
-    memset(check->found->table, 0, sizeof check->found->table);
+    memset(check->walk.found->table, 0, sizeof check->walk.found->table);
   }
   return 0;
 }
 
 /* --- the whole --- */
 
-static int blocks_compare(struct ln_check* check) {
+static int blocks_compare(struct check* check) {
   const struct tally *used = &check->used, *reached = &check->reached;
   if (same(used, reached)) return 0;
   const int one = used->count == reached->count + 1; /* then the sums differ by its ref */
-  return ln_check_problem(check, LUNAR_PROBLEM_BLOCK_LEAKED,
-                          one ? ln_ref_sector(check->db, (uint32_t)(used->sum - reached->sum)) : LN_NONE);
+  return problem(check, LUNAR_PROBLEM_BLOCK_LEAKED,
+                 one ? ln_ref_sector(check->walk.db, (uint32_t)(used->sum - reached->sum)) : LN_NONE);
 }
 
-static int extents_compare(struct ln_check* check) {
+static int extents_compare(struct check* check) {
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
-    if (check->db->series.extents[i].block != LN_NONE && !(check->extents_seen >> i & 1))
-      return ln_check_problem(check, LUNAR_PROBLEM_EXTENT, LN_NONE);
+    if (check->walk.db->series.extents[i].block != LN_NONE && !(check->extents_seen >> i & 1))
+      return problem(check, LUNAR_PROBLEM_EXTENT, LN_NONE);
   return 0;
 }
 
-static int log_check(struct ln_check* check) {
-  const int whole = ln_log_whole(check->db);
+static int log_check(struct check* check) {
+  const int whole = ln_log_whole(check->walk.db);
   LN_TRY(whole);
-  return whole ? 0 : ln_check_problem(check, LUNAR_PROBLEM_LOG, check->db->geometry.log_at + check->db->checkpoint_at);
+  return whole ? 0 : problem(check, LUNAR_PROBLEM_LOG, check->walk.db->geometry.log_at + check->walk.db->checkpoint_at);
 }
 
 #define FRAMES_CLEAN 4u
 
-static int everything(struct ln_check* check) {
-  struct lunar* db = check->db;
+static int everything(struct check* check) {
+  struct lunar* db = check->walk.db;
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
   if (db->frames_dirty + FRAMES_CLEAN > ln_dirty_max(db)) LN_TRY(ln_checkpoint(db));
   LN_TRY(map_check(check));
@@ -689,11 +685,11 @@ static const char* problem_text(uint32_t problem) { return (void)problem, ""; }
 #endif
 
 int lunar_check(struct lunar* db, struct lunar_findings* found) {
-  struct ln_check check = {.db = db, .found = found};
+  struct check check = {.walk = {.db = db, .found = found, .block = meet_block, .entry = meet_entry}};
   *found = (struct lunar_findings){.sector = LN_NONE, .text = problem_text(LUNAR_PROBLEM_NONE)};
   LN_TRY(ln_enter(db));
   const int error = everything(&check);
-  if (error == LUNAR_E_CORRUPT && !found->problem) ln_check_problem(&check, LUNAR_PROBLEM_PAGE, LN_NONE);
+  if (error == LUNAR_E_CORRUPT && !found->problem) problem(&check, LUNAR_PROBLEM_PAGE, LN_NONE);
   found->text = problem_text(found->problem);
   return ln_leave(db, error);
 }

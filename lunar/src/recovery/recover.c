@@ -211,7 +211,7 @@ static int put_images(struct lunar* db, const struct group* group) {
     LN_TRY(entry_of(db, group, i, &sector, &sum));
     LN_TRY(ln_read_bytes(db, group->sector + 1 + i, 0, db->stage, sector_bytes(db)));
     LN_TRY(ln_forget(db, sector, 1));
-    LN_TRY(ln_device_write(db, sector, db->stage, 1));
+    LN_TRY(ln_sectors_write(db, sector, db->stage, 1));
   }
   return 0;
 }
@@ -351,7 +351,7 @@ static int forget_torn(struct lunar* db, const struct lunar_series* end, struct 
     if (group.epoch > found->epoch) found->epoch = group.epoch;
     LN_TRY(ln_forget(db, at, 1));
     memset(db->stage, 0, sector_bytes(db));
-    LN_TRY(ln_device_write(db, at, db->stage, 1));
+    LN_TRY(ln_sectors_write(db, at, db->stage, 1));
   }
   return ln_device_sync(db);
 }

@@ -230,7 +230,7 @@ static int change(struct lunar_statement* s, int several) {
 }
 
 static int lose(struct lunar* db, int error) {
-  LN_TRY(ln_enter_to_end(db));
+  LN_TRY(ln_enter_for_commit(db));
   return ln_leave(db, db->state == LN_IN_TXN ? ln_undo(db, error) : error);
 }
 

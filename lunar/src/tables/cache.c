@@ -148,7 +148,7 @@ static int cache_close(struct lunar_cache* cache) {
 }
 
 int lunar_cache_close(struct lunar_cache* cache) {
-  LN_TRY(ln_enter_to_end(cache->db));
+  LN_TRY(ln_enter_for_commit(cache->db));
   return ln_leave(cache->db, cache_close(cache));
 }
 

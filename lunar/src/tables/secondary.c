@@ -421,14 +421,15 @@ static int index_drop(struct lunar* db, const char* name) {
   if (is_table != LUNAR_E_NO_TABLE) return is_table ? is_table : LUNAR_E_NO_TABLE;
   LN_TRY(ln_make_room(db, 1));
   const struct ln_record_header record = {.type = LN_DROP, .table = number};
-  int error = ln_table_redo_drop(db, number);
-  if (!error) error = ln_log(db, &record, NULL, NULL);
-  return error ? ln_undo(db, error) : ln_commit_point(db);
+  db->changing = 1;
+  LN_TRY(ln_table_redo_drop(db, number));
+  LN_TRY(ln_log(db, &record, NULL, NULL));
+  return ln_commit_point(db);
 }
 
 int lunar_index_drop(struct lunar* db, const char* name) {
   LN_TRY(ln_enter(db));
-  return ln_leave(db, index_drop(db, name));
+  return ln_leave(db, ln_undo_change(db, index_drop(db, name)));
 }
 
 static int put_row(const struct lunar_table* table, struct index* index, struct ln_place place, uint32_t position) {
@@ -522,14 +523,15 @@ static int index_create(struct lunar* db, const char* of, const char* name, uint
   ln_put32(m + LN_META_FIRST, LN_NONE), ln_put32(m + LN_META_REUSE, LN_NONE);
   ln_put16(m + LN_META_TABLE, table.number);
   ln_put32(m + LN_META_CREATION, db->checkpoints << 16 | db->creations++ | 1u << 31);
+  db->changing = 1;
   error = make(&table, &index, name, (uint32_t)count);
   db->building = 0;
-  return error ? ln_undo(db, error) : 0;
+  return error;
 }
 
 int lunar_index_create(struct lunar* db, const char* table, const char* name, uint8_t column, uint8_t kind) {
   LN_TRY(ln_enter(db));
-  return ln_leave(db, index_create(db, table, name, column, kind));
+  return ln_leave(db, ln_undo_change(db, index_create(db, table, name, column, kind)));
 }
 
 static int index_list(const struct lunar_table* table, uint8_t* at, struct lunar_index_info* info) {

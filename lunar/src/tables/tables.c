@@ -177,9 +177,9 @@ static int table_create(struct lunar* db, const char* name, const struct lunar_s
   creation.head[LN_ROOT_ENTRY + 2] = schema->column_count, creation.head[LN_ROOT_ENTRY + 3] = schema->ring;
   ln_put64(creation.head + LN_ROOT_ENTRY + 4, schema->ring_limit);
   ln_put32(creation.head + LN_ROOT_ENTRY + 12, db->checkpoints << 16 | db->creations++ | 1u << 31);
-  error = create(db, number, creation.head);
-  if (!error) error = ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame);
-  if (error) return ln_undo(db, error);
+  db->changing = 1;
+  LN_TRY(create(db, number, creation.head));
+  LN_TRY(ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame));
   uint8_t* columns = frame->bytes + LN_SCHEMA_COLUMNS;
   for (uint32_t i = 0; i < schema->column_count; i++) {
     uint8_t* column = columns + LN_SCHEMA_COLUMN * i;
@@ -190,7 +190,7 @@ static int table_create(struct lunar* db, const char* name, const struct lunar_s
   const struct ln_record_header record = {.type = LN_CREATE, .table = number, .bytes = CREATE_HEAD + creation.bytes};
   error = ln_log(db, &record, emit_creation, &creation);
   ln_put(frame);
-  return error ? ln_undo(db, error) : 0;
+  return error;
 }
 
 int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes) {
@@ -245,14 +245,15 @@ static int table_drop(struct lunar* db, const char* name) {
   LN_TRY(ln_is_table(db, number));
   LN_TRY(ln_make_room(db, 1));
   const struct ln_record_header record = {.type = LN_DROP, .table = number};
-  int error = ln_table_redo_drop(db, number);
-  if (!error) error = ln_log(db, &record, NULL, NULL);
-  if (error) return ln_undo(db, error);
+  db->changing = 1;
+  LN_TRY(ln_table_redo_drop(db, number));
+  LN_TRY(ln_log(db, &record, NULL, NULL));
   ln_extents_follow(db, &db->series, &record);
   return 0;
 }
 
 static int committed(struct lunar* db, int error) {
+  error = ln_undo_change(db, error);
   if (!error) error = ln_commit_point(db);
   return error;
 }
@@ -261,7 +262,7 @@ int lunar_table_create(struct lunar* db, const char* name, const struct lunar_sc
   LN_TRY(ln_enter(db));
   int freed = db->freed, error;
   do error = table_create(db, name, schema);
-  while (ln_worth_another_try(db, &error, &freed));
+  while (ln_retry_after_checkpoint(db, &error, &freed));
   return ln_leave(db, committed(db, error));
 }
 
