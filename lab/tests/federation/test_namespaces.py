@@ -13,7 +13,8 @@ import pytest
 from edgejoule.federation.leftovers import remove_leftovers
 from edgejoule.federation.namespaces import NAMED, Namespaces
 from edgejoule.federation.server import Server
-from edgejoule.federation.shares import CGROUPS, why_no_groups
+from edgejoule.federation.shares import why_no_groups
+from edgejoule.machine import cgroup
 
 SERVERS = [Server("low", 0.1, 1, 1), Server("high", 0.4, 1, 1)]
 
@@ -97,7 +98,7 @@ def test_what_a_killed_program_left_is_found_and_removed(tmp_path: Path) -> None
     removed = remove_leftovers()
     assert len(removed) == 3, removed
     assert made_by(program.pid) == []
-    assert not list(CGROUPS.glob(f"**/edgejoule-{program.pid}-*"))
+    assert not list(cgroup.ROOT.glob(f"**/edgejoule-{program.pid}-*"))
     end = time.monotonic() + 60
     while Path(f"/proc/{left}").exists() and "sleep" in Path(f"/proc/{left}/cmdline").read_text():
         assert time.monotonic() < end

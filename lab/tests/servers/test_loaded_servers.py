@@ -23,7 +23,7 @@ from edgejoule.commands.supervisor import Repetition
 from edgejoule.errors import DatabaseError, SpecError
 from edgejoule.executions import Execution, intervals_of
 from edgejoule.federation.namespaces import NAMED, why_no_namespaces
-from edgejoule.federation.shares import CGROUPS
+from edgejoule.machine import cgroup
 from edgejoule.network import Link
 from edgejoule.plan import make_plan
 from edgejoule.spec import load_spec
@@ -248,7 +248,7 @@ def test_on_a_slow_link_tables_take_longer_and_each_server_keeps_what_it_learnt(
             )
     assert statistics.median(took_s[20]) > 2 * statistics.median(took_s[0])
     assert not list(NAMED.glob("ejfed-*-mid")), "no namespace is left"
-    assert not list(CGROUPS.glob("**/edgejoule-*-mid")), "and no group"
+    assert not list(cgroup.ROOT.glob("**/edgejoule-*-mid")), "and no group"
 
 
 @pytest.mark.slow

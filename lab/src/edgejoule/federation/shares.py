@@ -6,8 +6,6 @@ folder in the form of a cgroup of version 2 (`telemetry.cgroup`): that cgroup it
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
 import threading
 import time
@@ -18,8 +16,8 @@ from typing import Protocol, Self
 from edgejoule.errors import UsageError
 from edgejoule.federation.processes import Running
 from edgejoule.federation.server import Server
+from edgejoule.machine import cgroup
 
-CGROUPS = Path("/sys/fs/cgroup")
 PERIOD_S = 0.02  # of a quota
 SHARES_V1, WEIGHT_V2 = 262_144, 10_000  # the most there is: other work does not take from a server's share
 TICK_S = 0.004  # a server's processes are looked at so often
@@ -213,65 +211,57 @@ class CpuGroups:
 
     about = "cgroups with a quota"
 
-    def __init__(self, root: Path = CGROUPS) -> None:
-        why = why_no_groups(root)
-        if why:
+    def __init__(self, root: Path = cgroup.ROOT) -> None:
+        hierarchy = cgroup.find("cpu", root)
+        if (why := why_no_groups(root)) or hierarchy is None:
             raise UsageError(why)
-        self._version, self._base = _hierarchy(root)
-        self._root = root
-        self._made: list[Path] = []
+        self._hierarchy = hierarchy
+        self._made: list[cgroup.Group] = []
         self._counting = Unlimited()
 
     def __enter__(self) -> CpuGroups:
-        if self._version == 1:
+        if self._hierarchy.version == 1:
             self._counting.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._version == 1:
+        if self._hierarchy.version == 1:
             self._counting.__exit__()
         for group in self._made:
-            _remove(group)
+            group.remove()
 
     def limit(self, server: Server, folder: Path) -> Limit:
         """A group, with its quota."""
-        name = f"edgejoule-{os.getpid()}-{server.name}"
+        group = cgroup.Group(self._hierarchy, server.name)
         quota_us, period_us = max(1000, round(server.share * PERIOD_S * 1e6)), round(PERIOD_S * 1e6)
-        group = self._base / name
+        settings: dict[str, object] = {"cpu.max": f"{quota_us} {period_us}", "cpu.weight": WEIGHT_V2}
+        if group.version == 1:
+            settings = {"cpu.cfs_period_us": period_us, "cpu.cfs_quota_us": quota_us, "cpu.shares": SHARES_V1}
         try:
-            if self._version == 2:
-                _delegate(self._base)
-            group.mkdir()
-            self._made.append(group)
-            if self._version == 2:
-                (group / "cpu.max").write_text(f"{quota_us} {period_us}")
-                (group / "cpu.weight").write_text(str(WEIGHT_V2))
-                return _GroupV2(group)
-            (group / "cpu.cfs_period_us").write_text(str(period_us))
-            (group / "cpu.cfs_quota_us").write_text(str(quota_us))
-            (group / "cpu.shares").write_text(str(SHARES_V1))
+            group.make(settings)
         except OSError as error:
             raise UsageError(f"{error.filename}: {error.strerror}; {_FIX}") from error
-        return self._counting.watch(_GroupV1(server, folder, group))
+        self._made.append(group)
+        return _GroupV2(group) if group.version == 2 else self._counting.watch(_GroupV1(server, folder, group))
 
 
 class _GroupV1(_Members):
     """The kernel limits; use is counted by the processes' clocks, as its own counters may be in another hierarchy."""
 
-    def __init__(self, server: Server, folder: Path, group: Path) -> None:
+    def __init__(self, server: Server, folder: Path, group: cgroup.Group) -> None:
         super().__init__(server, folder)
         self._group = group
 
     def command(self) -> Sequence[str]:
-        return _joining(self._group)
+        return self._group.command()
 
 
 class _GroupV2:
-    def __init__(self, group: Path) -> None:
-        self.folder = group
+    def __init__(self, group: cgroup.Group) -> None:
+        self.folder, self._group = group.folder, group
 
     def command(self) -> Sequence[str]:
-        return _joining(self.folder)
+        return self._group.command()
 
     def joined(self, process: Running) -> None:
         pass
@@ -287,42 +277,12 @@ class _GroupV2:
 _FIX = "run as root on a machine whose kernel has the cpu controller, or let shares be kept by signals"
 
 
-def _joining(group: Path) -> list[str]:
-    return ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs")]
-
-
-def _hierarchy(root: Path) -> tuple[int, Path]:
-    if (root / "cpu/cgroup.procs").exists():
-        return 1, root / "cpu"
-    return 2, root
-
-
-def why_no_groups(root: Path = CGROUPS) -> str | None:
+def why_no_groups(root: Path = cgroup.ROOT) -> str | None:
     """Why no cgroup can limit here; None where one can."""
-    version, base = _hierarchy(root)
-    with contextlib.suppress(OSError):
-        if version == 2 and "cpu" not in (base / "cgroup.controllers").read_text().split():
-            return f"no cpu controller below {root}; {_FIX}"
-        return None if os.access(base, os.W_OK) else f"{base} may not be written by this user; {_FIX}"
-    return f"no cgroups below {root}; {_FIX}"
-
-
-def _delegate(base: Path) -> None:
-    control = base / "cgroup.subtree_control"
-    if "cpu" not in control.read_text().split():
-        control.write_text("+cpu")
-
-
-def _remove(group: Path) -> None:
-    for _ in range(50):  # a process that has ended is still a member for a moment
-        try:
-            group.rmdir()
-        except FileNotFoundError:
-            return
-        except OSError:
-            time.sleep(0.02)
-        else:
-            return
+    if not any((root / each).exists() for each in ("cpu", "cgroup.controllers", "unified")):
+        return f"no cgroups below {root}; {_FIX}"
+    why = cgroup.why_not("cpu", root)
+    return why and f"{why}; {_FIX}"
 
 
 def best_shares() -> Shares:

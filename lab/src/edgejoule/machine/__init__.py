@@ -1,0 +1,1 @@
+"""This machine: what a study sets on it and restores."""
