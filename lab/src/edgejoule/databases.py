@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +22,7 @@ from edgejoule.database_servers import SERVERS, Server, ycsb_client
 from edgejoule.database_servers.ycsb_client import BINDINGS
 from edgejoule.errors import DatabaseError, EdgejouleError
 from edgejoule.federation.processes import Adopted, Membership
+from edgejoule.machine.child_lines import ChildLines
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import CORE
 from edgejoule.spec import Timing
@@ -171,37 +171,26 @@ class Driver:
             adopted = Adopted(process.pid, self._member) if self._member else None
             if self._stopped:
                 process.kill()
-            words: list[str] = []
-            timed_out = threading.Event()
-            reader = threading.Thread(target=lambda: words.extend(process.stderr or []), daemon=True)
-
-            def end_late_run() -> None:
-                timed_out.set()
-                process.kill()
-
-            watch = threading.Timer(self._timeout_s, end_late_run)
-            reader.start()
-            watch.start()
-            try:
-                for line in process.stdout or []:
-                    events.append(self._parse(line))
-                    self._on_event(events[-1])
-                if adopted:
-                    adopted.await_end()
-                code = process.wait()
-            except BaseException:
-                if adopted:
-                    adopted.release()
-                self.stop()
-                raise
-            finally:
-                watch.cancel()
-                self._process = None
-            reader.join(timeout=5)
-        if timed_out.is_set():
+            with ChildLines(process, process.stdout, process.stderr, self._timeout_s) as lines:
+                try:
+                    for line in lines:
+                        events.append(self._parse(line))
+                        self._on_event(events[-1])
+                    if adopted:
+                        adopted.await_end()
+                    code = process.wait()
+                except BaseException:
+                    if adopted:
+                        adopted.release()
+                    self.stop()
+                    raise
+                finally:
+                    self._process = None
+            words = lines.other_text()
+        if lines.late:
             raise DatabaseError(f"the run took longer than run_timeout_s = {self._timeout_s:g} s and was stopped")
         if code != 0 or not {"start", "active_end", "settled", "end"} <= {e["event"] for e in events}:
-            raise DatabaseError(_failure(events, code, "".join(words)))
+            raise DatabaseError(_failure(events, code, words))
         return events
 
     def step(self) -> None:

@@ -14,7 +14,6 @@ import re
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from edgejoule.database_servers.options import Option
 from edgejoule.database_servers.serving import Serving
 from edgejoule.errors import DatabaseError
 from edgejoule.failed_operations import FAILURE_SHARE_MAX, Cause, complaint, merged
+from edgejoule.machine.child_lines import ChildLines
 
 Event = Mapping[str, Any]
 
@@ -193,7 +193,6 @@ class YcsbClient:
         """What the binding said at the end, YCSB's report, the exit code (None: too late), other words."""
         done: dict[str, int] | None = None
         words: list[str] = []
-        out: list[str] = []
         with subprocess.Popen(
             [*self._prefix, "setpriv", "--pdeathsig", "KILL", *self._command(folder)], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
@@ -201,29 +200,18 @@ class YcsbClient:
             self._process = process
             if self._stopped:
                 process.kill()
-            reader = threading.Thread(target=lambda: out.extend(process.stdout or []), daemon=True)
-            late = threading.Event()
-
-            def end_late_run() -> None:
-                late.set()
-                process.kill()
-
-            watch = threading.Timer(self._task.timeout_s, end_late_run)
-            reader.start()
-            watch.start()
-            try:
-                for line in process.stderr or []:
-                    done = self._hear(line.strip(), process.pid) or done
-                    if line.strip() and not line.startswith("edgejoule:"):
-                        words.append(line.strip())
-                code = process.wait()
-            except BaseException:
-                process.kill()
-                raise
-            finally:
-                watch.cancel()
-            reader.join(timeout=5)
-        return done, "".join(out), None if late.is_set() else code, words
+            with ChildLines(process, process.stderr, process.stdout, self._task.timeout_s) as lines:
+                try:
+                    for line in lines:
+                        done = self._hear(line.strip(), process.pid) or done
+                        if line.strip() and not line.startswith("edgejoule:"):
+                            words.append(line.strip())
+                    code = process.wait()
+                except BaseException:
+                    process.kill()
+                    raise
+            report = lines.other_text()
+        return done, report, None if lines.late else code, words
 
     def _hear(self, line: str, pid: int) -> dict[str, int] | None:
         if line.startswith("edgejoule: active"):
