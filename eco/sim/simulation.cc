@@ -4,130 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numbers>
 #include <queue>
-#include <random>
 
-#include "database.h"
-#include "input_rate.h"
-#include "patience.h"
+#include "state.h"
 
 namespace eco::sim {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double settled_jobs = 20;  // prediction errors count from here on
 constexpr double look_s = 0.05;      // between two looks at a job elsewhere, as libeco has it
-constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 constexpr char release[] = "8.3.2";
-
-class Dice {
- public:
-  Dice(std::uint64_t seed, std::uint64_t stream) {
-    std::seed_seq both{seed >> 32, seed & 0xffffffff, stream};
-    random_.seed(both);
-  }
-  double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
-  double normal() { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(2 * std::numbers::pi * uniform()); }
-
- private:
-  std::mt19937_64 random_;
-};
-
-// What keeps one core of a server busy until it is done.
-struct Task {
-  enum class Kind : std::uint8_t { flush, compaction, job, serve, verify };
-  Kind kind;
-  std::size_t job;    // flushes have none
-  double left, work;  // seconds of CPU time
-  double begun_s;
-  double pace = 1;  // of a core at most: a slow worker waits for something else
-};
-
-// A compaction, here or elsewhere.
-struct Job {
-  std::size_t home = 0, target = 0;
-  Compaction compaction;
-  eco::Job features;
-  double noise = 1;
-  Prediction predicted;    // of the place that was chosen
-  double jobs_before = 0;  // that were learnt there, its own and others'
-  double until_s = 0;      // when it is expected to have ended
-  double asked_s = 0;
-  bool placed = false, cancelled = false;  // cancelled: its worker died
-  bool over = false, running = false;      // running: it has a slot
-  bool met_slow = false;                   // its worker was slow
-  std::size_t in = none, back = none;      // flows
-  double slow = 1, moved = 0, cpu_s = 0;
-  int at_worker = 2, in_all = 3;  // what is still to end: computing, sending back; and verifying at home
-};
-
-struct Flow {
-  std::size_t from, to, job;
-  double bytes, left, rate_max, rate = 0, since_s = 0;
-  std::uint32_t version = 0;
-  bool returns = false, over = false;
-};
-
-// The memtables and the threads of the application.
-struct Application {
-  const Workload* workload = nullptr;
-  double entry_bytes = 0;    // of the memtable that fills
-  double memtable = 0;       // bytes in it
-  double capacity = 0;       // of it
-  std::vector<Amount> full;  // waiting for the flush, the first being flushed
-  bool waits_for_flush = false;
-  double written_bytes = 0;
-  double swing_phase = 0;
-  // Rates now.
-  double threads_cores = 0, readers_cores = 0, operations_s = 0, reads_s = 0, asleep = 0;
-};
-
-struct Node {
-  Node(const Spec& spec, const ServerSpec& server, std::uint64_t seed, std::uint64_t index)
-      : tier(&spec.tiers[server.tier]),
-        dice(seed, index),
-        database(spec.database, server.idle ? 1 : spec.workloads[server.workload].keys),
-        writes(spec.database) {
-    if (!server.idle) app.workload = &spec.workloads[server.workload];
-    slow_share = server.slow_share, slow_factor = server.slow_factor;
-  }
-
-  const Tier* tier;
-  Dice dice;
-  Database database;
-  WriteController writes;
-  Application app;
-  InputRate input;
-  CompactionModel model, guest, residual;
-  double guest_learnt_s = 0;
-  std::vector<Task> tasks;
-  std::vector<std::size_t> queue, taken;  // jobs that wait for a slot; all that were placed here
-  std::vector<std::size_t> flows;         // in both directions
-  std::size_t flows_out = 0, flows_in = 0;
-  std::uint32_t slots_used = 0;
-  double now_s = 0, share = 1, busy = 0;
-  std::uint32_t version = 0;
-  bool worker_down = false, draining = false;
-  double slow_share = 0, slow_factor = 1;
-  // Since the last beat.
-  double beat_s = 0, busy_core_s = 0, bytes_in = 0, bytes_out = 0, beat_written = 0;
-  double level0_s = 0;
-  ServerOutcome out;
-};
-
-struct Event {
-  enum class Kind : std::uint8_t { server, beat, flow, place, look, lost, silence, fault };
-  double at_s;
-  std::uint64_t order;
-  Kind kind;
-  std::uint32_t version;
-  std::size_t id;
-
-  bool operator>(const Event& o) const { return at_s != o.at_s ? at_s > o.at_s : order > o.order; }
-};
 
 class Simulation {
  public:
