@@ -27,6 +27,8 @@ namespace eco::sim {
 
 inline constexpr double never = std::numeric_limits<double>::infinity();
 inline constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+inline constexpr double look_s = 0.05;      // between two looks at a job elsewhere, as libeco has it
+inline constexpr char release[] = "8.3.2";  // of RocksDB, on all servers
 
 class Dice {
  public:
@@ -132,6 +134,27 @@ struct Event {
   std::size_t id;
 
   bool operator>(const Event& o) const { return at_s != o.at_s ? at_s > o.at_s : order > o.order; }
+};
+
+struct State {
+  State(const Spec& given, const Policy& chosen) : spec(given), policy(chosen) {}
+
+  // An event that never comes is not kept.
+  void push(double at_s, Event::Kind kind, std::size_t id, std::uint32_t version = 0) {
+    if (at_s < never) events.push({at_s, order++, kind, version, id});
+  }
+
+  const Spec& spec;
+  Policy policy;
+  double now_s = 0;
+  std::uint64_t order = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  std::vector<Node> nodes;
+  std::vector<Server> table;  // as each server described itself at its last beat
+  std::vector<Job> jobs;
+  std::map<std::size_t, Patience> patience;  // by job elsewhere
+  std::vector<Flow> flows;
+  Outcome outcome;
 };
 
 }  // namespace eco::sim
