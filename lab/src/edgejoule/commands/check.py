@@ -21,7 +21,7 @@ def check_command(run: PlannedRun) -> None:
         words = getattr(command, key)
         try:
             if words is not None:
-                around.argv(words)
+                around.argv(words, around.environment())
         except DatabaseError as error:
             raise UsageError(f"{run.label()}: {key}: {error}") from error
     if command.cwd is not None and "{data}" not in command.cwd and not around.path(command.cwd).is_dir():

@@ -188,7 +188,7 @@ def unescaped(text: str) -> str:
 
 def inherited_environment() -> dict[str, str]:
     """What every command inherits of this process's environment."""
-    return {n: v for n, v in os.environ.items() if n in INHERITED or n.startswith("LC_")}
+    return {n: os.environ[n] for n in os.environ if n in INHERITED or n.startswith("LC_")}
 
 
 def is_command(workload: object) -> bool:

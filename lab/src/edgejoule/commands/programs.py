@@ -48,13 +48,13 @@ class Surroundings:
         """Declared variables beside the few that every command inherits."""
         return {**inherited_environment(), **{name: self.text(value) for name, value in self.workload.env.items()}}
 
-    def argv(self, words: Words) -> list[str]:
+    def argv(self, words: Words, environment: Mapping[str, str]) -> list[str]:
         """The program's path and its arguments. Raises DatabaseError where it is not here."""
         if isinstance(words, str):
             words = [*shlex.split(self.workload.shell or SHELL), "-c", self.text(words)]
         else:
             words = [self.text(word) for word in words]
-        program = program_of(words[0], self.folder, self.environment().get("PATH"))
+        program = program_of(words[0], self.folder, environment.get("PATH"))
         if program is None:
             raise DatabaseError(f"{words[0]}: {why_no_program(words[0], self.folder)}")
         return [*self.prefix, str(program.absolute()), *words[1:]]
@@ -66,7 +66,8 @@ class Surroundings:
     def command(self, words: Words, *, cwd: Path, output: Path | None, stdin: bool = False) -> Command:
         """A program of the workload for the supervisor."""
         source = self.path(self.workload.stdin) if stdin and self.workload.stdin else None
-        return Command(self.argv(words), self.environment(), cwd, source, output)
+        environment = self.environment()
+        return Command(self.argv(words, environment), environment, cwd, source, output)
 
     def cwd(self, data: Path) -> Path:
         """Where the command runs, and what is done before and after each run."""

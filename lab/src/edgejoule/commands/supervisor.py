@@ -233,7 +233,7 @@ class Supervised:
         return reports
 
     def _make_marks(self) -> Path:
-        folder = self._resources.enter_context(tempfile.TemporaryDirectory(prefix=_marks_prefix()))
+        folder = self._resources.enter_context(tempfile.TemporaryDirectory(prefix=_marks_prefix(os.getpid())))
         marks = Path(folder) / "marks"
         os.mkfifo(marks, 0o600)
         return marks
@@ -297,8 +297,8 @@ class Supervised:
             raise CommandError(f"the supervisor of {name} ended with code {code} and reported no exit")
 
 
-def _marks_prefix() -> str:
-    pid = os.getpid()
+@cache
+def _marks_prefix(pid: int) -> str:
     return f"{_MARKS_FOLDER}{pid}-{started_ticks(pid)}-"
 
 

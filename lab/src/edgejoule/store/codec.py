@@ -30,19 +30,24 @@ _Times = NDArray[np.int64]
 _Values = NDArray[np.float64]
 
 
-def pack(t_ns: _Times, value: _Values, resolution: float) -> bytes:
-    """The readings as a blob; value: NaN where a reading failed; resolution: of the channel, 0 when there is none."""
+def pack(t_ns: _Times, value: _Values, resolution: float) -> tuple[bytes, _Values]:
+    """The readings as a blob, and their values as the blob has them. value: NaN where a reading failed. resolution: of
+    the channel, 0 when there is none.
+    """
     failed = np.isnan(value)
     filled = np.where(failed, 0.0, value)
     step = _step(filled, resolution)
+    back = value
     if step:
-        kept = _differences(np.rint(filled / step).astype(np.int64), 0)
+        steps = np.rint(filled / step).astype(np.int64)
+        kept = _differences(steps, 0)
+        back = np.where(failed, np.nan, steps * step)
     else:
         bits = filled.astype("<f8").view("<i8")
         kept = bits ^ np.concatenate([np.zeros(1, "<i8"), bits[:-1]])
     times = _differences(_differences(t_ns, int(t_ns[0])), 0)
     body = _planes(times) + _planes(kept) + (np.packbits(failed).tobytes() if failed.any() else b"")
-    return _HEAD.pack(_FORMAT, _STEPS if step else _BITS, int(t_ns[0]), step) + zlib.compress(body)
+    return _HEAD.pack(_FORMAT, _STEPS if step else _BITS, int(t_ns[0]), step) + zlib.compress(body), back
 
 
 def unpack(blob: bytes, samples: int) -> tuple[_Times, _Values]:

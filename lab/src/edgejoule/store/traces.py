@@ -44,6 +44,7 @@ CREATE TABLE readings (
   samples INTEGER NOT NULL, readings BLOB NOT NULL, reasons_json TEXT, arrivals BLOB,
   PRIMARY KEY (channel_id, second)) WITHOUT ROWID;
 """
+_unpack = lru_cache(maxsize=8)(unpack)  # the intervals of a run share seconds; nobody writes into the arrays
 _SUMS = "min(start_ns), max(end_ns), sum(energy_j), max(power_max_w), sum(step_s2), sum(off_j2), sum(off_next_j2)"
 
 
@@ -138,8 +139,8 @@ class ChannelRows:
             self._arrivals, self._last = arrivals, last
 
     def _write_row(self, second: int, part: Trace) -> None:
-        blob = pack(part.t_ns, part.value, part.channel.resolution)
-        part = replace(part, value=unpack(blob, len(part))[1])  # sums are of what is kept
+        blob, kept = pack(part.t_ns, part.value, part.channel.resolution)
+        part = replace(part, value=kept)  # sums are of what is kept
         good = ~np.isnan(part.value)
         summary = summary_of(_with_reading(part, self._last))
         arrived = self._arrivals[:, 0] <= part.t_ns[-1]
@@ -242,7 +243,7 @@ class StoredTrace:
         after = self._second("SELECT min(second)", "AND second > ?", last)
         inner = first + 1, last - 1
         where = "AND second BETWEEN ? AND ? AND (energy_j IS NULL OR start_ns < ?) ORDER BY second"
-        dirty = [row[0] for row in self._rows(where, *inner, t0_ns, what="second")]
+        dirty = [row[0] for row in self._rows(where, *inner, t0_ns, what="second")] if inner[0] <= inner[1] else []
         cover = _Cover((), 0, 0)
         for begin, end, summed in _stretches(before, after, inner, dirty):
             if summed:
@@ -262,7 +263,7 @@ class StoredTrace:
 
     def _unpacked(self, where: str, *values: object) -> Trace:
         rows = self._rows(f"{where} ORDER BY second", *values, what="*", table="readings")
-        parts = [unpack(row["readings"], row["samples"]) for row in rows]
+        parts = [_unpack(row["readings"], row["samples"]) for row in rows]
         reasons: dict[int, str] = {}
         place = 0
         for row in rows:
