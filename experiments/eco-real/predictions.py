@@ -8,7 +8,8 @@ error.
 
 Each prediction was made before its job began. The first jobs of a server, at home and elsewhere, are left out: the
 models learn from them. The input rate is what the monitor saw when a decision was made, beside what came in the next
-seconds, both as files of level 0: flushes are counted between their times.
+seconds, both as files of level 0: flushes are counted between their times. Decisions in the first seconds of a run are
+left out.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ def job_errors(decisions: Iterable[Event], learnt_after: int) -> dict[tuple[str,
 
 
 def rate_errors(run: Sequence[Event]) -> Iterator[float]:
-    """Of the input rate, at each decision of a run whose next seconds are known."""
+    """Of the input rate, at each decision of a run that has seconds of writing before it and after it.
+
+    The last flush is left out: its memtable was not full.
+    """
     flushes: dict[str | None, list[int]] = defaultdict(list)
     for event in run:
         if event["event"] == "database" and event["kind"] == "flush":
@@ -56,9 +60,11 @@ def rate_errors(run: Sequence[Event]) -> Iterator[float]:
     for event in run:
         if event["event"] != "decision" or not event["level0_files_s"]:
             continue
-        times = sorted(flushes[event["home"] if event["home"] in flushes else None])
-        begin, end = (files_until(times, event["monotonic_ns"] + round(s * 1e9)) for s in (0, AHEAD_S))
-        if begin is not None and end is not None and end > begin:
+        times = sorted(flushes[event["home"] if event["home"] in flushes else None])[:-1]
+        before, begin, end = (
+            files_until(times, event["monotonic_ns"] + round(s * 1e9)) for s in (-AHEAD_S, 0, AHEAD_S)
+        )
+        if before is not None and begin is not None and end is not None and end > begin:
             yield abs(event["level0_files_s"] / ((end - begin) / AHEAD_S) - 1)
 
 

@@ -80,8 +80,10 @@ def test_the_input_rate_is_compared_with_the_flushes_of_the_next_seconds(of_serv
     assert "error of the input rate, next 3 s: 50.0% (median 50.0%, 1)" in text
 
 
-def test_an_input_rate_whose_next_seconds_are_not_known_is_left_out() -> None:
-    text = printed([*(flush(s / 2) for s in range(20)), decision(8, level0_files_s=3.0)])
+@pytest.mark.parametrize("at_s", [2, 7])
+def test_an_input_rate_without_seconds_of_writing_before_and_after_it_is_left_out(at_s: int) -> None:
+    closing = flush(60)  # of a memtable that was not full
+    text = printed([*(flush(s / 2) for s in range(20)), closing, decision(at_s, level0_files_s=3.0)])
     assert "error of the input rate, next 3 s: -" in text
 
 
