@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-exec bench-lunar bench-servers bench-ycsb servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan fuzz) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-differential test-eco-trixie
+.PHONY: help setup setup-dev build eco demo demo-eco test test-all fuzz fmt lint bench bench-driver bench-exec bench-lunar bench-servers servers schemas clean $(addprefix test-,slow root server r browser java board qemu asan-ubsan tsan fuzz) board firmware size-lunar test-lunar-powercut test-eco-faults test-eco-differential test-eco-trixie
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
@@ -150,15 +150,12 @@ bench-exec: setup-dev build ## the bars of `edgejoule exec`, hyperfine in altern
 	@tools/packages exec
 	$(PYTHON) lab/bench/exec_bars.py $(if $(ONLY),--only $(ONLY)) $(if $(JSON),--json $(JSON))
 
-bench-lunar: setup-dev build/build.ninja ## lunar's bars beside SQLite and LMDB on loop devices (root); QUICK=1: a minute; JSON=FILE; ONLY=SECTION
+bench-lunar: setup-dev build/build.ninja ## lunar by its own API on loop devices, the card model, layers (root); QUICK=1: a minute; JSON=FILE; ONLY=SECTION
 	@cmake --build --preset release -j $(JOBS) --target lunar-bench
 	$(SUDO) $(PYTHON) lunar/bench/bench.py $(if $(QUICK),--quick) $(foreach section,$(ONLY),--only $(section)) $(if $(JSON),--json $(JSON))
 
 bench-servers: setup-dev build ## a row for each database server here: workload A, its cost on both sides, the server's own count
 	$(PYTHON) driver/bench/servers.py
-
-bench-ycsb: setup-dev build ## lunar's YCSB beside SQLite, through the driver; LOOPS=1: on loop devices (root); JSON=FILE
-	$(if $(LOOPS),$(SUDO)) $(PYTHON) lunar/bench/ycsb.py $(if $(LOOPS),--loops) $(if $(JSON),--json $(JSON))
 
 servers: ## Redis, PostgreSQL, Cassandra, HBase for studies, a stand-in for MongoDB; says what else is here (ONLY=redis)
 	@for server in $(or $(ONLY),redis postgres cassandra hbase ycsb mongodb citus); do deploy/local/$$server || exit 1; done

@@ -29,13 +29,14 @@ class KeyChooser {
     return static_cast<std::int64_t>(scattered(rank) % static_cast<std::uint64_t>(rows_));
   }
 
-  static std::uint64_t scattered(std::uint64_t x) {  // the finaliser of MurmurHash3
+ private:
+  // The finaliser of MurmurHash3.
+  static std::uint64_t scattered(std::uint64_t x) {
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdU;
     x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53U;
     return x ^ x >> 33;
   }
 
- private:
   std::int64_t rows_;
   double skew_, zeta_ = 0, eta_ = 0;
 };

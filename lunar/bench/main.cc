@@ -45,8 +45,6 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--operations", w.operations)->check(CLI::PositiveNumber);
   run->add_option("--reads", w.reads)->check(CLI::Range(0.0, 1.0));
   run->add_option("--skew", w.skews, "several: a measurement of each")->delimiter(',')->check(CLI::Range(0.0, 0.999));
-  run->add_option("--raw-beside", w.raw_beside,
-                  "update: the device, which gets as many requests between slices of the work");
   run->add_flag("--sync-each", w.sync_each, "lunar: lunar_sync after every write");
   run->add_option("--seed", w.seed);
   run->add_option("--device", w.device, "name in /sys/block");

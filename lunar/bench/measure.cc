@@ -4,14 +4,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <fstream>
 #include <random>
 
 #include "key_chooser.h"
-#include "raw_requests.h"
 
 namespace lunar_bench {
 namespace {
@@ -80,47 +78,9 @@ class Rows {
   std::size_t next_ = 0;
 };
 
-// The device under as many requests as the engine made, between slices of its operations: what else is going on meets
-// both.
-class RawBeside {
- public:
-  RawBeside(const Engine& engine, const Work& work, std::int64_t rows, double skew)
-      : engine_(engine), work_(work), key_(rows, skew), random_(work.seed), before_(engine.own_counts()) {
-    requests_.path = work.raw_beside;
-    requests_.span_bytes = static_cast<std::uint64_t>(rows) * work.shape.row_bytes();
-  }
-  void after_operation(std::int64_t i) {
-    const std::int64_t slice = std::max<std::int64_t>(work_.operations / 20, 1);
-    if (work_.raw_beside.empty() || (i + 1) % slice != 0) return;
-    const auto start = Clock::now();
-    const double cpu = cpu_s();
-    const auto now = engine_.own_counts();
-    const auto per_operation = [slice](std::uint64_t from, std::uint64_t to) {
-      return static_cast<double>(to - from) / static_cast<double>(slice);
-    };
-    requests_.reads_per_operation = per_operation(before_.reads, now.reads);
-    requests_.writes_per_operation = per_operation(before_.writes, now.writes);
-    requests_.operations = slice;
-    seconds += raw_requests_s(requests_, key_, random_);
-    operations += slice;
-    before_ = now;
-    away_s += since(start), away_cpu_s += cpu_s() - cpu;
-  }
-  double seconds = 0, away_s = 0, away_cpu_s = 0;  // of the requests; of all that was not the engine's
-  std::int64_t operations = 0;
-
- private:
-  const Engine& engine_;
-  const Work& work_;
-  const KeyChooser key_;
-  std::mt19937_64 random_;
-  OwnCounts before_;
-  RawRequests requests_;
-};
-
 // Runs the operations; the bytes that they were given.
-std::uint64_t run(Engine& engine, const Work& work, std::int64_t rows, double skew, Rows& row, std::mt19937_64& random,
-                  RawBeside& raw) {
+std::uint64_t run(Engine& engine, const Work& work, std::int64_t rows, double skew, Rows& row,
+                  std::mt19937_64& random) {
   if (work.kind == "insert") {
     for (std::int64_t i = 0; i < work.operations; ++i) {
       engine.insert(rows + i, row());
@@ -139,7 +99,6 @@ std::uint64_t run(Engine& engine, const Work& work, std::int64_t rows, double sk
       if (work.sync_each) engine.sync();
       updates++;
     }
-    raw.after_operation(i);
   }
   return updates * static_cast<std::uint64_t>(work.shape.column_bytes);
 }
@@ -147,64 +106,56 @@ std::uint64_t run(Engine& engine, const Work& work, std::int64_t rows, double sk
 void warm_up(Engine& engine, Work work, std::int64_t rows, double skew, Rows& row, std::mt19937_64& random) {
   if (work.warm_up == 0) return;
   work.operations = work.warm_up;
-  work.raw_beside.clear();
-  RawBeside none(engine, work, rows, skew);
-  (void)run(engine, work, rows, skew, row, random, none);
+  (void)run(engine, work, rows, skew, row, random);
 }
 
 nlohmann::json phase(Engine& engine, const Work& work, std::int64_t rows, double skew, bool last, Rows& row,
                      std::mt19937_64& random) {
   warm_up(engine, work, rows, skew, row, random);
-  RawBeside raw(engine, work, rows, skew);
   const auto blocks = block_counters(work);
   mark(work, "lunar-bench begin");
   const auto own = engine.own_counts();
   const auto calls = bytes_written_by_calls();
   const double cpu = cpu_s();
   const auto start = Clock::now();
-  const auto payload = run(engine, work, rows, skew, row, random, raw);
-  const double seconds = since(start) - raw.away_s, cpu_end = cpu_s() - raw.away_cpu_s;
+  const auto payload = run(engine, work, rows, skew, row, random);
+  const double seconds = since(start), cpu_end = cpu_s();
   const auto own_end = engine.own_counts();
   mark(work, "lunar-bench acknowledged");
   if (last) engine.close();
   const auto calls_end = bytes_written_by_calls();
   const auto blocks_end = block_counters(work);
   mark(work, "lunar-bench end");
-  const double seconds_at_rest = since(start) - raw.away_s, cpu_at_rest = cpu_s() - raw.away_cpu_s;
+  const double seconds_at_rest = since(start), cpu_at_rest = cpu_s();
   const auto own_at_rest = engine.own_counts();
-  nlohmann::json result{{"rows_before", rows},
-                        {"skew", skew},
-                        {"operations", work.operations},
-                        {"payload_bytes", payload},
-                        {"seconds", seconds},
-                        {"cpu_s", cpu_end - cpu},
-                        {"seconds_at_rest", seconds_at_rest},
-                        {"cpu_at_rest_s", cpu_at_rest - cpu},
-                        {"bytes_written_by_calls", calls_end - calls},
-                        {"zones", engine.zones()},
-                        {"block",
-                         {{"reads", blocks_end.reads - blocks.reads},
-                          {"bytes_read", (blocks_end.sectors_read - blocks.sectors_read) * 512},
-                          {"writes", blocks_end.writes - blocks.writes},
-                          {"bytes_written", (blocks_end.sectors_written - blocks.sectors_written) * 512},
-                          {"flushes", blocks_end.flushes - blocks.flushes}}},
-                        {"own",
-                         {{"reads", own_at_rest.reads - own.reads},
-                          {"bytes_read", own_at_rest.bytes_read - own.bytes_read},
-                          {"writes", own_at_rest.writes - own.writes},
-                          {"writes_before_close", own_end.writes - own.writes},
-                          {"bytes_written", own_at_rest.bytes_written - own.bytes_written},
-                          {"log_bytes", own_at_rest.log_bytes - own.log_bytes},
-                          {"flushes", own_at_rest.flushes - own.flushes},
-                          {"card_s", own_end.card_s - own.card_s},
-                          {"card_j", own_end.card_j - own.card_j},
-                          {"card_at_rest_s", own_at_rest.card_s - own.card_s},
-                          {"card_at_rest_j", own_at_rest.card_j - own.card_j}}}};
-  if (!work.raw_beside.empty()) {
-    result["raw"] = {{"operations", raw.operations}, {"seconds", raw.seconds}};
-    result.erase("block");  // has them too
-  }
-  return result;
+  return {{"rows_before", rows},
+          {"skew", skew},
+          {"operations", work.operations},
+          {"payload_bytes", payload},
+          {"seconds", seconds},
+          {"cpu_s", cpu_end - cpu},
+          {"seconds_at_rest", seconds_at_rest},
+          {"cpu_at_rest_s", cpu_at_rest - cpu},
+          {"bytes_written_by_calls", calls_end - calls},
+          {"zones", engine.zones()},
+          {"block",
+           {{"reads", blocks_end.reads - blocks.reads},
+            {"bytes_read", (blocks_end.sectors_read - blocks.sectors_read) * 512},
+            {"writes", blocks_end.writes - blocks.writes},
+            {"bytes_written", (blocks_end.sectors_written - blocks.sectors_written) * 512},
+            {"flushes", blocks_end.flushes - blocks.flushes}}},
+          {"own",
+           {{"reads", own_at_rest.reads - own.reads},
+            {"bytes_read", own_at_rest.bytes_read - own.bytes_read},
+            {"writes", own_at_rest.writes - own.writes},
+            {"writes_before_close", own_end.writes - own.writes},
+            {"bytes_written", own_at_rest.bytes_written - own.bytes_written},
+            {"log_bytes", own_at_rest.log_bytes - own.log_bytes},
+            {"flushes", own_at_rest.flushes - own.flushes},
+            {"card_s", own_end.card_s - own.card_s},
+            {"card_j", own_end.card_j - own.card_j},
+            {"card_at_rest_s", own_at_rest.card_s - own.card_s},
+            {"card_at_rest_j", own_at_rest.card_j - own.card_j}}}};
 }
 
 }  // namespace

@@ -23,7 +23,6 @@ struct Work {
   std::uint64_t seed = 1;
   std::string device;       // whose counters in /sys/block are read; empty: none
   std::string file_system;  // synced before counters are read; empty: none
-  std::string raw_beside;   // a device that gets as many requests between slices of an update's work
   std::string marker;       // a file where the begin and the end of each measurement are written; empty: none
 };
 

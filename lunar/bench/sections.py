@@ -29,7 +29,7 @@ def lunar(mode: str, buffer: str = "1 MB", place: str = "bare") -> Case:
 
 
 def lunar_cached(mode: str, buffer: str = "1 MB") -> Case:
-    """lunar through the kernel's page cache, as SQLite and LMDB are."""
+    """lunar through the kernel's page cache, as LMDB is."""
     case = lunar(mode, buffer)
     return Case(f"{case.name}, page cache", "bare", [*case.options, "--page-cache"])
 
@@ -114,84 +114,6 @@ def table(cases: Sequence[Case]) -> list[str]:
     return lines
 
 
-def durable_insert(bench: Bench, plan: Plan) -> Section:
-    """A row of 4 KB, durable when it is acknowledged."""
-    section = Section("durable", "Durable 4 KB inserts")
-    ours, small = lunar("full"), lunar("full", "4 KB")
-    truncate, wal, other = sqlite("truncate", "full"), sqlite("wal", "full"), lmdb()
-    ceilings = [raw(1), raw(2)]
-    cases = [ours, small, truncate, wal, other, *ceilings]
-    work = ["--operations", str(plan.of(2000, 400))]
-    bench.rounds(cases, work, plan.rounds, plan.note)
-    bench.trace(cases, work, plan.note)
-    section.lines, section.bars = (
-        table(cases),
-        [
-            Bar("durable insert: bytes per payload byte", ours.median(amplification), 1.4, True, ""),
-            Bar("durable insert: writes per row", ours.per_operation("W"), 1.2, True, ""),
-            Bar("durable insert: flushes per row", ours.per_operation("F"), 1.05, True, ""),
-            ratio_bar("durable insert: rows/s to SQLite TRUNCATE FULL", ours, truncate, 5),
-            ratio_bar("durable insert: rows/s to LMDB", ours, other, 2.5),
-            ratio_bar("durable insert: rows/s to SQLite WAL FULL", ours, wal, 1.1),
-        ],
-    )
-    section.keep(cases)
-    return section
-
-
-def relaxed_insert(bench: Bench, plan: Plan) -> Section:
-    """A row of 4 KB without a sync of its own."""
-    section = Section("relaxed", "4 KB inserts without per-row sync")
-    ours, small, default = lunar("data"), lunar("data", "4 KB"), lunar("metadata")
-    peer = sqlite("wal", "normal")
-    work = ["--operations", str(plan.of(20000, 2000))]
-    bench.rounds([default, ours, peer], work, plan.rounds, plan.note)
-    bench.trace([default, ours, peer], work, plan.note)
-    work = ["--operations", str(plan.of(2000, 400))]  # it takes long, and no bar is on it
-    bench.rounds([small], work, 1, plan.note)
-    bench.trace([small], work, plan.note)
-    cases = [default, ours, small, peer]
-    section.lines = table(cases)
-    section.bars = [
-        ratio_bar("no per-row sync: rows/s to SQLite WAL NORMAL, until at rest", default, peer, 1.3, rate_at_rest),
-        ratio_bar("no per-row sync: rows/s to SQLite WAL NORMAL, acknowledged", default, peer, 1.3),
-    ]
-    section.keep(cases)
-    return section
-
-
-def small_update(bench: Bench, plan: Plan) -> Section:
-    """100 bytes of a row of 500, durable when acknowledged, rows chosen evenly."""
-    section = Section("update", "Durable 100-byte updates in 500-byte rows (20 k rows, uniform)")
-    ours, small = lunar("full"), lunar("full", "4 KB")
-    truncate, wal, other = sqlite("truncate", "full"), sqlite("wal", "full"), lmdb()
-    cached = lunar_cached("full")
-    cases = [ours, cached, small, truncate, wal, other, raw(1), raw(2)]
-    work = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--load", "20000"]
-    work += ["--operations", str(plan.of(3000, 400))]
-    bench.rounds(cases, work, plan.rounds, plan.note)
-    bench.trace(cases, work, plan.note)
-    section.lines = table(cases)
-    section.bars = [
-        Bar("100-byte update: bytes per payload byte", ours.median(amplification), 30, True, ""),
-        ratio_bar("100-byte update: ops/s to LMDB, which reads from the page cache", ours, other, 2),
-        ratio_bar("100-byte update: ops/s to LMDB, both through the page cache", cached, other, 2),
-        ratio_bar("100-byte update: ops/s to SQLite WAL FULL", ours, wal, 1),
-    ]
-    section.keep(cases)
-    return section
-
-
-@dataclass(frozen=True)
-class Access:
-    """How both sides read their device."""
-
-    name: str
-    direct: bool
-    bar: float
-    operations: int
-
-
 def block_reads(reading: Reading) -> float:
     """Requests per operation, by the device's own counter."""
     return reading["block"]["reads"] / reading["operations"]
@@ -210,74 +132,70 @@ READ_COLUMNS: tuple[tuple[str, Callable[[Reading], float], int], ...] = (
 )
 
 
-def reads(bench: Bench, plan: Plan) -> Section:
-    """Rows by their keys, of a table much larger than the cache. They are loaded once for all cases."""
-    rows = plan.of(500_000, 50_000)
-    section = Section("reads", f"Reads by key, {rows} rows (8-byte key, five columns of 100 bytes)")
-    work = ["--work", "update", "--reads", "1", "--columns", "5", "--column-bytes", "100", "--load", str(rows)]
-    accesses = (
-        Access("through the page cache", False, 1, plan.of(200_000, 20_000)),
-        Access("past the page cache", True, 2, plan.of(20_000, 2000)),
+def ceilings(bench: Bench, plan: Plan) -> Section:
+    """What the device itself does: a write and a flush, and a second sector before it; beside lunar in mode full.
+
+    LMDB updates by its own API: the driver's adapter has text for keys, which makes LMDB's tree deeper.
+    """
+    section = Section(
+        "ceilings", "Ceilings: durable 4 KB inserts; durable 100-byte updates in 500-byte rows (20 k rows)"
     )
-    # The kernel forgets what it has of a device when the last who has it open closes it.
-    with Path(bench.loops.devices["bare"]).open("rb"):
-        for case in (sqlite("wal", "full"), lunar_cached("full", "4 MB")):
-            plan.note(f"load: {case.name}")
-            bench.run(case, [*work, "--operations", "1"])
-        for access in accesses:
-            section.lines.append(
-                f"{access.name:44}" + "".join(f"{name:>12}" for name, _, _ in READ_COLUMNS) + "   lunar to it"
-            )
-            for buffer in ("1 MB", "4 MB"):
-                for skew in (0, 0.5, 0.99):
-                    reads_of(bench, plan, section, access, buffer, skew, work)
+    ours, cached, other = lunar("full"), lunar_cached("full"), lmdb()
+    inserts = [lunar("full"), raw(1), raw(2)]
+    updates = [ours, cached, other, raw(1), raw(2)]
+    update = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--load", "20000"]
+    for name, cases, options in (("insert", inserts, []), ("update", updates, update)):
+        work = [*options, "--operations", str(plan.of(3000, 400))]
+        bench.rounds(cases, work, plan.rounds, plan.note)
+        bench.trace(cases, work, plan.note)
+        section.lines += [*([""] if section.lines else []), name, *table(cases)]
+        section.data |= {f"{name}: {case.name}": case.readings for case in cases}
+    section.bars = [
+        ratio_bar("100-byte update: ops/s to LMDB, which reads from the page cache", ours, other, 2),
+        ratio_bar("100-byte update: ops/s to LMDB, both through the page cache", cached, other, 2),
+    ]
     return section
 
 
-def reads_of(
-    bench: Bench, plan: Plan, section: Section, access: Access, buffer: str, skew: float, work: list[str]
-) -> None:
+def reads(bench: Bench, plan: Plan) -> Section:
+    """Rows by their keys, past the page cache, of a table much larger than the buffer. Loaded once for all cases."""
+    rows = plan.of(500_000, 50_000)
+    section = Section("reads", f"Reads by key past the page cache, {rows} rows (8-byte key, five columns of 100 bytes)")
+    work = ["--work", "update", "--reads", "1", "--columns", "5", "--column-bytes", "100", "--load", str(rows)]
+    for case in (sqlite("wal", "full"), lunar("full", "4 MB")):
+        plan.note(f"load: {case.name}")
+        bench.run(case, [*work, "--operations", "1"])
+    section.lines.append(f"{'':44}" + "".join(f"{name:>12}" for name, _, _ in READ_COLUMNS) + "   lunar to it")
+    for buffer in ("1 MB", "4 MB"):
+        for skew in (0, 0.5, 0.99):
+            reads_of(bench, plan, section, buffer, skew, work)
+    return section
+
+
+def reads_of(bench: Bench, plan: Plan, section: Section, buffer: str, skew: float, work: list[str]) -> None:
     """One choice of keys; the bar is on the ratio to the faster SQLite."""
-    ours = lunar("full", buffer) if access.direct else lunar_cached("full", buffer)
+    ours = lunar("full", buffer)
     peers = [sqlite("wal", "full", buffer), sqlite("truncate", "full", buffer)]
     for peer in peers:
-        peer.options = [*peer.options, *(["--direct"] if access.direct else [])]
-    with_rows = [lunar_query_cache("full", buffer)] if access.direct else []
-    cases = [ours, *with_rows, *peers]
+        peer.options = [*peer.options, "--direct"]
+    cases = [ours, lunar_query_cache("full", buffer), *peers]
     for case in cases:
         case.loaded = True
-    if access.direct and buffer == "1 MB":
+    if buffer == "1 MB":
         cases.append(raw_read())
-    work = [*work, "--skew", str(skew), "--warm-up", str(plan.of(10000, 2000)), "--operations", str(access.operations)]
+    warm_up, operations = plan.of(10000, 2000), plan.of(20_000, 2000)
+    work = [*work, "--skew", str(skew), "--warm-up", str(warm_up), "--operations", str(operations)]
     bench.rounds(cases, work, plan.rounds, plan.note)
     for case in cases:
         figures = "".join(f"{case.median(figure):12.{digits}f}" for _, figure, digits in READ_COLUMNS)
         middle, least, most = ratio(ours, case, rate)
         beside = "" if case is ours else f"   {middle:.2f} [{least:.2f}, {most:.2f}]"
         section.lines.append(f"  skew {skew:4}  {case.name:32}{figures}{beside}")
-        section.data[f"{access.name}, skew {skew}: {case.name}"] = case.readings
+        section.data[f"skew {skew}: {case.name}"] = case.readings
     faster = min(peers, key=lambda peer: ratio(ours, peer, rate)[0])
     if buffer == "1 MB":
-        name = f"reads {access.name}, skew {skew}: ops/s to {faster.name.removesuffix(', 1 MB')}"
-        section.bars.append(ratio_bar(name, ours, faster, access.bar))
-
-
-def bandwidth(bench: Bench, plan: Plan) -> Section:
-    """Mobibench: 4 KB rows, 10 k there before."""
-    section = Section(
-        "bandwidth", "Bandwidth use of Mobibench's work in the default mode (10 k rows of 4 KB there before)"
-    )
-    parts = {"insert": lunar("metadata"), "update": lunar("metadata")}
-    for kind, case in parts.items():
-        case.name = f"{kind}: {case.name}"
-        work = ["--work", kind, "--load", str(plan.of(10000, 2000)), "--operations", str(plan.of(5000, 1000))]
-        bench.rounds([case], work, 1 if plan.quick else 3, plan.note)
-        bench.trace([case], work, plan.note)
-        use = 1 / case.median(amplification)
-        section.bars.append(Bar(f"bandwidth use, {kind}", 100 * use, 80, unit="%"))
-    section.lines = table(list(parts.values()))
-    section.keep(list(parts.values()))
-    return section
+        name = f"reads past the page cache, skew {skew}: ops/s to {faster.name.removesuffix(', 1 MB')}"
+        section.bars.append(ratio_bar(name, ours, faster, 2))
 
 
 MODES = {"disorder": 30.0, "metadata": 60.0, "data": 70.0, "full": 77.0}
@@ -288,6 +206,16 @@ def latency_on_card(reading: Reading) -> float:
     return reading["own"]["card_at_rest_s"] / reading["operations"]
 
 
+def own_amplification(reading: Reading) -> float:
+    """Bytes that lunar wrote per byte of payload, until at rest."""
+    return reading["own"]["bytes_written"] / reading["payload_bytes"]
+
+
+def log_bytes(reading: Reading) -> float:
+    """Per operation."""
+    return reading["own"]["log_bytes"] / reading["operations"]
+
+
 def latency_at_rest(reading: Reading) -> float:
     """Seconds per operation, until at rest."""
     return reading["seconds_at_rest"] / reading["operations"]
@@ -296,12 +224,13 @@ def latency_at_rest(reading: Reading) -> float:
 def modes(bench: Bench, plan: Plan) -> Section:
     """What each consistency mode costs over none: rows of the paper's YCSB, only written.
 
-    Within one durability class: full beside none that is synced after every operation, the others without syncs.
+    Within one durability class: full beside none that is synced after every operation, on the loop device too; the
+    others without syncs, on the card model alone.
     """
     section = Section("modes", "Modes: write-only YCSB (8-byte key, five columns of 100 bytes), 1 MB")
     shape = ["--columns", "5", "--column-bytes", "100"]
     section.lines.append(
-        f"{'':32}{'ops/s':>10}{'over none':>12}{'card ops/s':>12}{'over none':>12}"
+        f"{'':32}{'loop ops/s':>12}{'over none':>12}{'card ops/s':>12}{'over none':>12}"
         f"{'bytes/byte':>12}{'log bytes/op':>14}"
     )
     for kind in ("insert", "update"):
@@ -315,25 +244,32 @@ def modes(bench: Bench, plan: Plan) -> Section:
 def modes_of(bench: Bench, plan: Plan, section: Section, kind: str, work: list[str], synced: bool) -> None:
     """One durability class."""
     names = ["none", *MODES] if synced else ["none", *(mode for mode in MODES if mode != "full")]
-    loop = {mode: lunar(mode) for mode in names}
+    loop = {mode: lunar(mode) for mode in names} if synced else {}
     cards = {mode: lunar(mode, place="card") for mode in names}
     work = [*work, "--sync-each"] if synced else work
     bench.rounds(list(loop.values()), work, min(plan.rounds, 3), plan.note)
     bench.rounds(list(cards.values()), work, 1, plan.note)
-    for mode, case in loop.items():
-        over = (case.median(latency_at_rest) / loop["none"].median(latency_at_rest) - 1) * 100
-        card = cards[mode].median(latency_on_card)
-        card_over = (card / cards["none"].median(latency_on_card) - 1) * 100
-        log = case.median(lambda reading: reading["own"]["log_bytes"] / reading["operations"])
+    suffix = ", synced each" if synced else ""
+    for mode, case in cards.items():
+        on_loop, over = f"{'':24}", over_none(loop, mode, latency_at_rest) if synced else None
+        if over is not None:
+            on_loop = f"{loop[mode].median(rate_at_rest):12.0f}{over:11.1f}%"
+        card_over = over_none(cards, mode, latency_on_card)
         section.lines.append(
-            f"{kind + ', ' + mode + (', synced each' if synced else ''):32}{case.median(rate_at_rest):10.0f}"
-            f"{over:11.1f}%{1 / card:12.0f}{card_over:11.1f}%{case.median(amplification):12.2f}{log:14.0f}"
+            f"{kind + ', ' + mode + suffix:32}{on_loop}{1 / case.median(latency_on_card):12.0f}{card_over:11.1f}%"
+            f"{case.median(own_amplification):12.2f}{case.median(log_bytes):14.0f}"
         )
         if mode in MODES and synced == (mode == "full"):
-            section.bars.append(Bar(f"mode {mode} over none, {kind}s, loop device", over, MODES[mode], True, "%"))
-            section.bars.append(Bar(f"mode {mode} over none, {kind}s, card model", card_over, MODES[mode], True, "%"))
-    suffix = ", synced each" if synced else ""
+            name = f"mode {mode} over none, {kind}s"
+            if over is not None:
+                section.bars.append(Bar(f"{name}, loop device", over, MODES[mode], True, "%"))
+            section.bars.append(Bar(f"{name}, card model", card_over, MODES[mode], True, "%"))
     section.data |= {f"{kind}: {case.name}{suffix}": case.readings for case in [*loop.values(), *cards.values()]}
+
+
+def over_none(cases: dict[str, Case], mode: str, latency: Callable[[Reading], float]) -> float:
+    """By how many percent a mode's latency is above that of mode none."""
+    return (cases[mode].median(latency) / cases["none"].median(latency) - 1) * 100
 
 
 def card(bench: Bench, plan: Plan) -> Section:
@@ -439,57 +375,32 @@ SKEWS = {"uniform": 0.0, "skewed, 0.99": 0.99}
 
 
 def volumes(bench: Bench, plan: Plan) -> Section:
-    """The same work on more data: on the card model, and on the loop device beside the device's own fall."""
-    section = Section("volumes", "Four times the data: half reads, half updates, 500-byte rows")
-    card_case, loop_case = lunar("metadata", place="card"), lunar("metadata")
-    card_sizes, loop_sizes = (plan.of(256, 32), plan.of(1024, 128)), (plan.of(128, 32), plan.of(512, 128))
-    plan.note("volumes: card model")
-    card_bytes = ["--card-bytes", str(2 * card_sizes[1] * MIB)]
-    on_card = bench.run(card_case, [*volumes_work(plan, card_sizes), *card_bytes])
-    plan.note("volumes: loop device")
-    beside = ["--raw-beside", bench.loops.devices["bare"]]
-    on_loop = bench.run(loop_case, [*volumes_work(plan, loop_sizes), *beside])
-    section.data = {card_case.name: on_card, loop_case.name: on_loop}
-    section.lines.append(f"{'':48}{'MB':>12}{'ops/s':>8}{'':4}{'ops/s':>8}{'fall':>9}   reads/op         writes/op")
+    """The same work on more data, on the card model."""
+    section = Section("volumes", "Four times the data: half reads, half updates, 500-byte rows, on the card model")
+    case, sizes = lunar("metadata", place="card"), (plan.of(256, 32), plan.of(1024, 128))
+    plan.note("volumes")
+    work = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--reads", "0.5"]
+    work += ["--load", ",".join(str(mib * MIB // 500) for mib in sizes), "--skew", ",".join(map(str, SKEWS.values()))]
+    work += ["--operations", str(plan.of(20000, 4000)), "--card-bytes", str(2 * sizes[1] * MIB)]
+    phases = bench.run(case, work)
+    section.data = {case.name: phases}
+    section.lines.append(f"{'':28}{'MB':>12}{'ops/s':>8}{'':4}{'ops/s':>8}{'fall':>9}   reads/op         writes/op")
     for name, skew in SKEWS.items():
-        card_pair, loop_pair = ([phase for phase in phases if phase["skew"] == skew] for phases in (on_card, on_loop))
-        raw_pair = [phase["raw"] for phase in loop_pair]
-        section.lines += [
-            volumes_line(f"{name}: {card_case.name}", card_sizes, rate_on_card, card_pair),
-            volumes_line(f"{name}: {loop_case.name}, loop device", loop_sizes, rate, loop_pair),
-            volumes_line(f"{name}: as many raw requests", loop_sizes, rate, raw_pair),
-        ]
-        relative = fall(*(rate(phase) / rate(raw) for phase, raw in zip(loop_pair, raw_pair, strict=True)))
-        section.lines.append(f"{name + ': loop device, relative to raw':80}{relative:8.1f}%")
-        over = fall(*map(rate_on_card, card_pair))
+        pair = [phase for phase in phases if phase["skew"] == skew]
+        rates = [rate_on_card(phase) for phase in pair]
+        over = fall(*rates)
+        line = f"{name:28}{f'{sizes[0]} -> {sizes[1]}':>12}{rates[0]:8.0f} -> {rates[1]:8.0f}{over:8.1f}%"
+        for kind in ("reads", "writes_before_close"):
+            line += f"   {requests(pair[0], kind):.3f} -> {requests(pair[1], kind):.3f}"
+        section.lines.append(line)
         section.bars.append(Bar(f"fall of throughput, {name}, card model", over, 20, True, "%"))
     return section
 
 
-def volumes_work(plan: Plan, sizes: tuple[int, int]) -> list[str]:
-    """At each size, each choice of rows."""
-    work = ["--work", "update", "--columns", "5", "--column-bytes", "100", "--reads", "0.5"]
-    work += ["--load", ",".join(str(mib * MIB // 500) for mib in sizes)]
-    return [*work, "--skew", ",".join(map(str, SKEWS.values())), "--operations", str(plan.of(20000, 4000))]
-
-
-def volumes_line(name: str, sizes: tuple[int, int], figure: Callable[[Reading], float], pair: Sequence[Reading]) -> str:
-    """Rates at both sizes, and the engine's requests."""
-    rates = [figure(phase) for phase in pair]
-    line = f"{name:48}{f'{sizes[0]} -> {sizes[1]}':>12}{rates[0]:8.0f} -> {rates[1]:8.0f}{fall(*rates):8.1f}%"
-    if "own" in pair[0]:
-        for kind in ("reads", "writes_before_close"):
-            line += f"   {requests(pair[0], kind):.3f} -> {requests(pair[1], kind):.3f}"
-    return line
-
-
 SECTIONS: dict[str, Callable[[Bench, Plan], Section]] = {
-    "durable": durable_insert,
-    "relaxed": relaxed_insert,
-    "update": small_update,
+    "ceilings": ceilings,
     "reads": reads,
     "card": card,
-    "bandwidth": bandwidth,
     "modes": modes,
     "fragmentation": fragmentation,
     "volumes": volumes,

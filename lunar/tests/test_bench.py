@@ -1,7 +1,6 @@
-"""make bench-lunar, small, on real loop devices: what each setting says it reads from is where it reads from."""
+"""make bench-lunar, small, on real loop devices: each section runs, and reads come from where the section says."""
 
 import json
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -9,26 +8,37 @@ from pathlib import Path
 import pytest
 
 BENCH = Path(__file__).parents[1] / "bench" / "bench.py"
-BUFFERS, SKEWS, ENGINES = 2, 3, 3
+BUFFERS, SKEWS, ENGINES = 2, 3, 4  # lunar, with a query cache, two journals of SQLite
+
+
+def quick(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, BENCH, "--quick", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.root
-def test_reads_come_from_the_page_cache_or_from_the_device_as_the_section_says(tmp_path: Path) -> None:
+def test_reads_come_from_the_device(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
-    command = [sys.executable, BENCH, "--quick", "--only", "reads", "--json", figures]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    done = quick("--only", "reads", "--json", figures)
     assert done.returncode == 0, done.stderr
     section = json.loads(figures.read_text())["sections"]["reads"]
-    counts = {name: readings[0]["block"] for name, readings in section.items()}
-    operations = {name: readings[0]["operations"] for name, readings in section.items()}
-    reads = {name: block["reads"] / operations[name] for name, block in counts.items()}
-    cached = [n for name, n in reads.items() if name.startswith("through the page cache")]
-    past = [n for name, n in reads.items() if name.startswith("past the page cache")]
-    assert len(cached) == BUFFERS * SKEWS * ENGINES
-    assert len(past) == BUFFERS * SKEWS * (ENGINES + 1) + SKEWS  # a query cache; the device without a database
-    assert statistics.median(cached) < 0.01  # not all of them: another process may have the kernel drop its cache
-    assert min(past) > 0.2
-    for name in section:
-        if name.startswith("past") and "WAL" in name:
-            assert counts[name]["bytes_read"] == pytest.approx(4096 * counts[name]["reads"], rel=0.05)
-    assert done.stdout.count("bar >= 1:") == done.stdout.count("bar >= 2:") == SKEWS
+    assert len(section) == BUFFERS * SKEWS * ENGINES + SKEWS  # the device without a database
+    for name, (reading, *_) in section.items():
+        assert reading["block"]["reads"] / reading["operations"] > 0.2
+        if "WAL" in name:
+            assert reading["block"]["bytes_read"] == pytest.approx(4096 * reading["block"]["reads"], rel=0.05)
+    assert done.stdout.count("bar >= 2:") == SKEWS
+
+
+@pytest.mark.root
+def test_every_other_section_runs(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    names = ["ceilings", "card", "modes", "fragmentation", "volumes", "layers"]
+    done = quick("--json", figures, *(word for name in names for word in ("--only", name)))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(figures.read_text())
+    assert sorted(found["sections"]) == sorted(names)
+    assert all(found["sections"].values())
+    assert {bar["name"].split(",")[0] for bar in found["bars"] if "mode " in bar["name"]} == {
+        f"mode {mode} over none" for mode in ("disorder", "metadata", "data", "full")
+    }
