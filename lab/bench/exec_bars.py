@@ -170,8 +170,16 @@ def cpu_s(process: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def recorded_run_cpu_s(runs: int, folder: Path) -> float:
-    """CPU seconds of a run of `edgejoule exec` between its second run and its last but one; its command sleeps."""
+def command_cpu_s(store: Path) -> float:
+    """CPU seconds that the command of a run itself took, the mean of all runs."""
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        return float(db.execute("SELECT avg(value) FROM responses WHERE name = 'cpu_s'").fetchone()[0])
+
+
+def recorded_run_cpu_s(runs: int, folder: Path) -> tuple[float, float]:
+    """CPU seconds of a run of `edgejoule exec` between its second run and its last but one: its own and those of its
+    command, which sleeps.
+    """
     store = folder / f"cost-{uuid.uuid4().hex}.db"
     argv = [*EXEC, "--runs", str(runs), "--store", str(store), "--", "sleep", "0.6"]
     seen: dict[int, float] = {}
@@ -181,7 +189,8 @@ def recorded_run_cpu_s(runs: int, folder: Path) -> float:
             time.sleep(0.05)
         seen.setdefault(runs - 1, cpu_s(process.pid))
         process.wait()
-    return (seen[runs - 1] - seen[2]) / (runs - 3)
+    command_s = command_cpu_s(store)
+    return (seen[runs - 1] - seen[2]) / (runs - 3) - command_s, command_s
 
 
 def cost_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
@@ -192,8 +201,9 @@ def cost_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     yield Row("own CPU, a repetition", "<= 2 ms", f"{each_ms:.3f} ms, median of 5", each_ms <= 2)
     alone_ms = 1e3 * statistics.median(own_cpu_s(["true"], folder, 1) for _ in range(100))
     yield Row("own CPU, a supervised command", "", f"{alone_ms:.2f} ms, median of 100", None)
-    run_ms = 1e3 * recorded_run_cpu_s(options.rounds, folder)
-    yield Row("own CPU, a recorded run", "<= 15 ms", f"{run_ms:.1f} ms, mean of {options.rounds - 3}", run_ms <= 15)
+    run_ms, command_ms = (1e3 * seconds for seconds in recorded_run_cpu_s(options.rounds, folder))
+    figure = f"{run_ms:.1f} ms, mean of {options.rounds - 3}; the command's {command_ms:.1f} ms are not in it"
+    yield Row("own CPU, a recorded run", "<= 15 ms", figure, run_ms <= 15)
 
 
 CHILDREN = """
