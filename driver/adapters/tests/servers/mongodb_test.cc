@@ -5,12 +5,10 @@
 
 #include <thread>
 
-#include "../../../src/system.h"
 #include "../../mongodb/connection.h"
 #include "../../mongodb/server_status.h"
 #include "../bson_from_json.h"
-#include "../open_database.h"
-#include "test_server.h"
+#include "server_fixture.h"
 
 namespace edgejoule::driver {
 
@@ -57,47 +55,11 @@ void empty_mongodb(const Properties& properties) {
 
 namespace {
 
-class Mongodb : public testing::Test {
+class Mongodb : public ServerFixture {
  protected:
-  // Ours to kill.
-  void start(TestServer::Arguments more = {}) {
-    server_ = make_own_mongodb(std::move(more));
-    if (!server_) GTEST_SKIP() << "no server of our own: no mongod, and no stand-in (make servers)";
-    properties_ = server_->properties();
-  }
-
-  // The one that all tests share, emptied.
-  void share() { properties_ = emptied_server("mongodb").properties(); }
-
-  void set(const std::string& option, const std::string& value) { properties_.set("mongodb." + option, value); }
-
-  std::unique_ptr<Database> open(Durability durability = Durability::process, bool create = true) {
-    auto database = find_adapter("mongodb")->make();
-    database->open(properties_, durability, create, events_.sink());
-    return database;
-  }
-
-  std::string open_error() {
-    try {
-      (void)open();
-    } catch (const DatabaseError& error) {
-      return error.what();
-    }
-    return "it opened";
-  }
-
-  static void load(Database& database, int first, int last) {
-    const auto session = database.session();
-    for (int number = first; number < last; ++number) {
-      ASSERT_EQ(session->insert(test_key(number), TestRow(test_key(number)).fields()), Status::ok) << session->error();
-    }
-  }
+  Mongodb() : ServerFixture("mongodb", make_own_mongodb) {}
 
   static bool is_stand_in(const Database& database) { return database.options().contains("stand-in"); }
-
-  std::unique_ptr<TestServer> server_;
-  Properties properties_;
-  EventList events_;
 };
 
 std::uint64_t count(const Database& database, const std::string& name) {
@@ -107,7 +69,7 @@ std::uint64_t count(const Database& database, const std::string& name) {
 // site.ycsb.db.MongoDbClient puts the key under _id as a string and each field as binary.
 TEST_F(Mongodb, keeps_records_as_ycsb_s_binding_does) {
   share();
-  load(*open(), 0, 1);
+  load(*open(), 1);
   Asked server(properties_);
   const auto* const document = server.first_document();
   EXPECT_EQ(text_at(document, "_id"), test_key(0));
@@ -140,7 +102,7 @@ TEST_F(Mongodb, keeps_strings_where_they_are_asked_for_and_refuses_what_they_can
   share();
   properties_.set("fieldtype", "text");
   const auto database = open();
-  load(*database, 0, 1);
+  load(*database, 1);
   EXPECT_EQ(text_at(Asked(properties_).first_document(), "field3"), TestRow::value(test_key(0), 3, 0));
   const auto session = database->session();
   EXPECT_EQ(session->insert("user9", std::vector<Field>{{"field0", "\xff"}}), Status::error);
@@ -168,7 +130,7 @@ TEST_F(Mongodb, the_server_counts_the_operations_that_the_session_counts) {
   share();
   const auto database = open();
   if (!database->stats().contains("opcounters.insert")) GTEST_SKIP() << "the server counts none";
-  load(*database, 0, 50);
+  load(*database, 50);
   const auto session = database->session();
   Row row;
   std::vector<Row> rows;
@@ -186,7 +148,7 @@ TEST_F(Mongodb, the_server_counts_the_operations_that_the_session_counts) {
 TEST_F(Mongodb, an_unordered_batch_has_its_other_records_when_one_is_there_already) {
   share();
   const auto database = open();
-  load(*database, 2, 3);
+  load(*database, 3, 2);
   const auto session = database->session();
   std::vector<std::unique_ptr<TestRow>> values;
   std::vector<std::string> keys;
@@ -204,7 +166,7 @@ TEST_F(Mongodb, an_unordered_batch_has_its_other_records_when_one_is_there_alrea
 
 TEST_F(Mongodb, a_key_that_exists_is_an_error_unless_upsert_is_set) {
   share();
-  load(*open(), 0, 1);
+  load(*open(), 1);
   const TestRow changed(test_key(0), 1);
   const auto database = open();
   const auto session = database->session();
@@ -236,68 +198,28 @@ TEST_F(Mongodb, a_restart_fails_one_operation_and_the_session_goes_on) {
   start();
   set("reconnect_ms", "120000");
   const auto database = open();
-  load(*database, 0, 5);
+  load(*database, 5);
   ASSERT_EQ(database->flush(), Status::ok) << database->flush_error();
-  const auto session = database->session();
-  Row row;
-  ASSERT_EQ(session->read(test_key(1), {}, row), Status::ok);
-  server_->kill();
-  // A server ends with the thread that started it.
-  std::thread reader([&] { EXPECT_EQ(session->read(test_key(1), {}, row), Status::busy) << session->error(); });
-  server_->start();
-  reader.join();
-  EXPECT_NE(session->error().find("the connection broke"), std::string::npos) << session->error();
-  EXPECT_EQ(session->read(test_key(1), {}, row), Status::ok) << session->error();
-  const auto stats = database->stats();
-  EXPECT_EQ(stats.at("client.reconnections"), "1");
-  EXPECT_EQ(stats.at("client.connections_lost"), "1");
-  EXPECT_EQ(stats.at("server.restarted"), "true");
+  expect_a_restart_to_fail_one_operation(*database);
+  EXPECT_EQ(database->stats().at("client.connections_lost"), "1");
 }
 
 TEST_F(Mongodb, a_server_that_does_not_come_back_ends_the_run_in_time) {
   start();
-  set("reconnect_ms", "300");
-  const auto database = open();
-  load(*database, 0, 5);
-  const auto session = database->session();
-  server_->kill();
-  Row row;
-  const auto begin_ns = now_monotonic_ns();
-  EXPECT_EQ(session->read(test_key(1), {}, row), Status::error);
-  EXPECT_LT(now_monotonic_ns() - begin_ns, 20'000'000'000U);
-  EXPECT_NE(session->error().find("not back within 300 ms"), std::string::npos) << session->error();
-  EXPECT_NE(session->error().find(fmt::format(":{}", server_->port())), std::string::npos) << session->error();
+  (void)error_of_a_lost_server(&TestServer::kill, 20'000'000'000U);
 }
 
 TEST_F(Mongodb, a_paused_server_hits_the_time_limit) {
   start();
-  load(*open(), 0, 5);  // a Java server's first answers take their time
+  load(*open(), 5);  // a Java server's first answers take their time
   set("timeout_ms", "2000");
   set("connect_timeout_ms", "2000");
   set("reconnect_ms", "400");
   set("watch_ms", "0");
-  const auto database = open();
-  const auto session = database->session();
-  Row row;
-  ASSERT_EQ(session->read(test_key(1), {}, row), Status::ok);
-  server_->pause();
-  const auto begin_ns = now_monotonic_ns();
-  const auto status = session->read(test_key(1), {}, row);
-  const auto took_ns = now_monotonic_ns() - begin_ns;
-  server_->resume();
-  EXPECT_EQ(status, Status::error);
-  EXPECT_NE(session->error().find("no answer within 2000 ms"), std::string::npos) << session->error();
-  EXPECT_GE(took_ns, 1'800'000'000U);
-  EXPECT_LT(took_ns, 60'000'000'000U);
-  EXPECT_EQ(database->stats().at("client.timeouts"), "1");
+  expect_a_paused_server_to_hit(2000, *open(), 1'800'000'000U, 60'000'000'000U);
 }
 
-TEST_F(Mongodb, a_refused_connection_says_where_and_what_to_do) {
-  set("port", std::to_string(free_port()));
-  const auto error = open_error();
-  EXPECT_NE(error.find(fmt::format("127.0.0.1:{}", properties_.get("mongodb.port", ""))), std::string::npos) << error;
-  EXPECT_NE(error.find("Set mongodb.host and mongodb.port"), std::string::npos) << error;
-}
+TEST_F(Mongodb, a_refused_connection_says_where_and_what_to_do) { expect_a_refused_connection_to_say_what_to_do(); }
 
 // A server without users, and the stand-in, refuse every password.
 TEST_F(Mongodb, a_refused_password_is_told_but_not_shown) {
@@ -329,7 +251,7 @@ TEST_F(Mongodb, speaks_tls_to_whom_its_authority_has_signed) {
   set("tls_key_file", in("server.key"));
   set("reconnect_ms", "0");
   const auto database = open();
-  load(*database, 0, 50);
+  load(*database, 50);
   const auto session = database->session();
   Row row;
   EXPECT_EQ(session->read(test_key(7), {}, row), Status::ok) << session->error();
@@ -360,13 +282,11 @@ TEST_F(Mongodb, acknowledged_rows_are_there_after_kill) {
   start();
   if (IsSkipped()) return;
   if (is_stand_in(*open())) GTEST_SKIP() << "a stand-in without a journal promises nothing";
-  load(*open(), 0, 300);
+  load(*open(), 300);
   server_->kill();
   server_->start();
   const auto database = open(Durability::process, false);
-  const auto session = database->session();
-  Row row;
-  for (int number = 0; number < 300; ++number) ASSERT_EQ(session->read(test_key(number), {}, row), Status::ok);
+  expect_rows(*database, 300);
 }
 
 TEST_F(Mongodb, what_was_settled_is_there_after_kill) {
@@ -374,16 +294,14 @@ TEST_F(Mongodb, what_was_settled_is_there_after_kill) {
   if (IsSkipped()) return;
   {
     const auto database = open(Durability::none);
-    load(*database, 0, 300);
+    load(*database, 300);
     const auto settled = database->settle(60'000'000'000);
     ASSERT_TRUE(settled.complete) << settled.how;
   }
   server_->kill();
   server_->start();
   const auto database = open(Durability::none, false);
-  const auto session = database->session();
-  Row row;
-  for (int number = 0; number < 300; ++number) ASSERT_EQ(session->read(test_key(number), {}, row), Status::ok);
+  expect_rows(*database, 300);
 }
 
 TEST_F(Mongodb, settling_makes_a_checkpoint_and_tells_it) {
@@ -392,7 +310,7 @@ TEST_F(Mongodb, settling_makes_a_checkpoint_and_tells_it) {
   const auto database = open();
   if (!database->components()[0].count) GTEST_SKIP() << "the server does not tell of checkpoints";
   const auto before = *database->components()[0].count;
-  load(*database, 0, 500);
+  load(*database, 500);
   const auto settled = database->settle(60'000'000'000);
   EXPECT_TRUE(settled.complete) << settled.how;
   EXPECT_GT(*database->components()[0].count, before);
@@ -404,13 +322,8 @@ TEST_F(Mongodb, settling_makes_a_checkpoint_and_tells_it) {
 TEST_F(Mongodb, tells_the_cpu_time_of_its_server) {
   share();
   const auto database = open();
-  const auto before = database->server_cpu_ns();
-  if (!before) GTEST_SKIP() << "the server is elsewhere";
-  load(*database, 0, 3000);
-  const auto after = database->server_cpu_ns();
-  ASSERT_TRUE(after);
-  EXPECT_GT(*after, *before);
-  EXPECT_LT(*after - *before, 60'000'000'000U);
+  if (!database->server_cpu_ns()) GTEST_SKIP() << "the server is elsewhere";
+  expect_the_cpu_time_of_the_server(*database);
 }
 
 }  // namespace

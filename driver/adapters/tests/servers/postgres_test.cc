@@ -8,10 +8,8 @@
 #include <fstream>
 #include <thread>
 
-#include "../../../src/system.h"
 #include "../../postgres/connection.h"
-#include "../open_database.h"
-#include "test_server.h"
+#include "server_fixture.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -33,44 +31,9 @@ void empty_postgres(const Properties& properties) { (void)column(properties, "DR
 
 namespace {
 
-class Postgres : public testing::Test {
+class Postgres : public ServerFixture {
  protected:
-  void start(TestServer::Arguments more = {}) {
-    server_ = make_postgres(std::move(more));
-    if (!server_) GTEST_SKIP() << "PostgreSQL is not installed";
-    properties_ = server_->properties();
-  }
-
-  // The one that all tests share, emptied.
-  void share() { properties_ = emptied_server("postgres").properties(); }
-
-  void set(const std::string& option, const std::string& value) { properties_.set("postgres." + option, value); }
-
-  std::unique_ptr<Database> open(Durability durability = Durability::process, bool create = true) {
-    auto database = find_adapter("postgres")->make();
-    database->open(properties_, durability, create, events_.sink());
-    return database;
-  }
-
-  std::string open_error() {
-    try {
-      (void)open();
-    } catch (const DatabaseError& error) {
-      return error.what();
-    }
-    return "it opened";
-  }
-
-  static void load(Database& database, int first, int last) {
-    const auto session = database.session();
-    for (int number = first; number < last; ++number) {
-      ASSERT_EQ(session->insert(test_key(number), TestRow(test_key(number)).fields()), Status::ok) << session->error();
-    }
-  }
-
-  std::unique_ptr<TestServer> server_;
-  Properties properties_;
-  EventList events_;
+  Postgres() : ServerFixture("postgres", make_postgres) {}
 };
 
 std::uint64_t count(const Database& database, const std::string& name) {
@@ -81,7 +44,7 @@ TEST_F(Postgres, makes_the_table_of_ycsb_s_jdbc_binding) {
   share();
   properties_.set("fieldtype", "text");
   const auto database = open();
-  load(*database, 0, 3);
+  load(*database, 3);
   EXPECT_EQ(column(properties_, "SELECT FIELD3 FROM usertable WHERE YCSB_KEY='" + test_key(1) + "'"),
             std::vector<std::string>{TestRow::value(test_key(1), 3, 0)});
 }
@@ -93,7 +56,7 @@ TEST_F(Postgres, opens_a_table_that_ycsb_s_manual_makes) {
   for (int number = 0; number < 10; ++number) fields += ", FIELD" + std::to_string(number) + " TEXT";
   (void)column(properties_, "CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY" + fields + ")");
   const auto database = open(Durability::process, false);
-  load(*database, 0, 3);
+  load(*database, 3);
   Row row;
   EXPECT_EQ(database->session()->read(test_key(2), {}, row), Status::ok);
 }
@@ -111,7 +74,7 @@ TEST_F(Postgres, refuses_bytes_that_text_cannot_hold_and_says_what_can) {
 TEST_F(Postgres, counts_the_operations_that_the_session_counts) {
   share();
   const auto database = open();
-  load(*database, 0, 50);
+  load(*database, 50);
   {
     const auto session = database->session();
     Row row;
@@ -149,25 +112,13 @@ TEST_F(Postgres, counts_the_records_of_a_copy) {
 TEST_F(Postgres, a_restart_fails_one_operation_and_the_session_goes_on) {
   start();
   const auto database = open();
-  load(*database, 0, 5);
-  const auto session = database->session();
-  Row row;
-  ASSERT_EQ(session->read(test_key(1), {}, row), Status::ok);
-  server_->kill();
-  // A server ends with the thread that started it.
-  std::thread reader([&] { EXPECT_EQ(session->read(test_key(1), {}, row), Status::busy) << session->error(); });
-  server_->start();
-  reader.join();
-  EXPECT_NE(session->error().find("the connection broke"), std::string::npos) << session->error();
-  EXPECT_EQ(session->read(test_key(1), {}, row), Status::ok) << session->error();
-  const auto stats = database->stats();
-  EXPECT_EQ(stats.at("client.reconnections"), "1");
-  EXPECT_EQ(stats.at("server.restarted"), "true");
+  load(*database, 5);
+  expect_a_restart_to_fail_one_operation(*database);
 }
 
 TEST_F(Postgres, a_server_that_recovers_is_waited_for) {
   start();
-  load(*open(), 0, 50);
+  load(*open(), 50);
   server_->stop();
   std::ofstream(server_->folder() + "/data/recovery.signal").close();
   server_->add("restore_command=sleep 1; false");
@@ -186,15 +137,7 @@ TEST_F(Postgres, a_server_that_recovers_is_waited_for) {
 
 TEST_F(Postgres, a_server_that_does_not_come_back_ends_the_run_in_time) {
   start();
-  set("reconnect_ms", "300");
-  const auto database = open();
-  load(*database, 0, 5);
-  const auto session = database->session();
-  server_->stop();
-  Row row;
-  EXPECT_EQ(session->read(test_key(1), {}, row), Status::error);
-  EXPECT_NE(session->error().find("not back within 300 ms"), std::string::npos) << session->error();
-  EXPECT_NE(session->error().find(":" + std::to_string(server_->port())), std::string::npos) << session->error();
+  (void)error_of_a_lost_server(&TestServer::stop, 20'000'000'000U);
 }
 
 TEST_F(Postgres, a_paused_server_hits_the_time_limit) {
@@ -204,27 +147,11 @@ TEST_F(Postgres, a_paused_server_hits_the_time_limit) {
   set("reconnect_ms", "400");
   set("watch_ms", "0");
   const auto database = open();
-  load(*database, 0, 5);
-  auto session = database->session();
-  Row row;
-  ASSERT_EQ(session->read(test_key(1), {}, row), Status::ok);
-  server_->pause();
-  const auto begin_ns = now_monotonic_ns();
-  const auto status = session->read(test_key(1), {}, row);
-  const auto took_ns = now_monotonic_ns() - begin_ns;
-  server_->resume();
-  EXPECT_EQ(status, Status::error);
-  EXPECT_NE(session->error().find("no answer within 300 ms"), std::string::npos) << session->error();
-  EXPECT_GE(took_ns, 300'000'000U);
-  EXPECT_LT(took_ns, 10'000'000'000U);
+  load(*database, 5);
+  expect_a_paused_server_to_hit(300, *database, 300'000'000U, 10'000'000'000U);
 }
 
-TEST_F(Postgres, a_refused_connection_says_where_and_what_to_do) {
-  set("port", std::to_string(free_port()));
-  const auto error = open_error();
-  EXPECT_NE(error.find("127.0.0.1:" + properties_.get("postgres.port", "")), std::string::npos) << error;
-  EXPECT_NE(error.find("Set postgres.host and postgres.port"), std::string::npos) << error;
-}
+TEST_F(Postgres, a_refused_connection_says_where_and_what_to_do) { expect_a_refused_connection_to_say_what_to_do(); }
 
 TEST_F(Postgres, says_which_database_and_user_are_unknown) {
   share();
@@ -268,7 +195,7 @@ TEST_F(Postgres, speaks_tls_to_whom_its_authority_has_signed) {
   set("tls", "true");
   set("tls_ca_file", in("ca.crt"));
   const auto database = open();
-  load(*database, 0, 20);
+  load(*database, 20);
   EXPECT_EQ(column(properties_, "SELECT ssl FROM pg_stat_ssl WHERE pid=pg_backend_pid()"),
             std::vector<std::string>{"t"});
   make_certificates(folder.path().string());  // of another authority
@@ -280,14 +207,11 @@ TEST_F(Postgres, speaks_tls_to_whom_its_authority_has_signed) {
 
 TEST_F(Postgres, acknowledged_rows_are_there_after_kill) {
   start();
-  load(*open(), 0, 300);
+  load(*open(), 300);
   server_->kill();
   server_->start();
   const auto database = open(Durability::process, false);
-  const auto session = database->session();
-  Row row;
-  for (int number = 0; number < 300; ++number)
-    ASSERT_EQ(session->read(test_key(number), {}, row), Status::ok) << number;
+  expect_rows(*database, 300);
 }
 
 TEST_F(Postgres, says_when_the_server_s_settings_do_not_hold_the_promise) {
@@ -303,7 +227,7 @@ TEST_F(Postgres, says_when_the_server_s_settings_do_not_hold_the_promise) {
 TEST_F(Postgres, settling_makes_a_checkpoint_and_tells_it) {
   share();
   const auto database = open();
-  load(*database, 0, 500);
+  load(*database, 500);
   const auto before = database->components();
   const auto settled = database->settle(60'000'000'000);
   EXPECT_TRUE(settled.complete) << settled.how;
@@ -338,12 +262,7 @@ TEST_F(Postgres, tells_the_log_that_its_sessions_wrote) {
 
 TEST_F(Postgres, tells_the_cpu_time_of_its_server) {
   share();
-  const auto database = open();
-  const auto before = database->server_cpu_ns();
-  load(*database, 0, 3000);
-  const auto after = database->server_cpu_ns();
-  ASSERT_TRUE(before && after);
-  EXPECT_GT(*after, *before);
+  expect_the_cpu_time_of_the_server(*open());
 }
 
 TEST_F(Postgres, says_that_citus_is_not_available_and_why) {
@@ -376,7 +295,7 @@ TEST_F(Postgres, asks_a_recorded_coordinator_to_distribute_the_table) {
   set("shard_count", "8");
   set("shard_replication_factor", "2");
   const auto database = open();
-  load(*database, 0, 3);
+  load(*database, 3);
   EXPECT_EQ(column(properties_, "SELECT words FROM asked"),
             std::vector<std::string>{"usertable by ycsb_key, shards 8, replicas 2"});
   EXPECT_EQ(database->options().at("citus"), "0 recorded");
@@ -410,7 +329,7 @@ TEST_F(Citus, rows_lie_at_the_workers_as_often_as_told) {
     (void)column(properties_, "DROP TABLE IF EXISTS usertable");
     set("shard_replication_factor", std::to_string(copies));
     const auto database = open();
-    load(*database, 0, 50);
+    load(*database, 50);
     EXPECT_EQ(count(*database, "n_tup_ins"), 50U * static_cast<unsigned>(copies));
     EXPECT_EQ(column(properties_, "SELECT count(DISTINCT nodeport) FROM pg_dist_shard_placement")[0], "2");
     EXPECT_EQ(column(properties_, "SELECT count(*) FROM pg_dist_shard_placement")[0], std::to_string(6 * copies));
@@ -420,7 +339,7 @@ TEST_F(Citus, rows_lie_at_the_workers_as_often_as_told) {
 
 TEST_F(Citus, every_operation_works_over_shards) {
   const auto database = open();
-  load(*database, 0, 20);
+  load(*database, 20);
   const auto session = database->session();
   const TestRow row(test_key(30));
   const auto key = test_key(30);
@@ -441,7 +360,7 @@ TEST_F(Citus, every_operation_works_over_shards) {
 
 TEST_F(Citus, a_worker_that_is_lost_fails_the_rows_it_has) {
   const auto database = open();
-  load(*database, 0, 60);
+  load(*database, 60);
   workers_[0]->kill();
   const auto session = database->session();
   Row row;

@@ -6,11 +6,9 @@
 #include <array>
 #include <thread>
 
-#include "../../../src/system.h"
 #include "../../redis/redis_session.h"
 #include "../../redis/settings.h"
-#include "../open_database.h"
-#include "test_server.h"
+#include "server_fixture.h"
 
 namespace edgejoule::driver {
 
@@ -29,41 +27,9 @@ void empty_redis(const Properties& properties) { tell(properties, "FLUSHALL"); }
 
 namespace {
 
-class Redis : public testing::Test {
+class Redis : public ServerFixture {
  protected:
-  void start(TestServer::Arguments more = {}) {
-    server_ = make_redis(std::move(more));
-    if (!server_) GTEST_SKIP() << "redis-server is not installed";
-    properties_ = server_->properties();
-  }
-
-  void set(const std::string& option, const std::string& value) { properties_.set("redis." + option, value); }
-
-  std::unique_ptr<Database> open(Durability durability = Durability::process, bool create = true) {
-    auto database = find_adapter("redis")->make();
-    database->open(properties_, durability, create, events_.sink());
-    return database;
-  }
-
-  std::string open_error() {
-    try {
-      (void)open();
-    } catch (const DatabaseError& error) {
-      return error.what();
-    }
-    return "it opened";
-  }
-
-  static void load(Database& database, int rows) {
-    const auto session = database.session();
-    for (int number = 0; number < rows; ++number) {
-      ASSERT_EQ(session->insert(test_key(number), TestRow(test_key(number)).fields()), Status::ok) << session->error();
-    }
-  }
-
-  std::unique_ptr<TestServer> server_;
-  Properties properties_;
-  EventList events_;
+  Redis() : ServerFixture("redis", make_redis) {}
 };
 
 std::uint64_t calls(const Database& database, const std::string& command) {
@@ -159,18 +125,8 @@ TEST_F(Redis, a_restart_fails_one_operation_and_the_session_goes_on) {
   start({"--appendonly", "yes"});
   const auto database = open();
   load(*database, 5);
-  const auto session = database->session();
-  server_->kill();
-  Row row;
-  // A server ends with the thread that started it.
-  std::thread reader([&] { EXPECT_EQ(session->read(test_key(1), {}, row), Status::busy); });
-  server_->start();
-  reader.join();
-  EXPECT_NE(session->error().find("the connection broke"), std::string::npos) << session->error();
-  EXPECT_EQ(session->read(test_key(1), {}, row), Status::ok) << session->error();
-  EXPECT_EQ(database->stats().at("client.reconnections"), "1");
+  expect_a_restart_to_fail_one_operation(*database);
   EXPECT_EQ(database->stats().at("client.connections_lost"), "1");
-  EXPECT_EQ(database->stats().at("server.restarted"), "true");
 }
 
 TEST_F(Redis, a_server_that_loads_its_data_is_waited_for) {
@@ -191,18 +147,7 @@ TEST_F(Redis, a_server_that_loads_its_data_is_waited_for) {
 
 TEST_F(Redis, a_server_that_does_not_come_back_ends_the_run_in_time) {
   start();
-  set("reconnect_ms", "300");
-  const auto database = open();
-  load(*database, 5);
-  const auto session = database->session();
-  server_->kill();
-  Row row;
-  const auto begin_ns = now_monotonic_ns();
-  EXPECT_EQ(session->read(test_key(1), {}, row), Status::error);
-  EXPECT_LT(now_monotonic_ns() - begin_ns, 10'000'000'000U);
-  const auto error = session->error();
-  EXPECT_NE(error.find("not back within 300 ms"), std::string::npos) << error;
-  EXPECT_NE(error.find("127.0.0.1:" + std::to_string(server_->port())), std::string::npos) << error;
+  const auto error = error_of_a_lost_server(&TestServer::kill, 10'000'000'000U);
   EXPECT_NE(error.find("refused"), std::string::npos) << error;
 }
 
@@ -214,26 +159,10 @@ TEST_F(Redis, a_paused_server_hits_the_time_limit) {
   set("wait_timeout_ms", "100");
   const auto database = open();
   load(*database, 5);
-  const auto session = database->session();
-  server_->pause();
-  Row row;
-  const auto begin_ns = now_monotonic_ns();
-  const auto status = session->read(test_key(1), {}, row);
-  const auto took_ns = now_monotonic_ns() - begin_ns;
-  server_->resume();
-  EXPECT_EQ(status, Status::error);
-  EXPECT_NE(session->error().find("no answer within 200 ms"), std::string::npos) << session->error();
-  EXPECT_GE(took_ns, 200'000'000U);
-  EXPECT_LT(took_ns, 10'000'000'000U);
-  EXPECT_EQ(database->stats().at("client.timeouts"), "1");
+  expect_a_paused_server_to_hit(200, *database, 200'000'000U, 10'000'000'000U);
 }
 
-TEST_F(Redis, a_refused_connection_says_where_and_what_to_do) {
-  properties_.set("redis.port", std::to_string(free_port()));
-  const auto error = open_error();
-  EXPECT_NE(error.find("127.0.0.1:" + properties_.get("redis.port", "")), std::string::npos) << error;
-  EXPECT_NE(error.find("Set redis.host and redis.port"), std::string::npos) << error;
-}
+TEST_F(Redis, a_refused_connection_says_where_and_what_to_do) { expect_a_refused_connection_to_say_what_to_do(); }
 
 TEST_F(Redis, a_wrong_password_is_told_but_not_shown) {
   start({"--requirepass", "the-right-secret"});
@@ -341,13 +270,7 @@ TEST_F(Redis, settling_writes_the_snapshot_that_is_owed_and_tells_it) {
 
 TEST_F(Redis, tells_the_cpu_time_of_its_server) {
   start();
-  const auto database = open();
-  const auto before = database->server_cpu_ns();
-  load(*database, 3000);
-  const auto after = database->server_cpu_ns();
-  ASSERT_TRUE(before && after);
-  EXPECT_GT(*after, *before);
-  EXPECT_LT(*after - *before, 60'000'000'000U);
+  expect_the_cpu_time_of_the_server(*open());
 }
 
 TEST_F(Redis, a_write_that_too_few_replicas_have_has_failed) {
