@@ -53,7 +53,6 @@ from edgejoule.system_under_test import Command, Embedded, Served, SystemUnderTe
 
 _WORKED_SHARE_MIN = 0.9
 NOT_SETTLED = "not settled within the time limit: settled figures are a lower bound"
-Homes = Mapping[str, Home]  # where the driver or a command runs: by server, without a federation ""
 _TRIES = 3  # to find how many executions fill the time a meter needs: the first one is often slower than the others
 
 
@@ -86,7 +85,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class _Sampled:
-    """What the driver and the meter said, and when. served: by a server, and what that took. ran: by a command.
+    """What the clients and the meter reported, and when.
 
     beside: what others than the driver or the command wrote down meanwhile: RocksDB in its LOG, ecods of a federation.
     """
@@ -97,9 +96,7 @@ class _Sampled:
     others: OtherPrograms
     idle: QuietWindows
     started_realtime_ns: int
-    served: ServerUse | None = None
-    server_facts: Mapping[str, Any] = field(default_factory=dict)
-    ran: CommandRun | None = None
+    executed: _Executed
     beside: Sequence[Event] = ()
 
 
@@ -117,16 +114,17 @@ def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run,
 def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapping[str, Any]) -> tuple[Run, RunData]:
     """One run of the driver, or several executions that form one."""
     told = lengthened(_at_level(planned, bench), bench.least_s)
-    system, homes = system_of(planned), _homes(planned, bench)
+    system, site = system_of(planned), _site(planned, bench)
     if bench.setups:
         bench.setups.enter(planned)
-    _warm_up(planned, bench, homes)
+    _warm_up(planned, site)
     load = bench.loads.prepare(planned)
     restored_bytes, storage = data_bytes(load.path), environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
-        sampled = _sample_enough(told, load, bench, metering, group, homes)
+        site = dataclasses.replace(site, group=group, still_s=quiet_s(bench.timing, bench.meters[0].method))
+        sampled = _sample_enough(told, load, site, metering)
         peak_bytes = group.peak_bytes() if group else None
-    collect = _collect if sampled.ran is None else _collect_command
+    collect = _collect if sampled.executed.ran is None else _collect_command
     run, data = collect(planned, sampled, bench)
     facts: dict[str, Any] = {
         **({"load": load.facts()} if system.has_data else {}),
@@ -154,7 +152,7 @@ def calibrate(planned: PlannedRun, bench: Bench) -> float:
     free = dataclasses.replace(planned, load_percent=None, target_ops_s=None)
     free = _for_seconds(free, bench.timing.calibration_s)
     load = bench.loads.prepare(planned)
-    (events,) = _execute(system_of(free), [load.path], bench, None, 0.0, _homes(planned, bench)).streams
+    (events,) = _execute(system_of(free), [load.path], _site(planned, bench)).streams
     return float(Execution.of(events).end["throughput_ops_s"])
 
 
@@ -164,8 +162,8 @@ def learn(planned: PlannedRun, bench: Bench) -> None:
         told = dataclasses.replace(planned, policy=policy)
         if bench.setups:
             bench.setups.enter(told)
-        load, homes = bench.loads.prepare(told), _homes(told, bench)
-        _execute(system_of(told), [load.path], bench, None, 0.0, homes)
+        load = bench.loads.prepare(told)
+        _execute(system_of(told), [load.path], _site(told, bench))
 
 
 def at_full(planned: PlannedRun) -> str:
@@ -187,36 +185,31 @@ def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
     )
 
 
-def _homes(planned: PlannedRun, bench: Bench) -> Homes:
+def _site(planned: PlannedRun, bench: Bench) -> _Site:
     """Of a federation every server is told the run's policy."""
     if not bench.servers:
-        return {"": Home()}
+        return _Site(bench, {"": Home()})
     bench.servers.decide_by(str(planned.policy), planned.link)
     names = system_of(planned).loaded_servers or bench.servers.names[:1]
-    return {name: bench.servers.home(name) for name in names}
+    return _Site(bench, {name: bench.servers.home(name) for name in names})
 
 
-def _first(homes: Homes) -> Home:
-    return next(iter(homes.values()))
-
-
-def _sample_enough(
-    planned: PlannedRun, load: Load, bench: Bench, metering: Metering, group: MemoryGroup | None, homes: Homes
-) -> _Sampled:
+def _sample_enough(planned: PlannedRun, load: Load, site: _Site, metering: Metering) -> _Sampled:
     """One execution; or where that is too short for the meter, as many as fill the time it needs.
 
     The first run of a cell decides how many, and leaves nothing of its tries but the last one.
     """
+    bench = site.bench
     if known := bench.executions.get(planned.label()):
-        return _sample(planned, _paths(planned, load, bench, known), bench, metering, group, homes)
-    sampled, count = _sample(planned, [load.path], bench, metering, group, homes), 1
+        return _sample(planned, _paths(planned, load, bench, known), site, metering)
+    sampled, count = _sample(planned, [load.path], site, metering), 1
     for _ in range(_TRIES):
         each_s = sum(e.settled_s for e in sampled.executions) / count
         needed = executions_needed(planned, each_s, bench.least_s)
         if needed <= count:
             break
         count = needed
-        sampled = _sample(planned, _paths(planned, None, bench, count), bench, metering, group, homes)
+        sampled = _sample(planned, _paths(planned, None, bench, count), site, metering)
     if count > 1:
         bench.executions[planned.label()] = count
     return sampled
@@ -229,36 +222,29 @@ def _paths(planned: PlannedRun, load: Load | None, bench: Bench, count: int) -> 
     return [load.path if load else bench.loads.copies(planned, 1)[0]] * count
 
 
-def _warm_up(planned: PlannedRun, bench: Bench, homes: Homes) -> None:
+def _warm_up(planned: PlannedRun, site: _Site) -> None:
     """Run a cell's command unmeasured before its first run, on data that its runs do not see."""
-    system = system_of(planned)
+    system, bench = system_of(planned), site.bench
     if not system.warmups or planned.label() in bench.warmed:
         return
     bench.warmed.add(planned.label())
     for _ in range(system.warmups):
-        _execute(system, bench.loads.copies(planned, 1), bench, None, 0.0, homes)
+        _execute(system, bench.loads.copies(planned, 1), site)
 
 
-def _sample(
-    planned: PlannedRun,
-    paths: Sequence[Path],
-    bench: Bench,
-    metering: Metering,
-    group: MemoryGroup | None,
-    homes: Homes,
-) -> _Sampled:
-    timing, started_realtime_ns = bench.timing, time.time_ns()
+def _sample(planned: PlannedRun, paths: Sequence[Path], site: _Site, metering: Metering) -> _Sampled:
+    bench, timing, started_realtime_ns = site.bench, site.bench.timing, time.time_ns()
     watch, not_own = Watch(), _own_not_ours(planned, bench)
     heard = dataclasses.replace(bench, on_event=watch.hearing(bench.on_event))
-    still_s, lead_s = quiet_s(timing, bench.meters[0].method), max(map(first_reading_s, bench.meters))
-    for path in paths if group else ():
+    lead_s = max(map(first_reading_s, bench.meters))
+    for path in paths if site.group else ():
         forget_pages(path)
     with metering.during(planned.index) as metered:
         time.sleep(lead_s)
         start_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
-        executed = _execute(system_of(planned), paths, heard, group, still_s, homes)
+        executed = _execute(system_of(planned), paths, dataclasses.replace(site, bench=heard))
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
@@ -270,9 +256,7 @@ def _sample(
         others=watch.found() if not_own is None else OtherPrograms.unknown(not_own),
         idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
         started_realtime_ns=started_realtime_ns,
-        served=executed.served,
-        server_facts=executed.server_facts,
-        ran=executed.ran,
+        executed=executed,
         beside=_events_beside(
             planned, paths[0], bench, (driver_start_ns, driver_end_ns), started_realtime_ns, executed.parts
         ),
@@ -319,33 +303,38 @@ class _Executed:
         return self.ran.parts if self.ran else ()
 
 
+@dataclass(frozen=True)
+class _Site:
+    """What a run's clients work with. homes: where they run. still_s: how long the open database stands quiet."""
+
+    bench: Bench
+    homes: Mapping[str, Home]  # by server of the federation; without one ""
+    group: MemoryGroup | None = None
+    still_s: float = 0.0
+
+    @property
+    def home(self) -> Home:
+        """The first."""
+        return next(iter(self.homes.values()))
+
+    @property
+    def in_group(self) -> list[str]:
+        """argv prefix that starts a client within the memory limit."""
+        return self.group.command() if self.group else []
+
+
 @singledispatch
-def _execute(
-    system: SystemUnderTest,
-    paths: Sequence[Path],
-    bench: Bench,
-    group: MemoryGroup | None,
-    still_s: float,
-    homes: Homes,
-) -> _Executed:
-    """Execute a run once on the data at each path. still_s: quiet before and after. Raises DatabaseError."""
+def _execute(system: SystemUnderTest, paths: Sequence[Path], site: _Site) -> _Executed:
+    """Execute a run once on the data at each path. Raises DatabaseError."""
     raise AssertionError(f"no way to execute {system}")
 
 
 @_execute.register(Served)
-def _served(
-    system: Served,
-    paths: Sequence[Path],
-    bench: Bench,
-    group: MemoryGroup | None,
-    still_s: float,
-    homes: Homes,
-) -> _Executed:
+def _served(system: Served, paths: Sequence[Path], site: _Site) -> _Executed:
     """One execution on a server that is started for it and stopped after it."""
     assert len(paths) == 1, "runs on servers are not executed several times"
-    prefix = group.command() if group else ()
-    with serving(system.server(paths[0], prefix)) as served:
-        client = system.client(served, bench.timing, bench.on_event, prefix, still_s)
+    with serving(system.server(paths[0], site.in_group)) as served:
+        client = system.client(served, site.bench.timing, site.bench.on_event, site.in_group, site.still_s)
         served.end_client = client.stop
         events = client.run()
         used, facts = served.served(), {**served.server.facts(), "client": system.client_name}
@@ -361,34 +350,26 @@ def _served(
 
 
 @_execute.register(Command)
-def _commanded(
-    system: Command,
-    paths: Sequence[Path],
-    bench: Bench,
-    group: MemoryGroup | None,
-    still_s: float,
-    homes: Homes,
-) -> _Executed:
+def _commanded(system: Command, paths: Sequence[Path], site: _Site) -> _Executed:
     """The command as often as there are paths, which are the same; with a database server of its own where it has one.
 
-    homes: the servers of a federation that it runs on; on several at once, with data of its own on each.
+    On several servers of a federation at once, with data of its own on each.
     """
-    prefix = [*(group.command() if group else ()), *_first(homes).prefix]
-    if (server := system.server(paths[0], prefix)) is None:
-        ran = _commanded_on(system.run, paths, bench, group, homes)
-    else:
-        ran = _commanded_with(server, system.run, paths, bench, prefix, still_s)
+    prefix = [*site.in_group, *site.home.prefix]
+    server = system.server(paths[0], prefix)
+    ran = _commanded_with(server, prefix, system, paths, site) if server else _commanded_on(system.run, paths, site)
     return _Executed([ran.events], server_facts=ran.server_facts, ran=ran)
 
 
 def _commanded_with(
-    server: Server, planned: PlannedRun, paths: Sequence[Path], bench: Bench, prefix: Sequence[str], still_s: float
+    server: Server, prefix: Sequence[str], system: Command, paths: Sequence[Path], site: _Site
 ) -> CommandRun:
     """The command with a database server of its own."""
     with serving(server) as served:
         client = CommandClient(
-            planned, paths[0], len(paths), bench.timing, bench.on_event, served=served, prefix=prefix, quiet_s=still_s
-        )
+            system.run, paths[0], len(paths), site.bench.timing, site.bench.on_event, served=served, prefix=prefix,
+            quiet_s=site.still_s,
+        )  # fmt: skip
         served.end_client = client.stop
         ran = client.run()
         used = served.served()
@@ -399,16 +380,14 @@ def _commanded_with(
         return dataclasses.replace(ran, served=used, server_facts=facts, durability=served.server.durability())
 
 
-def _commanded_on(
-    planned: PlannedRun, paths: Sequence[Path], bench: Bench, group: MemoryGroup | None, homes: Homes
-) -> CommandRun:
-    """The command without a database server, on each of these servers."""
-    on_event, in_group = _one_at_a_time(bench.on_event), group.command() if group else ()
+def _commanded_on(planned: PlannedRun, paths: Sequence[Path], site: _Site) -> CommandRun:
+    """The command without a database server, on each server of the federation that it loads."""
+    bench, homes, on_event = site.bench, site.homes, _one_at_a_time(site.bench.on_event)
 
     def client(server: str, paths: Sequence[Path], ready: Callable[[], object]) -> CommandClient:
         home = homes[server]
         return CommandClient(
-            planned, paths[0], len(paths), bench.timing, on_event, prefix=[*in_group, *home.prefix],
+            planned, paths[0], len(paths), bench.timing, on_event, prefix=[*site.in_group, *home.prefix],
             member=home.member, of_home=home.values, server=server, ready=ready,
         )  # fmt: skip
 
@@ -431,17 +410,10 @@ def _one_at_a_time(hear: Callable[[Event], None]) -> Callable[[Event], None]:
 
 
 @_execute.register(Embedded)
-def _executed(
-    system: Embedded,
-    paths: Sequence[Path],
-    bench: Bench,
-    group: MemoryGroup | None,
-    still_s: float,
-    homes: Homes,
-) -> _Executed:
+def _executed(system: Embedded, paths: Sequence[Path], site: _Site) -> _Executed:
     """One execution on each path; in step, but where they would share the memory they are limited to."""
-    timing, several, home = bench.timing, len(paths) > 1 and group is None, _first(homes)
-    hear_all = _one_at_a_time(bench.on_event)
+    timing, several, home, still_s = site.bench.timing, len(paths) > 1 and site.group is None, site.home, site.still_s
+    hear_all = _one_at_a_time(site.bench.on_event)
 
     def driver(number: int, hear: Callable[[Event], None] = lambda event: None) -> Driver:
         def on_event(event: Event) -> None:
@@ -452,8 +424,7 @@ def _executed(
         words = [*system.arguments("run", paths[number]), *timing_arguments(timing)]
         words += ["--driver-share"] if last else []
         words += [*quiet_arguments(still_s, first=number == 0, last=last), *home.words]
-        prefix = [*(group.command() if group else []), *home.prefix]
-        timeout_s = timing.run_timeout_s + 2 * still_s
+        timeout_s, prefix = timing.run_timeout_s + 2 * still_s, [*site.in_group, *home.prefix]
         return Driver(words, timeout_s, on_event, prefix, member=home.member, in_step=several)
 
     if several:
@@ -494,7 +465,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
         started_realtime_ns=sampled.started_realtime_ns,
         responses=(
             *joules,
-            *_timed(totals, sampled.served),
+            *_timed(totals, sampled.executed.served),
             *_rate(sampled.executions),
             *sampled.others.responses(len(sampled.executions)),
         ),
@@ -506,7 +477,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
             "metering": metering,
             "baselines": found.baselines,
             "other_programs": sampled.others.facts(),
-            **({"server": sampled.server_facts} if sampled.server_facts else {}),
+            **({"server": sampled.executed.server_facts} if sampled.executed.server_facts else {}),
         },
     )
     return run, RunData([*sampled.events, *sampled.beside], (), totals.latencies)
@@ -514,7 +485,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
 
 def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run, RunData]:
     """The run of a command, which has no operations but those that it declares."""
-    ran = sampled.ran
+    ran = sampled.executed.ran
     assert ran is not None
     intervals, count = intervals_of(sampled.executions), len(ran.repetitions)
     opened = open_database(sampled.events, bench.timing, bench.meters[0].method)
@@ -550,14 +521,14 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
             *(_remote(sampled.beside, count, ran.parts) if bench.servers else ()),
         ),
         intervals=intervals,
-        database=_database_of(planned, sampled.server_facts),
+        database=_database_of(planned, sampled.executed.server_facts),
         durability=_durability_of(planned, ran),
         meters=tuple(map(meter_facts, bench.meters)),
         facts={
             "metering": metering,
             "baselines": found.baselines,
             "other_programs": sampled.others.facts(),
-            **({"server": sampled.server_facts} if sampled.server_facts else {}),
+            **({"server": sampled.executed.server_facts} if sampled.executed.server_facts else {}),
             **({"phases": phases} if phases else {}),
             **own.facts,
         },
