@@ -174,7 +174,8 @@ def _check_runs(db: sqlite3.Connection, runs: Sequence[sqlite3.Row], spec: Spec)
                 raise ContentError(f"run_index {run.run_index}: the experiment plans {len(plan)} runs, from 0")
             block, cell = plan[run.run_index]
             attempts.setdefault(run.run_index, []).append(run.attempt)
-            levels = {r["factor"]: _parsed("level_json", r["level_json"]) for r in _levels(db, row["id"])}
+            stored = db.execute("SELECT * FROM levels WHERE run_id = ? ORDER BY position", (row["id"],))
+            levels = {r["factor"]: _parsed("level_json", r["level_json"]) for r in stored}
             if (run.block, json.dumps(levels)) != (block, json.dumps(cell)):
                 raise ContentError(
                     f"block {run.block} with levels {levels}; its spec plans block {block} with {cell} as run "
@@ -185,10 +186,6 @@ def _check_runs(db: sqlite3.Connection, runs: Sequence[sqlite3.Row], spec: Spec)
             raise ContentError(f"tables/runs.jsonl: run_index {index} has attempts {sorted(made)}, expected 0, 1, ...")
     if len(attempts) != len(first):
         raise ContentError(f"tables/runs.jsonl: {len(attempts)} runs of different numbers, expected {len(first)}")
-
-
-def _levels(db: sqlite3.Connection, run_id: int) -> list[sqlite3.Row]:
-    return db.execute("SELECT * FROM levels WHERE run_id = ? ORDER BY position", (run_id,)).fetchall()
 
 
 def _check_run(run: rows.Run, facts: str | None) -> None:

@@ -23,11 +23,6 @@ def _wait(until_ns: int) -> None:
         time.sleep(left_s)
 
 
-def _burn(off_ns: int) -> None:
-    while time.monotonic_ns() < off_ns:
-        zlib.compress(_BLOCK, 1)
-
-
 def _intervals(job: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
     if "intervals_ns" in job:
         yield from ((on, off) for on, off in job["intervals_ns"])
@@ -43,7 +38,8 @@ def _do(job: Mapping[str, Any]) -> list[tuple[int, int]]:
     for on_ns, off_ns in _intervals(job):
         _wait(on_ns)
         first_ns = time.monotonic_ns()
-        _burn(off_ns)
+        while time.monotonic_ns() < off_ns:
+            zlib.compress(_BLOCK, 1)
         if "intervals_ns" in job:
             done.append((first_ns, time.monotonic_ns()))
     return done

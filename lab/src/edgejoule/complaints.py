@@ -86,13 +86,10 @@ def _workloads(spec: Spec) -> Iterator[Complaint]:
             if name == "kind":
                 continue
             if name not in KINDS[kind] and not is_option(name):
-                yield key, f"unknown property{_of_kind(kind)}; {nearest(name, KINDS[kind])}"
+                of_kind = "" if kind == CORE else f" of kind {kind}"
+                yield key, f"unknown property{of_kind}; {nearest(name, KINDS[kind])}"
             elif c := complaint(name, value):
                 yield key, c
-
-
-def _of_kind(kind: str) -> str:
-    return "" if kind == CORE else f" of kind {kind}"
 
 
 def _missing(spec: Spec) -> Iterator[Complaint]:

@@ -194,7 +194,10 @@ class RunClocks:
             return {"meter": name, "source": "none", "relation": None, "sightings": [], "words": str(error)}, flags
         if first.channel.method is Method.MODELLED and exchanged is None and clock is not Clock.DEVICE:
             return {"meter": name, "source": "host", "relation": None, "sightings": [], "words": _NO_CLOCK}, flags
-        checks = [max((check(each, m) for each in channels), key=_clearness) for m in self.markers]
+        checks = [
+            max((check(each, m) for each in channels), key=lambda found: found.sighting.correlation)
+            for m in self.markers
+        ]
         known = refined(stated, self.markers, checks)
         if any(each.agrees is False for each in checks):
             flags.append(f"the clock of {name}: {clock_words(checks)}")
@@ -209,10 +212,6 @@ class RunClocks:
             "words": clock_words(checks) if checks else "no marker checks the clock",
         }
         return facts, flags
-
-
-def _clearness(found: ClockCheck) -> float:
-    return found.sighting.correlation
 
 
 def _arrive_elsewhere(stored: StoredTrace, exchanged: ClockRelation) -> str | None:

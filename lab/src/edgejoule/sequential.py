@@ -51,17 +51,13 @@ class Look:
 
 def check(spec: Spec, method: Method) -> None:
     """Refuse what more runs cannot make better. Raises UsageError."""
-    declared, first = spec.design.sequential, _first_response(spec, modelled=method is Method.MODELLED)
+    declared = spec.design.sequential
+    first = told_responses(spec.analysis.responses, (), modelled=method is Method.MODELLED)[0]  # which decides
     if declared and declared.kind == "stein" and method is Method.MODELLED and is_energy(first):
         raise UsageError(
             f"design.sequential: {first} is modelled here, and its error is the model's, which no run makes smaller; "
             "name a response without energy first in analysis.responses, or measure"
         )
-
-
-def _first_response(spec: Spec, *, modelled: bool) -> str:
-    """The response that decides."""
-    return told_responses(spec.analysis.responses, (), modelled=modelled)[0]
 
 
 def look_due(spec: Spec, replications: int, noted: int) -> int | None:

@@ -87,11 +87,8 @@ def _pairs_caption(analysis: Analysis) -> str:
             if analysis.scale == "log"
             else f"; same: within ± {analysis.margin:g}"
         )
-    return f"All pairs{_method(analysis)}: {analysis.test.words}{_df_words(analysis)}{same}{alone}"
-
-
-def _method(analysis: Analysis) -> str:
-    return " (modelled)" if analysis.modelled else ""
+    method = " (modelled)" if analysis.modelled else ""
+    return f"All pairs{method}: {analysis.test.words}{_df_words(analysis)}{same}{alone}"
 
 
 def _of_replications(analysis: Analysis) -> str:

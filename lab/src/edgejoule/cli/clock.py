@@ -108,7 +108,12 @@ def compare(
     found = relation(first, second)
     if as_json:
         echo_json(
-            {"address": address, "offset": asdict(second or first), "since": _or_none(first, second)} | _drift(found)
+            {
+                "address": address,
+                "offset": asdict(second or first),
+                "since": asdict(first) if second else None,
+            }
+            | _drift(found)
         )
         return
     _print(address, first, second, found)
@@ -161,10 +166,6 @@ def _marked(meter: Meter) -> tuple[Marker, list[Trace]]:
             return made, sampler.stop()
     finally:
         meter.close()
-
-
-def _or_none(first: Offset, second: Offset | None) -> dict[str, object] | None:
-    return asdict(first) if second else None
 
 
 def _drift(found: ClockRelation) -> dict[str, float]:

@@ -73,11 +73,12 @@ def _show_bars(out: Console, result: Result, width: int) -> None:
     bar = max(_BAR_MIN, width - used - label - 4)
     best = result.compared[0].label if len(result.compared) > 1 else None
     out.print(Text(f"\n{_title(result)}", style="dim"), no_wrap=True, overflow="ellipsis")
+    ascii_only = not (out.encoding or "").lower().startswith("utf")
     for row, texts in lines:
         cell = row.cells.get(name)
         line = Text(f"{shortened(row.label, label):<{label}}  ", style="bold" if row.label == best else "")
         low, high = (cell.ci or (cell.mean, cell.mean)) if cell and cell.mean is not None else (0.0, 0.0)
-        line.append(bar_of(low or 0.0, high or 0.0, max(ends, default=0.0), bar, ascii_only=_ascii_only(out)), "cyan")
+        line.append(bar_of(low or 0.0, high or 0.0, max(ends, default=0.0), bar, ascii_only=ascii_only), "cyan")
         for place, text in enumerate(texts):
             if right[place]:
                 line.append(f"  {text:>{right[place]}}")
@@ -120,10 +121,6 @@ def bar_of(low: float, high: float, largest: float, width: int, *, ascii_only: b
         full = 1
     filled, half = ("#", "=") if ascii_only else ("█", "▒")
     return f"{filled * full}{half * shaded}".ljust(width)
-
-
-def _ascii_only(out: Console) -> bool:
-    return not (out.encoding or "").lower().startswith("utf")
 
 
 def shortened(label: str, width: int) -> str:

@@ -94,7 +94,10 @@ def _mean(name: str, values: list[float], repetitions: int) -> float:
 def _printed(name: str, declared: DeclaredResponse, text: str, repetitions: int) -> list[float]:
     """Every figure of a response, at least one for each repetition."""
     how = declared.regex or declared.json_path
-    texts = list(_by_regex(declared.regex, text)) if declared.regex else list(_by_path(name, declared, text))
+    if declared.regex:
+        texts: list[object] = [match[1] for match in re.finditer(declared.regex, text, re.MULTILINE)]
+    else:
+        texts = list(_by_path(name, declared, text))
     if len(texts) < repetitions:
         lacking = "the output has no match" if not texts else f"only {len(texts)} of {repetitions} repetitions have one"
         raise DatabaseError(f"response {name}: {lacking} of {how!r}; {_ends_with(text)}")
@@ -104,10 +107,6 @@ def _printed(name: str, declared: DeclaredResponse, text: str, repetitions: int)
 def _ends_with(text: str) -> str:
     lines = last_lines(text)
     return f"it ends with: {' | '.join(lines[-3:])}" if lines else "the command printed nothing"
-
-
-def _by_regex(regex: str, text: str) -> Iterator[object]:
-    return (match[1] for match in re.finditer(regex, text, re.MULTILINE))
 
 
 def _by_path(name: str, declared: DeclaredResponse, text: str) -> Iterator[object]:

@@ -107,7 +107,8 @@ def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_n
         lines = (*lines, *([BudgetLine("renewal", age_j)] if age_j > 0 else []))
     if relation is not None:
         shift_s = max(relation.uncertainty_s(t) for t in (t0_ns, t1_ns))
-        timing_j = _timing_j(overlap, energy_j, duration_s, shift_s, relation.drift_u)
+        # The device's clock is uncertain: the interval may be shifted, and as much longer as the drift is unknown.
+        timing_j = math.hypot(_shifted_j(overlap, energy_j, duration_s, shift_s), relation.drift_u * abs(energy_j))
         lines = (*lines, *([BudgetLine("timing", timing_j)] if timing_j > 0 else []))
     return Energy(
         energy_j=energy_j,
@@ -242,13 +243,6 @@ def _sampling_j(overlap: _Overlap) -> float:
     products_j2 = float(overlap.segments.off_next_j2[overlap.inside].sum())
     noise_j2 = min(2 / 3 * squares_j2, max(0.0, -2 * squares_j2 - 4 * products_j2))
     return math.sqrt(squares_j2 / 6 + 0.75 * noise_j2)
-
-
-def _timing_j(overlap: _Overlap, energy_j: float, duration_s: float, shift_s: float, drift_u: float) -> float:
-    """What the uncertainty of the device's clock means: how the energy changes when the interval is shifted by it, or
-    lasts as much longer as the drift is unknown.
-    """
-    return math.hypot(_shifted_j(overlap, energy_j, duration_s, shift_s), drift_u * abs(energy_j))
 
 
 def _shifted_j(overlap: _Overlap, energy_j: float, duration_s: float, shift_s: float) -> float:

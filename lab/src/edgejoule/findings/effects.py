@@ -39,16 +39,13 @@ def condition_sentence(k: Ranking, r: ResponseFinding, factor: str) -> str:
     best = k.cells[0]
     assert best.mean is not None
     others = [_of_contrast(c, unit.scale, unit.symbol) for c in k.contrasts]
-    return sentence(_question(r, factor, best.mean, _margin(r)), best.levels[factor], others)
+    margin = next((p.analysis.margin for p in r.parts if p.analysis), None)
+    return sentence(_question(r, factor, best.mean, margin), best.levels[factor], others)
 
 
 def _of_contrast(c: Contrast, scale: float, symbol: str) -> Ranked:
     more = None if c.difference is None else difference_words(c.difference, scale, symbol)
     return Ranked(c.other, c.ratio, more, c.differs, c.equivalent)
-
-
-def _margin(r: ResponseFinding) -> float | None:
-    return next((p.analysis.margin for p in r.parts if p.analysis), None)
 
 
 def _of_part(part: Part, r: ResponseFinding, levels: Levels) -> list[Effect]:

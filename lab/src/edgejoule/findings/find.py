@@ -49,7 +49,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     progress = progress_of(runs)
     usable = [r for r in responses if not r.unusable]
     looked = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
-    method = _energy_method([*responses, *others])
+    method = next((r.method for r in [*responses, *others] if r.is_energy), None)
     missed = rate_lines([*responses, *others])
     alone = is_alone(spec, responses)
     plain = alone_headline(spec, responses) if alone else verdict.headline(first, design, told_effects, progress)
@@ -117,7 +117,3 @@ def _repeated(attempts: Sequence[Run]) -> list[str]:
         f"{count(tried, 'run')} flagged for conditions and repeated; {count(aside, 'attempt')} set aside, in the table "
         f"of runs: {RULE}."
     ]
-
-
-def _energy_method(responses: Sequence[ResponseFinding]) -> str | None:
-    return next((r.method for r in responses if r.is_energy), None)

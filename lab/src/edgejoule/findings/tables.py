@@ -12,7 +12,6 @@ from edgejoule.findings.model import Cell, Contrast, Findings, Part, ResponseFin
 from edgejoule.findings.table import BREAK, Mark, Role, Table, hole, soft, strong
 from edgejoule.findings.words import Unit, count, number, ratio, unit_for
 from edgejoule.responses import Better
-from edgejoule.stats import Pair
 
 PAIRS_MAX = 150
 RUNS_MAX = 2_000
@@ -40,7 +39,7 @@ def alone(r: ResponseFinding) -> str:
 def glance(f: Findings) -> Table:
     """Per condition the best, its value and how far the next and the last are, for the two leading responses."""
     told = [r for r in f.responses if r.better is not Better.NEITHER and not r.unusable][:2]
-    columns = [_condition_title(f)]
+    columns = [", ".join(f.condition_factors) or "experiment"]
     for r in told:
         side = "highest" if r.better is Better.HIGHER else "lowest"
         columns += [f"{side} {heading(r)}", "next", "last"]
@@ -89,10 +88,6 @@ def subjects(f: Findings) -> list[str]:
     """The subject's levels in the experiment's order."""
     cells = [c for r in (*f.responses, *f.others) for c in r.cells]
     return list(dict.fromkeys(str(c.levels[f.subject]) for c in cells))
-
-
-def _condition_title(f: Findings) -> str:
-    return ", ".join(f.condition_factors) or "experiment"
 
 
 def cells(r: ResponseFinding, f: Findings) -> Table:
@@ -154,16 +149,12 @@ def pairs(r: ResponseFinding, part: Part, f: Findings) -> Table | None:
     a = part.analysis
     chosen, note = list(a.pairs), f"simultaneous over {count(len(a.pairs), 'pair')}"
     if len(chosen) > PAIRS_MAX:
-        chosen = [p for p in chosen if _same_condition(p, f.subject)]
+        chosen = [p for p in chosen if all(p.a[n] == p.b[n] for n in p.a if n != f.subject)]
         note += f"; the {len(chosen)} within one condition are shown, --json has all"
     unit = unit_for_response(r)
     where = "" if not part.where else f", {where_words(part)}"
     caption = heading(r, unit, capital=True) + where
     return analysis_tables.pairs(a, chosen, analysis_tables.page(unit.number), caption, alone=alone(r), note=note)
-
-
-def _same_condition(p: Pair, subject: str) -> bool:
-    return all(p.a[n] == p.b[n] for n in p.a if n != subject)
 
 
 def failed(f: Findings) -> Table | None:

@@ -165,7 +165,7 @@ def _leaders(k: Ranking, design: Design) -> tuple[str, ...]:
 
 
 def _who(r: ResponseFinding) -> str:
-    return "the model" if _model_bound(r) else "these runs"
+    return "the model" if any(c.model_bound for k in r.rankings for c in k.contrasts) else "these runs"
 
 
 def _cannot_tell(r: ResponseFinding) -> str:
@@ -297,10 +297,6 @@ def _levels_of_one_factor(own: Sequence[Ranking], told: Sequence[Ranking], desig
         if sum(k.condition[factor] in levels for k in told) == len(own):
             return [label({factor: v}) for v in levels]
     return None
-
-
-def _model_bound(r: ResponseFinding) -> bool:
-    return any(c.model_bound for k in r.rankings for c in k.contrasts)
 
 
 def _why_none(r: ResponseFinding) -> str:

@@ -75,7 +75,8 @@ class Choice:
         elif brought:
             text += f" Not usable either, `edgejoule meters` says why: {', '.join(brought)}."
         if meter.method is not Method.MEASURED:
-            text += f" Shortest way to a {_better_than(meter.method)} figure: {self._shortest_way()}."
+            better = "measured or counted" if meter.method is Method.MODELLED else "measured"
+            text += f" Shortest way to a {better} figure: {self._shortest_way()}."
         return text
 
     def _shortest_way(self) -> str:
@@ -126,10 +127,6 @@ def choose_from(candidates: Sequence[Candidate]) -> Choice:
             return Choice(candidate.meter, candidate.availability, tuple(candidates[:place]))
     reasons = "; ".join(f"{x.name}: {x.availability.reason}" for x in candidates) or "no meter plug-in is installed"
     raise MeterError(f"no meter can be used here. {reasons}")
-
-
-def _better_than(method: Method) -> str:
-    return "measured or counted" if method is Method.MODELLED else "measured"
 
 
 def _check_options(name: str, made: Callable[..., Any], options: Mapping[str, Any]) -> None:

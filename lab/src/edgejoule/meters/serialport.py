@@ -62,7 +62,9 @@ def open_port(name: str, settings: PortSettings) -> Port:
             exclusive=True,
         )
     except (OSError, ValueError) as error:
-        fix = f": {_permission_fix(name)}" if "ermission" in str(error) else ""
+        fix = ""
+        if "ermission" in str(error):
+            fix = f": sudo usermod -aG dialout $USER, then log in again (ls -l {name} shows the group)"
         raise MeterError(f"{name} cannot be opened: {error}{fix}") from error
     return cast(Port, port)
 
@@ -78,10 +80,6 @@ def usb_ports(vendor: int, product: int) -> Sequence[str]:
         return []
     tools = importlib.import_module("serial.tools.list_ports")
     return sorted(port.device for port in tools.comports() if (port.vid, port.pid) == (vendor, product))
-
-
-def _permission_fix(name: str) -> str:
-    return f"sudo usermod -aG dialout $USER, then log in again (ls -l {name} shows the group)"
 
 
 def _pyserial() -> Any:

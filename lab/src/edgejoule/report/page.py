@@ -74,7 +74,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         subjects=tables.subjects(findings),
         chip=chip,
         cell_html=cell_html,
-        badge=_badge(findings),
+        badge=f"energy: {findings.energy_method}" if findings.energy_method else "no energy figures",
         created=time.strftime("%Y-%m-%d %H:%M", time.localtime(experiment.created_realtime_ns / 1e9)),
         version=__version__,
         done=_done(findings),
@@ -131,10 +131,6 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         environment=_sections({k: v for k, v in experiment.environment.items() if k not in _SHOWN_ELSEWHERE}),
         replications=count(experiment.spec.design.replications, "replication"),
     )
-
-
-def _badge(f: Findings) -> str:
-    return f"energy: {f.energy_method}" if f.energy_method else "no energy figures"
 
 
 def _done(f: Findings) -> str:

@@ -53,7 +53,8 @@ class Table:
 def read_table(path: Path) -> Table:
     """The table in the file. DataError names the file and, where there is one, the line."""
     text = _decoded(path)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text.partition("\n")[0]))
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         header, *rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader] or [(1, [])]
     except csv.Error as error:
@@ -74,10 +75,6 @@ def _decoded(path: Path) -> str:
     if "\0" in text:
         raise DataError(f"{path}:{text.count(chr(10), 0, text.index(chr(0))) + 1}: a zero byte: not a text file")
     return text
-
-
-def _delimiter(header: str) -> str:
-    return max(",;\t", key=header.count)
 
 
 def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]]) -> Table:
