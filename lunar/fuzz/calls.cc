@@ -1,5 +1,3 @@
-#include "calls.h"
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -10,6 +8,7 @@
 
 #include "emubd.h"
 #include "require.h"
+#include "targets.h"
 #include "values.h"
 
 namespace lunar_fuzz {

@@ -1,11 +1,10 @@
 // Random programs of calls end as their model says. A replay: LUNAR_SEED=N.
-#include "calls.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
+#include "targets.h"
 #include "values.h"
 
 namespace lunar_fuzz {

@@ -1,10 +1,9 @@
-#include "image.h"
-
 #include <cstring>
 #include <vector>
 
 #include "require.h"
 #include "reseal.h"
+#include "targets.h"
 #include "values.h"
 #include "world.h"
 

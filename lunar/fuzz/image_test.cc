@@ -1,11 +1,10 @@
 // Damaged images are refused or survived: random ones, and every one that has failed so far. A replay: LUNAR_SEED=N.
-#include "image.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
+#include "targets.h"
 #include "values.h"
 
 namespace lunar_fuzz {

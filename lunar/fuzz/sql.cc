@@ -1,11 +1,10 @@
-#include "fuzz/sql.h"
-
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "emubd.h"
 #include "require.h"
+#include "targets.h"
 
 namespace lunar_fuzz {
 namespace {

@@ -1,11 +1,10 @@
 // Texts of SQL, whole, cut and mutated, leave a sound volume. A replay: LUNAR_SEED=N.
-#include "fuzz/sql.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 
+#include "targets.h"
 #include "values.h"
 
 namespace lunar_fuzz {
