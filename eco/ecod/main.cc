@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "daemon.h"
-#include "job.h"
+#include "job_process.h"
 #include "worker.h"
 
 namespace {

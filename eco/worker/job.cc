@@ -1,5 +1,3 @@
-#include "job.h"
-
 #include <fmt/format.h>
 #include <rocksdb/db.h>
 #include <rocksdb/version.h>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "job_options.h"
+#include "job_process.h"
 #include "policy.h"
 #include "primary_clock.h"
 #include "primary_link.h"
