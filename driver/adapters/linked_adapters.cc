@@ -1,25 +1,4 @@
-#include "library_adapters.h"
-#ifdef EDGEJOULE_LEVELDB
-#include "leveldb/leveldb.h"
-#endif
-#ifdef EDGEJOULE_LMDB
-#include "lmdb/lmdb.h"
-#endif
-#ifdef EDGEJOULE_MONGODB
-#include "mongodb/mongodb.h"
-#endif
-#ifdef EDGEJOULE_POSTGRES
-#include "postgres/postgres.h"
-#endif
-#ifdef EDGEJOULE_REDIS
-#include "redis/redis.h"
-#endif
-#ifdef EDGEJOULE_ROCKSDB
-#include "rocksdb/rocksdb.h"
-#endif
-#ifdef EDGEJOULE_SQLITE
-#include "sqlite/sqlite.h"
-#endif
+#include "registry.h"
 
 namespace edgejoule::driver {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "../src/interruption.h"
-#include "library_adapters.h"
+#include "registry.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -1,12 +1,6 @@
 // Compiled once for each adapter with a library: EDGEJOULE_ADAPTER is the function that describes it.
 #include "../src/interruption.h"
-#include "adapter.h"
-
-namespace edgejoule::driver {
-
-[[nodiscard]] AdapterInfo EDGEJOULE_ADAPTER();
-
-}  // namespace edgejoule::driver
+#include "registry.h"
 
 extern "C" {
 

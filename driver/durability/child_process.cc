@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "../src/interruption.h"
-#include "../src/parent.h"
+#include "../src/system.h"
 
 namespace edgejoule::driver {
 namespace {

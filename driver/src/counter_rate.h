@@ -1,13 +1,35 @@
-// The rate of a cycle counter, and whether the counter can be believed at all.
+// The rate of a cycle counter, from two instants on it and on CLOCK_MONOTONIC, and whether it can be believed at all.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <optional>
 
-#include "same_instant.h"
-
 namespace edgejoule::driver {
+
+// One instant on two clocks.
+struct Instant {
+  std::uint64_t ticks;
+  std::uint64_t ns;
+};
+
+// ticks(), ns(): the clocks. ticks is within half the narrowest of several readings of both, so that a thread that
+// loses the processor between two readings spoils one of them and not the result.
+template <typename Ticks, typename Nanoseconds>
+[[nodiscard]] Instant same_instant(Ticks ticks, Nanoseconds ns) {
+  constexpr int tries = 16;
+  Instant narrowest{};
+  std::uint64_t narrowest_width = ~std::uint64_t{0};
+  for (int i = 0; i < tries; ++i) {
+    const std::uint64_t before = ticks();
+    const std::uint64_t between_ns = ns();
+    const std::uint64_t width = ticks() - before;
+    if (width >= narrowest_width) continue;
+    narrowest = {before + width / 2, between_ns};
+    narrowest_width = width;
+  }
+  return narrowest;
+}
 
 // ns per tick, times 2^32, from two instants on the counter and on CLOCK_MONOTONIC. stated_hz: the rate that the
 // processor states, 0 when it states none; it is taken when the measured one agrees within 0.5 %. nullopt when the

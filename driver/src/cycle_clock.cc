@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "counter_rate.h"
-#include "same_instant.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

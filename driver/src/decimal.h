@@ -1,10 +1,12 @@
 // Decimal digits of a number, eight at a time: key names are made of 19 of them, and are made for every operation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace edgejoule::driver {
 
@@ -48,5 +50,23 @@ inline void write_twenty_digits(char* out, std::uint64_t number) {
   write_eight_digits(out + 4, static_cast<std::uint32_t>(low / eight_digits));
   write_eight_digits(out + 12, static_cast<std::uint32_t>(low % eight_digits));
 }
+
+// A key that is a number in decimal digits, with leading zeros up to a width. Builds into a buffer of its own; a view
+// lives until the next call. One per thread.
+class DecimalKey {
+ public:
+  // width: at most 20; 0: no leading zeros.
+  explicit DecimalKey(std::size_t width) : width_(width) {}
+
+  std::string_view of(std::uint64_t number) {
+    write_twenty_digits(digits_.data(), number);
+    const auto length = std::max(width_, decimal_digits(number));
+    return {digits_.data() + digits_.size() - length, length};
+  }
+
+ private:
+  std::size_t width_;
+  std::array<char, decimal_digits_max> digits_;
+};
 
 }  // namespace edgejoule::driver

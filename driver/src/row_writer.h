@@ -7,7 +7,7 @@
 
 #include "client.h"
 #include "db_bench/compressible_values.h"
-#include "decimal_key.h"
+#include "decimal.h"
 #include "permutation.h"
 #include "random.h"
 #include "record_batch.h"

@@ -1,11 +1,15 @@
 #include "system.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 namespace edgejoule::driver {
@@ -84,6 +88,15 @@ std::optional<std::string> block_device(const fs::path& path) {
   const auto link = fs::canonical(fmt::format("/sys/dev/block/{}:{}", major(device), minor(device)), failure);
   if (failure) return std::nullopt;
   return link.filename().string();
+}
+
+void die_with_parent(pid_t expected) {
+  const pid_t parent = expected == 0 ? getppid() : expected;
+  if (prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL)) != 0) {
+    throw std::system_error(errno, std::generic_category(), "--die-with-parent");
+  }
+  // A parent that ended before the call sends no signal any more.
+  if (getppid() != parent) raise(SIGKILL);
 }
 
 }  // namespace edgejoule::driver

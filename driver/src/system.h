@@ -1,5 +1,7 @@
-// What the driver asks of the operating system: clocks, sizes, the device under a path.
+// What the driver asks of the operating system: clocks, sizes, the device under a path, its end with its parent.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -22,5 +24,9 @@ namespace edgejoule::driver {
 // Kernel name ("sda1", "mmcblk0p2") of the block device that holds the path or its nearest existing parent; nullopt
 // for file systems without one (tmpfs, overlay).
 [[nodiscard]] std::optional<std::string> block_device(const std::filesystem::path& path);
+
+// From now on the kernel kills this process (SIGKILL) when the thread that started it ends; at once when the parent is
+// not `expected` any more (0: whatever parent there is). Throws std::system_error.
+void die_with_parent(pid_t expected);
 
 }  // namespace edgejoule::driver

@@ -7,9 +7,9 @@
 
 #include "core_workload.h"
 #include "db_bench/kinds.h"
-#include "mobibench/mobibench.h"
-#include "replay/replay.h"
-#include "sqlite_bench/sqlite_bench.h"
+#include "mobibench/mobibench_workload.h"
+#include "replay/replay_workload.h"
+#include "sqlite_bench/sqlite_bench_workload.h"
 #include "usage_error.h"
 
 namespace edgejoule::driver {

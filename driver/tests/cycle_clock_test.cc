@@ -7,7 +7,6 @@
 #include <set>
 
 #include "counter_rate.h"
-#include "same_instant.h"
 
 namespace edgejoule::driver {
 namespace {

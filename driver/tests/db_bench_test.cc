@@ -7,10 +7,10 @@
 
 #include "../src/crew.h"
 #include "../src/db_bench/compressible_values.h"
+#include "../src/db_bench/db_bench_client.h"
 #include "../src/db_bench/db_bench_workload.h"
 #include "../src/db_bench/kinds.h"
 #include "../src/db_bench/mixgraph_law.h"
-#include "../src/db_bench/number_key.h"
 #include "../src/usage_error.h"
 
 namespace edgejoule::driver::db_bench {

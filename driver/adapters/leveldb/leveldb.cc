@@ -1,5 +1,4 @@
-#include "leveldb.h"
-
+// LevelDB in the driver's process. See README.md for what an operation does and what durability is asked for.
 #include <fmt/format.h>
 #include <leveldb/cache.h>
 #include <leveldb/db.h>
@@ -14,6 +13,7 @@
 #include "../adapter_options.h"
 #include "../data_directory.h"
 #include "../key_locks.h"
+#include "../registry.h"
 #include "leveldb_session.h"
 #include "log_watch.h"
 #include "watching_env.h"

@@ -1,5 +1,4 @@
-#include "lmdb.h"
-
+// LMDB in the driver's process. See README.md for what an operation does and what durability is asked for.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -11,6 +10,7 @@
 #include "../adapter_options.h"
 #include "../data_directory.h"
 #include "../exclusive_use.h"
+#include "../registry.h"
 #include "failure.h"
 #include "lmdb_session.h"
 #include "map_fault.h"

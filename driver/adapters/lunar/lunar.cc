@@ -1,10 +1,10 @@
-#include "lunar.h"
-
+// lunar in the driver's process: tables in an image or on a raw block device, without a file system (README.md).
 #include <fmt/format.h>
 
 #include <optional>
 
 #include "../../src/properties.h"
+#include "../registry.h"
 #include "lunar_session.h"
 
 namespace edgejoule::driver {

@@ -1,5 +1,4 @@
-#include "mongodb.h"
-
+// MongoDB through libmongoc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "../../src/interruption.h"
 #include "../../src/properties.h"
 #include "../../src/system.h"
+#include "../registry.h"
 #include "../server/server_process.h"
 #include "../server/server_watch.h"
 #include "mongodb_session.h"

@@ -1,9 +1,9 @@
-#include "noop.h"
-
+// A database that keeps nothing: what a run on it costs is what the driver costs.
 #include <deque>
 #include <string>
 
 #include "../../src/cache_lines.h"
+#include "../registry.h"
 #include "fold.h"
 
 namespace edgejoule::driver {

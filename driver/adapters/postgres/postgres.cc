@@ -1,5 +1,4 @@
-#include "postgres.h"
-
+// PostgreSQL through libpq, and Citus on it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "../../src/interruption.h"
 #include "../../src/properties.h"
 #include "../../src/system.h"
+#include "../registry.h"
 #include "../server/server_process.h"
 #include "../server/server_watch.h"
 #include "postgres_session.h"

@@ -1,5 +1,4 @@
-#include "redis.h"
-
+// Redis through hiredis.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "../../src/interruption.h"
 #include "../../src/properties.h"
 #include "../../src/system.h"
+#include "../registry.h"
 #include "../server/server_watch.h"
 #include "persistence.h"
 #include "redis_session.h"

@@ -2,8 +2,12 @@
 // when it is used again after a write that failed: a full disk would kill the process instead of failing the write.
 #pragma once
 
+#include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <rocksdb/env.h>
+#include <sys/time.h>
 
+#include <cstdarg>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -26,5 +30,20 @@ class LogFile final : public rocksdb::Logger {
 
   std::unique_ptr<std::FILE, Close> file_;
 };
+
+inline LogFile::LogFile(const std::string& directory, rocksdb::InfoLogLevel level)
+    : Logger(level), file_(std::fopen((directory + "/LOG").c_str(), "ae")) {}
+
+inline void LogFile::Logv(const char* format, va_list arguments) {
+  if (!file_) return;
+  constexpr std::size_t line_bytes_max = 8192;
+  char words[line_bytes_max];
+  if (std::vsnprintf(words, sizeof words, format, arguments) < 0) return;
+  timeval now{};
+  gettimeofday(&now, nullptr);
+  const auto line = fmt::format("{:%Y/%m/%d-%H:%M:%S}.{:06} {}\n", fmt::localtime(now.tv_sec), now.tv_usec, words);
+  static_cast<void>(std::fwrite(line.data(), 1, line.size(), file_.get()));
+  static_cast<void>(std::fflush(file_.get()));
+}
 
 }  // namespace edgejoule::driver

@@ -1,5 +1,4 @@
-#include "rocksdb.h"
-
+// RocksDB in the driver's process. See README.md for what an operation does and what durability is asked for.
 #include <fmt/format.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
@@ -18,6 +17,7 @@
 #include "../adapter_options.h"
 #include "../data_directory.h"
 #include "../key_locks.h"
+#include "../registry.h"
 #include "column_families.h"
 #include "compat.h"
 #include "event_watch.h"

@@ -1,5 +1,4 @@
-#include "sqlite.h"
-
+// SQLite in the driver's process. See README.md for what an operation does and what durability is asked for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "../../src/properties.h"
 #include "../data_directory.h"
 #include "../exclusive_use.h"
+#include "../registry.h"
 #include "sqlite_session.h"
 
 namespace edgejoule::driver {

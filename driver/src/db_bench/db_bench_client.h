@@ -1,18 +1,40 @@
 // What the clients of db_bench's benchmarks do: put and get numbered keys, draw numbers as the thread of that number.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string_view>
 
+#include "../cache_lines.h"
 #include "../client.h"
+#include "../memory_size.h"
 #include "compressible_values.h"
 #include "db_bench_workload.h"
-#include "number_key.h"
 #include "remainder.h"
 
 namespace edgejoule::driver::db_bench {
+
+// db_bench's key names: the number as big-endian bytes, then '0' up to the key's length. Shorter keys keep the number's
+// low bytes.
+//
+// Builds into a buffer of its own; a view lives until the next call. One per thread.
+class NumberKey {
+ public:
+  explicit NumberKey(std::uint64_t bytes) : buffer_(memory_size(bytes), '0') {}
+
+  std::string_view of(std::uint64_t number) {
+    for (auto place = std::min(buffer_.size(), sizeof number); place-- > 0; number >>= 8U) {
+      buffer_[place] = static_cast<char>(number & 0xFFU);
+    }
+    return {buffer_.data(), buffer_.size()};
+  }
+
+ private:
+  CacheLineVector<char> buffer_;
+};
 
 class DbBenchClient : public Client {
  protected:

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../client.h"
-#include "../decimal_key.h"
+#include "../decimal.h"
 #include "../permutation.h"
 #include "../random.h"
 #include "mobibench_workload.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "../property_reader.h"
-#include "mobibench.h"
 #include "mobibench_client.h"
 
 namespace edgejoule::driver {

@@ -1,4 +1,12 @@
-// What a run of Mobibench is asked to do, read from properties and checked.
+// Mobibench's database test (Jeong et al., "AndroStep: Android Storage Performance Analysis Tool", 2013; used by the
+// LUNAR paper, section 4.1): rows with an integer key and one text, and one transaction for each insert, update or
+// delete.
+//
+// load makes the rows 0 .. recordcount - 1. run inserts further rows, updates rows that are drawn (all alike), or
+// deletes rows in a random order, each once. A transaction is synchronous because the durability class is `power`
+// unless the user asks for another.
+//
+// This file: what a run of Mobibench is asked to do, read from properties and checked.
 #pragma once
 
 #include "../db_bench/compressible_values.h"
@@ -41,5 +49,7 @@ class MobibenchWork final : public Work {
   [[nodiscard]] RowWriting loading() const;
   [[nodiscard]] RowWriting inserting() const;
 };
+
+[[nodiscard]] WorkloadKind mobibench();
 
 }  // namespace edgejoule::driver

@@ -8,7 +8,6 @@
 #include "../property_reader.h"
 #include "../usage_error.h"
 #include "load_client.h"
-#include "replay.h"
 #include "replay_client.h"
 #include "trace_reader.h"
 

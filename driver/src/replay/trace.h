@@ -13,7 +13,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace edgejoule::driver {
@@ -31,8 +30,5 @@ struct TraceLine {
   std::string_view key;  // lives until the next line is read
   std::optional<std::uint64_t> size;
 };
-
-// Appends the key as a trace writes it.
-void append_trace_key(std::string_view key, std::string& out);
 
 }  // namespace edgejoule::driver

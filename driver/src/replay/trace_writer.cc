@@ -18,6 +18,26 @@ namespace {
 constexpr std::size_t text_bytes_most = 1 << 20;
 constexpr std::uint64_t ns_per_s = 1'000'000'000;
 
+bool is_plain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x7F && c != '%' && c != ',' && c != '"';
+}
+
+// Appends the key as a trace writes it.
+void append_trace_key(std::string_view key, std::string& out) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  for (const char c : key) {
+    if (is_plain(c)) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += digits[byte >> 4U];
+    out += digits[byte & 0xFU];
+  }
+}
+
 class RecordingSession final : public Session {
  public:
   RecordingSession(std::unique_ptr<Session> session, TraceWriter& writer)

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../client.h"
-#include "../decimal_key.h"
+#include "../decimal.h"
 #include "../random.h"
 #include "sqlite_bench_workload.h"
 

@@ -1,0 +1,31 @@
+// Where each adapter comes from: its function, and the library or module that has it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "adapter.h"
+
+namespace edgejoule::driver {
+
+// In the adapter's folder. One whose library is absent is not in the build, and its function must not be called.
+[[nodiscard]] AdapterInfo leveldb_adapter();
+[[nodiscard]] AdapterInfo lmdb_adapter();
+[[nodiscard]] AdapterInfo lunar_adapter();
+[[nodiscard]] AdapterInfo mongodb_adapter();
+[[nodiscard]] AdapterInfo noop_adapter();
+[[nodiscard]] AdapterInfo postgres_adapter();
+[[nodiscard]] AdapterInfo redis_adapter();
+[[nodiscard]] AdapterInfo rocksdb_adapter();
+[[nodiscard]] AdapterInfo sqlite_adapter();
+
+// An adapter that needs a library. adapter: nullptr, and why it is not there; why is empty where none was made.
+struct LibraryAdapter {
+  const AdapterInfo* adapter = nullptr;
+  std::string why;
+};
+
+// Linked with the program (linked_adapters.cc), or a module that is loaded when it is asked for (loaded_adapters.cc).
+[[nodiscard]] LibraryAdapter library_adapter(std::string_view name);
+
+}  // namespace edgejoule::driver
