@@ -160,7 +160,8 @@ bench-servers: setup-dev build ## a row for each database server here: workload 
 servers: ## Redis, PostgreSQL, Cassandra, HBase for studies, a stand-in for MongoDB; says what else is here (ONLY=redis)
 	@for server in $(or $(ONLY),redis postgres cassandra hbase ycsb mongodb citus); do deploy/local/$$server || exit 1; done
 
-schemas: setup ## write schemas/experiment.schema.json anew from the model
+schemas: eco ## write schemas/experiment.schema.json anew from the model, policies.json from eco
+	@build/bin/eco-policies > schemas/policies.json
 	@$(PYTHON) -c 'import json; from edgejoule.spec import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json
 
 clean: ## remove what was built (results/ stays)
@@ -168,7 +169,7 @@ clean: ## remove what was built (results/ stays)
 
 eco: setup ## compaction offloading for RocksDB in a federation: ecod, ecoctl, the preload library, the simulator
 	@tools/packages eco
-	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target ecod ecoctl eco-preload eco-sim eco-calibrate
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target ecod ecoctl eco-policies eco-preload eco-sim eco-calibrate
 
 setup-dev: setup .venv/.dev
 	@tools/packages eco

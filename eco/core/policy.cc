@@ -10,11 +10,14 @@
 namespace eco {
 namespace {
 
-constexpr std::pair<std::string_view, PolicyKind> names[] = {
-    {"local", PolicyKind::local},         {"edgepilot", PolicyKind::edgepilot},   {"eco", PolicyKind::eco},
-    {"eco-local", PolicyKind::eco_local}, {"eco-global", PolicyKind::eco_global}, {"static", PolicyKind::fixed},
-    {"eco-plus", PolicyKind::eco_plus},
-};
+// In the order of policy_names.
+constexpr PolicyKind kinds[] = {PolicyKind::local,     PolicyKind::edgepilot,  PolicyKind::eco,
+                                PolicyKind::eco_local, PolicyKind::eco_global, PolicyKind::fixed,
+                                PolicyKind::eco_plus};
+static_assert(std::size(kinds) == policy_names.size());
+
+// "static" of "static:SERVER".
+constexpr std::string_view head_of(std::string_view name) { return name.substr(0, name.find(':')); }
 
 constexpr double battery_low_weight = 10;
 
@@ -206,13 +209,17 @@ class Choice {
 
 }  // namespace
 
+std::string policy_list(std::string_view before_last) {
+  return fmt::format("{}{}{}", fmt::join(policy_names.begin(), policy_names.end() - 1, ", "), before_last,
+                     policy_names.back());
+}
+
 std::optional<Policy> policy_named(std::string_view name) {
   Policy policy;
   const auto colon = name.find(':');
-  const auto head = name.substr(0, colon);
-  const auto* found = std::ranges::find(names, head, &std::pair<std::string_view, PolicyKind>::first);
-  if (found == std::end(names)) return std::nullopt;
-  policy.kind = found->second;
+  const auto found = std::ranges::find(policy_names, head_of(name), head_of);
+  if (found == policy_names.end()) return std::nullopt;
+  policy.kind = kinds[found - policy_names.begin()];
   if ((policy.kind == PolicyKind::fixed) != (colon != std::string_view::npos)) return std::nullopt;
   if (policy.kind == PolicyKind::fixed) policy.target = name.substr(colon + 1);
   if (policy.kind == PolicyKind::fixed && policy.target.empty()) return std::nullopt;
@@ -220,8 +227,9 @@ std::optional<Policy> policy_named(std::string_view name) {
 }
 
 std::string name_of(const Policy& policy) {
-  const auto* found = std::ranges::find(names, policy.kind, &std::pair<std::string_view, PolicyKind>::second);
-  return std::string(found->first) + (policy.kind == PolicyKind::fixed ? ":" + policy.target : "");
+  const auto* found = std::ranges::find(kinds, policy.kind);
+  const std::string head(head_of(policy_names[static_cast<std::size_t>(found - std::begin(kinds))]));
+  return policy.kind == PolicyKind::fixed ? head + ":" + policy.target : head;
 }
 
 Prediction predict_guest(const CompactionModel& guest, const CompactionModel& own, const Job& job) {

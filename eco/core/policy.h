@@ -18,6 +18,7 @@
 // is always a candidate; a full one is, too, with its wait counted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +40,16 @@ struct Policy {
   double busy_max = 0.8;     // a server with more of its cores or its network in use takes no jobs
   double battery_low = 0.2;  // of eco-plus: below it a joule costs ten times as much
 };
+
+// Every policy, in the order in which messages list them; SERVER stands for a server's name. schemas/policies.json has
+// the same names for other languages.
+inline constexpr std::array<std::string_view, 7> policy_names{"local",      "edgepilot",     "eco",     "eco-local",
+                                                              "eco-global", "static:SERVER", "eco-plus"};
+// Those that are compared where nobody chose any.
+inline constexpr std::array<std::string_view, 4> compared_policies{"local", "edgepilot", "eco", "eco-plus"};
+
+// The names as a message lists them: "local, edgepilot, ..., static:SERVER" + before_last + "eco-plus".
+[[nodiscard]] std::string policy_list(std::string_view before_last = ", ");
 
 // "eco", "static:NAME"; nothing: no policy has this name.
 [[nodiscard]] std::optional<Policy> policy_named(std::string_view name);

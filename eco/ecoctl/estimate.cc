@@ -186,8 +186,7 @@ Estimation estimate_of(RocksdbLog log, const std::string& file, const Assumption
     e.level_zero_compute_s += compaction.compute_s, e.level_zero_cpu_s += compaction.cpu_s;
   }
   std::ranges::sort(e.sizes);
-  for (const char* name : {"local", "edgepilot", "eco", "eco-plus"})
-    e.savings.push_back(Replay(e, *policy_named(name)).run());
+  for (const auto name : compared_policies) e.savings.push_back(Replay(e, *policy_named(name)).run());
   return e;
 }
 

@@ -18,6 +18,7 @@
 
 #include "eco.grpc.pb.h"
 #include "estimate.h"
+#include "policy.h"
 #include "show.h"
 
 namespace {
@@ -208,8 +209,7 @@ int run(int argc, char** argv) {
   log->add_flag("--options", arguments.options, "with what the places would have taken");
   auto* set_policy = command("policy", "shows or sets the policy of all servers", policy);
   with_json(set_policy);
-  set_policy->add_option("name", arguments.policy,
-                         "local, edgepilot, eco, eco-local, eco-global, static:SERVER, eco-plus, or configured");
+  set_policy->add_option("name", arguments.policy, policy_list() + ", or configured");
   set_policy->add_option("--shadow", arguments.shadow, "on: decide and log, offload nothing")
       ->check(CLI::IsMember({"on", "off"}));
   for (const bool on : {true, false}) {

@@ -53,7 +53,7 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("place_timeout_ms", f.place_timeout_ms, "the master's answer is waited for so long");
 
   visit.section("policy", "Where compactions run; of the master. `ecoctl policy` overrides it; SIGHUP reads it anew.");
-  visit("name", c.policy.name, "local, edgepilot, eco, eco-local, eco-global, static:SERVER, eco-plus");
+  visit("name", c.policy.name, policy_list());
   visit("shadow", c.policy.shadow, "decide and log, offload nothing");
   visit("read_weight", c.policy.read_weight, "of eco-plus: the weight of reads that find level 0 full");
   visit("busy_max", c.policy.busy_max, "a server with more of its cores or its link in use takes no jobs");
@@ -266,10 +266,7 @@ Policy policy_of(const Config& config) {
   auto policy = policy_named(config.policy.name);
   if (!policy)
     fail(config, "policy.name",
-         fmt::format(
-             "no policy is named \"{}\"; expected local, edgepilot, eco, eco-local, eco-global, static:SERVER or "
-             "eco-plus",
-             config.policy.name));
+         fmt::format("no policy is named \"{}\"; expected {}", config.policy.name, policy_list(" or ")));
   policy->read_weight = config.policy.read_weight;
   policy->busy_max = config.policy.busy_max;
   policy->battery_low = config.policy.battery_low;

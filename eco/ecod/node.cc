@@ -577,10 +577,7 @@ Result<> Node::set_policy(const proto::PolicyRequest& request) {
   const bool configured = request.policy() == "configured";
   const auto named = policy_named(request.policy());
   if (!request.policy().empty() && !configured && !named)
-    return Error{
-        fmt::format("no policy is named \"{}\"; expected local, edgepilot, eco, eco-local, eco-global, "
-                    "static:SERVER, eco-plus or configured",
-                    request.policy())};
+    return Error{fmt::format("no policy is named \"{}\"; expected {} or configured", request.policy(), policy_list())};
   if (named && named->kind == PolicyKind::fixed && !is_known(named->target))
     return Error{fmt::format("no server is named {}", named->target)};
   return change([&](proto::Settings& settings) {

@@ -229,7 +229,7 @@ Slow read_run(StrictToml toml, Spec& spec) {
   for (const double seed : toml.numbers("seeds", 0, {1})) spec.seeds.push_back(static_cast<std::uint64_t>(seed));
   const double read_weight = toml.number("read_weight", 0, Policy{}.read_weight);
   const double busy_max = toml.number("busy_max", 0, Policy{}.busy_max);
-  for (const auto& name : toml.texts("policies", {"local", "edgepilot", "eco", "eco-plus"})) {
+  for (const auto& name : toml.texts("policies", {compared_policies.begin(), compared_policies.end()})) {
     auto policy = policy_named(name);
     if (!policy) toml.fail("policies", fmt::format("no policy is named {}", name));
     policy->read_weight = read_weight, policy->busy_max = busy_max;

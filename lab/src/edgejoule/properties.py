@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from importlib import resources
 from typing import Literal
 
 Kind = Literal["count", "number", "real", "share", "flag", "word"]
@@ -158,9 +160,10 @@ CORE_WORKLOADS: dict[str, dict[str, Level]] = {
 #: Properties of the other kinds that a load does not look at.
 RUN_PROPERTIES = ("maxexecutiontime", "operationcount", "reads", "writes", "benchmark_write_rate_limit", "replay.speed")
 
-#: By which a federation offloads compactions (eco/core/policy.h); the setting needs [servers].
+#: By which a federation offloads compactions; the setting needs [servers]. eco writes the names (make schemas).
 POLICY = "eco.policy"
-POLICIES = ("local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus")
+_POLICY_NAMES = json.loads(resources.files("edgejoule").joinpath("policies.json").read_text())["policies"]
+POLICIES = tuple(name for name in _POLICY_NAMES if name != "static:SERVER")
 _POLICY = re.compile(rf"{'|'.join(POLICIES)}|static:(?P<server>.+)")
 
 #: The network between the servers of a federation on this machine; the settings need [servers].

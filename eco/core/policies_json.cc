@@ -1,0 +1,6 @@
+// Prints schemas/policies.json: the names of the policies, for other languages.
+#include <fmt/format.h>
+
+#include "policy.h"
+
+int main() { fmt::print("{{\n  \"policies\": [\"{}\"]\n}}\n", fmt::join(eco::policy_names, "\", \"")); }
