@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -176,9 +177,13 @@ def test_the_program_reads_at_slow_intervals_too_and_changes_nothing_that_the_me
 
 
 @built
-def test_a_gathering_meter_is_rarely_asked_and_its_trace_holds_the_stretch_that_was_sampled(tmp_path: Path) -> None:
+def test_a_gathering_meter_is_rarely_asked_and_its_trace_holds_the_stretch_that_was_sampled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     powercap(tmp_path)
     meter = Rapl(tmp_path)
+    asked = Mock(wraps=meter.poll)
+    monkeypatch.setattr(meter, "poll", asked)
     meter.open()
     time.sleep(0.3)  # readings of this time are not the stretch's
     sampler = Sampler(meter)
@@ -192,7 +197,26 @@ def test_a_gathering_meter_is_rarely_asked_and_its_trace_holds_the_stretch_that_
     assert trace.t_ns[-1] >= end_ns
     assert 8 <= len(trace) <= 14, "a reading every 50 ms, and one at either end"
     assert trace.interval_s == 0.05
-    assert sampler.cost().polls == 2, "at the begin and at the end"
+    assert asked.call_count == 2, "at the begin and at the end"
+    assert sampler.cost().polls == len(trace), "a reading is a poll, whoever makes it"
+
+
+@built
+def test_deadlines_that_the_program_missed_are_told_as_late_polls(tmp_path: Path) -> None:
+    powercap(tmp_path)
+    meter = Rapl(tmp_path)
+    meter.open()
+    assert meter._stream is not None
+    assert meter._stream.pid is not None
+    sampler = Sampler(meter)
+    sampler.start()
+    os.kill(meter._stream.pid, signal.SIGSTOP)
+    time.sleep(0.4)
+    os.kill(meter._stream.pid, signal.SIGCONT)
+    time.sleep(0.1)
+    sampler.stop()
+    meter.close()
+    assert 5 <= sampler.cost().polls_late <= 9
 
 
 @built

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+
 from edgejoule.errors import MeterError
-from edgejoule.meters.base import Meter
+from edgejoule.meters.base import Block, Meter, Sample
 from edgejoule.meters.collector import Collector
 from edgejoule.meters.trace import Trace
 
@@ -32,7 +34,8 @@ class LivePower:
 
 @dataclass(frozen=True)
 class SamplerCost:
-    """What sampling took: polls made, deadlines missed, CPU time over elapsed time.
+    """What sampling took: polls made, deadlines missed, CPU time over elapsed time. Where a program gathers the
+    readings, its readings and its deadlines count.
 
     CPU time: of the thread that polls, and of a program that samples for the meter (its `helper_cpu_s()`).
     """
@@ -80,6 +83,7 @@ class Sampler:
         self._poll_once()
         if self._gather_s is not None:
             self._collector.keep_newest()  # the others are older than this stretch
+            self._polls, self._polls_late = 1, 0
         self._thread = threading.Thread(target=self._run, name=f"sampler-{self._meter.name}", daemon=True)
         self._thread.start()
 
@@ -144,7 +148,7 @@ class Sampler:
             self._poll_once()
             now_ns = time.monotonic_ns()
             due = (now_ns - started_ns) // interval_ns + 1
-            self._polls_late += due - tick - 1
+            self._polls_late += due - tick - 1 if self._gather_s is None else 0
             tick = due
             if self._listener is not None and now_ns - told_ns >= LISTENER_INTERVAL_S * 1e9:
                 self._listener(self._live_power(told_ns))
@@ -163,7 +167,20 @@ class Sampler:
         samples = self._meter.poll()
         with self._lock:
             self._collector.add(samples)
-        self._polls += 1
+        if self._gather_s is None:
+            self._polls += 1
+        else:
+            self._count_gathered(samples)
+
+    def _count_gathered(self, samples: Sequence[Sample | Block]) -> None:
+        """The readings of a poll and the deadlines that passed unused between them, by the longest channel."""
+        longest = max((each.t_ns for each in samples if isinstance(each, Block)), key=len, default=None)
+        if longest is None:
+            self._polls += 1  # a failed one
+            return
+        steps = np.rint(np.diff(longest) / (self.interval_s * 1e9)).astype(int)
+        self._polls += len(longest)
+        self._polls_late += int(np.maximum(steps - 1, 0).sum())
 
     def _live_power(self, since_ns: int) -> LivePower:
         with self._lock:  # take() may be under way
