@@ -11,7 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 LUNAR = Path(__file__).parent
-HEADERS = ["modules.h", "device/checksum.h", "internal.h", "sql/sql.h"]
+ROOMS = ["device", "pages", "space", "index", "rows", "tables", "recovery", "api", "sql"]  # from the lowest
+HEADERS = ["modules.h", "format.h", "device/checksum.h", *(f"{room}/{room}.h" for room in ROOMS)]
 FUNCTION = re.compile(r"^static [^;={]*?\b(\w+)\(", re.MULTILINE)
 VARIABLE = re.compile(r"^static [^;={(]*?\b(\w+)(?=\[| = )", re.MULTILINE)
 TAG = re.compile(r"^struct (\w+) \{", re.MULTILINE)

@@ -1,6 +1,6 @@
 #include "block_walk.h"
 
-#include "internal.h"
+#include "tables/tables.h"
 
 static int next_of(struct lunar* db, uint32_t* ref) {
   struct lunar_frame* frame;

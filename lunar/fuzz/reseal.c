@@ -1,6 +1,6 @@
 #include "reseal.h"
 
-#include "internal.h"
+#include "device/device.h"
 
 enum { SECTOR = 512 };
 

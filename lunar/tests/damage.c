@@ -1,6 +1,6 @@
 #include "damage.h"
 
-#include "internal.h"
+#include "recovery/recovery.h"
 
 static struct emubd* device_of(struct lunar* db) { return db->config->context; }
 

@@ -27,7 +27,7 @@ function(lunar_mutant_of suite name file old new)
 endfunction()
 
 if(EDGEJOULE_SANITIZE MATCHES thread)
-  lunar_mutant_of(Threads the_lock_is_given_back_at_once api/operations.c "db->config->lock(db->config);"
+  lunar_mutant_of(Threads the_lock_is_given_back_at_once tables/session.c "db->config->lock(db->config);"
     "db->config->lock(db->config), db->config->unlock(db->config);")
   lunar_mutant_of(Threads a_get_without_the_lock api/operations.c
     "return ln_leave(table->db, get(table, key, row, row_bytes, values));"
@@ -66,9 +66,9 @@ lunar_mutant(nothing_put_back recovery/recover.c "LN_TRY(put_back(db, found->bef
 lunar_mutant(images_ignored recovery/recover.c "if (put && group->kind" "if (0 && group->kind")
 lunar_mutant(freed_blocks_at_once space/alloc.c "!stamped(db, e) &&" "")
 lunar_mutant(extents_unaware_of_small_rows space/extents.c "series->extents[i].sector < sector" "0")
-lunar_mutant(in_place_although_put_back api/operations.c "if (!db->settled ||" "if (")
+lunar_mutant(in_place_although_put_back tables/change.c "if (!db->settled ||" "if (")
 lunar_mutant(in_place_although_logged pages/frames.c "(f && (f->flags & (LN_DIRTY | LN_PLAIN)) == LN_DIRTY)" "0")
-lunar_mutant(in_place_although_in_a_group api/operations.c "return stamped < 0 ? stamped : !stamped;" "return 1;")
+lunar_mutant(in_place_although_in_a_group tables/change.c "return stamped < 0 ? stamped : !stamped;" "return 1;")
 lunar_mutant(sync_without_updates_in_place api/volume.c ": ln_settle_plain(db, 0, LN_NONE));" ": 0);")
 lunar_mutant(before_images_without_updates pages/frames.c "if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f);" "")
 lunar_mutant(metadata_without_images pages/frames.c "if (kind >= LN_BLOCK) f->flags" "f->flags")
@@ -77,22 +77,22 @@ lunar_mutant(runs_of_one_content pages/log.c
   "memcpy(db->stage + i * sector_bytes(db), next->bytes" "memcpy(db->stage + i * sector_bytes(db), f->bytes")
 lunar_mutant(runs_take_clean_neighbours pages/log.c "return f && f->flags & LN_DIRTY && (!only" "return f && (!only")
 lunar_mutant(indexes_made_before_a_checkpoint_only tables/secondary.c "return error ? error : ln_checkpoint(db);" "return error;")
-lunar_mutant(updates_again_without_their_indexes api/operations.c "if (r->type == LN_PATCH_INDEXED) LN_TRY(" "if (0) LN_TRY(")
-lunar_mutant(rows_again_without_their_indexes api/operations.c "error = index_again(&table, from, &row);" "error = 0;")
+lunar_mutant(updates_again_without_their_indexes tables/redo.c "if (r->type == LN_PATCH_INDEXED) LN_TRY(" "if (0) LN_TRY(")
+lunar_mutant(rows_again_without_their_indexes tables/redo.c "error = index_again(&table, from, &row);" "error = 0;")
 lunar_mutant(no_log_kept_for_a_recovery pages/log.c "times * (db->series.log_used + db->log_before)" "times * db->series.log_used")
 lunar_mutant(more_dirty_pages_than_the_log_holds api/volume.c "db->dirty_max = (uint16_t)smaller(frames, db->frame_count);" "db->dirty_max = db->frame_count;"
   --gtest_filter=*TransactionPowerCuts*)
 lunar_mutant(images_left_out pages/log.c "together ? 1 + count : 1" "1")
 
-lunar_mutant_of(Transaction transactions_begin_in_a_full_log api/operations.c "ln_make_room(db, 4)" "ln_make_room(db, 1)")
+lunar_mutant_of(Transaction transactions_begin_in_a_full_log api/transactions.c "ln_make_room(db, 4)" "ln_make_room(db, 1)")
 lunar_mutant_of(Transaction transactions_leave_room_for_all_dirty_pages api/volume.c "frames >= 2 * DIRTY_BOUNDED" "0")
-lunar_mutant_of(PortableList rollback_undoes_nothing api/operations.c
+lunar_mutant_of(PortableList rollback_undoes_nothing api/transactions.c
   "LN_TRY(ln_undo(db, 0));\n  return db->state == LN_BROKEN" "db->state = LN_READY;\n  return db->state == LN_BROKEN")
 lunar_mutant_of(PortableList full_keeps_rows_in_ram pages/log.c "!syncs_each(db)) return 0;" "1) return 0;")
 lunar_mutant_of(PortableList volumes_have_one_number api/volume.c "*number = ln_checksum(" "(void)ln_checksum(")
 lunar_mutant_of(PortableList freed_chunks_are_lost space/alloc.c "if (--e[LN_MAP_USED] == 0)" "if (--e[LN_MAP_USED] == 255)")
 lunar_mutant_of(PortableList integers_unchecked rows/rows.c "value->as.integer <= limit &&" "1 ||")
-lunar_mutant_of(PortableList lock_kept_at_an_error api/operations.c "return error && db && db->config ? ln_leave(db, error) : error;" "return error;")
+lunar_mutant_of(PortableList lock_kept_at_an_error tables/session.c "return error && db && db->config ? ln_leave(db, error) : error;" "return error;")
 lunar_mutant_of(Prefetch read_ahead_of_writes pages/prefetch.c "  forget(db, sector, count);" "")
 lunar_mutant_of(Prefetch read_ahead_at_once pages/prefetch.c "STREAK = 4" "STREAK = 1")
 lunar_mutant_of(Prefetch read_ahead_never pages/prefetch.c "db->ahead_streak < STREAK ||" "1 ||")
@@ -102,10 +102,10 @@ lunar_mutant_of(IoErrors writes_never_fail device/device.c "return db->config->w
 lunar_mutant_of(IoErrors reads_never_fail device/device.c "return db->config->read(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_READ, sector) : 0;"
   "(void)db->config->read(db->config, sector, data, count); return 0;")
 lunar_mutant_of(IoErrors flushes_never_fail device/device.c "if (db->config->sync(db->config)) return failed(db, LUNAR_REQUEST_SYNC, 0);" "(void)db->config->sync(db->config);")
-lunar_mutant_of(IoErrors undo_forgotten api/operations.c "if (error && db->changing) error = ln_undo(db, error);" "")
+lunar_mutant_of(IoErrors undo_forgotten recovery/undo.c "if (error && db->changing) error = ln_undo(db, error);" "")
 lunar_mutant_of(IoErrors a_handle_goes_on_after_a_failed_write device/device.c "if (request != LUNAR_REQUEST_READ) db->state = LN_BROKEN;" "")
 lunar_mutant_of(IoErrors a_recorded_operation_is_undone pages/log.c "db->no_way_back = db->state" "db->no_way_back = 0 && db->state")
-lunar_mutant_of(IoErrors half_an_update_in_place_stays api/operations.c "db->no_way_back = 1;" ""
+lunar_mutant_of(IoErrors half_an_update_in_place_stays tables/change.c "db->no_way_back = 1;" ";"
   --gtest_filter=IoErrorsInPlace.*)
 lunar_mutant_of(IoErrors errors_name_no_request device/device.c "db->failed_request = (uint8_t)request," "")
 lunar_mutant_of(IoErrors a_failed_mount_is_usable api/volume.c "return error ? closed(db, error) : 0;" "return error;")
@@ -114,7 +114,7 @@ add_library(lunar-Mounted OBJECT mounted_test.cc)
 target_link_libraries(lunar-Mounted PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(Mounted second_handles_are_let_in api/volume.c "if (!busy) *db->holder = db;" "*db->holder = db;" --gtest_filter=*)
 lunar_mutant_of(Mounted no_handle_is_refused api/volume.c "return busy ? LUNAR_E_BUSY : 0;" "return 0;" --gtest_filter=*)
-lunar_mutant_of(Mounted a_handle_that_was_taken_over_goes_on api/operations.c
+lunar_mutant_of(Mounted a_handle_that_was_taken_over_goes_on tables/session.c
   "if (*db->holder != db) return LUNAR_E_BUSY;" "" --gtest_filter=*)
 lunar_mutant_of(Mounted a_volume_stays_mounted api/volume.c "if (*db->holder == db) *db->holder = NULL;" "" --gtest_filter=*)
 
@@ -142,7 +142,7 @@ function(lunar_secondary_mutant name file old new)
   lunar_mutant_of(Secondary ${name} ${file} "${old}" "${new}" --gtest_filter=*)
 endfunction()
 lunar_secondary_mutant(old_values_stay_in_an_index tables/secondary.c "old && !error && i < count" "old && !new && !error && i < count")
-lunar_secondary_mutant(plain_updates_of_indexed_columns api/operations.c "const int plain = indexed ? 0 : needs" "const int plain = needs")
+lunar_secondary_mutant(plain_updates_of_indexed_columns tables/change.c "const int plain = indexed ? 0 : needs" "const int plain = needs")
 lunar_secondary_mutant(no_image_of_what_was_built_before pages/log.c "|| LN_IS_BUILT(db, f);" "|| db->building;")
 lunar_secondary_mutant(no_way_back_in_mode_none tables/secondary.c "for (i--; i-- > 0;)" "for (i = 0; i-- > 0;)")
 lunar_secondary_mutant(emptied_pages_stay_in_their_chain index/hash.c "if (last == 0) *emptied = first" "if (0) *emptied = first")
@@ -213,7 +213,7 @@ function(lunar_cache_mutant name file old new)
   lunar_mutant_of(Cache ${name} ${file} "${old}" "${new}" --gtest_filter=*)
 endfunction()
 lunar_cache_mutant(an_update_leaves_the_cached_row api/operations.c "ln_cache_forget(table, &number);" "")
-lunar_cache_mutant(a_removal_leaves_the_cached_row api/operations.c "ln_cache_forget(table, &key);" "")
+lunar_cache_mutant(a_removal_leaves_the_cached_row tables/change.c "ln_cache_forget(table, &key);" "")
 lunar_cache_mutant(the_way_back_leaves_cached_rows recovery/recover.c "ln_cache_forget_all(db);" "")
 lunar_cache_mutant(cached_rows_of_other_keys tables/cache.c "|| !ln_row_is_of(table, row_of(slot), value)) continue;" ") continue;")
 lunar_cache_mutant(cached_rows_of_a_dropped_table tables/cache.c "(cache->number != table->number || cache->creation != table->creation)" "cache->number != table->number")

@@ -1,7 +1,7 @@
 /* Cursors. One holds no frame and no place in RAM but its own: it finds its way anew at each step, through the chain of
  * blocks (whose serial numbers rise) or by the last key in the tree.
  */
-#include "../internal.h"
+#include "api.h"
 
 #if LUNAR_WITH_CURSOR
 

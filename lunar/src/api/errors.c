@@ -1,5 +1,5 @@
 /* Errors in words. */
-#include "../internal.h"
+#include "api.h"
 
 #if LUNAR_WITH_TEXTS
 const char* lunar_error_text(int error) {

@@ -1,5 +1,5 @@
 /* lunar_stat: sizes and counters. */
-#include "../internal.h"
+#include "api.h"
 
 #if LUNAR_WITH_STAT
 

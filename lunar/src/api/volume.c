@@ -1,5 +1,5 @@
 /* The volume as a whole: format, mount, unmount, sync, and SUPER. */
-#include "../internal.h"
+#include "api.h"
 
 enum { SECTORS_MIN = 128, STAGE_BYTES_MAX = 64 * 1024, CLASSES_MAX = 8, LOG_BYTES_MAX = 4 << 20 };
 

@@ -1,5 +1,5 @@
 /* XXH32 as its public specification has it, in pieces. Tested with the specification's own values. */
-#include "../internal.h"
+#include "device.h"
 
 enum { STRIPE = 16 };
 static const uint32_t P1 = 2654435761u, P2 = 2246822519u, P3 = 3266489917u, P4 = 668265263u, P5 = 374761393u;

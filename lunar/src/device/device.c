@@ -3,7 +3,7 @@
  * A write or a flush that fails leaves it open what is on the medium, and trying it again proves nothing: a flush that
  * succeeds later may have lost what the failed one was for. So it ends the handle; the next mount looks.
  */
-#include "../internal.h"
+#include "device.h"
 
 static int outside(const struct lunar* db, uint32_t sector, uint32_t count) {
   return count > db->config->sector_count || sector > db->config->sector_count - count;

@@ -1,7 +1,7 @@
 /* The primary index by linear hashing (W. Litwin, VLDB 1980). A bucket is a page and the overflow pages chained to it.
  * Bucket b lies in segment floor(log2 b) + 1 (bucket 0 in segment 0); a segment's buckets are contiguous.
  */
-#include "../internal.h"
+#include "index.h"
 
 /* The overflow pages of a bucket that is split may all be needed anew, beside a page for the new entry and a segment: a
  * record names at most eight blocks. */
@@ -116,6 +116,18 @@ int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_ma
   return LUNAR_E_NOT_FOUND;
 }
 
+static void put_entry(struct lunar* db, struct lunar_frame* frame, uint64_t key, struct ln_place place) {
+  uint8_t* page = frame->bytes;
+  const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
+  uint8_t* entry = entry_at(page, count);
+  ln_put64(entry, key);
+  ln_put32(entry + 8, place.ref);
+  ln_put16(entry + 12, place.slot);
+  ln_put16(entry + 14, 0);
+  ln_put16(page + LN_BUCKET_COUNT, count + 1);
+  ln_dirty(db, frame);
+}
+
 /* Appends to the first page of the chain that has room; makes one when none has. */
 static int append(struct lunar* db, uint32_t sector, uint64_t key, struct ln_place place) {
   for (uint32_t steps = 0;;) {
@@ -124,10 +136,7 @@ static int append(struct lunar* db, uint32_t sector, uint64_t key, struct ln_pla
     uint8_t* page = frame->bytes;
     const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
     if (count < capacity(db)) {
-      uint8_t* entry = entry_at(page, count);
-      ln_put64(entry, key), ln_put32(entry + 8, place.ref), ln_put16(entry + 12, place.slot), ln_put16(entry + 14, 0);
-      ln_put16(page + LN_BUCKET_COUNT, count + 1);
-      ln_dirty(db, frame);
+      put_entry(db, frame, key, place);
       ln_put(frame);
       return 0;
     }
@@ -270,15 +279,6 @@ int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struc
 }
 
 #if LUNAR_WITH_SECONDARY
-static void put_entry(struct lunar* db, struct lunar_frame* frame, uint64_t key, struct ln_place place) {
-  uint8_t* page = frame->bytes;
-  const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
-  uint8_t* entry = entry_at(page, count);
-  ln_put64(entry, key), ln_put32(entry + 8, place.ref), ln_put16(entry + 12, place.slot), ln_put16(entry + 14, 0);
-  ln_put16(page + LN_BUCKET_COUNT, count + 1);
-  ln_dirty(db, frame);
-}
-
 /* A page for the entry, between the bucket's and the others. */
 static int put_overflow(struct lunar* db, struct lunar_frame* bucket, uint64_t key, struct ln_place place) {
   struct lunar_frame* frame;

@@ -1,13 +1,10 @@
 /* The primary index of a table: by hashing, or a tree. */
-#include "../internal.h"
+#include "index.h"
 
 #if LUNAR_WITH_TREE
 static int is_tree(struct lunar_frame* meta) { return meta->bytes[LN_META_INDEX] == LUNAR_INDEX_TREE; }
 
 #define EITHER(tree, hash) (is_tree(meta) ? (tree) : (hash))
-#else
-#define EITHER(tree, hash) (hash)
-#endif
 
 int ln_index_create(struct lunar* db, struct lunar_frame* meta) {
   return EITHER(ln_tree_create(db, meta), ln_hash_create(db, meta));
@@ -31,9 +28,14 @@ int ln_index_drop(struct lunar* db, struct lunar_frame* meta) {
   return EITHER(ln_tree_drop(db, meta), ln_hash_drop(db, meta));
 }
 
+#endif
+
 #if LUNAR_WITH_CHECK
 int ln_index_walk(struct ln_walk* walk, struct lunar_frame* meta) {
-  return EITHER(ln_tree_walk(walk, meta), ln_hash_walk(walk, meta));
+#if LUNAR_WITH_TREE
+  if (is_tree(meta)) return ln_tree_walk(walk, meta);
+#endif
+  return ln_hash_walk(walk, meta);
 }
 
 int ln_walk_problem(struct ln_walk* walk, enum lunar_problem problem, uint32_t sector) {

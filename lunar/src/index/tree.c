@@ -3,7 +3,7 @@
  * long as no tree has changed, and descends again, which needs no page but those of one path, at its end and after
  * that.
  */
-#include "../internal.h"
+#include "index.h"
 
 #if LUNAR_WITH_TREE
 

@@ -7,7 +7,7 @@
  *
  * frames[h].first begins the chain of frames whose sectors have hash h. 0xffff ends a chain.
  */
-#include "../internal.h"
+#include "pages.h"
 
 #if LUNAR_WITH_BUFFER
 

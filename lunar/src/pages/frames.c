@@ -1,13 +1,11 @@
 /* Frames: sectors of the device in RAM. Few of them, searched from the first to the last; one that was not used for
  * some time makes room. A dirty frame never does: see DESIGN.md, "Between checkpoints nothing in place changes".
  */
-#include "../internal.h"
+#include "pages.h"
 
 static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
 
 #if !LUNAR_WITH_BUFFER
-void ln_buffer_reset(struct lunar* db) { db->clock = 0; }
-
 struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
   for (uint32_t i = 0; i < db->frame_count; i++)
     if (db->frames[i].sector == sector) return &db->frames[i];
@@ -30,9 +28,6 @@ void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sect
   (void)db;
   *frame = (struct lunar_frame){.bytes = frame->bytes, .sector = sector, .used = sector != LN_NONE};
 }
-void ln_buffer_used(struct lunar* db, struct lunar_frame* frame) { (void)db, frame->used = 1; }
-void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame) { (void)db, (void)frame; }
-void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame) { (void)db, (void)frame; }
 #endif
 
 static void drop(struct lunar* db, struct lunar_frame* f) {
@@ -196,8 +191,7 @@ int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data
   return 0;
 }
 
-static int write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes,
-                       int plain) {
+int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes, int plain) {
   const uint32_t size = sector_bytes(db);
   const uint8_t* from = data;
   sector += offset / size, offset %= size;
@@ -220,14 +214,6 @@ static int write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const
     from += n, bytes -= n, sector++, offset = 0;
   }
   return 0;
-}
-
-int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes) {
-  return write_bytes(db, sector, offset, data, bytes, 0);
-}
-
-int ln_write_plain(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes) {
-  return write_bytes(db, sector, offset, data, bytes, 1);
 }
 
 int ln_is_plain(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes) {

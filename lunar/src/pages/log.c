@@ -7,7 +7,7 @@
  * The LOG zone is a circle of units; no group crosses a unit's end. log_head is the next free sector, counted from the
  * zone's beginning, and log_used what may not be overwritten: everything since checkpoint_at.
  */
-#include "../internal.h"
+#include "pages.h"
 
 static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
 static uint32_t sectors_of(const struct lunar* db, uint32_t bytes) {
@@ -183,8 +183,8 @@ static int pass_through(struct lunar* db, const struct ln_record_header* record,
   return 0;
 }
 
-static int log_record(struct lunar* db, uint32_t extent_sector, const struct ln_record_header* record, ln_emit emit,
-                      void* context) {
+int ln_log_row(struct lunar* db, uint32_t extent_sector, const struct ln_record_header* record, ln_emit emit,
+               void* context) {
   if (db->redoing) return 0;
   const uint32_t bytes = record_bytes(db, record);
   LN_TRY(open_group(db, extent_sector, bytes));
@@ -201,7 +201,7 @@ static int log_record(struct lunar* db, uint32_t extent_sector, const struct ln_
 }
 
 int ln_log(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context) {
-  return db->mode == LUNAR_MODE_NONE ? 0 : log_record(db, LN_NONE, record, emit, context);
+  return db->mode == LUNAR_MODE_NONE ? 0 : ln_log_row(db, LN_NONE, record, emit, context);
 }
 
 struct plain {
@@ -217,11 +217,6 @@ static int emit_plain(void* context, void* sink, int (*put)(void* sink, const vo
 int ln_log_bytes(struct lunar* db, const struct ln_record_header* record, const void* bytes) {
   struct plain plain = {bytes, record->bytes};
   return ln_log(db, record, emit_plain, &plain);
-}
-
-int ln_log_row(struct lunar* db, uint32_t extent_sector, const struct ln_record_header* record, ln_emit emit,
-               void* context) {
-  return log_record(db, extent_sector, record, emit, context);
 }
 
 /* Makes ready for a row of so many bytes in the extent: *offset is where the row will lie, in bytes from

@@ -3,7 +3,7 @@
  * 2020, which the paper's prefetcher follows). A row that is read by its key takes less; its own sectors are read with
  * one request as far as the next slot tells where it ends, and nothing is read ahead of it.
  */
-#include "../internal.h"
+#include "pages.h"
 
 #if LUNAR_WITH_PREFETCH
 

@@ -7,7 +7,7 @@
  *
  * No circle holds the walk: a block's header names the block before it, and no more blocks are reached than are in use.
  */
-#include "../internal.h"
+#include "recovery.h"
 
 #if LUNAR_WITH_CHECK
 

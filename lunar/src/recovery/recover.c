@@ -4,7 +4,7 @@
  * at the beginning of the log's next unit. A record that opens, fills or leaves an extent moves the reader's extents as
  * it moved the writer's.
  */
-#include "../internal.h"
+#include "recovery.h"
 
 struct group {
   uint16_t magic; /* from here to sum: the header as it is stored */

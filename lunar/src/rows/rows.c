@@ -1,5 +1,5 @@
-/* Rows as bytes: internal.h has the layout. The key comes first, so that it can be read without knowing the others. */
-#include "../internal.h"
+/* Rows as bytes: rows.h has the layout. The key comes first, so that it can be read without knowing the others. */
+#include "rows.h"
 
 static uint32_t width(uint8_t type) {
   static const uint8_t widths[] = {0, 1, 2, 4, 8, 8, 1, 0, 0};

@@ -3,7 +3,7 @@
  * What is freed is not given out again before the next checkpoint: until then a power cut leads back to a state that
  * still has it, and rows are written in place at once. The stamp of a chunk says in which interval it lost a block.
  */
-#include "../internal.h"
+#include "space.h"
 
 enum { BLOCKS_SURE = 8, RUN = 8, WINDOW = 256 }; /* chunks */
 
@@ -63,6 +63,14 @@ static int take(struct lunar* db, struct entry* entry, uint32_t index, uint8_t c
   return 0;
 }
 
+static int take_at(struct lunar* db, uint32_t chunk, uint32_t index, uint8_t class) {
+  struct entry entry;
+  LN_TRY(entry_get(db, chunk, &entry));
+  const int error = take(db, &entry, index, class);
+  ln_put(entry.frame);
+  return error;
+}
+
 /* 1: a block of the chunk was taken; 0: there is none for this class, or more than so many are in use. */
 static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t class, uint32_t most, uint32_t* ref) {
   struct entry entry;
@@ -84,16 +92,12 @@ static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t c
 }
 
 static int taken_before(struct lunar* db, uint32_t* ref) {
-  struct entry entry;
   if (db->allocated_taken == db->allocated_count) return LUNAR_E_FULL; /* as it was when it was done */
   *ref = db->allocated[db->allocated_taken++];
   const uint32_t chunk = ref_number(*ref) / units_per_chunk(db);
   const uint32_t units = ln_class_sectors(db, ln_ref_class(*ref)) / db->geometry.class_sectors_min;
   if (chunk >= db->geometry.chunk_count || ln_ref_class(*ref) >= db->geometry.class_count) return LUNAR_E_CORRUPT;
-  LN_TRY(entry_get(db, chunk, &entry));
-  const int error = take(db, &entry, ref_number(*ref) % units_per_chunk(db) / units, ln_ref_class(*ref));
-  ln_put(entry.frame);
-  return error;
+  return take_at(db, chunk, ref_number(*ref) % units_per_chunk(db) / units, ln_ref_class(*ref));
 }
 
 static int remember(struct lunar* db, uint32_t chunk, uint32_t ref) {
@@ -103,6 +107,15 @@ static int remember(struct lunar* db, uint32_t chunk, uint32_t ref) {
   return 0;
 }
 
+/* 1: the chunk can be given out as a whole. */
+static int is_free(struct lunar* db, uint32_t chunk) {
+  struct entry entry;
+  LN_TRY(entry_get(db, chunk, &entry));
+  const int result = entry.bytes[0] == LN_CHUNK_FREE && !stamped(db, entry.bytes);
+  ln_put(entry.frame);
+  return result;
+}
+
 /* Where large blocks go next: the longest run of free chunks, at most RUN of them, in a window of the device behind the
  * last one. *chunk stays when there is none. */
 static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
@@ -110,12 +123,14 @@ static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
   uint32_t length = 0, longest = 0;
   for (uint32_t i = 0; i < WINDOW && i < chunks && longest < RUN; i++) {
     const uint32_t at = (start + i) % chunks;
-    struct entry entry;
-    LN_TRY(entry_get(db, at, &entry));
-    const int is_free = entry.bytes[0] == LN_CHUNK_FREE && !stamped(db, entry.bytes);
-    ln_put(entry.frame);
-    length = !is_free ? 0 : at ? length + 1 : 1;
-    if (length > longest) longest = length, *chunk = at + 1 - length;
+    const int free_here = is_free(db, at);
+    LN_TRY(free_here);
+    if (at == 0) length = 0; /* a run does not go round */
+    length = free_here ? length + 1 : 0;
+    if (length > longest) {
+      longest = length;
+      *chunk = at + 1 - length;
+    }
   }
   return 0;
 }
@@ -151,30 +166,21 @@ int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   const uint8_t class = (uint8_t)(db->geometry.class_count - 1);
   uint32_t first = 0, length = 0, chunk = 0;
-  struct entry entry;
   if (db->redoing) {
     LN_TRY(taken_before(db, ref));
     first = ref_number(*ref) / units_per_chunk(db), length = chunks, chunk = first + 1;
   } else {
     for (uint32_t i = 0; length < chunks && i < db->geometry.chunk_count; i++) {
-      LN_TRY(entry_get(db, i, &entry));
-      const int is_free = entry.bytes[0] == LN_CHUNK_FREE && !stamped(db, entry.bytes);
-      ln_put(entry.frame);
-      if (!is_free)
-        length = 0;
-      else if (length++ == 0)
-        first = i;
+      const int free_here = is_free(db, i);
+      LN_TRY(free_here);
+      length = free_here ? length + 1 : 0;
+      if (length == 1) first = i;
     }
     if (length < chunks) return LUNAR_E_FULL;
     chunk = first, *ref = ref_of(db, first, 0, class);
     LN_TRY(remember(db, first, *ref));
   }
-  for (; chunk < first + chunks; chunk++) {
-    LN_TRY(entry_get(db, chunk, &entry));
-    const int error = take(db, &entry, 0, class);
-    ln_put(entry.frame);
-    LN_TRY(error);
-  }
+  for (; chunk < first + chunks; chunk++) LN_TRY(take_at(db, chunk, 0, class));
   return 0;
 }
 

@@ -1,5 +1,5 @@
 /* Slotted blocks: a header with the first slots, further slot pages, then rows. Slots and rows never share a sector. */
-#include "../internal.h"
+#include "space.h"
 
 static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
 static uint32_t padded(uint32_t bytes) { return (bytes + 3) & ~3u; }

@@ -1,7 +1,7 @@
 /* The open extents: the blocks whose rows are written in place at once. Each change of them follows from a record, so
  * that a reader of the records has the extents that their writer had.
  */
-#include "../internal.h"
+#include "space.h"
 
 static void close_of_table(struct lunar_series* series, uint16_t table) {
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
@@ -9,9 +9,9 @@ static void close_of_table(struct lunar_series* series, uint16_t table) {
 }
 
 /* A row that was put behind the rows of an extent takes its sectors. */
-static void pass(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record,
-                 uint32_t row_bytes) {
-  const uint32_t end = 4u * record->position + LN_ROW_HEADER + row_bytes;
+static void pass(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record) {
+  const uint32_t old_place = record->type == LN_MOVE_PUT ? 8 : 0; /* it comes before the row */
+  const uint32_t end = 4u * record->position + record->bytes - old_place;
   const uint32_t sector =
       ln_ref_sector(db, record->ref) + (end + db->config->sector_bytes - 1) / db->config->sector_bytes;
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
@@ -31,10 +31,8 @@ void ln_extents_follow(struct lunar* db, struct lunar_series* series, const stru
       close_of_table(series, record->table);
       break;
     case LN_PUT:
-      pass(db, series, record, record->bytes - LN_ROW_HEADER);
-      break;
     case LN_MOVE_PUT:
-      pass(db, series, record, record->bytes - LN_ROW_HEADER - 8);
+      pass(db, series, record);
       break;
     default:
       break;

@@ -7,7 +7,7 @@
 #ifndef LUNAR_SQL_H
 #define LUNAR_SQL_H
 
-#include "../internal.h"
+#include "../api/api.h"
 
 #if LUNAR_WITH_SQL
 

@@ -2,7 +2,7 @@
  * set that its key has, and takes there the place of one that was not asked for again. What changes a row makes its
  * slot empty, and recovery all slots.
  */
-#include "../internal.h"
+#include "tables.h"
 
 #if LUNAR_WITH_CACHE
 

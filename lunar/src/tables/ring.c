@@ -1,5 +1,5 @@
 /* Tables that forget their oldest rows. An insertion implies it: it needs no record of its own. */
-#include "../internal.h"
+#include "tables.h"
 
 #if LUNAR_WITH_RING
 

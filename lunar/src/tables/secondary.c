@@ -9,7 +9,7 @@
  * 0 as 0 and 255, ended by two 0, as many as there is room for; then the primary key, which makes it unique and lets a
  * row move without a change of its key: a number's bytes, or the hash of TEXT and BLOB and the row's place.
  */
-#include "../internal.h"
+#include "tables.h"
 
 #if LUNAR_WITH_SECONDARY
 
@@ -414,24 +414,6 @@ int ln_secondary_drop(struct lunar* db, uint16_t number) {
   return 0;
 }
 
-static int index_drop(struct lunar* db, const char* name) {
-  uint16_t number;
-  LN_TRY(ln_name_find(db, name, &number));
-  const int is_table = ln_is_table(db, number);
-  if (is_table != LUNAR_E_NO_TABLE) return is_table ? is_table : LUNAR_E_NO_TABLE;
-  LN_TRY(ln_make_room(db, 1));
-  const struct ln_record_header record = {.type = LN_DROP, .table = number};
-  db->changing = 1;
-  LN_TRY(ln_table_redo_drop(db, number));
-  LN_TRY(ln_log(db, &record, NULL, NULL));
-  return ln_commit_point(db);
-}
-
-int lunar_index_drop(struct lunar* db, const char* name) {
-  LN_TRY(ln_enter(db));
-  return ln_leave(db, ln_undo_change(db, index_drop(db, name)));
-}
-
 static int put_row(const struct lunar_table* table, struct index* index, struct ln_place place, uint32_t position) {
   struct lunar* db = table->db;
   struct ln_key key;
@@ -501,7 +483,18 @@ static int room_for_another(const struct lunar_table* table, uint32_t indexes) {
   return 3 + frames_min + 2 * operation <= db->geometry.log_sectors ? 0 : LUNAR_E_TXN_FULL;
 }
 
-static int index_create(struct lunar* db, const char* of, const char* name, uint8_t column, uint8_t kind) {
+static void describe(const struct lunar_table* table, struct index* index) {
+  struct lunar* db = table->db;
+  uint8_t* m = index->numbers;
+  m[LN_META_INDEX] = index->kind;
+  m[LN_META_KEY] = index->column;
+  ln_put32(m + LN_META_FIRST, LN_NONE);
+  ln_put32(m + LN_META_REUSE, LN_NONE);
+  ln_put16(m + LN_META_TABLE, table->number);
+  ln_put32(m + LN_META_CREATION, db->checkpoints << 16 | db->creations++ | 1u << 31);
+}
+
+int ln_secondary_create(struct lunar* db, const char* of, const char* name, uint8_t column, uint8_t kind) {
   uint16_t number, numbers[LUNAR_INDEXES_MAX];
   struct lunar_table table;
   struct index index = {.kind = kind, .column = column};
@@ -512,26 +505,18 @@ static int index_create(struct lunar* db, const char* of, const char* name, uint
   if (column >= table.column_count || kind > LUNAR_INDEX_TREE) return LUNAR_E_INVALID;
   if (!kind_known(kind)) return LUNAR_E_UNSUPPORTED;
   int error = ln_name_find(db, name, &number);
-  if (error != LUNAR_E_NO_TABLE) return error ? error : LUNAR_E_EXISTS;
+  if (!error) return LUNAR_E_EXISTS;
+  if (error != LUNAR_E_NO_TABLE) return error;
   const int count = ln_secondary_list(db, table.number, numbers);
   LN_TRY(count);
   LN_TRY(room_for_another(&table, (uint32_t)count));
   LN_TRY(ln_name_free(db, &number));
   index_begin(&index, number);
-  uint8_t* m = index.numbers;
-  m[LN_META_INDEX] = kind, m[LN_META_KEY] = column;
-  ln_put32(m + LN_META_FIRST, LN_NONE), ln_put32(m + LN_META_REUSE, LN_NONE);
-  ln_put16(m + LN_META_TABLE, table.number);
-  ln_put32(m + LN_META_CREATION, db->checkpoints << 16 | db->creations++ | 1u << 31);
+  describe(&table, &index);
   db->changing = 1;
   error = make(&table, &index, name, (uint32_t)count);
   db->building = 0;
   return error;
-}
-
-int lunar_index_create(struct lunar* db, const char* table, const char* name, uint8_t column, uint8_t kind) {
-  LN_TRY(ln_enter(db));
-  return ln_leave(db, ln_undo_change(db, index_create(db, table, name, column, kind)));
 }
 
 static int index_list(const struct lunar_table* table, uint8_t* at, struct lunar_index_info* info) {

@@ -1,8 +1,7 @@
 /* The root table (names) and each table's two metadata pages. A table's number is its place in both. */
-#include "../internal.h"
+#include "tables.h"
 
 static uint32_t per_page(const struct lunar* db) { return (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY; }
-static uint32_t meta_sector(const struct lunar* db, uint16_t number) { return db->geometry.meta_at + 2u * number; }
 
 static int root_entry(struct lunar* db, uint16_t number, struct lunar_frame** frame, uint8_t** entry) {
   LN_TRY(ln_page(db, db->geometry.root_at + number / per_page(db), LN_ROOT, frame));
@@ -10,7 +9,7 @@ static int root_entry(struct lunar* db, uint16_t number, struct lunar_frame** fr
   return 0;
 }
 
-static int name_read(struct lunar* db, uint16_t number, char name[LUNAR_NAME_MAX + 1]) {
+int ln_name_read(struct lunar* db, uint16_t number, char name[LUNAR_NAME_MAX + 1]) {
   struct lunar_frame* frame;
   uint8_t* entry;
   LN_TRY(root_entry(db, number, &frame, &entry));
@@ -20,7 +19,7 @@ static int name_read(struct lunar* db, uint16_t number, char name[LUNAR_NAME_MAX
   return 0;
 }
 
-static int name_write(struct lunar* db, uint16_t number, const char name[LUNAR_NAME_MAX + 1]) {
+int ln_name_write(struct lunar* db, uint16_t number, const char name[LUNAR_NAME_MAX + 1]) {
   struct lunar_frame* frame;
   uint8_t* entry;
   LN_TRY(root_entry(db, number, &frame, &entry));
@@ -30,20 +29,34 @@ static int name_write(struct lunar* db, uint16_t number, const char name[LUNAR_N
   return 0;
 }
 
+int ln_name_is_sound(const char* name) {
+  const void* end = memchr(name, 0, LUNAR_NAME_MAX + 1);
+  return name[0] && end;
+}
+
 /* The number of the table of this name ("": of a free entry). */
 static int number_of(struct lunar* db, const char* name, uint16_t* number) {
   char here[LUNAR_NAME_MAX + 1];
   for (uint16_t i = 0; i < db->geometry.tables_max; i++) {
-    LN_TRY(name_read(db, i, here));
+    LN_TRY(ln_name_read(db, i, here));
     *number = i;
     if (strcmp(here, name) == 0) return 0;
   }
   return LUNAR_E_NO_TABLE;
 }
 
+int ln_name_find(struct lunar* db, const char* name, uint16_t* number) {
+  return ln_name_is_sound(name) ? number_of(db, name, number) : LUNAR_E_INVALID;
+}
+
+int ln_name_free(struct lunar* db, uint16_t* number) {
+  const int error = number_of(db, "", number);
+  return error == LUNAR_E_NO_TABLE ? LUNAR_E_TABLES : error;
+}
+
 int ln_meta(struct lunar* db, uint16_t number, struct lunar_frame** meta) {
   if (number >= db->geometry.tables_max) return LUNAR_E_CORRUPT;
-  return ln_page(db, meta_sector(db, number), LN_META, meta);
+  return ln_page(db, ln_meta_sector(db, number), LN_META, meta);
 }
 
 int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta) {
@@ -52,30 +65,6 @@ int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta) {
   ln_put(*meta);
   return LUNAR_E_NO_TABLE;
 }
-
-static int name_sound(const char* name) {
-  const void* end = memchr(name, 0, LUNAR_NAME_MAX + 1);
-  return name[0] && end;
-}
-
-#if LUNAR_WITH_SECONDARY
-int ln_name_find(struct lunar* db, const char* name, uint16_t* number) {
-  return name_sound(name) ? number_of(db, name, number) : LUNAR_E_INVALID;
-}
-
-int ln_name_free(struct lunar* db, uint16_t* number) {
-  const int error = number_of(db, "", number);
-  return error == LUNAR_E_NO_TABLE ? LUNAR_E_TABLES : error;
-}
-
-int ln_name_read(struct lunar* db, uint16_t number, char name[LUNAR_NAME_MAX + 1]) {
-  return name_read(db, number, name);
-}
-
-int ln_name_write(struct lunar* db, uint16_t number, const char name[LUNAR_NAME_MAX + 1]) {
-  return name_write(db, number, name);
-}
-#endif
 
 static int type_known(uint8_t type) { return type >= LUNAR_INT8 && type <= LUNAR_BLOB; }
 
@@ -100,7 +89,7 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
   if (table->ring > LUNAR_RING_AGE || table->column_count == 0 || table->column_count > LUNAR_COLUMNS_MAX ||
       table->key >= table->column_count)
     return LUNAR_E_CORRUPT;
-  LN_TRY(ln_page(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame));
+  LN_TRY(ln_page(db, ln_meta_sector(db, number) + 1, LN_SCHEMA, &frame));
   int error = 0;
   for (uint32_t i = 0; i < table->column_count; i++) {
     const uint8_t* column = frame->bytes + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
@@ -115,7 +104,7 @@ static int schema_check(const struct lunar_schema* schema) {
   if (schema->column_count == 0 || schema->column_count > LUNAR_COLUMNS_MAX || schema->key >= schema->column_count)
     return LUNAR_E_INVALID;
   for (uint32_t i = 0; i < schema->column_count; i++) {
-    if (!name_sound(schema->columns[i].name) || !type_known(schema->columns[i].type) ||
+    if (!ln_name_is_sound(schema->columns[i].name) || !type_known(schema->columns[i].type) ||
         schema->columns[i].flags > LUNAR_NOT_NULL)
       return LUNAR_E_INVALID;
     for (uint32_t k = 0; k < i; k++)
@@ -137,7 +126,7 @@ _Static_assert(sizeof(struct lunar_column) == LN_SCHEMA_COLUMN, "a column is sto
 
 static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_HEAD]) {
   struct lunar_frame* meta;
-  LN_TRY(ln_page_fresh(db, meta_sector(db, number), LN_META, &meta));
+  LN_TRY(ln_page_fresh(db, ln_meta_sector(db, number), LN_META, &meta));
   uint8_t* m = meta->bytes;
   m[LN_META_INDEX] = head[LN_ROOT_ENTRY], m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1],
   m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2], m[LN_META_RING] = head[LN_ROOT_ENTRY + 3];
@@ -146,7 +135,7 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
   ln_put32(m + LN_META_FIRST, LN_NONE), ln_put32(m + LN_META_LAST, LN_NONE), ln_put32(m + LN_META_REUSE, LN_NONE);
   const int error = ln_index_create(db, meta);
   ln_put(meta);
-  return error ? error : name_write(db, number, (const char*)head);
+  return error ? error : ln_name_write(db, number, (const char*)head);
 }
 
 struct creation {
@@ -161,15 +150,14 @@ static int emit_creation(void* context, void* sink, int (*put)(void* sink, const
   return put(sink, c->columns, c->bytes);
 }
 
-static int table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
-  uint16_t number;
+int ln_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
   struct lunar_frame* frame;
-  if (!name_sound(name)) return LUNAR_E_INVALID;
+  uint16_t number;
   LN_TRY(schema_check(schema));
-  int error = number_of(db, name, &number);
-  if (error != LUNAR_E_NO_TABLE) return error ? error : LUNAR_E_EXISTS;
-  error = number_of(db, "", &number);
-  if (error) return error == LUNAR_E_NO_TABLE ? LUNAR_E_TABLES : error;
+  const int found = ln_name_find(db, name, &number);
+  if (!found) return LUNAR_E_EXISTS;
+  if (found != LUNAR_E_NO_TABLE) return found;
+  LN_TRY(ln_name_free(db, &number));
   LN_TRY(ln_make_room(db, 1));
   struct creation creation = {.bytes = (uint32_t)LN_SCHEMA_COLUMN * schema->column_count};
   memcpy(creation.head, name, strlen(name));
@@ -179,7 +167,7 @@ static int table_create(struct lunar* db, const char* name, const struct lunar_s
   ln_put32(creation.head + LN_ROOT_ENTRY + 12, db->checkpoints << 16 | db->creations++ | 1u << 31);
   db->changing = 1;
   LN_TRY(create(db, number, creation.head));
-  LN_TRY(ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame));
+  LN_TRY(ln_page_fresh(db, ln_meta_sector(db, number) + 1, LN_SCHEMA, &frame));
   uint8_t* columns = frame->bytes + LN_SCHEMA_COLUMNS;
   for (uint32_t i = 0; i < schema->column_count; i++) {
     uint8_t* column = columns + LN_SCHEMA_COLUMN * i;
@@ -188,7 +176,7 @@ static int table_create(struct lunar* db, const char* name, const struct lunar_s
   }
   creation.columns = columns;
   const struct ln_record_header record = {.type = LN_CREATE, .table = number, .bytes = CREATE_HEAD + creation.bytes};
-  error = ln_log(db, &record, emit_creation, &creation);
+  const int error = ln_log(db, &record, emit_creation, &creation);
   ln_put(frame);
   return error;
 }
@@ -201,7 +189,7 @@ int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content co
     return LUNAR_E_CORRUPT;
   LN_TRY(ln_read_bytes(db, content.sector, content.offset, head, sizeof head));
   LN_TRY(create(db, number, head));
-  LN_TRY(ln_page_fresh(db, meta_sector(db, number) + 1, LN_SCHEMA, &frame));
+  LN_TRY(ln_page_fresh(db, ln_meta_sector(db, number) + 1, LN_SCHEMA, &frame));
   const int error = ln_read_bytes(db, content.sector, content.offset + (uint32_t)sizeof head,
                                   frame->bytes + LN_SCHEMA_COLUMNS, bytes - (uint32_t)sizeof head);
   ln_dirty(db, frame); /* reading may have written it in place, empty as it was */
@@ -235,84 +223,5 @@ int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   ln_put(meta);
   LN_TRY(error);
   LN_TRY(drop_blocks(db, first));
-  return name_write(db, number, none);
-}
-
-static int table_drop(struct lunar* db, const char* name) {
-  uint16_t number;
-  if (!name_sound(name)) return LUNAR_E_INVALID;
-  LN_TRY(number_of(db, name, &number));
-  LN_TRY(ln_is_table(db, number));
-  LN_TRY(ln_make_room(db, 1));
-  const struct ln_record_header record = {.type = LN_DROP, .table = number};
-  db->changing = 1;
-  LN_TRY(ln_table_redo_drop(db, number));
-  LN_TRY(ln_log(db, &record, NULL, NULL));
-  ln_extents_follow(db, &db->series, &record);
-  return 0;
-}
-
-static int committed(struct lunar* db, int error) {
-  error = ln_undo_change(db, error);
-  if (!error) error = ln_commit_point(db);
-  return error;
-}
-
-int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
-  LN_TRY(ln_enter(db));
-  int freed = db->freed, error;
-  do error = table_create(db, name, schema);
-  while (ln_retry_after_checkpoint(db, &error, &freed));
-  return ln_leave(db, committed(db, error));
-}
-
-int lunar_table_drop(struct lunar* db, const char* name) {
-  LN_TRY(ln_enter(db));
-  return ln_leave(db, committed(db, table_drop(db, name)));
-}
-
-static int table_open(struct lunar* db, const char* name, struct lunar_table* table) {
-  uint16_t number;
-  if (!name_sound(name)) return LUNAR_E_INVALID;
-  LN_TRY(number_of(db, name, &number));
-  LN_TRY(ln_is_table(db, number));
-  return ln_table_load(db, number, table);
-}
-
-int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table) {
-  LN_TRY(ln_enter(db));
-  return ln_leave(db, table_open(db, name, table));
-}
-
-static int table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]) {
-  while (*number < db->geometry.tables_max) {
-    LN_TRY(name_read(db, (*number)++, name));
-    const int error = name[0] ? ln_is_table(db, (uint16_t)(*number - 1)) : LUNAR_E_NO_TABLE;
-    if (error != LUNAR_E_NO_TABLE) return error;
-  }
-  return LUNAR_E_NO_TABLE;
-}
-
-int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]) {
-  LN_TRY(ln_enter(db));
-  return ln_leave(db, table_list(db, number, name));
-}
-
-static int table_schema(const struct lunar_table* table, struct lunar_schema* schema) {
-  struct lunar* db = table->db;
-  struct lunar_frame* frame;
-  *schema = (struct lunar_schema){
-      .column_count = table->column_count, .key = table->key, .index = table->index, .ring = table->ring};
-  LN_TRY(ln_table_meta(table, &frame));
-  schema->ring_limit = ln_get64(frame->bytes + LN_META_RING_LIMIT);
-  ln_put(frame);
-  LN_TRY(ln_page(db, meta_sector(db, table->number) + 1, LN_SCHEMA, &frame));
-  memcpy(schema->columns, frame->bytes + LN_SCHEMA_COLUMNS, (size_t)LN_SCHEMA_COLUMN * table->column_count);
-  ln_put(frame);
-  return 0;
-}
-
-int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema) {
-  LN_TRY(ln_enter(table->db));
-  return ln_leave(table->db, table_schema(table, schema));
+  return ln_name_write(db, number, none);
 }

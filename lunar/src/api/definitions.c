@@ -1,0 +1,80 @@
+/* The public calls on tables as a whole: create, drop, open, list, schema. */
+#include "api.h"
+
+int ln_drop(struct lunar* db, uint16_t number) {
+  const struct ln_record_header record = {.type = LN_DROP, .table = number};
+  LN_TRY(ln_make_room(db, 1));
+  db->changing = 1;
+  LN_TRY(ln_table_redo_drop(db, number));
+  LN_TRY(ln_log(db, &record, NULL, NULL));
+  ln_extents_follow(db, &db->series, &record);
+  return 0;
+}
+
+static int table_of(struct lunar* db, const char* name, uint16_t* number) {
+  LN_TRY(ln_name_find(db, name, number));
+  return ln_is_table(db, *number);
+}
+
+int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
+  LN_TRY(ln_enter(db));
+  int freed = db->freed, error;
+  do error = ln_table_create(db, name, schema);
+  while (ln_retry_after_checkpoint(db, &error, &freed));
+  return ln_finish_change(db, error);
+}
+
+static int table_drop(struct lunar* db, const char* name) {
+  uint16_t number;
+  LN_TRY(table_of(db, name, &number));
+  return ln_drop(db, number);
+}
+
+int lunar_table_drop(struct lunar* db, const char* name) {
+  LN_TRY(ln_enter(db));
+  return ln_finish_change(db, table_drop(db, name));
+}
+
+static int table_open(struct lunar* db, const char* name, struct lunar_table* table) {
+  uint16_t number;
+  LN_TRY(table_of(db, name, &number));
+  return ln_table_load(db, number, table);
+}
+
+int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, table_open(db, name, table));
+}
+
+static int table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]) {
+  while (*number < db->geometry.tables_max) {
+    LN_TRY(ln_name_read(db, (*number)++, name));
+    const int error = name[0] ? ln_is_table(db, (uint16_t)(*number - 1)) : LUNAR_E_NO_TABLE;
+    if (error != LUNAR_E_NO_TABLE) return error;
+  }
+  return LUNAR_E_NO_TABLE;
+}
+
+int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]) {
+  LN_TRY(ln_enter(db));
+  return ln_leave(db, table_list(db, number, name));
+}
+
+static int table_schema(const struct lunar_table* table, struct lunar_schema* schema) {
+  struct lunar* db = table->db;
+  struct lunar_frame* frame;
+  *schema = (struct lunar_schema){
+      .column_count = table->column_count, .key = table->key, .index = table->index, .ring = table->ring};
+  LN_TRY(ln_table_meta(table, &frame));
+  schema->ring_limit = ln_get64(frame->bytes + LN_META_RING_LIMIT);
+  ln_put(frame);
+  LN_TRY(ln_page(db, ln_meta_sector(db, table->number) + 1, LN_SCHEMA, &frame));
+  memcpy(schema->columns, frame->bytes + LN_SCHEMA_COLUMNS, (size_t)LN_SCHEMA_COLUMN * table->column_count);
+  ln_put(frame);
+  return 0;
+}
+
+int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema) {
+  LN_TRY(ln_enter(table->db));
+  return ln_leave(table->db, table_schema(table, schema));
+}

@@ -1,0 +1,37 @@
+/* The lowest room: requests to the device, checksums, and what every room uses. */
+#ifndef LUNAR_DEVICE_H
+#define LUNAR_DEVICE_H
+
+#include <string.h>
+
+#include "../format.h"
+#include "../modules.h"
+#include "checksum.h"
+
+#define LN_TRY(call)                   \
+  do {                                 \
+    const int ln_error = (call);       \
+    if (ln_error < 0) return ln_error; \
+  } while (0)
+
+/* A function whose frame is not to be part of its caller's: what the caller calls next goes deep. */
+#ifdef __GNUC__
+#define LN_APART __attribute__((noinline))
+#else
+#define LN_APART
+#endif
+
+enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
+
+#if LUNAR_WITH_STAT
+#define LN_COUNT(counter, count) ((void)((counter) += (count)))
+#else
+#define LN_COUNT(counter, count) ((void)0)
+#endif
+
+/* device.c: the device, with arguments checked and failures as E_IO. */
+int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count);
+int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
+int ln_device_sync(struct lunar* db);
+
+#endif

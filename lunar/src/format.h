@@ -1,0 +1,219 @@
+/* Every stored layout. docs/FORMAT.md says what the fields mean.
+ *
+ * Stored numbers are little-endian. A *page* is one sector with a checksum in its first four bytes. A block reference
+ * (ref) is the block's class in the four highest bits and its number, counted in blocks of the smallest class from the
+ * beginning of DATA_ZONE, in the others.
+ */
+#ifndef LUNAR_FORMAT_H
+#define LUNAR_FORMAT_H
+
+#include "lunar.h"
+
+#define LN_NONE 0xffffffffu
+
+/* Pages: u32 checksum of the rest, u8 kind, then what the kind has. */
+enum ln_kind {
+  LN_DATA = 0,
+  LN_MAP = 1,
+  LN_ROOT = 2,
+  LN_META = 3,
+  LN_SCHEMA = 4,
+  LN_BLOCK = 5,
+  LN_BUCKET = 6,
+  LN_TREE = 7
+};
+enum { LN_PAGE_KIND = 4 };
+
+/* SUPER, two copies in sectors 0 and 1. */
+enum {
+  LN_SUPER_MAGIC = 4,
+  LN_SUPER_VERSION = 8,
+  LN_SUPER_SECTOR_SHIFT = 10,
+  LN_SUPER_GROWTH = 11,
+  LN_SUPER_VOLUME = 12,
+  LN_SUPER_SECTORS = 16,
+  LN_SUPER_ROOT = 20,
+  LN_SUPER_META = 24,
+  LN_SUPER_MAP = 28,
+  LN_SUPER_LOG = 32,
+  LN_SUPER_DATA = 36,
+  LN_SUPER_MAP_SECTORS = 40,
+  LN_SUPER_LOG_SECTORS = 44,
+  LN_SUPER_CHUNKS = 48,
+  LN_SUPER_UNIT = 52,
+  LN_SUPER_CLASS_MIN = 54,
+  LN_SUPER_CHUNK = 56,
+  LN_SUPER_TABLES = 58,
+  LN_SUPER_CLASSES = 60,
+  LN_SUPER_END = 64
+};
+#define LN_MAGIC 0x524e554cu /* "LUNR" */
+#define LN_VERSION 1u
+
+/* A group: what happens together. */
+enum {
+  LN_GROUP_MAGIC = 0,
+  LN_GROUP_KIND = 2,
+  LN_GROUP_FLAGS = 3,
+  LN_GROUP_EPOCH = 4,
+  LN_GROUP_SEQUENCE = 8,
+  LN_GROUP_CHECKPOINT = 12,
+  LN_GROUP_BYTES = 16,
+  LN_GROUP_COUNT = 20,
+  LN_GROUP_EXTRA = 24,
+  LN_GROUP_BODY_SUM = 28,
+  LN_GROUP_SUM = 32,
+  LN_GROUP_HEADER = 36
+};
+#define LN_GROUP 0x4c47u
+enum ln_group { LN_RECORDS = 1, LN_IMAGES = 2, LN_CHECKPOINT = 3, LN_BEFORE = 4 };
+enum {
+  LN_PART = 1,    /* the operation or transaction goes on in the next group */
+  LN_UNLOGGED = 2 /* of a checkpoint: mode none goes on from here */
+};
+/* The body of IMAGES and BEFORE: an entry (u32 sector, u32 checksum of the image) per image, padded to the sector; then
+ * the images. BEFORE's extra is the log sector of the BEFORE group before it, LN_NONE for the first since a checkpoint.
+ * The body of CHECKPOINT: u32 epoch of what follows, u32 checkpoints so far, u32 free chunks, then the open extents
+ * (u32 block, u32 sector, u16 table, u16 0). */
+enum { LN_IMAGES_MAX = 8, LN_CHECKPOINT_BODY = 12 + 12 * LUNAR_EXTENTS };
+
+/* A record: u8 type, u8 allocated blocks, u16 table, u32 ref, u16 slot, u16 position, u32 bytes of what follows the
+ * allocated refs; then the refs, then the content, padded to 4 bytes. */
+enum {
+  LN_RECORD_TYPE = 0,
+  LN_RECORD_ALLOCATED = 1,
+  LN_RECORD_TABLE = 2,
+  LN_RECORD_REF = 4,
+  LN_RECORD_SLOT = 8,
+  LN_RECORD_POSITION = 10,
+  LN_RECORD_BYTES = 12,
+  LN_RECORD_HEADER = 16
+};
+enum ln_record {
+  LN_OPEN = 1,
+  LN_INSERT = 2,
+  LN_PUT = 3,
+  LN_PATCH = 4,
+  LN_REMOVE = 5,
+  LN_CREATE = 6,
+  LN_DROP = 7,
+  LN_EXTEND = 8,
+  LN_MOVE = 9,
+  LN_MOVE_PUT = 10,
+  LN_PATCH_INDEXED = 11 /* of a column with a secondary index */
+};
+
+/* Allocation map: 8 bytes of page header, then an entry per chunk: u8 class (0xff: free), u8 blocks in use, u16
+ * stamp: 1 + the checkpoints so far modulo 65535, when a block was freed here last, 16 bytes of bitmap. */
+enum {
+  LN_MAP_HEADER = 8,
+  LN_MAP_ENTRY = 20,
+  LN_MAP_USED = 1,
+  LN_MAP_STAMP = 2,
+  LN_MAP_BITS = 4,
+  LN_CHUNK_FREE = 0xff,
+  LN_CHUNK_BLOCKS_MAX = 128
+};
+
+/* ROOT_ZONE: 8 bytes of page header, then an entry per table number: 24 bytes of name (all zero: free). */
+enum { LN_ROOT_HEADER = 8, LN_ROOT_ENTRY = LUNAR_NAME_MAX + 1 };
+
+/* META_ZONE, two pages per table. */
+enum {
+  LN_META_INDEX = 5,
+  LN_META_KEY = 6,
+  LN_META_COLUMNS = 7,
+  LN_META_ROWS = 8,
+  LN_META_FIRST = 16,
+  LN_META_LAST = 20,
+  LN_META_SECTORS = 24,
+  LN_META_REUSE = 28,
+  LN_META_SERIAL = 32,
+  LN_META_RING_LIMIT = 36,
+  LN_META_RING = 44,    /* and LN_INDEXED */
+  LN_META_BUCKETS = 48, /* hash index */
+  LN_META_SEGMENTS = 52,
+  LN_SEGMENTS = 28,
+  LN_META_CREATION = LN_META_SEGMENTS + 4 * LN_SEGMENTS, /* tells from the tables that had the number; 0: dropped */
+  LN_META_INDEXES = LN_META_CREATION + 4,                /* secondary indexes: number + 1 of each, 0: no more */
+  LN_META_END = LN_META_INDEXES + 2 * LUNAR_INDEXES_MAX,
+  LN_META_TABLE = 20,     /* of a secondary index, which has no columns and no blocks: the table's number */
+  LN_META_TREE_ROOT = 48, /* tree index: refs of one page each */
+  LN_META_TREE_HEIGHT = 52
+};
+enum { LN_INDEXED = 0x80 }; /* the table has secondary indexes: a build without them does not open it */
+enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
+
+/* Data block: header page with the first slots, further slot pages, then rows. */
+enum {
+  LN_BLOCK_CLASS = 5,
+  LN_BLOCK_SLOT_SECTORS = 6,
+  LN_BLOCK_TABLE = 8,
+  LN_BLOCK_SLOTS = 10,
+  LN_BLOCK_LIVE = 12,
+  LN_BLOCK_TAIL = 14,
+  LN_BLOCK_NEXT = 16,
+  LN_BLOCK_PREVIOUS = 20,
+  LN_BLOCK_FREE = 24,
+  LN_BLOCK_OLDEST = 26,
+  LN_BLOCK_REUSE = 28,
+  LN_BLOCK_SERIAL = 32,
+  LN_BLOCK_STAMP = 36,
+  LN_BLOCK_REUSE_BACK = 40,
+  LN_BLOCK_HEADER = 44,
+  LN_SLOT_PAGE_HEADER = 8,
+  LN_SLOT_FREE = 0x8000
+};
+/* A row: u16 bytes, u16 room in units of 4 bytes (this header not counted), then the row. */
+enum { LN_ROW_HEADER = 4 };
+
+/* Bucket: page header, u8 0, u16 entries, u32 sector of the overflow page; entries: u64 key, u32 ref, u16 slot, u16 0.
+ */
+enum { LN_BUCKET_COUNT = 6, LN_BUCKET_OVERFLOW = 8, LN_BUCKET_HEADER = 12, LN_ENTRY = 16 };
+
+/* Tree page: page header, u8 level (0: leaf), u16 entries, u16 bytes in use, u16 0; entries in the order of their keys:
+ * u8 bytes of key, key, u32 ref; in a leaf also u16 slot. An inner entry leads to keys of at least its own; the first
+ * one's has no bytes. */
+enum { LN_TREE_LEVEL = 5, LN_TREE_COUNT = 6, LN_TREE_END = 8, LN_TREE_HEADER = 12, LN_TREE_HEIGHT_MAX = 7 };
+
+_Static_assert(LN_SUPER_END <= 512 && LN_META_END <= 512, "a page holds it at the smallest sector");
+_Static_assert(LN_SCHEMA_COLUMNS + LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN <= 512, "a schema page holds all columns");
+_Static_assert(LN_GROUP_HEADER + LN_CHECKPOINT_BODY <= 512, "a checkpoint group is one sector");
+_Static_assert(LN_GROUP_HEADER + 8 * LN_IMAGES_MAX <= 512, "the entries of an image group are in its first sector");
+
+/* Fields of pages and headers: each lies at a multiple of its size, u64 at one of 4. */
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+static inline uint16_t ln_get16(const uint8_t* p) {
+  uint16_t v;
+  __builtin_memcpy(&v, __builtin_assume_aligned(p, 2), 2);
+  return v;
+}
+static inline uint32_t ln_get32(const uint8_t* p) {
+  uint32_t v;
+  __builtin_memcpy(&v, __builtin_assume_aligned(p, 4), 4);
+  return v;
+}
+static inline void ln_put16(uint8_t* p, uint32_t v) {
+  const uint16_t low = (uint16_t)v;
+  __builtin_memcpy(__builtin_assume_aligned(p, 2), &low, 2);
+}
+static inline void ln_put32(uint8_t* p, uint32_t v) { __builtin_memcpy(__builtin_assume_aligned(p, 4), &v, 4); }
+#else
+static inline uint16_t ln_get16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint32_t ln_get32(const uint8_t* p) { return ln_get16(p) | (uint32_t)ln_get16(p + 2) << 16; }
+static inline void ln_put16(uint8_t* p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
+static inline void ln_put32(uint8_t* p, uint32_t v) { ln_put16(p, v), ln_put16(p + 2, v >> 16); }
+#endif
+static inline uint64_t ln_get64(const uint8_t* p) { return ln_get32(p) | (uint64_t)ln_get32(p + 4) << 32; }
+static inline void ln_put64(uint8_t* p, uint64_t v) { ln_put32(p, (uint32_t)v), ln_put32(p + 4, (uint32_t)(v >> 32)); }
+
+/* Anywhere. */
+static inline uint16_t ln_load16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint32_t ln_load32(const uint8_t* p) { return ln_load16(p) | (uint32_t)ln_load16(p + 2) << 16; }
+static inline void ln_store16(uint8_t* p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
+static inline void ln_store32(uint8_t* p, uint32_t v) { ln_store16(p, v), ln_store16(p + 2, v >> 16); }
+
+/* Some fields, in a function's own memory. */
+#define LN_FIELDS(name, bytes) _Alignas(4) uint8_t name[bytes]
+
+#endif

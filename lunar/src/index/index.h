@@ -1,0 +1,99 @@
+/* From a key to a place: by hashing, or a tree. */
+#ifndef LUNAR_INDEX_H
+#define LUNAR_INDEX_H
+
+#include "../space/space.h"
+
+/* The key of an index: a number for the hash index, bytes whose order is that of the keys for the tree. */
+struct ln_key {
+  uint64_t number;
+#if LUNAR_WITH_TREE
+  uint8_t count;
+  uint8_t bytes[LUNAR_TREE_KEY_MAX];
+#endif
+};
+typedef int (*ln_matches)(void* context, struct ln_place place); /* 1: this row, 0: another, negative: error */
+
+/* hash.c */
+int ln_hash_create(struct lunar* db, struct lunar_frame* meta);
+int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_matches matches, void* context,
+                 struct ln_place* place);
+int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);
+int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to);
+int ln_hash_drop(struct lunar* db, struct lunar_frame* meta);
+
+#if LUNAR_WITH_TREE
+/* index.c: the primary index of either kind. meta: the table's pinned metadata page. */
+int ln_index_create(struct lunar* db, struct lunar_frame* meta);
+int ln_index_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, ln_matches matches,
+                  void* context, struct ln_place* place);
+int ln_index_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place);
+/* Points the entry of (key, from) to another place; to.ref LN_NONE: removes it. */
+int ln_index_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
+                  struct ln_place to);
+int ln_index_drop(struct lunar* db, struct lunar_frame* meta);
+#else /* it is by hashing */
+static inline int ln_index_create(struct lunar* db, struct lunar_frame* meta) { return ln_hash_create(db, meta); }
+static inline int ln_index_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key,
+                                ln_matches matches, void* context, struct ln_place* place) {
+  return ln_hash_find(db, meta, key->number, matches, context, place);
+}
+static inline int ln_index_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key,
+                                  struct ln_place place) {
+  return ln_hash_insert(db, meta, key->number, place);
+}
+static inline int ln_index_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key,
+                                struct ln_place from, struct ln_place to) {
+  return ln_hash_move(db, meta, key->number, from, to);
+}
+static inline int ln_index_drop(struct lunar* db, struct lunar_frame* meta) { return ln_hash_drop(db, meta); }
+#endif
+
+#if LUNAR_WITH_SECONDARY
+/* hash.c: many entries may have one key. */
+int ln_hash_enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);
+int ln_hash_leave(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);
+#endif
+
+#if LUNAR_WITH_CHECK
+/* index.c. A walk over a whole index. It calls block for each block of the index and entry for each entry, in any
+ * order, with the sector of the page that names it. What they return other than 0 ends the walk, as a problem of its
+ * own does. check.c puts this at the beginning of what it knows. */
+struct ln_walk {
+  struct lunar* db;
+  struct lunar_findings* found;
+  int (*block)(struct ln_walk* walk, uint32_t ref, uint32_t sector);
+  int (*entry)(struct ln_walk* walk, const struct ln_key* key, struct ln_place place, uint32_t sector);
+};
+int ln_walk_problem(struct ln_walk* walk, enum lunar_problem problem, uint32_t sector); /* reports it: E_CORRUPT */
+int ln_walk_page(struct ln_walk* walk, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
+int ln_index_walk(struct ln_walk* walk, struct lunar_frame* meta);
+int ln_hash_walk(struct ln_walk* walk, struct lunar_frame* meta);
+#if LUNAR_WITH_TREE
+int ln_tree_walk(struct ln_walk* walk, struct lunar_frame* meta);
+#endif
+#endif
+
+/* tree.c */
+#if LUNAR_WITH_TREE && LUNAR_WITH_CURSOR
+#define LN_TREES_CHANGE(db) ((db)->tree_changes++)
+#else
+#define LN_TREES_CHANGE(db) ((void)0)
+#endif
+#if LUNAR_WITH_TREE
+int ln_tree_create(struct lunar* db, struct lunar_frame* meta);
+int ln_tree_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place* place);
+int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place);
+int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
+                 struct ln_place to);
+int ln_tree_drop(struct lunar* db, struct lunar_frame* meta);
+/* The entry next to the key in that direction; key becomes the entry's. */
+enum ln_seek { LN_AT_LEAST, LN_MORE, LN_LESS, LN_AT_MOST };
+#if LUNAR_WITH_CURSOR
+/* leaf: where the last one was found, or of zeros. */
+int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
+                 struct ln_place* place, struct lunar_leaf* leaf);
+#endif
+#endif
+
+#endif

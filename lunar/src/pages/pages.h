@@ -1,0 +1,124 @@
+/* Sectors of the device in RAM, and the log that makes their changes last. */
+#ifndef LUNAR_PAGES_H
+#define LUNAR_PAGES_H
+
+#include "../device/device.h"
+
+/* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. LOGGED:
+ * the log has what was on the device at the last checkpoint. FRESH and LOGGED stay with a clean frame. ROWS: counted in
+ * rows_dirty. SOUND: a page of a tree whose entries were looked through. */
+enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8, LN_ROWS = 16, LN_SOUND = 32 };
+
+struct lunar_frame {
+  uint8_t* bytes;
+  uint32_t sector;
+  uint8_t flags, pins, kind;
+  uint8_t used; /* how often the clock's hand passes by before it takes the frame */
+#if LUNAR_WITH_BUFFER
+  uint16_t next;     /* of the frames whose sectors have the same hash */
+  uint16_t first;    /* hash table: the first frame whose sector has this hash */
+  uint8_t operation; /* which met it last */
+#endif
+};
+/* As much on every processor, so that a buffer has as many frames. */
+_Static_assert(sizeof(struct lunar_frame) <= LUNAR_FRAME_BYTES, "pointers have at most 8 bytes");
+
+/* What redoing has in a recovery, and in that of a mount which takes an unreadable sector for the end. */
+enum { LN_REDOING = 1, LN_SKIPPING = 2 };
+
+/* prefetch.c: reads of rows and their blocks. */
+#if LUNAR_WITH_PREFETCH
+uint32_t ln_prefetch_sectors(const struct lunar_config* config);
+/* ln_device_write for every room above the device: what was read ahead of these sectors is forgotten. */
+int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
+int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count);
+void ln_prefetch(struct lunar* db, uint32_t sector,
+                 uint32_t count); /* sectors that are wanted next, unless in a scan */
+#else
+#define ln_prefetch_sectors(config) 0u
+#define ln_sectors_write ln_device_write
+#define ln_read_ahead ln_device_read
+#endif
+
+/* buffer.c, or the plain version of it in frames.c: which frame has a sector, and which one makes room. */
+struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector);
+struct lunar_frame* ln_buffer_oldest(struct lunar* db); /* neither dirty nor pinned; NULL: there is none */
+void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector);
+#if LUNAR_WITH_BUFFER
+void ln_buffer_reset(struct lunar* db);
+void ln_buffer_used(struct lunar* db, struct lunar_frame* frame);
+void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame); /* it makes no room until it is clean */
+void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame);
+#define ln_buffer_operation(db) ((void)++(db)->operation)
+/* Rows wait for a checkpoint in so many frames that the index has too few. Of a few frames it never has enough. */
+#define ln_buffer_crowded(db) (3u * (db)->rows_dirty > (db)->frame_count + 24u)
+/* The log holds the images of fewer pages than there are frames: before more are dirty, they go in place. */
+#define ln_dirty_max(db) ((uint32_t)(db)->dirty_max)
+#define ln_dirty_bound(db, of, parts) \
+  ((db)->dirty_max < (db)->frame_count && (db)->frames_dirty * (parts) >= (db)->dirty_max * (of))
+#else
+#define ln_buffer_reset(db) ((void)((db)->clock = 0))
+#define ln_buffer_used(db, frame) ((void)((frame)->used = 1))
+#define ln_buffer_dirty(db, frame) ((void)(db))
+#define ln_buffer_clean(db, frame) ((void)(db))
+#define ln_buffer_operation(db) ((void)0)
+#define ln_buffer_crowded(db) 0
+#define ln_dirty_max(db) ((uint32_t)(db)->frame_count)
+#define ln_dirty_bound(db, of, parts) 0
+#endif
+
+/* frames.c: pages and rows' sectors in RAM. A frame that was got is pinned until it is put. */
+int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
+int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
+/* At least so many frames can take another sector without a spill. */
+int ln_ensure_clean(struct lunar* db, uint32_t count);
+void ln_dirty(struct lunar* db, struct lunar_frame* frame);
+void ln_put(struct lunar_frame* frame);
+void ln_cleaned(struct lunar* db, struct lunar_frame* frame);
+int ln_forget(struct lunar* db, uint32_t sector, uint32_t count); /* E_CORRUPT: one is pinned */
+void ln_forget_all(struct lunar* db);
+void ln_seal(struct lunar* db, struct lunar_frame* frame);
+/* Bytes of the device as an operation sees them: frames and stage before medium. */
+int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes);
+/* Changes bytes of rows in frames. plain: without a record, which ln_is_plain allows. */
+int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes, int plain);
+int ln_is_plain(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes);
+/* Writes in place what is plain of these sectors. */
+int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count);
+
+/* log.c: groups, the stage, checkpoints. */
+struct ln_record_header {
+  enum ln_record type;
+  uint16_t table, slot, position;
+  uint32_t ref, bytes;
+};
+typedef int (*ln_emit)(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes));
+int ln_log(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context);
+int ln_log_row(struct lunar* db, uint32_t extent_sector, const struct ln_record_header* record, ln_emit emit,
+               void* context);
+int ln_log_bytes(struct lunar* db, const struct ln_record_header* record, const void* bytes);
+int ln_commit_group(struct lunar* db); /* what was written in parts since lunar_begin counts from here on */
+int ln_commit_point(struct lunar* db);
+int ln_write_in_place(struct lunar* db, int only_without_image);
+int ln_write_frame(struct lunar* db, struct lunar_frame* frame);
+int ln_stage_write(struct lunar* db, int part);
+int ln_checkpoint(struct lunar* db);
+int ln_spill(struct lunar* db);
+int ln_make_room(struct lunar* db, uint32_t times);
+int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
+
+#if LUNAR_WITH_SECONDARY
+/* Before a record of an operation on this table: whether the log still has what is needed behind it, and for a recovery
+ * (E_TXN_FULL). all: nothing is changed after the record. */
+int ln_room_stays(const struct lunar_table* table, int all);
+uint32_t ln_operation_sectors(const struct lunar* db); /* of the log, what an operation may need without its indexes */
+#define LN_INDEX_SECTORS(db) ((uint32_t)(db)->index_sectors)
+/* A page of an index that no checkpoint knows, whatever became of its frame. */
+#define LN_IS_BUILT(db, frame) ((db)->building && (frame)->kind >= LN_BUCKET)
+#else
+#define ln_room_stays(table, all) 0
+#define LN_INDEX_SECTORS(db) 0u
+#define LN_IS_BUILT(db, frame) 0
+#endif
+
+#endif

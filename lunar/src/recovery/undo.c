@@ -1,0 +1,46 @@
+/* The way back from an operation that failed half-way, and from a transaction. */
+#include "recovery.h"
+
+/* Rolls back to what is committed; returns `error`, or the device's error if the rollback itself failed. A transaction
+ * rolled back by an error stays lost until the caller ends it: later operations in it must not take effect on their
+ * own. The handle ends where there is no way back: after a failed write, once the operation is recorded or has changed
+ * rows in place, and in mode none, which has no log. */
+int ln_undo(struct lunar* db, int error) {
+  const int in_transaction = db->state == LN_IN_TXN;
+  if (db->state == LN_BROKEN) return error;
+  if (db->mode == LUNAR_MODE_NONE && error == LUNAR_E_FULL)
+    return error; /* it sees to room before it changes anything */
+  int failed = db->mode == LUNAR_MODE_NONE || db->no_way_back ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
+  if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
+  if (!failed) failed = ln_recover(db);
+  if (failed)
+    db->state = LN_BROKEN;
+  else if (in_transaction && error)
+    db->state = LN_TXN_LOST;
+  return failed == LUNAR_E_IO ? failed : error;
+}
+
+int ln_undo_change(struct lunar* db, int error) {
+  if (error && db->changing) error = ln_undo(db, error);
+  db->changing = 0;
+  return error;
+}
+
+/* What was freed since a checkpoint is given out after the next one: an operation that found no room has another try
+ * then. *freed: db->freed before it; 0 after it, so that there is one only. */
+int ln_retry_after_checkpoint(struct lunar* db, int* error, int* freed) {
+  *error = ln_undo_change(db, *error);
+#if LUNAR_WITH_SECONDARY
+  /* Many indexes changed much at once: a log without anything else has room for that. */
+  if (*error == LUNAR_E_TXN_FULL && db->indexes && db->state == LN_READY && *freed < 2) {
+    *freed = 2;
+    return 1;
+  }
+#endif
+  if (*error != LUNAR_E_FULL || !*freed || db->state != LN_READY) return 0;
+  *freed = 0;
+  if (!db->freed) return 1; /* the way back led over a checkpoint */
+  const int failed = ln_checkpoint(db);
+  if (failed) *error = failed;
+  return !failed;
+}

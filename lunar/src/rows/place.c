@@ -1,0 +1,242 @@
+/* Where a row lies, where a new one goes, and how it gets there: with its record in an extent, or through frames. */
+#include "rows.h"
+
+int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_t* offset, uint32_t* bytes) {
+  uint32_t position;
+  LN_FIELDS(header, LN_ROW_HEADER);
+  LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
+  if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
+  *sector = ln_ref_sector(db, place.ref), *offset = 4 * position + LN_ROW_HEADER;
+  ln_row_prefetch(db, place, position);
+  LN_TRY(ln_read_bytes(db, *sector, 4 * position, header, sizeof header));
+  *bytes = ln_get16(header);
+  return *offset + *bytes <= ln_class_sectors(db, ln_ref_class(place.ref)) * db->config->sector_bytes ? 0
+                                                                                                      : LUNAR_E_CORRUPT;
+}
+
+int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row, size_t row_bytes,
+               struct lunar_value* values) {
+  uint32_t sector, offset, bytes;
+  LN_TRY(ln_row_at(table->db, place, &sector, &offset, &bytes));
+  if (bytes > row_bytes) return LUNAR_E_BUFFER;
+  LN_TRY(ln_read_bytes(table->db, sector, offset, row, bytes));
+  return ln_row_decode(table, row, bytes, values);
+}
+
+struct wanted {
+  const struct lunar_table* table;
+  const struct lunar_value* key;
+};
+
+static int row_matches(void* context, struct ln_place place) {
+  const struct wanted* w = context;
+  uint32_t sector, offset, bytes;
+  if (w->key->type != LUNAR_TEXT && w->key->type != LUNAR_BLOB) return 1;
+  LN_TRY(ln_row_at(w->table->db, place, &sector, &offset, &bytes));
+  return ln_row_has_key(w->table->db, w->table, sector, offset, w->key);
+}
+
+int ln_row_find(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key,
+                struct ln_place* place) {
+  struct wanted wanted = {table, key};
+  struct ln_key number;
+  LN_TRY(ln_value_check(table->types[table->key], LUNAR_NOT_NULL, key));
+  LN_TRY(ln_key_of(table, key, &number));
+  return ln_index_find(table->db, meta, &number, row_matches, &wanted, place);
+}
+
+/* --- where a row goes --- */
+
+static int is_direct(const struct lunar* db, uint32_t row_bytes) {
+  return 4 * (LN_ROW_HEADER + row_bytes) >= 3 * db->config->sector_bytes;
+}
+
+static struct lunar_extent* extent_of(struct lunar* db, uint32_t ref) {
+  for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
+    if (db->series.extents[i].block == ref) return &db->series.extents[i];
+  return NULL;
+}
+
+/* Says in the log that the table has this block, whose rows end at tail; direct: its extent is open from there on. */
+static int log_block(const struct lunar_table* table, uint32_t ref, uint32_t tail, uint32_t row_bytes, int direct) {
+  struct lunar* db = table->db;
+  const uint32_t size = db->config->sector_bytes;
+  struct ln_record_header record = {
+      .type = direct ? LN_OPEN : LN_EXTEND, .table = table->number, .ref = ref, .bytes = 4};
+  if (direct) {
+    record.slot = db->extent_next = (uint8_t)((db->extent_next + 1) % LUNAR_EXTENTS);
+    record.position = (uint16_t)((tail + size - 1) / size);
+  }
+  LN_FIELDS(rows, 4);
+  ln_put32(rows, row_bytes);
+  LN_TRY(ln_log_bytes(db, &record, rows));
+  ln_extents_follow(db, &db->series, &record);
+  db->allocated_count = 0;
+  return 0;
+}
+
+static LN_APART int new_block(const struct lunar_table* table, struct lunar_frame* meta, uint32_t row_bytes,
+                              int direct) {
+  struct lunar* db = table->db;
+  uint8_t class;
+  uint32_t ref, slot, tail, end;
+  db->allocated_count = 0;
+  LN_TRY(ln_ensure_clean(db, 3));
+  LN_TRY(ln_block_class(db, meta->bytes, row_bytes, &class));
+  LN_TRY(ln_block_add(db, meta, table->number, class, row_bytes, &ref));
+  LN_TRY(ln_block_room(db, ref, table->number, &slot, &tail, &end));
+  return log_block(table, ref, tail, row_bytes, direct);
+}
+
+/* Whether the table's last block has room for the row: *slot and, for a row through the log, *tail. E_FULL: it has not.
+ */
+static LN_APART int room_for(const struct lunar_table* table, uint32_t ref, uint32_t row_bytes, int direct,
+                             uint32_t* slot, uint32_t* tail) {
+  struct lunar* db = table->db;
+  const uint32_t size = db->config->sector_bytes, padded = (row_bytes + 3) & ~3u;
+  uint32_t end;
+  if (ref == LN_NONE) return LUNAR_E_FULL;
+  LN_TRY(ln_block_room(db, ref, table->number, slot, tail, &end));
+  if (!direct) return *tail + LN_ROW_HEADER + padded <= end ? 0 : LUNAR_E_FULL;
+  const uint32_t most = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded;
+  if (!extent_of(db, ref)) /* it was open before, or has had small rows only */
+    LN_TRY(log_block(table, ref, *tail, row_bytes, 1));
+  const uint32_t at = extent_of(db, ref)->sector;
+  const uint32_t open = db->stage_used && db->stage_sector == at ? (db->stage_used + size - 1) / size : 0;
+  return (at + open - ln_ref_sector(db, ref)) * size + most <= end ? 0 : LUNAR_E_FULL;
+}
+
+int ln_row_room(struct ln_new_row* new_row, struct lunar_frame* meta) {
+  struct lunar* db = new_row->table->db;
+  const int direct = is_direct(db, new_row->row_bytes), in_order = new_row->table->ring != LUNAR_RING_NONE; /* of age */
+  new_row->direct = (uint8_t)direct;
+  uint32_t slot, tail;
+  new_row->row.room = (uint16_t)((new_row->row_bytes + 3) / 4);
+  if (!direct && !in_order) {
+    const int found = ln_row_reuse(db, meta, new_row->row_bytes, &new_row->row);
+    if (found != LUNAR_E_NOT_FOUND) return found;
+  }
+  for (int added = 0;; added = 1) {
+    new_row->row.place.ref = ln_get32(meta->bytes + LN_META_LAST);
+    const int error = room_for(new_row->table, new_row->row.place.ref, new_row->row_bytes, direct, &slot, &tail);
+    if (!error) break;
+    if (error != LUNAR_E_FULL) return error;
+    if (added) return LUNAR_E_TOO_LARGE;
+    LN_TRY(new_block(new_row->table, meta, new_row->row_bytes, direct));
+  }
+  new_row->row.place.slot = (uint16_t)slot;
+  new_row->row.position = (uint16_t)(tail / 4);
+  return 0;
+}
+
+/* --- rows that are made --- */
+
+static int emit_old(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes, void* sink,
+                    int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  uint8_t piece[64];
+  while (bytes) {
+    const uint32_t n = bytes < sizeof piece ? bytes : (uint32_t)sizeof piece;
+    LN_TRY(ln_read_bytes(db, sector, offset, piece, n));
+    LN_TRY(put(sink, piece, n));
+    offset += n, bytes -= n;
+  }
+  return 0;
+}
+
+static int emit_row(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  const struct ln_new_row* c = context;
+  struct lunar* db = c->table->db;
+  LN_FIELDS(head, LN_ROW_HEADER);
+  ln_put16(head, c->row_bytes), ln_put16(head + 2, c->row.room);
+  LN_TRY(put(sink, head, sizeof head));
+  if (c->values) return ln_row_emit(c->table, c->values, sink, put);
+  LN_TRY(ln_read_bytes(db, c->sector, c->offset, head, 2));
+  const uint32_t bit = 1u << c->column, nulls = ln_get16(head);
+  ln_put16(head, c->value->type == LUNAR_NULL ? nulls | bit : nulls & ~bit);
+  LN_TRY(put(sink, head, 2));
+  LN_TRY(emit_old(db, c->sector, c->offset + 2, c->column_offset - 2, sink, put));
+  LN_TRY(ln_value_emit(c->table->types[c->column], c->value, sink, put));
+  const uint32_t after = c->column_offset + c->column_bytes;
+  return emit_old(db, c->sector, c->offset + after, c->old_bytes - after, sink, put);
+}
+
+static int emit_move(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  const struct ln_new_row* c = context;
+  LN_FIELDS(old, 8) = {0};
+  ln_put32(old, c->old.ref), ln_put16(old + 4, c->old.slot);
+  LN_TRY(put(sink, old, sizeof old));
+  return emit_row(context, sink, put);
+}
+
+struct into_frames {
+  struct lunar* db;
+  uint32_t sector, offset;
+  int plain;
+};
+
+static int put_frames(void* sink, const void* data, uint32_t bytes) {
+  struct into_frames* to = sink;
+  LN_TRY(ln_write_bytes(to->db, to->sector, to->offset, data, bytes, to->plain));
+  to->offset += bytes;
+  return 0;
+}
+
+int ln_row_copy(struct lunar* db, struct ln_content from, uint32_t bytes, uint32_t sector, uint32_t offset) {
+  struct into_frames to = {db, sector, offset, 0};
+  return emit_old(db, from.sector, from.offset, bytes, &to, put_frames);
+}
+
+int ln_value_write(struct lunar* db, uint8_t type, const struct lunar_value* value, uint32_t sector, uint32_t offset,
+                   int plain) {
+  struct into_frames to = {db, sector, offset, plain};
+  return ln_value_emit(type, value, &to, put_frames);
+}
+
+/* In the group of its record: it lies there from then on. */
+static int write_direct(struct ln_new_row* c, struct ln_record_header* record) {
+  struct lunar* db = c->table->db;
+  const struct lunar_extent* extent = extent_of(db, record->ref);
+  const int moves = c->old.ref != LN_NONE;
+  uint32_t offset = 0;
+  LN_TRY(ln_row_begin(db, extent, record->bytes, &offset));
+  offset += (extent->sector - ln_ref_sector(db, record->ref)) * db->config->sector_bytes + (moves ? 8 : 0);
+  c->row.position = (uint16_t)(offset / 4);
+  record->type = moves ? LN_MOVE : LN_INSERT;
+  record->position = c->row.position;
+  return ln_log_row(db, extent->sector, record, moves ? emit_move : emit_row, c);
+}
+
+int ln_row_link(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
+                const struct ln_row* row, uint32_t row_bytes) {
+  LN_TRY(ln_ensure_clean(db, 2));
+  LN_TRY(ln_row_add(db, meta, row, row_bytes));
+  if (from.ref == LN_NONE) return 0;
+  LN_TRY(ln_index_move(db, meta, key, from, row->place));
+  LN_TRY(ln_ensure_clean(db, 2));
+  return ln_row_drop(db, meta, from);
+}
+
+static int write_row(struct ln_new_row* c) {
+  struct lunar* db = c->table->db;
+  const int moves = c->old.ref != LN_NONE;
+  struct ln_record_header record = {.table = c->table->number,
+                                    .ref = c->row.place.ref,
+                                    .slot = c->row.place.slot,
+                                    .bytes = LN_ROW_HEADER + c->row_bytes + (moves ? 8u : 0)};
+  if (c->direct) return write_direct(c, &record);
+  struct into_frames to = {db, ln_ref_sector(db, record.ref), 4u * c->row.position, 0};
+  record.type = moves ? LN_MOVE_PUT : LN_PUT;
+  record.position = c->row.position;
+  LN_TRY(ln_log(db, &record, moves ? emit_move : emit_row, c));
+  LN_TRY(emit_row(c, &to, put_frames));
+  ln_extents_follow(db, &db->series, &record);
+  return 0;
+}
+
+int ln_row_write(struct ln_new_row* c, struct lunar_frame* meta, const struct ln_key* key) {
+  struct lunar* db = c->table->db;
+  LN_TRY(ln_slot_touch(db, c->row.place.ref, c->row.place.slot));
+  LN_TRY(ln_ensure_clean(db, 3));
+  LN_TRY(write_row(c));
+  return ln_row_link(db, meta, key, c->old, &c->row, c->row_bytes);
+}

@@ -1,0 +1,58 @@
+/* The blocks of DATA_ZONE: which are free, which take rows in place, and what lies in one. */
+#ifndef LUNAR_SPACE_H
+#define LUNAR_SPACE_H
+
+#include "../pages/pages.h"
+
+/* alloc.c: blocks. */
+int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref);
+int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref);
+int ln_free(struct lunar* db, uint32_t ref);
+/* Whether an operation may count on some small blocks beside so many free chunks; with a log it need not, because it
+ * can be undone. */
+int ln_room_is_sure(const struct lunar* db, uint32_t chunks);
+int ln_count_free(struct lunar* db); /* chunks_free, from the map */
+uint32_t ln_ref_sector(const struct lunar* db, uint32_t ref);
+uint32_t ln_class_sectors(const struct lunar* db, uint8_t class);
+static inline uint8_t ln_ref_class(uint32_t ref) { return (uint8_t)(ref >> 28); }
+
+#if LUNAR_WITH_SECONDARY
+#define LN_ALLOCATED(db) (8u * (1u + (db)->indexes)) /* blocks that a record may name */
+#else
+#define LN_ALLOCATED(db) 8u
+#endif
+
+/* extents.c: which blocks rows are written to in place. */
+void ln_extents_follow(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record);
+
+/* Where a row lies. */
+struct ln_place {
+  uint32_t ref;
+  uint16_t slot;
+};
+
+/* blocks.c: slotted blocks of a table. meta: its pinned metadata page. */
+struct ln_row {
+  struct ln_place place;
+  uint16_t position; /* of the row's header, from the block's beginning, in units of 4 bytes */
+  uint16_t room;     /* for the row without its header, in units of 4 bytes */
+};
+int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame); /* pinned and sound */
+int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class);
+int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
+                 uint32_t* ref);
+int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end);
+int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position);
+#if LUNAR_WITH_PREFETCH
+void ln_row_prefetch(struct lunar* db, struct ln_place place, uint32_t position);
+#else
+#define ln_row_prefetch(db, place, position) ((void)0)
+#endif
+/* 1: rows came into the block since the last checkpoint. */
+int ln_block_stamped(struct lunar* db, uint32_t ref);
+int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot);
+int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes);
+int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place);
+int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row);
+
+#endif

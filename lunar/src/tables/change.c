@@ -1,0 +1,98 @@
+/* Changes of rows: in their table's blocks, in its indexes, and in the log. */
+#include "tables.h"
+
+#if LUNAR_WITH_SECONDARY
+/* The secondary indexes' part of a new row, after the primary one's: what has no room there leaves that as it was. */
+static LN_APART int index_row(const struct ln_new_row* c, struct lunar_frame* meta, const struct ln_key* key) {
+  struct lunar* db = c->table->db;
+  const struct ln_source old = {.sector = c->sector, .offset = c->offset, .column = LN_NO_COLUMN};
+  const struct ln_source new = {
+      .values = c->values, .sector = c->sector, .offset = c->offset, .column = c->column, .value = c->value};
+  const int moves = c->old.ref != LN_NONE;
+  const int error = ln_secondary_change(c->table, moves ? &old : NULL, c->old, &new, c->row.place);
+  if (error == LUNAR_E_FULL && db->mode == LUNAR_MODE_NONE && !moves)
+    LN_TRY(ln_index_move(db, meta, key, c->row.place, (struct ln_place){LN_NONE, 0}));
+  return error ? error : ln_room_stays(c->table, 0);
+}
+#else
+#define index_row(c, meta, key) 0
+#endif
+
+int ln_row_store(struct ln_new_row* c, struct lunar_frame* meta, const struct ln_key* key) {
+  struct lunar* db = c->table->db;
+  LN_TRY(ln_row_room(c, meta));
+  db->allocated_count = 0;
+  if (c->old.ref == LN_NONE) LN_TRY(ln_index_insert(db, meta, key, c->row.place));
+  LN_TRY(index_row(c, meta, key));
+  return ln_row_write(c, meta, key);
+}
+
+int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place) {
+  struct lunar* db = table->db;
+  uint32_t sector, offset, bytes;
+  struct ln_key key;
+  LN_TRY(ln_secondary_forget(table, place));
+  LN_TRY(ln_row_at(db, place, &sector, &offset, &bytes));
+  LN_TRY(ln_row_key(db, table, sector, offset, &key));
+  ln_cache_forget(table, &key);
+  LN_TRY(ln_index_move(db, meta, &key, place, (struct ln_place){LN_NONE, 0}));
+  LN_TRY(ln_ensure_clean(db, 2));
+  return ln_row_drop(db, meta, place);
+}
+
+struct patch {
+  uint8_t type;
+  const struct lunar_value* value;
+};
+
+static int emit_patch(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  const struct patch* p = context;
+  return ln_value_emit(p->type, p->value, sink, put);
+}
+
+/* Whether recovery leaves these bytes as they are, so that they need no record: it puts nothing back, and no record or
+ * group since the last checkpoint has them. Modes disorder and metadata keep no more than that. */
+static int needs_no_record(const struct ln_new_row* c) {
+  struct lunar* db = c->table->db;
+  if (db->mode == LUNAR_MODE_NONE || db->mode > LUNAR_MODE_METADATA || db->state == LN_IN_TXN ||
+      db->config->atomic_write_bytes < db->config->sector_bytes)
+    return 0;
+  db->wants_settled = 1;
+  if (!db->settled || !ln_is_plain(db, c->sector, c->offset + c->column_offset, c->column_bytes)) return 0;
+  const int stamped = ln_block_stamped(db, c->old.ref);
+  return stamped < 0 ? stamped : !stamped;
+}
+
+#if LUNAR_WITH_SECONDARY
+static LN_APART int index_patch(const struct ln_new_row* c) {
+  const struct ln_source old = {.sector = c->sector, .offset = c->offset, .column = LN_NO_COLUMN};
+  const struct ln_source new = {.sector = c->sector, .offset = c->offset, .column = c->column, .value = c->value};
+  c->table->db->allocated_count = 0;
+  LN_TRY(ln_secondary_change(c->table, &old, c->old, &new, c->old));
+  return ln_room_stays(c->table, 0);
+}
+#else
+#define index_patch(c) 0
+#endif
+
+/* Where the value before is. */
+LN_APART int ln_row_patch(const struct ln_new_row* c) {
+  struct lunar* db = c->table->db;
+  struct patch value = {c->table->types[c->column], c->value};
+  const int indexed = ln_is_indexed(c->table, c->column);
+  const struct ln_record_header record = {.type = indexed ? LN_PATCH_INDEXED : LN_PATCH,
+                                          .table = c->table->number,
+                                          .ref = c->old.ref,
+                                          .slot = c->old.slot,
+                                          .position = (uint16_t)c->column_offset,
+                                          .bytes = c->column_bytes};
+  LN_TRY(indexed);
+  const int plain = indexed ? 0 : needs_no_record(c);
+  LN_TRY(plain);
+  if (indexed) LN_TRY(index_patch(c));
+  if (plain)
+    db->no_way_back = 1;
+  else
+    LN_TRY(ln_log(db, &record, emit_patch, &value));
+  return ln_value_write(db, value.type, value.value, c->sector, c->offset + c->column_offset, plain);
+}

@@ -1,0 +1,124 @@
+/* The repetition of an operation from its record: the changes that it made, without its checks. */
+#include "tables.h"
+
+#if LUNAR_WITH_SECONDARY
+static LN_APART int index_again(const struct lunar_table* table, struct ln_place from, const struct ln_row* row) {
+  struct lunar* db = table->db;
+  struct ln_source old = {.column = LN_NO_COLUMN};
+  const struct ln_source new = {.sector = ln_ref_sector(db, row->place.ref),
+                                .offset = 4u * row->position + LN_ROW_HEADER,
+                                .column = LN_NO_COLUMN};
+  uint32_t bytes;
+  if (from.ref != LN_NONE) LN_TRY(ln_row_at(db, from, &old.sector, &old.offset, &bytes));
+  return ln_secondary_change(table, from.ref == LN_NONE ? NULL : &old, from, &new, row->place);
+}
+
+/* Which column the bytes are of follows from where they lie: NULL has none. */
+static LN_APART int index_patched(struct lunar* db, const struct ln_record_header* r, uint32_t sector, uint32_t offset,
+                                  struct ln_content content) {
+  const struct ln_place place = {r->ref, r->slot};
+  const struct ln_source old = {.sector = sector, .offset = offset, .column = LN_NO_COLUMN};
+  struct lunar_table table;
+  LN_TRY(ln_table_load(db, r->table, &table));
+  for (uint8_t i = 0; r->bytes && i < table.column_count; i++) {
+    uint32_t column_offset, column_bytes;
+    LN_TRY(ln_row_column(db, &table, sector, offset, i, &column_offset, &column_bytes));
+    if (column_offset != r->position || column_bytes != r->bytes) continue;
+    const struct ln_source new = {.sector = sector, .offset = offset, .column = i, .stored = content};
+    return ln_secondary_change(&table, &old, place, &new, place);
+  }
+  return r->bytes ? LUNAR_E_CORRUPT : 0;
+}
+#else
+#define index_again(table, from, row) 0
+#endif
+
+static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
+  struct lunar_table table;
+  struct lunar_frame* meta;
+  LN_FIELDS(head, 8);
+  struct ln_place from = {LN_NONE, 0};
+  const uint32_t ahead = r->type == LN_MOVE || r->type == LN_MOVE_PUT ? 8 : 0;
+  const uint32_t sector = ln_ref_sector(db, r->ref);
+  LN_TRY(ln_table_load(db, r->table, &table));
+  if (ahead) {
+    LN_TRY(ln_read_bytes(db, content.sector, content.offset, head, 8));
+    from = (struct ln_place){ln_get32(head), ln_get16(head + 4)};
+  }
+  LN_TRY(ln_read_bytes(db, content.sector, content.offset + ahead, head, LN_ROW_HEADER));
+  const struct ln_row row = {{r->ref, r->slot}, r->position, ln_get16(head + 2)};
+  const uint32_t row_bytes = ln_get16(head);
+  if (r->bytes != ahead + LN_ROW_HEADER + row_bytes) return LUNAR_E_CORRUPT;
+  if (r->type == LN_PUT || r->type == LN_MOVE_PUT) {
+    const struct ln_content row_at = {content.sector, content.offset + ahead};
+    LN_TRY(ln_row_copy(db, row_at, LN_ROW_HEADER + row_bytes, sector, 4u * r->position));
+  }
+  struct ln_key key;
+  LN_TRY(ln_row_key(db, &table, sector, 4u * r->position + LN_ROW_HEADER, &key));
+  LN_TRY(ln_meta(db, r->table, &meta));
+  int error = ahead ? 0 : ln_index_insert(db, meta, &key, row.place);
+  if (!error) error = index_again(&table, from, &row);
+  if (!error) error = ln_row_link(db, meta, &key, from, &row, row_bytes);
+  if (!error && table.ring && !ahead) error = ln_ring_evict(&table, meta, &key);
+  ln_put(meta);
+  return error;
+}
+
+static LN_APART int redo_remove(struct lunar* db, const struct ln_record_header* r) {
+  struct lunar_table table;
+  struct lunar_frame* meta;
+  LN_TRY(ln_table_load(db, r->table, &table));
+  LN_TRY(ln_meta(db, r->table, &meta));
+  const int error = ln_row_remove(&table, meta, (struct ln_place){r->ref, r->slot});
+  ln_put(meta);
+  return error;
+}
+
+static LN_APART int redo_patch(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
+  uint32_t sector, offset, bytes;
+  LN_TRY(ln_row_at(db, (struct ln_place){r->ref, r->slot}, &sector, &offset, &bytes));
+  if ((uint32_t)r->position + r->bytes > bytes) return LUNAR_E_CORRUPT;
+#if LUNAR_WITH_SECONDARY
+  if (r->type == LN_PATCH_INDEXED) LN_TRY(index_patched(db, r, sector, offset, content));
+#endif
+  return ln_row_copy(db, content, r->bytes, sector, offset + r->position);
+}
+
+static LN_APART int redo_block(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
+  struct lunar_frame* meta;
+  LN_FIELDS(rows, 4);
+  uint32_t ref;
+  if (db->allocated_count == 0) return 0; /* a block that the table had is opened again */
+  LN_TRY(ln_read_bytes(db, content.sector, content.offset, rows, sizeof rows));
+  LN_TRY(ln_ensure_clean(db, 3));
+  LN_TRY(ln_meta(db, r->table, &meta));
+  const int error = ln_block_add(db, meta, r->table, ln_ref_class(r->ref), ln_get32(rows), &ref);
+  ln_put(meta);
+  return error;
+}
+
+int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_content content) {
+  switch (record->type) {
+    case LN_OPEN:
+    case LN_EXTEND:
+      return redo_block(db, record, content);
+    case LN_INSERT:
+    case LN_PUT:
+    case LN_MOVE:
+    case LN_MOVE_PUT:
+      return redo_row(db, record, content);
+    case LN_PATCH:
+#if LUNAR_WITH_SECONDARY
+    case LN_PATCH_INDEXED:
+#endif
+      return redo_patch(db, record, content);
+    case LN_REMOVE:
+      return redo_remove(db, record);
+    case LN_CREATE:
+      return ln_table_redo_create(db, record->table, content, record->bytes);
+    case LN_DROP:
+      return ln_table_redo_drop(db, record->table);
+    default:
+      return LUNAR_E_CORRUPT;
+  }
+}
