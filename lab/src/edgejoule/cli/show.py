@@ -162,7 +162,7 @@ def _print_run(run: Run, events: list[object]) -> None:
         f"run {run.run_index + 1}, block {run.block + 1}: " + ", ".join(f"{k} = {v}" for k, v in run.levels.items()),
         markup=False,
     )
-    counted = "" if "command" in run.facts and run.database is None else f"; {len(events)} database events"
+    counted = "" if run.is_command_alone else f"; {len(events)} database events"
     out.print(f"status: {run.status}{f', {run.cause}' if run.cause else ''}{counted}", markup=False)
     if command := run.facts.get("command"):
         out.print(f"command: {shown(command['command'])}", markup=False)

@@ -58,7 +58,7 @@ def disturbed_headline(
 
 def _whose(runs: Sequence[Run]) -> str:
     """Whose figures they should be alone."""
-    return "command's" if any("command" in run.facts and run.database is None for run in runs) else "database's"
+    return "command's" if any(run.is_command_alone for run in runs) else "database's"
 
 
 def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:

@@ -25,7 +25,7 @@ class RunTable:
 def baselines(run: Run) -> RunTable:
     """Gross, the two baselines and the energies above them, each net with the budget of its uncertainty."""
     values = {r.name: r for r in run.responses}
-    words = {**_WORDS, "idle": "idle"} if "command" in run.facts and run.database is None else _WORDS
+    words = {**_WORDS, "idle": "idle"} if run.is_command_alone else _WORDS
     each = (" of one repetition" if "repetitions" in run.facts else " of one execution") if run.repeated > 1 else ""
     gross, facts = values.get("energy_j"), run.facts["baselines"]
     rows: list[tuple[str, ...]] = [

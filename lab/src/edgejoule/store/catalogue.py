@@ -137,6 +137,11 @@ class Run:
         """How many executions of the driver, or repetitions of a command, form the run."""
         return int(self.facts.get("executions", self.facts.get("repetitions", 1)))
 
+    @property
+    def is_command_alone(self) -> bool:
+        """Whether a command without a database did the work."""
+        return "command" in self.facts and self.database is None
+
     def value(self, name: str) -> float | None:
         """The value of a response; None if missing."""
         return next((r.value for r in self.responses if r.name == name), None)
