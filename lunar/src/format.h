@@ -176,6 +176,12 @@ enum { LN_BUCKET_COUNT = 6, LN_BUCKET_OVERFLOW = 8, LN_BUCKET_HEADER = 12, LN_EN
  * one's has no bytes. */
 enum { LN_TREE_LEVEL = 5, LN_TREE_COUNT = 6, LN_TREE_END = 8, LN_TREE_HEADER = 12, LN_TREE_HEIGHT_MAX = 7 };
 
+_Static_assert(LN_GROUP_HEADER == LN_GROUP_SUM + 4, "a group's checksum ends its header");
+_Static_assert(LN_RECORD_HEADER == LN_RECORD_BYTES + 4, "a record's header ends with its bytes");
+_Static_assert(LN_MAP_ENTRY == LN_MAP_BITS + LN_CHUNK_BLOCKS_MAX / 8, "a bit for each block of a chunk");
+_Static_assert(LN_BLOCK_HEADER == LN_BLOCK_REUSE_BACK + 4, "slots follow the last field of the header");
+_Static_assert(LN_ENTRY == 8 + 4 + 2 + 2, "an entry of a bucket: key, ref, slot, 0");
+_Static_assert(sizeof(struct lunar_column) == LN_SCHEMA_COLUMN, "a column is stored as it is given");
 _Static_assert(LN_SUPER_END <= 512 && LN_META_END <= 512, "a page holds it at the smallest sector");
 _Static_assert(LN_SCHEMA_COLUMNS + LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN <= 512, "a schema page holds all columns");
 _Static_assert(LN_GROUP_HEADER + LN_CHECKPOINT_BODY <= 512, "a checkpoint group is one sector");

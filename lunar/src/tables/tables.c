@@ -122,8 +122,6 @@ static int schema_check(const struct lunar_schema* schema) {
  * columns. */
 enum { CREATE_HEAD = LN_ROOT_ENTRY + 16 };
 
-_Static_assert(sizeof(struct lunar_column) == LN_SCHEMA_COLUMN, "a column is stored as it is given");
-
 static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_HEAD]) {
   struct lunar_frame* meta;
   LN_TRY(ln_page_fresh(db, ln_meta_sector(db, number), LN_META, &meta));
