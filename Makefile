@@ -130,13 +130,14 @@ test-fuzz: FUZZ_SEED := 1
 test-fuzz: fuzz ## the fuzzers, ten seconds each: that clang builds them, and what they find in that time
 
 fmt: setup-dev ## format all sources
-	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver lunar sampler && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver lunar sampler
+	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver lunar sampler tools && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver lunar sampler tools
 	@.venv/bin/clang-format -i $(CPP)
 
-lint: setup-dev ## formats, ruff, mypy
-	$(PYTHON) -m ruff format --check --config lab/pyproject.toml lab driver lunar sampler
-	$(PYTHON) -m ruff check --config lab/pyproject.toml lab driver lunar sampler
+lint: setup-dev ## formats, ruff, mypy, imports and includes between rooms
+	$(PYTHON) -m ruff format --check --config lab/pyproject.toml lab driver lunar sampler tools
+	$(PYTHON) -m ruff check --config lab/pyproject.toml lab driver lunar sampler tools
 	$(PYTHON) -m mypy --config-file lab/pyproject.toml
+	$(PYTHON) tools/rooms.py --check
 	@.venv/bin/clang-format --dry-run -Werror $(CPP)
 
 bench: bench-driver ## the bars' tables, peers in the same run
