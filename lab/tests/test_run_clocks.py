@@ -25,7 +25,7 @@ from edgejoule.errors import DataError, UsageError
 from edgejoule.marker import BURST_S, REST_S, Marker, check, pattern_ns
 from edgejoule.metering import Metering, checked
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
-from edgejoule.meters.clocks import Arrivals, ClockRelation
+from edgejoule.meters.clocks import DRIFT_UNKNOWN, Arrivals, ClockRelation
 from edgejoule.meters.trace import Trace
 from edgejoule.plan import make_plan
 from edgejoule.run_clocks import ClockPlan, RunClocks, clock_plan, refined
@@ -150,7 +150,9 @@ def test_the_joules_of_a_square_load_are_found_by_exchanges_with_the_meters_host
     assert within(found)
     assert "timing" in {line.name for line in found.budget}
     (told,) = facts["exchanges"]
-    assert told["relation"]["drift"] == pytest.approx(-drift / (1 + drift), abs=3 * told["relation"]["drift_u"] + 1e-9)
+    # drift_u allows for what a crystal of DRIFT_UNKNOWN gains within a series, which a busy machine makes longer.
+    allowed = 3 * told["relation"]["drift_u"] * max(1, abs(drift) / DRIFT_UNKNOWN)
+    assert told["relation"]["drift"] == pytest.approx(-drift / (1 + drift), abs=allowed + 1e-9)
     assert facts["meters"][0]["source"] == "exchanges"
 
 
