@@ -166,6 +166,28 @@ def test_what_the_simulator_refuses_is_told_with_its_levels(folder: Path) -> Non
         sweeps.simulate(read(folder).points[0], str(folder / "eco-sim"))
 
 
+def test_a_simulator_that_is_killed_or_writes_no_result_is_reported(folder: Path) -> None:
+    simulator, point = folder / "eco-sim", read(folder).points[0]
+    simulator.write_text("#!/bin/sh\nkill -9 $$\n")
+    with pytest.raises(DataError, match=r"was killed by SIGKILL \(at .*, policy local, seed 1\)"):
+        sweeps.simulate(point, str(simulator))
+    simulator.write_text("#!/bin/sh\n")
+    with pytest.raises(DataError, match=r"ended without a result: .*No such file"):
+        sweeps.simulate(point, str(simulator))
+
+
+@pytest.mark.parametrize("taken", ["out", "out/points.jsonl", "out/rows.csv"])
+def test_an_output_that_cannot_be_written_is_named(folder: Path, taken: str) -> None:
+    if taken == "out":
+        (folder / "out").write_text("")
+    else:
+        (folder / taken).mkdir(parents=True)
+    done = command(folder)
+    assert done.exit_code != 0
+    assert f"{folder / taken}" in str(done.exception or done.output) or f"{folder / taken}" in done.output
+    assert "Traceback" not in done.output
+
+
 def test_lines_are_compared_seed_by_seed_with_the_policy_that_is_named(folder: Path) -> None:
     sweep = read(folder)
     points = lines_of(sweep.pictures[0], rows_of(sweep, folder), list(sweep.factors))

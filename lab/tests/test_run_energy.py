@@ -105,6 +105,15 @@ def test_windows_in_which_this_meter_told_nothing_are_kept_for_another_ones_trac
     )
 
 
+def test_a_run_without_any_reading_is_flagged_with_the_reason() -> None:
+    silent = trace()
+    silent = dataclasses.replace(silent, t_ns=silent.t_ns[:0], value=silent.value[:0])
+    found = energies([silent], RUN, GOOD, 1000)
+    assert values(found)["energy_j"] is None
+    assert any(flag.startswith("no energy: ") for flag in found.flags)
+    assert energies([trace()], RUN, GOOD, 1000).flags == []
+
+
 def test_a_window_too_short_for_a_mean_is_none() -> None:
     short = QuietWindows((at(1.9), at(2)), (at(4), at(4.1)))
     assert short.refusal

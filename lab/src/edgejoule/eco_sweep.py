@@ -27,6 +27,7 @@ import hashlib
 import itertools
 import json
 import shutil
+import signal
 import subprocess
 import tempfile
 import tomllib
@@ -189,9 +190,15 @@ def simulate(point: Point, program: str) -> list[Row]:
             message = process.communicate()[1]
         finally:
             _running.discard(process)
+        where = f"(at {dict(point.levels)}, policy {point.policy}, seed {point.seed})"
+        if process.returncode < 0:
+            raise DataError(f"{program} was killed by {signal.Signals(-process.returncode).name} {where}")
         if process.returncode:
-            raise DataError(f"{message.strip().replace(str(folder) + '/', '')} (at {dict(point.levels)})")
-        run = json.loads(out.read_text())["runs"][0]
+            raise DataError(f"{message.strip().replace(str(folder) + '/', '')} {where}")
+        try:
+            run = json.loads(out.read_text())["runs"][0]
+        except (OSError, ValueError) as error:
+            raise DataError(f"{program} ended without a result: {error} {where}") from error
     common: Row = {**dict(point.levels), "policy": point.policy, "seed": point.seed}
     return [
         {**common, "server": one["name"], "tier": one["tier"], **{name: one[key] for name, key in FIGURES.items()}}

@@ -68,6 +68,8 @@ def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Qui
     if intervals.settled_end_ns != intervals.active_end_ns:
         active = energy.domain_energy(traces, intervals.active_start_ns, intervals.active_end_ns)
     flags = list(dict.fromkeys((*settled.notes, *active.notes)))
+    if settled.energy_j is None:
+        flags.append(f"no energy: {settled.missing_reason}")
     values = [
         _joules("energy_j", settled),
         _joules("energy_active_j", active),

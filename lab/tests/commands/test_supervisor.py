@@ -142,6 +142,8 @@ def test_marks_that_a_killed_program_left_are_removed_and_those_of_a_living_one_
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         assert process.stdout is not None
         process.stdout.read(4)
+        if ending == left:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its pipe closes before it has ended
     assert len(list(tmp_path.glob("*/marks"))) == 2
     remove_left_marks()
     assert len(list(tmp_path.glob("*/marks"))) == 1

@@ -18,7 +18,9 @@ from command_line import edgejoule
 
 from edgejoule.checks import not_here
 from edgejoule.commands.client import CommandRun
+from edgejoule.commands.collect import cpu_seconds
 from edgejoule.commands.on_servers import joined, run_together
+from edgejoule.commands.shells import ShellStart
 from edgejoule.commands.supervisor import Repetition
 from edgejoule.errors import DatabaseError, SpecError
 from edgejoule.executions import Execution, intervals_of
@@ -124,6 +126,12 @@ def test_a_joint_run_is_from_the_first_start_to_the_last_end_and_sums_what_was_u
     assert (intervals.active_start_ns, intervals.active_end_ns, intervals.settled_end_ns) == (100, 900, 900)
 
 
+def test_of_a_text_each_server_has_started_a_shell() -> None:
+    both = joined({"low": ran(100, 900), "mid": ran(120, 500)})
+    assert cpu_seconds(both, ShellStart(0.0, 0.25)) == pytest.approx(3.0 - 2 * 0.25)
+    assert cpu_seconds(ran(100, 900), ShellStart(0.0, 0.25)) == pytest.approx(1.5 - 0.25)
+
+
 class FakeClient:
     """Runs until it is stopped, or fails when all are ready."""
 
@@ -148,7 +156,7 @@ def test_the_first_command_that_fails_stops_the_others_and_is_the_one_reported()
         clients[server] = FakeClient(ready, DatabaseError("no space") if server == "mid" else None)
         return clients[server]
 
-    with pytest.raises(DatabaseError, match="no space"):
+    with pytest.raises(DatabaseError, match="on mid: no space"):
         run_together(["low", "mid"], make)
     assert clients["low"].stopped.is_set()
 
@@ -160,7 +168,7 @@ def test_a_command_that_fails_before_all_are_ready_ends_the_wait_of_the_others()
 
         return FakeClient(refused if server == "mid" else ready)
 
-    with pytest.raises(DatabaseError, match="prepare failed"):
+    with pytest.raises(DatabaseError, match="on mid: prepare failed"):
         run_together(["low", "mid"], make)
 
 

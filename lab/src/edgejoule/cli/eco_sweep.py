@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from edgejoule import eco_sweep as sweeps
 from edgejoule.cli.common import stop_in_order
 from edgejoule.eco_pictures import draw, load_matplotlib
+from edgejoule.errors import UsageError
 
 _EPILOG = """\b
 Examples:
@@ -58,6 +59,22 @@ def sweep(
     stop_in_order()
     sweep = sweeps.read_sweep(spec)
     folder = output or Path("results/eco-sweeps") / sweep.name
+    try:
+        _simulate(sweep, folder, scheduler, workers, program, parquet=parquet, dry_run=dry_run)
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder}: {error.strerror}") from error
+
+
+def _simulate(
+    sweep: sweeps.Sweep,
+    folder: Path,
+    scheduler: str | None,
+    workers: int | None,
+    program: Path | None,
+    *,
+    parquet: bool,
+    dry_run: bool,
+) -> None:
     results = sweeps.Results(folder / "points.jsonl")
     missing = sum(point not in results for point in sweep.points)
     click.echo(f"{sweep.name}: {sweep.question}")

@@ -138,7 +138,7 @@ def command_figures(
     values: dict[str, float | None] = {
         "active_s": _active_s(ran) - start.start_s,
         "settled_s": _active_s(ran) - start.start_s + settling_s / count,
-        "cpu_s": _cpu_s(ran, start),
+        "cpu_s": cpu_seconds(ran, start),
         "context_switches": sum(r.voluntary_switches + r.involuntary_switches for r in ran.repetitions) / count,
         "rss_peak_mb": max(r.rss_peak_bytes for r in ran.repetitions) / 1e6,
         "device_read_bytes": _each(ran.storage.read_bytes, count),
@@ -190,7 +190,7 @@ def _active_s(ran: CommandRun) -> float:
     return sum(r.end_ns - r.start_ns for r in ran.repetitions) / 1e9 / len(ran.repetitions)
 
 
-def _cpu_s(ran: CommandRun, start: ShellStart) -> float | None:
+def cpu_seconds(ran: CommandRun, start: ShellStart) -> float | None:
     """Of the process tree, and of the server that the study started for it.
 
     Below 0 where a command takes less than the shell's start varies: at 0, the mean of such runs would be too high.
@@ -199,7 +199,8 @@ def _cpu_s(ran: CommandRun, start: ShellStart) -> float | None:
     server = ran.served
     if server is not None and server.cpu_s is None:
         return None
-    return round(tree_s - start.cpu_s, 9) + (server.cpu_s or 0.0 if server else 0.0)
+    shells = len(ran.parts) or 1  # a command on several servers starts a shell on each
+    return round(tree_s - shells * start.cpu_s, 9) + (server.cpu_s or 0.0 if server else 0.0)
 
 
 def _each(amount: int | None, count: int) -> float | None:

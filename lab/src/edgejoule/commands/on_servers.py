@@ -15,6 +15,7 @@ from typing import Any
 from edgejoule.commands.client import CommandClient, CommandRun
 from edgejoule.commands.outputs import LAST_LINES, last_lines
 from edgejoule.commands.supervisor import Repetition
+from edgejoule.errors import DatabaseError
 
 Make = Callable[[str, Callable[[], object]], CommandClient]
 
@@ -28,7 +29,7 @@ def run_together(servers: Sequence[str], make: Make) -> CommandRun:
     all_ready = threading.Barrier(len(servers))
     clients = {server: make(server, all_ready.wait) for server in servers}
     with ThreadPoolExecutor(len(servers)) as pool:
-        running = {server: pool.submit(client.run) for server, client in clients.items()}
+        running = {server: pool.submit(_run_on, server, client) for server, client in clients.items()}
         try:
             ended, _ = wait_for(running.values(), return_when=FIRST_EXCEPTION)
             for each in ended:
@@ -39,6 +40,14 @@ def run_together(servers: Sequence[str], make: Make) -> CommandRun:
                 client.stop()
             raise
     return joined({server: each.result() for server, each in running.items()})
+
+
+def _run_on(server: str, client: CommandClient) -> CommandRun:
+    """Run the client. The message of a failure names the server."""
+    try:
+        return client.run()
+    except DatabaseError as error:
+        raise DatabaseError(f"on {server}: {error}") from error
 
 
 def joined(parts: Mapping[str, CommandRun]) -> CommandRun:
