@@ -81,3 +81,11 @@ def test_counts_instructions_and_not_the_disks_waits(board: str) -> None:
     counts = [int(n) for n in re.findall(r"^(?:load|\d+/\d+ skew [0-9.]+) +\d+ +(\d+)$", over_ram, re.MULTILINE)]
     assert len(counts) == 26
     assert all(1_000 < count < 1_000_000 for count in counts)
+
+
+def test_the_readme_states_the_deepest_stack() -> None:
+    rv64, cortex_m3 = (
+        int(re.search(r"^deepest stack +(\d+)$", board_prints(board, "basic"), re.MULTILINE)[1]) for board in BOARDS
+    )
+    stated = f"At most {rv64:,} bytes on RV64, {cortex_m3:,} on a Cortex-M3 (basic build)"
+    assert stated in (REPOSITORY / "lunar/README.md").read_text()
