@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "../src/memory_size.h"
-#include "../src/properties.h"
+#include "contract/properties.h"
+#include "system/memory_size.h"
 
 namespace edgejoule::driver {
 namespace {

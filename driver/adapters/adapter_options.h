@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

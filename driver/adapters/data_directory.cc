@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-#include "adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 namespace {

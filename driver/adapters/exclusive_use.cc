@@ -10,7 +10,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <mutex>
 
-#include "../src/interruption.h"
 #include "registry.h"
+#include "system/interruption.h"
 
 namespace edgejoule::driver {
 namespace {

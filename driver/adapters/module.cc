@@ -1,6 +1,6 @@
 // Compiled once for each adapter with a library: EDGEJOULE_ADAPTER is the function that describes it.
-#include "../src/interruption.h"
 #include "registry.h"
+#include "system/interruption.h"
 
 extern "C" {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

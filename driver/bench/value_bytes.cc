@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "../src/values.h"
+#include "workload/values.h"
 
 namespace edgejoule::driver {
 namespace {

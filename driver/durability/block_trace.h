@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-#include "../src/memory_size.h"
 #include "shared_memory.h"
+#include "system/memory_size.h"
 
 namespace edgejoule::driver {
 

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <system_error>
 
-#include "../src/interruption.h"
-#include "../src/system.h"
+#include "system/interruption.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "../src/memory_size.h"
-#include "../src/random.h"
+#include "system/memory_size.h"
+#include "system/random.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -15,8 +15,8 @@
 #include <system_error>
 #include <utility>
 
-#include "../src/interruption.h"
 #include "disk_server.h"
+#include "system/interruption.h"
 #include "workplace.h"
 
 namespace edgejoule::driver {

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../src/system.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "../src/memory_size.h"
-#include "../src/random.h"
+#include "system/memory_size.h"
+#include "system/random.h"
 
 namespace edgejoule::driver {
 namespace {

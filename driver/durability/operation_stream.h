@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../adapters/adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

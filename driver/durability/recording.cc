@@ -11,12 +11,12 @@
 #include <system_error>
 #include <thread>
 
-#include "../adapters/adapter_options.h"
-#include "../src/random.h"
-#include "../src/run_failure.h"
-#include "../src/system.h"
-#include "../src/usage_error.h"
+#include "adapters/adapter_options.h"
 #include "disk.h"
+#include "system/random.h"
+#include "system/run_failure.h"
+#include "system/system.h"
+#include "system/usage_error.h"
 
 namespace edgejoule::driver {
 namespace {

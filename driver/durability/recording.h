@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "../adapters/adapter.h"
-#include "../src/properties.h"
 #include "block_trace.h"
+#include "contract/adapter.h"
+#include "contract/properties.h"
 #include "cut.h"
 #include "file_system.h"
 #include "judge.h"

@@ -7,7 +7,7 @@
 #include <array>
 #include <sstream>
 
-#include "../src/usage_error.h"
+#include "system/usage_error.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -10,14 +10,14 @@
 #include <cstdio>
 #include <fstream>
 
-#include "../src/interruption.h"
-#include "../src/memory_size.h"
-#include "../src/number_option.h"
-#include "../src/run_failure.h"
-#include "../src/standard_error.h"
-#include "../src/usage_error.h"
 #include "child_process.h"
 #include "durability_report.h"
+#include "system/interruption.h"
+#include "system/memory_size.h"
+#include "system/number_option.h"
+#include "system/run_failure.h"
+#include "system/standard_error.h"
+#include "system/usage_error.h"
 
 namespace edgejoule::driver {
 namespace {

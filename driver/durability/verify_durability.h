@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../adapters/adapter.h"
-#include "../src/properties.h"
+#include "contract/adapter.h"
+#include "contract/properties.h"
 
 namespace CLI {
 class App;

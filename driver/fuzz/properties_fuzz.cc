@@ -1,6 +1,6 @@
 // Any file is either properties or refused with its place, and what is read is what was set.
+#include "contract/properties.h"
 #include "fuzz_input.h"
-#include "properties.h"
 
 using namespace edgejoule::driver;
 

@@ -1,7 +1,7 @@
 // Any text is a schedule or is refused; what is due is never earlier than what was due before it.
 #include "fuzz_input.h"
-#include "rate_schedule.h"
-#include "usage_error.h"
+#include "run/rate_schedule.h"
+#include "system/usage_error.h"
 
 using namespace edgejoule::driver;
 

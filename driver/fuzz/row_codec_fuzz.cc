@@ -1,5 +1,5 @@
 // Bytes from a database are a row or are refused; a row that is read is written back to the same bytes.
-#include "../adapters/row_codec.h"
+#include "adapters/key_value/row_codec.h"
 #include "fuzz_input.h"
 
 using namespace edgejoule::driver;

@@ -1,4 +1,4 @@
-#include "acknowledged_counter.h"
+#include "workload/core/acknowledged_counter.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <thread>
 
-#include "core_client.h"
-#include "crew.h"
 #include "empty_database.h"
+#include "run/crew.h"
+#include "workload/core/core_client.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "../adapters/adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

@@ -1,13 +1,13 @@
 // Clients on noop and on databases that misbehave.
-#include "core_client.h"
+#include "workload/core/core_client.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "crew.h"
-#include "values.h"
+#include "run/crew.h"
+#include "workload/values.h"
 
 namespace edgejoule::driver {
 namespace {

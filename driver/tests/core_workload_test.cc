@@ -1,4 +1,4 @@
-#include "core_workload.h"
+#include "workload/core/core_workload.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The threads of a run end in good order whatever a database throws.
-#include "crew.h"
+#include "run/crew.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "core_client.h"
 #include "empty_database.h"
+#include "workload/core/core_client.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -1,12 +1,12 @@
 // The rate of the cycle counter, also when the thread loses the processor while it is measured; counters that are no
 // clock.
-#include "cycle_clock.h"
+#include "system/cycle_clock.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "counter_rate.h"
+#include "system/counter_rate.h"
 
 namespace edgejoule::driver {
 namespace {

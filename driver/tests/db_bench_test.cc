@@ -5,13 +5,13 @@
 #include <cmath>
 #include <random>
 
-#include "../src/crew.h"
-#include "../src/db_bench/compressible_values.h"
-#include "../src/db_bench/db_bench_client.h"
-#include "../src/db_bench/db_bench_workload.h"
-#include "../src/db_bench/kinds.h"
-#include "../src/db_bench/mixgraph_law.h"
-#include "../src/usage_error.h"
+#include "run/crew.h"
+#include "system/usage_error.h"
+#include "workload/compressible_values.h"
+#include "workload/db_bench/db_bench_client.h"
+#include "workload/db_bench/db_bench_workload.h"
+#include "workload/db_bench/kinds.h"
+#include "workload/db_bench/mixgraph_law.h"
 
 namespace edgejoule::driver::db_bench {
 namespace {

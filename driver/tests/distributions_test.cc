@@ -7,9 +7,9 @@
 #include <functional>
 #include <vector>
 
-#include "hash.h"
-#include "random.h"
-#include "zipfian.h"
+#include "system/random.h"
+#include "workload/core/hash.h"
+#include "workload/core/zipfian.h"
 
 namespace edgejoule::driver {
 namespace {

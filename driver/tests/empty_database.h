@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "../adapters/adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

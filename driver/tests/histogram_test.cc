@@ -1,12 +1,12 @@
-#include "histogram.h"
+#include "run/histogram.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "histogram_codec.h"
-#include "random.h"
+#include "run/histogram_codec.h"
+#include "system/random.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -1,5 +1,5 @@
 // Standing still ends at its time, or at once when a signal comes. In a process of its own each: what came stays known.
-#include "interruption.h"
+#include "system/interruption.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "system.h"
-#include "usage.h"
+#include "system/system.h"
+#include "system/usage.h"
 
 namespace edgejoule::driver {
 namespace {

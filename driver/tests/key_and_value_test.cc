@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "decimal.h"
-#include "hash.h"
-#include "key_name.h"
-#include "random.h"
-#include "values.h"
+#include "system/random.h"
+#include "workload/core/hash.h"
+#include "workload/core/key_name.h"
+#include "workload/decimal.h"
+#include "workload/values.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -1,4 +1,4 @@
-#include "known_properties.h"
+#include "workload/known_properties.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "../adapters/adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

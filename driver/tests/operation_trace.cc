@@ -10,9 +10,9 @@
 
 #include <cstdio>
 
-#include "../src/client.h"
-#include "../src/usage_error.h"
-#include "../src/workload_kinds.h"
+#include "run/client.h"
+#include "system/usage_error.h"
+#include "workload/workload_kinds.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -1,5 +1,5 @@
 // What is said to be in the page cache is in it. Dropping needs root: tests/test_drop_caches.py.
-#include "page_cache.h"
+#include "system/page_cache.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "run_failure.h"
+#include "system/run_failure.h"
 
 namespace edgejoule::driver {
 namespace {

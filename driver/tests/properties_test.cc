@@ -1,4 +1,4 @@
-#include "properties.h"
+#include "contract/properties.h"
 
 #include <gtest/gtest.h>
 

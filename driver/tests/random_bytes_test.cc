@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "client.h"
-#include "random.h"
-#include "values.h"
+#include "run/client.h"
+#include "system/random.h"
+#include "workload/values.h"
 
 namespace edgejoule::driver {
 namespace {

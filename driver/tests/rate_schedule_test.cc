@@ -1,5 +1,5 @@
 // The operations of a schedule are due when the cumulated rate says so.
-#include "rate_schedule.h"
+#include "run/rate_schedule.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <numbers>
 
-#include "usage_error.h"
+#include "system/usage_error.h"
 
 namespace edgejoule::driver {
 namespace {

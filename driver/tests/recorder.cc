@@ -13,13 +13,13 @@
 #include <span>
 #include <sstream>
 
-#include "../src/core_workload.h"
-#include "../src/crew.h"
-#include "../src/hash.h"
-#include "../src/key_name.h"
-#include "../src/usage_error.h"
-#include "../src/values.h"
 #include "operation_tally.h"
+#include "run/crew.h"
+#include "system/usage_error.h"
+#include "workload/core/core_workload.h"
+#include "workload/core/hash.h"
+#include "workload/core/key_name.h"
+#include "workload/values.h"
 
 namespace edgejoule::driver {
 namespace {

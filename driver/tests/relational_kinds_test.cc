@@ -7,10 +7,10 @@
 #include <set>
 
 #include "call_log.h"
-#include "client.h"
-#include "permutation.h"
-#include "usage_error.h"
-#include "workload_kinds.h"
+#include "run/client.h"
+#include "system/usage_error.h"
+#include "workload/permutation.h"
+#include "workload/workload_kinds.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "core_client.h"
 #include "empty_database.h"
-#include "key_chooser.h"
+#include "workload/core/core_client.h"
+#include "workload/core/key_chooser.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -1,11 +1,11 @@
 // The product of words, by halves and by the compiler's own 128 bits: boards with 32 bits draw the same numbers.
-#include "wide_product.h"
+#include "system/wide_product.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "random.h"
+#include "system/random.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <limits>
 
-#include "../../src/memory_size.h"
-#include "../../src/properties.h"
-#include "../adapter_options.h"
-#include "../data_directory.h"
-#include "../key_locks.h"
-#include "../registry.h"
+#include "adapters/adapter_options.h"
+#include "adapters/data_directory.h"
+#include "adapters/key_value/key_locks.h"
+#include "adapters/registry.h"
+#include "contract/properties.h"
 #include "leveldb_session.h"
 #include "log_watch.h"
+#include "system/memory_size.h"
 #include "watching_env.h"
 
 namespace edgejoule::driver {

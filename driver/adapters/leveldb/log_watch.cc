@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "../../src/system.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "../component_totals.h"
+#include "adapters/key_value/component_totals.h"
 
 namespace edgejoule::driver {
 

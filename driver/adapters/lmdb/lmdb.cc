@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <limits>
 
-#include "../../src/properties.h"
-#include "../adapter_options.h"
-#include "../data_directory.h"
-#include "../exclusive_use.h"
-#include "../registry.h"
+#include "adapters/adapter_options.h"
+#include "adapters/data_directory.h"
+#include "adapters/exclusive_use.h"
+#include "adapters/registry.h"
+#include "contract/properties.h"
 #include "failure.h"
 #include "lmdb_session.h"
 #include "map_fault.h"

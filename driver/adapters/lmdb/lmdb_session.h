@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "../key_value_session.h"
+#include "adapters/key_value/key_value_session.h"
 
 namespace edgejoule::driver {
 

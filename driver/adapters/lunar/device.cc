@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "../data_directory.h"
+#include "adapters/data_directory.h"
 
 namespace edgejoule::driver {
 namespace {

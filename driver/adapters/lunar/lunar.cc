@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "../../src/properties.h"
-#include "../registry.h"
+#include "adapters/registry.h"
+#include "contract/properties.h"
 #include "lunar_session.h"
 
 namespace edgejoule::driver {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../scan_buffer.h"
+#include "adapters/scan_buffer.h"
 #include "volume.h"
 
 namespace edgejoule::driver {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <limits>
 
-#include "../../src/properties.h"
-#include "../adapter_options.h"
+#include "adapters/adapter_options.h"
+#include "contract/properties.h"
 
 namespace edgejoule::driver {
 namespace {

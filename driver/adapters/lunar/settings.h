@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../../src/memory_size.h"
-#include "../../src/system.h"
-#include "../data_directory.h"
+#include "adapters/data_directory.h"
+#include "system/memory_size.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

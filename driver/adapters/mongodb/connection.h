@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../server/lost_server.h"
+#include "adapters/server/lost_server.h"
 #include "document.h"
 #include "settings.h"
 

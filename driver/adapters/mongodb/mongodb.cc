@@ -7,14 +7,14 @@
 #include <mutex>
 #include <thread>
 
-#include "../../src/interruption.h"
-#include "../../src/properties.h"
-#include "../../src/system.h"
-#include "../registry.h"
-#include "../server/server_process.h"
-#include "../server/server_watch.h"
+#include "adapters/registry.h"
+#include "adapters/server/server_process.h"
+#include "adapters/server/server_watch.h"
+#include "contract/properties.h"
 #include "mongodb_session.h"
 #include "server_status.h"
+#include "system/interruption.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "../../src/properties.h"
-#include "../adapter_options.h"
+#include "adapters/adapter_options.h"
+#include "contract/properties.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../server/server_options.h"
+#include "adapters/server/server_options.h"
 
 namespace edgejoule::driver {
 

@@ -2,9 +2,9 @@
 #include <deque>
 #include <string>
 
-#include "../../src/cache_lines.h"
-#include "../registry.h"
+#include "adapters/registry.h"
 #include "fold.h"
+#include "system/cache_lines.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 #include <string>
 
-#include "../../src/interruption.h"
+#include "system/interruption.h"
 
 namespace edgejoule::driver {
 namespace {

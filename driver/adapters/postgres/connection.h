@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../server/lost_server.h"
+#include "adapters/server/lost_server.h"
 #include "settings.h"
 
 namespace edgejoule::driver {

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "../server/lost_server.h"
-#include "../server/patient_socket.h"
+#include "adapters/server/lost_server.h"
+#include "adapters/server/patient_socket.h"
 #include "settings.h"
 
 namespace edgejoule::driver {

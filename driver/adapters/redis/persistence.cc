@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "../../src/interruption.h"
-#include "../../src/system.h"
+#include "system/interruption.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -9,13 +9,13 @@
 #include <mutex>
 #include <thread>
 
-#include "../../src/interruption.h"
-#include "../../src/properties.h"
-#include "../../src/system.h"
-#include "../registry.h"
-#include "../server/server_watch.h"
+#include "adapters/registry.h"
+#include "adapters/server/server_watch.h"
+#include "contract/properties.h"
 #include "persistence.h"
 #include "redis_session.h"
+#include "system/interruption.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

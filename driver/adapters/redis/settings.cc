@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "../../src/properties.h"
-#include "../adapter_options.h"
+#include "adapters/adapter_options.h"
+#include "contract/properties.h"
 
 namespace edgejoule::driver {
 namespace {

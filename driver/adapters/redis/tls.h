@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "../server/patient_socket.h"
-#include "../server/server_options.h"
+#include "adapters/server/patient_socket.h"
+#include "adapters/server/server_options.h"
 
 namespace edgejoule::driver {
 

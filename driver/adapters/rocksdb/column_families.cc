@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "../adapter.h"
 #include "compat.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 namespace {

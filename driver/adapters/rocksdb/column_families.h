@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../../src/properties.h"
+#include "contract/properties.h"
 
 namespace edgejoule::driver {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "../../src/system.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

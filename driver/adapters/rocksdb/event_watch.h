@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "../component_totals.h"
+#include "adapters/key_value/component_totals.h"
 
 namespace edgejoule::driver {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "../../../eco/offload/loadable.h"
-#include "../../src/properties.h"
-#include "../adapter_options.h"
+#include "adapters/adapter_options.h"
+#include "contract/properties.h"
 
 namespace edgejoule::driver {
 namespace {

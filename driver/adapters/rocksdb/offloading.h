@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "../../../eco/offload/statistics.h"
-#include "../adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

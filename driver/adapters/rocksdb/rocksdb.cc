@@ -11,19 +11,19 @@
 #include <thread>
 #include <unordered_map>
 
-#include "../../src/interruption.h"
-#include "../../src/memory_size.h"
-#include "../../src/properties.h"
-#include "../adapter_options.h"
-#include "../data_directory.h"
-#include "../key_locks.h"
-#include "../registry.h"
+#include "adapters/adapter_options.h"
+#include "adapters/data_directory.h"
+#include "adapters/key_value/key_locks.h"
+#include "adapters/registry.h"
 #include "column_families.h"
 #include "compat.h"
+#include "contract/properties.h"
 #include "event_watch.h"
 #include "log_file.h"
 #include "offloading.h"
 #include "rocksdb_session.h"
+#include "system/interruption.h"
+#include "system/memory_size.h"
 
 namespace edgejoule::driver {
 namespace {

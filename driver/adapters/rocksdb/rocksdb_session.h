@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "../key_value_session.h"
+#include "adapters/key_value/key_value_session.h"
 
 namespace edgejoule::driver {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "../../src/interruption.h"
+#include "system/interruption.h"
 
 namespace edgejoule::driver {
 namespace {

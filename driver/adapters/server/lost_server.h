@@ -2,7 +2,7 @@
 //
 // An operation whose connection breaks has failed: whether the server did it is unknown, so it is not tried again. The
 // session then waits for the server, at most reconnect_ms long. When it is back the operation is BUSY and the run goes
-// on; else it is ERROR and the run ends. An interruption (src/interruption.h) ends every wait.
+// on; else it is ERROR and the run ends. An interruption (system/interruption.h) ends every wait.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "../../src/interruption.h"
 #include "lost_server.h"
+#include "system/interruption.h"
 
 namespace edgejoule::driver {
 

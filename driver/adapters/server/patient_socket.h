@@ -1,4 +1,5 @@
-// A blocking socket whose waits have an end: the time limit of an operation, or an interruption (src/interruption.h).
+// A blocking socket whose waits have an end: the time limit of an operation, or an interruption
+// (system/interruption.h).
 #pragma once
 
 #include <sys/types.h>

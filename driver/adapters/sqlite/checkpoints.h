@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "../adapter.h"
+#include "contract/adapter.h"
 #include "counting_vfs.h"
 
 namespace edgejoule::driver {

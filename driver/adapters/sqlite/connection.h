@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "../adapter.h"
+#include "contract/adapter.h"
 #include "settings.h"
 
 namespace edgejoule::driver {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "../adapter.h"
+#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 

@@ -7,12 +7,12 @@
 #include <optional>
 #include <thread>
 
-#include "../../src/interruption.h"
-#include "../../src/properties.h"
-#include "../data_directory.h"
-#include "../exclusive_use.h"
-#include "../registry.h"
+#include "adapters/data_directory.h"
+#include "adapters/exclusive_use.h"
+#include "adapters/registry.h"
+#include "contract/properties.h"
 #include "sqlite_session.h"
+#include "system/interruption.h"
 
 namespace edgejoule::driver {
 namespace {

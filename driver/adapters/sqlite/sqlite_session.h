@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../scan_buffer.h"
+#include "adapters/scan_buffer.h"
 #include "checkpoints.h"
 #include "connection.h"
 

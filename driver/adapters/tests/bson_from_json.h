@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../mongodb/document.h"
+#include "adapters/mongodb/document.h"
 
 namespace edgejoule::driver {
 

@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "../../src/system.h"
 #include "file_calls.h"
 #include "open_database.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -1,5 +1,5 @@
 // The checksum of noop: no byte of a text and no border between texts goes without a trace.
-#include "../noop/fold.h"
+#include "adapters/noop/fold.h"
 
 #include <gtest/gtest.h>
 

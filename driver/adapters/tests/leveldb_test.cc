@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "../leveldb/leveldb_session.h"
-#include "../leveldb/log_watch.h"
+#include "adapters/leveldb/leveldb_session.h"
+#include "adapters/leveldb/log_watch.h"
 #include "open_database.h"
 
 namespace edgejoule::driver {

@@ -4,9 +4,9 @@
 #include <array>
 #include <fstream>
 
-#include "../../src/usage_error.h"
 #include "file_calls.h"
 #include "open_database.h"
+#include "system/usage_error.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "../../src/properties.h"
-#include "../mongodb/server_status.h"
-#include "../mongodb/settings.h"
+#include "adapters/mongodb/server_status.h"
+#include "adapters/mongodb/settings.h"
 #include "bson_from_json.h"
+#include "contract/properties.h"
 #include "temporary_directory.h"
 
 namespace edgejoule::driver {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "../../src/properties.h"
-#include "../adapter.h"
+#include "contract/adapter.h"
+#include "contract/properties.h"
 #include "temporary_directory.h"
 #ifdef EDGEJOULE_SERVER_TESTS
 #include "servers/test_server.h"

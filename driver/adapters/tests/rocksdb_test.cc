@@ -3,8 +3,8 @@
 
 #include <thread>
 
-#include "../../src/system.h"
 #include "open_database.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -1,4 +1,4 @@
-#include "../row_codec.h"
+#include "adapters/key_value/row_codec.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Settling pays every debt in every database, and what the database does by itself is seen.
 #include <gtest/gtest.h>
 
-#include "../../src/system.h"
 #include "open_database.h"
+#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -1,4 +1,4 @@
-#include "../block_trace.h"
+#include "durability/block_trace.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // Cuts against an independent model of a disk: for each sector, which writes it may hold after a power cut.
-#include "../cut.h"
+#include "durability/cut.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "../../src/random.h"
+#include "system/random.h"
 #include "test_seed.h"
 
 namespace edgejoule::driver {

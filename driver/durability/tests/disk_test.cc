@@ -1,5 +1,5 @@
 // The disk under a real loop device: what the kernel is told and what the trace has seen. Needs root.
-#include "../disk.h"
+#include "durability/disk.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <memory>
 
-#include "../../src/random.h"
-#include "../cut.h"
-#include "../workplace.h"
+#include "durability/cut.h"
+#include "durability/workplace.h"
+#include "system/random.h"
 #include "test_seed.h"
 
 namespace edgejoule::driver {

@@ -1,10 +1,10 @@
-#include "../judge.h"
+#include "durability/judge.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "../../src/random.h"
+#include "system/random.h"
 #include "test_seed.h"
 
 namespace edgejoule::driver {

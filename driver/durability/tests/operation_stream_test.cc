@@ -1,4 +1,4 @@
-#include "../operation_stream.h"
+#include "durability/operation_stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "../test_settings.h"
+#include "durability/test_settings.h"
 
 #include <gtest/gtest.h>
 
-#include "../../src/usage_error.h"
+#include "system/usage_error.h"
 
 namespace edgejoule::driver {
 namespace {

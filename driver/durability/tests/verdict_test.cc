@@ -1,4 +1,4 @@
-#include "../verdict.h"
+#include "durability/verdict.h"
 
 #include <gtest/gtest.h>
 

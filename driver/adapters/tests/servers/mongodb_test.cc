@@ -5,9 +5,9 @@
 
 #include <thread>
 
-#include "../../mongodb/connection.h"
-#include "../../mongodb/server_status.h"
 #include "../bson_from_json.h"
+#include "adapters/mongodb/connection.h"
+#include "adapters/mongodb/server_status.h"
 #include "server_fixture.h"
 
 namespace edgejoule::driver {

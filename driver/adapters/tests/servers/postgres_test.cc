@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "../../postgres/connection.h"
+#include "adapters/postgres/connection.h"
 #include "server_fixture.h"
 
 namespace edgejoule::driver {

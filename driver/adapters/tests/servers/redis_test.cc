@@ -6,8 +6,8 @@
 #include <array>
 #include <thread>
 
-#include "../../redis/redis_session.h"
-#include "../../redis/settings.h"
+#include "adapters/redis/redis_session.h"
+#include "adapters/redis/settings.h"
 #include "server_fixture.h"
 
 namespace edgejoule::driver {

@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "../../../src/system.h"
 #include "../open_database.h"
+#include "system/system.h"
 #include "test_server.h"
 
 namespace edgejoule::driver {

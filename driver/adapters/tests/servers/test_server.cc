@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "../../server/server_process.h"
+#include "adapters/server/server_process.h"
 
 namespace edgejoule::driver {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "../../../src/properties.h"
 #include "../temporary_directory.h"
+#include "contract/properties.h"
 
 namespace edgejoule::driver {
 

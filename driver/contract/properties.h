@@ -1,0 +1,44 @@
+// String properties with the semantics of Java's .properties files, as YCSB reads them: what is set later wins.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "system/usage_error.h"
+
+namespace edgejoule::driver {
+
+class Properties {
+ public:
+  // Reads Java .properties syntax: comments (# and !), key=value, key: value, key value, continued lines, escapes.
+  // Throws UsageError when the file cannot be read, is neither a file nor a pipe or has more than 16 MiB, and with file
+  // and line when a line is no property.
+  void load_file(const std::filesystem::path& path);
+
+  // `origin` says where the value was given, for messages ("-p", "workloada:12").
+  void set(const std::string& key, const std::string& value, const std::string& origin = "-p");
+
+  [[nodiscard]] bool has(const std::string& key) const;
+  [[nodiscard]] std::string get(const std::string& key, const std::string& default_value) const;
+
+  // A malformed value throws UsageError naming the key, the value and what was expected.
+  [[nodiscard]] std::uint64_t get_u64(const std::string& key, std::uint64_t default_value) const;
+  [[nodiscard]] double get_double(const std::string& key, double default_value) const;
+  [[nodiscard]] bool get_bool(const std::string& key, bool default_value) const;
+
+  [[nodiscard]] const std::map<std::string, std::string>& all() const noexcept { return values_; }
+
+  // Where the key was given; empty when it was not.
+  [[nodiscard]] std::string origin(const std::string& key) const;
+
+ private:
+  [[noreturn]] void refuse(const std::string& key, std::string_view expected) const;
+
+  std::map<std::string, std::string> values_;
+  std::map<std::string, std::string> origins_;
+};
+
+}  // namespace edgejoule::driver

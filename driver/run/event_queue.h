@@ -1,0 +1,30 @@
+// Carries database events from the database's own threads to the one that writes them.
+#pragma once
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "contract/adapter.h"
+
+namespace edgejoule::driver {
+
+class EventQueue {
+ public:
+  void push(const DatabaseEvent& event) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(event);
+  }
+
+  // Empties the queue.
+  [[nodiscard]] std::vector<DatabaseEvent> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(events_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<DatabaseEvent> events_;
+};
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,723 @@
+#include "run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "client.h"
+#include "crew.h"
+#include "driver_share.h"
+#include "event_queue.h"
+#include "histogram_codec.h"
+#include "progress.h"
+#include "system/interruption.h"
+#include "system/one_line.h"
+#include "system/page_cache.h"
+#include "system/run_failure.h"
+#include "system/standard_error.h"
+#include "system/system.h"
+#include "system/usage.h"
+#include "trace_writer.h"
+#include "version.h"
+#include "ycsb_report.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr std::uint64_t look_around_ns = 50'000'000;  // how late an interruption may be seen
+
+std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
+
+void throw_if_interrupted() {
+  if (interruption() == 0) return;
+  throw RunFailure(RunFailure::Kind::interrupted, fmt::format("interrupted ({})", interruption_name()));
+}
+
+double rate(std::uint64_t operations, std::uint64_t duration_ns) {
+  return duration_ns == 0 ? 0 : static_cast<double>(operations) * 1e9 / static_cast<double>(duration_ns);
+}
+
+// With commas between the thousands: 30,100.
+std::string grouped(double number) {
+  if (number < 1000) return fmt::format("{:g}", number);
+  auto digits = fmt::format("{:.0f}", number);
+  for (auto end = static_cast<std::ptrdiff_t>(digits.size()) - 3; end > 0; end -= 3) {
+    digits.insert(static_cast<std::size_t>(end), 1, ',');
+  }
+  return digits;
+}
+
+double to_three_digits(double number) {
+  if (number <= 0) return 0;
+  const auto unit = std::pow(10, std::floor(std::log10(number)) - 2);
+  return std::round(number / unit) * unit;
+}
+
+RunFailure::Kind kind_of(const Failure& failure) {
+  switch (failure.kind) {
+    case Failure::Kind::database:
+      return RunFailure::Kind::database;
+    case Failure::Kind::wrong_data:
+      return RunFailure::Kind::wrong_data;
+    case Failure::Kind::system:
+      return RunFailure::Kind::system;
+  }
+  return RunFailure::Kind::system;
+}
+
+Json or_null(std::int64_t number) { return number < 0 ? Json(nullptr) : Json(number); }
+
+template <typename Number>
+Json or_null(const std::optional<Number>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+Json to_json(const DatabaseEvent& event) {
+  static constexpr std::array kinds{"flush", "compaction", "checkpoint", "snapshot", "stall"};
+  return {{"kind", kinds[static_cast<std::size_t>(event.kind)]},
+          {"duration_ns", or_null(event.duration_ns)},
+          {"read_bytes", or_null(event.read_bytes)},
+          {"write_bytes", or_null(event.write_bytes)},
+          {"detail", event.detail}};
+}
+
+Json latency(std::string_view operation, std::string_view measure, const OperationMeasure& measured,
+             const Histogram& histogram) {
+  Json returns = Json::object();
+  for (std::size_t i = 0; i < status_kinds; ++i) {
+    if (measured.returns[i] > 0) returns[std::string(status_names[i])] = measured.returns[i];
+  }
+  return {{"operation", operation},
+          {"measure", measure},
+          {"count", histogram.count()},
+          {"returns", returns},
+          {"min_ns", histogram.min()},
+          {"mean_ns", histogram.mean()},
+          {"max_ns", histogram.max()},
+          {"p50_ns", histogram.percentile(50)},
+          {"p90_ns", histogram.percentile(90)},
+          {"p95_ns", histogram.percentile(95)},
+          {"p99_ns", histogram.percentile(99)},
+          {"p999_ns", histogram.percentile(99.9)},
+          {"hdr", encode(histogram)}};
+}
+
+Json latencies(const Measurements& measurements) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < operation_kinds; ++i) {
+    const auto& measured = measurements.operations[i];
+    if (measured.service.count() + measured.failures() == 0) continue;
+    list.push_back(latency(operation_names[i], "service", measured, measured.service));
+    if (measured.intended.count() > 0) {
+      list.push_back(latency(operation_names[i], "intended", measured, measured.intended));
+    }
+  }
+  return list;
+}
+
+// What most often made operations fail first; of very many causes the commonest.
+Json to_json(const std::vector<FailureCause>& causes) {
+  constexpr std::size_t causes_told = 8;
+  Json list = Json::array();
+  for (const auto& cause : causes) {
+    if (list.size() == causes_told) break;
+    list.push_back({{"operation", name_of(cause.operation)},
+                    {"status", name_of(cause.status)},
+                    {"count", cause.count},
+                    {"words", cause.words}});
+  }
+  return list;
+}
+
+Json interval_latency(std::string_view operation, std::string_view measure, std::uint64_t failed,
+                      const Histogram& histogram) {
+  return {{"operation", operation},
+          {"measure", measure},
+          {"count", histogram.count()},
+          {"failed", failed},
+          {"mean_ns", histogram.mean()},
+          {"p50_ns", histogram.percentile(50)},
+          {"p99_ns", histogram.percentile(99)},
+          {"max_ns", histogram.max()}};
+}
+
+Json interval_latencies(const Measurements& measurements) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < operation_kinds; ++i) {
+    const auto& measured = measurements.operations[i];
+    const auto failed = measured.failures();
+    if (measured.service.count() + failed == 0) continue;
+    list.push_back(interval_latency(operation_names[i], "service", failed, measured.service));
+    if (measured.intended.count() > 0) {
+      list.push_back(interval_latency(operation_names[i], "intended", failed, measured.intended));
+    }
+  }
+  return list;
+}
+
+std::optional<std::uint64_t> difference(const std::optional<std::uint64_t>& before,
+                                        const std::optional<std::uint64_t>& after) {
+  if (!before || !after || *after < *before) return std::nullopt;  // less: counted anew, by a server started anew
+  return *after - *before;
+}
+
+// What the parts did between two looks at them.
+Json components_between(const std::vector<Component>& before, const std::vector<Component>& after) {
+  Json parts = Json::object();
+  for (const auto& part : after) {
+    const auto found = std::ranges::find(before, part.name, &Component::name);
+    const Component base = found == before.end() ? Component{} : *found;
+    parts[part.name] = {{"count", or_null(difference(base.count, part.count))},
+                        {"duration_ns", or_null(difference(base.duration_ns, part.duration_ns))},
+                        {"read_bytes", or_null(difference(base.read_bytes, part.read_bytes))},
+                        {"write_bytes", or_null(difference(base.write_bytes, part.write_bytes))},
+                        {"syncs", or_null(difference(base.syncs, part.syncs))}};
+  }
+  return parts;
+}
+
+// Requests between two readings of the adapter's counters; null where it has none.
+Json io_between(const std::optional<IoCounts>& before, const std::optional<IoCounts>& after) {
+  if (!before || !after) return nullptr;
+  return {{"reads", after->reads - before->reads},
+          {"writes", after->writes - before->writes},
+          {"flushes", after->flushes - before->flushes},
+          {"read_bytes", after->read_bytes - before->read_bytes},
+          {"write_bytes", after->write_bytes - before->write_bytes}};
+}
+
+Json to_json(const DroppedCaches& caches) {
+  return {{"dropped", true},
+          {"resident_bytes_before", caches.resident_bytes_before},
+          {"resident_bytes_after", caches.resident_bytes_after}};
+}
+
+// How long the rate takes for what was done. In a run that its time limit ended (cut): the part of it that the
+// operations done are of those due. Failed operations take time and are not reached.
+std::uint64_t scheduled_ns(const RateSchedule& schedule, const Outcome& outcome, std::uint64_t active_ns, bool cut) {
+  const auto succeeded = static_cast<double>(outcome.succeeded);
+  const auto scaled = [](std::uint64_t time_ns, double share) {
+    return static_cast<std::uint64_t>(static_cast<double>(time_ns) * std::min(1.0, share));
+  };
+  if (cut) {
+    const auto due = schedule.operations_until(active_ns);
+    return due < 1 ? active_ns : scaled(active_ns, succeeded / due);
+  }
+  const auto done = outcome.done();
+  return done == 0 ? 0 : scaled(schedule.duration_ns(done), succeeded / static_cast<double>(done));
+}
+
+// One execution of the command, step by step in the order of the schema.
+class Execution {
+ public:
+  Execution(const Invocation& invocation, EventLog& log)
+      : invocation_(invocation),
+        log_(log),
+        progress_(invocation),
+        work_(invocation.workload->begin(invocation.seed, invocation.threads, invocation.workload->verify)),
+        database_(invocation.adapter->make()) {
+    work_->keeps_nothing = invocation.adapter->name == "noop";
+  }
+
+  void carry_out();
+
+ private:
+  void open_database(EventSink sink);
+  void drop_caches_of_database();
+  void open();
+  void stand_still(std::string_view place, double seconds, bool settled);
+  void keep_step();
+  void warm_up();
+  void drive();
+  void check_failures() const;
+  void check_gap() const;
+  void check_rate() const;
+  void check_load();
+  void settle();
+  Settled settle_database();
+  void calibrate();
+  void close();
+  void report();
+  void write_report(const std::optional<std::string>& checksum) const;
+
+  void phase(std::string_view name, std::uint64_t monotonic_ns) {
+    log_.write("phase", monotonic_ns, {{"phase", name}});
+  }
+  [[nodiscard]] std::map<std::string, std::string> workload_in_force() const;
+  void write_database_events();
+  void watch_interval(std::uint64_t end_ns);
+  void write_interval(std::uint64_t now_ns, const Usage& used, const Measurements& measured);
+  void check_interruption();
+  [[nodiscard]] std::uint64_t next_look_ns(std::uint64_t interval_end_ns) const;
+  [[nodiscard]] std::optional<std::uint64_t> checksum() const;
+  [[nodiscard]] std::optional<std::uint64_t> count_records() const {
+    return database_->record_count(nanoseconds(invocation_.settle_timeout_s));
+  }
+  [[nodiscard]] Json server_cpu() const {
+    return or_null(difference(server_cpu_begin_ns_, database_->server_cpu_ns()));
+  }
+  [[nodiscard]] const RateSchedule* schedule() const { return invocation_.schedule ? &*invocation_.schedule : nullptr; }
+  [[nodiscard]] Usage usage() const { return usage_since(usage_begin_, usage_now(device_)); }
+
+  const Invocation& invocation_;
+  EventLog& log_;
+  Progress progress_;
+  EventQueue database_events_;
+  std::unique_ptr<Work> work_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<TraceWriter> trace_;  // nullptr: not recorded
+  std::unique_ptr<Crew> crew_;
+  std::optional<std::string> device_;
+
+  Usage usage_begin_;
+  std::optional<std::uint64_t> server_cpu_begin_ns_;
+  Usage settled_usage_;
+  bool settled_ = false;
+  std::uint64_t rss_peak_bytes_ = 0;
+  std::uint64_t active_begin_ns_ = 0;
+  std::uint64_t active_end_ns_ = 0;
+  std::optional<std::uint64_t> scheduled_ns_;  // nothing: no rate was asked for
+  std::uint64_t interval_begin_ns_ = 0;
+  std::optional<std::uint64_t> records_begin_;
+  std::optional<std::uint64_t> records_end_;
+  std::vector<std::string> incidents_;
+  Outcome interval_begin_;
+  Outcome outcome_;
+
+  std::vector<Component> components_begin_;
+  Json components_;
+  std::optional<IoCounts> io_begin_;
+  Json io_;
+  std::map<std::string, std::string> database_stats_;
+  std::optional<DroppedCaches> caches_;
+  std::uint64_t reads_before_write_ = 0;
+  Histogram cleanup_;
+  std::optional<std::uint64_t> checksum_begin_;
+  std::optional<std::uint64_t> checksum_;
+  std::optional<std::uint64_t> data_bytes_;
+  std::optional<DriverShare> share_;
+};
+
+void Execution::carry_out() {
+  open();
+  keep_step();
+  if (invocation_.quiet_before_s > 0) {
+    stand_still("before", invocation_.quiet_before_s, settle_database().complete);
+  }
+  warm_up();
+  drive();
+  check_failures();
+  settle();
+  check_load();
+  if (invocation_.quiet_after_s > 0) stand_still("after", invocation_.quiet_after_s, settled_);
+  keep_step();
+  calibrate();
+  close();
+  report();
+}
+
+void Execution::check_interruption() {
+  if (interruption() == 0) return;
+  work_->stop = true;
+  progress_.clear();
+  throw_if_interrupted();
+}
+
+void Execution::open_database(EventSink sink) {
+  database_->open(invocation_.properties, invocation_.durability,
+                  invocation_.command == Command::load || invocation_.workload->creates, std::move(sink));
+}
+
+// A database that is opened may have a log to replay and writes files: done first, so that what is dropped is what the
+// run will open.
+void Execution::drop_caches_of_database() {
+  progress_.note("dropping caches");
+  open_database({});
+  const std::string path = database_->path();
+  const std::string failure = database_->close();
+  if (!failure.empty()) throw RunFailure(RunFailure::Kind::database, "closing: " + failure);
+  if (path.empty()) {
+    throw RunFailure(
+        RunFailure::Kind::usage,
+        fmt::format("--drop-caches: {} keeps no files that this machine could drop", invocation_.adapter->name));
+  }
+  caches_ = drop_caches(path);
+  database_ = invocation_.adapter->make();
+}
+
+void Execution::open() {
+  if (invocation_.drop_caches) drop_caches_of_database();
+  if (invocation_.record) {
+    trace_ = std::make_unique<TraceWriter>(*invocation_.record);
+    if (!invocation_.quiet) tell("edgejoule-driver: the figures of this run include the recording of its trace\n");
+  }
+  progress_.note("opening");
+  const auto begin_ns = now_monotonic_ns();
+  const auto begin_realtime_ns = now_realtime_ns();
+  open_database([this](const DatabaseEvent& event) { database_events_.push(event); });
+  crew_ = std::make_unique<Crew>(*work_, *database_, trace_.get());
+  const auto path = database_->path();
+  if (!path.empty()) device_ = block_device(path);
+  log_.write(
+      "start", begin_ns,
+      {{"schema_version", 1},
+       {"realtime_ns", begin_realtime_ns},
+       {"driver_version", version},
+       {"command", invocation_.command == Command::load ? "load" : "run"},
+       {"database",
+        {{"name", invocation_.adapter->name},
+         {"version", database_->version()},
+         {"options", database_->options()},
+         {"path", path.empty() ? Json(nullptr) : Json(path)}}},
+       {"durability", {{"class", durability_name(invocation_.durability)}, {"how", database_->durability_how()}}},
+       {"workload", workload_in_force()},
+       {"threads", invocation_.threads},
+       {"target_ops_s", invocation_.schedule ? Json(invocation_.schedule->mean_ops_s()) : Json(nullptr)},
+       {"rate", invocation_.schedule ? Json(invocation_.rate) : Json(nullptr)},
+       {"seed", invocation_.seed},
+       {"clock", work_->clock.name()},
+       {"caches", caches_ ? to_json(*caches_) : Json(nullptr)}});
+  phase("open", begin_ns);
+  check_interruption();
+}
+
+// The database is open, with a session for each client, and nobody asks it anything; no client's thread is there.
+// settled: it had said that nothing was left to do.
+void Execution::stand_still(std::string_view place, double seconds, bool settled) {
+  progress_.note("standing still");
+  const auto begin_ns = now_monotonic_ns();
+  const auto cpu_begin_ns = process_cpu_ns();
+  phase("quiet", begin_ns);
+  sleep_until(begin_ns + nanoseconds(seconds));
+  check_interruption();
+  const auto end_ns = now_monotonic_ns();
+  const auto cpu_ns = process_cpu_ns() - cpu_begin_ns;
+  write_database_events();
+  log_.write("quiet_end", end_ns,
+             {{"quiet_start_ns", begin_ns}, {"place", place}, {"settled", settled}, {"cpu_ns", cpu_ns}});
+}
+
+void Execution::keep_step() {
+  if (!invocation_.in_step) return;
+  progress_.note("waiting for a line on standard input");
+  const bool told = wait_for_line();
+  check_interruption();
+  if (!told) throw RunFailure(RunFailure::Kind::io, "--in-step: standard input ended before the run did");
+}
+
+void Execution::warm_up() {
+  if (invocation_.warmup_s <= 0) return;
+  progress_.note("warming up");
+  crew_->prepare(0, schedule());
+  const auto begin_ns = crew_->start();
+  phase("warmup", begin_ns);
+  const auto end_ns = begin_ns + nanoseconds(invocation_.warmup_s);
+  for (auto now_ns = begin_ns; now_ns < end_ns; now_ns = now_monotonic_ns()) {
+    if (crew_->wait(std::min(end_ns - now_ns, look_around_ns))) break;
+    check_interruption();
+  }
+  work_->stop = true;
+  crew_->join();
+  if (!work_->failure()) work_->stop = false;
+  crew_->forget_measurements();
+}
+
+void Execution::drive() {
+  crew_->prepare(invocation_.workload->clients_end ? 0 : invocation_.workload->operations, schedule());
+  checksum_begin_ = checksum();
+  if (invocation_.command == Command::load) records_begin_ = count_records();
+  components_begin_ = database_->components();
+  io_begin_ = database_->io_counts();
+  server_cpu_begin_ns_ = database_->server_cpu_ns();
+  usage_begin_ = usage_now(device_);
+  if (trace_) trace_->start();
+  work_->gap.begin(work_->clock.now());
+  active_begin_ns_ = interval_begin_ns_ = crew_->start();
+  phase("active", active_begin_ns_);
+  const auto limit_s = invocation_.workload->seconds_max;
+  const auto limit_ns = limit_s > 0 ? active_begin_ns_ + limit_s * 1'000'000'000U : ~std::uint64_t{0};
+  bool cut = false;  // by the time limit
+  for (bool ended = false; !ended;) {
+    const auto interval_end_ns = interval_begin_ns_ + invocation_.interval_ms * 1'000'000U;
+    const auto now_ns = now_monotonic_ns();
+    const auto look_ns = std::min({interval_end_ns, limit_ns, now_ns + look_around_ns});
+    ended = crew_->wait(look_ns > now_ns ? look_ns - now_ns : 0);
+    check_interruption();
+    const auto later_ns = now_monotonic_ns();
+    if (!ended && later_ns >= limit_ns) cut = work_->stop = true;
+    if (!ended && later_ns >= interval_end_ns) write_interval(later_ns, usage(), crew_->next_interval());
+  }
+  active_end_ns_ = crew_->join();
+  work_->gap.end(work_->clock.now());
+  const auto used = usage();  // before the driver itself works on: merges histograms, writes events
+  write_interval(active_end_ns_, used, crew_->last_interval());
+  if (trace_) trace_->finish();
+  outcome_ = crew_->outcome();
+  if (schedule()) scheduled_ns_ = scheduled_ns(*schedule(), outcome_, active_end_ns_ - active_begin_ns_, cut);
+  progress_.end(outcome_.succeeded, static_cast<double>(active_end_ns_ - active_begin_ns_) / 1e9);
+  log_.write("active_end", active_end_ns_,
+             {{"active_start_ns", active_begin_ns_},
+              {"operations", outcome_.succeeded},
+              {"scheduled_ns", or_null(scheduled_ns_)},
+              {"usage", to_json(used)},
+              {"server_cpu_ns", server_cpu()}});
+}
+
+std::map<std::string, std::string> Execution::workload_in_force() const {
+  auto properties = invocation_.workload->in_force;
+  if (invocation_.record) properties["record"] = *invocation_.record;
+  properties["failure_share_max"] = fmt::format("{}", invocation_.failure_share_max);
+  return properties;
+}
+
+// Of all operations so far; noop only.
+std::optional<std::uint64_t> Execution::checksum() const {
+  if (invocation_.adapter->name != "noop") return std::nullopt;
+  return std::stoull(database_->stats().at("checksum"), nullptr, 16);
+}
+
+void Execution::write_database_events() {
+  for (const auto& event : database_events_.take()) log_.write("database", event.begin_monotonic_ns, to_json(event));
+}
+
+void Execution::write_interval(std::uint64_t now_ns, const Usage& used, const Measurements& measured) {
+  const auto outcome = crew_->outcome();
+  const auto duration_ns = now_ns - interval_begin_ns_;
+  const auto succeeded = outcome.succeeded - interval_begin_.succeeded;
+  const auto throughput = rate(succeeded, duration_ns);
+  const auto planned = invocation_.workload->operations;
+  log_.write("interval", now_ns,
+             {{"duration_ns", duration_ns},
+              {"operations", succeeded},
+              {"operations_total", outcome.succeeded},
+              {"operations_planned", planned > 0 ? Json(planned) : Json(nullptr)},
+              {"failures", outcome.failed - interval_begin_.failed},
+              {"throughput_ops_s", throughput},
+              {"latencies", interval_latencies(measured)},
+              {"usage", to_json(used)}});
+  write_database_events();
+  progress_.show(invocation_.command == Command::load ? "load" : "run", outcome.succeeded,
+                 static_cast<double>(now_ns - active_begin_ns_) / 1e9, throughput, measured);
+  interval_begin_ns_ = now_ns;
+  interval_begin_ = outcome;
+}
+
+Settled Execution::settle_database() {
+  try {
+    return database_->settle(nanoseconds(invocation_.settle_timeout_s));
+  } catch (const DatabaseError& failure) {
+    check_interruption();
+    write_database_events();  // what led to it
+    progress_.clear();
+    throw RunFailure(RunFailure::Kind::database, fmt::format("settling: {}", failure.what()));
+  }
+}
+
+// A run in which more operations failed than the user allows has failed: its figures are of another load than the one
+// that was asked for. Clients that only accompany the others are judged apart: their operations are not counted.
+void Execution::check_failures() const {
+  if (const auto failure = work_->failure()) {
+    throw RunFailure(kind_of(*failure), failure->message);
+  }
+  const auto companions = crew_->outcome_of_companions();
+  const auto& worst = companions.failure_share() > outcome_.failure_share() ? companions : outcome_;
+  if (worst.failure_share() <= invocation_.failure_share_max) return;
+  const auto causes = crew_->measurements().causes.commonest_first();
+  throw RunFailure(
+      RunFailure::Kind::failures,
+      fmt::format("{} of {} operations failed ({:.3g} %), more than failure_share_max = {:.3g} % allows: {}; most "
+                  "often ({} times): {}",
+                  worst.failed, worst.done(), 100 * worst.failure_share(), 100 * invocation_.failure_share_max,
+                  failures_by_status(causes), causes.front().count, causes.front().words));
+}
+
+void Execution::settle() {
+  progress_.note("settling");
+  phase("settle", active_end_ns_);
+  const auto settled = settle_database();
+  const auto settled_ns = now_monotonic_ns();
+  settled_ = settled.complete;
+  settled_usage_ = usage();
+  components_ = components_between(components_begin_, database_->components());
+  io_ = io_between(io_begin_, database_->io_counts());
+  rss_peak_bytes_ = rss_peak_bytes();  // before the driver's share is measured, which needs memory of its own
+  write_database_events();
+  log_.write("settled", settled_ns,
+             {{"complete", settled.complete},
+              {"how", settled.how},
+              {"usage", to_json(settled_usage_)},
+              {"server_cpu_ns", server_cpu()}});
+  check_interruption();
+}
+
+// After a load the database must hold what it has acknowledged. A server that was restarted or evicts records may have
+// lost some without a failed operation.
+void Execution::check_load() {
+  incidents_ = database_->incidents();
+  if (invocation_.command != Command::load) return;
+  progress_.note("counting the records");
+  records_end_ = count_records();
+  const auto inserted = outcome_.succeeded;
+  std::string counted;
+  bool lost = false;
+  if (records_begin_ && records_end_ && invocation_.workload->each_key_once) {
+    const auto most = *records_begin_ + inserted;
+    const auto least = database_->insert_replaces() ? std::max(*records_begin_, inserted) : most;
+    lost = *records_end_ < least || *records_end_ > most;
+    counted = fmt::format("{} records were there before, {} were inserted and acknowledged, {} are there now",
+                          *records_begin_, inserted, *records_end_);
+  }
+  progress_.clear();
+  if (!lost && incidents_.empty()) return;
+  const auto befell = incidents_.empty() ? std::string() : fmt::format("{}", fmt::join(incidents_, "; "));
+  if (lost) {
+    throw RunFailure(RunFailure::Kind::wrong_data,
+                     fmt::format("the load is not complete: {}{}{}", counted, befell.empty() ? "" : "; ", befell));
+  }
+  throw RunFailure(RunFailure::Kind::database,
+                   fmt::format("the load may have lost records: {}{}{}", befell, counted.empty() ? "" : "; ", counted));
+}
+
+void Execution::calibrate() {
+  if (!invocation_.driver_share || outcome_.succeeded == 0) return;
+  progress_.note("measuring the driver's share");
+  phase("driver_share", now_monotonic_ns());
+  share_ = measure_driver_share(invocation_, outcome_.succeeded);
+}
+
+void Execution::close() {
+  progress_.note("closing");
+  phase("close", now_monotonic_ns());
+  const auto path = database_->path();
+  reads_before_write_ = crew_->reads_before_write();
+  // A sum over operations: what the warm-up added can be taken off again.
+  if (const auto sum = checksum()) checksum_ = *sum - checksum_begin_.value_or(0);
+  if (!path.empty()) data_bytes_ = data_bytes(path);
+  cleanup_ = crew_->close_sessions();
+  database_stats_ = database_->stats();  // some databases count by session, and add up when it ends
+  const auto failure = database_->close();
+  write_database_events();
+  progress_.clear();
+  if (!failure.empty()) throw RunFailure(RunFailure::Kind::database, "closing: " + failure);
+}
+
+void Execution::check_gap() const {
+  const auto gap_s = static_cast<double>(work_->gap.longest_ns()) / 1e9;
+  if (invocation_.quiet || gap_s <= invocation_.longest_gap_s_max) return;
+  tell("edgejoule-driver: no operation succeeded for {:.3g} s, from {:.3g} s on (longest_gap_s_max = {} s)\n", gap_s,
+       static_cast<double>(work_->gap.longest_begin_ns()) / 1e9, invocation_.longest_gap_s_max);
+}
+
+void Execution::check_rate() const {
+  constexpr double share_min = 0.99;
+  const auto active_ns = active_end_ns_ - active_begin_ns_;
+  const auto scheduled_ns = scheduled_ns_.value_or(active_ns);
+  if (invocation_.quiet || static_cast<double>(scheduled_ns) >= share_min * static_cast<double>(active_ns)) return;
+  const auto* const where = !invocation_.json ? "the lines [Intended-...] with -p measurement.interval=both"
+                                              : "the events' latencies of the measure intended";
+  if (schedule()->is_constant()) {
+    tell("edgejoule-driver: does not sustain {}/s, reached {}; latencies from the due time are in {}\n",
+         grouped(schedule()->mean_ops_s()), grouped(to_three_digits(rate(outcome_.succeeded, active_ns))), where);
+  } else {
+    tell(
+        "edgejoule-driver: does not sustain {}: the operations took {:.3g} s, the rate asks for {:.3g} s; latencies "
+        "from "
+        "the due time are in {}\n",
+        invocation_.rate, static_cast<double>(active_ns) / 1e9, static_cast<double>(scheduled_ns) / 1e9, where);
+  }
+}
+
+void Execution::report() {
+  const auto& measured = crew_->measurements();
+  const auto run_cpu_ns = settled_usage_.cpu_ns();
+  Json share = nullptr;
+  if (share_ && run_cpu_ns) {
+    const auto run_cpu_ns_per_op = static_cast<double>(*run_cpu_ns) / static_cast<double>(outcome_.succeeded);
+    const auto part = std::min(1.0, share_->driver_cpu_ns_per_op / std::max(run_cpu_ns_per_op, 1.0));
+    share = {{"operations", share_->operations},       {"driver_cpu_ns_per_op", share_->driver_cpu_ns_per_op},
+             {"run_cpu_ns_per_op", run_cpu_ns_per_op}, {"share", part},
+             {"bound", invocation_.driver_share_max},  {"exceeded", part > invocation_.driver_share_max}};
+    if (part > invocation_.driver_share_max && !invocation_.quiet) {
+      tell("edgejoule-driver: the driver's share of the CPU time is {:.0f} %, above the bound of {:.0f} %\n",
+           part * 100, invocation_.driver_share_max * 100);
+    }
+  }
+  const auto not_found = measured.calls_that_returned(Status::not_found);
+  const auto causes = measured.causes.commonest_first();
+  if (not_found > 0 && !invocation_.quiet) {
+    tell("edgejoule-driver: {} operations found no record: is recordcount what was loaded?\n", not_found);
+  }
+  if (outcome_.failed > 0 && !invocation_.quiet) {
+    tell("edgejoule-driver: {} of {} operations failed and are in no figure: {}; most often ({} times): {}\n",
+         outcome_.failed, outcome_.done(), failures_by_status(causes), causes.front().count, causes.front().words);
+  }
+  check_gap();
+  check_rate();
+  for (const auto& incident : incidents_) {
+    if (!invocation_.quiet) tell("edgejoule-driver: {}\n", one_line(incident));
+  }
+  const auto checksum = checksum_ ? std::optional(fmt::format("{:016x}", *checksum_)) : std::nullopt;
+  log_.write(
+      "end", now_monotonic_ns(),
+      {{"realtime_ns", now_realtime_ns()},
+       {"operations", outcome_.succeeded},
+       {"failures", outcome_.failed},
+       {"failure_causes", to_json(causes)},
+       {"not_found", not_found},
+       {"verify_failures", measured.of(Operation::verify).returns[static_cast<std::size_t>(Status::unexpected_state)]},
+       {"throughput_ops_s", rate(outcome_.succeeded, active_end_ns_ - active_begin_ns_)},
+       {"longest_gap_ns", work_->gap.longest_ns()},
+       {"longest_gap_start_ns", active_begin_ns_ + work_->gap.longest_begin_ns()},
+       {"payload_read_bytes", measured.payload_read_bytes},
+       {"payload_write_bytes", measured.payload_write_bytes},
+       {"read_before_write", reads_before_write_},
+       {"rss_peak_bytes", rss_peak_bytes_},
+       {"data_bytes", or_null(data_bytes_)},
+       {"records_before", or_null(records_begin_)},
+       {"records", or_null(records_end_)},
+       {"incidents", incidents_},
+       {"checksum", or_null(checksum)},
+       {"latencies", latencies(measured)},
+       {"components", components_},
+       {"io", io_},
+       {"database_stats", database_stats_},
+       {"driver_share", share}});
+  write_report(checksum);
+}
+
+// On standard output unless a file is named or the events go there.
+void Execution::write_report(const std::optional<std::string>& checksum) const {
+  const auto& options = invocation_.report;
+  if (options.file.empty() && invocation_.json == "-") return;
+  auto text =
+      ycsb_report(options, crew_->measurements(), cleanup_, outcome_.succeeded, active_end_ns_ - active_begin_ns_);
+  // No line of the report: what reads YCSB's output reads numbers after its brackets.
+  if (options.format == ReportFormat::text && checksum) text += fmt::format("noop: checksum {}\n", *checksum);
+  const auto where = options.file.empty() ? "standard output" : options.file;
+  std::FILE* const out = options.file.empty() ? stdout : std::fopen(options.file.c_str(), "w");
+  const bool written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  const bool flushed = out != nullptr && std::fflush(out) == 0;
+  const bool closed = out != nullptr && (out == stdout || std::fclose(out) == 0);
+  if (!written || !flushed || !closed) {
+    throw RunFailure(RunFailure::Kind::io,
+                     fmt::format("the report cannot be written to {}: {}", where, std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
+void carry_out(const Invocation& invocation, EventLog& events) {
+  try {
+    Execution(invocation, events).carry_out();
+  } catch (const DatabaseError& error) {
+    throw_if_interrupted();  // which ends the waits for a server
+    throw RunFailure(RunFailure::Kind::database, error.what());
+  }
+}
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,134 @@
+// Draws the number of an existing, acknowledged key. One per thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "acknowledged_counter.h"
+#include "system/random.h"
+#include "zipfian.h"
+
+namespace edgejoule::driver {
+
+enum class KeyLaw : std::uint8_t { uniform, zipfian, zipfian_of_records, latest, hotspot, exponential, sequential };
+
+// Which keys are asked for, as YCSB's properties say it.
+struct KeyRequests {
+  KeyLaw law;
+  std::uint64_t first;     // of the keys that are asked for
+  std::uint64_t count;     // of them when the run starts
+  std::uint64_t records;   // in the database when the run starts
+  std::uint64_t reserved;  // zipfian: keys that the run may add
+  double theta;            // zipfian, latest: the skew
+  std::uint64_t hot;       // hotspot: keys in the hot set
+  double hot_share;        // hotspot: of the requests, those to the hot set
+  double mean_age;         // exponential: of a requested key, in keys
+};
+
+// The number of keys over which zipfian requests are scattered. The run may not have added all of them yet.
+//
+// It is YCSB's: the keys at the start and twice the inserts that operationcount lets expect, so that the inserts of the
+// run move no popular key. But where that is more than foreseen_max for each key that is there, nearly all draws would
+// be of keys that do not exist: operationcount is huge then, and maxexecutiontime ends the run. The number then follows
+// the inserts: it is twice the keys at the start, and is doubled when half of it is there (ADR 026).
+class KeySpace {
+ public:
+  static constexpr std::uint64_t foreseen_max = 8;
+
+  explicit KeySpace(const KeyRequests& requests) : foreseen_(requests.count + requests.reserved + 1), keys_(foreseen_) {
+    const auto existing = requests.records - requests.first;
+    if (foreseen_ / foreseen_max > existing) keys_ = 2 * existing;
+  }
+
+  // existing: keys that are there now, no fewer than at the last call.
+  std::uint64_t keys(std::uint64_t existing) {
+    while (keys_ < foreseen_ && existing > keys_ / 2) keys_ = std::min(foreseen_, 2 * keys_);
+    return keys_;
+  }
+
+ private:
+  std::uint64_t foreseen_;
+  std::uint64_t keys_;
+};
+
+class KeyChooser {
+ public:
+  // For one of several clients. Sequential: each takes every clients-th key, so that together they pass over all.
+  KeyChooser(const KeyRequests& requests, unsigned client, unsigned clients)
+      : requests_(requests),
+        position_(client % requests.count),
+        stride_(clients % requests.count),
+        permuted_(requests.law == KeyLaw::zipfian_of_records
+                      ? std::optional<PermutedZipfian>(std::in_place, requests.first, requests.count, requests.theta)
+                      : std::nullopt),
+        space_(requests),
+        zipfian_(requests.theta),
+        latest_(requests.law == KeyLaw::latest ? std::max<std::uint64_t>(requests.records, 2) - 1 : 1, requests.theta) {
+  }
+
+  // Draws again while the key is not acknowledged yet. Empty when `stop` is set in that time.
+  std::optional<std::uint64_t> next(Random& random, const AcknowledgedCounter& inserted,
+                                    const std::atomic<bool>& stop) {
+    for (;;) {
+      const auto end = inserted.acknowledged();
+      const auto number = draw(random, end);
+      if (number < end) return number;
+      if (stop.load(std::memory_order_relaxed)) return std::nullopt;
+    }
+  }
+
+ private:
+  std::uint64_t draw(Random& random, std::uint64_t end) {
+    switch (requests_.law) {
+      case KeyLaw::uniform:
+        return requests_.first + random.below(requests_.count);
+      case KeyLaw::zipfian:
+        return requests_.first + zipfian_.next(random, space_.keys(end - requests_.first));
+      case KeyLaw::zipfian_of_records:
+        return permuted_->next(random);
+      case KeyLaw::latest:
+        return latest_.next(random, end - 1);
+      case KeyLaw::hotspot:
+        return requests_.first + hotspot(random);
+      case KeyLaw::exponential:
+        return exponential(random, end);
+      case KeyLaw::sequential:
+        return requests_.first + sequential();
+    }
+    return requests_.first;
+  }
+
+  std::uint64_t hotspot(Random& random) const {
+    if (random.uniform() < requests_.hot_share) return random.below(requests_.hot);
+    return requests_.hot + random.below(requests_.count - requests_.hot);
+  }
+
+  // YCSB draws again while the age is beyond the oldest key. The same distribution in one draw, also where nearly all
+  // ages are beyond it: the exponential distribution cut off at `end`.
+  std::uint64_t exponential(Random& random, std::uint64_t end) const {
+    const double oldest = static_cast<double>(end) / requests_.mean_age;
+    const double age = -std::log1p(random.uniform() * std::expm1(-oldest)) * requests_.mean_age;
+    return end - 1 - std::min(static_cast<std::uint64_t>(age), end - 1);  // rounding
+  }
+
+  std::uint64_t sequential() {
+    const auto position = position_;
+    position_ += stride_;
+    if (position_ >= requests_.count) position_ -= requests_.count;
+    return position;
+  }
+
+  const KeyRequests requests_;
+  std::uint64_t position_;
+  std::uint64_t stride_;
+  std::optional<PermutedZipfian> permuted_;
+  KeySpace space_;
+  ScrambledZipfian zipfian_;
+  SkewedLatest latest_;
+};
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,47 @@
+// Draws field lengths and scan lengths. One per thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "length_histogram.h"
+#include "system/random.h"
+#include "zipfian.h"
+
+namespace edgejoule::driver {
+
+enum class LengthLaw : std::uint8_t { constant, uniform, zipfian, histogram };
+
+// Lengths from least to most, both included.
+struct Length {
+  LengthLaw law;
+  std::uint64_t least;
+  std::uint64_t most;
+  std::shared_ptr<const LengthHistogram> histogram;  // of the law of that name
+};
+
+class LengthChooser {
+ public:
+  explicit LengthChooser(Length length) : length_(std::move(length)), ranks_(length_.most - length_.least + 1) {}
+
+  std::uint64_t next(Random& random) const {
+    switch (length_.law) {
+      case LengthLaw::constant:
+        return length_.most;
+      case LengthLaw::uniform:
+        return length_.least + random.below(length_.most - length_.least + 1);
+      case LengthLaw::zipfian:
+        return length_.least + ranks_.next(random);
+      case LengthLaw::histogram:
+        return length_.histogram->next(random);
+    }
+    return length_.most;
+  }
+
+ private:
+  Length length_;
+  Zipfian ranks_;
+};
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,27 @@
+// x mod n for an n that stays: two multiplications instead of a division.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "system/wide_product.h"
+
+namespace edgejoule::driver::db_bench {
+
+class Remainder {
+ public:
+  explicit Remainder(std::uint64_t divisor)  // > 0
+      : divisor_(divisor), reciprocal_(std::numeric_limits<std::uint64_t>::max() / divisor) {}
+
+  [[nodiscard]] std::uint64_t of(std::uint64_t number) const {
+    auto rest = number - wide_product(number, reciprocal_).high * divisor_;  // the quotient, or one or two less
+    while (rest >= divisor_) rest -= divisor_;
+    return rest;
+  }
+
+ private:
+  std::uint64_t divisor_;
+  std::uint64_t reciprocal_;
+};
+
+}  // namespace edgejoule::driver::db_bench

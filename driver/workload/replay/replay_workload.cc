@@ -1,0 +1,100 @@
+#include "replay_workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "load_client.h"
+#include "replay_client.h"
+#include "system/usage_error.h"
+#include "trace_reader.h"
+#include "workload/property_reader.h"
+
+namespace edgejoule::driver {
+namespace {
+
+constexpr std::uint64_t value_bytes_max = 1U << 30U;
+
+bool is_positive(const std::string& text, double& number) {
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && end == text.data() + text.size() && number > 0 && number <= 1e9;
+}
+
+}  // namespace
+
+ReplayWorkload::ReplayWorkload(const Properties& properties, Command the_command) : command(the_command) {
+  PropertyReader reader(properties, in_force);
+  in_force["workload"] = "replay";
+  trace = reader.text("trace", "");
+  if (trace.empty()) throw UsageError("property trace is missing: expected -p trace=FILE.csv");
+  read_speed(properties);
+  const auto field_count = reader.number("fieldcount", 1, 1, 100'000);
+  for (std::uint64_t i = 0; i < field_count; ++i) fields.push_back(fmt::format("field{}", i));
+  write_all_fields = reader.flag("writeallfields", false);
+  value_bytes = reader.number("replay.value_bytes", 1000, 0, value_bytes_max);
+  load_batch_records = reader.number("batchsize", 1000, 1, 1'000'000);
+  seconds_max = reader.number("maxexecutiontime", 0, 0, 1'000'000'000);
+  reader.text("keytype", "text");
+  defaults = {{"fieldcount", "1"}};
+  look_through_trace(reader.number("operationcount", 0));
+  clients_end = true;
+  if (command == Command::run) operations = lines;
+}
+
+void ReplayWorkload::read_speed(const Properties& properties) {
+  const auto text = PropertyReader(properties, in_force).text("replay.speed", "1");
+  speed = 0;
+  if (text == "max") return;
+  if (!is_positive(text, speed)) refuse(properties, "replay.speed", "expected max, or a number above 0 and up to 1e9");
+  if (command == Command::load) return;
+  const auto* rate = properties.has("rate") ? "rate" : "target";
+  if (properties.get(rate, "0") != "0") {
+    refuse(properties, rate, "the trace has times of its own; expected replay.speed=max beside it, or no rate");
+  }
+}
+
+void ReplayWorkload::look_through_trace(std::uint64_t lines_max) {
+  TraceReader reader(trace);
+  first_time_ns = 0;
+  size_max = value_bytes;
+  lines = 0;
+  while (lines_max == 0 || lines < lines_max) {
+    const auto* line = reader.next();
+    if (line == nullptr) break;
+    if (++lines == 1) first_time_ns = line->time_ns;
+    if (line->operation != TraceOperation::scan) size_max = std::max(size_max, line->size.value_or(0));
+  }
+  if (lines == 0) throw UsageError(fmt::format("trace {}: has no operations; expected lines {}", trace, trace_header));
+}
+
+std::unique_ptr<Work> ReplayWorkload::begin(std::uint64_t seed, unsigned threads, bool /*verify*/) const {
+  return std::make_unique<ReplayWork>(*this, seed, threads);
+}
+
+ReplayWork::ReplayWork(const ReplayWorkload& the_workload, std::uint64_t the_seed, unsigned the_threads)
+    : Work(the_seed, the_threads), workload(the_workload) {}
+
+std::unique_ptr<Client> ReplayWork::client(Session& session, unsigned number) {
+  if (workload.command == Command::load) return std::make_unique<ReplayLoadClient>(*this, session, number);
+  return std::make_unique<ReplayClient>(*this, session, number);
+}
+
+WorkloadKind replay() {
+  return {
+      "replay",
+      "the operations of a recorded trace (CSV time_s,op,key,size; --record writes one)",
+      {{"trace", "the file, plain or compressed by gzip; required", ""},
+       {"replay.speed", "1: at the times of the trace; 2: twice as fast; max: as fast as the database answers", "1"},
+       {"replay.value_bytes", "load: bytes of a row whose size the trace does not say", "1000"},
+       {"fieldcount", "fields of a row, which share its bytes", "1"},
+       {"writeallfields", "an update writes all fields, else one that is drawn", "false"},
+       {"keytype", "of tables: text, integer or blob", "text"},
+       {"batchsize", "load: rows in a batch", "1000"}},
+      {},
+      [](const Properties& properties, Command command) {
+        return std::make_unique<ReplayWorkload>(properties, command);
+      }};
+}
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,45 @@
+// The clients of the benchmarks that read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "run/client.h"
+#include "sqlite_bench_workload.h"
+#include "system/random.h"
+#include "workload/decimal.h"
+
+namespace edgejoule::driver {
+
+// Reads rows by key, drawn or in order; in order, the clients share the rows and end with them.
+class KeyReader final : public Client {
+ public:
+  KeyReader(SqliteBenchWork& work, Session& session, unsigned number);
+
+ private:
+  std::uint64_t step(std::uint64_t most) override;
+
+  const std::uint64_t rows_;
+  const bool sequential_;
+  const std::uint64_t stride_;
+  Random random_;
+  std::uint64_t place_;
+  DecimalKey key_{sqlite_bench_key_bytes};
+  Row row_;
+};
+
+// Reads rows one after the other, many with one query; each client begins at a part of the table of its own. Ends with
+// the table. A row counts as an operation, a latency is that of a query.
+class ScanClient final : public Client {
+ public:
+  ScanClient(SqliteBenchWork& work, Session& session, unsigned number);
+
+ private:
+  std::uint64_t step(std::uint64_t most) override;
+
+  const std::uint64_t scan_records_;
+  std::string start_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace edgejoule::driver

@@ -1,0 +1,52 @@
+#include "workload_kinds.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "system/usage_error.h"
+#include "workload/core/core_workload.h"
+#include "workload/db_bench/kinds.h"
+#include "workload/mobibench/mobibench_workload.h"
+#include "workload/replay/replay_workload.h"
+#include "workload/sqlite_bench/sqlite_bench_workload.h"
+
+namespace edgejoule::driver {
+namespace {
+
+WorkloadKind core() {
+  return {"site.ycsb.workloads.CoreWorkload",
+          "YCSB's core workload, with YCSB's property names (the default)",
+          {{"batchsize", "load: records in a batch", "1"},
+           {"keytype", "text, or integer: the record's number as it is", "text"},
+           {"zipfian.ranks", "ycsb: 10^10 ranks hashed onto the records; records: each record has one", "ycsb"},
+           {"zipfian.theta", "skew of zipfian requests", "0.99"}},
+          {},
+          [](const Properties& properties, Command command) {
+            return std::make_unique<CoreWorkload>(properties, command);
+          }};
+}
+
+}  // namespace
+
+const std::vector<WorkloadKind>& workload_kinds() {
+  static const std::vector<WorkloadKind> kinds{
+      core(),   db_bench::fillrandom(), db_bench::mixgraph(), db_bench::readwhilewriting(), mobibench(),
+      replay(), sqlite_bench()};
+  return kinds;
+}
+
+const WorkloadKind& workload_kind(const Properties& properties) {
+  const auto name = properties.get("workload", "");
+  // YCSB names the class; earlier releases had another package.
+  if (!properties.has("workload") || name.ends_with("CoreWorkload")) return workload_kinds().front();
+  const auto found = std::ranges::find(workload_kinds(), name, &WorkloadKind::name);
+  if (found != workload_kinds().end()) return *found;
+  std::vector<std::string> names;
+  for (const auto& kind : workload_kinds()) names.push_back(kind.name);
+  throw UsageError(fmt::format("{}: workload={}: unknown; expected one of: {}", properties.origin("workload"), name,
+                               fmt::join(names, ", ")));
+}
+
+}  // namespace edgejoule::driver
