@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
@@ -341,8 +342,54 @@ def test_the_command_writes_tables_and_pictures(folder: Path) -> None:
     assert rows[0]["energy_j.modelled"] == "200"
     assert parquet.read_table(folder / "out/rows.parquet").num_rows == 32
     assert (folder / "out/links.svg").exists()
-    assert "16 of them in" in command(folder).output
+    assert f"16 of them in {folder}/out: reused" in command(folder).output
     assert runs_of(folder) == 16
+
+
+def test_a_second_sweep_into_a_folder_is_refused_while_the_first_writes_there(folder: Path) -> None:
+    (folder / "out").mkdir()
+    with sweeps.alone_in(folder / "out"):
+        refused = command(folder)
+    assert "another sweep writes here" in str(refused.output)
+    assert not (folder / "runs").exists()
+    assert command(folder).exit_code == 0
+
+
+def test_the_folder_of_a_killed_sweep_is_removed_by_the_next(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "tmp"))
+    (folder / "tmp").mkdir()
+    simulator = folder / "eco-sim"
+    answering = simulator.read_text()
+    simulator.write_text(f"#!/bin/sh\necho $$ > {folder}/pid\nexec sleep 600\n")
+    script = f"from edgejoule.cli.main import main; main(['eco', 'sweep', '{folder}/sweep.toml', '-o', '{folder}/out', "
+    script += f"'--eco-sim', '{simulator}', '--workers', '1'])"
+    environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL, env=environment) as process:
+        deadline = time.monotonic() + 60
+        while not (folder / "pid").exists() or not (folder / "pid").read_text().strip():
+            assert time.monotonic() < deadline, "a simulator begins"
+            time.sleep(0.05)
+        process.kill()
+    os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
+    assert list((folder / "tmp").iterdir())
+    simulator.write_text(answering)
+    assert command(folder).exit_code == 0
+    assert not list((folder / "tmp").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("eco demo --rounds 3", "`edgejoule run experiments/eco-demo`"),
+        ("eco trial experiments/eco-real/static.toml", "`edgejoule run experiments/eco-real`"),
+        ("audit table.txt", "docs/guides/printed-anova-tables.md"),
+    ],
+)
+def test_a_command_that_is_gone_names_what_replaces_it(words: str, said: str) -> None:
+    refused = CliRunner().invoke(main, words.split())
+    assert refused.exit_code == 2
+    assert " is gone: " in refused.output
+    assert said in refused.output
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "experiments/eco-sweeps").glob("*.toml")), ids=lambda file: file.stem)

@@ -79,6 +79,21 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
         ('workload = ["mixed"]', 'workload = ["mix"]', 6, "factors.workload", "described nowhere"),
         ('workload = ["mixed"]', "", 4, "factors", "no workload"),
         ('"sqlite", "leveldb"', '"sqlite", "sqlite"', 5, "factors.database", "same level twice"),
+        (
+            'workload = ["mixed"]',
+            'workload = ["mixed"]\nwarmup_s = [10, 10.0]',
+            7,
+            "factors.warmup_s",
+            "same level twice",
+        ),
+        (
+            "recordcount = 1000",
+            '"network.rate_mbit_s" = 1e12',
+            9,
+            "fixed.network.rate_mbit_s",
+            "0.01 to 400,000 Mbit/s",
+        ),
+        ('question = "Which one?"', 'question = "Which one?"\nservers = []', 3, "servers", "expected a table, got []"),
         ('"sqlite", "leveldb"', "", 5, "factors.database", "at least 1 item"),
         ("readproportion = 0.5", "readproportion = 2.0", 12, "workloads.mixed.readproportion", "from 0 to 1"),
         ("readproportion = 0.5", "readpropotion = 0.5", 12, "workloads.mixed.readpropotion", "did you mean"),
@@ -215,6 +230,13 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_spec(tmp_path / "bytes.toml")
 
 
+def test_a_spec_of_eco_trial_is_told_what_replaces_it(tmp_path: Path) -> None:
+    old = 'name = "static"\nquestion = "?"\ntiers = "paper.toml"\npolicies = ["local"]\nrounds = 1\nduration_s = 60\n'
+    old += '[[links]]\nname = "unshaped"\n[[servers]]\nname = "high-1"\ntier = "high"\nshare = 0.4\n'
+    with pytest.raises(SpecError, match=r"is a spec of `edgejoule eco trial`: .*`edgejoule run experiments/eco-real`"):
+        load_spec(written(tmp_path, old))
+
+
 def test_set_changes_a_key_and_its_errors_name_it(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     overrides = ["design.replications=7", "factors.threads=[1, 4]", "databases.sqlite.journal_mode=WAL"]
@@ -225,6 +247,11 @@ def test_set_changes_a_key_and_its_errors_name_it(tmp_path: Path) -> None:
     assert spec.fixed["leveldb.block_cache_bytes"] == 8
     with pytest.raises(SpecError, match=r"^--set: design\.replications: .*got 'x'"):
         load_spec(path, ["design.replications=x"])
+    quoted = load_spec(path, ['databases."my.db=1".adapter=sqlite', """databases.'my.db=1'.cache_bytes=[1]"""])
+    assert quoted.database_options("my.db=1") == ("sqlite", {"cache_bytes": [1]})
+    assert load_spec(path, ['fixed."leveldb.block_cache_bytes"=9']).fixed["leveldb.block_cache_bytes"] == 9
+    with pytest.raises(UsageError, match=r"""--set 'databases\."my db"\.adapter=sqlite'"""):
+        load_spec(path, ["databases.my db.adapter=sqlite"])
     with pytest.raises(UsageError, match="expected KEY=VALUE"):
         load_spec(path, ["design.replications"])
 

@@ -10,7 +10,7 @@ from edgejoule import databases, file_system, memory_group
 from edgejoule.commands.cold import DROP_CACHES
 from edgejoule.commands.model import CommandWorkload
 from edgejoule.errors import UsageError
-from edgejoule.federation.namespaces import why_no_namespaces
+from edgejoule.federation.namespaces import why_no_delay, why_no_namespaces
 from edgejoule.plan import PlannedRun
 from edgejoule.properties import is_option
 from edgejoule.responses import nearest
@@ -71,6 +71,10 @@ def not_here(plan: Sequence[PlannedRun]) -> list[str]:
         found.append(reason)
     if any(run.link for run in plan) and (reason := why_no_namespaces()):
         found.append(f"network.*: {reason}; run as root, or leave these settings out for loopback")
+    elif any(run.link and run.link.delay_ms for run in plan) and (reason := why_no_delay()):
+        found.append(
+            f"network.delay_ms: {reason}: load the module sch_netem, or leave it out; a rate alone is possible"
+        )
     for path in sorted({run.data_path for run in plan if run.data_path}):
         if not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
             found.append(f"data_path: {path} is no folder that this user may write to")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -63,7 +62,7 @@ def _settings(spec: Spec) -> Iterator[Complaint]:
             if name not in ALL_PROPERTIES and name not in SETTINGS and name not in own and not is_option(name):
                 yield f"{table}.{name}", f"unknown {what}; {nearest(name, [*ALL_PROPERTIES, *SETTINGS, *own])}"
             yield from ((f"{table}.{name}", c) for level in levels if (c := complaint(name, level)))
-            if len({json.dumps(level) for level in levels}) < len(levels):
+            if len({_level(level) for level in levels}) < len(levels):
                 yield f"{table}.{name}", "the same level twice"
     for name in spec.fixed:
         if name in spec.factors:
@@ -71,6 +70,11 @@ def _settings(spec: Spec) -> Iterator[Complaint]:
     for i, rule in enumerate(spec.when):
         for name in {"database", "workload"} & set(rule.set):
             yield f"when.{i}.set.{name}", f"the {name} is what a run is about: make it a factor, or fixed"
+
+
+def _level(level: Level) -> str:
+    """The same for levels that a reader cannot tell apart: 100, 100.0 and "100"."""
+    return str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
 
 
 def _workloads(spec: Spec) -> Iterator[Complaint]:

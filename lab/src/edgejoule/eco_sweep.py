@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import fcntl
 import hashlib
 import itertools
 import json
@@ -40,7 +41,8 @@ from typing import Any
 import tomli_w
 
 from edgejoule import toml_text
-from edgejoule.errors import DataError, SweepError, UsageError
+from edgejoule.errors import BusyError, DataError, SweepError, UsageError
+from edgejoule.federation.leftovers import new_folder
 
 Level = str | float | bool
 Row = dict[str, Level]
@@ -173,8 +175,9 @@ _running: set[subprocess.Popen[str]] = set()  # simulators that this process has
 
 def simulate(point: Point, program: str) -> list[Row]:
     """Run eco-sim: a row for each server, and one for all, named total. Raises DataError with eco-sim's message."""
-    with tempfile.TemporaryDirectory(prefix="eco-sweep-") as name:
-        folder = Path(name)
+    with contextlib.ExitStack() as stack:
+        folder = new_folder(Path(tempfile.gettempdir()))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         for key, text in point.files:
             (folder / f"{key}.toml").write_text(text)
         out = folder / "out.json"
@@ -235,6 +238,17 @@ class Results:
 
 
 @contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """One sweep at a time adds to a folder's results. Raises BusyError."""
+    with (folder / "points.jsonl").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BusyError(f"{folder}: another sweep writes here; wait for it, or give another folder, -o") from error
+        yield
+
+
+@contextlib.contextmanager
 def dask_executor(scheduler: str) -> Iterator[Executor]:
     """The workers of a Dask cluster. Raises UsageError."""
     try:
@@ -252,8 +266,10 @@ def dask_executor(scheduler: str) -> Iterator[Executor]:
 def run(sweep: Sweep, results: Results, executor: Executor, program: str, on_point: Callable[[], None]) -> None:
     """Simulate the missing points and call on_point after each. Raises DataError when one fails; the others stay."""
     missing = [point for point in sweep.points if point not in results]
-    futures = {executor.submit(simulate, point, program): point for point in missing}
+    futures: dict[Future[list[Row]], Point] = {}
     try:
+        for point in missing:
+            futures[executor.submit(simulate, point, program)] = point
         for future in as_completed(futures):
             results.add(futures[future], future.result())
             on_point()

@@ -169,6 +169,7 @@ _POLICY = re.compile(rf"{'|'.join(POLICIES)}|static:(?P<server>.+)")
 #: The network between the servers of a federation on this machine; the settings need [servers].
 NETWORK = ("network.rate_mbit_s", "network.delay_ms", "network.encrypted")
 DELAY_MS_MAX = 1000
+RATE_MBIT_S = (0.01, 400_000)  # Linux's tbf counts a burst and what waits in 32 bits of bytes
 
 COUNT_MAX = 2**53  # larger counts lose digits in JSON readers
 THREADS_MAX = 4096
@@ -223,6 +224,9 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected a finite number, got {value!r}"
     if name in ("threads", "recordcount", "fieldcount", "fieldlength", "replication_factor") and value == 0:
         return "expected at least 1, got 0"
+    if name == "network.rate_mbit_s" and value and not RATE_MBIT_S[0] <= value <= RATE_MBIT_S[1]:  # type: ignore[operator]
+        least, most = RATE_MBIT_S
+        return f"expected {least:g} to {most:,} Mbit/s, what tbf shapes, or 0 for no limit; got {value!r}"
     if name == "network.delay_ms" and value > DELAY_MS_MAX:  # type: ignore[operator]
         return f"expected at most {DELAY_MS_MAX}, got {value!r}"
     if name == "load_percent" and value > 100:  # type: ignore[operator]

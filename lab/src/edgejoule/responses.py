@@ -170,6 +170,11 @@ def declared_label(name: str) -> str:
     return base.replace("_", " ") + (f", {server}" if at else "")
 
 
+def unit_words(unit: str) -> str:
+    """The unit as people are told it: a bare number has none."""
+    return "" if unit == "1" else unit
+
+
 def is_latency(name: str) -> bool:
     """Is it the latency of an operation?"""
     return "_latency_us_" in name

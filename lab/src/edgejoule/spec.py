@@ -28,7 +28,7 @@ from edgejoule.errors import SpecError, UsageError
 from edgejoule.properties import COMMAND, CORE, CORE_WORKLOADS
 from edgejoule.properties import Level as Level
 from edgejoule.responses import COMMAND_RESPONSES, DEFAULT_RESPONSES, RESPONSES, Response, Responses, nearest
-from edgejoule.spec_files import MergedSpec, SpecFile, spec_file, spec_files
+from edgejoule.spec_files import MergedSpec, SpecFile, spec_file, spec_files, split_setting
 from edgejoule.workload_files import find_workload_file, read_workload_file
 
 FEWEST = 3  # blocks that a budget of time always allows; their time tells how many fit into it
@@ -39,6 +39,12 @@ BASE_SCHEMA = {
     "description": "another spec, relative to this file; this one states what differs, and the two are merged key by "
     "key as --set merges; false in the place of a table leaves it out",
 }
+#: What replaces `edgejoule eco trial`.
+TRIAL = (
+    "it is an ordinary study now, `edgejoule run experiments/eco-real` (root); of its options `--rounds N` is "
+    "`--set design.replications=N`, `--duration S` is `--set fixed.duration_s=S`, `--out` is `--store`. CHANGELOG, "
+    "Removed, has the others"
+)
 Levels = Annotated[list[Level], Field(min_length=1)]
 Properties = dict[str, Level]
 _COMMAND_TAG, _PROPERTIES_TAG = "a command", "properties of a workload"
@@ -317,7 +323,7 @@ class SpecReading:
 
 
 def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
-    """Read and validate an experiment. overrides: `--set` words, KEY=VALUE with a dotted key and a TOML value.
+    """Read and validate an experiment. overrides: `--set` words, KEY=VALUE with TOML's dotted key and value.
 
     Raises SpecError (file, line, key) or UsageError (a malformed override).
     """
@@ -339,16 +345,16 @@ def spec_of_text(text: str, path: Path) -> Spec:
 def _reading(files: Sequence[SpecFile], overrides: Sequence[str]) -> SpecReading:
     merged = MergedSpec(files)
     for word in overrides:
-        key, sep, value = word.partition("=")
-        if not sep or not key:
-            raise UsageError(f"--set {word}: expected KEY=VALUE, for example --set design.replications=3")
-        merged.set(key, _parsed(value))
+        parts, value = split_setting(word)
+        merged.set(parts, _parsed(value))
     data = dict(merged.data)
     if isinstance(workloads := data.get("workloads"), dict):
         data["workloads"] = {name: _complete(name, workload, merged) for name, workload in workloads.items()}
     try:
         spec = Spec.model_validate(data)
     except ValidationError as error:
+        if {"links", "policies", "tiers"} <= data.keys():
+            raise SpecError(files[0].path, None, None, f"is a spec of `edgejoule eco trial`: {TRIAL}") from None
         first = min(error.errors(), key=_rank)
         raise merged.error(_dotted(first["loc"]), _words(first, data)) from None
     for key, message in complaints(spec, merged.left_out):
@@ -367,6 +373,8 @@ def _complete(name: str, workload: object, merged: MergedSpec) -> object:
     """A workload with what its files say."""
     if not isinstance(workload, dict):
         return workload
+    if is_command(workload) and workload.get("servers") == []:
+        raise merged.error(f"workloads.{name}.servers", "no server is named; without the key it runs on the first one")
     try:
         if is_command(workload):
             return with_contents(workload, _command_folder(name, workload, merged), _settings(merged.data))
@@ -447,6 +455,8 @@ def _words(error: Any, data: Mapping[str, Any]) -> str:
         return f"unknown key; {nearest(str(loc[-1]), _model(model).model_fields)}"
     if kind == "missing":
         return "is missing"
+    if kind == "dict_type":
+        return f"expected a table, got {error['input']!r}"
     return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
 
 

@@ -17,6 +17,8 @@ from typing import Any
 from edgejoule import toml_text
 from edgejoule.errors import SpecError, UsageError
 
+_PART = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)"""
+_KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"
 #: Settings stand in one of two tables; a setting that is put into one leaves the other.
 _OTHER_TABLE = {"factors": "fixed", "fixed": "factors"}
 
@@ -94,16 +96,16 @@ class MergedSpec:
                     self._drop((other, name))
             self._merge((), own, file)
 
-    def set(self, key: str, value: object) -> None:
-        """`--set`: one dotted key. Raises UsageError where a key on the way is not a table."""
-        *parents, last = key.split(".")
+    def set(self, key: Sequence[str], value: object) -> None:
+        """`--set`: one key, in parts. Raises UsageError where a key on the way is not a table."""
+        *parents, last = key
         if parents and parents[0] in _OTHER_TABLE:  # the name of an option has a dot itself
             parents, last = parents[:1], ".".join([*parents[1:], last])
-        if key == "base":
+        if list(key) == ["base"]:
             raise UsageError("--set base: only a file has a base; write a spec of two lines")
         for n, part in enumerate(parents, 1):
             if not isinstance(self._at(parents[:n], {}), dict):
-                raise UsageError(f"--set {key}: {part} is not a table")
+                raise UsageError(f"--set {'.'.join(key)}: {part} is not a table")
         if parents and parents[0] in _OTHER_TABLE:
             self._drop((_OTHER_TABLE[parents[0]], last))
         self._put((*parents, last), value, None)
@@ -163,6 +165,25 @@ class MergedSpec:
         return node
 
 
+def split_setting(word: str) -> tuple[list[str], str]:
+    """The parts of the key, in TOML's syntax, and the value as text, of a `--set` word. Raises UsageError."""
+    found = re.match(rf"\s*({_KEY})\s*=(.*)", word, re.DOTALL)
+    try:
+        node: Any = toml_text.loads(f"{found[1]} = 0") if found else None
+    except tomllib.TOMLDecodeError:  # an escape that there is not
+        node = None
+    if found is None or node is None:
+        raise UsageError(
+            f"--set {word}: expected KEY=VALUE, for example --set design.replications=3; a part of the key with other "
+            """characters than A-Z, a-z, 0-9, _ and - stands in quotes: --set 'databases."my db".adapter=sqlite'"""
+        )
+    parts: list[str] = []
+    while isinstance(node, dict):
+        ((part, node),) = node.items()
+        parts.append(part)
+    return parts, found[2]
+
+
 def _prefixes(key: str) -> Iterator[str]:
     """A dotted key and the keys around it, the nearest first."""
     parts = key.split(".")
@@ -196,9 +217,7 @@ def key_lines(text: str) -> dict[str, int]:
             if prefix[0] in entries:
                 prefix.insert(1, str(entries[prefix[0]]))
                 lines.setdefault(".".join(prefix), number)
-        elif pair := re.match(
-            r'^((?:"[^"]*"|\'[^\']*\'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|\'[^\']*\'|[A-Za-z0-9_-]+))*)\s*=', stripped
-        ):
+        elif pair := re.match(rf"({_KEY})\s*=", stripped):
             lines.setdefault(".".join([*prefix, *_split_key(pair[1])]), number)
         quote = next((q for q in ('"""', "'''") if stripped.count(q) % 2), None)
     return lines

@@ -75,6 +75,7 @@ def test_the_schema_knows_both_forms(tmp_path: Path) -> None:
         ('files = ["input.txt"]', 'file = ["input.txt"]', 13, "workloads.list.file", "did you mean 'files'"),
         ('files = ["input.txt"]', 'files = ["gone.txt"]', 13, "workloads.list.files", "gone.txt: cannot be read"),
         ('files = ["input.txt"]', 'shell = "/bin/bash"', 13, "workloads.list.shell", "without a shell"),
+        ('files = ["input.txt"]', "servers = []", 13, "workloads.list.servers", "no server is named"),
         ('files = ["input.txt"]', "sha256 = {}", 11, "workloads.list.files", "filled in when"),
         ('files = ["input.txt"]', "warmup = -1", 13, "workloads.list.warmup", "greater than or equal to 0"),
         ('files = ["input.txt"]', 'phase = "("', 13, "workloads.list.phase", "no regular expression"),

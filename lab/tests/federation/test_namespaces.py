@@ -10,12 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from edgejoule.checks import not_here
+from edgejoule.errors import FederationError
 from edgejoule.federation.leftovers import remove_leftovers
 from edgejoule.federation.namespaces import NAMED, Namespaces
 from edgejoule.federation.server import Server
 from edgejoule.federation.shares import why_no_groups
 from edgejoule.machine import cgroup
+from edgejoule.plan import make_plan
+from edgejoule.properties import RATE_MBIT_S
+from edgejoule.spec import load_spec
 
+ROOT = Path(__file__).resolve().parents[3]
 SERVERS = [Server("low", 0.1, 1, 1), Server("high", 0.4, 1, 1)]
 
 pytestmark = pytest.mark.root
@@ -110,3 +116,23 @@ def test_cgroups_and_namespaces_that_live_are_left_alone(tmp_path: Path) -> None
         network.add(SERVERS[0])
         assert remove_leftovers() == []
         assert len(made_by(os.getpid())) == 2
+
+
+def possible(rate_mbit_s: float | None = None, delay_ms: float = 0) -> bool:
+    try:
+        with Namespaces(rate_mbit_s, delay_ms) as network:
+            network.add(SERVERS[0])
+    except FederationError:
+        return False
+    return True
+
+
+def test_every_rate_that_a_spec_may_have_can_be_shaped() -> None:
+    assert [possible(rate) for rate in RATE_MBIT_S] == [True, True]
+    assert not possible(1e12)
+
+
+def test_a_delay_that_the_kernel_cannot_make_is_refused_before_a_run() -> None:
+    spec = load_spec(ROOT / "experiments/eco-real/experiment.toml", ["fixed.network.delay_ms=1"])
+    refused = [words for words in not_here(make_plan(spec)) if words.startswith("network.delay_ms: ")]
+    assert bool(refused) is not possible(delay_ms=1)

@@ -275,6 +275,14 @@ def test_a_response_that_a_workload_does_not_have_is_no_hole(make_store):
     assert not any("missing" in c for c in findings.caveats)
 
 
+def test_a_declared_response_that_no_run_has_is_named_with_the_databases(make_store):
+    declared = 'responses = ["throughput_ops_s", "io_reads_per_op"]'
+    said = "No run has io_reads_per_op, which analysis.responses declares: leveldb or sqlite gives no such figure."
+    databases = ("sqlite", "leveldb")
+    assert said in found(make_store, analysis=declared, databases=databases).caveats
+    assert said not in found(make_store, analysis=declared, planned_only=frozenset(range(45))).caveats
+
+
 def test_the_circumstances_of_a_run_are_told_in_words() -> None:
     facts = {
         "load": {"name": "block-2-sqlite-0123456789ab", "runs_before": 1},

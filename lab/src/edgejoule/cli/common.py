@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 
 from edgejoule import toml_text
-from edgejoule.errors import EdgejouleError
+from edgejoule.errors import EdgejouleError, UsageError
 
 PIPE_COLUMNS = 400
 EXIT_FLAGGED = 3
@@ -120,17 +120,21 @@ class Commands(click.Group):
 class OnDemand(Commands):
     """A command's module is imported when the command is called: some take a second to come."""
 
-    def __init__(self, modules: Mapping[str, str], **words: Any) -> None:
-        """modules: in the order of use, name -> module of edgejoule.cli and attribute, "run:run"."""
+    def __init__(self, modules: Mapping[str, str], removed: Mapping[str, str] | None = None, **words: Any) -> None:
+        """modules: in the order of use, name -> module of edgejoule.cli and attribute, "run:run". removed: name of a
+        command that is gone -> what replaces it.
+        """
         super().__init__(**words)
-        self.modules = modules
+        self.modules, self.removed = modules, removed or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All of them."""
         return list(self.modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import it."""
+        """Import it. Raises UsageError for one that is gone."""
+        if cmd_name in self.removed:
+            raise UsageError(f"{ctx.command_path} {cmd_name} is gone: {self.removed[cmd_name]}")
         if cmd_name not in self.modules:
             return None
         module, _, attribute = self.modules[cmd_name].partition(":")

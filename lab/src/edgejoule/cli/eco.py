@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from edgejoule.cli.common import OnDemand
+from edgejoule.spec import TRIAL
 
 _EPILOG = """\b
 Examples:
@@ -20,6 +21,12 @@ ecod and ecoctl run a federation: docs/guides/federation.md."""
     modules={
         "sweep": "eco_sweep:sweep",
         "calibration": "eco_calibration:calibration",
+    },
+    removed={
+        "demo": "it is an ordinary study now, `edgejoule run experiments/eco-demo`; of its options `--rounds N` is "
+        "`--set design.replications=N`, `--operations N` is `--set fixed.operations=N`, `-o` is `--store`. CHANGELOG, "
+        "Removed, has the others",
+        "trial": TRIAL,
     },
     epilog=_EPILOG,
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -59,45 +61,47 @@ def sweep(
     stop_in_order()
     sweep = sweeps.read_sweep(spec)
     folder = output or Path("results/eco-sweeps") / sweep.name
+    click.echo(f"{sweep.name}: {sweep.question}")
+    with _naming_files(folder):
+        if dry_run:
+            _missing(sweep, sweeps.Results(folder / "points.jsonl"), folder)
+            return
+        if sweep.pictures:
+            load_matplotlib()
+        folder.mkdir(parents=True, exist_ok=True)
+        with sweeps.alone_in(folder):
+            results = sweeps.Results(folder / "points.jsonl")
+            if missing := _missing(sweep, results, folder):
+                path = sweeps.find_program(program) if scheduler is None or program is None else str(program)
+                here = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+                with sweeps.dask_executor(scheduler) if scheduler else here as executor, _progress() as bar:
+                    task = bar.add_task("simulating", total=missing)
+                    sweeps.run(sweep, results, executor, path, lambda: bar.advance(task))
+            rows = results.rows(sweep)
+            sweeps.write_csv(folder / "rows.csv", rows)
+            written = [folder / "rows.csv"]
+            if parquet:
+                written.append(folder / "rows.parquet")
+                sweeps.write_parquet(written[-1], rows)
+            for file in [*written, *draw(sweep, rows, folder)]:
+                click.echo(f"  {file}")
+
+
+@contextlib.contextmanager
+def _naming_files(folder: Path) -> Iterator[None]:
+    """A file that cannot be read or written is a usage error with its name."""
     try:
-        _simulate(sweep, folder, scheduler, workers, program, parquet=parquet, dry_run=dry_run)
+        yield
     except OSError as error:
         raise UsageError(f"{error.filename or folder}: {error.strerror}") from error
 
 
-def _simulate(
-    sweep: sweeps.Sweep,
-    folder: Path,
-    scheduler: str | None,
-    workers: int | None,
-    program: Path | None,
-    *,
-    parquet: bool,
-    dry_run: bool,
-) -> None:
-    results = sweeps.Results(folder / "points.jsonl")
+def _missing(sweep: sweeps.Sweep, results: sweeps.Results, folder: Path) -> int:
+    """How many points are to be simulated; prints it."""
     missing = sum(point not in results for point in sweep.points)
-    click.echo(f"{sweep.name}: {sweep.question}")
-    click.echo(f"{len(sweep.points)} simulations, {len(sweep.points) - missing} of them in {folder}")
-    if dry_run:
-        return
-    if sweep.pictures:
-        load_matplotlib()
-    folder.mkdir(parents=True, exist_ok=True)
-    if missing:
-        path = sweeps.find_program(program) if scheduler is None or program is None else str(program)
-        here = ThreadPoolExecutor(workers or os.cpu_count() or 1)
-        with sweeps.dask_executor(scheduler) if scheduler else here as executor, _progress() as bar:
-            task = bar.add_task("simulating", total=missing)
-            sweeps.run(sweep, results, executor, path, lambda: bar.advance(task))
-    rows = results.rows(sweep)
-    sweeps.write_csv(folder / "rows.csv", rows)
-    written = [folder / "rows.csv"]
-    if parquet:
-        written.append(folder / "rows.parquet")
-        sweeps.write_parquet(written[-1], rows)
-    for file in [*written, *draw(sweep, rows, folder)]:
-        click.echo(f"  {file}")
+    reused = len(sweep.points) - missing
+    click.echo(f"{len(sweep.points)} simulations, {reused} of them in {folder}" + (": reused" if reused else ""))
+    return missing
 
 
 def _progress() -> Progress:

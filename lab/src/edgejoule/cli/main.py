@@ -45,7 +45,18 @@ Examples:
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""
 
 
-@click.group(cls=OnDemand, modules=_COMMANDS, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+_REMOVED = {
+    "audit": "the page docs/guides/printed-anova-tables.md has the 25 lines of Python that do it",
+}
+
+
+@click.group(
+    cls=OnDemand,
+    modules=_COMMANDS,
+    removed=_REMOVED,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="edgejoule")
 def main() -> None:
     """Measure, choose and run databases by the energy they cost."""

@@ -17,7 +17,7 @@ from edgejoule.findings.other_programs import BUSY_SHARE_MAX
 from edgejoule.findings.words import count
 from edgejoule.meters.sampler import LivePower
 from edgejoule.plan import PlannedRun, cell_label
-from edgejoule.responses import is_energy, label_of
+from edgejoule.responses import is_energy, label_of, unit_words
 from edgejoule.spec import Spec
 from edgejoule.store import Experiment, ResponseValue, Run
 from edgejoule.study import Study
@@ -174,9 +174,9 @@ def _words(response: ResponseValue) -> str:
     if response.value is None:
         return f"{response.name} missing ({response.missing_reason})"
     value = f"{response.value:,.0f}" if response.value >= 1000 else f"{response.value:#.4g}"
-    unit = response.unit + ("/op" if response.name.endswith("_per_op_uj") else "")
+    unit = unit_words(response.unit) + ("/op" if response.name.endswith("_per_op_uj") else "")
     told = response.method if is_energy(response.name) else "" if "/" in unit else label_of(response.name)
-    return f"{value:>8} {unit} {told}".rstrip()
+    return " ".join([f"{value:>8}", *filter(None, (unit, told))])
 
 
 def clock(seconds: float) -> str:

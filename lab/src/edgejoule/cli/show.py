@@ -16,7 +16,7 @@ from edgejoule.cli.table_text import print_table
 from edgejoule.commands.model import shown
 from edgejoule.findings import run_tables
 from edgejoule.findings.facts import circumstances, effective_responses
-from edgejoule.responses import is_energy
+from edgejoule.responses import is_energy, unit_words
 from edgejoule.store import Experiment, ResponseValue, Run, SeveralError, Store
 
 
@@ -119,8 +119,8 @@ def _runs_table(found: Experiment, runs: list[Run]) -> Table:
         table.add_column(factor, overflow="fold")
     for name in names:
         response = known[name]
-        unit = f"{response.unit} {method}" if response.is_energy else response.unit
-        table.add_column(f"{_broken(name)}\n{unit}", justify="right", overflow="fold")
+        unit = f"{response.unit} {method}" if response.is_energy else unit_words(response.unit)
+        table.add_column(f"{_broken(name)}\n{unit}".rstrip(), justify="right", overflow="fold")
     plain = all(run.status == "finished" and not run.flags and not run.set_aside for run in runs)
     if not plain:
         table.add_column("status", overflow="fold")
@@ -178,7 +178,7 @@ def _print_run(run: Run, events: list[object]) -> None:
         table.add_row(
             r.name,
             _value(r) if r.value is not None else escape(f"missing: {r.missing_reason}"),
-            r.unit,
+            unit_words(r.unit),
             spread,
             r.method,
         )

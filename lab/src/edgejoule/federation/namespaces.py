@@ -111,8 +111,19 @@ def why_no_namespaces() -> str | None:
     """Why no network can be made here; None where one can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
-    missing = [tool for tool in ("ip", "tc", "nsenter") if shutil.which(tool) is None]
+    missing = [tool for tool in ("ip", "tc", "nsenter", "unshare") if shutil.which(tool) is None]
     return f"{', '.join(missing)}: not installed (packages iproute2, util-linux)" if missing else None
+
+
+def why_no_delay() -> str | None:
+    """Why a link here can have no delay, though namespaces can be made; None where it can."""
+    tried = subprocess.run(
+        ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return f"the kernel has no netem ({tried.stderr.strip()})" if tried.returncode else None
 
 
 def remove_leftovers(folder: Path = NAMED) -> list[str]:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from edgejoule.findings import verdict
 from edgejoule.findings.alone import alone_headline, alone_statement, is_alone
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import Design, design_of, subject_of
 from edgejoule.findings.effects import effects
-from edgejoule.findings.facts import database_facts, effective_responses, load_facts, meters_of, progress_of, run_facts
+from edgejoule.findings.facts import (
+    database_facts,
+    database_level,
+    effective_responses,
+    load_facts,
+    meters_of,
+    progress_of,
+    run_facts,
+)
 from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Effect, Findings, ResponseFinding
 from edgejoule.findings.other_programs import disturbed_headline, other_caveats
 from edgejoule.findings.rates import is_asked_for, rate_caveats, rate_headline, rate_lines
 from edgejoule.findings.syncs import sync_caveats
-from edgejoule.findings.words import count
+from edgejoule.findings.words import count, listed
 from edgejoule.responses import Better
 from edgejoule.spec import Analysis
 from edgejoule.store import RULE, Experiment, Run, Store
@@ -55,6 +63,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     plain = alone_headline(spec, responses) if alone else verdict.headline(first, design, told_effects, progress)
     headline = disturbed_headline(rate_headline(plain, first, missed), first, method, runs)
     told = [*rate_caveats(missed), *other_caveats(experiment, runs)]
+    told += _absent(spec.analysis.responses, names, runs)
     told += verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
     return Findings(
         experiment=experiment.name,
@@ -105,6 +114,16 @@ def _responses(
         for n in names
     )
     return [r for r in found if r is not None]
+
+
+def _absent(declared: Sequence[str], names: Collection[str], runs: Sequence[Run]) -> list[str]:
+    """Which declared responses none of the finished runs has. names: that they have."""
+    done = [run for run in runs if run.status == "finished"]
+    absent = [name for name in declared if name not in names]
+    if not done or not absent:
+        return []
+    without = listed(sorted({database_level(run) for run in done}), "or")
+    return [f"No run has {listed(absent, 'or')}, which analysis.responses declares: {without} gives no such figure."]
 
 
 def _repeated(attempts: Sequence[Run]) -> list[str]:

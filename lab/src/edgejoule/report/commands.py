@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from edgejoule.commands.model import CommandWorkload, shown
+from edgejoule.commands.model import CommandWorkload, DeclaredResponse, shown
 from edgejoule.findings.words import unit_for
+from edgejoule.responses import unit_words
 from edgejoule.spec import Spec
 from edgejoule.store import Run
 
@@ -38,11 +39,14 @@ def cards(spec: Spec, runs: Sequence[Run]) -> list[CommandCard]:
 def response_rows(spec: Spec) -> list[tuple[str, str]]:
     """How every declared response is read from the output."""
     return [
-        (name, f"{one.regex or one.json_path} ({one.unit}, {one.better} is better)")
-        if one.better != "neither"
-        else (name, f"{one.regex or one.json_path} ({one.unit})")
+        (name, f"{one.regex or one.json_path}{f' ({said})' if (said := _said(one)) else ''}")
         for name, one in spec.responses.items()
     ]
+
+
+def _said(one: DeclaredResponse) -> str:
+    sense = f"{one.better} is better" if one.better != "neither" else ""
+    return ", ".join(filter(None, (unit_words(one.unit), sense)))
 
 
 def _rows(command: CommandWorkload, facts: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
