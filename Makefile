@@ -161,8 +161,10 @@ bench-servers: setup-dev build ## a row for each database server here: workload 
 servers: ## Redis, PostgreSQL, Cassandra, HBase for studies, a stand-in for MongoDB; says what else is here (ONLY=redis)
 	@for server in $(or $(ONLY),redis postgres cassandra hbase ycsb mongodb citus); do deploy/local/$$server || exit 1; done
 
-schemas: eco ## write schemas/experiment.schema.json anew from the model, policies.json from eco
+schemas: eco ## write schemas/experiment.schema.json anew from the model, policies.json from eco, properties.json from the driver
 	@build/bin/eco-policies > schemas/policies.json
+	@cmake --build --preset release -j $(JOBS) --target driver-properties
+	@build/bin/driver-properties > schemas/properties.json
 	@$(PYTHON) -c 'import json; from edgejoule.spec import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json
 
 clean: ## remove what was built (results/ stays)

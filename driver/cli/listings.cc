@@ -17,7 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void print_options(const std::vector<OptionHelp>& options) {
+// Of options of databases and of properties of workloads.
+template <typename Help>
+void print_options(const std::vector<Help>& options) {
   std::size_t width = 0;
   for (const auto& option : options) width = std::max(width, option.name.size());
   for (const auto& option : options) {
@@ -75,13 +77,13 @@ void list_databases(bool as_json) {
 }
 
 void list_workloads() {
-  const auto* const core = &workload_kinds().front();
   for (const auto& kind : workload_kinds()) {
     fmt::print("{}: {}\n", kind.name, kind.summary);
-    print_options(kind.options);
-    if (&kind == core) fmt::print("  YCSB's, with YCSB's meanings and defaults:\n{}", wrapped(ycsb_names(), "    "));
+    print_options(kind.properties);
+    if (kind.ycsb_properties.empty()) continue;
+    fmt::print("  YCSB's, with YCSB's meanings and defaults:\n{}", wrapped(names_of(kind.ycsb_properties), "    "));
   }
-  fmt::print("Every workload has these too:\n{}", wrapped(names_of_every_run(), "  "));
+  fmt::print("Every workload has these too:\n{}", wrapped(names_of(properties_of_every_run()), "  "));
   fmt::print("Property files that -P takes by name:\n{}", wrapped(bundled_workloads(), "  "));
 }
 

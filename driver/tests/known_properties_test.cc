@@ -1,6 +1,14 @@
 #include "workload/known_properties.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "workload/workload_kinds.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -141,6 +149,110 @@ TEST(KnownProperties, no_property_of_ycsb_s_core_is_unknown) {
     EXPECT_NO_THROW(static_cast<void>(notes_of_value(name, value, adapter))) << name;
   }
 }
+
+// A kind, with what it needs to be made.
+class KindOfWorkload {
+ public:
+  explicit KindOfWorkload(const WorkloadKind& kind) : kind_(kind) {
+    if (!kind.ycsb_properties.empty()) needed_ = {{"recordcount", "10"}, {"operationcount", "10"}};
+    if (kind.name == "replay") needed_ = {{"trace", trace_}};
+    std::ofstream(trace_) << "time_s,op,key,size\n0,read,a,\n";
+  }
+  ~KindOfWorkload() { std::filesystem::remove(trace_); }
+  KindOfWorkload(const KindOfWorkload&) = delete;
+  KindOfWorkload& operator=(const KindOfWorkload&) = delete;
+
+  [[nodiscard]] std::map<std::string, std::string> in_force() const { return made({})->in_force; }
+
+  // Why it refuses the value; empty when it does not.
+  [[nodiscard]] std::string refusal(const std::string& name, const std::string& value) const {
+    try {
+      static_cast<void>(made({{name, value}}));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+ private:
+  [[nodiscard]] std::unique_ptr<const Workload> made(const std::map<std::string, std::string>& given) const {
+    Properties properties;
+    for (const auto& [name, value] : needed_) properties.set(name, value);
+    for (const auto& [name, value] : given) properties.set(name, value);
+    return kind_.make(properties, Command::run);
+  }
+
+  const WorkloadKind& kind_;
+  const std::string trace_ = testing::TempDir() + "known_properties_test.csv";
+  std::map<std::string, std::string> needed_;
+};
+
+bool follows_from_others(const PropertyHelp& property) {  // "num", "recordcount - insertstart"
+  const bool is_number = property.type != PropertyType::text && property.type != PropertyType::flag;
+  return is_number && property.default_value.find_first_not_of("0123456789.") != std::string::npos;
+}
+
+// The name under which the value is in force: "keys; also as recordcount" is kept as YCSB's.
+std::string name_in_force(const PropertyHelp& property) {
+  constexpr std::string_view also_as = "also as ";
+  const auto at = property.meaning.find(also_as);
+  return at == std::string::npos ? property.name : property.meaning.substr(at + also_as.size());
+}
+
+class ListOfProperties : public testing::TestWithParam<WorkloadKind> {};
+
+TEST_P(ListOfProperties, has_the_names_and_defaults_that_the_workload_reads) {
+  auto read = KindOfWorkload(GetParam()).in_force();
+  for (const auto& property : properties_of(GetParam())) {
+    if (property.name == "fieldlengthhistogram") continue;  // read with fieldlengthdistribution=histogram only
+    const auto name = name_in_force(property);
+    ASSERT_TRUE(read.contains(name)) << name;
+    if (property.name != "trace" && !follows_from_others(property)) {
+      EXPECT_EQ(read[name], property.default_value) << name;
+    }
+    read.erase(name);
+  }
+  for (const auto& name : names_of(properties_of_every_run())) read.erase(name);
+  EXPECT_TRUE(read.empty()) << read.begin()->first << " is read and not listed";
+}
+
+TEST_P(ListOfProperties, has_the_types_that_the_workload_takes) {
+  const KindOfWorkload kind(GetParam());
+  constexpr std::string_view out_of_range = "expected a number from";
+  for (const auto& [name, type, meaning, default_value, choices] : properties_of(GetParam())) {
+    if (type == PropertyType::text) continue;
+    EXPECT_NE(kind.refusal(name, "x"), "") << name;
+    if (type == PropertyType::flag) {
+      EXPECT_EQ(kind.refusal(name, default_value == "true" ? "false" : "true"), "") << name;
+    } else if (type == PropertyType::real) {
+      EXPECT_EQ(kind.refusal(name, "-1").find(out_of_range), std::string::npos) << name;
+    } else {
+      EXPECT_NE(kind.refusal(name, "-1"), "") << name;
+    }
+    if (type == PropertyType::real) continue;  // not every combination of reals is a law
+    const bool takes_halves = type == PropertyType::number || type == PropertyType::share;
+    EXPECT_EQ(kind.refusal(name, "0.5").empty(), takes_halves) << name;
+  }
+}
+
+TEST_P(ListOfProperties, has_the_choices_that_the_workload_takes) {
+  const KindOfWorkload kind(GetParam());
+  for (const auto& property : properties_of(GetParam())) {
+    if (property.type != PropertyType::text) continue;
+    if (GetParam().name == "replay" && property.name == "keytype") continue;  // the adapter checks it
+    const auto refusal = kind.refusal(property.name, "no_such_choice");
+    const auto choices = fmt::format("expected one of: {}", fmt::join(property.choices, ", "));
+    EXPECT_EQ(refusal.ends_with(choices), !property.choices.empty()) << property.name << ": " << refusal;
+  }
+}
+
+std::string name_of_kind(const testing::TestParamInfo<WorkloadKind>& tested) {
+  auto name = tested.param.name.substr(tested.param.name.rfind('.') + 1);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ListOfProperties, testing::ValuesIn(workload_kinds()), name_of_kind);
 
 }  // namespace
 }  // namespace edgejoule::driver

@@ -12,70 +12,53 @@
 
 namespace edgejoule::driver {
 
-const std::vector<std::string>& names_of_every_run() {
-  static const std::vector<std::string> names{"db",
-                                              "dotransactions",
-                                              "durability",
-                                              "exporter",
-                                              "exportfile",
-                                              "failure_share_max",
-                                              "hdrhistogram.percentiles",
-                                              "label",
-                                              "longest_gap_s_max",
-                                              "latencytrackederrors",
-                                              "maxexecutiontime",
-                                              "measurement.interval",
-                                              "operationcount",
-                                              "rate",
-                                              "recordcount",
-                                              "reportlatencyforeacherror",
-                                              "status",
-                                              "status.interval",
-                                              "target",
-                                              "threadcount",
-                                              "workload"};
-  return names;
+const std::vector<PropertyHelp>& properties_of_every_run() {
+  using enum PropertyType;
+  static const std::vector<PropertyHelp> properties{
+      {"db", text, "the database", ""},
+      {"dotransactions", flag, "a run, else a load", "as the command"},
+      {"durability", text, "what must survive once acknowledged", "process", {"none", "process", "power"}},
+      {"exporter", text, "YCSB's class that writes the report",
+       "site.ycsb.measurements.exporter.TextMeasurementsExporter"},
+      {"exportfile", text, "file of the report; standard output when empty", ""},
+      {"failure_share_max", share, "operations that may fail; above it the run has failed", "0.01"},
+      {"hdrhistogram.percentiles", text, "percentiles of the report, separated by commas", "95,99"},
+      {"label", text, "label of the status lines", ""},
+      {"longest_gap_s_max", number, "seconds without a success above which the run says so", "1"},
+      {"latencytrackederrors", text, "statuses with latencies of their own, separated by commas", ""},
+      {"maxexecutiontime", count, "seconds after which the operations end; 0: no limit", "0"},
+      {"measurement.interval",
+       text,
+       "latencies of the report: from the begin of an operation, from when it was due, both",
+       "op",
+       {"op", "intended", "both"}},
+      {"operationcount", count, "operations of a run", ""},
+      {"rate", text, "operations per second of all threads, or a schedule: steps:, sine: or file:", ""},
+      {"recordcount", count, "records of the database when a run starts", ""},
+      {"reportlatencyforeacherror", flag, "latencies of their own for each status", "false"},
+      {"status", flag, "status lines on standard error", "false"},
+      {"status.interval", count, "seconds between status lines", "10"},
+      {"target", number, "operations per second of all threads; 0: no limit", "0"},
+      {"threadcount", count, "client threads", "1"},
+      {"workload", text, "the kind of workload", "site.ycsb.workloads.CoreWorkload"},
+  };
+  return properties;
 }
 
-const std::vector<std::string>& ycsb_names() {
-  static const std::vector<std::string> names{"core_workload_insertion_retry_interval",
-                                              "core_workload_insertion_retry_limit",
-                                              "dataintegrity",
-                                              "exponential.frac",
-                                              "exponential.percentile",
-                                              "fieldcount",
-                                              "fieldlength",
-                                              "fieldlengthdistribution",
-                                              "fieldlengthhistogram",
-                                              "fieldnameprefix",
-                                              "hotspotdatafraction",
-                                              "hotspotopnfraction",
-                                              "insertcount",
-                                              "insertorder",
-                                              "insertproportion",
-                                              "insertstart",
-                                              "maxscanlength",
-                                              "minfieldlength",
-                                              "minscanlength",
-                                              "readallfields",
-                                              "readmodifywriteproportion",
-                                              "readproportion",
-                                              "requestdistribution",
-                                              "scanlengthdistribution",
-                                              "scanproportion",
-                                              "updateproportion",
-                                              "writeallfields",
-                                              "zeropadding"};
+std::vector<std::string> names_of(const std::vector<PropertyHelp>& properties) {
+  std::vector<std::string> names;
+  for (const auto& property : properties) names.push_back(property.name);
   return names;
 }
 
 namespace {
 
 std::vector<std::string> effective(const WorkloadKind& kind) {
-  auto names = names_of_every_run();
-  if (&kind == &workload_kinds().front()) names.insert(names.end(), ycsb_names().begin(), ycsb_names().end());
-  for (const auto& option : kind.options) names.push_back(option.name);
-  return names;
+  auto properties = properties_of_every_run();
+  for (const auto& list : {kind.ycsb_properties, kind.properties}) {
+    properties.insert(properties.end(), list.begin(), list.end());
+  }
+  return names_of(properties);
 }
 
 // YCSB's, and they change how YCSB itself works or reports, not what the database is asked to do: why not here.

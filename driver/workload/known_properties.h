@@ -7,14 +7,14 @@
 
 #include "contract/adapter.h"
 #include "contract/properties.h"
+#include "property_help.h"
 
 namespace edgejoule::driver {
 
-// Names that every run knows, whatever its workload.
-[[nodiscard]] const std::vector<std::string>& names_of_every_run();
+// What every run knows, whatever its workload.
+[[nodiscard]] const std::vector<PropertyHelp>& properties_of_every_run();
 
-// Names that YCSB's core workload knows beside them, as YCSB spells them.
-[[nodiscard]] const std::vector<std::string>& ycsb_names();
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<PropertyHelp>& properties);
 
 // Throws UsageError for an unknown name, with the nearest known one. Returns notes for the user: names in files that
 // belong to another database, and YCSB properties that have no effect here.

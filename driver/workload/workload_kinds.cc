@@ -6,30 +6,13 @@
 #include <algorithm>
 
 #include "system/usage_error.h"
-#include "workload/core/core_workload.h"
+#include "workload/core/core_kind.h"
 #include "workload/db_bench/kinds.h"
 #include "workload/mobibench/mobibench_workload.h"
 #include "workload/replay/replay_workload.h"
 #include "workload/sqlite_bench/sqlite_bench_workload.h"
 
 namespace edgejoule::driver {
-namespace {
-
-WorkloadKind core() {
-  return {"site.ycsb.workloads.CoreWorkload",
-          "YCSB's core workload, with YCSB's property names (the default)",
-          {{"batchsize", "load: records in a batch", "1"},
-           {"keytype", "text, or integer: the record's number as it is", "text"},
-           {"zipfian.ranks", "ycsb: 10^10 ranks hashed onto the records; records: each record has one", "ycsb"},
-           {"zipfian.theta", "skew of zipfian requests", "0.99"}},
-          {},
-          [](const Properties& properties, Command command) {
-            return std::make_unique<CoreWorkload>(properties, command);
-          }};
-}
-
-}  // namespace
-
 const std::vector<WorkloadKind>& workload_kinds() {
   static const std::vector<WorkloadKind> kinds{
       core(),   db_bench::fillrandom(), db_bench::mixgraph(), db_bench::readwhilewriting(), mobibench(),
@@ -47,6 +30,12 @@ const WorkloadKind& workload_kind(const Properties& properties) {
   for (const auto& kind : workload_kinds()) names.push_back(kind.name);
   throw UsageError(fmt::format("{}: workload={}: unknown; expected one of: {}", properties.origin("workload"), name,
                                fmt::join(names, ", ")));
+}
+
+std::vector<PropertyHelp> properties_of(const WorkloadKind& kind) {
+  auto all = kind.properties;
+  all.insert(all.end(), kind.ycsb_properties.begin(), kind.ycsb_properties.end());
+  return all;
 }
 
 }  // namespace edgejoule::driver

@@ -30,7 +30,7 @@ from edgejoule import checks, databases, environment, study
 from edgejoule.databases import driver_path
 from edgejoule.errors import EdgejouleError
 from edgejoule.plan import make_plan
-from edgejoule.properties import LOAD_PROPERTIES, PROPERTIES
+from edgejoule.properties import CORE, KINDS, LOAD_PROPERTIES
 from edgejoule.snapshots import Snapshots, data_bytes
 from edgejoule.spec import Spec
 from edgejoule.store import Store
@@ -666,7 +666,7 @@ def test_what_the_readme_says_can_be_run(bench: Bench, command: str) -> None:
 
 
 def test_the_driver_takes_every_property_a_spec_may_name() -> None:
-    values = {"count": "3", "share": "0.2", "flag": "true", "number": "1", "word": "uniform"}
+    values = {"count": "3", "share": "0.2", "flag": "true", "number": "1", "text": "uniform"}
     special = {
         "insertorder": "hashed",
         "fieldlengthdistribution": "constant",
@@ -676,7 +676,7 @@ def test_the_driver_takes_every_property_a_spec_may_name() -> None:
         "keytype": "integer",
         "zipfian.ranks": "records",
     }
-    words = [w for n, kind in PROPERTIES.items() for w in ("-p", f"{n}={special.get(n, values[kind])}")]
+    words = [w for n, kind in KINDS[CORE].items() for w in ("-p", f"{n}={special.get(n, values[kind])}")]
     done = subprocess.run(
         [driver_path(), "run", "-db", "noop", "--quiet", *words],
         capture_output=True,

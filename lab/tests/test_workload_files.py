@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from edgejoule.databases import driver_path
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.plan import make_plan
 from edgejoule.properties import CORE, KINDS
@@ -40,23 +38,6 @@ def test_every_workload_that_comes_with_the_driver_can_be_named(tmp_path: Path, 
     assert run.kind in KINDS
     words = system_of(run).arguments("run", tmp_path)
     assert (f"workload={run.kind}" in words) == (run.kind != CORE)
-
-
-def test_the_kinds_and_their_properties_are_the_drivers() -> None:
-    told = subprocess.run([driver_path(), "workloads"], capture_output=True, text=True, check=True).stdout
-    known: dict[str, set[str]] = {}
-    for line in told.splitlines():
-        if kind := re.match(r"(\S+): ", line):
-            known[kind[1]] = set()
-        elif line.startswith("Every workload"):
-            break
-        elif found := re.match(r"  ([a-zA-Z][\w.-]*)  +\S", line):
-            known[list(known)[-1]].add(found[1])
-    del known["site.ycsb.workloads.CoreWorkload"]
-    assert set(known) == set(KINDS) - {CORE}
-    common = {"maxexecutiontime", "operationcount", "recordcount"}
-    for kind, names in known.items():
-        assert set(KINDS[kind]) - common == names - common, kind
 
 
 def test_what_stands_beside_the_file_wins(tmp_path: Path) -> None:

@@ -62,18 +62,19 @@ std::unique_ptr<Client> DbBenchWork::client(Session& session, unsigned number) {
 }
 
 WorkloadKind db_bench_kind(const std::string& name, const std::string& summary,
-                           const std::vector<OptionHelp>& own_options,
+                           const std::vector<PropertyHelp>& own_properties,
                            std::function<std::unique_ptr<const Workload>(const Properties&, Command)> make) {
-  std::vector<OptionHelp> options{
-      {"num", "keys: 0 to num - 1; also as recordcount", "1000000"},
-      {"key_size", "bytes of a key: the number, big-endian, then '0'", "16"},
-      {"value_size", "bytes of a value that fills", "100"},
-      {"compression_ratio", "what a compressor leaves of a value", "0.5"},
-      {"batch_size", "records in one batch of what fills (load, fillrandom)", "1"},
+  using enum PropertyType;
+  std::vector<PropertyHelp> properties{
+      {"num", count, "keys: 0 to num - 1; also as recordcount", "1000000"},
+      {"key_size", count, "bytes of a key: the number, big-endian, then '0'", "16"},
+      {"value_size", count, "bytes of a value that fills", "100"},
+      {"compression_ratio", share, "what a compressor leaves of a value", "0.5"},
+      {"batch_size", count, "records in one batch of what fills (load, fillrandom)", "1"},
   };
-  options.insert(options.end(), own_options.begin(), own_options.end());
+  properties.insert(properties.end(), own_properties.begin(), own_properties.end());
   const std::map<std::string, std::string> row{{"rowformat", "raw"}, {"keytype", "blob"}, {"fieldtype", "blob"}};
-  return {name, summary, std::move(options), row, std::move(make)};
+  return {name, summary, std::move(properties), row, std::move(make)};
 }
 
 }  // namespace edgejoule::driver::db_bench

@@ -55,7 +55,7 @@ class DbBenchWork final : public Work {
 
 // A kind with the properties that all have and those of its own.
 [[nodiscard]] WorkloadKind db_bench_kind(
-    const std::string& name, const std::string& summary, const std::vector<OptionHelp>& own_options,
+    const std::string& name, const std::string& summary, const std::vector<PropertyHelp>& own_properties,
     std::function<std::unique_ptr<const Workload>(const Properties&, Command)> make);
 
 }  // namespace edgejoule::driver::db_bench

@@ -21,7 +21,7 @@ class FillRandom final : public DbBenchWorkload {
 WorkloadKind fillrandom() {
   return db_bench_kind(
       "fillrandom", "db_bench: writes keys drawn at random, also into a new database",
-      {{"writes", "records to write; also as operationcount", "num"}},
+      {{"writes", PropertyType::count, "records to write; also as operationcount", "num"}},
       [](const Properties& properties, Command command) { return std::make_unique<FillRandom>(properties, command); });
 }
 

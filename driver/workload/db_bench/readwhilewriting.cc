@@ -66,13 +66,14 @@ std::unique_ptr<Client> ReadWhileWriting::client(DbBenchWork& work, Session& ses
 }  // namespace
 
 WorkloadKind readwhilewriting() {
-  return db_bench_kind(
-      "readwhilewriting", "db_bench: clients read keys drawn at random while one more writes such keys",
-      {{"reads", "records to read; also as operationcount", "num"},
-       {"benchmark_write_rate_limit", "bytes of keys and values written per second, 0 for no limit", "0"}},
-      [](const Properties& properties, Command command) {
-        return std::make_unique<ReadWhileWriting>(properties, command);
-      });
+  return db_bench_kind("readwhilewriting",
+                       "db_bench: clients read keys drawn at random while one more writes such keys",
+                       {{"reads", PropertyType::count, "records to read; also as operationcount", "num"},
+                        {"benchmark_write_rate_limit", PropertyType::count,
+                         "bytes of keys and values written per second, 0 for no limit", "0"}},
+                       [](const Properties& properties, Command command) {
+                         return std::make_unique<ReadWhileWriting>(properties, command);
+                       });
 }
 
 }  // namespace edgejoule::driver::db_bench

@@ -84,14 +84,19 @@ std::unique_ptr<Client> MobibenchWork::client(Session& session, unsigned number)
 }
 
 WorkloadKind mobibench() {
+  using enum PropertyType;
   return {
       "mobibench",
       "Mobibench: one synchronous transaction for each insert, update or delete of a row (durability power unless told "
       "otherwise)",
-      {{"mobibench.operation", "insert, update or delete", "insert"},
-       {"mobibench.order", "of inserts: sequential, or random (each number once)", "sequential"},
-       {"mobibench.value_bytes", "of a row's text", "4096"},
-       {"batchsize", "load: rows in a transaction", "1000"}},
+      {{"mobibench.operation", text, "insert, update or delete", "insert", {"insert", "update", "delete"}},
+       {"mobibench.order",
+        text,
+        "of inserts: sequential, or random (each number once)",
+        "sequential",
+        {"sequential", "random"}},
+       {"mobibench.value_bytes", count, "of a row's text", "4096"},
+       {"batchsize", count, "load: rows in a transaction", "1000"}},
       {{"keytype", "integer"}, {"fieldcount", "1"}},
       [](const Properties& properties, Command command) {
         return std::make_unique<MobibenchWorkload>(properties, command);

@@ -81,20 +81,21 @@ std::unique_ptr<Client> ReplayWork::client(Session& session, unsigned number) {
 }
 
 WorkloadKind replay() {
-  return {
-      "replay",
-      "the operations of a recorded trace (CSV time_s,op,key,size; --record writes one)",
-      {{"trace", "the file, plain or compressed by gzip; required", ""},
-       {"replay.speed", "1: at the times of the trace; 2: twice as fast; max: as fast as the database answers", "1"},
-       {"replay.value_bytes", "load: bytes of a row whose size the trace does not say", "1000"},
-       {"fieldcount", "fields of a row, which share its bytes", "1"},
-       {"writeallfields", "an update writes all fields, else one that is drawn", "false"},
-       {"keytype", "of tables: text, integer or blob", "text"},
-       {"batchsize", "load: rows in a batch", "1000"}},
-      {},
-      [](const Properties& properties, Command command) {
-        return std::make_unique<ReplayWorkload>(properties, command);
-      }};
+  using enum PropertyType;
+  return {"replay",
+          "the operations of a recorded trace (CSV time_s,op,key,size; --record writes one)",
+          {{"trace", text, "the file, plain or compressed by gzip; required", ""},
+           {"replay.speed", text,
+            "1: at the times of the trace; 2: twice as fast; max: as fast as the database answers", "1"},
+           {"replay.value_bytes", count, "load: bytes of a row whose size the trace does not say", "1000"},
+           {"fieldcount", count, "fields of a row, which share its bytes", "1"},
+           {"writeallfields", flag, "an update writes all fields, else one that is drawn", "false"},
+           {"keytype", text, "of tables: text, integer or blob", "text", {"text", "integer", "blob"}},
+           {"batchsize", count, "load: rows in a batch", "1000"}},
+          {},
+          [](const Properties& properties, Command command) {
+            return std::make_unique<ReplayWorkload>(properties, command);
+          }};
 }
 
 }  // namespace edgejoule::driver

@@ -105,18 +105,24 @@ std::unique_ptr<Client> SqliteBenchWork::client(Session& session, unsigned numbe
 }
 
 WorkloadKind sqlite_bench() {
+  using enum PropertyType;
+  std::vector<std::string> names;
+  for (const auto& benchmark : sqlite_benchmarks()) names.emplace_back(benchmark.name);
   return {"sqlite-bench",
           "LevelDB's db_bench_sqlite3: fills, overwrites and reads of small rows (durability none, power where the "
           "benchmark "
           "is synchronous, unless told otherwise)",
-          {{"sqlite-bench.benchmark",
+          {{"sqlite-bench.benchmark", text,
             "fillseq, fillseqsync, fillseqbatch, fillrandom, fillrandsync, fillrandbatch, overwrite, overwritebatch, "
             "readrandom, readseq, fillrand100K, fillseq100K or readrand100K",
-            "fillseq"},
-           {"sqlite-bench.value_bytes", "of a row", "100, in benchmarks of 100K 100000"},
+            "fillseq", names},
+           {"sqlite-bench.value_bytes", count, "of a row", "100, in benchmarks of 100K 100000"},
            {"sqlite-bench.readseq",
-            "scan: queries for many rows, as db_bench_sqlite3; point: a query a row, as sqlite-bench", "scan"},
-           {"sqlite-bench.scan_records", "readseq=scan: rows of a query", "1000"}},
+            text,
+            "scan: queries for many rows, as db_bench_sqlite3; point: a query a row, as sqlite-bench",
+            "scan",
+            {"scan", "point"}},
+           {"sqlite-bench.scan_records", count, "readseq=scan: rows of a query", "1000"}},
           {{"keytype", "blob"}, {"fieldtype", "blob"}, {"fieldcount", "1"}},
           [](const Properties& properties, Command command) {
             return std::make_unique<SqliteBenchWorkload>(properties, command);

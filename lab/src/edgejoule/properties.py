@@ -6,109 +6,65 @@ import json
 import math
 import re
 from importlib import resources
-from typing import Literal
+from typing import Any, Literal
 
-Kind = Literal["count", "number", "real", "share", "flag", "word"]
+Kind = Literal["count", "number", "real", "share", "flag", "text"]
 Level = str | int | float | bool
 
-#: YCSB core properties (YCSB 0.17.0) and the driver's own (batchsize, keytype, zipfian.*) that a run takes; share
-#: is a number from 0 to 1.
-PROPERTIES: dict[str, Kind] = {
-    "batchsize": "count",
-    "dataintegrity": "flag",
-    "exponential.frac": "number",
-    "exponential.percentile": "number",
-    "fieldcount": "count",
-    "fieldlength": "count",
-    "fieldlengthdistribution": "word",
-    "fieldlengthhistogram": "word",
-    "fieldnameprefix": "word",
-    "hotspotdatafraction": "share",
-    "hotspotopnfraction": "share",
-    "insertcount": "count",
-    "insertorder": "word",
-    "insertproportion": "share",
-    "insertstart": "count",
-    "keytype": "word",
-    "maxexecutiontime": "count",
-    "maxscanlength": "count",
-    "minscanlength": "count",
-    "minfieldlength": "count",
-    "operationcount": "count",
-    "readallfields": "flag",
-    "readmodifywriteproportion": "share",
-    "readproportion": "share",
-    "recordcount": "count",
-    "requestdistribution": "word",
-    "scanlengthdistribution": "word",
-    "scanproportion": "share",
-    "updateproportion": "share",
-    "writeallfields": "flag",
-    "zeropadding": "count",
-    "zipfian.ranks": "word",
-    "zipfian.theta": "number",
+
+def _shipped(name: str) -> Any:
+    return json.loads(resources.files("edgejoule").joinpath(name).read_text(encoding="utf-8"))
+
+
+_DRIVER = _shipped("properties.json")  # written by the driver (make schemas)
+CORE = "core"
+COMMAND = "command"  # the kind of a workload that is any program; it is described by `command`, not by `kind`
+
+#: What every kind of workload takes. An experiment sets the rest of what the driver takes for every run by settings.
+_COMMON = ("maxexecutiontime", "operationcount", "recordcount")
+#: What the driver takes and an experiment does not.
+_NOT_IN_EXPERIMENTS = ("core_workload_insertion_retry_interval", "core_workload_insertion_retry_limit")
+
+
+def _of_kind(properties: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The properties of one kind that an experiment may name, with type, default, meaning and choices, by name."""
+    common = [one for one in _DRIVER["every_run"] if one["name"] in _COMMON]
+    return {one["name"]: one for one in (*common, *properties) if one["name"] not in _NOT_IN_EXPERIMENTS}
+
+
+_LISTED = {
+    CORE if kind.endswith("CoreWorkload") else kind: _of_kind(listed) for kind, listed in _DRIVER["kinds"].items()
+}
+
+#: Kind of workload -> the properties it knows, with their types. A run of a kind takes no others.
+KINDS: dict[str, dict[str, Kind]] = {
+    kind: {name: one["type"] for name, one in listed.items()} for kind, listed in _LISTED.items()
 }
 
 #: Settings of a run that are not YCSB properties.
 SETTINGS: dict[str, Kind] = {
-    "database": "word",
-    "workload": "word",
-    "durability": "word",
+    "database": "text",
+    "workload": "text",
+    "durability": "text",
     "replication_factor": "count",
     "threads": "count",
     "target": "count",
-    "rate": "word",
+    "rate": "text",
     "warmup_s": "number",
-    "cache": "word",
+    "cache": "text",
     "memory_limit_mb": "count",
     "load_percent": "number",
-    "data_path": "word",
-    "filesystem": "word",
+    "data_path": "text",
+    "filesystem": "text",
     "filesystem_mb": "count",
-    "mount_options": "word",
+    "mount_options": "text",
     "failure_share_max": "share",
     "longest_gap_s_max": "number",
-    "eco.policy": "word",
+    "eco.policy": "text",
     "network.rate_mbit_s": "number",
     "network.delay_ms": "number",
     "network.encrypted": "flag",
 }
-
-#: What every kind of workload takes.
-_COMMON: dict[str, Kind] = {"maxexecutiontime": "count", "operationcount": "count", "recordcount": "count"}
-_DB_BENCH: dict[str, Kind] = {
-    "num": "count", "key_size": "count", "value_size": "count", "compression_ratio": "number", "batch_size": "count",
-}  # fmt: skip
-
-CORE = "core"
-COMMAND = "command"  # the kind of a workload that is any program; it is described by `command`, not by `kind`
-
-#: Kind of workload -> the properties it knows (`edgejoule-driver workloads`). A run of a kind takes no others.
-KINDS: dict[str, dict[str, Kind]] = {
-    CORE: PROPERTIES,
-    "fillrandom": _COMMON | _DB_BENCH | {"writes": "count"},
-    "mixgraph": _COMMON | _DB_BENCH | {
-        "reads": "count", "key_dist_a": "number", "key_dist_b": "number", "keyrange_num": "count",
-        "keyrange_dist_a": "real", "keyrange_dist_b": "real", "keyrange_dist_c": "real", "keyrange_dist_d": "real",
-        "mix_get_ratio": "share", "mix_put_ratio": "share", "mix_seek_ratio": "share", "value_theta": "real",
-        "value_k": "real", "value_sigma": "real", "mix_max_value_size": "count", "iter_theta": "real",
-        "iter_k": "real", "iter_sigma": "real", "mix_max_scan_len": "count", "sine_mix_rate": "flag",
-        "sine_a": "real", "sine_b": "real", "sine_c": "real", "sine_d": "real",
-    },
-    "mobibench": _COMMON | {
-        "mobibench.operation": "word", "mobibench.order": "word", "mobibench.value_bytes": "count",
-        "batchsize": "count",
-    },
-    "readwhilewriting": _COMMON | _DB_BENCH | {"reads": "count", "benchmark_write_rate_limit": "count"},
-    "replay": _COMMON | {
-        "trace": "word", "replay.speed": "word", "replay.value_bytes": "count", "fieldcount": "count",
-        "writeallfields": "flag", "keytype": "word", "batchsize": "count",
-    },
-    "sqlite-bench": _COMMON | {
-        "sqlite-bench.benchmark": "word", "sqlite-bench.value_bytes": "count", "sqlite-bench.readseq": "word",
-        "sqlite-bench.scan_records": "count",
-    },
-}  # fmt: skip
 
 _PREFIXES = {name.split(".", 1)[0] for known in KINDS.values() for name in known if "." in name}
 
@@ -162,8 +118,7 @@ RUN_PROPERTIES = ("maxexecutiontime", "operationcount", "reads", "writes", "benc
 
 #: By which a federation offloads compactions; the setting needs [servers]. eco writes the names (make schemas).
 POLICY = "eco.policy"
-_POLICY_NAMES = json.loads(resources.files("edgejoule").joinpath("policies.json").read_text())["policies"]
-POLICIES = tuple(name for name in _POLICY_NAMES if name != "static:SERVER")
+POLICIES = tuple(name for name in _shipped("policies.json")["policies"] if name != "static:SERVER")
 _POLICY = re.compile(rf"{'|'.join(POLICIES)}|static:(?P<server>.+)")
 
 #: The network between the servers of a federation on this machine; the settings need [servers].
@@ -176,20 +131,14 @@ THREADS_MAX = 4096
 MEMORY_LIMIT_MB_MIN = 32
 FILESYSTEM_MB_MIN = 300
 
-_WORDS: dict[str, tuple[str, ...]] = {
+#: Settings and properties with a list of values -> the values. A property has the choices of all kinds that know it.
+_CHOICES: dict[str, tuple[str, ...]] = {
     "durability": ("none", "process", "power"),
-    "insertorder": ("hashed", "ordered"),
     "cache": ("warm", "cold"),
     "filesystem": ("ext4", "xfs"),
-    "keytype": ("text", "integer", "blob"),
-    "mobibench.operation": ("insert", "update", "delete"),
-    "mobibench.order": ("sequential", "random"),
-    "sqlite-bench.readseq": ("scan", "point"),
-    "requestdistribution": ("uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"),
-    "fieldlengthdistribution": ("constant", "uniform", "zipfian", "histogram"),
-    "scanlengthdistribution": ("uniform", "zipfian"),
-    "zipfian.ranks": ("ycsb", "records"),
 }
+for _name, _one in ((name, one) for listed in _LISTED.values() for name, one in listed.items() if "choices" in one):
+    _CHOICES[_name] = tuple(dict.fromkeys((*_CHOICES.get(_name, ()), *_one["choices"])))
 
 
 def static_server(policy: object) -> str | None:
@@ -212,12 +161,12 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected a number from 0 to 1, got {value!r}"
     if kind == "flag" and not isinstance(value, bool):
         return f"expected true or false, got {value!r}"
-    if kind == "word" and not isinstance(value, str):
+    if kind == "text" and not isinstance(value, str):
         return f"expected a word in quotes, got {value!r}"
     if name == POLICY and not _POLICY.fullmatch(str(value)):
         return f"expected {', '.join(POLICIES)} or static:SERVER, got {value!r}"
-    if name in _WORDS and value not in _WORDS[name]:
-        return f"expected one of {', '.join(_WORDS[name])}, got {value!r}"
+    if name in _CHOICES and value not in _CHOICES[name]:
+        return f"expected one of {', '.join(_CHOICES[name])}, got {value!r}"
     if name == "threads" and value > THREADS_MAX:  # type: ignore[operator]
         return f"expected at most {THREADS_MAX}, got {value!r}"
     if isinstance(value, float) and not math.isfinite(value):

@@ -78,4 +78,4 @@ def _typed(value: str, kind: Kind) -> Level:
         return value == "true"
     if kind == "count":
         return int(value)
-    return value if kind == "word" else float(value)
+    return value if kind == "text" else float(value)

@@ -1,0 +1,10 @@
+// YCSB's core workload as a kind of workload, with its properties.
+#pragma once
+
+#include "workload/workload_kinds.h"
+
+namespace edgejoule::driver {
+
+[[nodiscard]] WorkloadKind core();
+
+}  // namespace edgejoule::driver
