@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from edgejoule.databases import adapters
+from edgejoule.databases.driver import adapters
 from edgejoule.store import Run, Store
 
 SPEC = """\

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.errors import EdgejouleError
-from edgejoule.federation import CpuGroups, Federation, Programs, Server
+from edgejoule.eco.federation import CpuGroups, Federation, Programs, Server
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

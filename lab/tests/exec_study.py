@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from edgejoule import sequential
-from edgejoule.commands.exec_options import Request, commands_of, parameters_of
-from edgejoule.commands.exec_results import Result, result_of
-from edgejoule.commands.exec_spec import spec_text
+from edgejoule.exec.options import Request, commands_of, parameters_of
+from edgejoule.exec.results import Result, result_of
+from edgejoule.exec.spec import spec_text
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import spec_of_text
 from edgejoule.findings import find
 from edgejoule.meters.base import Method
-from edgejoule.plan import make_plan
-from edgejoule.spec import spec_of_text
 from edgejoule.store import ResponseValue, Run, RunData, Store
+from edgejoule.study import sequential
 
 #: response -> unit, share of the first response's value (of a joule or a second)
 FIGURES: dict[str, tuple[str, float]] = {

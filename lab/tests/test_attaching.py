@@ -15,18 +15,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from edgejoule import attaching
-from edgejoule.alignment import Aligned
 from edgejoule.cli.main import main
+from edgejoule.clocks.alignment import Aligned
+from edgejoule.clocks.marker import pattern_ns
+from edgejoule.dictionary.responses import RESPONSES
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings.design import design_of
-from edgejoule.marker import pattern_ns
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
-from edgejoule.plan import make_plan
+from edgejoule.recordings import attaching
 from edgejoule.report.traces import power_trace
-from edgejoule.responses import RESPONSES
-from edgejoule.spec import Spec
 from edgejoule.store import Intervals, ResponseValue, Run, RunData, Store
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schemas/run-record.schema.json"

@@ -21,15 +21,15 @@ from edgejoule.calibrate.recording import by_stages, on_this_clock, placed
 from edgejoule.calibrate.stages import Kind, Stage, make_stages
 from edgejoule.cli import calibrate as command
 from edgejoule.cli.main import main
+from edgejoule.clocks.marker import Marker, pattern_ns
 from edgejoule.errors import DataError, UsageError
-from edgejoule.marker import Marker, pattern_ns
+from edgejoule.machine.files import read_text
 from edgejoule.meters import discovery
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
-from edgejoule.meters.files import read_text
-from edgejoule.meters.imported import Recorder, read_csv, trace_of
-from edgejoule.meters.profile import BoardProfile
-from edgejoule.meters.profile.data import load_profile
-from edgejoule.meters.profile.usage import TICK_S, Usage, parse_cpu
+from edgejoule.meters.plugins.imported import Recorder, read_csv, trace_of
+from edgejoule.meters.plugins.profile import BoardProfile
+from edgejoule.meters.plugins.profile.data import load_profile
+from edgejoule.meters.plugins.profile.usage import TICK_S, Usage, parse_cpu
 from edgejoule.meters.trace import Trace
 
 CPUS = 4

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from edgejoule.cli.main import main
-from edgejoule.clock_exchange import (
+from edgejoule.clocks.clock_exchange import (
     ClockError,
     Exchange,
     Offset,

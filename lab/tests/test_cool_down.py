@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
-from edgejoule import environment
-from edgejoule.cool_down import LOOK_S, POLL_S, CoolDown, IdlePower, cool_down, doubts, look
 from edgejoule.errors import UsageError
+from edgejoule.experiment.spec import Timing
+from edgejoule.machine import environment
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
-from edgejoule.spec import Timing
+from edgejoule.study.cool_down import LOOK_S, POLL_S, CoolDown, IdlePower, cool_down, doubts, look
 
 IDLE = IdlePower(2.0, 0.1, "measured")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from edgejoule import environment
 from edgejoule.cli.doctor import doctor
 from edgejoule.doctor import examine
-from edgejoule.storage_speed import measure_speed
+from edgejoule.machine import environment
+from edgejoule.machine.storage_speed import measure_speed
 
 CPU0 = "sys/devices/system/cpu/cpu0"
 BOARD = {

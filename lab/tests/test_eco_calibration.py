@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from edgejoule import eco_calibration
 from edgejoule.cli.main import main
-from edgejoule.eco_calibration import fit
-from edgejoule.eco_sweep import find_program
+from edgejoule.eco import calibration as eco_calibration
+from edgejoule.eco.calibration import fit
+from edgejoule.eco.sweep import find_program
 from edgejoule.errors import DataError, UsageError
 
 MEASURED = Path(__file__).parent / "data/eco-calibrate.json"

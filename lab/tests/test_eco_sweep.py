@@ -20,9 +20,9 @@ import pytest
 import tomli_w
 from click.testing import CliRunner
 
-from edgejoule import eco_sweep as sweeps
 from edgejoule.cli.main import main
-from edgejoule.eco_pictures import draw, front_of, lines_of
+from edgejoule.eco import sweep as sweeps
+from edgejoule.eco.pictures import draw, front_of, lines_of
 from edgejoule.errors import DataError, SweepError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]

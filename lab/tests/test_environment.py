@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from edgejoule.environment import capture
+from edgejoule.machine.environment import capture
 
 
 def write(root: Path, files: dict[str, str]) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from edgejoule.executions import Execution, _of_database, totals_of
-from edgejoule.run import _timed
+from edgejoule.study.executions import Execution, _of_database, totals_of
+from edgejoule.study.run import _timed
 
 
 def end_event(components: dict[str, dict[str, int]], **writes: int) -> dict[str, object]:

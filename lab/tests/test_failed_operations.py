@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from command_line import edgejoule
 
-from edgejoule import environment, study
-from edgejoule.failed_operations import complaint, merged, told
+from edgejoule.experiment.failed_operations import complaint, merged, told
+from edgejoule.machine import environment
 from edgejoule.store import Run, Store
+from edgejoule.study import study
 
 # Four writers at a time and no patience: SQLite refuses many of their updates.
 SPEC = """\

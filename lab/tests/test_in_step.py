@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from edgejoule import in_step
-from edgejoule.databases import Driver, Event, quiet_arguments
+from edgejoule.databases.driver import Driver, Event, quiet_arguments
 from edgejoule.errors import DatabaseError
-from edgejoule.executions import Execution, worked_share
-from edgejoule.in_step import run_in_step
+from edgejoule.study import in_step
+from edgejoule.study.executions import Execution, worked_share
+from edgejoule.study.in_step import run_in_step
 
 NOOP = ["run", "-db", "noop", "--quiet", "-p", "recordcount=500", "-p", "operationcount=20000", "--seed", "1"]
 

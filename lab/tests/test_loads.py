@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from edgejoule.loads import Loads
-from edgejoule.plan import PlannedRun, make_plan
-from edgejoule.spec import Spec
-from edgejoule.system_under_test import LoadTime
+from edgejoule.databases.loads import Loads
+from edgejoule.databases.system_under_test import LoadTime
+from edgejoule.experiment.plan import PlannedRun, make_plan
+from edgejoule.experiment.spec import Spec
 
 TOOK = LoadTime(10, 0.5, 0.75)
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from edgejoule import marker as marking
-from edgejoule.burner import Burners, LoadError
 from edgejoule.cli import clock as command
 from edgejoule.cli.main import main
+from edgejoule.clocks import marker as marking
+from edgejoule.clocks.marker import Marker, Sighting, burst, check, pattern_ns, relation_words, sight
 from edgejoule.errors import DataError
-from edgejoule.marker import Marker, Sighting, burst, check, pattern_ns, relation_words, sight
+from edgejoule.machine.burner import Burners, LoadError
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import Arrivals
 from edgejoule.meters.trace import Trace

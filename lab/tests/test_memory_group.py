@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from edgejoule.errors import UsageError
-from edgejoule.memory_group import MemoryGroup, limited, why_not
+from edgejoule.machine.memory_group import MemoryGroup, limited, why_not
 
 
 def version_1(root: Path) -> Path:

@@ -15,9 +15,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from edgejoule import other_programs
-from edgejoule.other_programs import OtherPrograms, look
 from edgejoule.store import Run, Store
+from edgejoule.study import other_programs
+from edgejoule.study.other_programs import OtherPrograms, look
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 LAB, DRIVER, SERVER, OTHER, WRITEBACK = 100, 101, 102, 900, 30

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from edgejoule.checks import check_plan
-from edgejoule.plan import cells, make_plan
-from edgejoule.spec import Spec, load_spec
-from edgejoule.system_under_test import system_of
+from edgejoule.databases.checks import check_plan
+from edgejoule.databases.system_under_test import system_of
+from edgejoule.experiment.plan import cells, make_plan
+from edgejoule.experiment.spec import Spec, load_spec
 
 
 def spec(**design: Any) -> Spec:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.eco_pictures import _STYLES
-from edgejoule.properties import POLICIES
+from edgejoule.dictionary.properties import POLICIES
+from edgejoule.eco.pictures import _STYLES
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build/bin/eco-policies"

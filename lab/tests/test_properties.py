@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.properties import CORE, KINDS, complaint
+from edgejoule.dictionary.properties import CORE, KINDS, complaint
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build/bin/driver-properties"

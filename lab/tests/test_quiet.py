@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from edgejoule.databases import quiet_arguments
+from edgejoule.databases.driver import quiet_arguments
 from edgejoule.errors import UsageError
+from edgejoule.experiment.spec import Spec, Timing
 from edgejoule.meters.base import Method
-from edgejoule.quiet import check_responses, open_database, quiet_s
-from edgejoule.spec import Spec, Timing
+from edgejoule.study.quiet import check_responses, open_database, quiet_s
 
 SECOND = 1_000_000_000
 

@@ -21,8 +21,8 @@ import command_line
 import jsonschema
 import pytest
 
-import edgejoule.study
-from edgejoule import environment
+import edgejoule.study.study
+from edgejoule.machine import environment
 from edgejoule.store import Run, RunData, Store
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
@@ -91,7 +91,7 @@ def board() -> Iterator[Board]:
 
 @pytest.fixture(autouse=True)
 def _little_is_looked_at_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edgejoule.study, "SPEED_S", 0.005)
+    monkeypatch.setattr(edgejoule.study.study, "SPEED_S", 0.005)
     monkeypatch.setattr(environment, "BUSY_WINDOW_S", 0.02)
 
 
@@ -105,7 +105,7 @@ def command(folder: Path, *words: str, code: tuple[int, ...] = (0,)) -> str:
 def describe(folder: Path, board: Board) -> None:
     """The experiment, and the instrument: text-vi at the board's rate."""
     (folder / "experiment.toml").write_text(SPEC.format(port=board.port))
-    profile = (resources.files("edgejoule.meters.serial") / "profiles/text-vi.toml").read_text(encoding="utf-8")
+    profile = (resources.files("edgejoule.meters.plugins.serial") / "profiles/text-vi.toml").read_text(encoding="utf-8")
     (folder / "slow.toml").write_text(profile.replace("rate_hz = 50", f"rate_hz = {RATE_HZ}"))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from edgejoule.rocksdb_log import log_events, log_files, read_log
+from edgejoule.databases.rocksdb_log import log_events, log_files, read_log
 
 BEGIN_S = 1_795_536_270  # Unix time of the first line
 

@@ -16,21 +16,21 @@ import pytest
 from click.testing import CliRunner
 from emulated_meter import SteadyMeter
 
-from edgejoule import run_clocks
-from edgejoule.alignment import by_markers
 from edgejoule.cli.main import main
-from edgejoule.clock_exchange import Responder
+from edgejoule.clocks.alignment import by_markers
+from edgejoule.clocks.clock_exchange import Responder
+from edgejoule.clocks.marker import BURST_S, REST_S, Marker, check, pattern_ns
 from edgejoule.energy import Energy, energy
 from edgejoule.errors import DataError, UsageError
-from edgejoule.marker import BURST_S, REST_S, Marker, check, pattern_ns
-from edgejoule.metering import Metering, checked
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec, Timing
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import DRIFT_UNKNOWN, Arrivals, ClockRelation
 from edgejoule.meters.trace import Trace
-from edgejoule.plan import make_plan
-from edgejoule.run_clocks import ClockPlan, RunClocks, clock_plan, refined
-from edgejoule.spec import Spec, Timing
 from edgejoule.store import Intervals, Run, RunData, Store
+from edgejoule.study import run_clocks
+from edgejoule.study.metering import Metering, checked
+from edgejoule.study.run_clocks import ClockPlan, RunClocks, clock_plan, refined
 
 SECOND = 10**9
 SPEC = 'name = "s"\nquestion = "?"\n[factors]\ndatabase = ["noop"]\n[fixed]\nworkload = "workloada"'

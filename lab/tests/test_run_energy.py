@@ -9,8 +9,8 @@ import pytest
 
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
-from edgejoule.run_energy import NET, POWER, Quiet, QuietWindows, RunEnergies, energies
 from edgejoule.store import Intervals
+from edgejoule.study.run_energy import NET, POWER, Quiet, QuietWindows, RunEnergies, energies
 
 ORIGIN_NS = 7_000_000_000_000
 STEPS = ((1.0, 1.0), (2.0, 1.4), (4.0, 3.0), (5.0, 1.6), (6.0, 1.2))  # until s: W. idle, open, run, open, idle

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from edgejoule.errors import DatabaseError
-from edgejoule.plan import PlannedRun, make_plan
-from edgejoule.run_length import executions_needed, lengthened, shortest_s
-from edgejoule.spec import Spec
+from edgejoule.experiment.plan import PlannedRun, make_plan
+from edgejoule.experiment.spec import Spec
+from edgejoule.study.run_length import executions_needed, lengthened, shortest_s
 
 
 def run(**fixed: Any) -> PlannedRun:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy import special
 
-from edgejoule import sequential
-from edgejoule.complaints import complaints
 from edgejoule.errors import UsageError
+from edgejoule.experiment.complaints import complaints
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings import find
 from edgejoule.meters.base import Method
-from edgejoule.plan import make_plan
-from edgejoule.spec import Spec
 from edgejoule.stats import looks
 from edgejoule.store import Experiment, ResponseValue, Run, RunData, Store
+from edgejoule.study import sequential
 
 SEED = 11
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from edgejoule.checks import check_plan
+from edgejoule.databases.checks import check_plan
 from edgejoule.errors import SpecError, UsageError
-from edgejoule.plan import make_plan
-from edgejoule.spec import Spec, json_schema, load_spec
-from edgejoule.spec_files import key_lines
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec, json_schema, load_spec
+from edgejoule.experiment.spec_files import key_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GOOD = """\

@@ -26,14 +26,17 @@ import jsonschema
 import pytest
 from command_line import edgejoule
 
-from edgejoule import checks, databases, environment, study
-from edgejoule.databases import driver_path
+from edgejoule.databases import checks
+from edgejoule.databases import driver as databases
+from edgejoule.databases.driver import driver_path
+from edgejoule.databases.snapshots import Snapshots, data_bytes
+from edgejoule.dictionary.properties import CORE, KINDS, LOAD_PROPERTIES
 from edgejoule.errors import EdgejouleError
-from edgejoule.plan import make_plan
-from edgejoule.properties import CORE, KINDS, LOAD_PROPERTIES
-from edgejoule.snapshots import Snapshots, data_bytes
-from edgejoule.spec import Spec
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec
+from edgejoule.machine import environment
 from edgejoule.store import Store
+from edgejoule.study import study
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SCHEMAS = REPOSITORY / "schemas"

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from scipy import special
 
-from edgejoule import sequential
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings import ResponseFinding
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import design_of
-from edgejoule.spec import Spec
 from edgejoule.stats import aa
 from edgejoule.store import ResponseValue, Run
+from edgejoule.study import sequential
 
 STUDIES = 2000
 OVERHEAD_S = 1.0  # idle windows of a run
@@ -71,7 +71,7 @@ def response(design: Spec, runs: Sequence[Run], blocks: int) -> ResponseFinding:
 
 
 def study(design: Spec, rng: np.random.Generator, length_s: float, sd: float) -> ResponseFinding:
-    """The blocks and looks of one study, as edgejoule.study takes them."""
+    """The blocks and looks of one study, as edgejoule.study.study takes them."""
     runs: list[Run] = []
     noted, total = 0, 500
     for made, block in enumerate(blocks_of(design, rng, length_s, sd), 1):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from edgejoule.databases.snapshots import Snapshots
+from edgejoule.databases.system_under_test import system_of
+from edgejoule.dictionary.properties import CORE, KINDS
 from edgejoule.errors import SpecError, UsageError
-from edgejoule.plan import make_plan
-from edgejoule.properties import CORE, KINDS
-from edgejoule.snapshots import Snapshots
-from edgejoule.spec import load_spec
-from edgejoule.system_under_test import system_of
-from edgejoule.workload_files import find_workload_file, read_workload_file
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import load_spec
+from edgejoule.experiment.workload_files import find_workload_file, read_workload_file
 
 BUNDLED = sorted(p for p in (Path(__file__).resolve().parents[2] / "driver/workloads").iterdir() if p.suffix != ".md")
 EXPERIMENT = """\

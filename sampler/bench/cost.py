@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from edgejoule.meters.files import read_text
-from edgejoule.meters.hwmon import Hwmon
-from edgejoule.meters.profile import BoardProfile
-from edgejoule.meters.rapl import Rapl
+from edgejoule.machine.files import read_text
+from edgejoule.meters.plugins.hwmon import Hwmon
+from edgejoule.meters.plugins.profile import BoardProfile
+from edgejoule.meters.plugins.rapl import Rapl
 from edgejoule.meters.sampler import Sampler
 
 RANGE_UJ = 262_143_328_850

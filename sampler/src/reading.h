@@ -4,7 +4,7 @@
 //   files request  any byte on standard input: one more row is read at once and all rows since the last frame are
 //   written
 //
-// The end of standard input ends the program. The reader on the other side: lab/src/edgejoule/meters/filestream.py.
+// The end of standard input ends the program. The reader on the other side: lab/src/edgejoule/meters/transport/filestream.py.
 #pragma once
 
 #include <cstdint>

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from edgejoule import environment
 from edgejoule.errors import EdgejouleError
+from edgejoule.machine import environment
+from edgejoule.machine.storage_speed import PathSpeed, Speed, measure_speed
 from edgejoule.meters.discovery import choose
-from edgejoule.storage_speed import PathSpeed, Speed, measure_speed
 
 _BUSY_SHARE_MAX = 0.1
 _FREE_BYTES_MIN = 5 << 30

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.commands.model import DeclaredResponse, filled, placeholders, unescaped
 from edgejoule.commands.outputs import BYTES_MAX, Output, figures, last_lines
 from edgejoule.errors import DatabaseError
+from edgejoule.experiment.command import DeclaredResponse, filled, placeholders, unescaped
 
 TPS = {"tps": DeclaredResponse(regex="tps = ([0-9.e+nan-]+)")}
 BY_PATH = {"tps": DeclaredResponse(json_path="$.results[1].tps")}

@@ -10,8 +10,8 @@ import pytest
 
 from edgejoule import toml_text
 from edgejoule.errors import SpecError
-from edgejoule.plan import make_plan
-from edgejoule.spec import Spec, json_schema, load_spec
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec, json_schema, load_spec
 
 GOOD = """\
 name = "programs"

@@ -16,8 +16,9 @@ import jsonschema
 import pytest
 from command_line import edgejoule
 
-from edgejoule import environment, study
+from edgejoule.machine import environment
 from edgejoule.store import Run, RunData, Store
+from edgejoule.study import study
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 HEAD = """\
@@ -224,7 +225,7 @@ stdin = "input.txt"
 
 
 def test_a_command_without_the_driver_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("edgejoule.databases.driver_path", lambda: pytest.fail("the driver is not needed"))
+    monkeypatch.setattr("edgejoule.databases.driver.driver_path", lambda: pytest.fail("the driver is not needed"))
     Bench(tmp_path, 'command = ["true"]').run()
 
 

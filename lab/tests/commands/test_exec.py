@@ -18,11 +18,12 @@ import pytest
 from command_line import edgejoule
 from emulated_meter import SteadyMeter
 
-from edgejoule import environment, sequential, study
-from edgejoule.commands import exec_spec
+from edgejoule.exec import spec as exec_spec
+from edgejoule.machine import environment
 from edgejoule.meters.base import Domain
 from edgejoule.meters.discovery import Choice
 from edgejoule.store import Store
+from edgejoule.study import sequential, study
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 

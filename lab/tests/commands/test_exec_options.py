@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgejoule import toml_text
-from edgejoule.commands import exec_options
-from edgejoule.commands.exec_options import commands_of, parameters_of, shell_of
-from edgejoule.commands.exec_spec import spec_text
-from edgejoule.commands.model import filled, unescaped
 from edgejoule.errors import UsageError
+from edgejoule.exec import options as exec_options
+from edgejoule.exec.options import commands_of, parameters_of, shell_of
+from edgejoule.exec.spec import spec_text
+from edgejoule.experiment.command import filled, unescaped
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import spec_of_text
 from edgejoule.meters.base import Method
-from edgejoule.plan import make_plan
-from edgejoule.spec import spec_of_text
 
 
 def dry(folder: Path, *words: str) -> dict[str, object]:

@@ -16,10 +16,10 @@ import pytest
 from exec_study import request, result
 from rich.console import Console
 
-from edgejoule.commands.exec_export import exported, to_json
-from edgejoule.commands.exec_results import NoiseFloor, Result, label_of
-from edgejoule.commands.exec_verdict import TEMPLATES, WORDS_MAX, share_words, short_names, verdict
-from edgejoule.commands.exec_view import bar_of, shortened, show, with_half
+from edgejoule.exec.export import exported, to_json
+from edgejoule.exec.results import NoiseFloor, Result, label_of
+from edgejoule.exec.verdict import TEMPLATES, WORDS_MAX, share_words, short_names, verdict
+from edgejoule.exec.view import bar_of, shortened, show, with_half
 from edgejoule.meters.base import Method
 from edgejoule.stats import aa
 from edgejoule.stats.describe import describe

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from edgejoule.database_servers.record import FILE, Record
-from edgejoule.databases import adapters
+from edgejoule.databases.driver import adapters
 from edgejoule.store import Run, Store
 
 SPEC = """\

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from edgejoule import databases
-from edgejoule.checks import check_plan
 from edgejoule.database_servers import SERVERS
 from edgejoule.database_servers.cassandra import Cassandra
 from edgejoule.database_servers.mongodb import MongoDB
-from edgejoule.databases import adapters
+from edgejoule.databases import driver as databases
+from edgejoule.databases.checks import check_plan
+from edgejoule.databases.driver import adapters
+from edgejoule.databases.snapshots import Snapshots
+from edgejoule.databases.system_under_test import Served, system_of
 from edgejoule.errors import UsageError
-from edgejoule.plan import PlannedRun, make_plan
-from edgejoule.snapshots import Snapshots
-from edgejoule.spec import Spec, load_spec
-from edgejoule.system_under_test import Served, system_of
+from edgejoule.experiment.plan import PlannedRun, make_plan
+from edgejoule.experiment.spec import Spec, load_spec
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
 CLUSTER = {"cassandra.nodes": 3, "hbase.region_servers": 3, "postgres.workers": 3}

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from edgejoule.database_servers import Server
-from edgejoule.databases import driver_path
-from edgejoule.federation.processes import children_of
+from edgejoule.databases.driver import driver_path
+from edgejoule.machine.processes import children_of
 
 from .conftest import Start
 from .studies import needs

@@ -17,7 +17,7 @@ import redis
 
 from edgejoule.database_servers.redis import connected
 from edgejoule.database_servers.server import LOOPBACK, free_ports
-from edgejoule.databases import driver_path
+from edgejoule.databases.driver import driver_path
 
 from .conftest import Start
 from .studies import Study, needs, until

@@ -15,7 +15,7 @@ from pymongo.errors import OperationFailure
 from edgejoule.database_servers import SERVERS, Server, snapshots
 from edgejoule.database_servers.mongodb import MongoDB, nested, work_in
 from edgejoule.database_servers.server import program
-from edgejoule.databases import adapters
+from edgejoule.databases.driver import adapters
 from edgejoule.errors import DatabaseError, UsageError
 
 from .conftest import Start

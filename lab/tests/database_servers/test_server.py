@@ -20,7 +20,7 @@ from edgejoule.database_servers.options import Option, effective
 from edgejoule.database_servers.processes import started_ticks, state_of
 from edgejoule.database_servers.record import FILE, Record, remove_leftovers
 from edgejoule.database_servers.server import Found, Node, NotReadyError, Server, Settled, free_ports
-from edgejoule.databases import adapters
+from edgejoule.databases.driver import adapters
 from edgejoule.errors import DatabaseError, StoreError, UsageError
 
 

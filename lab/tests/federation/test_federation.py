@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from edgejoule.eco.federation import Federation, Programs, Server, Unlimited
 from edgejoule.errors import FederationError, UsageError
-from edgejoule.federation import Federation, Programs, Server, Unlimited
 
 BUILD = Path(__file__).resolve().parents[3] / "build"
 pytestmark = [
@@ -75,7 +75,7 @@ def test_a_program_is_offloaded_and_everything_is_stopped(folder: Path, elected:
 def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
     script = f"""
 import pathlib
-from edgejoule.federation import *
+from edgejoule.eco.federation import *
 servers = [Server("low", 0.1, 1.5, 8), Server("high", 0.4, 10, 30)]
 with Federation(servers, Programs.of(pathlib.Path({str(BUILD)!r})), pathlib.Path({str(folder)!r})) as federation:
     folder = federation.place("low").folder

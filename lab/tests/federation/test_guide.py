@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.federation import Loopback, Server, Unlimited
-from edgejoule.federation.processes import Process
+from edgejoule.eco.federation import Loopback, Server, Unlimited
+from edgejoule.machine.processes import Process
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build"

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from edgejoule.federation.leftovers import new_folder
+from edgejoule.eco.federation.leftovers import new_folder
 
 
 def test_the_folder_of_a_killed_run_is_removed_by_the_next(tmp_path: Path) -> None:

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.checks import not_here
+from edgejoule.databases.checks import not_here
+from edgejoule.dictionary.properties import RATE_MBIT_S
+from edgejoule.eco.federation.leftovers import remove_leftovers
+from edgejoule.eco.federation.namespaces import NAMED, Namespaces
+from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.shares import why_no_groups
 from edgejoule.errors import FederationError
-from edgejoule.federation.leftovers import remove_leftovers
-from edgejoule.federation.namespaces import NAMED, Namespaces
-from edgejoule.federation.server import Server
-from edgejoule.federation.shares import why_no_groups
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import load_spec
 from edgejoule.machine import cgroup
-from edgejoule.plan import make_plan
-from edgejoule.properties import RATE_MBIT_S
-from edgejoule.spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[3]
 SERVERS = [Server("low", 0.1, 1, 1), Server("high", 0.4, 1, 1)]
@@ -81,9 +81,9 @@ def test_each_server_has_free_ports_of_its_own() -> None:
 KILLED = """
 import subprocess, sys, time
 from pathlib import Path
-from edgejoule.federation.namespaces import Namespaces
-from edgejoule.federation.server import Server
-from edgejoule.federation.shares import CpuGroups
+from edgejoule.eco.federation.namespaces import Namespaces
+from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.shares import CpuGroups
 server = Server("low", 0.1, 1, 1)
 network = Namespaces().__enter__(); network.add(server)
 group = CpuGroups().limit(server, Path(sys.argv[1]))

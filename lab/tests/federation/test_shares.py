@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from edgejoule.eco.federation import CpuGroups, Duty, Server, Unlimited
+from edgejoule.eco.federation.shares import PERIOD_S, Bucket, why_no_groups
 from edgejoule.errors import UsageError
-from edgejoule.federation import CpuGroups, Duty, Server, Unlimited
-from edgejoule.federation.processes import Adopted, Process
-from edgejoule.federation.shares import PERIOD_S, Bucket, why_no_groups
+from edgejoule.machine.processes import Adopted, Process
 
 BUSY = ["sh", "-c", "while :; do :; done"]
 WITH_A_BUSY_CHILD = ["sh", "-c", "sh -c 'while :; do :; done' & wait"]

@@ -13,10 +13,10 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Block, Sample
-from edgejoule.meters.filestream import GATHER_S, FileStream, pace, sampler_path
-from edgejoule.meters.hwmon import Hwmon
-from edgejoule.meters.rapl import Rapl
+from edgejoule.meters.plugins.hwmon import Hwmon
+from edgejoule.meters.plugins.rapl import Rapl
 from edgejoule.meters.sampler import Sampler
+from edgejoule.meters.transport.filestream import GATHER_S, FileStream, pace, sampler_path
 
 from .emulation import RANGE_UJ, overwrite
 from .hwmon_tree import JETSON, make
@@ -144,7 +144,7 @@ def test_what_the_program_takes_is_part_of_what_sampling_costs(tmp_path: Path) -
 
 
 def test_without_the_program_python_polls_at_most_at_100_hz_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: None)
+    monkeypatch.setattr("edgejoule.meters.transport.filestream.sampler_path", lambda: None)
     chosen = pace("rapl", 1e-3, 0.05)
     assert chosen.program is None
     assert chosen.poll_interval_s == 0.01
@@ -152,7 +152,7 @@ def test_without_the_program_python_polls_at_most_at_100_hz_and_says_so(monkeypa
 
 
 def test_slow_intervals_need_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: None)
+    monkeypatch.setattr("edgejoule.meters.transport.filestream.sampler_path", lambda: None)
     chosen = pace("rapl", None, 0.05)
     assert (chosen.program, chosen.poll_interval_s) == (None, 0.05)
     assert pace("rapl", 0.01, 0.05).poll_interval_s == 0.01
@@ -165,7 +165,7 @@ def test_the_program_reads_at_slow_intervals_too_and_changes_nothing_that_the_me
 ) -> None:
     powercap(tmp_path)
     with_program, emulated = Rapl(tmp_path), Rapl(tmp_path, read=lambda path: path.read_text())
-    monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: None)
+    monkeypatch.setattr("edgejoule.meters.transport.filestream.sampler_path", lambda: None)
     without = Rapl(tmp_path)
     for meter in (with_program, emulated, without):
         meter.open()
@@ -240,7 +240,7 @@ def test_a_program_that_cannot_be_started_leaves_a_slow_meter_to_python(
     if wrong == "no program":
         program.write_text("garbage")
         program.chmod(0o755)
-    monkeypatch.setattr("edgejoule.meters.filestream.sampler_path", lambda: program)
+    monkeypatch.setattr("edgejoule.meters.transport.filestream.sampler_path", lambda: program)
     powercap(tmp_path)
     meter = Rapl(tmp_path)
     meter.open()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.machine.files import read_text
 from edgejoule.meters.base import Block, Domain, Meter, Sample, ValueKind
-from edgejoule.meters.files import read_text
-from edgejoule.meters.hwmon import Hwmon
+from edgejoule.meters.plugins.hwmon import Hwmon
 
 from .emulation import Clock
 from .hwmon_tree import INA219, JETSON, make

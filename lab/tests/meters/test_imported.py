@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from edgejoule.cli.main import main
 from edgejoule.errors import DataError, MeterError, UsageError
 from edgejoule.meters.base import Meter, ValueKind
-from edgejoule.meters.imported import Mapping, Recorder, guess, read_csv, trace_of
-from edgejoule.meters.imported.columns import SCALES, Column
-from edgejoule.meters.imported.meter import FollowedTrace
+from edgejoule.meters.plugins.imported import Mapping, Recorder, guess, read_csv, trace_of
+from edgejoule.meters.plugins.imported.columns import SCALES, Column
+from edgejoule.meters.plugins.imported.meter import FollowedTrace
 from edgejoule.meters.quantities import Role
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Fault

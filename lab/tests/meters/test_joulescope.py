@@ -7,7 +7,7 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Meter, ValueKind
-from edgejoule.meters.joulescope import Joulescope
+from edgejoule.meters.plugins.joulescope import Joulescope
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
 from edgejoule.testing.instruments.joulescope import INSTRUMENT, PATH, Library, statistics

@@ -19,8 +19,8 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Meter
-from edgejoule.meters.modbus import ModbusMeter
-from edgejoule.meters.modbus.profile import PROFILES, ModbusProfile
+from edgejoule.meters.plugins.modbus import ModbusMeter
+from edgejoule.meters.plugins.modbus.profile import PROFILES, ModbusProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault

@@ -13,8 +13,8 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Block, Meter
-from edgejoule.meters.monsoon import Monsoon
-from edgejoule.meters.monsoon.protocol import (
+from edgejoule.meters.plugins.monsoon import Monsoon
+from edgejoule.meters.plugins.monsoon.protocol import (
     HVPM,
     LVPM,
     PRODUCT,
@@ -29,7 +29,7 @@ from edgejoule.meters.monsoon.protocol import (
     lvpm_scales,
     volts,
 )
-from edgejoule.meters.monsoon.usb import find_serials, open_usb
+from edgejoule.meters.plugins.monsoon.usb import find_serials, open_usb
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
 from edgejoule.testing.instruments.monsoon import INSTRUMENT, STORED, Monitor, encode

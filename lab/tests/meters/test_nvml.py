@@ -6,7 +6,7 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Domain, Meter, ValueKind
-from edgejoule.meters.nvml import Nvml
+from edgejoule.meters.plugins.nvml import Nvml
 from edgejoule.testing.instruments.nvml import EmulatedLibrary
 
 from .emulation import Clock

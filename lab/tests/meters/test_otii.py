@@ -14,7 +14,7 @@ import pytest
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Meter
-from edgejoule.meters.otii import Otii
+from edgejoule.meters.plugins.otii import Otii
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
 from edgejoule.testing.instruments.otii import DEVICE, INSTRUMENT, VOLTS, Server

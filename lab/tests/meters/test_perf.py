@@ -10,8 +10,8 @@ import pytest
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Domain, Meter
-from edgejoule.meters.perf import PerfEnergy
-from edgejoule.meters.perf.events import Event, KernelEvents
+from edgejoule.meters.plugins.perf import PerfEnergy
+from edgejoule.meters.plugins.perf.events import Event, KernelEvents
 from edgejoule.testing.instruments.perf import make_tree
 
 from .emulation import Clock

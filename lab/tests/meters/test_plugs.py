@@ -14,9 +14,9 @@ from edgejoule.energy import domain_energy
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Domain, Meter, Sample, ValueKind
 from edgejoule.meters.collector import Collector
-from edgejoule.meters.http import fetcher
-from edgejoule.meters.shelly import Shelly
-from edgejoule.meters.tasmota import Tasmota
+from edgejoule.meters.plugins.shelly import Shelly
+from edgejoule.meters.plugins.tasmota import Tasmota
+from edgejoule.meters.transport.http import fetcher
 from edgejoule.testing.instruments.shelly import first_generation, later_generation
 from edgejoule.testing.instruments.tasmota import status_text
 

@@ -10,9 +10,9 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Meter
-from edgejoule.meters.commands import run_text
-from edgejoule.meters.pmic import Pmic
-from edgejoule.meters.pmic.protocol import rail_powers_w
+from edgejoule.meters.plugins.pmic import Pmic
+from edgejoule.meters.plugins.pmic.protocol import rail_powers_w
+from edgejoule.meters.transport.commands import run_text
 from edgejoule.testing.instruments.pmic import adc_text
 
 from .emulation import Clock

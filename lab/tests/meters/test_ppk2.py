@@ -12,8 +12,8 @@ import pytest
 
 from edgejoule.errors import DataError, MeterError, UsageError
 from edgejoule.meters.base import Meter
-from edgejoule.meters.ppk2 import Ppk2
-from edgejoule.meters.ppk2.protocol import Command, WordStream, parse_metadata, regulator
+from edgejoule.meters.plugins.ppk2 import Ppk2
+from edgejoule.meters.plugins.ppk2.protocol import Command, WordStream, parse_metadata, regulator
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
 from edgejoule.testing.instruments.ppk2 import INSTRUMENT, METADATA, Kit

@@ -16,12 +16,19 @@ import pytest
 from edgejoule.energy import energy
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Block, Meter, Method, Sample, ValueKind
-from edgejoule.meters.filestream import FileStream, sampler_path
-from edgejoule.meters.profile import BoardProfile
-from edgejoule.meters.profile import meter as profile_meter
-from edgejoule.meters.profile.data import BOARDS, Profile, all_profiles, detected_profile, load_profile, named_profile
-from edgejoule.meters.profile.usage import TICK_S, parse_cpu
+from edgejoule.meters.plugins.profile import BoardProfile
+from edgejoule.meters.plugins.profile import meter as profile_meter
+from edgejoule.meters.plugins.profile.data import (
+    BOARDS,
+    Profile,
+    all_profiles,
+    detected_profile,
+    load_profile,
+    named_profile,
+)
+from edgejoule.meters.plugins.profile.usage import TICK_S, parse_cpu
 from edgejoule.meters.trace import Trace
+from edgejoule.meters.transport.filestream import FileStream, sampler_path
 
 from .emulation import Clock, ProcTree, overwrite, raising
 

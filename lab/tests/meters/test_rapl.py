@@ -11,7 +11,7 @@ import pytest
 from edgejoule.energy import domain_energy, energy
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Domain, Meter, ValueKind
-from edgejoule.meters.rapl import Rapl
+from edgejoule.meters.plugins.rapl import Rapl
 from edgejoule.meters.trace import Trace
 
 from .emulation import RANGE_UJ, Clock, PowercapTree, raising

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from edgejoule.meters.base import Meter, sample_record
-from edgejoule.meters.profile import BoardProfile
-from edgejoule.meters.rapl import Rapl
+from edgejoule.meters.plugins.profile import BoardProfile
+from edgejoule.meters.plugins.rapl import Rapl
 
 from .emulation import Clock, PowercapTree, ProcTree, raising
 

@@ -15,8 +15,8 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Meter
-from edgejoule.meters.scpi import ScpiMeter
-from edgejoule.meters.scpi.profile import PROFILES, ScpiProfile
+from edgejoule.meters.plugins.scpi import ScpiMeter
+from edgejoule.meters.plugins.scpi.profile import PROFILES, ScpiProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault

@@ -13,10 +13,10 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Block, Clock, Meter, ValueKind
-from edgejoule.meters.serial import SerialMeter
-from edgejoule.meters.serial.decode import Decoder
-from edgejoule.meters.serial.framing import checksum, find_frames
-from edgejoule.meters.serial.profile import PROFILES, Frame, SerialProfile
+from edgejoule.meters.plugins.serial import SerialMeter
+from edgejoule.meters.plugins.serial.decode import Decoder
+from edgejoule.meters.plugins.serial.framing import checksum, find_frames
+from edgejoule.meters.plugins.serial.profile import PROFILES, Frame, SerialProfile
 from edgejoule.meters.toml_profile import load_profile, named_profile, profile_names
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Fault

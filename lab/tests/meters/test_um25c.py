@@ -12,8 +12,8 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Meter
-from edgejoule.meters.um25c import Um25c
-from edgejoule.meters.um25c.protocol import MODELS, check_byte, reading_of, split
+from edgejoule.meters.plugins.um25c import Um25c
+from edgejoule.meters.plugins.um25c.protocol import MODELS, check_byte, reading_of, split
 from edgejoule.testing.instruments.um25c import EmulatedTester, frame
 
 # westh/umxxc-parser, test.cjs: a frame of a real UM34C, which its own parser reads as 4.84 V, 25 mA, 121 mW

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from edgejoule.dictionary.responses import RESPONSES
+from edgejoule.experiment.plan import PlannedRun, make_plan
+from edgejoule.experiment.spec import Spec
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
-from edgejoule.plan import PlannedRun, make_plan
-from edgejoule.responses import RESPONSES
-from edgejoule.spec import Spec
 from edgejoule.store import Intervals, Latency, ResponseValue, Run, RunData, Store
 
 OPERATIONS = 60_000

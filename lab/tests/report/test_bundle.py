@@ -14,10 +14,10 @@ import pytest
 from bundle_members import rewritten, with_hash
 from click.testing import CliRunner
 
-from edgejoule import bundle
-from edgejoule.bundle import BundleError, bundle_store, import_bundle, write_bundle
 from edgejoule.cli.main import main
 from edgejoule.errors import UsageError
+from edgejoule.export import bundle
+from edgejoule.export.bundle import BundleError, bundle_store, import_bundle, write_bundle
 from edgejoule.findings import find
 from edgejoule.report import build
 from edgejoule.store import Store

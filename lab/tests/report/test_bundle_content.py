@@ -19,9 +19,9 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from edgejoule.bundle import BundleError, import_bundle, write_bundle
 from edgejoule.cli.main import main
-from edgejoule.responses import RESPONSES
+from edgejoule.dictionary.responses import RESPONSES
+from edgejoule.export.bundle import BundleError, import_bundle, write_bundle
 from edgejoule.store import Store
 
 MakeStore = Callable[..., Store]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings import find
 from edgejoule.findings.design import design_of
-from edgejoule.plan import make_plan
 from edgejoule.report import build, load_curve
-from edgejoule.spec import Spec
 from edgejoule.store import Experiment, ResponseValue, Run, RunData, Store
 
 LEVELS = [0, 10, 50, 100]

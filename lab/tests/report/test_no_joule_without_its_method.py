@@ -20,17 +20,17 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from edgejoule import parquet
 from edgejoule.cli import export as export_command
 from edgejoule.cli import progress
 from edgejoule.cli.export import export
 from edgejoule.cli.progress import StudyProgress
 from edgejoule.cli.report import print_verdict
 from edgejoule.cli.show import show
+from edgejoule.dictionary.responses import RESPONSES
+from edgejoule.experiment.plan import make_plan
+from edgejoule.export import parquet
 from edgejoule.findings import find, model, tables, verdict
-from edgejoule.plan import make_plan
 from edgejoule.report import bars, build, load_curve
-from edgejoule.responses import RESPONSES
 from edgejoule.store import Store
 
 PARQUET = importlib.util.find_spec("pyarrow") is not None

@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from edgejoule import parquet
 from edgejoule.cli import export as command
 from edgejoule.cli.main import main
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec
+from edgejoule.export import parquet
+from edgejoule.export.runs_table import Column, runs_csv, runs_table
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import Arrivals, ClockRelation
 from edgejoule.meters.trace import Trace
-from edgejoule.plan import make_plan
-from edgejoule.runs_table import Column, runs_csv, runs_table
-from edgejoule.spec import Spec
 from edgejoule.store import Intervals, Run, RunData, Store, StoredTrace
 
 pq = pytest.importorskip("pyarrow.parquet")

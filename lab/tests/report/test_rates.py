@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 from command_line import edgejoule
 
+from edgejoule.dictionary.responses import RESPONSES, Better, told_responses
 from edgejoule.findings import Findings, find
 from edgejoule.findings.model import Cell, Ranking
 from edgejoule.findings.rates import is_asked_for, not_sustained, rate_lines, rate_sentences
 from edgejoule.findings.verdict import headline, statements
 from edgejoule.report import build
-from edgejoule.responses import RESPONSES, Better, told_responses
 
 SERVICE, DUE, ENERGY = "read_latency_us_p99", "read_intended_latency_us_p99", "energy_per_op_uj"
 DECLARED = f'responses = ["{SERVICE}", "throughput_ops_s", "{ENERGY}"]'

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from edgejoule.bundle import import_bundle, write_bundle
 from edgejoule.cli.main import main
+from edgejoule.export.bundle import import_bundle, write_bundle
 from edgejoule.store import Store
 
 

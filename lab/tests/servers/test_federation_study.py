@@ -14,9 +14,9 @@ import jsonschema
 import pytest
 from command_line import edgejoule
 
+from edgejoule.eco.federation import Federation, Programs, Server, Unlimited
 from edgejoule.errors import SpecError
-from edgejoule.federation import Federation, Programs, Server, Unlimited
-from edgejoule.spec import load_spec
+from edgejoule.experiment.spec import load_spec
 from edgejoule.store import Store
 
 BUILD = Path(__file__).resolve().parents[3] / "build"

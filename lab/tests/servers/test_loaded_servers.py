@@ -16,21 +16,21 @@ import jsonschema
 import pytest
 from command_line import edgejoule
 
-from edgejoule.checks import not_here
 from edgejoule.commands.client import CommandRun
-from edgejoule.commands.collect import cpu_seconds
 from edgejoule.commands.on_servers import joined, run_together
 from edgejoule.commands.shells import ShellStart
 from edgejoule.commands.supervisor import Repetition
+from edgejoule.databases.checks import not_here
+from edgejoule.eco.federation.namespaces import NAMED, why_no_namespaces
 from edgejoule.errors import DatabaseError, SpecError
-from edgejoule.executions import Execution, intervals_of
-from edgejoule.federation.namespaces import NAMED, why_no_namespaces
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import load_spec
 from edgejoule.machine import cgroup
-from edgejoule.network import Link
-from edgejoule.plan import make_plan
-from edgejoule.spec import load_spec
-from edgejoule.storage_counters import StorageCounters
+from edgejoule.machine.network import Link
+from edgejoule.machine.storage_counters import StorageCounters
 from edgejoule.store import Store
+from edgejoule.study.command_figures import cpu_seconds
+from edgejoule.study.executions import Execution, intervals_of
 
 ROOT = Path(__file__).resolve().parents[3]
 SPEC = """\

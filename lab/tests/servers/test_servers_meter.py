@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from emulated_meter import SteadyMeter
 
+from edgejoule.eco.federation import Server
 from edgejoule.energy import domain_energy
 from edgejoule.errors import MeterError
-from edgejoule.federation import Server
 from edgejoule.meters.base import Domain, Meter, Method
 from edgejoule.meters.sampler import Sampler
-from edgejoule.servers import DeclaredPower, ServersMeter, of_server
+from edgejoule.study.servers import DeclaredPower, ServersMeter, of_server
 
 S = 1_000_000_000
 

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from edgejoule import environment
 from edgejoule.cli.main import main
 from edgejoule.errors import StoreError
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings import find
-from edgejoule.other_programs import OtherPrograms
-from edgejoule.plan import make_plan
-from edgejoule.spec import Spec
+from edgejoule.machine import environment
 from edgejoule.store import ResponseValue, Run, RunData, Store
 from edgejoule.store.catalogue import counting
+from edgejoule.study.other_programs import OtherPrograms
 
 SCHEMA = Path(__file__).resolve().parents[3] / "schemas" / "run-record.schema.json"
 WARM = "the processor was held back 2 times by its temperature"

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from edgejoule.errors import StoreError, UsageError
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import Spec
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
-from edgejoule.plan import make_plan
-from edgejoule.spec import Spec
 from edgejoule.store import Intervals, Latency, ResponseValue, Run, RunData, Store
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"

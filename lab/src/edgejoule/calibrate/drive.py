@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from edgejoule.calibrate.stages import Kind, Stage
 from edgejoule.errors import DataError
-from edgejoule.meters.profile.usage import Usage
+from edgejoule.meters.plugins.profile.usage import Usage
 
 
 class Machine(Protocol):

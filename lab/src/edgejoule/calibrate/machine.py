@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from edgejoule.burner import Burners
 from edgejoule.calibrate.stages import Kind, Stage
 from edgejoule.errors import EdgejouleError
-from edgejoule.meters.files import read_text
-from edgejoule.meters.profile.usage import Usage, UsageReader
+from edgejoule.machine.burner import Burners
+from edgejoule.machine.files import read_text
+from edgejoule.meters.plugins.profile.usage import Usage, UsageReader
 
 FILE_BYTES = 128 << 20
 BLOCK_BYTES = 1 << 20

@@ -13,7 +13,7 @@ import tomli_w
 
 from edgejoule.calibrate.fit import Fitted
 from edgejoule.errors import DataError, StoreError
-from edgejoule.meters.profile.data import load_profile
+from edgejoule.meters.plugins.profile.data import load_profile
 
 INTERVAL_MAX = 2.0  # what a profile may state
 _SOURCE = "calibration"
@@ -23,8 +23,8 @@ _SOURCE = "calibration"
 class Circumstances:
     """What a profile says of where it comes from.
 
-    machine: as `edgejoule.environment` tells it. meter: its name with method and describe(). domain: what it covered.
-    stages: how many were used, of how many.
+    machine: as `edgejoule.machine.environment` reports it. meter: its name with method and describe(). domain: what it
+    covered. stages: how many were used, of how many.
     """
 
     name: str

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.alignment import by_markers
 from edgejoule.calibrate.drive import StageRun
+from edgejoule.clocks.alignment import by_markers
+from edgejoule.clocks.marker import Marker, correlation_of_chance
 from edgejoule.errors import DataError
-from edgejoule.marker import Marker, correlation_of_chance
 from edgejoule.meters.base import ValueKind
 from edgejoule.meters.trace import Trace
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
-from edgejoule import environment, toml_text
+from edgejoule import toml_text
 from edgejoule.calibrate.drive import Pace, StageRun, drive, from_json, to_json
 from edgejoule.calibrate.fit import Fitted, fit
 from edgejoule.calibrate.machine import FILE_BYTES, ThisMachine
@@ -27,13 +27,14 @@ from edgejoule.calibrate.stages import Stage, make_stages
 from edgejoule.cli.common import Number, console, echo_json, json_option, messages, stop_in_order
 from edgejoule.cli.progress import clock
 from edgejoule.cli.recording_options import RecordingOptions, recording_options
+from edgejoule.clocks.marker import Marker, burst
 from edgejoule.energy import Readings
 from edgejoule.errors import DataError, MeterError, StoreError, UsageError
-from edgejoule.marker import Marker, burst
+from edgejoule.machine import environment
 from edgejoule.meters.base import Meter, Method
 from edgejoule.meters.discovery import choose_from, discover
-from edgejoule.meters.imported import Mapping as Columns
-from edgejoule.meters.imported import Recorder, read_csv, trace_of
+from edgejoule.meters.plugins.imported import Mapping as Columns
+from edgejoule.meters.plugins.imported import Recorder, read_csv, trace_of
 from edgejoule.meters.sampler import Sampler
 
 _MARKER_S = 3.0

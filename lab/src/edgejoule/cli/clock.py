@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from edgejoule.cli.common import Number, console, echo_json, fail, json_option, messages, stop_in_order
-from edgejoule.clock_exchange import EXCHANGES, SERVE_S_MAX, ClockNs, Offset, Responder, parse_address, relation
-from edgejoule.clock_exchange import compare as exchange
+from edgejoule.clocks.clock_exchange import EXCHANGES, SERVE_S_MAX, ClockNs, Offset, Responder, parse_address, relation
+from edgejoule.clocks.clock_exchange import compare as exchange
+from edgejoule.clocks.marker import Marker, burst, check
 from edgejoule.errors import MeterError, UsageError
-from edgejoule.marker import Marker, burst, check
 from edgejoule.meters.base import Meter
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.discovery import choose

@@ -12,10 +12,10 @@ from rich.table import Table
 from edgejoule.cli.common import Commands, console, echo_json, json_option
 from edgejoule.database_servers import SERVERS, Server, snapshots
 from edgejoule.database_servers.record import FILE, Record, remove_leftovers
-from edgejoule.databases import Adapter, adapters
+from edgejoule.databases.driver import Adapter, adapters
+from edgejoule.databases.system_under_test import may_be_external
+from edgejoule.dictionary.responses import nearest
 from edgejoule.errors import UsageError
-from edgejoule.responses import nearest
-from edgejoule.system_under_test import may_be_external
 
 _FOLDER = Path("results/servers")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from edgejoule import eco_calibration
+from edgejoule.eco import calibration as eco_calibration
 from edgejoule.errors import StoreError
 
 _EPILOG = """\b

@@ -13,9 +13,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from edgejoule import eco_sweep as sweeps
 from edgejoule.cli.common import stop_in_order
-from edgejoule.eco_pictures import draw, load_matplotlib
+from edgejoule.eco import sweep as sweeps
+from edgejoule.eco.pictures import draw, load_matplotlib
 from edgejoule.errors import UsageError
 
 _EPILOG = """\b

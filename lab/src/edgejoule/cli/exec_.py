@@ -142,9 +142,9 @@ class Exec:
     def run(self) -> None:
         """Do what was asked for."""
         from edgejoule.cli.run import meter_choice
-        from edgejoule.commands.exec_spec import spec_text
-        from edgejoule.spec import spec_of_text
-        from edgejoule.study import Places, check_free
+        from edgejoule.exec.spec import spec_text
+        from edgejoule.experiment.spec import spec_of_text
+        from edgejoule.study.study import Places, check_free
 
         given = self.given
         request = self._request()
@@ -165,7 +165,7 @@ class Exec:
         self._measure(spec, text, choice)
 
     def _request(self) -> Any:
-        from edgejoule.commands import exec_options as options
+        from edgejoule.exec import options
 
         given = self.given
         if given["runs"] is not None and given["budget"] is not None:
@@ -214,13 +214,13 @@ class Exec:
 
     def _measure(self, spec: Any, text: str, choice: Any) -> None:
         """Run the experiment and show it."""
-        from edgejoule.checks import check_plan, not_here
         from edgejoule.cli.exec_progress import ExecProgress
         from edgejoule.cli.run import min_ratio_of
+        from edgejoule.databases.checks import check_plan, not_here
+        from edgejoule.experiment.plan import make_plan
         from edgejoule.findings import find
-        from edgejoule.plan import make_plan
         from edgejoule.store import Store
-        from edgejoule.study import Places, Study, conduct, continuation
+        from edgejoule.study.study import Places, Study, conduct, continuation
 
         plan = make_plan(spec)
         check_plan(spec, plan, keep_going=False)
@@ -257,8 +257,9 @@ class Exec:
         return f"; {', '.join(advice)}" if advice else ""
 
     def _show(self, experiment: Any, findings: Any, runs: Any) -> None:
-        from edgejoule.commands import exec_export, exec_view
-        from edgejoule.commands.exec_results import result_of
+        from edgejoule.exec import export as exec_export
+        from edgejoule.exec import view as exec_view
+        from edgejoule.exec.results import result_of
 
         result = result_of(experiment, findings, runs)
         exports = self._exports()

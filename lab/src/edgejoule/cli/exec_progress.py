@@ -7,8 +7,8 @@ import time
 from rich.console import Console
 
 from edgejoule.cli.progress import StudyProgress
+from edgejoule.experiment.spec import Spec
 from edgejoule.meters.base import Meter
-from edgejoule.spec import Spec
 from edgejoule.store import Run
 
 

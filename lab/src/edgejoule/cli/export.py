@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from edgejoule.bundle import write_bundle
 from edgejoule.cli.common import store_option
 from edgejoule.errors import StoreError, UsageError
+from edgejoule.export.bundle import write_bundle
+from edgejoule.export.parquet import write_runs, write_samples
+from edgejoule.export.runs_table import runs_csv, runs_table
 from edgejoule.meters.base import sample_record
-from edgejoule.parquet import write_runs, write_samples
-from edgejoule.runs_table import runs_csv, runs_table
 from edgejoule.store import Experiment, Run, Store
 
 

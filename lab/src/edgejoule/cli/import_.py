@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from edgejoule.bundle import import_bundle
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.cli.import_trace import IntervalOptions, import_trace, interval_options
 from edgejoule.cli.recording_options import RecordingOptions, recording_options
+from edgejoule.export.bundle import import_bundle
 from edgejoule.store import Store
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from edgejoule.attaching import Attached, Told, attached
 from edgejoule.cli.common import EXIT_FLAGGED, Number, console, echo_json, fail
 from edgejoule.cli.recording_options import RecordingOptions, option_group
 from edgejoule.energy import Energy, energy
 from edgejoule.errors import UsageError
-from edgejoule.meters.imported import Recorded, read_csv, trace_of
-from edgejoule.meters.imported.read import moment_ns
+from edgejoule.meters.plugins.imported import Recorded, read_csv, trace_of
+from edgejoule.meters.plugins.imported.read import moment_ns
 from edgejoule.meters.trace import Trace
+from edgejoule.recordings.attaching import Attached, Told, attached
 from edgejoule.store import Primary, Run, Store
 
 _BUDGETS_MAX = 2  # parts of a trace whose budgets are printed

@@ -11,16 +11,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
 from rich.text import Text
 
-from edgejoule.databases import Event
+from edgejoule.databases.driver import Event
+from edgejoule.dictionary.responses import is_energy, label_of, unit_words
+from edgejoule.experiment.plan import PlannedRun, cell_label
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings.facts import effective_responses
 from edgejoule.findings.other_programs import BUSY_SHARE_MAX
 from edgejoule.findings.words import count
 from edgejoule.meters.sampler import LivePower
-from edgejoule.plan import PlannedRun, cell_label
-from edgejoule.responses import is_energy, label_of, unit_words
-from edgejoule.spec import Spec
 from edgejoule.store import Experiment, ResponseValue, Run
-from edgejoule.study import Study
+from edgejoule.study.study import Study
 
 _STANDING = {"settle": "settling", "quiet": "open and quiet"}  # phases in which no operation is told
 

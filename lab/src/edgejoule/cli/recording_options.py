@@ -13,8 +13,8 @@ import click
 from edgejoule.cli.common import Number
 from edgejoule.errors import UsageError
 from edgejoule.meters.base import Domain
-from edgejoule.meters.imported import Mapping, Recorder
-from edgejoule.meters.imported.columns import SCALES, TIME_UNITS, Column
+from edgejoule.meters.plugins.imported import Mapping, Recorder
+from edgejoule.meters.plugins.imported.columns import SCALES, TIME_UNITS, Column
 from edgejoule.meters.quantities import Role
 
 _Command = Callable[..., Any]

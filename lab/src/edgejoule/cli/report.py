@@ -9,9 +9,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from edgejoule.bundle import bundle_store
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.errors import StoreError
+from edgejoule.export.bundle import bundle_store
 from edgejoule.findings import Findings, find
 from edgejoule.report import build
 from edgejoule.store import Experiment, Store

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from edgejoule.checks import check_plan, not_here
 from edgejoule.cli.common import (
     EXIT_FLAGGED,
     Options,
@@ -27,21 +26,22 @@ from edgejoule.cli.common import (
 from edgejoule.cli.design_table import print_design, settings
 from edgejoule.cli.progress import StudyProgress, clock
 from edgejoule.cli.report import print_verdict, write_report
-from edgejoule.conditional import settings_of
+from edgejoule.databases.checks import check_plan, not_here
+from edgejoule.databases.system_under_test import SystemUnderTest, system_of
+from edgejoule.dictionary.responses import nearest
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, StoreError, UsageError
+from edgejoule.experiment.conditional import settings_of
+from edgejoule.experiment.plan import PlannedRun, cell_label, make_plan
+from edgejoule.experiment.spec import Level, Spec, SpecReading, read_spec
 from edgejoule.findings import find
 from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover
-from edgejoule.plan import PlannedRun, cell_label, make_plan
-from edgejoule.quiet import check_responses, quiet_s
-from edgejoule.responses import nearest
-from edgejoule.run_clocks import ClockPlan, check_servers, clock_plan
-from edgejoule.servers import Servers, servers_of
-from edgejoule.spec import Level, Spec, SpecReading, read_spec
 from edgejoule.store import Experiment, Run, Store
-from edgejoule.study import Places, Study, check_free, conduct, continuation
-from edgejoule.system_under_test import SystemUnderTest, system_of
+from edgejoule.study.quiet import check_responses, quiet_s
+from edgejoule.study.run_clocks import ClockPlan, check_servers, clock_plan
+from edgejoule.study.servers import Servers, servers_of
+from edgejoule.study.study import Places, Study, check_free, conduct, continuation
 
 
 @click.command()

@@ -13,10 +13,10 @@ from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.cli.table_text import print_table
-from edgejoule.commands.model import shown
+from edgejoule.dictionary.responses import is_energy, unit_words
+from edgejoule.experiment.command import shown
 from edgejoule.findings import run_tables
 from edgejoule.findings.facts import circumstances, effective_responses
-from edgejoule.responses import is_energy, unit_words
 from edgejoule.store import Experiment, ResponseValue, Run, SeveralError, Store
 
 

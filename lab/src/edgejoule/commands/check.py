@@ -9,7 +9,7 @@ from edgejoule.commands.client import surroundings
 from edgejoule.errors import DatabaseError, UsageError
 
 if TYPE_CHECKING:
-    from edgejoule.plan import PlannedRun
+    from edgejoule.experiment.plan import PlannedRun
 
 
 def check_command(run: PlannedRun) -> None:

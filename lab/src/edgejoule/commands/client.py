@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgejoule.commands.cold import drop_caches
-from edgejoule.commands.model import DISCARD, shown
 from edgejoule.commands.outputs import Output
 from edgejoule.commands.phases import phase_events
 from edgejoule.commands.programs import Surroundings, failed, run_beside
@@ -24,12 +23,13 @@ from edgejoule.commands.supervisor import Repetition, Supervised
 from edgejoule.database_servers.server import Settled
 from edgejoule.database_servers.serving import ServerUse, Serving
 from edgejoule.errors import DatabaseError
-from edgejoule.storage_counters import StorageCounters
+from edgejoule.experiment.command import DISCARD, shown
+from edgejoule.machine.storage_counters import StorageCounters
 
 if TYPE_CHECKING:
-    from edgejoule.federation.processes import Membership
-    from edgejoule.plan import PlannedRun
-    from edgejoule.spec import Timing
+    from edgejoule.experiment.plan import PlannedRun
+    from edgejoule.experiment.spec import Timing
+    from edgejoule.machine.processes import Membership
 
 OWN_FOLDER = "command"  # below a run's folder, beside what a server of the run keeps: {data} of its command
 

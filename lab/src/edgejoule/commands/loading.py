@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgejoule.commands.client import OWN_FOLDER, data_folder, surroundings
-from edgejoule.commands.model import filled, shown
 from edgejoule.commands.programs import run_beside
 from edgejoule.database_servers.server import Server
 from edgejoule.database_servers.serving import keep_data_only, serving
 from edgejoule.errors import DatabaseError
+from edgejoule.experiment.command import filled, shown
 
 if TYPE_CHECKING:
-    from edgejoule.plan import PlannedRun
+    from edgejoule.experiment.plan import PlannedRun
 
 
 def load_content(run: PlannedRun) -> dict[str, Any]:

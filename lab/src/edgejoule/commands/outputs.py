@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from edgejoule.commands.model import DeclaredResponse, json_steps
 from edgejoule.errors import DatabaseError
+from edgejoule.experiment.command import DeclaredResponse, json_steps
 
 BYTES_MAX = 4 * 2**20  # of the output that are read for responses: the last ones
 LAST_LINES = 10

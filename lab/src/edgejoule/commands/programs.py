@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgejoule.commands.model import (
+from edgejoule.commands.outputs import Output, last_lines
+from edgejoule.commands.supervisor import Command, Supervised
+from edgejoule.errors import DatabaseError
+from edgejoule.experiment.command import (
     DISCARD,
     SHELL,
     CommandWorkload,
@@ -19,9 +22,6 @@ from edgejoule.commands.model import (
     unescaped,
     why_no_program,
 )
-from edgejoule.commands.outputs import Output, last_lines
-from edgejoule.commands.supervisor import Command, Supervised
-from edgejoule.errors import DatabaseError
 
 
 @dataclass(frozen=True)

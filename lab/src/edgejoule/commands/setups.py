@@ -6,14 +6,14 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgejoule.commands.model import Words, filled, shown
 from edgejoule.commands.outputs import Output
 from edgejoule.commands.programs import Surroundings, failed
 from edgejoule.commands.supervisor import Supervised
 from edgejoule.errors import DatabaseError
+from edgejoule.experiment.command import Words, filled, shown
 
 if TYPE_CHECKING:
-    from edgejoule.plan import PlannedRun
+    from edgejoule.experiment.plan import PlannedRun
 
 Turn = tuple[str, str]
 

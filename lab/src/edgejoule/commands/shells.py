@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgejoule.commands.model import SHELL, CommandWorkload
 from edgejoule.commands.programs import Surroundings
 from edgejoule.commands.supervisor import Supervised
 from edgejoule.errors import DatabaseError
+from edgejoule.experiment.command import SHELL, CommandWorkload
 
 if TYPE_CHECKING:
-    from edgejoule.plan import PlannedRun
+    from edgejoule.experiment.plan import PlannedRun
 
 STARTS = 50
 _TIMEOUT_S = 60.0

@@ -26,7 +26,7 @@ from typing import IO, Any
 from edgejoule.commands.phases import PhaseLines
 from edgejoule.database_servers.processes import started_ticks
 from edgejoule.errors import CommandError, EdgejouleError
-from edgejoule.federation.processes import AdoptedTree, Membership
+from edgejoule.machine.processes import AdoptedTree, Membership
 
 PROGRAM = "edgejoule-supervisor"
 MARKS_VARIABLE = "EDGEJOULE_MARKS"  # in the command's environment: the FIFO that takes names of phases

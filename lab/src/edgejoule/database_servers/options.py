@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from edgejoule.dictionary.responses import nearest
 from edgejoule.errors import UsageError
-from edgejoule.responses import nearest
 
 OWN = "conf."  # conf.NAME: a setting by the server's own name, for its configuration
 PRESET = "preset"

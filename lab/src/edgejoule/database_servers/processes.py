@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from edgejoule.errors import DatabaseError
-from edgejoule.federation.processes import Running, children_of
+from edgejoule.machine.processes import Running, children_of
 
 _LOOK_S = 0.02
 _KILLED_S = 5.0  # a child that sees its parent gone ends by itself

@@ -14,7 +14,7 @@ from typing import Any
 from edgejoule.database_servers.options import OWN
 from edgejoule.database_servers.server import LOGS, NotReadyError, Server, Usage
 from edgejoule.errors import DatabaseError
-from edgejoule.storage_counters import StorageCounters
+from edgejoule.machine.storage_counters import StorageCounters
 
 LOOK_S = 0.2
 GRACE_S = 3.0  # for a client to say itself that its server has gone

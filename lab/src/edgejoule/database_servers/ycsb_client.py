@@ -27,7 +27,7 @@ from edgejoule.database_servers import hdr_log, jvm
 from edgejoule.database_servers.options import Option
 from edgejoule.database_servers.serving import Serving
 from edgejoule.errors import DatabaseError
-from edgejoule.failed_operations import FAILURE_SHARE_MAX, Cause, complaint, merged
+from edgejoule.experiment.failed_operations import FAILURE_SHARE_MAX, Cause, complaint, merged
 from edgejoule.machine.child_lines import ChildLines
 
 Event = Mapping[str, Any]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings.model import Cell, ResponseFinding, Statement
 from edgejoule.findings.words import listed, unit_for
-from edgejoule.spec import Spec
 
 _CLAUSES = {
     "energy_j": "costs {figure}",

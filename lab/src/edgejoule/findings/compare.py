@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from edgejoule.dictionary.responses import RESPONSES, Better, Response
 from edgejoule.errors import DataError, UsageError
+from edgejoule.experiment.spec import Analysis as Declared
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.findings.model import Cell, Contrast, Levels, Part, Ranking, ResponseFinding
 from edgejoule.findings.other_programs import disturbed
 from edgejoule.findings.rates import missed_rates, needs_its_rate
-from edgejoule.responses import RESPONSES, Better, Response
-from edgejoule.spec import Analysis as Declared
-from edgejoule.spec import Spec
 from edgejoule.stats import Analysis, DeclaredTest, Group, Looks, Pair, Scale, analyse, describe, looks
 from edgejoule.stats.options import AnalyseOptions
 from edgejoule.store import ResponseValue, Run

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from edgejoule.experiment.spec import Level, Spec
 from edgejoule.findings.model import Levels
-from edgejoule.spec import Level, Spec
 from edgejoule.store import Run
 
 

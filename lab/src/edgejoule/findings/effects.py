@@ -10,12 +10,12 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
+from edgejoule.dictionary.responses import Better
+from edgejoule.experiment.spec import Level
 from edgejoule.findings.design import label
 from edgejoule.findings.model import Cell, Contrast, Effect, Part, Ranking, ResponseFinding
 from edgejoule.findings.sentences import Question, Ranked, difference_words, interaction_sentence, sentence
 from edgejoule.findings.words import ratio, unit_for
-from edgejoule.responses import Better
-from edgejoule.spec import Level
 from edgejoule.stats import Analysis
 from edgejoule.stats.anova import AnovaRow
 from edgejoule.stats.verdict import margin_words

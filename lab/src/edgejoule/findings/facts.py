@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from edgejoule.dictionary.responses import told_responses
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
 from edgejoule.findings.words import count
 from edgejoule.meters.base import Method
-from edgejoule.other_programs import CPU_SHARE_MIN, percent
-from edgejoule.responses import told_responses
-from edgejoule.spec import Spec
 from edgejoule.store import Run
+from edgejoule.study.other_programs import CPU_SHARE_MIN, percent
 
 _CLIENTS = {"driver": "edgejoule-driver", "ycsb": "the real Java YCSB", "command": "the experiment's command"}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from edgejoule.dictionary.responses import Better
+from edgejoule.experiment.spec import Analysis
 from edgejoule.findings import verdict
 from edgejoule.findings.alone import alone_headline, alone_statement, is_alone
 from edgejoule.findings.compare import SequentialPlan, respond
@@ -24,8 +26,6 @@ from edgejoule.findings.other_programs import disturbed_headline, other_caveats
 from edgejoule.findings.rates import is_asked_for, rate_caveats, rate_headline, rate_lines
 from edgejoule.findings.syncs import sync_caveats
 from edgejoule.findings.words import count, listed
-from edgejoule.responses import Better
-from edgejoule.spec import Analysis
 from edgejoule.store import RULE, Experiment, Run, Store
 
 

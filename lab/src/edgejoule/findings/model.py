@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from edgejoule.responses import RESPONSES, Better
-from edgejoule.spec import Level
+from edgejoule.dictionary.responses import RESPONSES, Better
+from edgejoule.experiment.spec import Level
 from edgejoule.stats.analyse import Analysis
 from edgejoule.stats.regression import Regression
 

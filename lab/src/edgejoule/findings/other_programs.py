@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from edgejoule.findings.model import ResponseFinding
 from edgejoule.findings.words import count
-from edgejoule.other_programs import RESPONSES_OF, percent
 from edgejoule.store import Experiment, Run
+from edgejoule.study.other_programs import RESPONSES_OF, percent
 
 CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of what a clock alone measures
 BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the user is told

@@ -9,10 +9,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from edgejoule.dictionary.responses import is_energy, is_latency
 from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.findings.model import Levels, Ranking, ResponseFinding
 from edgejoule.findings.words import count, listed, number
-from edgejoule.responses import is_energy, is_latency
 from edgejoule.store import Run
 
 SHARE_MIN = 0.99

@@ -8,8 +8,8 @@ from typing import Any
 
 from edgejoule.energy import Renewal
 from edgejoule.findings.table import Table
-from edgejoule.run_energy import NET, POWER
 from edgejoule.store import ResponseValue, Run
+from edgejoule.study.run_energy import NET, POWER
 
 _WORDS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from edgejoule.experiment.spec import Level
 from edgejoule.findings.words import listed, number, ratio
-from edgejoule.spec import Level
 
 _NAMED = ("database", "workload")  # factors whose levels need no factor beside them
 _TOLD_MAX = 3  # levels told one by one

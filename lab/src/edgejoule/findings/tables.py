@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from edgejoule.dictionary.responses import Better
 from edgejoule.findings import analysis_tables, table
 from edgejoule.findings.compare import MODELLED, where_words
 from edgejoule.findings.design import label
 from edgejoule.findings.model import Cell, Contrast, Findings, Part, ResponseFinding, RunFacts
 from edgejoule.findings.table import BREAK, Mark, Role, Table, hole, soft, strong
 from edgejoule.findings.words import Unit, count, number, ratio, unit_for
-from edgejoule.responses import Better
 
 PAIRS_MAX = 150
 RUNS_MAX = 2_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from edgejoule.dictionary.responses import Better
 from edgejoule.findings.compare import MODELLED
 from edgejoule.findings.design import Design, label
 from edgejoule.findings.effects import condition_sentence
@@ -11,7 +12,6 @@ from edgejoule.findings.model import Cell, Contrast, Effect, Progress, Ranking, 
 from edgejoule.findings.other_programs import CLOCKED
 from edgejoule.findings.rates import is_asked_for, rate_sentences
 from edgejoule.findings.words import count, listed, ratio, unit_for
-from edgejoule.responses import Better
 from edgejoule.stats.verdict import margin_words
 
 _ABOVE_IDLE_MIN = 0.05

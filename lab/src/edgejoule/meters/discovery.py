@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from edgejoule.dictionary.responses import nearest
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Domain, Meter, Method
-from edgejoule.responses import nearest
 
 GROUP = "edgejoule.meters"
 _RANK = {Method.MEASURED: 0, Method.COUNTED: 2, Method.MODELLED: 3}

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from edgejoule.dictionary.responses import Better
+from edgejoule.experiment.spec import Level
 from edgejoule.findings.design import label
 from edgejoule.findings.model import Cell, ResponseFinding
 from edgejoule.findings.tables import alone
 from edgejoule.findings.words import Unit, unit_for
 from edgejoule.report import svg
 from edgejoule.report.svg import COLOURS, Scale
-from edgejoule.responses import Better
-from edgejoule.spec import Level
 
 WIDTH, ROW, GROUP, AXIS = 380.0, 23.0, 25.0, 42.0
 LOG_ABOVE = 30.0

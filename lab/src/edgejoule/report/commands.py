@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from edgejoule.commands.model import CommandWorkload, DeclaredResponse, shown
+from edgejoule.dictionary.responses import unit_words
+from edgejoule.experiment.command import CommandWorkload, DeclaredResponse, shown
+from edgejoule.experiment.spec import Spec
 from edgejoule.findings.words import unit_for
-from edgejoule.responses import unit_words
-from edgejoule.spec import Spec
 from edgejoule.store import Run
 
 _TEXTS = ("load", "setup", "prepare", "conclude", "cleanup", "stdin", "cwd", "output", "phase")

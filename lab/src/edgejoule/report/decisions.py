@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from edgejoule.federation.decisions import AT_HOME, DECISION, INSTALLED
+from edgejoule.eco.federation.decisions import AT_HOME, DECISION, INSTALLED
 from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.findings.model import Levels
 from edgejoule.findings.table import Table

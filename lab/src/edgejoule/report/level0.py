@@ -9,12 +9,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from edgejoule.federation.decisions import DECISION
+from edgejoule.databases.rocksdb_log import LEVEL0
+from edgejoule.eco.federation.decisions import DECISION
 from edgejoule.findings.design import Design, label, runs_of
 from edgejoule.report import svg
 from edgejoule.report.svg import COLOURS, Scale
 from edgejoule.report.traces import representative
-from edgejoule.rocksdb_log import LEVEL0
 from edgejoule.store import Run, RunData
 
 WIDTH, HEIGHT, LEFT, RIGHT, STRIP, BOTTOM = 760.0, 132.0, 34.0, 8.0, 16.0, 22.0

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from edgejoule.experiment.spec import Level
 from edgejoule.findings.design import Design, label
 from edgejoule.findings.model import Cell, Findings, ResponseFinding
 from edgejoule.findings.words import Unit, unit_for
 from edgejoule.report import svg
 from edgejoule.report.bars import LOG_ABOVE, axis_words
 from edgejoule.report.svg import COLOURS, Scale
-from edgejoule.spec import Level
 
 FACTOR = "load_percent"
 RESPONSES = ("energy_per_op_uj", "power_mean_w", "throughput_ops_s")

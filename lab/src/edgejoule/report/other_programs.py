@@ -9,10 +9,10 @@ from markupsafe import Markup
 from edgejoule.findings.design import label
 from edgejoule.findings.other_programs import exceeded
 from edgejoule.findings.words import unit_for
-from edgejoule.other_programs import RESPONSES_OF, percent
 from edgejoule.report import svg
 from edgejoule.report.svg import Scale
 from edgejoule.store import Run
+from edgejoule.study.other_programs import RESPONSES_OF, percent
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 380.0, 150.0, 56.0, 8.0, 36.0
 _TITLES = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgejoule.responses import Better
+from edgejoule.dictionary.responses import Better
 from edgejoule.stats.cells import CellMeans, Margin, marginal_means
 from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.distribution import distribution

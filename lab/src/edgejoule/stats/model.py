@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from edgejoule.responses import Better
+from edgejoule.dictionary.responses import Better
 from edgejoule.stats.aa import SameAgainstSame
 from edgejoule.stats.anova import Anova, AnovaRow
 from edgejoule.stats.declared import DeclaredTest

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict, TypeVar
 
+from edgejoule.dictionary.responses import RESPONSES, Better, nearest
 from edgejoule.errors import DataError, UsageError
-from edgejoule.responses import RESPONSES, Better, nearest
 from edgejoule.stats.anova import SsType
 from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.observations import Columns

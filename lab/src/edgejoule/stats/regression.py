@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from edgejoule.dictionary.responses import nearest
 from edgejoule.errors import DataError, UsageError
-from edgejoule.responses import nearest
 from edgejoule.stats.anova import basis
 from edgejoule.stats.factor import Factor, cells_of
 from edgejoule.stats.observations import as_numbers, complete_rows

@@ -8,8 +8,8 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgejoule.dictionary.responses import nearest
 from edgejoule.errors import DataError, UsageError
-from edgejoule.responses import nearest
 
 _NO_NUMBER = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _NO_LEVEL = frozenset({"", "NA"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from edgejoule.responses import Better
+from edgejoule.dictionary.responses import Better
 from edgejoule.stats.anova import AnovaRow
 from edgejoule.stats.figures import figure, p_value
 from edgejoule.stats.model import Analysis

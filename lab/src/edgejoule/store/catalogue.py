@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.errors import StoreError, UsageError
+from edgejoule.experiment.plan import PlannedRun
+from edgejoule.experiment.spec import Level, Spec
 from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.sampler import Sampler
 from edgejoule.meters.trace import Trace
-from edgejoule.plan import PlannedRun
-from edgejoule.spec import Level, Spec
 from edgejoule.store.recorder import TraceRecorder
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 

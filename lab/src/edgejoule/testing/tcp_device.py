@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from edgejoule.errors import MeterError
-from edgejoule.meters.lines import Stream
+from edgejoule.meters.transport.lines import Stream
 from edgejoule.testing.device import Device
 
 

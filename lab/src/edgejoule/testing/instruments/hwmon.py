@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from edgejoule.meters.files import read_text
-from edgejoule.meters.hwmon.chips import CHIPS
-from edgejoule.meters.hwmon.meter import SHUNT_TOLERANCE_REL, Hwmon
+from edgejoule.machine.files import read_text
+from edgejoule.meters.plugins.hwmon.chips import CHIPS
+from edgejoule.meters.plugins.hwmon.meter import SHUNT_TOLERANCE_REL, Hwmon
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 

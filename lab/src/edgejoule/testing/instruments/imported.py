@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgejoule.meters.imported.meter import FollowedTrace
+from edgejoule.meters.plugins.imported.meter import FollowedTrace
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Fault, Instrument, Rig
 

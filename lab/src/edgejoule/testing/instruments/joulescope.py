@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from edgejoule.meters.joulescope.driver import Hear, Message
-from edgejoule.meters.joulescope.meter import GAIN_REL, OFFSET_W, Joulescope
+from edgejoule.meters.plugins.joulescope.driver import Hear, Message
+from edgejoule.meters.plugins.joulescope.meter import GAIN_REL, OFFSET_W, Joulescope
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Fault, Instrument, Rig
 

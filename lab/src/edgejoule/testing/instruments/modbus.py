@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from edgejoule.errors import MeterError
-from edgejoule.meters.modbus.link import TIMEOUT_S, Client, pymodbus_clients
-from edgejoule.meters.modbus.meter import ModbusMeter
-from edgejoule.meters.modbus.profile import ModbusProfile
+from edgejoule.meters.plugins.modbus.link import TIMEOUT_S, Client, pymodbus_clients
+from edgejoule.meters.plugins.modbus.meter import ModbusMeter
+from edgejoule.meters.plugins.modbus.profile import ModbusProfile
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.errors import MeterError
-from edgejoule.meters.monsoon.meter import GAIN_REL, OFFSET_W, Monsoon
-from edgejoule.meters.monsoon.protocol import (
+from edgejoule.meters.plugins.monsoon.meter import GAIN_REL, OFFSET_W, Monsoon
+from edgejoule.meters.plugins.monsoon.protocol import (
     HVPM,
     OBSERVATION_BYTES,
     PACKET_BYTES,

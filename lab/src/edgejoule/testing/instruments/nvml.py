@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from edgejoule.meters.nvml.meter import ACCURACY_REL, Nvml
+from edgejoule.meters.plugins.nvml.meter import ACCURACY_REL, Nvml
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import POLLED_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 

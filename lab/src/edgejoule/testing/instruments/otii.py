@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.meters.otii.meter import GAIN_REL, OFFSET_W, Otii
+from edgejoule.meters.plugins.otii.meter import GAIN_REL, OFFSET_W, Otii
 from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 from edgejoule.testing.tcp_device import TcpDevice
 

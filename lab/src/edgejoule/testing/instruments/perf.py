@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from edgejoule.meters.perf.events import Event
-from edgejoule.meters.perf.meter import GAIN_REL, STEP_J, PerfEnergy
+from edgejoule.meters.plugins.perf.events import Event
+from edgejoule.meters.plugins.perf.meter import GAIN_REL, STEP_J, PerfEnergy
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import POLLED_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 

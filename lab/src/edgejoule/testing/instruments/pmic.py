@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from edgejoule.meters.pmic.meter import GAIN_REL, INTERCEPT_W, OFFSET_W, SLOPE, Pmic
+from edgejoule.meters.plugins.pmic.meter import GAIN_REL, INTERCEPT_W, OFFSET_W, SLOPE, Pmic
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.errors import MeterError
-from edgejoule.meters.ppk2.meter import GAIN_REL, OFFSET_W, Ppk2
-from edgejoule.meters.ppk2.protocol import ADC_VOLTS, RATE_HZ, Command, parse_metadata
-from edgejoule.meters.serialport import Port, PortSettings
+from edgejoule.meters.plugins.ppk2.meter import GAIN_REL, OFFSET_W, Ppk2
+from edgejoule.meters.plugins.ppk2.protocol import ADC_VOLTS, RATE_HZ, Command, parse_metadata
+from edgejoule.meters.transport.serialport import Port, PortSettings
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from edgejoule.meters.profile.data import load_profile
-from edgejoule.meters.profile.meter import BoardProfile
-from edgejoule.meters.profile.usage import TICK_S
+from edgejoule.meters.plugins.profile.data import load_profile
+from edgejoule.meters.plugins.profile.meter import BoardProfile
+from edgejoule.meters.plugins.profile.usage import TICK_S
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 

@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from edgejoule.meters.files import read_text
-from edgejoule.meters.rapl.meter import GAIN_REL, Rapl
+from edgejoule.machine.files import read_text
+from edgejoule.meters.plugins.rapl.meter import GAIN_REL, Rapl
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import POLLED_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from edgejoule.meters.scpi.meter import ScpiMeter
-from edgejoule.meters.scpi.profile import ScpiProfile
+from edgejoule.meters.plugins.scpi.meter import ScpiMeter
+from edgejoule.meters.plugins.scpi.profile import ScpiProfile
 from edgejoule.testing.instrument import Circuit, Fault, Instrument, Rig
 from edgejoule.testing.tcp_device import TcpDevice
 

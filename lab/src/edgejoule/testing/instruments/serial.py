@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.errors import MeterError
-from edgejoule.meters.serial.framing import checksum
-from edgejoule.meters.serial.meter import SerialMeter
-from edgejoule.meters.serialport import Port, PortSettings
+from edgejoule.meters.plugins.serial.framing import checksum
+from edgejoule.meters.plugins.serial.meter import SerialMeter
+from edgejoule.meters.transport.serialport import Port, PortSettings
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Fault, Instrument, Rig
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from edgejoule.meters.shelly.meter import Shelly
+from edgejoule.meters.plugins.shelly.meter import Shelly
 from edgejoule.testing.instrument import Circuit, Evidence, Instrument, Rig
 from edgejoule.testing.instruments.plug import HOST, EmulatedPlug
 

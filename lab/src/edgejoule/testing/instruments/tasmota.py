@@ -11,7 +11,7 @@ import json
 import urllib.parse
 from collections.abc import Callable, Sequence
 
-from edgejoule.meters.tasmota.meter import Tasmota
+from edgejoule.meters.plugins.tasmota.meter import Tasmota
 from edgejoule.testing.instrument import Circuit, Evidence, Instrument, Rig
 from edgejoule.testing.instruments.plug import HOST, EmulatedPlug
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from edgejoule.meters.serialport import Port, PortSettings
-from edgejoule.meters.um25c.meter import Um25c, accuracy
-from edgejoule.meters.um25c.protocol import FRAME_BYTES, MODELS, REQUEST, check_byte
+from edgejoule.meters.plugins.um25c.meter import Um25c, accuracy
+from edgejoule.meters.plugins.um25c.protocol import FRAME_BYTES, MODELS, REQUEST, check_byte
+from edgejoule.meters.transport.serialport import Port, PortSettings
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 

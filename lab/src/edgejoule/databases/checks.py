@@ -1,0 +1,82 @@
+"""Is a plan possible on this machine? Refused before anything runs, with the way out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from edgejoule.commands.cold import DROP_CACHES
+from edgejoule.databases import driver as databases
+from edgejoule.databases.system_under_test import system_of
+from edgejoule.dictionary.properties import is_option
+from edgejoule.dictionary.responses import nearest
+from edgejoule.eco.federation.namespaces import why_no_delay, why_no_namespaces
+from edgejoule.errors import UsageError
+from edgejoule.experiment.command import CommandWorkload
+from edgejoule.experiment.plan import PlannedRun
+from edgejoule.experiment.spec import Spec
+from edgejoule.machine import file_system, memory_group
+
+
+def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False) -> None:
+    """Refuse what the driver would refuse later, or what no run would take. Raises UsageError naming it.
+
+    keep_going: runs of a database that is not here are no reason, as long as there are others: they will fail.
+    """
+    systems = [system_of(run) for run in plan]
+    for system in systems:
+        system.check(keep_going=keep_going)
+    if systems and all(system.missing() for system in systems):
+        raise UsageError(f"no run of the plan can be done here: {systems[0].missing()}")
+    _check_prefixes(spec, plan)
+
+
+def _check_prefixes(spec: Spec, plan: Sequence[PlannedRun]) -> None:
+    """Every option reaches the database that its prefix names. Raises UsageError."""
+    for workload, properties in spec.workloads.items():
+        if isinstance(properties, CommandWorkload):
+            continue
+        prefixes = {name.split(".", 1)[0] for name in properties if is_option(name)}
+        for prefix in prefixes - set(databases.adapters()):
+            raise UsageError(f"workload {workload!r}: no database {prefix!r}; {nearest(prefix, databases.adapters())}")
+    for rule in spec.when:
+        reached = {run.adapter for run in plan if rule.holds(run.levels)}
+        for name in (n for n in rule.set if is_option(n)):
+            if idle := reached - {name.split(".", 1)[0]}:
+                raise UsageError(f"when {rule.words()}: {name} changes nothing for {', '.join(sorted(idle))}")
+    used = {run.adapter for run in plan}
+    for name in (n for n in (*spec.fixed, *spec.factors) if is_option(n)):
+        prefix = name.split(".", 1)[0]
+        if prefix not in used:
+            raise UsageError(f"setting {name!r}: no run uses a database {prefix!r}; {nearest(prefix, used)}")
+        if name in spec.factors and used != {prefix}:
+            others = ", ".join(sorted(used - {prefix}))
+            raise UsageError(
+                f"factor {name!r} changes nothing for {others}: make it a variant under [databases] instead"
+            )
+
+
+def not_here(plan: Sequence[PlannedRun]) -> list[str]:
+    """What these runs ask of the machine that this user cannot have here, each with the way out."""
+    found = []
+    if any(run.cold for run in plan) and not os.access(DROP_CACHES, os.W_OK):
+        found.append(
+            f'cache = "cold" needs root, and a machine (not a container) that lets {DROP_CACHES} be written: run with '
+            "sudo, or --set fixed.cache=warm"
+        )
+    if any(run.memory_limit_bytes for run in plan) and (reason := memory_group.why_not()):
+        found.append(reason)
+    kinds = sorted({run.file_system.kind for run in plan if run.file_system})
+    if kinds and (reason := file_system.why_not(kinds)):
+        found.append(reason)
+    if any(run.link for run in plan) and (reason := why_no_namespaces()):
+        found.append(f"network.*: {reason}; run as root, or leave these settings out for loopback")
+    elif any(run.link and run.link.delay_ms for run in plan) and (reason := why_no_delay()):
+        found.append(
+            f"network.delay_ms: {reason}: load the module sch_netem, or leave it out; a rate alone is possible"
+        )
+    for path in sorted({run.data_path for run in plan if run.data_path}):
+        if not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
+            found.append(f"data_path: {path} is no folder that this user may write to")
+    return found

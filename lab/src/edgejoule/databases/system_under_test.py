@@ -1,0 +1,560 @@
+"""What a planned run measures. `system_of` alone knows the kinds apart: embedded, served, external, command.
+
+A kind says what is missing here, what no run could do, how its data are loaded, and which client works on it.
+"""
+
+# ruff: noqa: D102, a method of a kind does what its base class says
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from edgejoule.commands.check import check_command
+from edgejoule.commands.loading import load_by_command, load_content
+from edgejoule.database_servers import REMOVED, SERVERS, Server, ycsb_client
+from edgejoule.database_servers.external import HOST, SECRET, external
+from edgejoule.database_servers.options import OWN
+from edgejoule.database_servers.serving import Serving, keep_data_only, options_of, serving
+from edgejoule.database_servers.ycsb_client import BINDINGS, Task, YcsbClient
+from edgejoule.databases import driver as databases
+from edgejoule.databases.driver import (
+    LOAD_SEED,
+    Adapter,
+    Driver,
+    Event,
+    driver_arguments,
+    driver_digest,
+    quiet_arguments,
+    timing_arguments,
+)
+from edgejoule.databases.rocksdb_log import LEVEL0, log_events
+from edgejoule.dictionary.properties import CORE, LOAD_PROPERTIES, RUN_PROPERTIES
+from edgejoule.dictionary.responses import nearest
+from edgejoule.errors import DatabaseError, UsageError
+from edgejoule.experiment.command import NO_DATABASE
+from edgejoule.experiment.plan import PlannedRun
+from edgejoule.experiment.spec import Level, Timing
+
+OnEvent = Callable[[Event], None]
+
+EXECUTIONS_MAX = 500  # of the driver, that form one run
+REPETITIONS_MAX = 50_000  # of a command
+_LOAD_SETTLE_S = 600.0
+_LOAD_THREADS = 8  # of the real YCSB, which does not batch
+_NOWHERE = Path("/nowhere")  # the folder of a server that is asked and not started
+
+
+class LoadTime(NamedTuple):
+    """What a load took. active_s: from its first insert to its last; settled_s: until nothing was left to do.
+
+    records: inserted; None by a command, which does not count them.
+    """
+
+    records: int | None
+    active_s: float
+    settled_s: float
+
+
+class SystemUnderTest(abc.ABC):
+    """Of one planned run."""
+
+    counts: ClassVar[str] = "operations"
+    has_server = False  # between the client and the data
+    opens_database = True
+    users_host: str | None = None  # where the user runs the server; None: the study starts what runs
+    starts_empty = False  # a run finds an empty folder
+    has_data = True  # a run's record names the load that it worked on
+    warmups = 0  # unmeasured executions before a cell's first run
+    loaded_servers: Sequence[str] = ()  # of a federation, where they are not the first one alone
+    repeats_in_place = False  # several executions of a run work on the same data
+
+    def __init__(self, run: PlannedRun) -> None:
+        self.run = run
+
+    @property
+    def options(self) -> Mapping[str, Level]:
+        """Of the database, with those that durability and replication_factor stand for."""
+        return self.run.options
+
+    @abc.abstractmethod
+    def missing(self) -> str | None:
+        """Why it is not here, with the way to it; None: it is."""
+
+    @abc.abstractmethod
+    def check(self, *, keep_going: bool) -> None:
+        """Refuse what no run could do. keep_going: a database that is not here is no reason. Raises UsageError."""
+
+    @abc.abstractmethod
+    def client_digests(self) -> dict[str, str]:
+        """SHA-256 of the programs of ours that work on it, by the names that a store has for them."""
+
+    @abc.abstractmethod
+    def content(self) -> tuple[str, dict[str, object]]:
+        """What decides the loaded data: a name for people, and everything else."""
+
+    @abc.abstractmethod
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
+        """Load its data into an empty folder. Raises DatabaseError."""
+
+    @abc.abstractmethod
+    def why_not_repeated(self, count: int) -> str | None:
+        """Why so many executions cannot form one run; None: they can."""
+
+    def way_out_of_short_runs(self, least_s: float) -> str:
+        """What makes a run last that long."""
+        return "raise operationcount, or give maxexecutiontime in seconds instead"
+
+    def may_miss(self) -> str | None:
+        """Why a row that was written need not be found; None: it must."""
+        return None
+
+    def log_events(self, data: Path, begin_ns: int, end_ns: int) -> Sequence[Event]:
+        """What RocksDB's LOG adds to the events that the client reported between two times of CLOCK_MONOTONIC."""
+        return []
+
+
+class _Driven(SystemUnderTest):
+    """A database with a client of ours."""
+
+    @property
+    def _adapter(self) -> Adapter:
+        return databases.adapters()[self.run.adapter]
+
+    def missing(self) -> str | None:
+        if not self._adapter.available:
+            return f"{self.run.adapter} is not available here: {self._adapter.fix}"
+        return None
+
+    def check(self, *, keep_going: bool) -> None:
+        run, known = self.run, databases.adapters()
+        if run.adapter not in known:
+            raise _unknown_database(run.adapter, known)
+        if (absent := self.missing()) and not keep_going:
+            raise UsageError(f"{run.label()}: {absent}; or leave its runs out and do the others with --keep-going")
+        for option in run.options:
+            if option not in self._adapter.options and not (self.has_server and option.startswith(OWN)):
+                raise UsageError(f"database {run.database!r}: unknown option {option!r}; {self._hint(option)}")
+        self._check_asked(absent)
+        if run.kind == CORE:  # of the other kinds the driver knows a default for all it needs
+            self._check_work()
+
+    def _hint(self, option: str) -> str:
+        return nearest(option, self._adapter.options)
+
+    @abc.abstractmethod
+    def _check_asked(self, absent: str | None) -> None:
+        """What the run asks for that this kind cannot do. absent: why it is not here. Raises UsageError."""
+
+    def _check_work(self) -> None:
+        """A run has records, and an end. Raises UsageError."""
+        run = self.run
+        if not run.properties.get("recordcount"):
+            raise UsageError("recordcount is missing: how many records are in the database? Give it under [fixed]")
+        ends = run.load_percent is not None or run.properties.get("maxexecutiontime")
+        if not run.properties.get("operationcount") and not ends:
+            raise UsageError(
+                f"{run.label()}: the run would never end: give operationcount, or maxexecutiontime in seconds"
+            )
+
+    def client_digests(self) -> dict[str, str]:
+        return {"driver_sha256": driver_digest()}
+
+    def _client_digest(self) -> str:
+        return driver_digest()
+
+    def content(self) -> tuple[str, dict[str, object]]:
+        run = self.run
+        return run.adapter, {
+            "adapter": run.adapter,
+            "driver_sha256": self._client_digest(),
+            "version": databases.adapters()[run.adapter].version,
+            "options": self.options,
+            "durability": run.durability,
+            "properties": _load_properties(run),
+            "seed": LOAD_SEED,
+        }
+
+
+class Embedded(_Driven):
+    """A database within the driver's process."""
+
+    def _check_asked(self, absent: str | None) -> None:
+        run = self.run
+        if run.memory_limit_bytes and not self._keeps_data:
+            raise UsageError(
+                f"{run.label()}: noop has no data that memory could be short for; leave memory_limit_mb out"
+            )
+        if run.cold and not self._keeps_data:
+            raise UsageError(
+                f"{run.label()}: noop keeps no files whose cache could be cold; leave it out, or cache warm"
+            )
+        if run.replication_factor is not None:
+            raise UsageError(f"{run.label()}: {run.adapter} keeps one copy; replication_factor is for servers")
+
+    @property
+    def _keeps_data(self) -> bool:
+        return self.run.adapter != "noop"
+
+    def arguments(self, command: str, data: Path) -> list[str]:
+        """Of the driver. command: load or run."""
+        place = {"path": str(data)} if self._keeps_data else {}
+        return driver_arguments(command, self.run, {**self.run.options, **place})
+
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
+        return _load_time(Driver(self.arguments("load", data), timeout_s, on_event).run())
+
+    def why_not_repeated(self, count: int) -> str | None:
+        if self.run.load_unit is not None:
+            return "runs that share a load cannot be executed several times"
+        if self.run.cold:
+            return "dropping caches between executions would be measured too"
+        if count > EXECUTIONS_MAX:
+            return f"{count:,} executions would form one replication, more than {EXECUTIONS_MAX}"
+        return None
+
+    def log_events(self, data: Path, begin_ns: int, end_ns: int) -> Sequence[Event]:
+        """The driver itself reports what else the database did."""
+        if self.run.adapter != "rocksdb":
+            return []
+        return [event for event in log_events(data, begin_ns, end_ns) if event["event"] == LEVEL0]
+
+
+class Served(_Driven):
+    """A database with a server that the study starts for each run."""
+
+    has_server = True
+    client_name: ClassVar[str] = "driver"
+
+    def __init__(self, run: PlannedRun) -> None:
+        super().__init__(run)
+        self._kind = SERVERS[run.adapter]
+
+    @property
+    def options(self) -> Mapping[str, Level]:
+        return _options_in_force(self._kind, self.run)
+
+    def server(self, folder: Path, prefix: Sequence[str] = ()) -> Server:
+        """Raises UsageError for options that it does not have."""
+        return self._kind(folder, options_of(self._kind, self.options), prefix)
+
+    def missing(self) -> str | None:
+        return super().missing() or _server_missing(self.run, self.server(_NOWHERE))
+
+    def _check_asked(self, absent: str | None) -> None:
+        run = self.run
+        if absent:
+            return
+        if run.cold:
+            raise UsageError(f"{run.label()}: cache = cold is for databases within the driver's process; leave it out")
+        if run.policy:
+            raise UsageError(f"{run.label()}: eco.policy is for rocksdb")
+        self._check_copies(self.server(_NOWHERE))
+
+    def _check_copies(self, server: Server) -> None:
+        """As many copies of a row as there are nodes to keep them. Raises UsageError."""
+        run, option = self.run, server.replication_option
+        if run.replication_factor is not None and option in run.options:
+            raise UsageError(f"{run.label()}: either replication_factor or {run.adapter}.{option}, which is the same")
+        copies = int(run.replication_factor or self.options.get(option) or 1)
+        if copies > server.copies_max():
+            raise UsageError(
+                f"{run.label()}: {copies} copies of each row, and {server.copies_max()} to keep them: more nodes, "
+                "region_servers or workers of the server (edgejoule databases NAME), or fewer copies"
+            )
+
+    def may_miss(self) -> str | None:
+        return self._kind.may_miss(self.options)
+
+    def arguments(self, command: str, served: Serving) -> list[str]:
+        """Of the driver. command: load or run."""
+        own = options_of(self._kind, self.options)
+        options = {name: value for name, value in self.options.items() if name not in own}
+        return driver_arguments(command, self.run, {**options, **served.server.connection()})
+
+    def client(
+        self, served: Serving, timing: Timing, on_event: OnEvent, prefix: Sequence[str], quiet_s: float
+    ) -> Driver | YcsbClient:
+        """Of one run."""
+
+        def hear(event: Event) -> None:
+            served.hear(event)
+            on_event(event)
+
+        words = [*self.arguments("run", served), *timing_arguments(timing), "--driver-share"]
+        words += quiet_arguments(quiet_s, first=True, last=True)
+        return Driver(words, timing.run_timeout_s + 2 * quiet_s, hear, prefix)
+
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
+        """What stays is what the server keeps."""
+        server = self.server(data)
+        with serving(server) as served:
+            client = self._load_client(served, timeout_s, on_event)
+            served.end_client = client.stop
+            took = _load_time(client.run())
+            settled = server.await_settled(_LOAD_SETTLE_S)
+            if not settled.complete:
+                raise DatabaseError(f"the load has not settled within {_LOAD_SETTLE_S:g} s: {settled.how}")
+        keep_data_only(server)
+        return took
+
+    def _load_client(self, served: Serving, timeout_s: float, on_event: OnEvent | None) -> Driver | YcsbClient:
+        return Driver(self.arguments("load", served), timeout_s, on_event)
+
+    def why_not_repeated(self, count: int) -> str | None:
+        return "runs on servers are not executed several times"
+
+
+class ServedToYcsb(Served):
+    """The same, where the client is the real YCSB."""
+
+    client_name = "ycsb"
+
+    def _check_asked(self, absent: str | None) -> None:
+        super()._check_asked(absent)
+        run, p = self.run, self.run.properties
+        if absent:
+            return
+        no = f"{run.label()}: {run.adapter} is driven by the real YCSB, which has no"
+        if run.kind != CORE:
+            raise UsageError(f"{no} workload {run.kind}")
+        drivers_own = ("batchsize", "keytype", "zipfian.ranks", "zipfian.theta")
+        asked = {"rate": run.rate, "warmup_s": run.warmup_s, **{name: p.get(name) for name in drivers_own}}
+        for name in (name for name, value in asked.items() if value):
+            raise UsageError(f"{no} {name}")
+        inserts = float(str(p.get("insertproportion") or 0))
+        if inserts and p.get("requestdistribution") == "zipfian" and not p.get("operationcount"):
+            raise UsageError(
+                f"{run.label()}: the real YCSB wants operationcount beside maxexecutiontime: with inserts its zipfian "
+                "keys are laid out for as many operations"
+            )
+
+    def client_digests(self) -> dict[str, str]:
+        return {**super().client_digests(), "ycsb_sha256": self._client_digest()}
+
+    def _client_digest(self) -> str:
+        return ycsb_client.digest()
+
+    def client(
+        self, served: Serving, timing: Timing, on_event: OnEvent, prefix: Sequence[str], quiet_s: float
+    ) -> Driver | YcsbClient:
+        timeout_s = timing.run_timeout_s + 2 * quiet_s
+        task = self._task("run", self.run.threads, self.run.target_ops_s, timeout_s, timing.settle_timeout_s, quiet_s)
+        return YcsbClient(task, served, on_event, prefix)
+
+    def _load_client(self, served: Serving, timeout_s: float, on_event: OnEvent | None) -> Driver | YcsbClient:
+        return YcsbClient(self._task("load", _LOAD_THREADS, None, timeout_s, _LOAD_SETTLE_S), served, on_event)
+
+    def _task(
+        self,
+        command: str,
+        threads: int,
+        target_ops_s: int | None,
+        timeout_s: float,
+        settle_s: float,
+        quiet_s: float = 0,
+    ) -> Task:
+        run, options = self.run, ycsb_client.client_options(self.run.adapter, self.options)
+        return Task(
+            command, run.adapter, run.properties, options, run.durability or "process", threads, target_ops_s, run.seed,
+            timeout_s, settle_s, quiet_s, run.failure_share_max,
+        )  # fmt: skip
+
+
+class External(Served):
+    """A database with a server that the user runs, and has loaded."""
+
+    starts_empty = True
+
+    def __init__(self, run: PlannedRun) -> None:
+        super().__init__(run)
+        self.users_host = str(run.options[HOST])
+
+    @property
+    def options(self) -> Mapping[str, Level]:
+        return self.run.options
+
+    @property
+    def _adapter(self) -> Adapter:
+        adapter = super()._adapter
+        return adapter.client or adapter
+
+    def server(self, folder: Path, prefix: Sequence[str] = ()) -> Server:
+        return external(self._kind)(folder, self.options)
+
+    def check(self, *, keep_going: bool) -> None:
+        """Nothing restores the user's data between runs."""
+        run = self.run
+        where = f"{run.label()}: {run.adapter}.{HOST} names a server that you run"
+        if SECRET in run.options:
+            named = f"{run.adapter}.{SECRET}_env or {run.adapter}.{SECRET}_file"
+            raise UsageError(f"{where}: what an experiment says is stored; say where its password is, by {named}")
+        if run.kind != CORE or any(run.properties.get(name) for name in ("insertproportion", "deleteproportion")):
+            raise UsageError(f"{where}: rows that a run inserts or deletes would be there for the next; leave them out")
+        asked = {
+            "memory_limit_mb": run.memory_limit_bytes, "data_path": run.data_path, "filesystem": run.file_system,
+            "replication_factor": run.replication_factor,
+        }  # fmt: skip
+        for name in (name for name, value in asked.items() if value):
+            raise UsageError(f"{where}: {name} is for what the study starts itself; leave it out")
+        if run.load_unit:
+            raise UsageError(f"{where}: the study loads nothing there; leave load under [design] out")
+        super().check(keep_going=keep_going)
+
+    def _hint(self, option: str) -> str:
+        if option in databases.adapters()[self.run.adapter].options:
+            return f"it is of servers that the study starts, and {self.run.adapter}.{HOST} names one that you run"
+        return super()._hint(option)
+
+    def arguments(self, command: str, served: Serving) -> list[str]:
+        """All options are its client's."""
+        return driver_arguments(command, self.run, self.options)
+
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
+        raise AssertionError("the user has loaded it")
+
+
+class Command(SystemUnderTest):
+    """A program, with or without a database server that the study starts for it."""
+
+    counts = "commands"
+    repeats_in_place = True
+
+    def __init__(self, run: PlannedRun) -> None:
+        super().__init__(run)
+        assert run.command is not None
+        self._command = run.command
+        self._kind = SERVERS.get(run.adapter)
+        self.has_server = self._kind is not None
+        self.opens_database = run.adapter != NO_DATABASE
+        self.starts_empty = run.command.load is None
+        self.has_data = self.has_server or not self.starts_empty
+        self.warmups = run.command.warmup
+        self.loaded_servers = run.command.servers
+
+    @property
+    def options(self) -> Mapping[str, Level]:
+        return _options_in_force(self._kind, self.run) if self._kind else self.run.options
+
+    def server(self, folder: Path, prefix: Sequence[str] = ()) -> Server | None:
+        """None: the command has none."""
+        return self._kind(folder, options_of(self._kind, self.options), prefix) if self._kind else None
+
+    def missing(self) -> str | None:
+        """It needs no client of ours."""
+        if self._kind is None:
+            return None
+        if not (here := self._kind.found()).available:
+            return f"{self.run.adapter} is not available here: {here.why}: {here.fix}"
+        return _server_missing(self.run, self.server(_NOWHERE))
+
+    def check(self, *, keep_going: bool) -> None:
+        run = self.run
+        check_command(run)
+        known = self._kind.options if self._kind else {}  # of another database the command opens the file itself
+        if self.opens_database and not self._kind and run.adapter not in databases.adapters():
+            raise _unknown_database(run.adapter, [NO_DATABASE, *databases.adapters()])
+        if may_be_external(run.adapter) and HOST in run.options:
+            way_out = f'use database = "{NO_DATABASE}"'
+            raise UsageError(f"{run.label()}: a command reaches a server that you run by its own arguments; {way_out}")
+        if run.cold and self._kind:
+            raise UsageError(f"{run.label()}: cache = cold is for commands without a database server; leave it out")
+        for option in run.options:
+            if option not in known and not (self._kind and option.startswith(OWN)):
+                who = f"database {run.database!r}: unknown option {option!r}"
+                raise UsageError(f"{who}; {nearest(option, known)}" if known else f"{who}: give it in the command")
+
+    def client_digests(self) -> dict[str, str]:
+        return {}
+
+    def content(self) -> tuple[str, dict[str, object]]:
+        version = self._kind.found().version if self._kind else None
+        of_command = {**load_content(self.run), "adapter": self.run.adapter, "version": version}
+        return f"command-{self.run.adapter}", {**of_command, "options": self.options}
+
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
+        took_s = load_by_command(self.run, self.server(data), data, timeout_s, _LOAD_SETTLE_S)
+        return LoadTime(None, took_s, took_s)
+
+    def why_not_repeated(self, count: int) -> str | None:
+        for key in ("prepare", "conclude"):
+            if getattr(self._command, key) is not None:
+                return f"a command with {key} is not repeated within a run"
+        if self.has_server:
+            return "a command on a server that the study starts is not repeated within a run"
+        if self.run.cold:
+            return "with a cold cache only the first repetition would find it cold"
+        if count > REPETITIONS_MAX:
+            return f"{count:,} repetitions would form one run, more than {REPETITIONS_MAX:,}"
+        return None
+
+    def way_out_of_short_runs(self, least_s: float) -> str:
+        return f"give the command work for at least {least_s:.3g} s"
+
+    def log_events(self, data: Path, begin_ns: int, end_ns: int) -> Sequence[Event]:
+        return log_events(data, begin_ns, end_ns)
+
+
+def system_of(run: PlannedRun) -> SystemUnderTest:
+    """The one place that decides the kind."""
+    if run.command is not None:
+        return Command(run)
+    if run.adapter not in SERVERS:
+        return Embedded(run)
+    if run.adapter in BINDINGS:
+        return ServedToYcsb(run)
+    return External(run) if HOST in run.options else Served(run)
+
+
+def may_be_external(adapter: str) -> bool:
+    """Can the user run the server?"""
+    return adapter in SERVERS and adapter not in BINDINGS
+
+
+def _unknown_database(name: str, known: Collection[str]) -> UsageError:
+    if name in REMOVED:
+        return UsageError(f"database {name!r} is no longer here; {REMOVED[name]}")
+    return UsageError(f"unknown database {name!r}; {nearest(name, known)}")
+
+
+def _options_in_force(kind: type[Server], run: PlannedRun) -> dict[str, Level]:
+    options = dict[str, Level](kind.durability_options.get((run.durability or "") if run.durability_asked else "", {}))
+    if kind.replication_option and run.replication_factor is not None:
+        options[kind.replication_option] = run.replication_factor
+    return {**options, **run.options}
+
+
+def _server_missing(run: PlannedRun, server: Server | None) -> str | None:
+    if server and (why := server.missing()):
+        return f"{run.adapter} is not available here: {why}"
+    if server and server.stand_in and "stand-in" not in run.database:
+        return (
+            f"{run.adapter} is not available here: what would run is a {server.stand_in}. Figures of it need a name "
+            f'that says so: write database = ["{run.adapter}-stand-in"] and [databases.{run.adapter}-stand-in] with '
+            f'adapter = "{run.adapter}"'
+        )
+    return None
+
+
+def _load_properties(run: PlannedRun) -> dict[str, object]:
+    """What of a run's properties decides the loaded content."""
+    if run.kind == CORE:
+        return {k: run.properties[k] for k in LOAD_PROPERTIES if k in run.properties}
+    return {"kind": run.kind, **{k: v for k, v in run.properties.items() if k not in RUN_PROPERTIES}}
+
+
+def _load_time(events: Sequence[dict[str, Any]]) -> LoadTime:
+    """A snapshot is complete or it is none."""
+    end = next(e for e in events if e["event"] == "end")
+    settled = next(e for e in events if e["event"] == "settled")
+    planned = [e["operations_planned"] for e in events if e["event"] == "interval"]
+    if end["failures"] or not settled["complete"] or any(p not in (None, end["operations"]) for p in planned):
+        raise DatabaseError(
+            f"the load is incomplete: {end['operations']} records, {end['failures']} failed; settled: {settled['how']}"
+        )
+    active = next(e for e in events if e["event"] == "active_end")
+    begin_ns = active["active_start_ns"]
+    ends = (active["monotonic_ns"], settled["monotonic_ns"])
+    return LoadTime(end["operations"], *((ns - begin_ns) / 1e9 for ns in ends))

@@ -1,0 +1,1 @@
+"""Names and units that every part uses: responses and properties."""

@@ -1,0 +1,1 @@
+"""Federations of eco on this machine, and sweeps of its simulator."""

@@ -1,0 +1,43 @@
+"""Eco federations on this machine: servers as processes, each with a share of a core, and programs that run on them.
+
+    servers = [Server("low", share=0.1, busy_w=1.5, idle_w=8), Server("high", share=0.4, busy_w=7, idle_w=30)]
+    with Federation(servers, Programs.of(Path("build")), folder) as federation:
+        federation.set_policy("eco")
+        program = federation.start("low", ["db_bench", ...], log, federation.with_preload("low"))
+
+What a server is made of is two backends, and each can be another one:
+
+- shares (`shares.py`): how a server's processes get no more than its share of a core, and what they used. `Duty`:
+  SIGSTOP and SIGCONT by a token bucket, without root; `CpuGroups`: cgroups of version 1 or 2, as root.
+- networks (`networks.py`): at which address a server listens, and the words before a command that put it into the
+  server's network. `Loopback`: all on 127.0.0.1. A network of namespaces gives each server an address of its own and
+  `["ip", "netns", "exec", NAME]` as the words, and makes and removes what it needs between `__enter__` and `__exit__`;
+  beyond loopback ecod demands certificates, so it goes with certificates. Sockets of applications and of ecoctl are
+  files and work across namespaces.
+
+Everything is stopped by its pid when a federation ends, however it ends; processes also die with the program that made
+them.
+"""
+
+from edgejoule.eco.federation.control import Control
+from edgejoule.eco.federation.federation import Federation, Programs
+from edgejoule.eco.federation.keys import Keys, make_keys
+from edgejoule.eco.federation.networks import Loopback, Network
+from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.shares import CpuGroups, Duty, Shares, Unlimited, best_shares
+
+__all__ = [
+    "Control",
+    "CpuGroups",
+    "Duty",
+    "Federation",
+    "Keys",
+    "Loopback",
+    "Network",
+    "Programs",
+    "Server",
+    "Shares",
+    "Unlimited",
+    "best_shares",
+    "make_keys",
+]

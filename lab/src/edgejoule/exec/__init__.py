@@ -1,0 +1,1 @@
+"""`edgejoule exec`: options, statistics and output of one-line measurements."""

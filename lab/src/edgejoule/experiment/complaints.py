@@ -1,0 +1,308 @@
+"""What pydantic cannot know of an experiment: names of settings, levels and responses, and what excludes what."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from edgejoule.clocks.clock_exchange import parse_address
+from edgejoule.dictionary.properties import (
+    ALL_PROPERTIES,
+    COMMAND,
+    CORE,
+    CORE_WORKLOADS,
+    KINDS,
+    NETWORK,
+    POLICY,
+    SETTINGS,
+    Level,
+    complaint,
+    is_option,
+    static_server,
+)
+from edgejoule.dictionary.responses import PER_LOADED_SERVER, PER_SERVER, nearest
+from edgejoule.errors import UsageError
+from edgejoule.experiment.command import CommandWorkload
+from edgejoule.experiment.command_complaints import (
+    command_complaints,
+    command_design_complaints,
+    loaded_servers,
+    placeholder_settings,
+)
+from edgejoule.experiment.conditional import Complaint, cells_of, condition_complaints, settings_of
+from edgejoule.machine import file_system
+
+if TYPE_CHECKING:
+    from edgejoule.experiment.spec import Spec
+
+
+def complaints(spec: Spec, left_out: Mapping[str, Sequence[Level]] | None = None) -> list[Complaint]:
+    """(dotted key, message) pairs, the more telling first; empty for a good experiment.
+
+    left_out: factor -> levels that the file has, where `--set` gave the factor others.
+    """
+    found = [*command_complaints(spec), *_settings(spec), *_workloads(spec), *_missing(spec)]
+    found = found or condition_complaints(spec.when, spec.factors, left_out or {})
+    found = found or [*_foreign_properties(spec), *command_design_complaints(spec), *_excluded(spec)]
+    found = found or [*_shared_loads(spec), *_sequential(spec)]
+    return [*found, *_servers(spec), *_clocks(spec), *_analysis(spec)]
+
+
+def _settings(spec: Spec) -> Iterator[Complaint]:
+    """Factors, fixed settings and those of [[when]]: known names, sensible values, each level once."""
+    own = placeholder_settings(spec)
+    tables: list[tuple[str, str, Mapping[str, list[Level]]]] = [
+        ("factors", "factor setting", spec.factors),
+        ("fixed", "fixed setting", {k: [v] for k, v in spec.fixed.items()}),
+    ]
+    tables += [(f"when.{i}.set", "setting", {k: [v] for k, v in r.set.items()}) for i, r in enumerate(spec.when)]
+    for table, what, entries in tables:
+        for name, levels in entries.items():
+            if name not in ALL_PROPERTIES and name not in SETTINGS and name not in own and not is_option(name):
+                yield f"{table}.{name}", f"unknown {what}; {nearest(name, [*ALL_PROPERTIES, *SETTINGS, *own])}"
+            yield from ((f"{table}.{name}", c) for level in levels if (c := complaint(name, level)))
+            if len({_level(level) for level in levels}) < len(levels):
+                yield f"{table}.{name}", "the same level twice"
+    for name in spec.fixed:
+        if name in spec.factors:
+            yield f"fixed.{name}", "is a factor already; a setting is either varied or fixed"
+    for i, rule in enumerate(spec.when):
+        for name in {"database", "workload"} & set(rule.set):
+            yield f"when.{i}.set.{name}", f"the {name} is what a run is about: make it a factor, or fixed"
+
+
+def _level(level: Level) -> str:
+    """The same for levels that a reader cannot tell apart: 100, 100.0 and "100"."""
+    return str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
+
+
+def _workloads(spec: Spec) -> Iterator[Complaint]:
+    for workload, properties in spec.workloads.items():
+        if isinstance(properties, CommandWorkload):
+            continue
+        kind = str(properties.get("kind", CORE))
+        if kind not in KINDS:
+            yield f"workloads.{workload}.kind", f"unknown kind of workload {kind!r}; {nearest(kind, KINDS)}"
+            continue
+        for name, value in properties.items():
+            key = f"workloads.{workload}.{name}"
+            if name == "kind":
+                continue
+            if name not in KINDS[kind] and not is_option(name):
+                of_kind = "" if kind == CORE else f" of kind {kind}"
+                yield key, f"unknown property{of_kind}; {nearest(name, KINDS[kind])}"
+            elif c := complaint(name, value):
+                yield key, c
+
+
+def _missing(spec: Spec) -> Iterator[Complaint]:
+    for setting in ("database", "workload"):
+        if setting not in spec.factors and setting not in spec.fixed:
+            yield "factors", f"no {setting}: give {setting} as a factor, or fixed"
+    table = "factors" if "workload" in spec.factors else "fixed"
+    for w in spec.factors.get("workload", [spec.fixed.get("workload", "")]):
+        if w not in spec.known_workloads():
+            yield (
+                f"{table}.workload",
+                f"workload {w!r} is described nowhere; add [workloads.{w}] or use {', '.join(CORE_WORKLOADS)}",
+            )
+
+
+def _foreign_properties(spec: Spec) -> Iterator[Complaint]:
+    """A property that the kind of a workload it would reach does not know."""
+    for workload in spec.factors.get("workload", [spec.fixed.get("workload", "")]):
+        kind = spec.kind_of(str(workload))
+        if kind == COMMAND:
+            continue
+        reached: list[tuple[str, list[str]]] = [("factors", list(spec.factors)), ("fixed", list(spec.fixed))]
+        reached += [
+            (f"when.{i}.set", list(rule.set))
+            for i, rule in enumerate(spec.when)
+            if workload in rule.conditions().get("workload", [workload])
+        ]
+        for table, names in reached:
+            for name in names:
+                if name in ALL_PROPERTIES and name not in KINDS[kind]:
+                    yield (
+                        f"{table}.{name}",
+                        f"workload {workload!r} is of kind {kind}, which has no such property; give it under "
+                        "[workloads.NAME] or by [[when]] to those that have it",
+                    )
+
+
+def _excluded(spec: Spec) -> Iterator[Complaint]:
+    """Settings that exclude each other in a cell."""
+    for cell in cells_of(spec.factors):
+        in_force = {**spec.fixed, **cell, **settings_of(spec.when, cell)}
+        if "rate" in in_force and in_force.get("target"):
+            yield _key(spec, "rate", cell), "either a rate or a target, not both"
+        if "load_percent" in in_force and ("rate" in in_force or in_force.get("target")):
+            yield _key(spec, "load_percent", cell), "a level of the load curve is a target already"
+        if wrong := file_system.complaint(in_force):
+            yield _key(spec, wrong[0], cell), wrong[1]
+        if "filesystem" in in_force and spec.design.load != "run":
+            yield _key(spec, "filesystem", cell), 'a file system is made for each run, which needs load = "run"'
+        if in_force.get("cache") == "cold" and in_force.get("warmup_s"):
+            yield _key(spec, "cache", cell), "a cold cache and a warm-up exclude each other: the warm-up would fill it"
+
+
+def _shared_loads(spec: Spec) -> Iterator[Complaint]:
+    """What cannot be with runs that share a load."""
+    design = spec.design
+    if design.loads > 1 and design.load != "cell":
+        yield "design.loads", 'only with load = "cell": a run or a block has one load'
+    if design.loads > design.replications:
+        yield "design.loads", f"{design.loads} loads for {design.replications} replications: every load needs a run"
+    if design.load == "run":
+        return
+    if "load_percent" in (*spec.factors, *spec.fixed):
+        yield "design.load", 'a load curve needs load = "run"'
+    for workload in spec.factors.get("workload", [spec.fixed.get("workload", "")]):
+        properties = spec.known_workloads()[str(workload)] | spec.fixed
+        if spec.kind_of(str(workload)) != CORE or properties.get("insertproportion"):
+            yield (
+                "design.load",
+                f"{design.load}: workload {workload!r} inserts, and the next run on the same load would insert "
+                'the same keys again; use load = "run"',
+            )
+
+
+def _sequential(spec: Spec) -> Iterator[Complaint]:
+    declared, key, log = spec.design.sequential, "design.sequential", spec.analysis.scale == "log"
+    if declared is None:
+        return
+    own = {"stein": ("first", "precision"), "alpha-spending": ("looks",)}
+    for kind, names in own.items():
+        for name in names:
+            given = getattr(declared, name) is not None
+            if given != (kind == declared.kind):
+                words = f"belongs to {kind}, and the kind is {declared.kind}" if given else "is missing"
+                yield f"{key}.{name}", words
+    if declared.budget_s is not None and declared.kind != "stein":
+        yield f"{key}.budget_s", f"belongs to stein, and the kind is {declared.kind}"
+    if spec.design.load != "run":
+        yield key, "looks count replications, and runs that share a load are none"
+    replications = spec.design.replications
+    if declared.looks is not None:
+        yield from ((f"{key}.looks", words) for words in _wrong_looks(declared.looks, replications))
+    if declared.first and declared.first > replications:
+        yield f"{key}.first", f"more than the {replications} replications of the design"
+    if declared.precision and log and declared.precision <= 1:
+        yield (
+            f"{key}.precision",
+            f"on the log scale expected a ratio above 1 (1.05: within 5 %), got {declared.precision}",
+        )
+
+
+def _clocks(spec: Spec) -> Iterator[Complaint]:
+    for meter, address in spec.meter.clocks.items():
+        try:
+            parse_address(address)
+        except UsageError as error:
+            yield f"meter.clocks.{meter}", str(error)
+
+
+def _servers(spec: Spec) -> Iterator[Complaint]:
+    """A federation and the policy by which it offloads go together."""
+    table = "factors" if POLICY in spec.factors else "fixed"
+    if any(POLICY in rule.set for rule in spec.when):
+        yield "when", f"{POLICY} is of the whole federation: make it a factor, or fixed"
+    policies: list[Level] = spec.factors.get(POLICY, [spec.fixed[POLICY]] if POLICY in spec.fixed else [])
+    yield from _network(spec)
+    if not spec.servers:
+        if policies:
+            yield f"{table}.{POLICY}", "no servers to offload to: describe them, [servers.NAME]"
+        if spec.federation:
+            yield "federation", "which servers has it? Name them with their meters, [servers.NAME]"
+        return
+    if not policies:
+        yield "servers", f"no {POLICY}: give it as a factor, or fixed"
+    if len(spec.servers) == 1:
+        yield "servers", "one server has nobody to offload to"
+    for policy in policies:
+        if (target := static_server(policy)) and target not in spec.servers:
+            yield f"{table}.{POLICY}", f"{policy!r}: no server is named so; {nearest(target, spec.servers)}"
+    if spec.design.load != "run":
+        yield (
+            "design.load",
+            "the servers learn and compact between runs: on a federation each run has a load of its own",
+        )
+    if spec.meter.prefer:
+        yield "meter.prefer", "each server has its meter: a share of this machine its watts, a machine its own"
+    for database in spec.factors.get("database", [spec.fixed.get("database", "")]):
+        if (adapter := spec.database_options(str(database))[0]) != "rocksdb":
+            yield f"{table}.{POLICY}", f"changes nothing for {adapter}: only RocksDB's compactions are offloaded"
+    for name, server in spec.servers.items():
+        share = {"share": server.share, "busy_w": server.busy_w, "idle_w": server.idle_w}
+        for key, value in share.items():
+            if spec.federation and value is not None:
+                yield f"servers.{name}.{key}", "belongs to a share of this machine; with [federation] it has a meter"
+            if not spec.federation and value is None:
+                yield f"servers.{name}", f"{key} is missing"
+        for key, given in (("meter", server.meter), ("options", server.options)):
+            if given and not spec.federation:
+                yield f"servers.{name}.{key}", "belongs to a machine of its own, with [federation]"
+        if spec.federation and not server.meter:
+            yield f"servers.{name}", "meter is missing: a name as in `edgejoule meters`"
+
+
+def _network(spec: Spec) -> Iterator[Complaint]:
+    """Settings of a network that is not this study's to make."""
+    tables: list[tuple[str, Mapping[str, object]]] = [("factors", spec.factors), ("fixed", spec.fixed)]
+    tables += [(f"when.{i}.set", rule.set) for i, rule in enumerate(spec.when)]
+    for table, settings in tables:
+        for name in (name for name in settings if name.startswith("network.")):
+            if name not in NETWORK:
+                yield f"{table}.{name}", f"unknown setting; {nearest(name, NETWORK)}"
+            elif spec.federation:
+                yield (
+                    f"{table}.{name}",
+                    "with [federation] the servers are machines of their own, and so is the network",
+                )
+            elif not spec.servers:
+                yield f"{table}.{name}", "no servers whose network it is: describe them, [servers.NAME]"
+
+
+def _no_server(name: str, servers: Collection[str], spec: Spec) -> str:
+    if name in spec.servers:
+        return f"of the servers that a command runs on, which are {', '.join(servers)}"
+    return f"no server is named so; {nearest(name, servers)}"
+
+
+def _wrong_looks(looks: list[int], replications: int) -> Iterator[str]:
+    if not looks or len(looks) > 20 or looks[0] < 2 or any(b <= a for a, b in itertools.pairwise(looks)):
+        yield "expected 1 to 20 rising numbers of replications, the first at least 2"
+    elif looks[-1] != replications:
+        yield f"the last look is after all {replications} replications, not after {looks[-1]}"
+
+
+def _key(spec: Spec, name: str, cell: Mapping[str, Level]) -> str:
+    """Where a setting of a cell was given."""
+    rule = next((i for i, r in enumerate(spec.when) if name in r.set and r.holds(cell)), None)
+    return f"when.{rule}.set.{name}" if rule is not None else f"{'fixed' if name in spec.fixed else 'factors'}.{name}"
+
+
+def _analysis(spec: Spec) -> Iterator[Complaint]:
+    if spec.analysis.margin is not None:
+        if spec.analysis.scale == "log" and spec.analysis.margin <= 1:
+            yield "analysis.margin", f"on the log scale expected a ratio above 1, got {spec.analysis.margin}"
+        if spec.analysis.test == "kruskal-dunn-holm":
+            yield "analysis.margin", "ranks tell no distance; declare tukey or games-howell to call groups the same"
+    known = spec.known_responses()
+    for name in spec.analysis.responses:
+        base, at, server = name.partition("@")
+        loaded = loaded_servers(spec)
+        of_a_server = [*PER_SERVER, *((*PER_LOADED_SERVER, *spec.responses) if loaded else ())]
+        servers = spec.servers if base in PER_SERVER else loaded
+        if at and base in of_a_server and server not in servers:
+            yield "analysis.responses", f"{name!r}: {_no_server(server, servers, spec)}"
+        elif base not in (of_a_server if at else known):
+            yield "analysis.responses", f"unknown response {name!r}; {nearest(name, known)}"
+    if (compare := spec.analysis.compare) is not None:
+        if compare not in spec.factors:
+            yield "analysis.compare", f"{compare!r} is no factor; {nearest(compare, spec.factors)}"
+        elif compare == spec.analysis.by:
+            yield "analysis.compare", f"{compare!r} is analysis.by already: its levels are analysed apart"
+    if spec.analysis.by is not None and spec.analysis.by not in spec.factors:
+        yield "analysis.by", f"{spec.analysis.by!r} is no factor; {nearest(spec.analysis.by, spec.factors)}"

@@ -1,0 +1,104 @@
+"""[[when]]: settings that hold for some levels only.
+
+A rule holds in a cell when every condition does: the cell's level of that factor is the one named, or one of those
+named. The order of the rules does not matter: two that give one setting two values in one cell are refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from edgejoule.dictionary.properties import Level
+from edgejoule.dictionary.responses import nearest
+
+Levels = Mapping[str, Level]
+Complaint = tuple[str, str]  # dotted key, message
+
+
+class When(BaseModel):
+    """Settings of the cells in which every condition (any further key: a factor and its level or levels) holds."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
+    __pydantic_extra__: dict[str, Level | list[Level]] = Field(init=False)
+    set: dict[str, Level] = Field(min_length=1, description="settings of these cells; each wins over [fixed]")
+
+    def conditions(self) -> dict[str, list[Level]]:
+        """Factor -> the levels at which the rule holds."""
+        extra: Mapping[str, Any] = self.model_extra or {}
+        return {factor: levels if isinstance(levels, list) else [levels] for factor, levels in extra.items()}
+
+    def holds(self, levels: Levels) -> bool:
+        """Does the rule hold in a cell with these levels?"""
+        return all(any(same(levels.get(f), one) for one in wanted) for f, wanted in self.conditions().items())
+
+    def words(self) -> str:
+        """The rule for people: "database sqlite, workload write: threads = 1"."""
+        conditions = ", ".join(f"{f} {' or '.join(map(str, levels))}" for f, levels in self.conditions().items())
+        return f"{conditions}: {', '.join(f'{name} = {value}' for name, value in self.set.items())}"
+
+
+def same(a: object, b: object) -> bool:
+    """One level or another? true is no 1, though Python says so."""
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+def cells_of(factors: Mapping[str, Sequence[Level]]) -> Iterator[dict[str, Level]]:
+    """Every combination of the factors' levels; the last factor varies fastest."""
+    return (dict(zip(factors, combo, strict=True)) for combo in itertools.product(*factors.values()))
+
+
+def settings_of(rules: Sequence[When], levels: Levels) -> dict[str, Level]:
+    """What the rules set in a cell."""
+    return {name: value for rule in rules if rule.holds(levels) for name, value in rule.set.items()}
+
+
+def condition_complaints(
+    rules: Sequence[When], factors: Mapping[str, Sequence[Level]], left_out: Mapping[str, Sequence[Level]]
+) -> list[Complaint]:
+    """Conditions on what is no factor or no level of it, settings that are factors, and conflicts.
+
+    left_out: levels that the spec has and `--set` does not; a rule may name them, it holds nowhere.
+    """
+    known = {factor: [*levels, *left_out.get(factor, ())] for factor, levels in factors.items()}
+    found: list[Complaint] = []
+    for i, rule in enumerate(rules):
+        if not rule.conditions():
+            found.append(
+                (f"when.{i}", "has no condition; name a factor and its levels, or put the settings in [fixed]")
+            )
+        for factor, wanted in rule.conditions().items():
+            found += [(f"when.{i}.{factor}", words) for words in _wrong_condition(factor, wanted, known)]
+        found += [
+            (f"when.{i}.set.{name}", "is a factor; a setting is either varied or set")
+            for name in rule.set
+            if name in factors
+        ]
+    return found or _conflicts(rules, factors)
+
+
+def _wrong_condition(factor: str, wanted: Sequence[Level], factors: Mapping[str, Sequence[Level]]) -> Iterator[str]:
+    if factor not in factors:
+        yield f"{factor!r} is no factor, and a condition is on a factor; {nearest(factor, factors)}"
+        return
+    if not wanted:
+        yield "names no level, so it never holds"
+    for level in wanted:
+        if not any(same(level, known) for known in factors[factor]):
+            yield f"{level!r} is no level of {factor}; {nearest(str(level), map(str, factors[factor]))}"
+
+
+def _conflicts(rules: Sequence[When], factors: Mapping[str, Sequence[Level]]) -> list[Complaint]:
+    for cell in cells_of(factors) if len(rules) > 1 else ():
+        given: dict[str, tuple[int, Level]] = {}
+        for i, rule in enumerate(rules):
+            for name, value in rule.set.items() if rule.holds(cell) else ():
+                first, earlier = given.setdefault(name, (i, value))
+                if not same(earlier, value):
+                    where = ", ".join(f"{f} {level}" for f, level in cell.items())
+                    message = f"gives {value!r} where rule {first + 1} gives {earlier!r}, both hold for {where}"
+                    return [(f"when.{i}.set.{name}", message)]
+    return []

@@ -1,0 +1,494 @@
+"""experiment.toml -> a validated model. Every error names the file, the line and the key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
+
+from edgejoule import toml_text
+from edgejoule.dictionary.properties import COMMAND, CORE, CORE_WORKLOADS
+from edgejoule.dictionary.properties import Level as Level
+from edgejoule.dictionary.responses import COMMAND_RESPONSES, DEFAULT_RESPONSES, RESPONSES, Response, Responses, nearest
+from edgejoule.errors import SpecError, UsageError
+from edgejoule.experiment.command import (
+    HAVING_PATHS,
+    RESPONSE_NAME,
+    CommandWorkload,
+    DeclaredResponse,
+    is_command,
+    with_contents,
+)
+from edgejoule.experiment.complaints import complaints
+from edgejoule.experiment.conditional import When
+from edgejoule.experiment.spec_files import MergedSpec, SpecFile, spec_file, spec_files, split_setting
+from edgejoule.experiment.workload_files import find_workload_file, read_workload_file
+
+FEWEST = 3  # blocks that a budget of time always allows; their time tells how many fit into it
+#: `base` is a key of a file; a spec that is read has none.
+BASE_SCHEMA = {
+    "title": "Base",
+    "type": "string",
+    "description": "another spec, relative to this file; this one states what differs, and the two are merged key by "
+    "key as --set merges; false in the place of a table leaves it out",
+}
+#: What replaces `edgejoule eco trial`.
+TRIAL = (
+    "it is an ordinary study now, `edgejoule run experiments/eco-real` (root); of its options `--rounds N` is "
+    "`--set design.replications=N`, `--duration S` is `--set fixed.duration_s=S`, `--out` is `--store`. CHANGELOG, "
+    "Removed, has the others"
+)
+Levels = Annotated[list[Level], Field(min_length=1)]
+Properties = dict[str, Level]
+_COMMAND_TAG, _PROPERTIES_TAG = "a command", "properties of a workload"
+#: A workload is a command where its table says `command`, else properties of the driver's.
+Workload = Annotated[
+    Annotated[CommandWorkload, Tag(_COMMAND_TAG)]
+    | Annotated[Properties, Tag(_PROPERTIES_TAG), Field(json_schema_extra={"not": {"required": ["command"]}})],
+    Discriminator(lambda value: _COMMAND_TAG if is_command(value) else _PROPERTIES_TAG),
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Sequential(_Strict):
+    """Stopping before all replications are made, in a form that keeps its promise. Declared before the data."""
+
+    kind: Literal["stein", "alpha-spending"]
+    first: int | None = Field(default=None, ge=2, le=10_000, description="stein: replications of the first stage")
+    precision: float | None = Field(
+        default=None, gt=0, description="stein: of each mean; on the log scale a ratio (1.05: within 5 %)"
+    )
+    budget_s: float | None = Field(
+        default=None,
+        gt=0,
+        le=1e7,
+        description="stein: time for all runs; caps the replications, and where `first` do not fit, as many as fit are "
+        "made, at least 3; default: no limit",
+    )
+    looks: list[int] | None = Field(default=None, description="alpha-spending: replications at each look, all at last")
+    spending: Literal["obrien-fleming", "pocock"] = "obrien-fleming"
+
+    @property
+    def stages(self) -> tuple[int, ...]:
+        """After how many replications the study looks at what it has, as far as that is known before the data."""
+        if self.kind == "alpha-spending":
+            return tuple(self.looks or ())
+        first = self.first or 0
+        return (FEWEST, first) if self.budget_s is not None and first > FEWEST else (first,)
+
+
+class Design(_Strict):
+    """How the plan is laid out. A block is one replication of every cell."""
+
+    replications: int = Field(default=5, ge=1, le=10_000, description="runs of every cell")
+    order: Literal["randomised-blocks", "as-written", "one-after-another"] = Field(
+        default="randomised-blocks",
+        description="randomised-blocks: every block in an order of its own; one-after-another: all replications of a "
+        "cell before the next cell, for commands with differing setup or cleanup",
+    )
+    seed: int = Field(
+        default=1, ge=0, lt=2**63, description="shuffles the blocks and seeds the driver; printed with the plan"
+    )
+    load: Literal["run", "block", "cell"] = Field(
+        default="run",
+        description="run: every run starts from a restored snapshot of a loaded database; block, cell: the runs of a "
+        "block or of a cell share a load made for them, which is then the unit of error",
+    )
+    loads: int = Field(
+        default=1, ge=1, le=10_000, description="loads of a cell, over which its replications are spread"
+    )
+    sequential: Sequential | None = Field(default=None, description="may stop before all replications are made")
+
+
+class Timing(_Strict):
+    """Times around a run, in seconds."""
+
+    idle_s: float = Field(default=0.5, ge=0, le=600, description="quiet window before and after a run: the baseline")
+    quiet_s: float | None = Field(
+        default=None,
+        ge=0,
+        le=600,
+        description="the same with the database open and settled, before the first operation and after the last; "
+        "default: as long as idle_s with a meter, 0 with modelled joules",
+    )
+    settle_timeout_s: float = Field(default=60, gt=0, le=36_000)
+    run_timeout_s: float = Field(default=3600, gt=0, le=1e7, description="a run that takes longer has failed")
+    cool_down_s_max: float = Field(
+        default=0,
+        ge=0,
+        le=36_000,
+        description="longest wait before a run until temperature and, with a meter, idle power are as when the study "
+        "began; 0: none",
+    )
+    cool_down_c: float = Field(
+        default=2, gt=0, le=50, description="how much warmer than when the study began a run may begin"
+    )
+    cool_down_power_percent: float = Field(
+        default=5, gt=0, le=100, description="how far from idle power when the study began a run may begin"
+    )
+    marker: bool | None = Field(
+        default=None,
+        description="a burst of load in a known pattern before and after each run, to be found in its traces; default: "
+        "where the clock of a meter is not this host's",
+    )
+    calibration_s: int = Field(default=10, ge=1, le=36_000, description="load curve: full load, to learn the rate")
+    level_s: int = Field(default=10, ge=1, le=36_000, description="load curve: time at each level")
+    interval_ms: int = Field(default=500, ge=50, le=60_000, description="length of the driver's interval events")
+
+
+class MeterChoice(_Strict):
+    """Which meter. Empty prefer: the best available (measured, then counted, then modelled)."""
+
+    prefer: list[str] = Field(default_factory=list)
+    beside: list[str] = Field(
+        default_factory=list, description="meters that run beside it and check it; their joules are kept, not compared"
+    )
+    options: dict[str, dict[str, Level]] = Field(
+        default_factory=dict, description='meter -> its options, for example serial = { port = "/dev/ttyUSB0" }'
+    )
+    clocks: dict[str, str] = Field(
+        default_factory=dict,
+        description="meter -> HOST:PORT where `edgejoule clock serve` answers with the clock that this meter's times "
+        'are on; "trace" also for a recording that is imported afterwards',
+    )
+    profile: str | None = Field(default=None, description="board profile by name or path, for the modelled meter")
+    run_s_min: float | None = Field(
+        default=None, ge=0, le=36_000, description="shortest run in s that is measured; default: what the meter needs"
+    )
+
+
+class ServerSpec(_Strict):
+    """A server of a federation in which RocksDB's compactions are offloaded. The first has the driver and its database.
+
+    A share of this machine (share, busy_w, idle_w), whose joules are modelled; or, with [federation], a machine of its
+    own, with a meter.
+    """
+
+    share: float | None = Field(default=None, gt=0, le=1, description="of a core of this machine")
+    busy_w: float | None = Field(default=None, gt=0, description="W above idle while its share is busy, declared")
+    idle_w: float | None = Field(default=None, ge=0, description="W when idle, declared")
+    slots: int = Field(default=1, ge=1, le=64, description="jobs of other servers that it runs at a time")
+    meter: str | None = Field(default=None, description="of a machine of its own: the meter of its supply")
+    options: dict[str, Level] = Field(default_factory=dict, description="of that meter")
+
+
+class FederationAt(_Strict):
+    """A federation that runs already, on machines of their own, this one among them."""
+
+    control: str = Field(description="this machine's ecod for operators: its control_socket")
+    settings: str = Field(
+        description="what the database is told of this machine's ecod, a TOML file; see rocksdb.eco_settings"
+    )
+
+
+class Analysis(_Strict):
+    """Declared before the data: responses (the first decides the verdict), test, scale, level."""
+
+    responses: list[str] = Field(default_factory=lambda: list(DEFAULT_RESPONSES), min_length=1)
+    test: Literal["tukey", "games-howell", "kruskal-dunn-holm"] = "tukey"
+    margin: float | None = Field(
+        default=None, gt=0, description="groups closer than this are the same; on the log scale a ratio above 1"
+    )
+    scale: Literal["log", "raw"] = "log"
+    alpha: float = Field(default=0.05, gt=0, lt=0.5)
+    by: str | None = Field(default=None, description="one analysis per level of this factor")
+    compare: str | None = Field(
+        default=None,
+        description="the factor that the headline is about; default: the database, else the factor with the largest "
+        "effect",
+    )
+
+
+class DatabaseVariant(BaseModel):
+    """A database under test: an adapter and its options (any further key)."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    adapter: str | None = Field(default=None, description="adapter name; default: the variant's own name")
+
+
+class Spec(_Strict):
+    """One experiment."""
+
+    schema_version: Literal[1] = 1
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=80)
+    question: str = Field(min_length=1)
+    factors: dict[str, Levels] = Field(min_length=1, description="factor -> its levels")
+    fixed: dict[str, Level] = Field(default_factory=dict, description="settings that every run takes")
+    when: list[When] = Field(default_factory=list, description="settings conditional on levels")
+    workloads: dict[str, Workload] = Field(
+        default_factory=dict,
+        description='name -> its kind (default: core) and properties; file = "..." reads a YCSB property file; '
+        "command = [...] is any program",
+    )
+    responses: dict[Annotated[str, Field(pattern=RESPONSE_NAME)], DeclaredResponse] = Field(
+        default_factory=dict, description="name -> a figure that every command prints"
+    )
+    databases: dict[str, DatabaseVariant] = Field(default_factory=dict, description="name -> adapter and options")
+    design: Design = Field(default_factory=Design)
+    timing: Timing = Field(default_factory=Timing)
+    meter: MeterChoice = Field(default_factory=MeterChoice)
+    analysis: Analysis = Field(default_factory=Analysis)
+    servers: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], ServerSpec] = Field(
+        default_factory=dict, description="name -> a server of the federation that offloads compactions by eco.policy"
+    )
+    federation: FederationAt | None = Field(default=None, description="one that runs already")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _responses_of_commands(cls, data: object) -> object:
+        """Without declared responses an experiment with commands is about energy and time of a run."""
+        if not isinstance(data, dict) or not any(is_command(w) for _, w in _tables(data.get("workloads"))):
+            return data
+        analysis = data.get("analysis", {})
+        if not isinstance(analysis, dict) or "responses" in analysis:
+            return data
+        return {**data, "analysis": {**analysis, "responses": list(COMMAND_RESPONSES)}}
+
+    def digest(self) -> str:
+        """Identity of what is measured: SHA-256 over the model without the analysis section, hex."""
+        return hashlib.sha256(json.dumps(self.measured(), sort_keys=True).encode()).hexdigest()
+
+    def measured(self) -> dict[str, Any]:
+        """All that identifies what is measured, as JSON values."""
+        measured = self.model_dump(mode="json", exclude={"analysis", "question"})
+        for name in ("servers", "federation", "responses"):  # as before there were any
+            if not measured[name]:
+                del measured[name]
+        for declared in measured.get("responses", {}).values():
+            if declared["of_servers"] is None:
+                del declared["of_servers"]
+        measured["workloads"] |= {name: command.identity() for name, command in self.commands.items()}
+        if (sequential := measured["design"]["sequential"]) and sequential["budget_s"] is None:
+            del sequential["budget_s"]
+        return measured
+
+    @property
+    def commands(self) -> dict[str, CommandWorkload]:
+        """The workloads that are programs."""
+        return {name: w for name, w in self.workloads.items() if isinstance(w, CommandWorkload)}
+
+    def known_responses(self) -> dict[str, Response]:
+        """Every response that a run may have, with those that the experiment declares."""
+        return Responses(RESPONSES | {name: one.response(name) for name, one in self.responses.items()})
+
+    def known_workloads(self) -> dict[str, Properties]:
+        """Every workload a level may name: YCSB's core ones and those described."""
+        own: dict[str, Properties] = {
+            name: {"kind": COMMAND} if isinstance(w, CommandWorkload) else CORE_WORKLOADS.get(name, {}) | w
+            for name, w in self.workloads.items()
+        }
+        return CORE_WORKLOADS | own
+
+    def kind_of(self, workload: str) -> str:
+        """The kind of a workload: core, mobibench, ..."""
+        return str(self.known_workloads().get(workload, {}).get("kind", CORE))
+
+    def database_options(self, name: str) -> tuple[str, dict[str, Level]]:
+        """Adapter of a database level and its options, option names without the adapter's prefix."""
+        variant = self.databases.get(name, DatabaseVariant())
+        options: dict[str, Level] = dict(variant.model_extra or {})
+        return variant.adapter or name, options
+
+
+@dataclass(frozen=True)
+class SpecReading:
+    """A spec as it was read. merged: its keys with the file that each came from."""
+
+    spec: Spec
+    merged: MergedSpec
+
+    def text(self) -> str:
+        """The spec as one TOML text: as written, or merged with its bases and without `--set`. It needs no other file
+        of properties.
+        """
+        files = self.merged.files
+        if len(files) == 1:
+            return files[0].text
+        written = MergedSpec(files)
+        for name, workload in _tables(written.data.get("workloads")):
+            if not is_command(workload):
+                written.data["workloads"][name] = _with_file(workload, written, name)
+        chain = " on ".join(file.path.name for file in files)
+        return f"# {chain}: merged, as it was measured.\n{tomli_w.dumps(written.data)}"
+
+
+def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
+    """Read and validate an experiment. overrides: `--set` words, KEY=VALUE with TOML's dotted key and value.
+
+    Raises SpecError (file, line, key) or UsageError (a malformed override).
+    """
+    return read_spec(path, overrides).spec
+
+
+def read_spec(path: Path, overrides: Sequence[str] = ()) -> SpecReading:
+    """The same with where each key came from."""
+    return _reading(spec_files(path), overrides)
+
+
+def spec_of_text(text: str, path: Path) -> Spec:
+    """Validate the text of an experiment. path: named in messages; relative paths are below its folder."""
+    file = spec_file(text, path)
+    assert "base" not in file.data, "a text stands alone"
+    return _reading([file], ()).spec
+
+
+def _reading(files: Sequence[SpecFile], overrides: Sequence[str]) -> SpecReading:
+    merged = MergedSpec(files)
+    for word in overrides:
+        parts, value = split_setting(word)
+        merged.set(parts, _parsed(value))
+    data = dict(merged.data)
+    if isinstance(workloads := data.get("workloads"), dict):
+        data["workloads"] = {name: _complete(name, workload, merged) for name, workload in workloads.items()}
+    try:
+        spec = Spec.model_validate(data)
+    except ValidationError as error:
+        if {"links", "policies", "tiers"} <= data.keys():
+            raise SpecError(files[0].path, None, None, f"is a spec of `edgejoule eco trial`: {TRIAL}") from None
+        first = min(error.errors(), key=_rank)
+        raise merged.error(_dotted(first["loc"]), _words(first, data)) from None
+    for key, message in complaints(spec, merged.left_out):
+        raise merged.error(key, message)
+    return SpecReading(spec, merged)
+
+
+def _parsed(value: str) -> Any:
+    try:
+        return toml_text.loads(f"v = {value}")["v"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
+def _complete(name: str, workload: object, merged: MergedSpec) -> object:
+    """A workload with what its files say."""
+    if not isinstance(workload, dict):
+        return workload
+    if is_command(workload) and workload.get("servers") == []:
+        raise merged.error(f"workloads.{name}.servers", "no server is named; without the key it runs on the first one")
+    try:
+        if is_command(workload):
+            return with_contents(workload, _command_folder(name, workload, merged), _settings(merged.data))
+        return _with_file(workload, merged, name)
+    except UsageError as error:
+        if isinstance(error, SpecError):
+            raise
+        raise merged.error(f"workloads.{name}.{'files' if is_command(workload) else 'file'}", str(error)) from None
+
+
+def _command_folder(name: str, workload: Mapping[str, Any], merged: MergedSpec) -> Path:
+    """The folder of the file that states the command. All paths of a command are relative to one folder."""
+    folder = merged.folder(f"workloads.{name}.command")
+    for key in HAVING_PATHS:
+        place = f"workloads.{name}.{key}"
+        if key in workload and merged.folder(place).resolve() != folder.resolve():
+            raise merged.error(
+                place,
+                f"its paths are relative to this file, and those of `command` to {folder}; state both in one folder",
+            )
+    return folder
+
+
+def _tables(value: object) -> list[tuple[str, dict[str, Any]]]:
+    """The tables of a table, before anything is known to be right."""
+    return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []
+
+
+def _settings(data: Mapping[str, Any]) -> dict[str, list[Level]]:
+    """Factors and fixed settings with their levels, before anything is known to be right."""
+    fixed = data.get("fixed")
+    one = {name: [level] for name, level in fixed.items()} if isinstance(fixed, dict) else {}
+    return {**one, **dict(_lists(data.get("factors")))}
+
+
+def _lists(value: object) -> list[tuple[str, list[Any]]]:
+    """The lists of a table, before anything is known to be right."""
+    return [(k, v) for k, v in value.items() if isinstance(v, list)] if isinstance(value, dict) else []
+
+
+def _with_file(workload: dict[str, Any], merged: MergedSpec, name: str) -> dict[str, Any]:
+    """The workload with the properties of its file, where it names one; what stands beside `file` wins."""
+    own = dict(workload)
+    beside = merged.folder(f"workloads.{name}.file")
+    if isinstance(file := own.pop("file", None), str):
+        own = read_workload_file(find_workload_file(file, beside)) | own
+    elif file is not None:
+        raise UsageError(f"expected the name or path of a property file, got {file!r}")
+    if own.get("kind") == "replay" and isinstance(trace := own.get("trace"), str):
+        beside = merged.folder(f"workloads.{name}.trace") if "trace" in workload else beside
+        own["trace"] = str((beside / trace).absolute())
+    return own
+
+
+def _dotted(loc: Sequence[str | int]) -> str:
+    unions = {  # pydantic names a union's branch
+        "str", "int", "float", "bool", "list[union[str,int,float,bool]]", "list[str]", _COMMAND_TAG, _PROPERTIES_TAG,
+    }  # fmt: skip
+    in_array = loc[:1] == ("when",)
+    return ".".join(str(part) for part in loc if part not in unions and (in_array or not isinstance(part, int)))
+
+
+def _rank(error: Any) -> tuple[bool, bool]:
+    """Which of several complaints to tell: a misspelt key explains a missing one, infinity all branches of a union."""
+    return error["type"] == "missing", error["type"] != "finite_number"
+
+
+def _words(error: Any, data: Mapping[str, Any]) -> str:
+    """A pydantic error in the words of this house: what was expected, and the nearest known key."""
+    kind, loc = error["type"], error["loc"]
+    if kind == "extra_forbidden":
+        model: Any = Spec
+        for part in loc[:-1]:
+            if part == _COMMAND_TAG:
+                model = CommandWorkload
+            else:
+                model = get_args(model)[1] if get_origin(model) is dict else _model(model).model_fields[part].annotation
+        return f"unknown key; {nearest(str(loc[-1]), _model(model).model_fields)}"
+    if kind == "missing":
+        return "is missing"
+    if kind == "dict_type":
+        return f"expected a table, got {error['input']!r}"
+    return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
+
+
+def _model(annotation: Any) -> Any:
+    """The model of an annotation that may also be None."""
+    return next(one for one in (*get_args(annotation), annotation) if isinstance(one, type) and one is not type(None))
+
+
+def json_schema() -> dict[str, Any]:
+    """schemas/experiment.schema.json, made from the model: what an editor needs to check an experiment.toml."""
+    schema = Spec.model_json_schema()
+    required = schema.pop("required")
+    command = schema["$defs"]["CommandWorkload"]  # a spec with a base may state a part of one
+    command = {**command, "properties": {name: _table_or_false(p) for name, p in command["properties"].items()}}
+    schema["$defs"]["CommandWorkload"] = {key: value for key, value in command.items() if key != "required"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "edgejoule:experiment",
+        **schema,
+        "properties": {"base": BASE_SCHEMA, **{name: _table_or_false(p) for name, p in schema["properties"].items()}},
+        "anyOf": [{"required": ["base"]}, {"required": required}],
+    }
+
+
+_OR_FALSE = {"const": False}
+
+
+def _table_or_false(schema: dict[str, Any]) -> dict[str, Any]:
+    """A table, and the tables in it, or `false`, which leaves the base's table out."""
+    for key in ("additionalProperties", "patternProperties"):
+        entries = schema.get(key, {})
+        if "$ref" in json.dumps(entries) or (isinstance(entries, dict) and "additionalProperties" in entries):
+            allowed = {p: {"anyOf": [e, _OR_FALSE]} for p, e in entries.items()}
+            schema = {**schema, key: {"anyOf": [entries, _OR_FALSE]} if key == "additionalProperties" else allowed}
+    return {"anyOf": [schema, _OR_FALSE]} if schema.get("type") == "object" or "$ref" in schema else schema

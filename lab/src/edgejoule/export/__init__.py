@@ -1,0 +1,1 @@
+"""An experiment as a bundle, as Parquet, as a table of runs."""

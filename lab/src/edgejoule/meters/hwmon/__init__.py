@@ -1,5 +1,0 @@
-"""Power monitor chips on a board's rails, read from Linux's hwmon tree. See README.md beside this file."""
-
-from edgejoule.meters.hwmon.meter import Hwmon
-
-__all__ = ["Hwmon"]

@@ -1,7 +1,0 @@
-"""Power traces that another program recorded, as CSV. See README.md beside this file."""
-
-from edgejoule.meters.imported.columns import Mapping, guess
-from edgejoule.meters.imported.read import Recorded, read_csv
-from edgejoule.meters.imported.trace import METER, Recorder, trace_of
-
-__all__ = ["METER", "Mapping", "Recorded", "Recorder", "guess", "read_csv", "trace_of"]

@@ -1,5 +1,0 @@
-"""Monsoon's power monitors, HVPM and LVPM, over USB. See README.md beside this file."""
-
-from edgejoule.meters.monsoon.meter import Monsoon
-
-__all__ = ["Monsoon"]

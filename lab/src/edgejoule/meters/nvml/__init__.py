@@ -1,5 +1,0 @@
-"""Graphics cards by NVIDIA, asked through NVML. See README.md beside this file."""
-
-from edgejoule.meters.nvml.meter import Nvml
-
-__all__ = ["Nvml"]

@@ -1,5 +1,0 @@
-"""Nordic's Power Profiler Kit II over its USB serial port. See README.md beside this file."""
-
-from edgejoule.meters.ppk2.meter import Ppk2
-
-__all__ = ["Ppk2"]

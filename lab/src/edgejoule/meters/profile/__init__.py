@@ -1,5 +1,0 @@
-"""Modelled board power: a profile of the board, fed with utilisation. See README.md beside this file."""
-
-from edgejoule.meters.profile.meter import BoardProfile
-
-__all__ = ["BoardProfile"]

@@ -1,5 +1,0 @@
-"""A meter that sends frames over a serial port, described by a profile. See README.md beside this file."""
-
-from edgejoule.meters.serial.meter import SerialMeter
-
-__all__ = ["SerialMeter"]

@@ -1,5 +1,0 @@
-"""Mains plugs and energy meters by Shelly, asked by HTTP. See README.md beside this file."""
-
-from edgejoule.meters.shelly.meter import Shelly
-
-__all__ = ["Shelly"]

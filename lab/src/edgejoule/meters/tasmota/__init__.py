@@ -1,5 +1,0 @@
-"""Mains plugs with the firmware Tasmota, asked by HTTP. See README.md beside this file."""
-
-from edgejoule.meters.tasmota.meter import Tasmota
-
-__all__ = ["Tasmota"]

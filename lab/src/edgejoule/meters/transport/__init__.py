@@ -1,0 +1,1 @@
+"""How a meter is read: small files, HTTP, lines, serial ports, streams."""

@@ -1,0 +1,1 @@
+"""A recording made elsewhere, attached to stored runs."""

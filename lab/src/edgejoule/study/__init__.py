@@ -1,0 +1,1 @@
+"""The plan, run by run: what each run does, measures and stores."""

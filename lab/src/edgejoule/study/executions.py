@@ -1,0 +1,220 @@
+"""What one execution of the driver, or several back to back, gave: totals, merged latencies, the two intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from hdrh.histogram import HdrHistogram
+
+from edgejoule.databases.driver import Event
+from edgejoule.experiment.failed_operations import Cause, merged
+from edgejoule.store import Intervals, Latency
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The four events of a finished execution that carry its figures."""
+
+    start: Event
+    active_end: Event
+    settled: Event
+    end: Event
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> Execution:
+        """From the driver's events, which are complete (databases.Driver.run); of several at once, first to last."""
+        by_kind = {e["event"]: e for e in events}
+        begins = [e["active_start_ns"] for e in events if e["event"] == "active_end"]
+        by_kind["active_end"] = {**by_kind["active_end"], "active_start_ns": min(begins)}
+        return cls(*(by_kind[k] for k in ("start", "active_end", "settled", "end")))
+
+    @property
+    def active_s(self) -> float:
+        """First measured operation to last acknowledgement."""
+        return float(self.active_end["monotonic_ns"] - self.active_end["active_start_ns"]) / 1e9
+
+    @property
+    def settled_s(self) -> float:
+        """First measured operation to settled."""
+        return float(self.settled["monotonic_ns"] - self.active_end["active_start_ns"]) / 1e9
+
+
+class LongestGap(NamedTuple):
+    """The longest time of an execution without a success, and when it began, from the first operation on."""
+
+    seconds: float
+    from_s: float
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Over all executions of a run: sums, where a sum has sense; None where a part could not be read.
+
+    io: requests at the adapter's own seam; empty where there is none. of_database: by response, what only some
+    databases tell. failures: operations that failed, which are in no other figure. incidents: what befell the server.
+    latency_us: (operation, measure, statistic) -> µs, for mean, p50, p95, p99, p999 of service and intended latency.
+    """
+
+    executions: int
+    operations: int
+    failures: int
+    failure_causes: Sequence[Cause]
+    longest_gap: LongestGap
+    incidents: Sequence[str]
+    active_s: float
+    settled_s: float
+    usage: Mapping[str, float | None]
+    io: Mapping[str, float]
+    payload_read_bytes: int
+    payload_write_bytes: int
+    read_before_write: int
+    rss_peak_bytes: int
+    data_bytes: int | None
+    of_database: Mapping[str, float]
+    driver_share: Mapping[str, Any] | None
+    latency_us: Mapping[tuple[str, str, str], float]
+    latencies: Sequence[Latency]
+
+
+_USAGE = (
+    "cpu_user_ns", "cpu_system_ns", "process_read_bytes", "process_write_bytes", "device_read_bytes",
+    "device_write_bytes", "device_reads", "device_writes", "device_flushes",
+)  # fmt: skip
+_IO = ("reads", "writes", "flushes", "read_bytes", "write_bytes")
+
+
+def intervals_of(executions: Sequence[Execution]) -> Intervals:
+    """From the first one's first operation to the last one's end; of several, complete when all are."""
+    first, last = executions[0], executions[-1]
+    return Intervals(
+        first.active_end["active_start_ns"],
+        last.active_end["monotonic_ns"],
+        last.settled["monotonic_ns"],
+        all(e.settled["complete"] for e in executions),
+    )
+
+
+def worked_share(executions: Sequence[Execution]) -> float:
+    """Of the time from the first operation to the end of the last execution: what the settled intervals fill."""
+    i = intervals_of(executions)
+    return sum(e.settled_s for e in executions) * 1e9 / (i.settled_end_ns - i.active_start_ns)
+
+
+def reached_share(executions: Sequence[Execution]) -> float | None:
+    """How long the operations should have taken at the rate asked for / how long they took.
+
+    At a fixed rate this is the rate reached / the rate asked for. None: no rate was asked for, or the client does not
+    say how long its schedule takes.
+    """
+    scheduled_s = _sum([_scheduled_s(execution) for execution in executions])
+    return None if scheduled_s is None else min(1.0, scheduled_s / sum(execution.active_s for execution in executions))
+
+
+def _scheduled_s(execution: Execution) -> float | None:
+    if (scheduled_ns := execution.active_end.get("scheduled_ns")) is not None:
+        return float(scheduled_ns) / 1e9
+    asked, fixed = execution.start["target_ops_s"], str(execution.start["rate"]).replace(".", "", 1).isdigit()
+    return execution.end["operations"] / asked if asked is not None and fixed else None
+
+
+def totals_of(executions: Sequence[Execution]) -> Totals:
+    """Of one execution its own figures; of several sums, the greatest peak, merged histograms, the last one's data."""
+    ends = [e.end for e in executions]
+    latencies, latency_us = _latencies(ends)
+    return Totals(
+        executions=len(executions),
+        operations=sum(int(e["operations"]) for e in ends),
+        failures=sum(int(e["failures"]) for e in ends),
+        failure_causes=merged([e["failure_causes"] for e in ends]),
+        longest_gap=max(map(_longest_gap, executions)),
+        incidents=list(dict.fromkeys(incident for e in ends for incident in e["incidents"])),
+        active_s=sum(e.active_s for e in executions),
+        settled_s=sum(e.settled_s for e in executions),
+        usage={name: _sum([e.settled["usage"].get(name) for e in executions]) for name in _USAGE},
+        io={name: sum(e["io"][name] for e in ends) for name in _IO} if all(e.get("io") for e in ends) else {},
+        payload_read_bytes=sum(e["payload_read_bytes"] for e in ends),
+        payload_write_bytes=sum(e["payload_write_bytes"] for e in ends),
+        read_before_write=sum(e["read_before_write"] for e in ends),
+        rss_peak_bytes=max(e["rss_peak_bytes"] for e in ends),
+        data_bytes=ends[-1]["data_bytes"],
+        of_database=_of_database(ends),
+        driver_share=ends[-1]["driver_share"],
+        latency_us=latency_us,
+        latencies=latencies,
+    )
+
+
+def _longest_gap(execution: Execution) -> LongestGap:
+    end, begin_ns = execution.end, execution.active_end["active_start_ns"]
+    return LongestGap(end["longest_gap_ns"] / 1e9, (end["longest_gap_start_ns"] - begin_ns) / 1e9)
+
+
+#: Response -> eco's count since the database was opened, among the database's own counters.
+_REMOTE = {
+    "remote_fallbacks": "eco.fell_back",
+    "remote_moved_bytes": "eco.bytes_moved",
+    "remote_wasted_s": "eco.wasted_s",
+}
+
+
+def _of_database(ends: Sequence[Event]) -> dict[str, float]:
+    found = {
+        "stall_s": _component(ends, "stall", "duration_ns", 1e-9),
+        "remote_compactions": _component(ends, "remote_compaction", "count", 1),
+        "syncs_per_write": _syncs_per_write(ends),
+    }
+    for response, name in _REMOTE.items():
+        told = [e["database_stats"].get(name) for e in ends]
+        found[response] = _sum([None if each is None else float(each) for each in told])
+    return {response: value for response, value in found.items() if value is not None}
+
+
+_WRITES = ("UPDATE", "INSERT", "READ-MODIFY-WRITE", "DELETE")
+
+
+def _syncs_per_write(ends: Sequence[Event]) -> float | None:
+    """Syncs that the database's parts told, for each write that succeeded; None without either."""
+    syncs = [c["syncs"] for e in ends for c in e["components"].values() if c.get("syncs") is not None]
+    service = [x for e in ends for x in e["latencies"] if x["measure"] == "service" and x["operation"] in _WRITES]
+    writes = sum(x["returns"].get("OK", 0) for x in service)
+    return sum(syncs) / writes if syncs and writes else None
+
+
+def _component(ends: Sequence[Event], name: str, figure: str, unit: float) -> float | None:
+    parts = [e["components"].get(name, {}).get(figure) for e in ends]
+    return _sum([None if part is None else part * unit for part in parts])
+
+
+def _sum(parts: Sequence[float | None]) -> float | None:
+    known = [p for p in parts if p is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+_PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+
+
+def _latencies(ends: Sequence[Event]) -> tuple[list[Latency], dict[tuple[str, str, str], float]]:
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for end in ends:
+        for x in end["latencies"]:
+            found.setdefault((x["operation"], x["measure"]), []).append(x)
+    latencies: list[Latency] = []
+    figures: dict[tuple[str, str, str], float] = {}
+    for (operation, measure), parts in found.items():
+        hdr, told = (parts[0]["hdr"], parts[0]) if len(parts) == 1 else _merged(parts)
+        latencies.append(Latency(operation, measure, hdr))
+        if told["count"]:
+            figures |= {(operation, measure, s): told[f"{s}_ns"] / 1e3 for s in ("mean", *_PERCENTILES)}
+    return latencies, figures
+
+
+def _merged(parts: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, float]]:
+    whole = HdrHistogram(1, 3_600_000_000_000, 3)
+    for part in parts:
+        whole.add(HdrHistogram.decode(part["hdr"].encode()))
+    count = sum(part["count"] for part in parts)
+    mean = sum(part["mean_ns"] * part["count"] for part in parts) / count if count else 0.0
+    percentiles = {f"{name}_ns": whole.get_value_at_percentile(p) for name, p in _PERCENTILES.items()}
+    return whole.encode().decode(), {"count": count, "mean_ns": mean, **percentiles}

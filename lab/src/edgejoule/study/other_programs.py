@@ -1,0 +1,331 @@
+"""What other programs did while a run was measured: everything on this machine that is not the run's.
+
+The run's own are this program and all processes below it: driver, servers, sampler, and those of them that ended, whose
+use their parent's counters hold. Everything else is other programs'.
+
+CPU time: all CPUs' time less what was idle, waiting or stolen. Kernel threads and interrupts work for both sides (they
+write back what both have written), so their time is shared in proportion to the processes' time. Where they cannot be
+seen (in most containers) their time counts as other programs'.
+
+Bytes: what all processes fetched from storage or made dirty in the page cache (/proc/vmstat), less what the run's own
+did (/proc/PID/io). The kernel adds to both in the same place, on behalf of the process that wrote; so a write counts
+once, for whoever caused it, and not again for the thread that carries it out or for the journal. Writes of other
+programs past the page cache (O_DIRECT) are not in it. Of the whole machine, not of one device.
+
+What cannot be read is None, never zero.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from edgejoule.machine.files import read_bytes
+from edgejoule.store import ResponseValue
+from edgejoule.study.run_energy import response
+
+OWN_SHARE_MAX = 0.1  # of the run's own CPU time or bytes; beyond it a run is flagged
+AT_REST_SHARE_MAX = 0.1  # of all CPUs, where the run itself is rest
+CPU_SHARE_MIN = 0.01  # of all CPUs: less than that no power reading shows
+CPU_S_MIN = 0.05  # the counters step by 0.01 s for each CPU and process
+BYTES_MIN = 1_000_000
+BYTES_PER_S_MIN = 100_000
+RESPONSES_OF = {"cpu": "other_cpu_share", "read": "other_read_bytes", "write": "other_write_bytes"}
+
+PROC = Path("/proc")
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_STAT_BYTES_MAX = 2048  # of /proc/PID/stat: about 50 numbers and a name of up to 64 bytes
+_FIELDS = 15  # of /proc/PID/stat behind the name: up to cstime
+_KTHREADD = "2"  # the parent of all other kernel threads
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD among the flags of /proc/PID/stat
+
+
+@dataclass(frozen=True)
+class Look:
+    """The counters at one moment. idle_s: of all CPUs, idle, waiting and stolen. kernel_s: of kernel threads and
+    interrupts. Bytes: of the whole machine, and the run's own of them.
+    """
+
+    at_s: float
+    cpus: int
+    idle_s: float
+    kernel_s: float
+    own_cpu_s: float
+    read_bytes: int | None
+    write_bytes: int | None
+    own_read_bytes: int | None
+    own_write_bytes: int | None
+
+
+class _Process(NamedTuple):
+    pid: int
+    parent: int
+    flags: int
+    cpu_ticks: int
+    ended_children_ticks: int
+
+
+def look(proc: Path | None = None, pid: int | None = None) -> Look | None:
+    """Read the counters now; None where /proc does not tell. pid: of the process above all of the run's."""
+    proc = proc or PROC
+    try:
+        text = read_bytes(f"{proc}/stat")
+        ticks = list(map(int, text.split(None, 9)[1:9]))
+        idle_s = (ticks[3] + ticks[4] + ticks[7]) / _TICKS_PER_S
+        interrupts_s = (ticks[5] + ticks[6]) / _TICKS_PER_S
+        pid = pid or os.getpid()
+        at_s, processes = time.monotonic(), _processes(proc, pid)
+        own = _below(processes, pid)
+    except (OSError, ValueError, IndexError):
+        return None
+    kernel_ticks = sum(p.cpu_ticks for p in processes.values() if p.flags & _KERNEL_THREAD)
+    own_ticks = sum(p.cpu_ticks + p.ended_children_ticks for p in own)
+    read, write = _machine_bytes(proc)
+    own_read, own_write = _bytes_of(proc, own)
+    return Look(
+        at_s, text.count(b"\ncpu"), idle_s, kernel_ticks / _TICKS_PER_S + interrupts_s, own_ticks / _TICKS_PER_S,
+        read, write, own_read, own_write,
+    )  # fmt: skip
+
+
+def _processes(proc: Path, pid: int) -> dict[int, _Process]:
+    """Those below that process and the kernel's threads, with others or without."""
+    names = _own_and_kernel(str(proc), str(pid))
+    found = {}
+    folder = os.open(proc, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in os.listdir(folder) if names is None else names:  # noqa: PTH208 - pathlib opens no descriptor
+            if not name.isdecimal():
+                continue
+            try:
+                text = _first_bytes(f"{name}/stat", folder)
+            except OSError:
+                continue  # it has just ended
+            fields = text[text.rindex(b")") + 2 :].split(None, _FIELDS)
+            user, system, children_user, children_system = map(int, fields[11:15])
+            number, parent, flags = int(name), int(fields[1]), int(fields[6])
+            found[number] = _Process(number, parent, flags, user + system, children_user + children_system)
+    finally:
+        os.close(folder)
+    return found
+
+
+def _own_and_kernel(proc: str, pid: str) -> list[str] | None:
+    """A process and all below it, and the kernel's threads: half of what /proc has. None: the kernel lists no children
+    (CONFIG_PROC_CHILDREN).
+    """
+    if (waiting := _children(proc, pid)) is None:
+        return None
+    found = [pid]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += _children(proc, found[-1]) or []
+    return [*found, _KTHREADD, *(_children(proc, _KTHREADD) or [])]
+
+
+def _children(proc: str, pid: str) -> list[str] | None:
+    """Of all threads of a process. None where it has ended, or the kernel lists none."""
+    found = None
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"{proc}/{pid}/task"):  # noqa: PTH208 - names are what is needed
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
+                found = [*(found or []), *read_bytes(f"{proc}/{pid}/task/{thread}/children").decode().split()]
+    return found
+
+
+def _first_bytes(path: str, folder: int) -> bytes:
+    """The text of a process's stat, which one read gives. A hundred of them make a scan: this has no step too many."""
+    descriptor = os.open(path, os.O_RDONLY, dir_fd=folder)
+    try:
+        return os.read(descriptor, _STAT_BYTES_MAX)
+    finally:
+        os.close(descriptor)
+
+
+def _number_after(text: bytes, name: bytes) -> int:
+    """The whole number behind a name at the begin of a line. Raises ValueError where there is none."""
+    begin = 0 if text.startswith(name) else text.index(b"\n" + name) + 1
+    return int(text[begin + len(name) :].split(None, 1)[0])
+
+
+def _below(processes: Mapping[int, _Process], pid: int) -> list[_Process]:
+    """A process and all below it. Raises OSError when it is not among them."""
+    if pid not in processes:
+        raise ProcessLookupError(f"no process {pid}")
+    children: dict[int, list[int]] = {}
+    for process in processes.values():
+        children.setdefault(process.parent, []).append(process.pid)
+    found, waiting = [], [pid]
+    while waiting:
+        at = waiting.pop()
+        found.append(processes[at])
+        waiting += children.get(at, [])
+    return found
+
+
+def _machine_bytes(proc: Path) -> tuple[int | None, int | None]:
+    try:
+        text = read_bytes(f"{proc}/vmstat")
+        return _number_after(text, b"pgpgin ") * 1024, _number_after(text, b"nr_dirtied ") * _PAGE_BYTES
+    except (OSError, ValueError, IndexError):
+        return None, None
+
+
+def _bytes_of(proc: Path, processes: list[_Process]) -> tuple[int | None, int | None]:
+    read = write = 0
+    for process in processes:
+        try:
+            text = read_bytes(f"{proc}/{process.pid}/io")
+            read += _number_after(text, b"read_bytes: ")
+            write += _number_after(text, b"write_bytes: ")
+        except FileNotFoundError:
+            continue  # it has just ended; its parent has its bytes
+        except (OSError, ValueError, IndexError):
+            return None, None
+    return read, write
+
+
+@dataclass(frozen=True)
+class OtherPrograms:
+    """What other programs and the run itself used between two looks. None: could not be told, why says why."""
+
+    seconds: float
+    cpu_share: float | None
+    cpu_s: float | None
+    own_cpu_s: float | None
+    read_bytes: int | None
+    write_bytes: int | None
+    own_read_bytes: int | None
+    own_write_bytes: int | None
+    why: str | None = None
+
+    @classmethod
+    def unknown(cls, why: str) -> OtherPrograms:
+        """Nothing can be told."""
+        return cls(0.0, None, None, None, None, None, None, None, why)
+
+    @classmethod
+    def between(cls, begin: Look | None, end: Look | None) -> OtherPrograms:
+        """The difference of two looks."""
+        if begin is None or end is None or end.at_s <= begin.at_s or begin.cpus != end.cpus:
+            return cls.unknown("/proc does not tell what the machine's processes use")
+        seconds = end.at_s - begin.at_s
+        busy_s = seconds * end.cpus - (end.idle_s - begin.idle_s)
+        own_s, kernel_s = end.own_cpu_s - begin.own_cpu_s, max(0.0, end.kernel_s - begin.kernel_s)
+        others_s = max(0.0, busy_s - own_s - kernel_s)  # below zero: the counters' steps
+        if others_s + own_s > 0:
+            others_s += kernel_s * others_s / (others_s + own_s)
+        pairs = (("read_bytes", "own_read_bytes"), ("write_bytes", "own_write_bytes"))
+        (read, own_read), (written, own_written) = (
+            _rest(_grown(begin, end, whole), _grown(begin, end, own)) for whole, own in pairs
+        )
+        share = others_s / (seconds * end.cpus)
+        why = "the kernel or the permissions here do not tell which process read and wrote what"
+        return cls(seconds, share, others_s, own_s, read, written, own_read, own_written, why)
+
+    def exceeded(self) -> list[str]:
+        """Of cpu, read and write: what other programs used too much of for the run's figures to be its own."""
+        found = []
+        if self.cpu_s is not None and self.cpu_share is not None and self.own_cpu_s is not None:
+            least_s = max(CPU_S_MIN, OWN_SHARE_MAX * self.own_cpu_s)
+            if self.cpu_s > least_s and self.cpu_share > CPU_SHARE_MIN:
+                found.append("cpu")
+        least_bytes = max(BYTES_MIN, BYTES_PER_S_MIN * self.seconds)
+        for kind, others, own in (
+            ("read", self.read_bytes, self.own_read_bytes),
+            ("write", self.write_bytes, self.own_write_bytes),
+        ):
+            if others is not None and own is not None and others > max(least_bytes, OWN_SHARE_MAX * own):
+                found.append(kind)
+        return found
+
+    def flags(self) -> list[str]:
+        """What makes the run doubtful, in words."""
+        return [self._words(kind) for kind in self.exceeded()]
+
+    def flags_at_rest(self) -> list[str]:
+        """The same for a machine at rest, whose few programs are part of what rest costs."""
+        return [self._words("cpu")] if self.cpu_share is not None and self.cpu_share > AT_REST_SHARE_MAX else []
+
+    def _words(self, kind: str) -> str:
+        if kind == "cpu":
+            assert self.cpu_share is not None
+            return f"other programs took {percent(self.cpu_share)} of the CPU; the watts are not usable"
+        others, own = (
+            (self.read_bytes, self.own_read_bytes) if kind == "read" else (self.write_bytes, self.own_write_bytes)
+        )
+        assert others is not None
+        assert own is not None
+        verb = "read" if kind == "read" else "wrote"
+        return f"other programs {verb} {others / 1e6:,.1f} MB, the run {own / 1e6:,.1f} MB"
+
+    def responses(self, executions: int) -> list[ResponseValue]:
+        """For the run's record; amounts are those of one execution."""
+        amounts = [None if n is None else n / executions for n in (self.read_bytes, self.write_bytes)]
+        values = zip(RESPONSES_OF.values(), (self.cpu_share, *amounts), strict=True)
+        return [response(name, value, missing=self.why) for name, value in values]
+
+    def facts(self) -> dict[str, Any]:
+        """For the run's record."""
+        known = {"cpu_s": self.cpu_s, "own_cpu_s": self.own_cpu_s}
+        return {
+            **{name: None if value is None else round(value, 3) for name, value in known.items()},
+            "own_read_bytes": self.own_read_bytes,
+            "own_write_bytes": self.own_write_bytes,
+            "exceeded": self.exceeded(),
+        }
+
+
+def _grown(begin: Look, end: Look, name: str) -> int | None:
+    before, after = getattr(begin, name), getattr(end, name)
+    return None if before is None or after is None else after - before
+
+
+def _rest(whole: int | None, own: int | None) -> tuple[int | None, int | None]:
+    """What is not the run's, and what is. A run that writes past the page cache has more than the whole: unknown."""
+    if whole is None or own is None or own > whole + _PAGE_BYTES:
+        return None, own
+    return max(0, whole - own), own
+
+
+def percent(share: float) -> str:
+    """A share in words: 48 %, 1.3 %."""
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
+
+
+class Watch:
+    """Looks when the first execution begins to work and when the last one has settled. Hears the driver's events."""
+
+    def __init__(self) -> None:
+        self._begin: Look | None = None
+        self._end: Look | None = None
+        self._began = False
+        self._hearing = threading.Lock()
+
+    def hearing(self, on_event: Callable[[Mapping[str, Any]], None]) -> Callable[[Mapping[str, Any]], None]:
+        """The listener that looks, and passes on what it hears."""
+
+        def hear(event: Mapping[str, Any]) -> None:
+            if event["event"] == "settled" or (event["event"] == "phase" and event["phase"] == "active"):
+                self._look(begins=event["event"] == "phase")
+            on_event(event)
+
+        return hear
+
+    def _look(self, *, begins: bool) -> None:
+        with self._hearing:
+            if not begins:
+                self._end = look()
+            elif not self._began:
+                self._began, self._begin = True, look()
+
+    def found(self) -> OtherPrograms:
+        """Of a run that has settled."""
+        return OtherPrograms.between(self._begin, self._end)

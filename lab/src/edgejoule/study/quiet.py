@@ -1,0 +1,77 @@
+"""The database open but quiet, before and after a run: how long it stands so, and what the driver told of it.
+
+The driver stands still for the databases it opens itself (--quiet-before-s, --quiet-after-s). Of several executions
+that form a run the first does it before, the last after. A database with a process of its own needs but another source
+of the same `QuietWindows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgejoule.databases.driver import Event
+from edgejoule.errors import UsageError
+from edgejoule.experiment.spec import Spec, Timing
+from edgejoule.meters.base import Method
+from edgejoule.study.run_energy import NET, POWER, QuietWindows
+
+
+@dataclass(frozen=True)
+class OpenDatabase:
+    """Its quiet windows, what the run keeps of them beside the power, and what is doubtful about them."""
+
+    windows: QuietWindows
+    facts: dict[str, Any] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+
+
+def quiet_s(timing: Timing, method: Method) -> float:
+    """How long each window is: as the experiment says, else idle_s, but nothing for joules of a model."""
+    if timing.quiet_s is not None:
+        return timing.quiet_s
+    return 0.0 if method is Method.MODELLED else timing.idle_s
+
+
+def check_responses(spec: Spec, method: Method) -> None:
+    """Refuse a declared response that no run of this study could have. Raises UsageError."""
+    if quiet_s(spec.timing, method) > 0:
+        return
+    for name in {POWER["quiet"], NET["quiet"]} & set(spec.analysis.responses):
+        why = _why_none(spec.timing, method)
+        raise UsageError(
+            f"analysis.responses: {name} would be missing in every run, {why}; set timing.quiet_s in seconds"
+        )
+
+
+def open_database(events: Sequence[Event], timing: Timing, method: Method) -> OpenDatabase:
+    """What the driver's events of all executions of a run say of the windows."""
+    ends = {event["place"]: event for event in events if event["event"] == "quiet_end"}
+    if not {"before", "after"} <= set(ends):
+        return OpenDatabase(QuietWindows(why_none=_why_none(timing, method)))
+    before, after = ((ends[p]["quiet_start_ns"], ends[p]["monotonic_ns"]) for p in ("before", "after"))
+    span_ns = before[1] - before[0] + after[1] - after[0]
+    cpu_ns = sum(end["cpu_ns"] for end in ends.values())
+    windows = QuietWindows(before, after)
+    return OpenDatabase(windows, {"core_share": round(cpu_ns / span_ns, 5)}, tuple(_doubts(events, ends, windows)))
+
+
+def _why_none(timing: Timing, method: Method) -> str:
+    if timing.quiet_s is None and method is Method.MODELLED:
+        return "no quiet window of the open database: modelled joules have one only where timing.quiet_s asks for it"
+    return f"no quiet window of the open database: timing.{'idle' if timing.quiet_s is None else 'quiet'}_s is 0"
+
+
+def _doubts(events: Sequence[Event], ends: dict[str, Event], windows: QuietWindows) -> list[str]:
+    doubts = [] if ends["before"]["settled"] else ["the database had not settled before it was to stand quiet"]
+    at_work = [e for e in events if e["event"] == "database" and _overlaps(e, windows)]
+    if at_work:
+        kinds = ", ".join(sorted({e["kind"] for e in at_work}))
+        doubts.append(f"the database was at work ({kinds}) while it was to stand quiet")
+    return doubts
+
+
+def _overlaps(event: Event, windows: QuietWindows) -> bool:
+    begin_ns, end_ns = event["monotonic_ns"], event["monotonic_ns"] + (event["duration_ns"] or 0)
+    return any(begin_ns < t1 and end_ns > t0 for t0, t1 in (windows.before, windows.after))

@@ -1,0 +1,175 @@
+"""The energies of one run: what the traces say of its intervals, and what is doubtful about it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from edgejoule import energy
+from edgejoule.dictionary.responses import PER_SERVER, RESPONSES
+from edgejoule.errors import DataError
+from edgejoule.store import Intervals, ResponseValue
+from edgejoule.study.servers.meter import of_server
+
+TIMED = "timed"  # the method of a response with no energy in it
+POWER = {"idle": "power_idle_w", "quiet": "power_quiet_w"}  # a baseline's responses
+NET = {"idle": "energy_net_j", "quiet": "energy_net_quiet_j"}
+
+
+_WINDOW_NS_MIN = 200_000_000  # a shorter one has no mean power worth the name
+
+
+@dataclass(frozen=True)
+class QuietWindows:
+    """Two windows of quiet, one before a run and one after it, ns; or why there are none."""
+
+    before: tuple[int, int] = (0, 0)
+    after: tuple[int, int] = (0, 0)
+    why_none: str | None = None
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no baseline comes from them, where that is known without looking at the readings."""
+        if self.why_none is None and min(t1 - t0 for t0, t1 in (self.before, self.after)) < _WINDOW_NS_MIN:
+            return "the quiet windows around the run are shorter than 0.2 s"
+        return self.why_none
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """What a run's energy is compared with: idle, no database is open; open, the database is and nobody asks it.
+
+    Who fills `open` is the one who knows when the database stood still: the driver for those it opens itself.
+    """
+
+    idle: QuietWindows
+    open: QuietWindows
+
+
+@dataclass(frozen=True)
+class RunEnergies:
+    """All responses with energy in them, what is doubtful, and the baselines (facts.baselines of a run record).
+
+    settled: the energy of the settled interval, which most of them come from.
+    """
+
+    responses: list[ResponseValue]
+    flags: list[str]
+    baselines: dict[str, dict[str, Any]]
+    settled: energy.Energy
+
+
+def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Quiet, operations: float) -> RunEnergies:
+    """Gross over both intervals; each baseline, and the settled energy above it, side by side and none clamped."""
+    settled = energy.domain_energy(traces, intervals.active_start_ns, intervals.settled_end_ns)
+    active = settled
+    if intervals.settled_end_ns != intervals.active_end_ns:
+        active = energy.domain_energy(traces, intervals.active_start_ns, intervals.active_end_ns)
+    flags = list(dict.fromkeys((*settled.notes, *active.notes)))
+    if settled.energy_j is None:
+        flags.append(f"no energy: {settled.missing_reason}")
+    values = [
+        _joules("energy_j", settled),
+        _joules("energy_active_j", active),
+        _joules("energy_per_op_uj", settled, 1e6 / operations),
+        _joules("power_mean_w", settled, 1 / settled.duration_s),
+    ]
+    if intervals.settled_end_ns > intervals.active_end_ns:
+        debt = energy.domain_energy(traces, intervals.active_end_ns, intervals.settled_end_ns)
+        values.append(_joules("energy_debt_j", debt))
+    else:
+        values.append(response("energy_debt_j", 0.0, str(settled.method)))
+    baselines = {}
+    for name, windows in (("idle", quiet.idle), ("quiet", quiet.open)):
+        found = _above(traces, settled, windows)
+        values += _side_by_side(name, found, settled)
+        baselines[name] = {"method": str(settled.method), "windows_ns": _spans(windows), **_facts(found)}
+    return RunEnergies(values, flags, baselines, settled)
+
+
+@dataclass(frozen=True)
+class _Above:
+    """A baseline at the run, its two windows, and the settled energy above it; or why there is none."""
+
+    before: energy.Baseline | None = None
+    after: energy.Baseline | None = None
+    at_run: energy.Baseline | None = None
+    net: energy.Energy | None = None
+    why_none: str | None = None
+
+
+def _above(traces: Sequence[energy.Readings], settled: energy.Energy, windows: QuietWindows) -> _Above:
+    if windows.refusal:
+        return _Above(why_none=windows.refusal)
+    try:
+        before, after = (energy.baseline(traces, *window) for window in (windows.before, windows.after))
+        at_run = energy.interpolated_baseline(before, after, settled.start_ns, settled.end_ns)
+    except DataError as error:
+        return _Above(why_none=str(error))
+    return _Above(before, after, at_run, energy.net_energy(settled, at_run))
+
+
+def _side_by_side(name: str, found: _Above, settled: energy.Energy) -> list[ResponseValue]:
+    """The baseline's power and the energy above it."""
+    if found.at_run is None or found.net is None:
+        return [response(n, None, str(settled.method), found.why_none) for n in (POWER[name], NET[name])]
+    source = found.at_run.source
+    return [_joules(POWER[name], source, 1 / source.duration_s), _joules(NET[name], found.net)]
+
+
+def _spans(windows: QuietWindows) -> list[list[int]] | None:
+    """Also where this meter told no power in them: another one's trace may, later."""
+    return None if windows.refusal else [list(windows.before), list(windows.after)]
+
+
+def _facts(found: _Above) -> dict[str, Any]:
+    if found.before is None or found.after is None or found.net is None:
+        return {"before_w": None, "after_w": None, "net_budget_j": {}, "missing_reason": found.why_none}
+    return {
+        "before_w": found.before.power_w,
+        "after_w": found.after.power_w,
+        "net_budget_j": {line.name: line.value_j for line in found.net.budget},
+        "missing_reason": found.net.missing_reason,
+    }
+
+
+def only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
+    """Of several executions back to back only the whole is measured, told per execution; not active and debt apart."""
+    if joules.name.partition("@")[0] in ("energy_j", "energy_net_j", "energy_net_quiet_j") and joules.value is not None:
+        spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 / executions
+        return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
+    if joules.name not in ("energy_active_j", "energy_debt_j"):
+        return joules
+    reason = "several executions back to back form the run, and the meter is too slow to tell their parts"
+    return dataclasses.replace(joules, value=None, uncertainty_k2=None, missing_reason=reason)
+
+
+def of_servers(
+    names: Sequence[str],
+    traces: Sequence[energy.Readings],
+    intervals: Intervals,
+    quiet: Quiet,
+    operations: float,
+) -> list[ResponseValue]:
+    """What each server of a federation has of the energies, as NAME@SERVER. operations: of the first one's database."""
+    return [
+        dataclasses.replace(each, name=f"{each.name}@{server}")
+        for server in names
+        for each in energies(of_server(server, traces), intervals, quiet, operations).responses
+        if each.name in PER_SERVER
+    ]
+
+
+def _joules(name: str, source: energy.Energy, factor: float = 1.0) -> ResponseValue:
+    if source.energy_j is None or source.uncertainty_k2_j is None:
+        return response(name, None, str(source.method), source.missing_reason)
+    half_width = source.uncertainty_k2_j * factor
+    return dataclasses.replace(response(name, source.energy_j * factor, str(source.method)), uncertainty_k2=half_width)
+
+
+def response(name: str, value: float | None, method: str = TIMED, missing: str | None = None) -> ResponseValue:
+    """A response in its unit; without a value it needs a reason."""
+    reason = None if value is not None else missing or "could not be read"
+    return ResponseValue(name, value, RESPONSES[name].unit, method, None, reason)

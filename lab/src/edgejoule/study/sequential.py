@@ -1,0 +1,211 @@
+"""Stopping early in the two forms that keep their promise, as declared before the data.
+
+Stein: the spread of the first replications fixes how many are made in all, and with it a half width of every mean. A
+budget of time caps that number, by the time that the blocks took; where not even the first stage fits, it fixes the
+number alone, and the interval is Student's. Neither ever looks at how narrow an interval is.
+Alpha spending: the study may stop at declared looks, each at its own level, so that the chance of a false alarm over
+all looks stays alpha. Every look is kept with the experiment. Sources: see stats.precision and stats.spending.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from edgejoule.dictionary.responses import is_energy, label_of, told_responses
+from edgejoule.errors import DataError, UsageError
+from edgejoule.experiment.spec import FEWEST, Spec
+from edgejoule.findings import Findings, ResponseFinding, find
+from edgejoule.meters.base import Method
+from edgejoule.stats import Scale, Stein, blocks_within, stein
+from edgejoule.stats import looks as levels_of
+from edgejoule.store import Experiment, Run, Store
+
+NOTE = "looks"  # heading of the looks among what an experiment keeps
+TOOK = "took_s"  # fact of a run under a budget: its time with all that belongs to it
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look found. total: replications that the experiment has in the end, as far as this look decides.
+
+    first_stage: replications whose spread is the error of every interval, by Stein; None: that of all of them.
+    precision: of each mean of the first response, that Stein's interval has after `total` replications: a ratio on
+    the log scale, a half width on the raw one. capped: the budget allows fewer replications than the spread asks for.
+    """
+
+    look: int
+    replications: int
+    level: float | None
+    decided: bool
+    total: int
+    words: str
+    first_stage: int | None = None
+    precision: float | None = None
+    capped: bool = False
+
+
+def check(spec: Spec, method: Method) -> None:
+    """Refuse what more runs cannot make better. Raises UsageError."""
+    declared = spec.design.sequential
+    first = told_responses(spec.analysis.responses, (), modelled=method is Method.MODELLED)[0]  # which decides
+    if declared and declared.kind == "stein" and method is Method.MODELLED and is_energy(first):
+        raise UsageError(
+            f"design.sequential: {first} is modelled here, and its error is the model's, which no run makes smaller; "
+            "name a response without energy first in analysis.responses, or measure"
+        )
+
+
+def look_due(spec: Spec, replications: int, noted: int) -> int | None:
+    """The number of the look (from 1) that is due after so many replications, unless it was taken already."""
+    due = spec.design.sequential.stages if spec.design.sequential else ()
+    at = next((i for i, runs in enumerate(due, 1) if runs == replications), None)
+    return at if at is not None and at > noted else None
+
+
+def take(store: Store, experiment: Experiment, look: int) -> Look:
+    """Look at what is stored: decide how many replications there will be, and note it."""
+    declared = experiment.spec.design.sequential
+    assert declared is not None
+    if declared.kind == "alpha-spending":
+        taken = _spend(find(store, experiment, look=look), experiment.spec, look)
+    elif look < len(declared.stages):
+        taken = budget_look(experiment.spec, store.runs(experiment.id))
+    else:
+        found = find(store, experiment, look=look).responses
+        taken = stein_look(experiment.spec, store.runs(experiment.id), found[0] if found else None, look)
+    earlier = list(experiment.environment.get(NOTE, []))
+    store.note(experiment.id, NOTE, [*earlier, asdict(taken)])
+    return taken
+
+
+def close(store: Store, experiment: Experiment) -> Look | None:
+    """Note the precision that a study reached whose budget did not hold the first stage; None for every other one."""
+    declared, looks = experiment.spec.design.sequential, looks_of(experiment)
+    if declared is None or declared.budget_s is None or len(looks) != 1 or not looks[0]["decided"]:
+        return None
+    if not experiment.finished:
+        return None
+    first = find(store, experiment).responses[:1]
+    cells = [cell for response in first for cell in response.cells if cell.mean is not None and cell.ci is not None]
+    if not cells or first[0].scale != "log":
+        return None
+    reached = max(cell.ci[1] / cell.mean for cell in cells if cell.mean and cell.ci)
+    total = int(looks[0]["total"])
+    words = f"{total} replications give each mean of {first[0].label} within {_width(reached, experiment.spec)} (95 %)"
+    taken = Look(2, total, None, True, total, words, precision=reached)
+    store.note(experiment.id, NOTE, [*looks, asdict(taken)])
+    return taken
+
+
+def looks_of(experiment: Experiment) -> list[Mapping[str, Any]]:
+    """The looks that were taken, in order."""
+    return list(experiment.environment.get(NOTE, []))
+
+
+def _spend(found: Findings, spec: Spec, look: int) -> Look:
+    declared = spec.design.sequential
+    assert declared is not None
+    plan = levels_of(declared.looks or (), alpha=spec.analysis.alpha, spending=declared.spending)
+    first = found.responses[0] if found.responses else None
+    decided = first is not None and bool(first.rankings) and all(k.decided for k in first.rankings if k.cells)
+    last = look == len(plan.runs)
+    runs, most, level = plan.runs[look - 1], plan.runs[-1], plan.level[look - 1]
+    outcome = "is decided, so the study stops" if decided else "is not decided"
+    after = "" if decided or last else f", so it goes on to {plan.runs[look]}"
+    words = (
+        f"look {look} of {len(plan.runs)}, after {runs} of {most} replications at level {level:.4g}: which "
+        f"{found.subject} is best {outcome if not last or decided else 'stays open'}{after}"
+    )
+    return Look(look, runs, level, decided, runs if decided else most, words)
+
+
+def budget_look(spec: Spec, runs: Sequence[Run]) -> Look:
+    """Whether the first stage of Stein's procedure fits into the budget; by the time alone, never by the values."""
+    declared, most = spec.design.sequential, spec.design.replications
+    assert declared is not None
+    assert declared.first is not None
+    assert declared.budget_s is not None
+    fits = blocks_within(_block_times(runs), declared.budget_s)
+    if fits >= declared.first:
+        words = f"the budget of {declared.budget_s:g} s holds the first stage of {declared.first} replications"
+        return Look(1, FEWEST, None, False, most, words)
+    total = min(most, max(FEWEST, fits))
+    words = (
+        f"the budget of {declared.budget_s:g} s holds {total} replications, fewer than the {declared.first} of a first "
+        "stage: all of them are made, and the intervals are Student's"
+    )
+    if fits < FEWEST:
+        words = f"{FEWEST} replications are made, the fewest that give an interval; they exceed the budget"
+    return Look(1, FEWEST, None, True, total, words)
+
+
+def _block_times(runs: Sequence[Run]) -> list[float]:
+    """What each block took, in s; runs without a time are of no block."""
+    blocks: dict[int, float] = {}
+    for run in runs:
+        if run.status != "planned" and TOOK in run.facts:
+            blocks[run.block] = blocks.get(run.block, 0.0) + float(run.facts[TOOK])
+    return list(blocks.values())
+
+
+def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, look: int) -> Look:
+    """How many replications the first stage asks for, and what the budget leaves. first: of the first response."""
+    declared, most = spec.design.sequential, spec.design.replications
+    assert declared is not None
+    assert declared.first is not None
+    held = most if declared.budget_s is None else min(most, blocks_within(_block_times(runs), declared.budget_s))
+    held = max(declared.first, held)
+    label = first.label if first else label_of(spec.analysis.responses[0])
+    promise = _promise(spec, runs, first)
+    if isinstance(promise, str):
+        of_budget = " that the budget holds" if held < most else ""
+        words = f"after {declared.first} replications nothing tells the spread of {label} ({promise}); all {held}"
+        return Look(look, declared.first, None, False, held, f"{words}{of_budget} are made")
+    kept = promise.capped(held)
+    words = (
+        f"the spread of the first {declared.first} replications asks for {promise.total} to know each mean of {label}"
+    )
+    if promise.total <= held:
+        words += f" within {_width(declared.precision or 0, spec)} (95 %)"
+    elif declared.budget_s is None:
+        words += f" as well as declared; the design has {most}, so that precision is not promised"
+    else:
+        words += (
+            f" within {_width(declared.precision or 0, spec)}; the budget of {declared.budget_s:g} s holds {kept.total}"
+            f", which gives {_width(kept.precision, spec)} (95 %)"
+        )
+    return Look(
+        look, declared.first, None, promise.total <= held, kept.total, words, declared.first, kept.precision,
+        promise.total > held,
+    )  # fmt: skip
+
+
+def _promise(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None) -> Stein | str:
+    """Stein's second stage for the cell that needs most, or why nothing tells the spread."""
+    declared, cells = spec.design.sequential, math.prod(len(levels) for levels in spec.factors.values())
+    assert declared is not None
+    assert declared.precision is not None
+    if cells == 1:
+        name = first.name if first else spec.analysis.responses[0]
+        values = [value for run in runs if run.status == "finished" and (value := run.value(name)) is not None]
+        try:
+            return stein(np.array(values), declared.precision, scale=Scale(spec.analysis.scale))
+        except DataError as error:
+            return str(error)
+    parts = list(first.parts) if first else []
+    promises = [p.analysis.precision.stein for p in parts if p.analysis and p.analysis.precision]
+    if not promises or len(promises) < len(parts):
+        return next((p.reason for p in parts if p.reason), "no spread could be told")
+    return max(promises, key=lambda promise: promise.total)
+
+
+def _width(precision: float, spec: Spec) -> str:
+    """A precision for people."""
+    if spec.analysis.scale == "raw":
+        return f"± {precision:.3g}"
+    return f"a factor of {precision:.3g}" if precision >= 2 else f"± {100 * (precision - 1):.2g} %"

@@ -1,0 +1,223 @@
+"""Where the driver of a study on a federation runs, and what the federation is told before each run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from edgejoule.databases.driver import driver_path
+from edgejoule.eco.federation import Control, Federation, Programs, Server, best_shares
+from edgejoule.eco.federation.decisions import decision_events, joined
+from edgejoule.eco.federation.federation import Timing
+from edgejoule.eco.federation.leftovers import new_folder, remove_leftovers
+from edgejoule.eco.federation.namespaces import Namespaces
+from edgejoule.errors import MeterError, UsageError
+from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.spec import FederationAt, Spec
+from edgejoule.machine.network import Link
+from edgejoule.machine.processes import Membership
+from edgejoule.meters.base import Meter
+from edgejoule.meters.discovery import discover
+from edgejoule.study.servers.declared import DeclaredPower
+from edgejoule.study.servers.meter import ServersMeter
+
+ADAPTER = "rocksdb"
+_SETTINGS = f"{ADAPTER}.eco_settings"
+_SLOW_SHARE = 0.125  # of a core
+_PRELOAD = "libeco-preload.so"  # as installed: the loader knows where
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where the driver or a command runs. prefix: argv before its own. words: the driver's further arguments.
+
+    member: what its process belongs to. values: placeholders of a command, commands.model.OF_A_FEDERATION.
+    """
+
+    prefix: Sequence[str] = ()
+    words: Sequence[str] = field(default=())
+    member: Membership | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+class Servers(Protocol):
+    """A context manager: the federation is there from __enter__ to __exit__. about: what its servers are. learning:
+    policies by which each server compacts once before it is predicted what it would take; empty where they know.
+    """
+
+    names: Sequence[str]
+    meter: ServersMeter
+    about: str
+    learning: Sequence[str]
+
+    def __enter__(self) -> Self:
+        """Raises FederationError."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """What was started is stopped."""
+        ...
+
+    def decide_by(self, policy: str, link: Link | None) -> None:
+        """All servers decide by the policy, and none has a job. link: the network between them; None: loopback.
+
+        Raises FederationError.
+        """
+        ...
+
+    def home(self, server: str) -> Home:
+        """Where a program runs on that server."""
+        ...
+
+    def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
+        """What was decided since then (Unix time) under the policy, as events of a run. Raises FederationError."""
+        ...
+
+
+def servers_of(spec: Spec) -> Servers | None:
+    """Those of the spec. Raises UsageError, MeterError."""
+    if not spec.servers:
+        return None
+    return _Machines(spec, spec.federation) if spec.federation else _Processes(spec)
+
+
+class _Processes:
+    """Servers as processes here; the last is the master.
+
+    On another network the ecods are started anew. What they have learnt on each network stays in a folder for it.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.names: Sequence[str] = list(spec.servers)
+        self._servers = [
+            Server(name, share=s.share or 0, busy_w=s.busy_w or 0, idle_w=s.idle_w or 0, slots=s.slots)
+            for name, s in spec.servers.items()
+        ]
+        self.learning: Sequence[str] = ["local", *(f"static:{name}" for name in self.names[1:])]
+        self._programs = Programs.of(driver_path().parent.parent)
+        self._links = list(dict.fromkeys(planned.link for planned in make_plan(spec)))
+        self._link = self._links[0]
+        self._federation: Federation | None = None
+        self._ended_cpu_s = dict.fromkeys(self.names, 0.0)
+        self.about = f"{len(self.names)} processes on this machine, shares of a core by {best_shares().about}"
+        parts = {s.name: DeclaredPower(s, self._cpu_of(s.name)) for s in self._servers}
+        self.meter = ServersMeter(parts, about=self.about)
+        self._stack = contextlib.ExitStack()
+
+    def _cpu_of(self, server: str) -> Callable[[], float]:
+        return lambda: self._ended_cpu_s[server] + self._running.cpu_s(server)
+
+    @property
+    def _running(self) -> Federation:
+        assert self._federation is not None, "the federation is started before it is asked"
+        return self._federation
+
+    def __enter__(self) -> Self:
+        if os.geteuid() == 0:
+            remove_leftovers()
+        self._folder = new_folder(Path(tempfile.gettempdir()))  # short: sockets lie in it
+        self._stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        self._stack.callback(self._stop)
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _start(self) -> None:
+        """On the network in force."""
+        link = self._link
+        network = Namespaces(link.rate_mbit_s or None, link.delay_ms, encrypted=link.encrypted) if link else None
+        servers = (
+            [replace(s, link_mbit_s=link.rate_mbit_s) for s in self._servers] if link and link.rate_mbit_s else None
+        )
+        federation = Federation(
+            servers or self._servers, self._programs, self._folder / f"net-{self._links.index(link)}",
+            shares=best_shares(), network=network, timing=_timing(self._servers),
+        )  # fmt: skip
+        self._federation = federation.__enter__()
+
+    def _stop(self) -> None:
+        if federation := self._federation:
+            self._ended_cpu_s = {name: self._cpu_of(name)() for name in self.names}
+            self._federation = None
+            federation.__exit__()
+
+    def decide_by(self, policy: str, link: Link | None) -> None:
+        if link != self._link:
+            self._stop()
+            self._link = link
+            self._start()
+        self._running.set_policy(policy)
+        self._running.wait(self._running.idle, "jobs of the run before do not end")
+
+    def home(self, server: str) -> Home:
+        federation = self._running
+        environment = federation.with_preload(server)
+        settings = environment["ECO_CONFIG"]
+        values = {"eco_preload": environment["LD_PRELOAD"], "eco_config": settings}
+        return Home(federation.words(server), ["-p", f"{_SETTINGS}={settings}"], federation.member(server), values)
+
+    def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
+        logs = [self._running.decisions(name, since_s) for name in self.names]
+        return decision_events(joined(logs), policy, {server.name: server for server in self._servers})
+
+
+def _timing(servers: Sequence[Server]) -> Timing:
+    """Slow servers answer slowly: their ecods have some ms of CPU time in each period of a quota."""
+    if min(server.share for server in servers) >= _SLOW_SHARE:
+        return Timing()
+    return Timing(beat_ms=500, alive_ms=5000, lease_ms=5000, place_timeout_ms=400)
+
+
+class _Machines:
+    """Machines of their own, whose ecods run already; this one is the first."""
+
+    def __init__(self, spec: Spec, at: FederationAt) -> None:
+        self.names: Sequence[str] = list(spec.servers)
+        self.learning: Sequence[str] = ()
+        self.about = f"{len(self.names)} machines; asked at {at.control}"
+        parts = {name: _meter(name, s.meter or "", s.options) for name, s in spec.servers.items()}
+        self.meter = ServersMeter(parts, about=self.about)
+        self._settings = at.settings
+        ecoctl = shutil.which("ecoctl") or driver_path().with_name("ecoctl")
+        self._control = Control(Path(ecoctl), Path(at.control))
+
+    def __enter__(self) -> Self:
+        known = {line["state"]["name"] for line in self._control.view().get("servers", [])}
+        if missing := [name for name in self.names if name not in known]:
+            raise UsageError(f"servers.{missing[0]}: the federation has {', '.join(sorted(known))}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def decide_by(self, policy: str, link: Link | None) -> None:
+        assert link is None, "machines of their own have their own network"
+        self._control.set_policy(policy)
+        self._control.await_idle()
+
+    def home(self, server: str) -> Home:
+        assert server == self.names[0], "programs run on this machine"
+        values = {"eco_preload": _PRELOAD, "eco_config": self._settings}
+        return Home(words=["-p", f"{_SETTINGS}={self._settings}"], values=values)
+
+    def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
+        return decision_events(joined([self._control.decisions(since_s)]), policy, {})
+
+
+def _meter(server: str, name: str, options: Mapping[str, object]) -> Meter:
+    candidate = next(each for each in discover(name, {name: options}) if each.name == name)
+    if candidate.meter is None:
+        raise MeterError(f"server {server}: meter {name}: {candidate.availability.reason}")
+    return candidate.meter

@@ -1,0 +1,511 @@
+"""A study: the plan of an experiment, run by run, into the store. Interruptible at any point, resumable.
+
+Nothing is stored before every database is loaded, so a study that cannot start leaves the store as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from edgejoule.commands import shells
+from edgejoule.commands.setups import Setups
+from edgejoule.commands.supervisor import remove_left_marks
+from edgejoule.database_servers.record import remove_leftovers
+from edgejoule.databases.driver import Event
+from edgejoule.databases.loads import Loads, base_of
+from edgejoule.databases.snapshots import Snapshots
+from edgejoule.databases.system_under_test import system_of
+from edgejoule.dictionary.properties import POLICY
+from edgejoule.errors import BusyError, DatabaseError, StoreError, StudyInterruptedError, UsageError
+from edgejoule.experiment.plan import PlannedRun, cell_label, make_plan
+from edgejoule.experiment.spec import Spec
+from edgejoule.findings.words import count
+from edgejoule.machine import environment
+from edgejoule.machine.storage_speed import measure_speed
+from edgejoule.meters.base import Meter
+from edgejoule.meters.sampler import LivePower
+from edgejoule.store import Experiment, Run, RunData, Store
+from edgejoule.study import sequential
+from edgejoule.study.cool_down import cool_down
+from edgejoule.study.metering import Metering
+from edgejoule.study.run import Bench, at_full, calibrate, learn, measure
+from edgejoule.study.run_clocks import clock_plan
+from edgejoule.study.run_length import shortest_s
+from edgejoule.study.servers import Servers
+
+_REACHED = "reached_ops_s"  # what an experiment keeps of the rates behind its load curve
+SHELL_STARTS = "shell_starts"
+IDLE = "idle_power_at_begin"  # and of what its runs wait for
+SPEED_S = 0.2  # for each kind of request when an experiment begins
+
+
+class Watcher(Protocol):
+    """Who is told how a study goes: a progress bar, a live page."""
+
+    def started(self, study: Study, todo: Sequence[PlannedRun], done: int, busy_share: float | None) -> None:
+        """Once, before anything is loaded or measured. done: finished runs of a resumed study. busy_share: of all CPUs,
+        used by others just now.
+        """
+        ...
+
+    def nothing_to_do(self, experiment: Experiment) -> None:
+        """Instead of `started`: the experiment has every run that was asked for."""
+        ...
+
+    def loading(self, key: str, share: float) -> None:
+        """A database is being loaded; share of its records so far, 0..1."""
+        ...
+
+    def calibrating(self, cell: str) -> None:
+        """The rate of a cell at full load is being learnt, for a load curve."""
+        ...
+
+    def learning(self, cell: str) -> None:
+        """The servers of a federation learn what compactions of a cell take."""
+        ...
+
+    def running(self, planned: PlannedRun) -> None:
+        """A run begins."""
+        ...
+
+    def event(self, event: Event) -> None:
+        """The driver said something."""
+        ...
+
+    def power(self, power: LivePower) -> None:
+        """The meter said something; called from another thread."""
+        ...
+
+    def looked(self, words: str, replications: int) -> None:
+        """A declared look of a sequential design found this. replications: of every cell, as it decided."""
+        ...
+
+    def ran(self, run: Run) -> None:
+        """A run is in the store."""
+        ...
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a study keeps things: the store, loaded snapshots, and the data directory the databases run in."""
+
+    store: Path
+    snapshots: Path
+    data: Path
+
+    @classmethod
+    def beside(cls, store: Path, data: Path | None = None) -> Places:
+        """The default places, beside the store."""
+        folder = store.absolute().parent
+        return cls(store, folder / "snapshots", data.absolute() if data else folder / "data")
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is to be done, and with what. The meters are open; the first one's joules are the runs'.
+
+    spec_toml: the text the spec was read from. options: what the command line changed, as words to repeat it with.
+    energy_words, min_ratio: see store.Experiment. clock_token: the secret of the servers in meter.clocks.
+    servers: of the federation that the study is on; there already.
+    """
+
+    spec: Spec
+    spec_toml: str
+    options: Sequence[str]
+    meters: Sequence[Meter]
+    energy_words: str
+    min_ratio: float | None
+    places: Places
+    clock_token: bytes = b""
+    servers: Servers | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """What must not change within an experiment: the meter with all it says of itself, and the driver."""
+        meter, *others = self.meters
+        facts = {heading: list(lines) for heading, lines in meter.facts().items()}
+        beside = {"meters beside": [f"{other.name}: {other.describe()}" for other in others]} if others else {}
+        digests = {n: d for run in make_plan(self.spec) for n, d in system_of(run).client_digests().items()}
+        return {"meter": meter.name, "reads": meter.describe(), **facts, **beside, **digests}
+
+
+def conduct(
+    store: Store,
+    study: Study,
+    watcher: Watcher,
+    *,
+    resume: bool = False,
+    rerun_flagged: bool = False,
+    keep_going: bool = False,
+    only: Callable[[PlannedRun], bool] = lambda run: True,
+) -> tuple[Experiment, list[Run]]:
+    """Do every run of the study that is not finished; returns the experiment and all its runs.
+
+    resume: go on with the latest unfinished experiment of the same spec, meter and driver (UsageError if there is
+    none). rerun_flagged: a further attempt at every run of the latest, finished experiment whose conditions were
+    flagged; all attempts stay, and store.RULE says which counts. A run that fails is stored as failed with its cause;
+    then the study stops with DatabaseError, or with keep_going goes on. only: which runs to do now; the others stay
+    planned. Raises StudyInterruptedError on Ctrl-C: what is finished is stored, the run under way is not.
+    """
+    places = study.places
+    sequential.check(study.spec, study.meters[0].method)
+    plan = make_plan(study.spec)
+    with contextlib.ExitStack() as alone:
+        folders = list(dict.fromkeys([places.data, places.snapshots, *(base_of(p, places.data) for p in plan)]))
+        for folder in folders:
+            alone.enter_context(_alone(folder))
+        experiment = _to_resume(store, study) if resume else _to_repeat(store, study) if rerun_flagged else None
+        finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
+        done = {r.run_index for r in finished if not (rerun_flagged and r.conditions)}
+        todo = [p for p in plan if p.index not in done and only(p)]
+        if experiment is not None and not todo:
+            watcher.nothing_to_do(experiment)
+            return experiment, store.runs(experiment.id)
+        surroundings = environment.capture(places.data)
+        surroundings["storage"] |= _speed(places.data)
+        watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
+        snapshots = Snapshots(places.snapshots)
+        bench = _bench(study, snapshots, todo, finished, watcher, experiment)
+        if bench.cool_down and bench.cool_down.idle:
+            surroundings[IDLE] = dataclasses.asdict(bench.cool_down.idle)
+        try:
+            for folder in folders:
+                remove_leftovers(folder)  # what a study that was killed left
+            remove_left_marks()
+            bench.loads.close()
+            _load_missing(snapshots, todo, study.spec, watcher, keep_going)
+            reached = dict(experiment.environment.get(_REACHED, {})) if experiment else {}
+            learnt = _reached(bench, [p for p in todo if at_full(p) not in reached], watcher)
+            reached |= learnt
+            starts = _shell_starts(experiment, todo, places.data)
+            noted = {_REACHED: reached, SHELL_STARTS: shells.to_note(starts)}
+            if experiment is None:
+                experiment = _create(store, study, {**surroundings, **{k: v for k, v in noted.items() if v}})
+            for heading, value in noted.items():
+                if value and experiment.environment.get(heading) != value:
+                    store.note(experiment.id, heading, value)
+            bench = dataclasses.replace(bench, reached_ops_s=reached, shells=starts)
+            with Setups(places.data, study.spec.timing.run_timeout_s) as setups:
+                bench = dataclasses.replace(bench, setups=setups)
+                _learn(bench, todo, watcher)
+                _run_all(store, experiment, bench, todo, watcher, keep_going, again=rerun_flagged)
+        except KeyboardInterrupt as error:
+            raise StudyInterruptedError(_how_far(store, experiment)) from error
+        finally:
+            bench.loads.close()
+    return experiment, store.runs(experiment.id)
+
+
+def _bench(
+    study: Study,
+    snapshots: Snapshots,
+    todo: Sequence[PlannedRun],
+    finished: Sequence[Run],
+    watcher: Watcher,
+    experiment: Experiment | None,
+) -> Bench:
+    """What the runs share; on a resumed study as the finished runs had it."""
+
+    def loading(key: str, event: Event) -> None:
+        _load_listener(watcher, key)(event)
+
+    timing = study.spec.timing
+    used = [r.facts["load"]["name"] for r in finished if "load" in r.facts]
+    loads = Loads(snapshots, study.places.data, todo, used, timing.run_timeout_s, loading)
+    executions = {
+        cell_label(r.levels): r.facts[several]
+        for r in finished
+        for several in ("executions", "repetitions")
+        if several in r.facts
+    }
+    asked_s = study.spec.meter.run_s_min
+    least_s = max(map(shortest_s, study.meters)) if asked_s is None else asked_s
+    cooling = cool_down(timing, study.meters, experiment.environment.get(IDLE) if experiment else None)
+    return Bench(
+        study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=cooling,
+        servers=study.servers, declared=study.spec.responses,
+        clocks=clock_plan(timing, study.spec.meter.clocks, study.meters, study.clock_token),
+    )  # fmt: skip
+
+
+def _speed(folder: Path) -> dict[str, float | None]:
+    """What the data path does at 4 KB, as `edgejoule doctor` tells it at leisure."""
+    speed = measure_speed(folder, SPEED_S)
+    return {
+        "sync_writes_4kb_per_s": speed.sync_writes.per_s and round(speed.sync_writes.per_s),
+        "random_reads_4kb_per_s": speed.random_reads.per_s and round(speed.random_reads.per_s),
+    }
+
+
+def _shell_starts(
+    experiment: Experiment | None, todo: Sequence[PlannedRun], folder: Path
+) -> dict[str, shells.ShellStart]:
+    """What the shells of the commands take to start; of an experiment that goes on, as its runs had it."""
+    known = shells.from_note(experiment.environment.get(SHELL_STARTS, {})) if experiment else {}
+    return known | {s: shells.measure_start(s, folder) for s in shells.shells_of(todo) if s not in known}
+
+
+def _reached(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> dict[str, float]:
+    """The rate of every cell of a load curve at full load."""
+    found: dict[str, float] = {}
+    for planned in todo:
+        if planned.load_percent is not None and at_full(planned) not in found:
+            watcher.calibrating(at_full(planned))
+            found[at_full(planned)] = calibrate(planned, bench)
+            bench.loads.done(planned, failed=False)
+    return found
+
+
+def _learn(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> None:
+    """A federation that begins with the study knows of no compaction; every kind of run shows it some."""
+    if not bench.servers or not bench.servers.learning:
+        return
+    shown: set[str] = set()
+    for planned in todo:
+        cell = cell_label({name: level for name, level in planned.levels.items() if name != POLICY}) or "all"
+        if cell in shown or planned.load_percent == 0:
+            continue
+        shown.add(cell)
+        watcher.learning(cell)
+        learn(planned, bench)
+        bench.loads.done(planned, failed=False)
+
+
+def _run_all(
+    store: Store,
+    experiment: Experiment,
+    bench: Bench,
+    todo: Sequence[PlannedRun],
+    watcher: Watcher,
+    keep_going: bool,
+    *,
+    again: bool,
+) -> None:
+    metering = Metering(store, experiment.id, bench.meters, bench.on_power, bench.clocks)
+    last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
+    if todo and (begun := min(p.block for p in todo)) > 0:  # a study cut off between a block and its look
+        last_block = _look(store, experiment, begun, watcher) or last_block
+    left = Counter(planned.block for planned in todo)
+    for planned in todo:
+        left[planned.block] -= 1
+        if last_block is not None and planned.block >= last_block:
+            continue
+        watcher.running(planned)
+        if again:
+            store.again(experiment.id, planned.index)
+        began_s = time.monotonic()
+        run, kept = _measure(planned, bench, metering)
+        if experiment.spec.design.sequential and experiment.spec.design.sequential.budget_s:
+            run = dataclasses.replace(run, facts={**run.facts, sequential.TOOK: round(time.monotonic() - began_s, 3)})
+        if run.status == "failed" and system_of(planned).has_server:
+            logs = store.path.parent / "logs" / f"{experiment.spec.name}-{experiment.id}" / f"run-{planned.index + 1}"
+            if bench.loads.keep_logs(planned, logs):
+                run = dataclasses.replace(run, cause=f"{run.cause}; whole logs: {logs}")
+        bench.loads.done(planned, failed=run.status == "failed")
+        store.record(experiment.id, run, kept)
+        watcher.ran(run)
+        if run.status == "failed" and not keep_going:
+            raise DatabaseError(f"run {planned.index + 1} ({planned.label()}) failed: {run.cause}")
+        if not any(left[block] for block in range(planned.block + 1)):
+            last_block = _look(store, experiment, planned.block + 1, watcher) or last_block
+    if closed := sequential.close(store, store.find(str(experiment.id))):
+        watcher.looked(closed.words, closed.total)
+
+
+def _look(store: Store, begun: Experiment, replications: int, watcher: Watcher) -> int | None:
+    """Look, if a declared look is due; how many replications there will then be. Forgoes those beyond."""
+    if not begun.spec.design.sequential:
+        return None
+    experiment = store.find(str(begun.id))  # with the looks so far
+    due = sequential.look_due(experiment.spec, replications, len(sequential.looks_of(experiment)))
+    if due is None:
+        return None
+    taken = sequential.take(store, experiment, due)
+    watcher.looked(taken.words, taken.total)
+    if taken.total < experiment.spec.design.replications:
+        store.forgo(begun.id, taken.total)
+    return taken.total
+
+
+def _create(store: Store, study: Study, surroundings: Mapping[str, Any]) -> Experiment:
+    experiment_id = store.create_experiment(
+        study.spec,
+        study.spec_toml,
+        make_plan(study.spec),
+        energy_words=study.energy_words,
+        energy_min_ratio=study.min_ratio,
+        environment={**surroundings, "identity": study.identity(), "options": list(study.options)},
+    )
+    return store.find(str(experiment_id))
+
+
+def _to_resume(store: Store, study: Study) -> Experiment:
+    found = store.unfinished(study.spec)
+    if found is None:
+        raise UsageError(f"nothing to resume: {_why_none(store, study.spec)}; run without --resume")
+    return _same(found, study)
+
+
+_DIFFERENCES_MAX, _VALUE_LENGTH = 3, 60
+
+
+def _why_none(store: Store, spec: Spec) -> str:
+    """How the latest unfinished experiment differs from the spec, or that there is none."""
+    if (own := store.latest_of(spec)) is not None:
+        return f"experiment {own.id} of this spec is finished"
+    latest = next((e for e in reversed(store.experiments()) if not e.finished), None)
+    if latest is None:
+        return f"{store.path} holds no unfinished experiment"
+    there, here = _leaves(latest.spec.measured()), _leaves(spec.measured())
+    differing = [key for key in {**there, **here} if there.get(key) != here.get(key)]
+    each = [f"{key} ({_value(there, key)} there, {_value(here, key)} here)" for key in differing[:_DIFFERENCES_MAX]]
+    more = f" and {len(differing) - len(each)} more" if len(differing) > len(each) else ""
+    return f"the unfinished experiment {latest.id} ({latest.progress}) differs in {', '.join(each)}{more}"
+
+
+def _leaves(values: Any, path: str = "") -> dict[str, Any]:
+    """Every value within nested tables, by its path."""
+    if not isinstance(values, Mapping) or not values:
+        return {path: values}
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        found |= _leaves(value, f"{path}.{key}" if path else str(key))
+    return found
+
+
+def _value(leaves: Mapping[str, Any], key: str) -> str:
+    if key not in leaves:
+        return "nothing"
+    text = str(leaves[key])
+    return text if len(text) <= _VALUE_LENGTH else f"{text[: _VALUE_LENGTH - 1]}…"
+
+
+def _to_repeat(store: Store, study: Study) -> Experiment:
+    """The latest experiment of the spec, with runs to repeat. Raises UsageError."""
+    if study.spec.design.sequential or study.spec.design.load != "run":
+        raise UsageError(
+            "--rerun-flagged: a sequential design has looked at the runs, and runs that share a load cannot be "
+            "repeated alone; only a design of independent runs can"
+        )
+    found = store.latest_of(study.spec)
+    if found is None or not found.finished:
+        raise UsageError(f"--rerun-flagged: {store.path} holds no finished experiment of this spec; --resume goes on")
+    if not any(run.conditions for run in store.runs(found.id)):
+        raise UsageError(f"--rerun-flagged: no run of experiment {found.id} is flagged for its conditions")
+    return _same(found, study)
+
+
+def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, str | None]:
+    """Whether a study without --resume goes on with the experiment that its spec has already, and what to tell of it.
+
+    partial: some runs only (--only). They go to the unfinished experiment of the spec; a whole study begins another.
+    """
+    latest = store.latest_of(study.spec)
+    if latest is None:
+        return False, None
+    name = f"experiment {latest.id} of this spec ({latest.progress})"
+    if store.unfinished(study.spec) is None:
+        return False, f"begins another experiment: {name} is finished and stays as it is" if partial else None
+    if not partial:
+        return False, f"begins another experiment: {name} is not finished; --resume goes on with it"
+    if changed := _changed(latest, study):
+        return False, f"begins another experiment: {name} had another {', '.join(changed)}"
+    return True, f"goes on with {name}"
+
+
+def _changed(found: Experiment, study: Study) -> list[str]:
+    """What of meter and driver is not as the experiment's runs had it."""
+    before, now = found.environment.get("identity", {}), study.identity()
+    return [key for key in {**before, **now} if before.get(key) != now.get(key)]
+
+
+def _same(found: Experiment, study: Study) -> Experiment:
+    """The experiment, when its runs had this meter and driver. Raises UsageError."""
+    before, now = found.environment.get("identity", {}), study.identity()
+    if changed := _changed(found, study):
+        raise UsageError(
+            f"experiment {found.id} cannot go on: its finished runs had another {', '.join(changed)} "
+            f"({before.get(changed[0])!r} then, {now.get(changed[0])!r} now); run without --resume"
+        )
+    return found
+
+
+def _how_far(store: Store, experiment: Experiment | None) -> str:
+    if experiment is None:
+        return "interrupted: nothing is stored yet; databases that are loaded stay so"
+    counts = store.find(str(experiment.id)).counts
+    return (
+        f"interrupted: {count(counts.get('finished', 0), 'run')} stored, {counts.get('planned', 0)} left; "
+        "the same command with --resume goes on"
+    )
+
+
+def _measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
+    try:
+        return measure(planned, bench, metering)
+    except (DatabaseError, StoreError) as error:  # StoreError: no room for its copy of the loaded database
+        return Run(planned.index, planned.block, planned.levels, "failed", cause=str(error)), RunData()
+
+
+def _load_missing(
+    snapshots: Snapshots, todo: Sequence[PlannedRun], spec: Spec, watcher: Watcher, keep_going: bool
+) -> None:
+    """Load what is not loaded yet. keep_going: the runs of a load that fails will fail, with its cause."""
+    tried: set[str] = set()
+    for planned in todo:
+        if planned.load_unit is not None or snapshots.has(planned):
+            continue
+        key = snapshots.key(planned)
+        if key in tried:
+            continue
+        tried.add(key)
+        watcher.loading(key, 0.0)
+        try:
+            snapshots.load(planned, spec.timing.run_timeout_s, _load_listener(watcher, key))
+        except (DatabaseError, StoreError) as error:
+            if not keep_going:
+                raise DatabaseError(f"loading {planned.database} failed: {error}") from error
+            snapshots.failed(planned, str(error))
+        else:
+            watcher.loading(key, 1.0)
+
+
+def _load_listener(watcher: Watcher, key: str) -> Callable[[Event], None]:
+    def on_event(event: Event) -> None:
+        if event["event"] == "interval" and event.get("operations_planned"):
+            watcher.loading(key, min(0.99, event["operations_total"] / event["operations_planned"]))
+
+    return on_event
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Only one study at a time measures in a data folder: two would disturb each other."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise StoreError(f"{folder}: databases cannot run here: {error.strerror}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise BusyError(f"{folder}: another study is measuring here; wait for it") from error
+    finally:
+        os.close(handle)
+
+
+def check_free(places: Places) -> None:
+    """Before a meter is opened. Raises BusyError where another study measures; makes no folder."""
+    for folder in (places.data, places.snapshots):
+        if (folder / "lock").exists():
+            with _alone(folder):
+                pass
