@@ -7,10 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
 from edgejoule.store import Intervals
-from edgejoule.study.run_energy import NET, POWER, Quiet, QuietWindows, RunEnergies, energies
+from edgejoule.study.run_energy import Quiet, QuietWindows, RunEnergies, energies
 
 ORIGIN_NS = 7_000_000_000_000
 STEPS = ((1.0, 1.0), (2.0, 1.4), (4.0, 3.0), (5.0, 1.6), (6.0, 1.2))  # until s: W. idle, open, run, open, idle
@@ -83,7 +84,7 @@ def test_a_window_that_reaches_into_the_run_leaves_net_missing_with_its_reason()
 
 def test_a_run_without_a_window_has_no_such_net_and_says_why_and_never_zero() -> None:
     found = energies([trace()], RUN, dataclasses.replace(GOOD, open=QuietWindows(why_none="nobody looked")), 1000)
-    for name in (POWER["quiet"], NET["quiet"]):
+    for name in (BASELINE_POWER["quiet"], BASELINE_NET["quiet"]):
         (r,) = (r for r in found.responses if r.name == name)
         assert (r.value, r.uncertainty_k2, r.missing_reason) == (None, None, "nobody looked")
     assert values(found)["energy_net_j"] == pytest.approx((RUN_W - IDLE_W) * RUN_S)
@@ -135,5 +136,5 @@ def test_the_windows_and_the_drift_between_them_are_kept() -> None:
     for name, facts in found.baselines.items():
         drift_j = 0.2 / 2 * RUN_S / 3**0.5
         assert facts["net_budget_j"]["baseline drift"] == pytest.approx(drift_j, rel=1e-2)
-        assert spreads[NET[name]] >= 2 * drift_j * 0.99
+        assert spreads[BASELINE_NET[name]] >= 2 * drift_j * 0.99
         assert facts["method"] == "measured"

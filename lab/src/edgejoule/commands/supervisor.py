@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from edgejoule.commands.phases import PhaseLines
+from edgejoule.commands.phase_lines import PhaseLines
 from edgejoule.database_servers.processes import started_ticks
 from edgejoule.errors import CommandError, EdgejouleError
 from edgejoule.machine.processes import AdoptedTree, Membership

@@ -86,6 +86,14 @@ def _fixed() -> list[Response]:
     ]
 
 
+#: A baseline -> the responses of its power, and of the energy above it.
+BASELINE_POWER = {"idle": "power_idle_w", "quiet": "power_quiet_w"}
+BASELINE_NET = {"idle": "energy_net_j", "quiet": "energy_net_quiet_j"}
+
+#: What other programs used -> its response.
+OTHER_PROGRAMS = {"cpu": "other_cpu_share", "read": "other_read_bytes", "write": "other_write_bytes"}
+OTHER_CPU_SHARE_MIN = 0.01  # of all CPUs: less than that no power reading shows
+
 OPERATIONS = {
     "READ": "read",
     "UPDATE": "update",

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgejoule.dictionary.responses import told_responses
+from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, told_responses
 from edgejoule.experiment.spec import Spec
 from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
-from edgejoule.findings.words import count
+from edgejoule.findings.words import count, percent
 from edgejoule.meters.base import Method
 from edgejoule.store import Run
-from edgejoule.study.other_programs import CPU_SHARE_MIN, percent
 
 _CLIENTS = {"driver": "edgejoule-driver", "ycsb": "the real Java YCSB", "command": "the experiment's command"}
 
@@ -131,7 +130,7 @@ def circumstances(run: Run) -> list[str]:
         told.append(f"k = {facts['repetitions']} repetitions back to back, figures are of one")
     if shell := facts.get("shell"):
         told.append(f"{shell['shell']} takes {shell['start_s'] * 1e3:.2g} ms to start, which is subtracted")
-    if (others := run.value("other_cpu_share")) is not None and others > CPU_SHARE_MIN:
+    if (others := run.value("other_cpu_share")) is not None and others > OTHER_CPU_SHARE_MIN:
         told.append(f"other programs: {percent(others)} of the CPU")
     if cooled := facts.get("cool_down"):
         told.append(_cooled(cooled))

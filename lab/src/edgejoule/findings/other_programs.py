@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from edgejoule.dictionary.responses import OTHER_PROGRAMS
 from edgejoule.findings.model import ResponseFinding
-from edgejoule.findings.words import count
+from edgejoule.findings.words import count, percent
 from edgejoule.store import Experiment, Run
-from edgejoule.study.other_programs import RESPONSES_OF, percent
 
 CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of what a clock alone measures
 BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the user is told
@@ -30,7 +30,7 @@ def _cpu_words(runs: Sequence[Run]) -> str | None:
     own = [run for run in finished if exceeded(run, "cpu")]
     if not own:
         return None
-    most = max(run.value(RESPONSES_OF["cpu"]) or 0.0 for run in own)
+    most = max(run.value(OTHER_PROGRAMS["cpu"]) or 0.0 for run in own)
     in_runs = f" in {len(own)} of {count(len(finished), 'run')}"
     if len(own) == len(finished):
         in_runs = "" if len(own) == 1 else f" in all {len(own)} runs"
@@ -77,7 +77,7 @@ def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
     for kind, verb in (("read", "read"), ("write", "wrote")):
         own = [run for run in runs if run.status == "finished" and exceeded(run, kind)]
         if own:
-            most = max(run.value(RESPONSES_OF[kind]) or 0.0 for run in own)
+            most = max(run.value(OTHER_PROGRAMS[kind]) or 0.0 for run in own)
             found.append(
                 f"Other programs {verb} up to {most / 1e6:,.0f} MB during {count(len(own), 'run')}, more than a tenth "
                 f"of what the run did: bytes of the device and times are not the {whose} alone."

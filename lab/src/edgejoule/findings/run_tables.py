@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER
 from edgejoule.energy import Renewal
 from edgejoule.findings.table import Table
 from edgejoule.store import ResponseValue, Run
-from edgejoule.study.run_energy import NET, POWER
 
 _WORDS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
 
@@ -48,7 +48,7 @@ def _baseline_rows(
     name: str, words: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue], executions: int
 ) -> Iterator[tuple[str, ...]]:
     """The facts are of all executions together, the values of one."""
-    power, net = values.get(POWER[name]), values.get(NET[name])
+    power, net = values.get(BASELINE_POWER[name]), values.get(BASELINE_NET[name])
     method = power.method if power else ""
     if facts["before_w"] is None:
         yield (words, method, "missing", "missing", "missing", "missing", "")

@@ -73,3 +73,8 @@ def listed(items: Sequence[str], last: str = "and") -> str:
 def count(n: int, noun: str) -> str:
     """1 run, 2 runs."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage: 48 %, 1.3 %."""
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"

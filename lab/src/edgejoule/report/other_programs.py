@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
+from edgejoule.dictionary.responses import OTHER_PROGRAMS
 from edgejoule.findings.design import label
 from edgejoule.findings.other_programs import exceeded
-from edgejoule.findings.words import unit_for
+from edgejoule.findings.words import percent, unit_for
 from edgejoule.report import svg
 from edgejoule.report.svg import Scale
 from edgejoule.store import Run
-from edgejoule.study.other_programs import RESPONSES_OF, percent
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 380.0, 150.0, 56.0, 8.0, 36.0
 _TITLES = {
@@ -28,7 +28,7 @@ def pictures(runs: Sequence[Run]) -> list[tuple[str, Markup]]:
     done = sorted((r for r in runs if r.status == "finished"), key=lambda r: r.started_realtime_ns or 0)
     found = []
     for kind, title in _TITLES.items():
-        values = [run.value(RESPONSES_OF[kind]) for run in done]
+        values = [run.value(OTHER_PROGRAMS[kind]) for run in done]
         if any(value is not None for value in values):
             found.append((title, _draw(kind, title, done, values)))
     return found

@@ -26,17 +26,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, OTHER_PROGRAMS
+from edgejoule.findings.words import percent
 from edgejoule.machine.files import read_bytes
 from edgejoule.store import ResponseValue
 from edgejoule.study.run_energy import response
 
 OWN_SHARE_MAX = 0.1  # of the run's own CPU time or bytes; beyond it a run is flagged
 AT_REST_SHARE_MAX = 0.1  # of all CPUs, where the run itself is rest
-CPU_SHARE_MIN = 0.01  # of all CPUs: less than that no power reading shows
 CPU_S_MIN = 0.05  # the counters step by 0.01 s for each CPU and process
 BYTES_MIN = 1_000_000
 BYTES_PER_S_MIN = 100_000
-RESPONSES_OF = {"cpu": "other_cpu_share", "read": "other_read_bytes", "write": "other_write_bytes"}
 
 PROC = Path("/proc")
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -235,7 +235,7 @@ class OtherPrograms:
         found = []
         if self.cpu_s is not None and self.cpu_share is not None and self.own_cpu_s is not None:
             least_s = max(CPU_S_MIN, OWN_SHARE_MAX * self.own_cpu_s)
-            if self.cpu_s > least_s and self.cpu_share > CPU_SHARE_MIN:
+            if self.cpu_s > least_s and self.cpu_share > OTHER_CPU_SHARE_MIN:
                 found.append("cpu")
         least_bytes = max(BYTES_MIN, BYTES_PER_S_MIN * self.seconds)
         for kind, others, own in (
@@ -269,7 +269,7 @@ class OtherPrograms:
     def responses(self, executions: int) -> list[ResponseValue]:
         """For the run's record; amounts are those of one execution."""
         amounts = [None if n is None else n / executions for n in (self.read_bytes, self.write_bytes)]
-        values = zip(RESPONSES_OF.values(), (self.cpu_share, *amounts), strict=True)
+        values = zip(OTHER_PROGRAMS.values(), (self.cpu_share, *amounts), strict=True)
         return [response(name, value, missing=self.why) for name, value in values]
 
     def facts(self) -> dict[str, Any]:
@@ -293,11 +293,6 @@ def _rest(whole: int | None, own: int | None) -> tuple[int | None, int | None]:
     if whole is None or own is None or own > whole + _PAGE_BYTES:
         return None, own
     return max(0, whole - own), own
-
-
-def percent(share: float) -> str:
-    """A share in words: 48 %, 1.3 %."""
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 class Watch:

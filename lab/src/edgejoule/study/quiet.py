@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from edgejoule.databases.driver import Event
+from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER
 from edgejoule.errors import UsageError
 from edgejoule.experiment.spec import Spec, Timing
 from edgejoule.meters.base import Method
-from edgejoule.study.run_energy import NET, POWER, QuietWindows
+from edgejoule.study.run_energy import QuietWindows
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def check_responses(spec: Spec, method: Method) -> None:
     """Refuse a declared response that no run of this study could have. Raises UsageError."""
     if quiet_s(spec.timing, method) > 0:
         return
-    for name in {POWER["quiet"], NET["quiet"]} & set(spec.analysis.responses):
+    for name in {BASELINE_POWER["quiet"], BASELINE_NET["quiet"]} & set(spec.analysis.responses):
         why = _why_none(spec.timing, method)
         raise UsageError(
             f"analysis.responses: {name} would be missing in every run, {why}; set timing.quiet_s in seconds"

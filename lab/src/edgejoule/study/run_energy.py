@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgejoule import energy
-from edgejoule.dictionary.responses import PER_SERVER, RESPONSES
+from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER, PER_SERVER, RESPONSES
 from edgejoule.errors import DataError
 from edgejoule.store import Intervals, ResponseValue
 from edgejoule.study.servers.meter import of_server
 
 TIMED = "timed"  # the method of a response with no energy in it
-POWER = {"idle": "power_idle_w", "quiet": "power_quiet_w"}  # a baseline's responses
-NET = {"idle": "energy_net_j", "quiet": "energy_net_quiet_j"}
 
 
 _WINDOW_NS_MIN = 200_000_000  # a shorter one has no mean power worth the name
@@ -114,9 +112,11 @@ def _above(traces: Sequence[energy.Readings], settled: energy.Energy, windows: Q
 def _side_by_side(name: str, found: _Above, settled: energy.Energy) -> list[ResponseValue]:
     """The baseline's power and the energy above it."""
     if found.at_run is None or found.net is None:
-        return [response(n, None, str(settled.method), found.why_none) for n in (POWER[name], NET[name])]
+        return [
+            response(n, None, str(settled.method), found.why_none) for n in (BASELINE_POWER[name], BASELINE_NET[name])
+        ]
     source = found.at_run.source
-    return [_joules(POWER[name], source, 1 / source.duration_s), _joules(NET[name], found.net)]
+    return [_joules(BASELINE_POWER[name], source, 1 / source.duration_s), _joules(BASELINE_NET[name], found.net)]
 
 
 def _spans(windows: QuietWindows) -> list[list[int]] | None:
