@@ -15,12 +15,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from edgejoule.machine import process_clock
 from edgejoule.store import Run, Store
 from edgejoule.study import other_programs
-from edgejoule.study.other_programs import OtherPrograms, look
+from edgejoule.study.other_programs import Look, OtherPrograms, look
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
-LAB, DRIVER, SERVER, OTHER, WRITEBACK = 100, 101, 102, 900, 30
+LAB, DRIVER, SERVER, OTHER, KTHREADD, WRITEBACK = 100, 101, 102, 900, 2, 30
 KERNEL_THREAD = 0x00200000
 PAGE = os.sysconf("SC_PAGE_SIZE")
 MB = 1_000_000
@@ -33,36 +34,40 @@ class Machine:
     proc: Path
     idle_s: float = 0.0
     interrupts_s: float = 0.0
-    cpu_s: dict[int, float] = field(default_factory=lambda: dict.fromkeys((LAB, DRIVER, SERVER, OTHER, WRITEBACK), 0.0))
+    cpu_s: dict[int, float] = field(default_factory=lambda: dict.fromkeys((LAB, DRIVER, SERVER, OTHER, KTHREADD, WRITEBACK), 0.0))
     ended_children_s: float = 0.0
     written: dict[int, int] = field(default_factory=lambda: dict.fromkeys((LAB, DRIVER, SERVER, OTHER), 0))
     read_bytes: int = 0
     parents: Mapping[int, int] = field(
-        default_factory=lambda: {LAB: 1, DRIVER: LAB, SERVER: DRIVER, OTHER: 1, WRITEBACK: 2}
+        default_factory=lambda: {LAB: 1, DRIVER: LAB, SERVER: DRIVER, OTHER: 1, KTHREADD: 0, WRITEBACK: KTHREADD}
     )
 
     lists_children: bool = True  # the kernel has CONFIG_PROC_CHILDREN
 
     def write(self) -> None:
         if self.lists_children:
-            for pid in (*self.parents, 2):
+            for pid in (*self.parents, KTHREADD):
                 thread = self.proc / str(pid) / "task" / str(pid)
                 thread.mkdir(parents=True, exist_ok=True)
                 (thread / "children").write_text("".join(f"{c} " for c, above in self.parents.items() if above == pid))
         for pid, parent in self.parents.items():
             folder = self.proc / str(pid)
             folder.mkdir(parents=True, exist_ok=True)
-            flags = KERNEL_THREAD if pid == WRITEBACK else 0
+            flags = KERNEL_THREAD if pid in (KTHREADD, WRITEBACK) else 0
             ended = self.ended_children_s if pid == DRIVER else 0
             ticks = [round(100 * s) for s in (self.cpu_s[pid], 0, ended, 0)]
             numbers = [parent, 0, 0, 0, 0, flags, 0, 0, 0, 0, *ticks, *[0] * 20]
             (folder / "stat").write_text(f"{pid} (a (name) of 2) S {' '.join(map(str, numbers))}\n")
-            if pid != WRITEBACK:
+            if not flags:
                 (folder / "io").write_text(f"rchar: 0\nread_bytes: 0\nwrite_bytes: {self.written[pid]}\n")
         row = f"0 0 0 {round(100 * self.idle_s)} 0 {round(100 * self.interrupts_s)} 0 0 0 0"
         (self.proc / "stat").write_text(f"cpu  {row}\ncpu0 {row}\ncpu1 {row}\nintr 1\n")
         dirtied = sum(self.written.values()) // PAGE
         (self.proc / "vmstat").write_text(f"nr_dirtied {dirtied}\npgpgin {self.read_bytes // 1024}\npgpgout 7\n")
+
+    def look(self) -> Look | None:
+        """The clock of a kernel thread is what its file says: threads of this machine have the same numbers."""
+        return look(self.proc, LAB, self.cpu_s.__getitem__)
 
 
 @pytest.fixture(params=[True, False], ids=["children are listed", "children are not listed"])
@@ -76,13 +81,13 @@ def during(machine: Machine, seconds: float, monkeypatch: pytest.MonkeyPatch, **
     """What is found after so many seconds in which the machine's counters became those. Idle: what nobody used."""
     times = iter((1000.0, 1000.0 + seconds))
     monkeypatch.setattr(time, "monotonic", lambda: next(times))
-    begin = look(machine.proc, LAB)
+    begin = machine.look()
     for name, value in changes.items():
         setattr(machine, name, {**getattr(machine, name), **value} if isinstance(value, dict) else value)
     used_s = sum(machine.cpu_s.values()) + machine.interrupts_s + machine.ended_children_s
     machine.idle_s = 2 * seconds - used_s
     machine.write()
-    return OtherPrograms.between(begin, look(machine.proc, LAB))
+    return OtherPrograms.between(begin, machine.look())
 
 
 def test_a_quiet_machine_flags_nothing(machine, monkeypatch):
@@ -251,7 +256,7 @@ def test_a_scan_reads_the_counters_wherever_they_stand_in_files_of_several_pages
     lines = "".join(f"nr_counter_{number} {number}\n" for number in range(1000))
     (machine.proc / "vmstat").write_text(f"{lines}nr_dirtied 12\nxpgpgin 9\n{lines}pgpgin 34\npgpgin_more 9\n")
     (machine.proc / str(LAB) / "io").write_text("rchar: 7\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 9\n")
-    found = look(machine.proc, LAB)
+    found = machine.look()
     assert found is not None
     assert (found.write_bytes, found.read_bytes) == (12 * PAGE, 34 * 1024)
     assert (found.own_read_bytes, found.own_write_bytes) == (5, 6)
@@ -282,15 +287,29 @@ def test_children_of_every_thread_are_the_runs_own_and_a_thread_that_has_just_en
 
 
 def test_a_scan_with_lists_of_children_finds_on_this_machine_what_a_whole_one_finds(monkeypatch):
-    """The processes of this test and the kernel's threads; both may change a little between two scans."""
+    """The processes of this test, which are the same, and the kernel's time, which grows and is cut to ticks."""
     with subprocess.Popen(["sh", "-c", "sleep 30 & sleep 30 & wait"], start_new_session=True) as child:
         time.sleep(0.2)
-        by_lists = other_programs._processes(Path("/proc"), os.getpid())
-        monkeypatch.setattr(other_programs, "_own_and_kernel", lambda *_: None)
-        whole = other_programs._processes(Path("/proc"), os.getpid())
+        own, kernel_s = other_programs._own_and_kernel_s(Path("/proc"), os.getpid(), process_clock.cpu_s)
+        monkeypatch.setattr(other_programs, "_at_and_below", lambda *_: None)
+        of_whole, of_whole_s = other_programs._own_and_kernel_s(Path("/proc"), os.getpid(), process_clock.cpu_s)
         os.killpg(child.pid, signal.SIGKILL)
-    own = [{p.pid for p in other_programs._below(found, os.getpid())} for found in (by_lists, whole)]
-    assert own[0] == own[1]
-    assert len(own[0]) >= 3, "sh and its two children, beside this process"
-    kernel = [{p.pid for p in found.values() if p.flags & KERNEL_THREAD} for found in (by_lists, whole)]
-    assert len(kernel[0] ^ kernel[1]) <= 3
+    assert {p.pid for p in own} == {p.pid for p in of_whole}
+    assert len(own) >= 3, "sh and its two children, beside this process"
+    threads = len(other_programs._children("/proc", KTHREADD) or [])
+    assert kernel_s == pytest.approx(of_whole_s, abs=0.1 + 0.02 * threads)
+
+
+def test_kernel_threads_that_cannot_be_seen_have_no_time_and_a_program_of_that_number_is_none(tmp_path):
+    """In a container, process 2 may be anything."""
+    machine = Machine(tmp_path)
+    machine.cpu_s |= {KTHREADD: 3.0, WRITEBACK: 5.0}
+    machine.write()
+    found = machine.look()
+    assert found is not None
+    assert found.kernel_s == pytest.approx(8)
+    stat = tmp_path / str(KTHREADD) / "stat"
+    stat.write_text(stat.read_text().replace(f" {KERNEL_THREAD} ", " 0 "))
+    found = machine.look()
+    assert found is not None
+    assert found.kernel_s == 0

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from edgejoule.errors import FederationError
+from edgejoule.machine import process_clock
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 END_S = 5.0  # between SIGTERM and SIGKILL
@@ -211,9 +212,9 @@ class _TreeCount(_CpuCount):
 
 
 def _clock_s(pid: int) -> float:
-    """Of its threads, ended ones included, by its CPU clock (nanoseconds; /proc counts hundredths of seconds)."""
+    """By its clock: /proc counts hundredths of seconds. 0 when it has ended."""
     try:
-        return time.clock_gettime((~pid << 3) | 2)
+        return process_clock.cpu_s(pid)
     except OSError:
         return 0.0
 

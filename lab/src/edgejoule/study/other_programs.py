@@ -21,13 +21,14 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, OTHER_PROGRAMS
 from edgejoule.findings.words import percent
+from edgejoule.machine import process_clock
 from edgejoule.machine.files import read_bytes
 from edgejoule.store import ResponseValue
 from edgejoule.study.run_energy import response
@@ -43,7 +44,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _STAT_BYTES_MAX = 2048  # of /proc/PID/stat: about 50 numbers and a name of up to 64 bytes
 _FIELDS = 15  # of /proc/PID/stat behind the name: up to cstime
-_KTHREADD = "2"  # the parent of all other kernel threads
+_KTHREADD = 2  # the parent of all other kernel threads
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD among the flags of /proc/PID/stat
 
 
@@ -68,81 +69,93 @@ class _Process(NamedTuple):
     pid: int
     parent: int
     flags: int
-    cpu_ticks: int
-    ended_children_ticks: int
+    cpu_s: float
+    ended_children_s: float
 
 
-def look(proc: Path | None = None, pid: int | None = None) -> Look | None:
-    """Read the counters now; None where /proc does not tell. pid: of the process above all of the run's."""
+def look(
+    proc: Path | None = None, pid: int | None = None, clock_s: Callable[[int], float] = process_clock.cpu_s
+) -> Look | None:
+    """Read the counters now; None where /proc does not tell. pid: of the process above all of the run's. clock_s: CPU
+    time of a kernel thread.
+    """
     proc = proc or PROC
     try:
         text = read_bytes(f"{proc}/stat")
         ticks = list(map(int, text.split(None, 9)[1:9]))
         idle_s = (ticks[3] + ticks[4] + ticks[7]) / _TICKS_PER_S
         interrupts_s = (ticks[5] + ticks[6]) / _TICKS_PER_S
-        pid = pid or os.getpid()
-        at_s, processes = time.monotonic(), _processes(proc, pid)
-        own = _below(processes, pid)
+        at_s, (own, kernel_s) = time.monotonic(), _own_and_kernel_s(proc, pid or os.getpid(), clock_s)
     except (OSError, ValueError, IndexError):
         return None
-    kernel_ticks = sum(p.cpu_ticks for p in processes.values() if p.flags & _KERNEL_THREAD)
-    own_ticks = sum(p.cpu_ticks + p.ended_children_ticks for p in own)
+    own_s = sum(p.cpu_s + p.ended_children_s for p in own)
     read, write = _machine_bytes(proc)
     own_read, own_write = _bytes_of(proc, own)
     return Look(
-        at_s, text.count(b"\ncpu"), idle_s, kernel_ticks / _TICKS_PER_S + interrupts_s, own_ticks / _TICKS_PER_S,
-        read, write, own_read, own_write,
-    )  # fmt: skip
+        at_s, text.count(b"\ncpu"), idle_s, kernel_s + interrupts_s, own_s, read, write, own_read, own_write
+    )
 
 
-def _processes(proc: Path, pid: int) -> dict[int, _Process]:
-    """Those below that process and the kernel's threads, with others or without."""
-    names = _own_and_kernel(str(proc), str(pid))
+def _own_and_kernel_s(proc: Path, pid: int, clock_s: Callable[[int], float]) -> tuple[list[_Process], float]:
+    """A process and all below it, and the CPU time of the kernel's threads. Raises OSError when it has ended."""
+    if (numbers := _at_and_below(f"{proc}", pid)) is not None:
+        return list(_processes(proc, numbers).values()), _kernel_s(proc, clock_s)
+    processes = _processes(proc, [int(name) for name in os.listdir(proc) if name.isdecimal()])  # noqa: PTH208 - as above
+    kernel_s = sum(process.cpu_s for process in processes.values() if process.flags & _KERNEL_THREAD)
+    return _below(processes, pid), kernel_s
+
+
+def _kernel_s(proc: Path, clock_s: Callable[[int], float]) -> float:
+    """CPU time of the kernel's threads; 0 where they cannot be seen, as in most containers."""
+    above = _processes(proc, [_KTHREADD]).get(_KTHREADD)
+    if above is None or not above.flags & _KERNEL_THREAD:
+        return 0.0
+    whole_s = above.cpu_s
+    for thread in _children(f"{proc}", _KTHREADD) or []:
+        with contextlib.suppress(OSError):  # it has just ended
+            whole_s += clock_s(thread)
+    return whole_s
+
+
+def _processes(proc: Path, numbers: Iterable[int]) -> dict[int, _Process]:
+    """Those of them that have not ended."""
     found = {}
-    folder = os.open(proc, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for name in os.listdir(folder) if names is None else names:  # noqa: PTH208 - pathlib opens no descriptor
-            if not name.isdecimal():
-                continue
-            try:
-                text = _first_bytes(f"{name}/stat", folder)
-            except OSError:
-                continue  # it has just ended
-            fields = text[text.rindex(b")") + 2 :].split(None, _FIELDS)
-            user, system, children_user, children_system = map(int, fields[11:15])
-            number, parent, flags = int(name), int(fields[1]), int(fields[6])
-            found[number] = _Process(number, parent, flags, user + system, children_user + children_system)
-    finally:
-        os.close(folder)
+    for number in numbers:
+        try:
+            text = _first_bytes(f"{proc}/{number}/stat")
+        except OSError:
+            continue
+        fields = text[text.rindex(b")") + 2 :].split(None, _FIELDS)
+        user, system, children_user, children_system = map(int, fields[11:15])
+        own_s, ended_s = (user + system) / _TICKS_PER_S, (children_user + children_system) / _TICKS_PER_S
+        found[number] = _Process(number, int(fields[1]), int(fields[6]), own_s, ended_s)
     return found
 
 
-def _own_and_kernel(proc: str, pid: str) -> list[str] | None:
-    """A process and all below it, and the kernel's threads: half of what /proc has. None: the kernel lists no children
-    (CONFIG_PROC_CHILDREN).
-    """
+def _at_and_below(proc: str, pid: int) -> list[int] | None:
+    """A process and all below it. None: it has ended, or the kernel lists no children (CONFIG_PROC_CHILDREN)."""
     if (waiting := _children(proc, pid)) is None:
         return None
     found = [pid]
     while waiting:
         found.append(waiting.pop())
         waiting += _children(proc, found[-1]) or []
-    return [*found, _KTHREADD, *(_children(proc, _KTHREADD) or [])]
+    return found
 
 
-def _children(proc: str, pid: str) -> list[str] | None:
+def _children(proc: str, pid: int) -> list[int] | None:
     """Of all threads of a process. None where it has ended, or the kernel lists none."""
     found = None
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"{proc}/{pid}/task"):  # noqa: PTH208 - names are what is needed
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
-                found = [*(found or []), *read_bytes(f"{proc}/{pid}/task/{thread}/children").decode().split()]
+                found = [*(found or []), *map(int, read_bytes(f"{proc}/{pid}/task/{thread}/children").split())]
     return found
 
 
-def _first_bytes(path: str, folder: int) -> bytes:
-    """The text of a process's stat, which one read gives. A hundred of them make a scan: this has no step too many."""
-    descriptor = os.open(path, os.O_RDONLY, dir_fd=folder)
+def _first_bytes(path: str) -> bytes:
+    """The text of a process's stat, which one read gives."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, _STAT_BYTES_MAX)
     finally:

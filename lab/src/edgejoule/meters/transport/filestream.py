@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.errors import MeterError
+from edgejoule.machine import process_clock
 from edgejoule.machine.files import ReadText, read_text
 from edgejoule.meters.options import checked_number
 
@@ -31,7 +32,6 @@ POLL_HZ_MAX = 100  # of polling from Python where the program is not built
 INTERVAL_S_MIN, INTERVAL_S_MAX = 1e-4, 1.0
 _ANSWER_TIMEOUT_S = 1.0
 _MAGIC = 0x31534A45
-_PROCESS_CLOCK = 2  # clock_getcpuclockid(3): the CPU clock of a process is (~pid << 3) | 2
 _PART_BYTES = 1 << 16  # what a pipe holds
 _HEADER = struct.Struct("=4I")  # magic, rows, columns, rows left out
 _READING = np.dtype([("t_ns", "=i8"), ("value", "=i8"), ("error", "=i4"), ("skipped", "=u4")])
@@ -179,7 +179,7 @@ class FileStream:
         if self._process is None:
             return 0.0
         try:
-            return time.clock_gettime(~self._process.pid << 3 | _PROCESS_CLOCK)
+            return process_clock.cpu_s(self._process.pid)
         except OSError:
             return 0.0  # it has been killed, and what it took with it is not told
 
