@@ -112,7 +112,6 @@ void Supervisor::run_once(std::int64_t repetition) {
   children_.begin(spawned.pid);
   if (repetition == 0) {
     report_.write(std::move(Line("start").add("monotonic_ns", start_ns).add("pid", std::int64_t{spawned.pid})));
-    report_.flush();
   }
   await_exit();
   if (!children_.exit()) return;  // stopped

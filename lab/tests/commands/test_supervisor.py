@@ -144,9 +144,9 @@ def test_marks_that_a_killed_program_left_are_removed_and_those_of_a_living_one_
         process.stdout.read(4)
         if ending == left:
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its pipe closes before it has ended
-    assert len(list(tmp_path.glob("*/marks"))) == 2
+    assert len(list(tmp_path.glob("*/1"))) == 2
     remove_left_marks()
-    assert len(list(tmp_path.glob("*/marks"))) == 1
+    assert len(list(tmp_path.glob("*/1"))) == 1
     process.communicate()
     assert not list(tmp_path.iterdir())
 

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from edgejoule.commands.phase_lines import PhaseLines
 from edgejoule.database_servers.processes import started_ticks
@@ -31,7 +32,9 @@ from edgejoule.machine.processes import AdoptedTree, Membership
 PROGRAM = "edgejoule-supervisor"
 MARKS_VARIABLE = "EDGEJOULE_MARKS"  # in the command's environment: the FIFO that takes names of phases
 _MARKS_FOLDER = "edgejoule-marks-"  # then the process that made it, and when that process started
-_NULL = Path(os.devnull)
+_marks_numbers = itertools.count(1)
+_WRITE_ANEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+_CHUNK_BYTES = 1 << 16
 _STOP_TIMEOUT_S = 15.0  # the supervisor itself gives up after 11 s
 
 
@@ -170,12 +173,8 @@ class Supervised:
 
         Raises CommandError if the command cannot be started, took too long or was stopped.
         """
-        watch = threading.Timer(self._timeout_s, self._end_late_run)
-        watch.daemon = True
         try:
-            reports = self._start()
-            watch.start()
-            events = list(self._events(reports))
+            events = list(self._events(self._start()))
             late = self._finish_lines()
             self._check(events)
         except BaseException:
@@ -184,8 +183,6 @@ class Supervised:
                 self._finish_lines()
             self._resources.close()
             raise
-        finally:
-            watch.cancel()
         if not self._keep:
             self._resources.close()
         repetitions = list(_repetitions(events))
@@ -193,23 +190,27 @@ class Supervised:
 
     def stop(self) -> None:
         """End the command and all its descendants."""
-        self._stopped = True
-        process = self._process
-        if process is None:
+        self._ask_to_end()
+        if self._process is None:
             return
-        if self._adopted:
-            self._adopted.release()
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            _wait(process)
+        _wait(self._process)
         if self._keep:
             self._resources.close()
 
-    def _start(self) -> IO[bytes]:
-        """Starts the supervisor; returns what it reports."""
+    def _ask_to_end(self) -> None:
+        self._stopped = True
+        if self._process is None:
+            return
+        if self._adopted:
+            self._adopted.release()
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+
+    def _start(self) -> int:
+        """Starts the supervisor; returns the descriptor of its reports."""
         marks = self._make_marks()
-        reading, report_fd = os.pipe()
-        reports = self._resources.enter_context(os.fdopen(reading, "rb"))
+        reports, report_fd = os.pipe()
+        self._resources.callback(os.close, reports)
         options = [f"--report-fd={report_fd}", f"--marks={marks}", *self._options]
         try:
             with _opened(self._command) as (stdin, stdout, stderr), self._phase_lines(marks, stdout) as target:
@@ -233,18 +234,18 @@ class Supervised:
         return reports
 
     def _make_marks(self) -> Path:
-        folder = self._resources.enter_context(tempfile.TemporaryDirectory(prefix=_marks_prefix(os.getpid())))
-        marks = Path(folder) / "marks"
+        marks = Path(_marks_folder(os.getpid()).name, str(next(_marks_numbers)))
         os.mkfifo(marks, 0o600)
+        self._resources.callback(marks.unlink, missing_ok=True)
         return marks
 
     @contextlib.contextmanager
-    def _phase_lines(self, marks: Path, output: IO[bytes]) -> Iterator[int]:
+    def _phase_lines(self, marks: Path, output: int) -> Iterator[int]:
         """The descriptor that the command writes its output to."""
         if self._phase is None:
-            yield output.fileno()
+            yield output
             return
-        self._lines = PhaseLines(self._phase, marks, os.fdopen(os.dup(output.fileno()), "wb"))
+        self._lines = PhaseLines(self._phase, marks, os.fdopen(os.dup(output), "wb"))
         try:
             yield self._lines.writing
         finally:
@@ -258,10 +259,10 @@ class Supervised:
         except OSError as error:
             raise CommandError(f"the output of {self._command.argv[0]} cannot be written: {error}") from error
 
-    def _events(self, reports: IO[bytes]) -> Iterator[dict[str, Any]]:
+    def _events(self, reports: int) -> Iterator[dict[str, Any]]:
         """All reports; with `keep` those until the command's exit."""
         cpu_ns = 0
-        for line in reports:
+        for line in self._reported(reports):
             event = json.loads(line)
             yield event
             if self._keep and event["event"] == "exit":
@@ -272,11 +273,27 @@ class Supervised:
         if self._adopted:
             self._adopted.await_end()
         assert self._process is not None
-        _wait(self._process)
+        self._process.wait()  # it has closed its reports, which it does by ending
+
+    def _reported(self, reports: int) -> Iterator[bytes]:
+        """Lines until the supervisor ends. One whose command takes too long is asked to end, and killed if it does not."""
+        rest, end_s = b"", time.monotonic() + self._timeout_s
+        while True:
+            if (left_s := end_s - time.monotonic()) <= 0 or not select.select([reports], [], [], left_s)[0]:
+                self._end_late_run()
+                end_s += _STOP_TIMEOUT_S
+            elif chunk := os.read(reports, _CHUNK_BYTES):
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from lines
+            else:
+                return
 
     def _end_late_run(self) -> None:
+        assert self._process is not None
+        if self._timed_out:
+            self._process.kill()
         self._timed_out = True
-        self.stop()
+        self._ask_to_end()
 
     def _check(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Raises CommandError unless the repetitions came to their end."""
@@ -298,8 +315,9 @@ class Supervised:
 
 
 @cache
-def _marks_prefix(pid: int) -> str:
-    return f"{_MARKS_FOLDER}{pid}-{started_ticks(pid)}-"
+def _marks_folder(pid: int) -> tempfile.TemporaryDirectory[str]:
+    """For the marks of all commands of this program; it is removed when the program ends."""
+    return tempfile.TemporaryDirectory(prefix=f"{_MARKS_FOLDER}{pid}-{started_ticks(pid)}-")
 
 
 def remove_left_marks() -> None:
@@ -329,13 +347,18 @@ def _end_session(session: int) -> None:
 
 
 @contextlib.contextmanager
-def _opened(command: Command) -> Iterator[tuple[IO[bytes], IO[bytes], IO[bytes]]]:
-    """Standard input, output and error of the command."""
+def _opened(command: Command) -> Iterator[tuple[int, int, int]]:
+    """Descriptors of the command's standard input, output and error."""
     with contextlib.ExitStack() as files:
-        stdin = files.enter_context((command.stdin or _NULL).open("rb"))
-        stdout = files.enter_context((command.output or _NULL).open("wb"))
-        stderr = files.enter_context(command.errors.open("wb")) if command.errors else stdout
-        yield stdin, stdout, stderr
+        stdin = _open(files, command.stdin, os.O_RDONLY)
+        stdout = _open(files, command.output, _WRITE_ANEW)
+        yield stdin, stdout, _open(files, command.errors, _WRITE_ANEW) if command.errors else stdout
+
+
+def _open(files: contextlib.ExitStack, path: Path | None, flags: int) -> int:
+    descriptor = os.open(path or os.devnull, flags | os.O_CLOEXEC, 0o666)
+    files.callback(os.close, descriptor)
+    return descriptor
 
 
 def _repetitions(events: Sequence[Mapping[str, Any]]) -> Iterator[Repetition]:

@@ -125,7 +125,8 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
         bench.setups.enter(planned)
     _warm_up(planned, site)
     load = bench.loads.prepare(planned)
-    restored_bytes, storage = data_bytes(load.path), environment.storage(load.path)
+    restored_bytes = 0 if planned.memory_limit_bytes is None else data_bytes(load.path)
+    storage = environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
         site = dataclasses.replace(site, group=group, still_s=quiet_s(bench.timing, bench.meters[0].method))
         sampled = _sample_enough(told, load, site, metering)
