@@ -34,7 +34,9 @@ class Machine:
     proc: Path
     idle_s: float = 0.0
     interrupts_s: float = 0.0
-    cpu_s: dict[int, float] = field(default_factory=lambda: dict.fromkeys((LAB, DRIVER, SERVER, OTHER, KTHREADD, WRITEBACK), 0.0))
+    cpu_s: dict[int, float] = field(
+        default_factory=lambda: dict.fromkeys((LAB, DRIVER, SERVER, OTHER, KTHREADD, WRITEBACK), 0.0)
+    )
     ended_children_s: float = 0.0
     written: dict[int, int] = field(default_factory=lambda: dict.fromkeys((LAB, DRIVER, SERVER, OTHER), 0))
     read_bytes: int = 0

@@ -182,14 +182,15 @@ class CommandClient:
         declared = self._command.output
         if declared is None:
             return output.text()
+        if declared == DISCARD:
+            return ""
         try:
             return self._around.path(declared).read_text(encoding="utf-8", errors="replace")
         except OSError:
-            return ""  # discarded, or the command removed it; a declared response is missing then
+            return ""  # the command removed it; a declared response is missing then
 
     def _beside(self, key: str) -> None:
-        cwd = self._around.cwd(self._data)
-        run_beside(self._around, key, cwd, self._scratch, self._timing.run_timeout_s)
+        run_beside(self._around, key, self._data, self._scratch, self._timing.run_timeout_s)
 
     def _quiet(self, place: str) -> None:
         """The server stands open, and nobody asks it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from edgejoule.commands.outputs import Output, last_lines
@@ -39,7 +40,7 @@ class Surroundings:
         """The text with every placeholder replaced."""
         return unescaped(filled(text, {**self.values, "folder": self.folder}))
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """Of the experiment's file: relative paths are below it."""
         return Path(self.workload.folder or ".")
@@ -81,11 +82,12 @@ class Surroundings:
         return self.command(self.workload.command, cwd=self.cwd(data), output=target, stdin=True)
 
 
-def run_beside(around: Surroundings, key: str, cwd: Path, scratch: Path, timeout_s: float) -> None:
-    """Run `load`, `prepare` or `conclude`, where the workload has it. Raises DatabaseError when it fails."""
+def run_beside(around: Surroundings, key: str, data: Path, scratch: Path, timeout_s: float) -> None:
+    """Run `load` in the data, `prepare` or `conclude`, where the workload has it. Raises DatabaseError if it fails."""
     words = getattr(around.workload, key)
     if words is None:
         return
+    cwd = data if key == "load" else around.cwd(data)
     with Output(scratch) as output:
         supervised = Supervised(around.command(words, cwd=cwd, output=output.path), timeout_s=timeout_s)
         repetition = supervised.run()[-1]

@@ -276,7 +276,7 @@ class Supervised:
         self._process.wait()  # it has closed its reports, which it does by ending
 
     def _reported(self, reports: int) -> Iterator[bytes]:
-        """Lines until the supervisor ends. One whose command takes too long is asked to end, and killed if it does not."""
+        """Lines until the supervisor ends. When the command takes too long it is asked to end, and at last killed."""
         rest, end_s = b"", time.monotonic() + self._timeout_s
         while True:
             if (left_s := end_s - time.monotonic()) <= 0 or not select.select([reports], [], [], left_s)[0]:

@@ -141,7 +141,7 @@ class Loads:
         if run.load_unit is None:
             if run.file_system is not None:
                 self._places[self._base(run)].remove()
-            for path in self._base(run).glob("run*"):
+            for path in _beginning_with(self._base(run), "run"):
                 _remove(path)
             return
         unit = self._unit(run)
@@ -165,7 +165,7 @@ class Loads:
         """Remove what is left, also what a study that was killed left behind."""
         for base, made in self._places.items():
             made.remove()
-            for path in (base / "run", base / "loads", *base.glob("run-*")):
+            for path in (base / "run", base / "loads", *_beginning_with(base, "run-")):
                 _remove(path)
 
 
@@ -178,6 +178,13 @@ def forget_pages(folder: Path) -> None:
                 os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
             finally:
                 os.close(handle)
+
+
+def _beginning_with(folder: Path, name: str) -> list[Path]:
+    try:
+        return [folder / each for each in os.listdir(folder) if each.startswith(name)]  # noqa: PTH208 - few are Paths
+    except FileNotFoundError:
+        return []
 
 
 def _remove(path: Path) -> None:

@@ -86,6 +86,8 @@ class Snapshots:
 
     def load_time(self, run: PlannedRun) -> LoadTime | None:
         """Of the load that a run starts from; None where it was not kept."""
+        if system_of(run).starts_empty:
+            return None
         with contextlib.suppress(OSError, ValueError, TypeError):
             return LoadTime(**json.loads((self._folder / self.key(run) / "load.json").read_text()))
         return None
@@ -95,7 +97,7 @@ class Snapshots:
 
         Raises StoreError when it cannot, and DatabaseError when there is no such load.
         """
-        if cause := self._failed.get(self.key(run)):
+        if self._failed and (cause := self._failed.get(self.key(run))):
             raise DatabaseError(f"loading {run.database} failed: {cause}")
         with _told(f"{data}: the loaded database cannot be restored"):
             shutil.rmtree(data, ignore_errors=True)

@@ -36,7 +36,7 @@ def capture(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
         },
         "frequency": _frequency(root),
         "temperature_c": _temperatures(root),
-        "under_voltage": _text(root / "sys/devices/platform/soc/soc:firmware/get_throttled"),
+        "under_voltage": _text(f"{root}/sys/devices/platform/soc/soc:firmware/get_throttled"),
         "storage": storage(data_path, root),
         "edgejoule": __version__,
         "python": platform.python_version(),
@@ -78,7 +78,7 @@ def throttling(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]
 
 def throttled_bits(root: Path = Path("/")) -> int | None:
     """The firmware's bits of a Raspberry Pi (hexadecimal in sysfs)."""
-    text = _text(root / "sys/devices/platform/soc/soc:firmware/get_throttled")
+    text = _text(f"{root}/sys/devices/platform/soc/soc:firmware/get_throttled")
     try:
         return int(text, 16) if text else None
     except ValueError:
@@ -86,7 +86,7 @@ def throttled_bits(root: Path = Path("/")) -> int | None:
 
 
 def _throttle_count(root: Path) -> int | None:
-    folders = _folders(root / "sys/devices/system/cpu", "cpu")
+    folders = _folders(f"{root}/sys/devices/system/cpu", "cpu")
     files = (f"{folder}/thermal_throttle/core_throttle_count" for folder in folders)
     counts = [int(text) for f in files if (text := _text(f)) and text.isdigit()]
     return sum(counts) if counts else None
@@ -99,7 +99,7 @@ def _text(path: Path | str) -> str | None:
         return None
 
 
-def _folders(above: Path, prefix: str) -> list[str]:
+def _folders(above: str, prefix: str) -> list[str]:
     """The folders of that prefix, by name. pathlib's glob takes several times as long."""
     try:
         with os.scandir(above) as entries:
@@ -162,12 +162,12 @@ def _frequency(root: Path) -> dict[str, Any]:
 
 
 def _frequency_file(root: Path, name: str) -> str | None:
-    return _text(root / "sys/devices/system/cpu/cpu0/cpufreq" / name)
+    return _text(f"{root}/sys/devices/system/cpu/cpu0/cpufreq/{name}")
 
 
 def _temperatures(root: Path) -> dict[str, float] | None:
     found: dict[str, float] = {}
-    for zone in _folders(root / "sys/class/thermal", "thermal_zone"):
+    for zone in _folders(f"{root}/sys/class/thermal", "thermal_zone"):
         text = _text(f"{zone}/temp")
         if text and re.fullmatch(r"-?\d+", text):
             found[_text(f"{zone}/type") or Path(zone).name] = int(text) / 1000
@@ -190,7 +190,7 @@ def storage(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
 
 
 def _mount_of(path: Path, root: Path) -> list[str] | None:
-    rows = [line.split()[:4] for line in (_text(root / "proc/mounts") or "").splitlines()]
+    rows = [line.split()[:4] for line in (_text(f"{root}/proc/mounts") or "").splitlines()]
     above = {str(folder) for folder in (path, *path.parents)}
     holding = [row for row in rows if len(row) == 4 and row[1] in above]
     return max(holding, key=lambda row: len(row[1])) if holding else None
@@ -198,6 +198,6 @@ def _mount_of(path: Path, root: Path) -> list[str] | None:
 
 def _device_model(path: Path, root: Path) -> str | None:
     number = path.stat().st_dev
-    base = root / f"sys/dev/block/{os.major(number)}:{os.minor(number)}"
-    found = (_text(base / "device/model"), _text(base / "device/name"), _text(base / "../device/model"))
+    base = f"{root}/sys/dev/block/{os.major(number)}:{os.minor(number)}"
+    found = (_text(f"{base}/{name}") for name in ("device/model", "device/name", "../device/model"))
     return next((text for text in found if text), None)

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgejoule.meters.files import read_bytes
+
 _SECTOR_BYTES = 512  # of /sys/block/*/stat, whatever the device's own sectors are
 
 
@@ -21,7 +23,7 @@ class StorageCounters:
         """Now, of the device that the folder lies on."""
         try:
             number = folder.stat().st_dev
-            fields = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/stat").read_text().split()
+            fields = read_bytes(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/stat").split()
             return cls(int(fields[2]) * _SECTOR_BYTES, int(fields[6]) * _SECTOR_BYTES)
         except (OSError, ValueError, IndexError):
             return cls(None, None)

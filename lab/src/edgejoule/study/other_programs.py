@@ -91,9 +91,7 @@ def look(
     own_s = sum(p.cpu_s + p.ended_children_s for p in own)
     read, write = _machine_bytes(proc)
     own_read, own_write = _bytes_of(proc, own)
-    return Look(
-        at_s, text.count(b"\ncpu"), idle_s, kernel_s + interrupts_s, own_s, read, write, own_read, own_write
-    )
+    return Look(at_s, text.count(b"\ncpu"), idle_s, kernel_s + interrupts_s, own_s, read, write, own_read, own_write)
 
 
 def _own_and_kernel_s(proc: Path, pid: int, clock_s: Callable[[int], float]) -> tuple[list[_Process], float]:

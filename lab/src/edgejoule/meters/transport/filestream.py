@@ -26,7 +26,7 @@ from edgejoule.meters.options import checked_number
 
 PROGRAM = "edgejoule-sampler"
 POLL_INTERVAL_S = 0.1  # between questions to a program that reads faster than Python could
-GATHER_S = 1.0  # between questions to a program that reads no faster than that; it keeps 4 s of readings and more
+GATHER_S = 2.0  # between questions to a program that reads no faster than that; it keeps 4 s of readings and more
 CPU_TIMES = "cpu-times:"  # before a path: the text of /proc/stat, with two values (sampler/README.md)
 POLL_HZ_MAX = 100  # of polling from Python where the program is not built
 INTERVAL_S_MIN, INTERVAL_S_MAX = 1e-4, 1.0
