@@ -435,6 +435,14 @@ def test_what_a_command_cannot_have_is_refused_before_anything_runs(tmp_path: Pa
     assert phrase in done.stderr, done.stderr
 
 
+def test_a_file_named_as_the_word_for_discarded_output_is_not_taken_for_it(tmp_path: Path) -> None:
+    (tmp_path / "discard").write_text("not the output\n")
+    bench = Bench(tmp_path, f'command = ["echo", "words"]\noutput = "discard"\ncwd = "{tmp_path}"\n')
+    bench.run()
+    (run,) = bench.runs()
+    assert run.facts["output"]["last_lines"] == []
+
+
 @pytest.mark.root
 def test_a_cold_cache_is_dropped_before_the_command_and_looked_at(tmp_path: Path) -> None:
     workload = 'command = ["cat", "file"]\noutput = "discard"\n'

@@ -89,8 +89,8 @@ def test_events_hold_beginning_and_length() -> None:
 
 def test_names_written_to_the_fifo_are_phases(tmp_path: Path) -> None:
     shell = (
-        'echo first >> "$EDGEJOULE_MARKS"; dd if=/dev/zero of=x bs=64k count=4 status=none; '
-        'echo second >> "$EDGEJOULE_MARKS"; sleep 0.05; printf "Größe\\n\\n" >> "$EDGEJOULE_MARKS"'
+        'echo first >> "$EDGEJOULE_MARKS"; dd if=/dev/zero of=x bs=64k count=4 status=none; sleep 0.1; '
+        'echo second >> "$EDGEJOULE_MARKS"; sleep 0.1; printf "Größe\\n\\n" >> "$EDGEJOULE_MARKS"'
     )
     for one in Supervised(command(tmp_path, "sh", "-c", shell), timeout_s=60, repeat=2).run():
         names = [m.name for m in one.marks]
