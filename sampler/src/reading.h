@@ -1,10 +1,9 @@
 // What crosses the pipe: frames of readings, in the byte order of the machine.
 //
-//   frame    FrameHeader, then rows x columns Readings, row by row, the columns in the order of the command line's
-//   files request  any byte on standard input: one more row is read at once and all rows since the last frame are
-//   written
+//   frame    FrameHeader, then rows x columns Readings, row by row, the columns in the order of the files
+//   request  any byte on standard input: one more row is read at once, and all rows since the last frame are written
 //
-// The end of standard input ends the program. The reader on the other side: lab/src/edgejoule/meters/transport/filestream.py.
+// The end of standard input ends the program. The reader on the other side: filestream.py in lab.
 #pragma once
 
 #include <cstdint>

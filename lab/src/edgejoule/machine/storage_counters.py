@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgejoule.meters.files import read_bytes
+from edgejoule.machine.files import read_bytes
 
 _SECTOR_BYTES = 512  # of /sys/block/*/stat, whatever the device's own sectors are
 
