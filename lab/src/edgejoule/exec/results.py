@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,7 @@ from edgejoule.dictionary.properties import Level
 from edgejoule.exec.options import parameter_of
 from edgejoule.exec.spec import control_name
 from edgejoule.experiment.plan import cells
-from edgejoule.findings import Cell, Findings, ResponseFinding
+from edgejoule.findings import Cell, Findings, ResponseFinding, phases
 from edgejoule.stats import Pair
 from edgejoule.stats.describe import describe
 from edgejoule.store import Experiment, Run
@@ -115,7 +114,7 @@ class Result:
         for run in self.runs_of(row):
             for fact in run.facts.get("phases", []):
                 found.setdefault(fact["name"], []).append(fact)
-        return [PhaseMeans(name, *(_mean(facts, key) for key in _PHASE_FIGURES)) for name, facts in found.items()]
+        return [PhaseMeans(name, *(phases.mean(facts, key) for key in _PHASE_FIGURES)) for name, facts in found.items()]
 
     def response(self, name: str) -> ResponseFinding | None:
         """A response by its name."""
@@ -146,11 +145,6 @@ def _figure(text: str) -> tuple[float, str]:
         return float(text.replace(",", "")), text
     except ValueError:  # a version, a list of exit codes
         return math.inf, text
-
-
-def _mean(facts: Sequence[Mapping[str, Any]], key: str) -> float | None:
-    known = [float(fact[key]) for fact in facts if fact[key] is not None]
-    return statistics.fmean(known) if len(known) == len(facts) else None
 
 
 def result_of(experiment: Experiment, findings: Findings, runs: Sequence[Run], about: str | None = None) -> Result:
@@ -188,10 +182,9 @@ def _row(
 
 
 def _first_stage(experiment: Experiment, runs: Sequence[Run]) -> int | None:
-    """Blocks of Stein's first stage, whose spread alone gives the intervals; None where all runs give them."""
     declared = experiment.spec.design.sequential
     blocks = max((run.block for run in runs if run.status != "planned"), default=-1) + 1
-    return declared.first if declared and declared.first and blocks > declared.first else None
+    return declared.first_stage(blocks) if declared else None
 
 
 def _arithmetic(cell: Cell, done: Sequence[Run], name: str, first: int | None) -> Cell:
@@ -206,10 +199,7 @@ def _arithmetic(cell: Cell, done: Sequence[Run], name: str, first: int | None) -
     if name == "power_mean_w":
         values = _linear_power(done) or values
     stage = [value for block, value in values.items() if first is None or block < first]
-    spread = describe(stage).sd if len(stage) > 1 else None
-    if spread is None:
-        return replace(cell, mean=statistics.fmean(values.values()), ci=None)
-    found = describe(list(values.values()), error=(spread**2, len(stage) - 1))
+    found = describe(list(values.values()), stage=stage)
     return replace(cell, mean=found.mean, ci=found.ci95)
 
 

@@ -86,6 +86,13 @@ class Sequential(_Strict):
         first = self.first or 0
         return (FEWEST, first) if self.budget_s is not None and first > FEWEST else (first,)
 
+    def first_stage(self, replications: int) -> int | None:
+        """Replications of Stein's first stage, whose spread alone gives every interval; None: that of all does.
+
+        replications: begun so far.
+        """
+        return self.first if self.first and replications > self.first else None
+
 
 class Design(_Strict):
     """How the plan is laid out. A block is one replication of every cell."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -205,8 +204,7 @@ class SequentialPlan:
         if declared is None:
             return cls()
         if declared.kind == "stein":
-            first = declared.first if declared.first and replications > declared.first else None
-            return cls(precision=declared.precision, first_stage=first)
+            return cls(precision=declared.precision, first_stage=declared.first_stage(replications))
         plan = looks(declared.looks or (), alpha=spec.analysis.alpha, spending=declared.spending)
         look = len(plan.runs) if replications == plan.runs[-1] else look  # all is there: the last level holds
         if look == 0 or plan.runs[look - 1] != replications:
@@ -268,12 +266,8 @@ def _alone(
     known = [(r.block, v) for r in runs if r.run_index in values and (v := values[r.run_index].value) is not None]
     if len(known) < 2:
         return cell
-    error = None
-    if first is not None and len(stage := [value for block, value in known if block < first]) > 1:
-        spread = describe(stage, scale=scale).sd
-        assert spread is not None, "two values have a spread"
-        error = ((math.log(spread) if scale is Scale.LOG else spread) ** 2, len(stage) - 1)
-    found = describe([value for _, value in known], scale=scale, error=error)
+    stage = [value for block, value in known if first is None or block < first]
+    found = describe([value for _, value in known], scale=scale, stage=stage)
     return replace(cell, mean=found.mean, ci=found.ci95)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ def table(runs: Sequence[Run], design: Design) -> Table | None:
     found = [(cell, name, facts) for cell in design.cells() for name, facts in _by_name(runs_of(runs, cell))]
     if not found:
         return None
-    means = [[_mean(facts, key) for key, _, _ in _AMOUNTS] for _, _, facts in found]
+    means = [[mean(facts, key) for key, _, _ in _AMOUNTS] for _, _, facts in found]
     units = [unit_for(unit, [row[i] for row in means]) for i, (_, _, unit) in enumerate(_AMOUNTS)]
     method = " and ".join(sorted({str(fact["method"]) for _, _, facts in found for fact in facts}))
     titles = [
@@ -53,9 +54,10 @@ def _by_name(runs: Sequence[Run]) -> Iterator[tuple[str, list[Mapping[str, Any]]
     return iter(by_name.items())
 
 
-def _mean(facts: Sequence[Mapping[str, Any]], key: str) -> float | None:
+def mean(facts: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    """Of a phase's figure over the runs; None where a run lacks it."""
     known = [float(fact[key]) for fact in facts if fact[key] is not None]
-    return sum(known) / len(known) if len(known) == len(facts) else None
+    return statistics.fmean(known) if len(known) == len(facts) else None
 
 
 def _text(amount: float | None, unit: Unit, facts: Sequence[Mapping[str, Any]]) -> Cell:

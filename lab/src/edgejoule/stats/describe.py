@@ -41,9 +41,13 @@ def describe(
     *,
     scale: Scale = Scale.RAW,
     error: tuple[float, int] | None = None,
+    stage: Sequence[float] | None = None,
     response: str = "response",
 ) -> Summary:
-    """Summary of the values; error: mean square (on the scale) and df of a model, instead of the values' own."""
+    """Summary of the values; their own spread gives the interval, unless that of others does.
+
+    error: mean square (on the scale) and df of a model. stage: those of the values whose spread alone counts.
+    """
     raw = np.asarray(values, dtype=np.float64)
     if raw.size == 0 or not np.isfinite(raw).all():
         raise DataError(
@@ -52,8 +56,9 @@ def describe(
     scaled = to_scale(raw, scale, response)
     mean = float(scaled.mean())
     sd = float(scaled.std(ddof=1)) if raw.size > 1 else None
-    if error is None and sd is not None:
-        error = (sd**2, raw.size - 1)
+    spread = scaled if stage is None else to_scale(np.asarray(stage, dtype=np.float64), scale, response)
+    if error is None and spread.size > 1:
+        error = (float(spread.std(ddof=1)) ** 2, spread.size - 1)
     limits = interval(mean, 1 / raw.size, *error) if error else None
     ci95 = (from_scale(limits[0], scale), from_scale(limits[1], scale)) if limits else None
     centre = from_scale(mean, scale)
