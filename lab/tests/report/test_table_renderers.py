@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from edgejoule.cli.table_text import print_table
+from edgejoule.cli.table_text import print_bare, print_table
 from edgejoule.findings.table import BREAK, Mark, Role, Table, hole, plain, soft, strong
 from edgejoule.report.table_html import cell_html
 
@@ -69,3 +69,11 @@ def test_a_narrow_terminal_lacks_optional_columns_and_tears_no_figure() -> None:
 def test_what_looks_like_markup_is_text_on_the_terminal() -> None:
     table = Table("[red]", ("y[J]", "[/b]"), (False, False), (("[bold]x", ""),))
     assert all(word in printed(table, 80) for word in ("[red]", "y[J]", "[/b]", "[bold]x"))
+
+
+def test_a_list_has_no_lines_and_loses_no_letter_where_it_is_narrow() -> None:
+    out = io.StringIO()
+    table = Table("runs", ("run", "a\nµJ"), (True, False), (("1", "device_reads_per_op"), ("22", "[/x]")))
+    print_bare(Console(file=out, width=16), table)
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert lines == ["     a", "run  µJ", "  1  device_read", "     s_per_op", " 22  [/x]"]

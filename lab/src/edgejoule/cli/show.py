@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
-from edgejoule.cli.table_text import print_table
-from edgejoule.dictionary.responses import is_energy, unit_words
+from edgejoule.cli.table_text import print_bare, print_table
 from edgejoule.experiment.command import shown
-from edgejoule.findings import run_tables
-from edgejoule.findings.facts import circumstances, effective_responses
-from edgejoule.store import Experiment, ResponseValue, Run, SeveralError, Store
+from edgejoule.findings import experiments, run_tables
+from edgejoule.findings.facts import circumstances
+from edgejoule.store import Experiment, Run, SeveralError, Store
 
 
 @click.command("list")
@@ -39,17 +35,7 @@ def list_(store: Path, as_json: bool) -> None:
     if not found:
         console().print(f"{store} holds no experiment yet; `edgejoule run SPEC` makes one")
         return
-    console().print(_experiments_table(found))
-
-
-def _experiments_table(found: Sequence[Experiment]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("id", "name", "begun", "finished", "failed", "left", "question"):
-        table.add_column(column, justify="right" if column in ("id", "finished", "failed", "left") else "left")
-    for e in found:
-        counts = [str(e.counts.get(s, 0)) for s in ("finished", "failed", "planned")]
-        table.add_row(str(e.id), e.name, e.begun, *counts, escape(e.question))
-    return table
+    print_bare(console(), experiments.table(found))
 
 
 def _summary(e: Experiment) -> dict[str, object]:
@@ -84,7 +70,7 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
         except SeveralError as error:
             if as_json or run_number is not None:
                 raise
-            console().print(_experiments_table(error.experiments))
+            print_bare(console(), experiments.table(error.experiments))
             console().print("Several experiments have this name: `edgejoule show ID` shows one.")
             return
         runs = opened.attempts(found.id)
@@ -106,54 +92,7 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
         for run in runs:
             _print_run(run, [e for e in events[run.id] if e["event"] == "database"])
         return
-    out.print(_runs_table(found, runs))
-
-
-def _runs_table(found: Experiment, runs: list[Run]) -> Table:
-    names, known = effective_responses(found.spec, runs), found.spec.known_responses()
-    method = next((r.method for run in runs for r in run.responses if is_energy(r.name)), "")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("run", justify="right", overflow="fold")
-    table.add_column("block", justify="right", overflow="fold")
-    for factor in found.spec.factors:
-        table.add_column(factor, overflow="fold")
-    for name in names:
-        response = known[name]
-        unit = f"{response.unit} {method}" if response.is_energy else unit_words(response.unit)
-        table.add_column(f"{_broken(name)}\n{unit}".rstrip(), justify="right", overflow="fold")
-    plain = all(run.status == "finished" and not run.flags and not run.set_aside for run in runs)
-    if not plain:
-        table.add_column("status", overflow="fold")
-    for run in runs:
-        values = {r.name: r for r in run.responses}
-        status = run.status if run.status != "failed" else f"failed: {run.cause}"
-        status += ", set aside: another attempt counts" if run.set_aside else ""
-        table.add_row(
-            str(run.run_index + 1),
-            str(run.block + 1),
-            *(escape(str(level)) for level in run.levels.values()),
-            *(_value(values.get(name)) for name in names),
-            *([] if plain else [escape(status + (f": flagged: {'; '.join(run.flags)}" if run.flags else ""))]),
-        )
-    return table
-
-
-def _broken(name: str, width: int = 12) -> str:
-    """A name over several lines, broken before its underscores."""
-    lines = [""]
-    for part in re.findall(r"_?[^_]+", name):
-        if lines[-1] and len(lines[-1] + part) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
-
-
-def _value(response: ResponseValue | None) -> str:
-    if response is None:
-        return "-"
-    if response.value is None:
-        return "missing"
-    return f"{response.value:,.4g}" if abs(response.value) < 1000 else f"{response.value:,.0f}"
+    print_bare(out, experiments.runs(found, runs))
 
 
 def _print_run(run: Run, events: list[object]) -> None:
@@ -170,19 +109,7 @@ def _print_run(run: Run, events: list[object]) -> None:
         out.print(circumstance, markup=False)
     for flag in run.flags:
         out.print(f"flag: {flag}", markup=False)
-    table = Table(box=None, pad_edge=False)
-    for column in ("response", "value", "unit", "± (k=2)", "method"):
-        table.add_column(column, justify="right" if column in ("value", "± (k=2)") else "left")
-    for r in run.responses:
-        spread = "" if r.uncertainty_k2 is None else f"{r.uncertainty_k2:,.3g}"
-        table.add_row(
-            r.name,
-            _value(r) if r.value is not None else escape(f"missing: {r.missing_reason}"),
-            unit_words(r.unit),
-            spread,
-            r.method,
-        )
-    out.print(table)
+    print_bare(out, run_tables.responses(run))
     if lines := run.facts.get("output", {}).get("last_lines"):
         out.print("\nthe output ends with:")
         for line in lines:

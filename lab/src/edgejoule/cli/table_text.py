@@ -48,6 +48,16 @@ def print_table(out: Console, table: Table) -> None:
     out.print()
 
 
+def print_bare(out: Console, table: Table) -> None:
+    """Headings and rows alone, without lines: a list."""
+    shown = RichTable(box=None, pad_edge=False)
+    for heading, numeric in zip(table.columns, table.numeric, strict=True):
+        shown.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
+    for row in table.rows:
+        shown.add_row(*map(cell_text, row))
+    out.print(shown)
+
+
 def cell_text(cell: Cell) -> Text:
     """A cell with its styles."""
     return Text.assemble(*(piece if isinstance(piece, str) else _mark(piece) for piece in pieces(cell)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER
+from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER, unit_words
 from edgejoule.energy import Renewal
 from edgejoule.findings.table import Table
 from edgejoule.store import ResponseValue, Run
@@ -20,6 +20,29 @@ class RunTable:
 
     table: Table
     sentences: tuple[str, ...] = ()
+
+
+def responses(run: Run) -> Table:
+    """All responses of a run, a missing one with its reason."""
+    rows = tuple(
+        (
+            r.name,
+            value_text(r) if r.value is not None else f"missing: {r.missing_reason}",
+            unit_words(r.unit),
+            "" if r.uncertainty_k2 is None else f"{r.uncertainty_k2:,.3g}",
+            r.method,
+        )
+        for r in run.responses
+    )
+    columns = ("response", "value", "unit", "± (k=2)", "method")
+    return Table("responses", columns, (False, True, False, True, False), rows)
+
+
+def value_text(response: ResponseValue) -> str:
+    """A value with four digits."""
+    if response.value is None:
+        return "missing"
+    return f"{response.value:,.4g}" if abs(response.value) < 1000 else f"{response.value:,.0f}"
 
 
 def baselines(run: Run) -> RunTable:
