@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from edgejoule.commands.supervisor import Command, Supervised
+from edgejoule.commands.supervisor import Supervised, SupervisedCommand
 from edgejoule.meters.discovery import choose
 from edgejoule.meters.sampler import Sampler
 from edgejoule.store import Store
@@ -72,7 +72,7 @@ class Program:
 
 def supervised(argv: Sequence[str], folder: Path, **options: Any) -> Supervised:
     """The command as a study runs it, its output discarded."""
-    return Supervised(Command(argv, dict(os.environ), folder, None, None), timeout_s=600, **options)
+    return Supervised(SupervisedCommand(argv, dict(os.environ), folder, None, None), timeout_s=600, **options)
 
 
 def programs(folder: Path) -> Iterator[Program]:

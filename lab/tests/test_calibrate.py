@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from edgejoule.calibrate import machine as machines
-from edgejoule.calibrate.drive import Pace, StageRun, drive, from_json, to_json
+from edgejoule.calibrate.drive import StageRun, StageTiming, drive, from_json, to_json
 from edgejoule.calibrate.fit import IDLE_MAX, Fitted, fit
 from edgejoule.calibrate.observe import Observation, observe
 from edgejoule.calibrate.profile_file import Circumstances, profile_name, profile_toml, write_profile
 from edgejoule.calibrate.recording import by_stages, on_this_clock, placed
-from edgejoule.calibrate.stages import Kind, Stage, make_stages
+from edgejoule.calibrate.stages import Stage, StageKind, make_stages
 from edgejoule.cli import calibrate as command
 from edgejoule.cli.main import main
 from edgejoule.clocks.marker import Marker, pattern_ns
@@ -29,7 +29,7 @@ from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample,
 from edgejoule.meters.plugins.imported import Recorder, read_csv, trace_of
 from edgejoule.meters.plugins.profile import BoardProfile
 from edgejoule.meters.plugins.profile.data import load_profile
-from edgejoule.meters.plugins.profile.usage import TICK_S, Usage, parse_cpu
+from edgejoule.meters.plugins.profile.usage import TICK_S, MachineUsage, parse_cpu
 from edgejoule.meters.trace import Trace
 
 CPUS = 4
@@ -58,12 +58,12 @@ class VirtualMachine:
         self.load: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def begin(self, stage: Stage, end_ns: int) -> None:
-        share = {Kind.IDLE: 0.01, Kind.WRITE: 0.05, Kind.READ: 0.08, Kind.LOOPBACK: 0.3}
+        share = {StageKind.IDLE: 0.01, StageKind.WRITE: 0.05, StageKind.READ: 0.08, StageKind.LOOPBACK: 0.3}
         utilisation = share.get(stage.kind, stage.workers * stage.share / CPUS) + self.rng.normal() * 0.004
         self.load = (
             float(np.clip(utilisation, 0.002, 0.995)),
-            5e7 if stage.kind is Kind.READ else 0.0,
-            2e7 if stage.kind is Kind.WRITE else 0.0,
+            5e7 if stage.kind is StageKind.READ else 0.0,
+            2e7 if stage.kind is StageKind.WRITE else 0.0,
         )
         power_w = true_w(self.load[0]) * (1 + self.rng.normal() * self.scatter)
         self.power_w = (power_w + self.load[1] * READ_J + self.load[2] * WRITE_J) * self.gain
@@ -71,9 +71,9 @@ class VirtualMachine:
     def end(self) -> None:
         pass
 
-    def usage(self) -> Usage:
+    def usage(self) -> MachineUsage:
         idle_s = round(self.idle_s / TICK_S) * TICK_S
-        return Usage(CPUS, idle_s, self.moved[0], self.moved[1], 0, 0)
+        return MachineUsage(CPUS, idle_s, self.moved[0], self.moved[1], 0, 0)
 
     def now_ns(self) -> int:
         return self.t_ns
@@ -97,7 +97,7 @@ class VirtualMachine:
 def calibrated(seed: int, scatter: float = 0.02, rounds: int = 3) -> tuple[Fitted, list[Observation]]:
     machine = VirtualMachine(seed, scatter)
     stages = make_stages(CPUS, rounds, seed, storage=True, network=False)
-    runs = drive(stages, machine, Pace(1.0, 4.0))
+    runs = drive(stages, machine, StageTiming(1.0, 4.0))
     observations, missing = observe(runs, [machine.trace()])
     assert not missing
     return fit(observations), observations
@@ -257,8 +257,8 @@ def test_every_round_has_every_stage_once_and_a_file_is_written_before_it_is_rea
         rounds = [[x for x in stages if x.round == number] for number in (0, 1)]
         assert sorted(x.label for x in rounds[0]) == sorted(x.label for x in rounds[1])
         kinds = [x.kind for x in stages]
-        assert kinds.index(Kind.WRITE) < kinds.index(Kind.READ)
-        assert {x.workers for x in stages if x.kind is Kind.CPU} == {1, 2, 4, 6}
+        assert kinds.index(StageKind.WRITE) < kinds.index(StageKind.READ)
+        assert {x.workers for x in stages if x.kind is StageKind.CPU} == {1, 2, 4, 6}
     assert {x.workers for x in make_stages(1, 1, 1, storage=False, network=False)} == {0, 1}
 
 
@@ -268,7 +268,7 @@ def test_names_become_what_profiles_may_be_called(text: str, name: str) -> None:
 
 
 def test_the_stages_survive_json() -> None:
-    runs = [StageRun(Stage(Kind.CPU, 2, 0.5, 1), 1, 2, 0.5, 1.0, 2.0)]
+    runs = [StageRun(Stage(StageKind.CPU, 2, 0.5, 1), 1, 2, 0.5, 1.0, 2.0)]
     assert from_json(json.loads(json.dumps(to_json(runs)))) == runs
     with pytest.raises(DataError, match="not the stages"):
         from_json([{"kind": "cpu"}])
@@ -312,7 +312,7 @@ def test_a_recording_without_markers_is_refused(tmp_path: Path) -> None:
 def slow_recording(seed: int, interval_s: float = 1.0) -> tuple[Trace, list[StageRun], float]:
     """What a USB tester logs of the stages: a sample a second, on a clock of its own."""
     machine = VirtualMachine(seed)
-    runs = drive(make_stages(CPUS, 3, seed, storage=False, network=False), machine, Pace(2.0, 8.0))
+    runs = drive(make_stages(CPUS, 3, seed, storage=False, network=False), machine, StageTiming(2.0, 8.0))
     rng = np.random.default_rng([seed, 5])
     shift_s = rng.uniform(-1e4, 1e4)
     begin_s, end_s = machine.times_ns[0] / 1e9, machine.t_ns / 1e9
@@ -498,7 +498,7 @@ def test_a_recording_and_the_stages_of_an_earlier_call_make_a_profile(tmp_path: 
     machine.gain = 1.0
     stages = make_stages(CPUS, 2, 1, storage=False, network=False)
     machine.t_ns = MARKERS[0].start_ns + 4 * 10**9
-    runs = drive(stages, machine, Pace(0.5, 2.0))
+    runs = drive(stages, machine, StageTiming(0.5, 2.0))
     last = Marker(tuple(pattern_ns(machine.t_ns + 10**9)))
     markers = [MARKERS[0], last]
     host_s = np.arange(MARKERS[0].start_ns / 1e9 - 3, machine.t_ns / 1e9 + 5, 0.02)

@@ -18,7 +18,7 @@ import pytest
 from edgejoule.machine import process_clock
 from edgejoule.store import Run, Store
 from edgejoule.study import other_programs
-from edgejoule.study.other_programs import Look, OtherPrograms, look
+from edgejoule.study.other_programs import OtherPrograms, ProgramCounters, look
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 LAB, DRIVER, SERVER, OTHER, KTHREADD, WRITEBACK = 100, 101, 102, 900, 2, 30
@@ -67,7 +67,7 @@ class Machine:
         dirtied = sum(self.written.values()) // PAGE
         (self.proc / "vmstat").write_text(f"nr_dirtied {dirtied}\npgpgin {self.read_bytes // 1024}\npgpgout 7\n")
 
-    def look(self) -> Look | None:
+    def look(self) -> ProgramCounters | None:
         """The clock of a kernel thread is what its file says: threads of this machine have the same numbers."""
         return look(self.proc, LAB, self.cpu_s.__getitem__)
 

@@ -10,7 +10,7 @@ from edgejoule.databases.driver import quiet_arguments
 from edgejoule.errors import UsageError
 from edgejoule.experiment.spec import Spec, Timing
 from edgejoule.meters.base import Method
-from edgejoule.study.quiet import check_responses, open_database, quiet_s
+from edgejoule.study.open_baseline import check_responses, open_database, quiet_s
 
 SECOND = 1_000_000_000
 

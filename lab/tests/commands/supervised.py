@@ -9,19 +9,19 @@ import time
 import uuid
 from pathlib import Path
 
-from edgejoule.commands.supervisor import Command
+from edgejoule.commands.supervisor import SupervisedCommand
 
 TOKEN_VARIABLE = "EDGEJOULE_TEST_TOKEN"
 
 
-def command(folder: Path, *argv: str | bytes, token: str = "", stdin: Path | None = None) -> Command:
+def command(folder: Path, *argv: str | bytes, token: str = "", stdin: Path | None = None) -> SupervisedCommand:
     """A command in that folder; its output goes to `output` there. Its descendants carry the token."""
     env = {"PATH": os.environ["PATH"], TOKEN_VARIABLE: token}
     words = [os.fsdecode(word) for word in argv]
-    return Command(words, env, folder, stdin, folder / "output")
+    return SupervisedCommand(words, env, folder, stdin, folder / "output")
 
 
-def python(folder: Path, code: str, token: str = "") -> Command:
+def python(folder: Path, code: str, token: str = "") -> SupervisedCommand:
     """Runs Python code without site packages."""
     return command(folder, sys.executable, "-S", "-E", "-c", code, token=token)
 

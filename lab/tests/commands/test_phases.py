@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from edgejoule.commands.phases import late_names, phase_events, phase_facts, phase_flags, phases
-from edgejoule.commands.supervisor import Mark, Repetition, Supervised
+from edgejoule.commands.supervisor import PhaseMark, Repetition, Supervised
 from edgejoule.errors import CommandError
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
@@ -20,12 +20,12 @@ from .supervised import command, python
 S = 1_000_000_000
 
 
-def repetition(*marks: Mark, start_ns: int = 0, end_ns: int = 10 * S, written: int | None = 1000) -> Repetition:
+def repetition(*marks: PhaseMark, start_ns: int = 0, end_ns: int = 10 * S, written: int | None = 1000) -> Repetition:
     return Repetition(start_ns, end_ns, 0, None, 0.0, 0.0, 0, 0, 0, 0, written, 0, marks)
 
 
-def mark(at_s: float, name: str, written: int | None = 0) -> Mark:
-    return Mark(int(at_s * S), name, 0, written)
+def mark(at_s: float, name: str, written: int | None = 0) -> PhaseMark:
+    return PhaseMark(int(at_s * S), name, 0, written)
 
 
 def test_a_phase_lasts_until_the_next_one_or_the_end() -> None:

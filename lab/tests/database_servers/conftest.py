@@ -8,19 +8,19 @@ from typing import Any, Protocol
 
 import pytest
 
-from edgejoule.database_servers import SERVERS, Server
+from edgejoule.database_servers import SERVERS, DatabaseServer
 
 
 class Start(Protocol):
-    def __call__(self, name: str, folder: str = "server", **options: Any) -> Server: ...
+    def __call__(self, name: str, folder: str = "server", **options: Any) -> DatabaseServer: ...
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a server; __ in the name of an option stands for a dot."""
-    started: list[Server] = []
+    started: list[DatabaseServer] = []
 
-    def one(name: str, folder: str = "server", **options: Any) -> Server:
+    def one(name: str, folder: str = "server", **options: Any) -> DatabaseServer:
         found = SERVERS[name].found()
         if not found.available:
             pytest.fail(f"{found.why}: {found.fix}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.database_servers import Server, snapshots
+from edgejoule.database_servers import DatabaseServer, snapshots
 from edgejoule.database_servers.cql import CqlError, connected
 
 from .conftest import Start
@@ -23,12 +23,12 @@ SCHEMA = "SELECT schema_version FROM system.local"
 SELECT = "SELECT field0 FROM ycsb.usertable WHERE y_id = 'user1'"
 
 
-def ask(server: Server, query: str, node: int = 1) -> list[dict[str, object]]:
+def ask(server: DatabaseServer, query: str, node: int = 1) -> list[dict[str, object]]:
     with connected(f"127.0.0.{node}", server.ports["native"]) as connection:
         return [dict(row) for row in connection.ask(query)]
 
 
-def fill(server: Server, replicas: int) -> None:
+def fill(server: DatabaseServer, replicas: int) -> None:
     ask(server, KEYSPACE % replicas)
     ask(server, TABLE)
     ask(server, "INSERT INTO ycsb.usertable (y_id, field0) VALUES ('user1', 'before')")

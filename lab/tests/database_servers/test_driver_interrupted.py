@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from edgejoule.database_servers import Server
+from edgejoule.database_servers import DatabaseServer
 from edgejoule.databases.driver import driver_path
 from edgejoule.machine.processes import children_of
 
@@ -29,7 +29,7 @@ SOON_S = 120  # on a loaded machine; no limit of the driver's own is as short
 class Client:
     """The driver against a server, its words, and its events so far."""
 
-    def __init__(self, server: Server, folder: Path, command: str, *more: str) -> None:
+    def __init__(self, server: DatabaseServer, folder: Path, command: str, *more: str) -> None:
         limits = {f"{name}_ms": LIMIT_MS for name in ("reconnect", "timeout", "connect_timeout")}
         told = {**server.connection(), **limits}
         words = [word for name, value in told.items() for word in ("-p", f"{server.name}.{name}={value}")]
@@ -67,7 +67,7 @@ class Client:
 def client(tmp_path: Path) -> Iterator[Callable[..., Client]]:
     begun: list[Client] = []
 
-    def one(server: Server, command: str, *more: str) -> Client:
+    def one(server: DatabaseServer, command: str, *more: str) -> Client:
         begun.append(Client(server, tmp_path, command, *more))
         return begun[-1]
 
@@ -77,7 +77,7 @@ def client(tmp_path: Path) -> Iterator[Callable[..., Client]]:
         each.process.communicate()
 
 
-def signal_all(server: Server, number: signal.Signals) -> None:
+def signal_all(server: DatabaseServer, number: signal.Signals) -> None:
     for process in server.processes:
         for pid in (process.pid, *children_of(process.pid)):
             with contextlib.suppress(ProcessLookupError):  # a helper of PostgreSQL's that ended meanwhile

@@ -12,7 +12,7 @@ import pytest
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure
 
-from edgejoule.database_servers import SERVERS, Server, snapshots
+from edgejoule.database_servers import SERVERS, DatabaseServer, snapshots
 from edgejoule.database_servers.mongodb import MongoDB, nested, work_in
 from edgejoule.database_servers.server import program
 from edgejoule.databases.driver import adapters
@@ -26,17 +26,17 @@ needs_mongod = pytest.mark.skipif(not REAL, reason="no mongod on the PATH: the s
 needs_stand_in = pytest.mark.skipif(REAL, reason="a mongod is on the PATH")
 
 
-def ask(server: Server, command: Mapping[str, object], database: str = "test") -> dict[str, Any]:
+def ask(server: DatabaseServer, command: Mapping[str, object], database: str = "test") -> dict[str, Any]:
     client: MongoClient[dict[str, Any]]
     with MongoClient("127.0.0.1", server.ports["port"], directConnection=True) as client:
         return client[database].command(command)
 
 
-def insert(server: Server, *documents: Mapping[str, object]) -> None:
+def insert(server: DatabaseServer, *documents: Mapping[str, object]) -> None:
     assert ask(server, {"insert": "things", "documents": list(documents)})["n"] == len(documents)
 
 
-def found(server: Server) -> list[dict[str, Any]]:
+def found(server: DatabaseServer) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = ask(server, {"find": "things", "filter": {}})["cursor"]["firstBatch"]
     return listed
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from redis import RedisError
 
-from edgejoule.database_servers import Server, snapshots
+from edgejoule.database_servers import DatabaseServer, snapshots
 from edgejoule.database_servers.redis import connected
 from edgejoule.errors import DatabaseError
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.server
 PERSISTENCE = ["none", "rdb", "aof-no", "aof-everysec", "aof-always"]
 
 
-def ask(server: Server, *words: str) -> object:
+def ask(server: DatabaseServer, *words: str) -> object:
     with connected(server.ports["port"]) as redis:
         answer: object = redis.execute_command(*words)
         return answer

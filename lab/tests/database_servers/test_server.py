@@ -19,12 +19,12 @@ from edgejoule.database_servers import SERVERS, snapshots
 from edgejoule.database_servers.options import Option, effective
 from edgejoule.database_servers.processes import started_ticks, state_of
 from edgejoule.database_servers.record import FILE, Record, remove_leftovers
-from edgejoule.database_servers.server import Found, Node, NotReadyError, Server, Settled, free_ports
+from edgejoule.database_servers.server import DatabaseServer, FoundServer, Node, NotReadyError, Settled, free_ports
 from edgejoule.databases.driver import adapters
 from edgejoule.errors import DatabaseError, StoreError, UsageError
 
 
-class Sleeper(Server):
+class Sleeper(DatabaseServer):
     """Sleeps; answers once its file `answer` is there."""
 
     name = "sleeper"
@@ -34,8 +34,8 @@ class Sleeper(Server):
     stop_s = 0.5
 
     @classmethod
-    def found(cls) -> Found:
-        return Found(True, "1")
+    def found(cls) -> FoundServer:
+        return FoundServer(True, "1")
 
     def prepare(self) -> None:
         pass

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from edgejoule.database_servers import SERVERS, Server, ycsb_client
+from edgejoule.database_servers import SERVERS, DatabaseServer, ycsb_client
 from edgejoule.database_servers.serving import Serving
 from edgejoule.database_servers.ycsb_client import Task, YcsbClient
 from edgejoule.errors import DatabaseError
@@ -33,7 +33,7 @@ UPDATES = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DatabaseServer]:
     """A Cassandra of one node for all tests of this file."""
     needs("cassandra")
     started = SERVERS["cassandra"](tmp_path_factory.mktemp("cassandra"), {"preset": "1gb-board"})
@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def done_by_java(
-    server: Server,
+    server: DatabaseServer,
     command: str,
     properties: Mapping[str, object],
     options: Mapping[str, object] | None = None,
@@ -64,7 +64,7 @@ def counts(end: dict[str, Any]) -> dict[str, int]:
     return {x["operation"]: x["count"] for x in end["latencies"] if x["measure"] == "service"}
 
 
-def test_what_ends_by_time_wants_no_operationcount(server: Server) -> None:
+def test_what_ends_by_time_wants_no_operationcount(server: DatabaseServer) -> None:
     by_time = {**UPDATES, "maxexecutiontime": 10}
     del by_time["operationcount"]
     assert done_by_java(server, "load", by_time)["operations"] == 300
@@ -73,19 +73,19 @@ def test_what_ends_by_time_wants_no_operationcount(server: Server) -> None:
     assert end["failures"] == 0
 
 
-def test_a_load_has_all_its_rows_however_short_the_runs_are(server: Server) -> None:
+def test_a_load_has_all_its_rows_however_short_the_runs_are(server: DatabaseServer) -> None:
     end = done_by_java(server, "load", {**UPDATES, "recordcount": 20_000, "maxexecutiontime": 1})
     assert end["operations"] == 20_000
 
 
-def run_with_failing_writes(server: Server, failure_share_max: float = 0.01) -> dict[str, Any]:
+def run_with_failing_writes(server: DatabaseServer, failure_share_max: float = 0.01) -> dict[str, Any]:
     """Half of the operations are writes that want two copies of one node."""
     done_by_java(server, "load", UPDATES)
     options = {"writeconsistencylevel": "TWO"}
     return done_by_java(server, "run", UPDATES, options, failure_share_max=failure_share_max)
 
 
-def test_too_many_failed_operations_fail_a_run_with_the_cause(server: Server) -> None:
+def test_too_many_failed_operations_fail_a_run_with_the_cause(server: DatabaseServer) -> None:
     with pytest.raises(DatabaseError) as failed:
         run_with_failing_writes(server)
     said = str(failed.value)
@@ -96,7 +96,7 @@ def test_too_many_failed_operations_fail_a_run_with_the_cause(server: Server) ->
     assert "at most 1 % may fail (failure_share_max)" in said
 
 
-def test_figures_are_of_operations_that_succeeded(server: Server) -> None:
+def test_figures_are_of_operations_that_succeeded(server: DatabaseServer) -> None:
     end = run_with_failing_writes(server, failure_share_max=1.0)
     assert end["operations"] + end["failures"] == 3000
     assert end["operations"] == counts(end)["READ"]
@@ -106,7 +106,7 @@ def test_figures_are_of_operations_that_succeeded(server: Server) -> None:
     assert end["longest_gap_ns"] > 0
 
 
-def test_the_longest_gap_is_that_of_the_outage(server: Server) -> None:
+def test_the_longest_gap_is_that_of_the_outage(server: DatabaseServer) -> None:
     done_by_java(server, "load", UPDATES)
     reads = {**UPDATES, "operationcount": 10**9, "maxexecutiontime": 6, "readproportion": 1, "updateproportion": 0}
     process = server.processes[0].pid
@@ -124,7 +124,7 @@ def test_the_longest_gap_is_that_of_the_outage(server: Server) -> None:
     assert 1.9e9 < end["longest_gap_ns"] < 3.5e9
 
 
-def test_latencies_from_the_due_time_are_there_where_there_is_a_rate(server: Server) -> None:
+def test_latencies_from_the_due_time_are_there_where_there_is_a_rate(server: DatabaseServer) -> None:
     done_by_java(server, "load", UPDATES)
     properties = {**UPDATES, "measurement.interval": "intended"}  # the user's own: it must not swap the two
     without, with_rate = (

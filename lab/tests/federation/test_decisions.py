@@ -11,11 +11,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from edgejoule.eco.federation import Server
+from edgejoule.eco.federation import FederationServer
 from edgejoule.eco.federation.decisions import decision_events, joined
 
 SCHEMA = Path(__file__).resolve().parents[3] / "schemas/run-event.schema.json"
-LOW = Server("low", share=0.125, busy_w=1.5, idle_w=8)  # 12 J per second of CPU time
+LOW = FederationServer("low", share=0.125, busy_w=1.5, idle_w=8)  # 12 J per second of CPU time
 
 
 def at_home() -> dict[str, Any]:

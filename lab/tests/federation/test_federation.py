@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.eco.federation import Federation, Programs, Server, Unlimited
+from edgejoule.eco.federation import Federation, FederationServer, Programs, Unlimited
 from edgejoule.errors import FederationError, UsageError
 
 BUILD = Path(__file__).resolve().parents[3] / "build"
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not (BUILD / "bin/ecod").exists(), reason="make eco builds ecod"),
     pytest.mark.skipif(shutil.which("db_bench") is None, reason="db_bench is not installed"),
 ]
-SERVERS = [Server("low", 0.2, 1.5, 8), Server("high", 0.4, 10, 30)]
+SERVERS = [FederationServer("low", 0.2, 1.5, 8), FederationServer("high", 0.4, 10, 30)]
 FILL = ["db_bench", "--benchmarks=fillrandom,waitforcompaction", "--write_buffer_size=524288"]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.eco.federation import Loopback, Server, Unlimited
+from edgejoule.eco.federation import FederationServer, Loopback, Unlimited
 from edgejoule.machine.processes import Process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -166,7 +166,7 @@ class Machines:
         self.ports: dict[tuple[str, str], int] = {}
         self.processes: list[Process] = []
         self.shares = Unlimited()
-        self.limit = self.shares.limit(Server("machine", 1, 1, 1), folder / "cgroup")
+        self.limit = self.shares.limit(FederationServer("machine", 1, 1, 1), folder / "cgroup")
 
     def here(self, text: str, number: int) -> str:
         """The text with this machine's folders and with addresses on loopback."""
@@ -178,7 +178,7 @@ class Machines:
 
     def _port(self, number: str, port: str) -> int:
         if (number, port) not in self.ports:
-            free = Loopback().ports(Server("machine", 1, 1, 1), 1)[0]
+            free = Loopback().ports(FederationServer("machine", 1, 1, 1), 1)[0]
             assert free not in self.ports.values()
             self.ports[number, port] = free
         return self.ports[number, port]

@@ -14,7 +14,7 @@ from edgejoule.databases.checks import not_here
 from edgejoule.dictionary.properties import RATE_MBIT_S
 from edgejoule.eco.federation.leftovers import remove_leftovers
 from edgejoule.eco.federation.namespaces import NAMED, Namespaces
-from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.server import FederationServer
 from edgejoule.eco.federation.shares import why_no_groups
 from edgejoule.errors import FederationError
 from edgejoule.experiment.plan import make_plan
@@ -22,7 +22,7 @@ from edgejoule.experiment.spec import load_spec
 from edgejoule.machine import cgroup
 
 ROOT = Path(__file__).resolve().parents[3]
-SERVERS = [Server("low", 0.1, 1, 1), Server("high", 0.4, 1, 1)]
+SERVERS = [FederationServer("low", 0.1, 1, 1), FederationServer("high", 0.4, 1, 1)]
 
 pytestmark = pytest.mark.root
 
@@ -84,7 +84,7 @@ from pathlib import Path
 from edgejoule.eco.federation.namespaces import Namespaces
 from edgejoule.eco.federation.server import Server
 from edgejoule.eco.federation.shares import CpuGroups
-server = Server("low", 0.1, 1, 1)
+server = FederationServer("low", 0.1, 1, 1)
 network = Namespaces().__enter__(); network.add(server)
 group = CpuGroups().limit(server, Path(sys.argv[1]))
 program = subprocess.Popen([*group.command(), *network.command(server), "sleep", "600"])

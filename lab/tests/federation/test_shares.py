@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from edgejoule.eco.federation import CpuGroups, Duty, Server, Unlimited
+from edgejoule.eco.federation import CpuGroups, Duty, FederationServer, Unlimited
 from edgejoule.eco.federation.shares import PERIOD_S, Bucket, why_no_groups
 from edgejoule.errors import UsageError
 from edgejoule.machine.processes import Adopted, Process
@@ -18,8 +18,8 @@ BUSY = ["sh", "-c", "while :; do :; done"]
 WITH_A_BUSY_CHILD = ["sh", "-c", "sh -c 'while :; do :; done' & wait"]
 
 
-def small(share: float = 0.05) -> Server:
-    return Server("small", share=share, busy_w=1, idle_w=1)
+def small(share: float = 0.05) -> FederationServer:
+    return FederationServer("small", share=share, busy_w=1, idle_w=1)
 
 
 def eventually(holds: Callable[[], bool]) -> bool:

@@ -13,7 +13,7 @@ from edgejoule.cli.main import main
 from edgejoule.errors import DataError, MeterError, UsageError
 from edgejoule.meters.base import Meter, ValueKind
 from edgejoule.meters.plugins.imported import Mapping, Recorder, guess, read_csv, trace_of
-from edgejoule.meters.plugins.imported.columns import SCALES, Column
+from edgejoule.meters.plugins.imported.columns import SCALES, TraceColumn
 from edgejoule.meters.plugins.imported.meter import FollowedTrace
 from edgejoule.meters.quantities import Role
 from edgejoule.testing.examine import examine, run_once
@@ -59,16 +59,24 @@ def test_columns_and_units_are_taken_from_the_header(tmp_path: Path, header: str
         (["time_s", "P1 power_w", "P2 power_w"], Mapping(), "several columns look like a power"),
         (["time_s", "current_a"], Mapping(), "current alone is no power"),
         (["time_s", "speed"], Mapping(), "one power, one energy, or voltage and current"),
-        (["time_s", "power_w"], Mapping(roles={Role.POWER: Column("P")}), "no column is called 'P'"),
+        (["time_s", "power_w"], Mapping(roles={Role.POWER: TraceColumn("P")}), "no column is called 'P'"),
         (["time_s", "voltage_rms (V)", "current_rms (A)"], Mapping(), "apparent power, not active power"),
         (
             ["time_s", "Urms (V)", "Irms (A)"],
-            Mapping(Column("time_s"), {Role.VOLTAGE: Column("Urms (V)")}),
+            Mapping(TraceColumn("time_s"), {Role.VOLTAGE: TraceColumn("Urms (V)")}),
             "apparent power",
         ),
         (["time_s", "voltage (Vrms)", "current (A)"], Mapping(), "apparent power"),
-        (["time_s", "Ueff (V)", "current (A)"], Mapping(roles={Role.VOLTAGE: Column("Ueff (V)")}), "apparent power"),
-        (["time_s", "voltage_v", "current_a"], Mapping(None, {Role.VOLTAGE: Column("voltage_v")}, 5.0), "not both"),
+        (
+            ["time_s", "Ueff (V)", "current (A)"],
+            Mapping(roles={Role.VOLTAGE: TraceColumn("Ueff (V)")}),
+            "apparent power",
+        ),
+        (
+            ["time_s", "voltage_v", "current_a"],
+            Mapping(None, {Role.VOLTAGE: TraceColumn("voltage_v")}, 5.0),
+            "not both",
+        ),
     ],
 )
 def test_what_cannot_be_told_is_refused_in_words(header: list[str], told: Mapping, words: str) -> None:

@@ -11,11 +11,11 @@ from edgejoule.meters.plugins.joulescope import Joulescope
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
 from edgejoule.testing.instruments.joulescope import INSTRUMENT, PATH, Library, statistics
-from edgejoule.testing.load import Load
+from edgejoule.testing.load import KnownLoad
 
 
 def library(power_w: float = 2.0, *faults: Fault) -> Library:
-    load = Load(np.array([0.0, 1e4]), np.full(2, power_w))
+    load = KnownLoad(np.array([0.0, 1e4]), np.full(2, power_w))
     return Library(Circuit(load, 10.0, 0.0, 0.0, 0.0, 0.0, frozenset(faults), np.random.default_rng(8)))
 
 

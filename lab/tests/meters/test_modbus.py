@@ -25,7 +25,7 @@ from edgejoule.meters.toml_profile import load_profile, named_profile, profile_n
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
 from edgejoule.testing.instruments.modbus import INSTRUMENT, Pzem, wired_client, with_crc
-from edgejoule.testing.load import Load
+from edgejoule.testing.load import KnownLoad
 
 pymodbus = pytest.importorskip("pymodbus")
 from pymodbus.server import ModbusSerialServer, ModbusTcpServer  # noqa: E402
@@ -81,7 +81,7 @@ def test_power_and_energy_of_one_domain_are_refused(tmp_path: Path) -> None:
 
 
 def pzem_drawing(power_w: float, *faults: Fault) -> tuple[Pzem, ModbusMeter]:
-    load = Load(np.array([0.0, 1e4]), np.full(2, power_w))
+    load = KnownLoad(np.array([0.0, 1e4]), np.full(2, power_w))
     circuit = Circuit(load, 100.0, 0.0, 0.0, 0.0, 0.0, frozenset(faults), np.random.default_rng(3))
     pzem = Pzem(circuit, profile("pzem-004t-v3"))
     meter = ModbusMeter(port="x", make_client=lambda *_: wired_client(pzem, profile("pzem-004t-v3")))

@@ -20,8 +20,8 @@ from edgejoule.meters.plugins.monsoon.protocol import (
     PRODUCT,
     VENDOR,
     Calibration,
-    Kind,
-    Model,
+    MonsoonModel,
+    ObservationType,
     Opcode,
     Output,
     Scales,
@@ -33,17 +33,17 @@ from edgejoule.meters.plugins.monsoon.usb import find_serials, open_usb
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
 from edgejoule.testing.instruments.monsoon import INSTRUMENT, STORED, Monitor, encode
-from edgejoule.testing.load import Load
+from edgejoule.testing.load import KnownLoad
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "monsoon.json").read_text())["cases"]
 
 
-def decoded(case: dict, output: Output, model: Model) -> tuple[np.ndarray, np.ndarray]:
+def decoded(case: dict, output: Output, model: MonsoonModel) -> tuple[np.ndarray, np.ndarray]:
     """Currents in mA and voltages of all measurements, as our decoder has them."""
     seen = Unpacker(model).add(b"".join(bytes.fromhex(packet) for packet in case["packets"]))
     calibration = Calibration()
     calibration.add(seen, output)
-    words = seen.words[seen.kind == Kind.MEASUREMENT]
+    words = seen.words[seen.kind == ObservationType.MEASUREMENT]
     return calibration.current_ma(words, output, scales(case, output), model), volts(words, output, model)
 
 
@@ -115,7 +115,7 @@ def test_a_packet_that_cannot_be_and_a_cut_one_are_left_out() -> None:
 
 
 def monitor(*faults: Fault, power_w: float = 2.5) -> tuple[Monitor, Monsoon, list[int]]:
-    load = Load(np.array([0.0, 1e4]), np.full(2, power_w))
+    load = KnownLoad(np.array([0.0, 1e4]), np.full(2, power_w))
     made = Monitor(Circuit(load, 10.0, 0.0, 0.0, 0.0, 0.0, frozenset(faults), np.random.default_rng(1)))
     now = [0]
     return made, Monsoon(open_link=made.open, find=lambda: [20017], clock_ns=lambda: now[0]), now

@@ -17,20 +17,20 @@ from edgejoule.meters.base import Meter
 from edgejoule.meters.plugins.otii import Otii
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
-from edgejoule.testing.instruments.otii import DEVICE, INSTRUMENT, VOLTS, Server
-from edgejoule.testing.load import Load
+from edgejoule.testing.instruments.otii import DEVICE, INSTRUMENT, VOLTS, OtiiServer
+from edgejoule.testing.load import KnownLoad
 
 
-def server(power_w: float = 1.9, *faults: Fault) -> Server:
-    load = Load(np.array([0.0, 1e4]), np.full(2, power_w))
-    return Server(Circuit(load, 10.0, 0.0, 0.0, 0.0, 0.0, frozenset(faults), np.random.default_rng(4)))
+def server(power_w: float = 1.9, *faults: Fault) -> OtiiServer:
+    load = KnownLoad(np.array([0.0, 1e4]), np.full(2, power_w))
+    return OtiiServer(Circuit(load, 10.0, 0.0, 0.0, 0.0, 0.0, frozenset(faults), np.random.default_rng(4)))
 
 
-def meter_on(made: Server) -> Otii:
+def meter_on(made: OtiiServer) -> Otii:
     return Otii(connect=made.connect, clock_ns=lambda: round(made.now_s * 1e9))
 
 
-def polled(made: Server, meter: Otii, end_s: float) -> list:
+def polled(made: OtiiServer, meter: Otii, end_s: float) -> list:
     blocks = []
     for at_s in np.arange(made.now_s + 0.5, end_s, 0.5):
         made.advance(round(at_s * 1e9))
@@ -39,7 +39,7 @@ def polled(made: Server, meter: Otii, end_s: float) -> list:
 
 
 @contextlib.contextmanager
-def serving(made: Server) -> Iterator[int]:
+def serving(made: OtiiServer) -> Iterator[int]:
     """The emulated server behind a real socket, in real time."""
     begin_s = time.monotonic()
     listener = socket.create_server(("127.0.0.1", 0))

@@ -11,7 +11,7 @@ import pytest
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Domain, Meter
 from edgejoule.meters.plugins.perf import PerfEnergy
-from edgejoule.meters.plugins.perf.events import Event, KernelEvents
+from edgejoule.meters.plugins.perf.events import KernelEvents, PerfEvent
 from edgejoule.testing.instruments.perf import make_tree
 
 from .emulation import Clock
@@ -26,11 +26,11 @@ ALL = {
 
 class Counters:
     def __init__(self) -> None:
-        self.opened: dict[int, Event] = {}
+        self.opened: dict[int, PerfEvent] = {}
         self.counts: dict[str, int] = {}
         self.fault: OSError | None = None
 
-    def open(self, event: Event) -> int:
+    def open(self, event: PerfEvent) -> int:
         if self.fault:
             raise self.fault
         self.opened[len(self.opened)] = event
@@ -127,7 +127,7 @@ def test_the_system_call_opens_and_counts_a_software_event() -> None:
     # perf_event_open(2): PERF_TYPE_SOFTWARE 1, PERF_COUNT_SW_CPU_CLOCK 0 counts ns of the CPU's clock
     events = KernelEvents()
     try:
-        descriptor = events.open(Event("clock", Domain.PACKAGE, 1, 0, 0, 1e-9))
+        descriptor = events.open(PerfEvent("clock", Domain.PACKAGE, 1, 0, 0, 1e-9))
     except OSError as error:
         pytest.skip(f"the kernel refuses: {error}")
     before_ns, begin, begun_ns = time.monotonic_ns(), events.count(descriptor), time.monotonic_ns()
@@ -139,4 +139,4 @@ def test_the_system_call_opens_and_counts_a_software_event() -> None:
 
 def test_the_system_call_tells_an_event_that_does_not_exist() -> None:
     with pytest.raises(OSError, match=r".+"):
-        KernelEvents().open(Event("none", Domain.PACKAGE, 0xFFFF, 0, 0, 1.0))
+        KernelEvents().open(PerfEvent("none", Domain.PACKAGE, 0xFFFF, 0, 0, 1.0))

@@ -13,11 +13,11 @@ import pytest
 from edgejoule.errors import DataError, MeterError, UsageError
 from edgejoule.meters.base import Meter
 from edgejoule.meters.plugins.ppk2 import Ppk2
-from edgejoule.meters.plugins.ppk2.protocol import Command, WordStream, parse_metadata, regulator
+from edgejoule.meters.plugins.ppk2.protocol import Opcode, WordStream, parse_metadata, regulator
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
 from edgejoule.testing.instruments.ppk2 import INSTRUMENT, METADATA, Kit
-from edgejoule.testing.load import Load
+from edgejoule.testing.load import KnownLoad
 
 # Nordic DevZone, "PPK2 reports implausible values & modifiers": what a damaged kit printed
 DAMAGED = "Calibrated: 0\nR0: 3095044895830869060112875520.0000\nR1: 0.0000\nR2: 0.0000\nR3: 0.0000\nR4: 0.0000\nEND\n"
@@ -29,7 +29,7 @@ def words(count: int, first: int = 0, adc: int = 1000, range_: int = 3) -> bytes
 
 
 def kit(power_w: float = 1.0, *faults: Fault) -> Kit:
-    load = Load(np.array([0.0, 1e4]), np.full(2, power_w))
+    load = KnownLoad(np.array([0.0, 1e4]), np.full(2, power_w))
     return Kit(Circuit(load, 10.0, 0.0, 0.0, 0.0, 0.0, frozenset(faults), np.random.default_rng(2)))
 
 
@@ -113,15 +113,15 @@ def test_as_an_ampere_meter_it_neither_sets_a_voltage_nor_switches_off_at_the_en
     meter.close()
     meter.close()
     sent = [data[0] for data in device.told]
-    assert Command.REGULATOR_SET not in sent
-    assert bytes([Command.DEVICE_RUNNING_SET, 0]) not in device.told
-    assert sent[-1] == Command.AVERAGE_STOP
+    assert Opcode.REGULATOR_SET not in sent
+    assert bytes([Opcode.DEVICE_RUNNING_SET, 0]) not in device.told
+    assert sent[-1] == Opcode.AVERAGE_STOP
 
 
 def test_as_a_source_it_sets_the_voltage() -> None:
     device = kit()
     meter_on(device, mode="source", voltage_v=3.3).open()
-    assert bytes([Command.SET_POWER_MODE, 2]) in device.told
+    assert bytes([Opcode.SET_POWER_MODE, 2]) in device.told
     assert regulator(3.3) == bytes([0x0D, 0x0C, 0xE4])
     assert regulator(3.3) in device.told
 
@@ -129,7 +129,7 @@ def test_as_a_source_it_sets_the_voltage() -> None:
 def test_spikes_after_a_change_of_range_do_not_count() -> None:
     steps = np.repeat(np.arange(0, 1, 0.002), 2)[1:]
     power = np.tile([0.1, 0.1, 0.6, 0.6], 250)[: len(steps)]
-    load = Load(steps, power)
+    load = KnownLoad(steps, power)
     device = Kit(Circuit(load, 1.0, 0.0, 0.0, 0.0, 0.0, frozenset(), np.random.default_rng(2)))
     meter = meter_on(device)
     meter.open()
@@ -177,9 +177,9 @@ def test_a_real_port_carries_commands_and_words() -> None:
     def instrument() -> None:
         while True:
             command = os.read(master, 16)
-            if Command.GET_METADATA in command:
+            if Opcode.GET_METADATA in command:
                 os.write(master, METADATA.encode())
-            if Command.AVERAGE_START in command:
+            if Opcode.AVERAGE_START in command:
                 os.write(master, words(1000, range_=3))
                 begun.set()
                 return

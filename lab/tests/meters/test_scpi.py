@@ -21,7 +21,7 @@ from edgejoule.meters.toml_profile import load_profile, named_profile, profile_n
 from edgejoule.testing.examine import examine, run_once
 from edgejoule.testing.instrument import Circuit, Fault
 from edgejoule.testing.instruments.scpi import INSTRUMENT, Analyser
-from edgejoule.testing.load import Load
+from edgejoule.testing.load import KnownLoad
 
 
 def profile(name: str) -> ScpiProfile:
@@ -29,7 +29,7 @@ def profile(name: str) -> ScpiProfile:
 
 
 def analyser(power_w: float = 50.0, *faults: Fault) -> Analyser:
-    load = Load(np.array([0.0, 1e4]), np.full(2, power_w))
+    load = KnownLoad(np.array([0.0, 1e4]), np.full(2, power_w))
     circuit = Circuit(load, 100.0, 0.0, 0.0, 0.0, 0.0, frozenset(faults), np.random.default_rng(6))
     return Analyser(circuit, profile("yokogawa-wt310"))
 

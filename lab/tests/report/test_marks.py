@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from edgejoule.report.traces import MARKS_ACROSS, Mark, apart
+from edgejoule.report.traces import MARKS_ACROSS, BackgroundWork, apart
 
 
-def checkpoints(*starts_s: float) -> list[Mark]:
-    return [Mark(start, 0.01, "checkpoint", "passive") for start in starts_s]
+def checkpoints(*starts_s: float) -> list[BackgroundWork]:
+    return [BackgroundWork(start, 0.01, "checkpoint", "passive") for start in starts_s]
 
 
 def test_marks_that_lie_apart_are_all_there_as_they_were() -> None:
@@ -21,7 +21,7 @@ def test_marks_of_one_kind_that_begin_together_are_one_that_says_how_many() -> N
 
 
 def test_marks_of_different_kinds_are_never_one() -> None:
-    flush = Mark(1.05, None, "flush", "a memtable")
+    flush = BackgroundWork(1.05, None, "flush", "a memtable")
     assert [m.kind for m in apart([*checkpoints(1.0, 1.1), flush], 0.5)] == ["checkpoint", "flush"]
 
 

@@ -22,7 +22,7 @@ from edgejoule.cli.main import main
 from edgejoule.experiment.plan import make_plan
 from edgejoule.experiment.spec import Spec
 from edgejoule.export import parquet
-from edgejoule.export.runs_table import Column, runs_csv, runs_table
+from edgejoule.export.runs_table import RunsColumn, runs_csv, runs_table
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import Arrivals, ClockRelation
 from edgejoule.meters.trace import Trace
@@ -90,11 +90,13 @@ def test_the_runs_are_those_of_the_csv_to_the_last_digit(store: Store, tmp_path:
     assert table.column("cause")[4].as_py() == "No space left on device"
 
 
-def changed(name: str, change: Callable[[Column], Column]) -> Callable[[Sequence[Column]], list[Column]]:
+def changed(
+    name: str, change: Callable[[RunsColumn], RunsColumn]
+) -> Callable[[Sequence[RunsColumn]], list[RunsColumn]]:
     return lambda columns: [change(column) if name in column.name else column for column in columns]
 
 
-RUN_MUTANTS: dict[str, Callable[[Sequence[Column]], Sequence[Column]]] = {
+RUN_MUTANTS: dict[str, Callable[[Sequence[RunsColumn]], Sequence[RunsColumn]]] = {
     "zero for what is missing": changed(
         "energy_j.modelled", lambda c: replace(c, cells=[0.0 if cell is None else cell for cell in c.cells])
     ),

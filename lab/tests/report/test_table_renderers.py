@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from edgejoule.cli.table_text import print_bare, print_table
-from edgejoule.findings.table import BREAK, Mark, Role, Table, hole, plain, soft, strong
+from edgejoule.findings.table import BREAK, CellMark, CellRole, Table, hole, plain, soft, strong
 from edgejoule.report.table_html import cell_html
 
 CELLS = (
@@ -20,9 +20,13 @@ CELLS = (
         "missing",
     ),
     (soft("too close", "within 1.2"), '<span class="soft">within 1.2</span>', "too close"),
-    ((strong("3"), BREAK, Mark(Role.NAME, "lmdb", 1)), '<b>3</b><br><span class="chip s1">lmdb</span>', "3lmdb"),
     (
-        Mark(Role.SHARE, "25.0 %", 0.25),
+        (strong("3"), BREAK, CellMark(CellRole.NAME, "lmdb", 1)),
+        '<b>3</b><br><span class="chip s1">lmdb</span>',
+        "3lmdb",
+    ),
+    (
+        CellMark(CellRole.SHARE, "25.0 %", 0.25),
         '<span class="share"><i style="width:25.0%"></i></span> <span class="percent">25.0 %</span>',
         "25.0 %",
     ),

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from command_line import edgejoule
 
-from edgejoule.eco.federation import Federation, Programs, Server, Unlimited
+from edgejoule.eco.federation import Federation, FederationServer, Programs, Unlimited
 from edgejoule.errors import SpecError
 from edgejoule.experiment.spec import load_spec
 from edgejoule.store import Store
@@ -194,7 +194,7 @@ def folder() -> Iterator[Path]:
 @pytest.mark.slow
 @needs_eco
 def test_a_federation_that_runs_already_is_told_the_policy_and_metered(folder: Path, tmp_path: Path) -> None:
-    servers = [Server("low", 0.5, 2, 1), Server("high", 1.0, 20, 10)]
+    servers = [FederationServer("low", 0.5, 2, 1), FederationServer("high", 1.0, 20, 10)]
     with Federation(servers, Programs.of(BUILD), folder, shares=Unlimited()) as federation:
         settings, control = federation.with_preload("low")["ECO_CONFIG"], federation.place("low").control_socket
         text = SPEC + f'[federation]\ncontrol = "{control}"\nsettings = "{settings}"\n'

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from emulated_meter import SteadyMeter
 
-from edgejoule.eco.federation import Server
+from edgejoule.eco.federation import FederationServer
 from edgejoule.energy import domain_energy
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Domain, Meter, Method
@@ -44,7 +44,7 @@ def test_the_energy_of_all_is_the_sum_of_each_ones() -> None:
 
 
 def test_a_sum_with_a_modelled_part_is_modelled() -> None:
-    meter = ServersMeter({"low": DeclaredPower(Server("low", 0.5, 2, 1), lambda: 0.0), "high": board()})
+    meter = ServersMeter({"low": DeclaredPower(FederationServer("low", 0.5, 2, 1), lambda: 0.0), "high": board()})
     assert meter.method is Method.MODELLED
     traces, begin_ns, end_ns = sampled(meter, 0.8)
     assert domain_energy(traces, begin_ns, end_ns).method is Method.MODELLED  # type: ignore[arg-type]
@@ -87,7 +87,9 @@ def test_a_slow_meter_is_asked_no_more_often_than_it_wants() -> None:
 
 def test_declared_watts_make_idle_energy_and_energy_of_cpu_time() -> None:
     now_ns, cpu_s = [5 * S], [1.5]
-    meter = DeclaredPower(Server("low", share=0.25, busy_w=2.0, idle_w=8.0), lambda: cpu_s[0], lambda: now_ns[0])
+    meter = DeclaredPower(
+        FederationServer("low", share=0.25, busy_w=2.0, idle_w=8.0), lambda: cpu_s[0], lambda: now_ns[0]
+    )
     meter.open()
     now_ns[0], cpu_s[0] = 15 * S, 4.0  # ten seconds, all of its quarter of a core
     (sample,) = meter.poll()

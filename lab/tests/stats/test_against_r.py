@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgejoule.stats import Analysis, SsType, analyse, read_table
+from edgejoule.stats import AnalysisResult, SsType, analyse, read_table
 from edgejoule.stats import analyse as analyse_function
 from edgejoule.stats.anova import Anova, anova
 
@@ -37,12 +37,12 @@ def load(name: str, response: str, *factors: str) -> dict[str, list[object]]:
     return columns | {factor: list(table.levels(factor)) for factor in factors}
 
 
-def warpbreaks(**options: object) -> Analysis:
+def warpbreaks(**options: object) -> AnalysisResult:
     columns = load("warpbreaks", "breaks", "wool", "tension")
     return analyse(columns, "breaks", ["wool", "tension"], scale="raw", **options)  # type: ignore[call-overload, no-any-return]
 
 
-def wrong_anova_rows(analysis: Analysis, golden: dict[str, dict[str, float | None]]) -> list[str]:
+def wrong_anova_rows(analysis: AnalysisResult, golden: dict[str, dict[str, float | None]]) -> list[str]:
     """Figures of the ANOVA table that are not R's."""
     wrong = []
     ours = {"Residuals": analysis.anova.residual, **{row.source: row for row in analysis.anova.rows}}
@@ -56,7 +56,7 @@ def wrong_anova_rows(analysis: Analysis, golden: dict[str, dict[str, float | Non
     return wrong
 
 
-def wrong_pairs(analysis: Analysis, golden: dict[str, dict[str, float]]) -> list[str]:
+def wrong_pairs(analysis: AnalysisResult, golden: dict[str, dict[str, float]]) -> list[str]:
     """Figures of the Tukey table that are not R's, whichever way round a pair is written."""
     wrong = []
     ours = {(":".join(pair.a.values()), ":".join(pair.b.values())): pair for pair in analysis.pairs}
@@ -147,7 +147,7 @@ class Design:
     def columns(self) -> dict[str, list[object]]:
         return {name: [row[name] for row in self.rows] for name in self.rows[0]}
 
-    def analyse(self, ss_type: SsType) -> Analysis:
+    def analyse(self, ss_type: SsType) -> AnalysisResult:
         block = "block" if self.blocked else None
         return analyse(self.columns(), "y", self.factors, scale="raw", block=block, ss_type=ss_type)
 
@@ -182,7 +182,7 @@ def answers_of_r(designs: list[Design], folder: Path) -> dict[str, dict[str, flo
     return answers
 
 
-def figures(analysis: Analysis, ss_type: SsType, design: Design) -> Iterator[tuple[str, float | None]]:
+def figures(analysis: AnalysisResult, ss_type: SsType, design: Design) -> Iterator[tuple[str, float | None]]:
     """Our figures under the oracle's keys."""
     for row in analysis.anova.rows:
         key = f"{ss_type}|{row.source}"
@@ -210,7 +210,7 @@ def figures(analysis: Analysis, ss_type: SsType, design: Design) -> Iterator[tup
         yield f"{check.removesuffix('_wilk')}_p", result.p
 
 
-def errors(analysis: Analysis, ss_type: SsType, design: Design, answers: dict[str, float]) -> dict[str, float]:
+def errors(analysis: AnalysisResult, ss_type: SsType, design: Design, answers: dict[str, float]) -> dict[str, float]:
     """Relative error of every figure; p values and limits near 0 are measured against what they can resolve.
 
     A limit is compared on the scale of the residual sd, for it may pass through 0; a p below P_ABSOLUTE is equal to

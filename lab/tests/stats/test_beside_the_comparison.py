@@ -11,11 +11,11 @@ import pytest
 from edgejoule.errors import DataError, UsageError
 from edgejoule.stats import AnalysisBy, analyse, looks, regression, runs_needed, stein, verdict
 from edgejoule.stats.aa import same_against_same, share_interval
+from edgejoule.stats.autocorrelation import lag1
 from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.distribution import distribution
 from edgejoule.stats.effect_size import cliffs_delta
 from edgejoule.stats.hsu import one_sided_dunnett
-from edgejoule.stats.serial import lag1
 
 Columns = dict[str, list[object]]
 TESTS = ["tukey", "games-howell", "kruskal-dunn-holm"]

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgejoule.stats import Analysis, Regression, analyse, anova, read_table, regression
+from edgejoule.stats import AnalysisResult, Regression, analyse, anova, read_table, regression
 from edgejoule.stats.estimates import Estimates
 from edgejoule.stats.factor import Factor
 from edgejoule.stats.hsu import one_sided_dunnett
@@ -47,7 +47,7 @@ def wrong(found: dict[str, float | None], expected: dict[str, float]) -> list[st
     return bad
 
 
-def omnibus(analysis: Analysis) -> dict[str, float | None]:
+def omnibus(analysis: AnalysisResult) -> dict[str, float | None]:
     test = analysis.omnibus
     assert test is not None
     if test.df2 is None:
@@ -55,7 +55,7 @@ def omnibus(analysis: Analysis) -> dict[str, float | None]:
     return {"F": test.statistic, "df1": test.df1, "df2": test.df2, "p": test.p}
 
 
-def pair_figures(analysis: Analysis, golden: dict[str, dict[str, float]]) -> list[str]:
+def pair_figures(analysis: AnalysisResult, golden: dict[str, dict[str, float]]) -> list[str]:
     """What is wrong in the pairs, whichever way round a pair is written."""
     ours = {(",".join(p.a.values()), ",".join(p.b.values())): p for p in analysis.pairs}
     assert len(ours) == len(golden)
@@ -107,7 +107,7 @@ def test_mutant_with_one_variance_for_all_is_caught() -> None:
     assert pair_figures(found, GOLDEN["warpbreaks"]["games_howell"])
 
 
-def strata(analysis: Analysis, between: str) -> dict[str, dict[str, float | None]]:
+def strata(analysis: AnalysisResult, between: str) -> dict[str, dict[str, float | None]]:
     """Our table under R's names; a residual has neither F nor p."""
     names = {analysis.anova.residual.source: "Residuals"}
     assert analysis.anova.between is not None
@@ -128,7 +128,7 @@ def wrong_strata(found: dict[str, dict[str, float | None]], golden: dict[str, di
     return bad
 
 
-def co2(**options: object) -> Analysis:
+def co2(**options: object) -> AnalysisResult:
     factors = ["origin", "treatment", "conc"]
     return analyse(load("CO2", "uptake"), "uptake", factors, scale="raw", unit="plant", **options)  # type: ignore[call-overload, no-any-return]
 

@@ -22,7 +22,7 @@ from edgejoule.testing import registry
 from edgejoule.testing.examine import IDEAL_MAX_REL, examine, run_once
 from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 from edgejoule.testing.instruments.rapl import INSTRUMENT as RAPL
-from edgejoule.testing.load import Load, random_load
+from edgejoule.testing.load import KnownLoad, random_load
 from edgejoule.testing.real import look
 
 SEEDS = range(1, 201)
@@ -36,7 +36,7 @@ def test_a_loads_energy_is_the_integral_of_its_power() -> None:
         power_w = load.power_w(time_s)
         by_sums = np.concatenate([[0], np.cumsum((power_w[1:] + power_w[:-1]) / 2 * np.diff(time_s))])
         assert np.max(np.abs(load.energy_j(time_s) - by_sums)) < 0.005
-    assert float(Load(np.array([1.0, 3.0]), np.array([2.0, 4.0])).energy_j(5.0)) == pytest.approx(2 + 6 + 8)
+    assert float(KnownLoad(np.array([1.0, 3.0]), np.array([2.0, 4.0])).energy_j(5.0)) == pytest.approx(2 + 6 + 8)
 
 
 def test_rapl_keeps_what_it_states() -> None:

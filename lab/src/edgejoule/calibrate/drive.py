@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from edgejoule.calibrate.stages import Kind, Stage
+from edgejoule.calibrate.stages import Stage, StageKind
 from edgejoule.errors import DataError
-from edgejoule.meters.plugins.profile.usage import Usage
+from edgejoule.meters.plugins.profile.usage import MachineUsage
 
 
-class Machine(Protocol):
+class LoadedMachine(Protocol):
     """What is loaded. Times in ns on CLOCK_MONOTONIC."""
 
     def begin(self, stage: Stage, end_ns: int) -> None:
@@ -22,7 +22,7 @@ class Machine(Protocol):
         """Wait until the load is over."""
         ...
 
-    def usage(self) -> Usage:
+    def usage(self) -> MachineUsage:
         """Running totals now."""
         ...
 
@@ -48,7 +48,7 @@ class StageRun:
 
 
 @dataclass(frozen=True)
-class Pace:
+class StageTiming:
     """Each stage runs settle_s unobserved, then observe_s observed."""
 
     settle_s: float
@@ -61,7 +61,7 @@ class Pace:
 
 
 def drive(
-    stages: Sequence[Stage], machine: Machine, pace: Pace, told: Callable[[Stage], None] = lambda _: None
+    stages: Sequence[Stage], machine: LoadedMachine, pace: StageTiming, told: Callable[[Stage], None] = lambda _: None
 ) -> list[StageRun]:
     """Do all stages in their order; told is called at the begin of each."""
     found = []
@@ -71,7 +71,7 @@ def drive(
     return found
 
 
-def _driven(stage: Stage, machine: Machine, pace: Pace) -> StageRun:
+def _driven(stage: Stage, machine: LoadedMachine, pace: StageTiming) -> StageRun:
     begin_ns = machine.now_ns()
     machine.begin(stage, begin_ns + round(pace.stage_s * 1e9))
     machine.sleep_until(begin_ns + round(pace.settle_s * 1e9))
@@ -105,7 +105,7 @@ def from_json(rows: Sequence[dict[str, Any]]) -> list[StageRun]:
     try:
         return [
             StageRun(
-                Stage(Kind(row["kind"]), int(row["workers"]), float(row["share"]), int(row["round"])),
+                Stage(StageKind(row["kind"]), int(row["workers"]), float(row["share"]), int(row["round"])),
                 int(row["start_ns"]),
                 int(row["end_ns"]),
                 *(float(row[name]) for name in _FIELDS[2:]),

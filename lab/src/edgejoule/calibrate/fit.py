@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from edgejoule.calibrate.observe import Observation
-from edgejoule.calibrate.stages import Kind
+from edgejoule.calibrate.stages import StageKind
 from edgejoule.errors import DataError
 
 MERGE = 0.04  # stages as close in utilisation are one place of the table
@@ -99,8 +99,8 @@ def fit(observations: Sequence[Observation]) -> Fitted:
         power_w=tuple(model.power_w.tolist()),
         low=low,
         high=high,
-        read_j_per_byte=model.read_j if _moves(moved, Kind.READ) else None,
-        write_j_per_byte=model.write_j if _moves(moved, Kind.WRITE) else None,
+        read_j_per_byte=model.read_j if _moves(moved, StageKind.READ) else None,
+        write_j_per_byte=model.write_j if _moves(moved, StageKind.WRITE) else None,
         storage_u=_storage_u(moved, rms),
         interval_rel=max(INTERVAL_MIN, math.hypot(scatter_rel, interpolation_rel, meter_rel)),
         scatter_rel=scatter_rel,
@@ -206,6 +206,6 @@ def _rates(moved: Sequence[Observation]) -> _Floats:
     return np.array([[x.read_bytes_s, x.write_bytes_s] for x in moved])
 
 
-def _moves(moved: Sequence[Observation], kind: Kind) -> bool:
-    rates = [x.read_bytes_s if kind is Kind.READ else x.write_bytes_s for x in moved if x.stage.kind is kind]
+def _moves(moved: Sequence[Observation], kind: StageKind) -> bool:
+    rates = [x.read_bytes_s if kind is StageKind.READ else x.write_bytes_s for x in moved if x.stage.kind is kind]
     return bool(rates) and min(rates) >= BYTES_S_MIN

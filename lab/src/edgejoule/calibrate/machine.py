@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from edgejoule.calibrate.stages import Kind, Stage
+from edgejoule.calibrate.stages import Stage, StageKind
 from edgejoule.errors import EdgejouleError
 from edgejoule.machine.burner import Burners
 from edgejoule.machine.files import read_text
-from edgejoule.meters.plugins.profile.usage import Usage, UsageReader
+from edgejoule.meters.plugins.profile.usage import MachineUsage, UsageReader
 
 FILE_BYTES = 128 << 20
 BLOCK_BYTES = 1 << 20
@@ -48,10 +48,10 @@ class ThisMachine:
 
     def begin(self, stage: Stage, end_ns: int) -> None:
         """Start the stage's load."""
-        self._workers = stage.workers if stage.kind is Kind.CPU else 0
+        self._workers = stage.workers if stage.kind is StageKind.CPU else 0
         if self._workers:
             self._burners.share(stage.workers, stage.share, time.monotonic_ns(), end_ns)
-        work = {Kind.WRITE: self._write, Kind.READ: self._read, Kind.LOOPBACK: _talk}.get(stage.kind)
+        work = {StageKind.WRITE: self._write, StageKind.READ: self._read, StageKind.LOOPBACK: _talk}.get(stage.kind)
         if work is not None:
             self._thread = threading.Thread(target=self._guarded, args=(work, end_ns), daemon=True)
             self._thread.start()
@@ -66,7 +66,7 @@ class ThisMachine:
         if self._failure is not None:
             raise CalibrationError(f"the load could not be made: {self._failure.strerror}") from self._failure
 
-    def usage(self) -> Usage:
+    def usage(self) -> MachineUsage:
         """Totals of /proc. Raises CalibrationError where they cannot be read."""
         try:
             return self._usage.now()

@@ -38,17 +38,17 @@ def on_this_clock(recording: Trace, markers: Sequence[Marker]) -> tuple[Trace, s
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedRecording:
     """A recording with this host's times, and how it came by them."""
 
     trace: Trace
     words: str
 
 
-def placed(recording: Trace, markers: Sequence[Marker], runs: Sequence[StageRun]) -> Placed:
+def placed(recording: Trace, markers: Sequence[Marker], runs: Sequence[StageRun]) -> PlacedRecording:
     """By the markers, else by the stages. Raises DataError when neither will do."""
     try:
-        return Placed(*on_this_clock(recording, markers))
+        return PlacedRecording(*on_this_clock(recording, markers))
     except DataError as error:
         try:
             return by_stages(recording, runs)
@@ -56,7 +56,7 @@ def placed(recording: Trace, markers: Sequence[Marker], runs: Sequence[StageRun]
             raise DataError(f"{error}; {other}") from other
 
 
-def by_stages(recording: Trace, runs: Sequence[StageRun]) -> Placed:
+def by_stages(recording: Trace, runs: Sequence[StageRun]) -> PlacedRecording:
     """Shift the recording to where its power follows the stages' utilisation best; the middle of all such places.
 
     Raises DataError when the recording is too short or too slow for the stages, and when no shift stands out from what
@@ -84,7 +84,9 @@ def by_stages(recording: Trace, runs: Sequence[StageRun]) -> Placed:
     alike = shifts[near & (fit >= best - (1 - best) * 0.1 - 1e-6)]
     shift_s = float(alike[0] + alike[-1]) / 2
     moved = recording.t_ns - round(shift_s * 1e9)
-    return Placed(replace(recording, t_ns=moved), f"tied to the stages by their own powers, correlation {best:.3f}")
+    return PlacedRecording(
+        replace(recording, t_ns=moved), f"tied to the stages by their own powers, correlation {best:.3f}"
+    )
 
 
 def _follows(time_s: _Floats, power_w: _Floats, begin_s: _Floats, end_s: _Floats, use: _Floats) -> float:

@@ -10,7 +10,7 @@ SHARES_ALL = (0.1, 0.25, 0.5, 0.75, 1.0)  # on all CPUs
 SHARES_SOME = (0.5, 1.0)  # on fewer
 
 
-class Kind(StrEnum):
+class StageKind(StrEnum):
     """What a stage does."""
 
     IDLE = "idle"
@@ -24,7 +24,7 @@ class Kind(StrEnum):
 class Stage:
     """One stage. workers CPUs are busy for a share of the time. round: of the repetitions, from 0."""
 
-    kind: Kind
+    kind: StageKind
     workers: int = 0
     share: float = 0.0
     round: int = 0
@@ -32,12 +32,12 @@ class Stage:
     @property
     def label(self) -> str:
         """The same for all its repetitions."""
-        return f"{self.workers} x {self.share:.0%} CPU" if self.kind is Kind.CPU else str(self.kind)
+        return f"{self.workers} x {self.share:.0%} CPU" if self.kind is StageKind.CPU else str(self.kind)
 
     @property
     def moves_blocks(self) -> bool:
         """Whether it is there for the energy per byte of storage."""
-        return self.kind in (Kind.WRITE, Kind.READ)
+        return self.kind in (StageKind.WRITE, StageKind.READ)
 
 
 def make_stages(cpus: int, rounds: int, seed: int, *, storage: bool, network: bool) -> list[Stage]:
@@ -46,17 +46,17 @@ def make_stages(cpus: int, rounds: int, seed: int, *, storage: bool, network: bo
     """
     assert cpus >= 1, "a machine has a CPU"
     assert rounds >= 1, "a calibration has a round"
-    kinds = [Stage(Kind.IDLE)]
+    kinds = [Stage(StageKind.IDLE)]
     for workers in _counts(cpus):
-        kinds += [Stage(Kind.CPU, workers, share) for share in (SHARES_ALL if workers == cpus else SHARES_SOME)]
-    kinds += [Stage(Kind.WRITE), Stage(Kind.READ)] if storage else []
-    kinds += [Stage(Kind.LOOPBACK)] if network else []
+        kinds += [Stage(StageKind.CPU, workers, share) for share in (SHARES_ALL if workers == cpus else SHARES_SOME)]
+    kinds += [Stage(StageKind.WRITE), Stage(StageKind.READ)] if storage else []
+    kinds += [Stage(StageKind.LOOPBACK)] if network else []
     order = random.Random(seed)
     found = []
     for number in range(rounds):
         order.shuffle(kinds)
         if storage:  # a file is written before it is read
-            write, read = kinds.index(Stage(Kind.WRITE)), kinds.index(Stage(Kind.READ))
+            write, read = kinds.index(Stage(StageKind.WRITE)), kinds.index(Stage(StageKind.READ))
             if number == 0 and read < write:
                 kinds[write], kinds[read] = kinds[read], kinds[write]
         found += [Stage(x.kind, x.workers, x.share, number) for x in kinds]

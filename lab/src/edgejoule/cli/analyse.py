@@ -12,7 +12,7 @@ from edgejoule.cli.common import Number, console, echo_json, json_option
 from edgejoule.errors import UsageError
 
 if TYPE_CHECKING:
-    from edgejoule.stats import Table
+    from edgejoule.stats import CsvTable
 
 
 def _names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -192,6 +192,8 @@ def analyse(
         print_regression(out, lines)
 
 
-def _columns(table: Table, numbers: list[str], levels: list[str]) -> dict[str, list[float | None] | list[str | None]]:
+def _columns(
+    table: CsvTable, numbers: list[str], levels: list[str]
+) -> dict[str, list[float | None] | list[str | None]]:
     columns: dict[str, list[float | None] | list[str | None]] = {name: table.levels(name) for name in levels}
     return columns | {name: table.numbers(name) for name in numbers}

@@ -10,7 +10,7 @@ from rich.text import Text
 from edgejoule.cli.table_text import print_table
 from edgejoule.findings import analysis_tables
 from edgejoule.findings.analysis_tables import TERMINAL
-from edgejoule.stats import Analysis, AnalysisBy, Precision, Regression, Scale, Sequential
+from edgejoule.stats import AnalysisBy, AnalysisResult, LookTaken, Precision, Regression, Scale
 from edgejoule.stats.figures import p_value
 from edgejoule.stats.verdict import response_words, verdict
 
@@ -18,7 +18,7 @@ _PAIRS_MAX = 45
 _WIDE = 100
 
 
-def print_analysis(out: Console, analysis: Analysis) -> None:
+def print_analysis(out: Console, analysis: AnalysisResult) -> None:
     """The verdict, then the tables it rests on."""
     out.print()
     out.print(Text(verdict(analysis), style="bold"))
@@ -41,7 +41,7 @@ def print_analysis(out: Console, analysis: Analysis) -> None:
     out.print()
 
 
-def _print_extras(out: Console, analysis: Analysis) -> None:
+def _print_extras(out: Console, analysis: AnalysisResult) -> None:
     """What was asked for beside the comparison, each with its own heading."""
     if analysis.to_best and len(analysis.groups) > 2:
         caption = "Each group against the best of the others (Hsu)"
@@ -67,18 +67,18 @@ def print_regression(out: Console, found: Regression) -> None:
     print_table(out, analysis_tables.lines(found, TERMINAL, caption, slope="slope", intercept="intercept"))
 
 
-def _anova_caption(analysis: Analysis) -> str:
+def _anova_caption(analysis: AnalysisResult) -> str:
     scale = "on the log scale" if analysis.scale == "log" else "on the raw scale"
     model = f"{scale}, type {analysis.anova.ss_type}, n = {analysis.n}"
     return f"Analysis of variance of {response_words(analysis)}, {model}"
 
 
-def _groups_caption(analysis: Analysis) -> str:
+def _groups_caption(analysis: AnalysisResult) -> str:
     kind = "Geometric means" if analysis.scale == "log" else "Means"
     return f"{kind} with 95 % interval{_of_replications(analysis)}; {_letters_words(analysis)}"
 
 
-def _pairs_caption(analysis: Analysis) -> str:
+def _pairs_caption(analysis: AnalysisResult) -> str:
     alone = f"; interval and p{_of_replications(analysis)}" if analysis.modelled else ""
     same = ""
     if analysis.margin is not None:
@@ -91,11 +91,11 @@ def _pairs_caption(analysis: Analysis) -> str:
     return f"All pairs{method}: {analysis.test.words}{_df_words(analysis)}{same}{alone}"
 
 
-def _of_replications(analysis: Analysis) -> str:
+def _of_replications(analysis: AnalysisResult) -> str:
     return " from replications alone" if analysis.modelled else ""
 
 
-def _letters_words(analysis: Analysis) -> str:
+def _letters_words(analysis: AnalysisResult) -> str:
     if not analysis.judged:
         return "modelled: no letters without --min-ratio"
     if analysis.min_ratio is None:
@@ -107,7 +107,7 @@ def _letters_words(analysis: Analysis) -> str:
     )
 
 
-def _df_words(analysis: Analysis) -> str:
+def _df_words(analysis: AnalysisResult) -> str:
     """The degrees of freedom where all pairs have the same."""
     found = {pair.df for pair in analysis.pairs}
     if found == {None}:
@@ -116,7 +116,7 @@ def _df_words(analysis: Analysis) -> str:
     return f", {one:.4g} df" if not found and one is not None else ", each pair its own df"
 
 
-def _checks(analysis: Analysis) -> str:
+def _checks(analysis: AnalysisResult) -> str:
     normal, equal = analysis.diagnostics.shapiro_wilk, analysis.diagnostics.brown_forsythe
     serial = analysis.serial
     order = (
@@ -133,7 +133,7 @@ def _checks(analysis: Analysis) -> str:
     )
 
 
-def _sentences(analysis: Analysis) -> list[str]:
+def _sentences(analysis: AnalysisResult) -> list[str]:
     found = []
     if analysis.sequential:
         found.append(_look_words(analysis.sequential, analysis.alpha))
@@ -144,7 +144,7 @@ def _sentences(analysis: Analysis) -> list[str]:
     return found
 
 
-def _look_words(sequential: Sequential, alpha: float) -> str:
+def _look_words(sequential: LookTaken, alpha: float) -> str:
     looks = sequential.looks
     text = (
         f"look {sequential.look} of {len(looks.runs)} (after {', '.join(map(str, looks.runs))} replications, "
@@ -174,7 +174,7 @@ def _precision_words(precision: Precision, scale: Scale) -> list[str]:
     ]
 
 
-def _same_words(analysis: Analysis) -> list[str]:
+def _same_words(analysis: AnalysisResult) -> list[str]:
     same = analysis.same
     assert same is not None
     low, high = (f"{100 * limit:.1f}" for limit in same.ci95)

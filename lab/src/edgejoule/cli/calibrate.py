@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from edgejoule import toml_text
-from edgejoule.calibrate.drive import Pace, StageRun, drive, from_json, to_json
+from edgejoule.calibrate.drive import StageRun, StageTiming, drive, from_json, to_json
 from edgejoule.calibrate.fit import Fitted, fit
 from edgejoule.calibrate.machine import FILE_BYTES, ThisMachine
 from edgejoule.calibrate.observe import Observation, observe
@@ -46,7 +46,7 @@ class _Plan:
     """What is to be done."""
 
     stages: Sequence[Stage]
-    pace: Pace
+    pace: StageTiming
     cpus: int
     folder: Path
     storage: bool
@@ -119,7 +119,7 @@ def calibrate(
     cpus = os.cpu_count() or 1
     plan = _Plan(
         make_stages(cpus, rounds, seed, storage=storage, network=network),
-        Pace(settle_s, observe_s),
+        StageTiming(settle_s, observe_s),
         cpus,
         data,
         storage,

@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from edgejoule.cli.common import Commands, console, echo_json, json_option
-from edgejoule.database_servers import SERVERS, Server, snapshots
+from edgejoule.database_servers import SERVERS, DatabaseServer, snapshots
 from edgejoule.database_servers.record import FILE, Record, remove_leftovers
 from edgejoule.databases.driver import Adapter, adapters
 from edgejoule.databases.system_under_test import may_be_external
@@ -226,7 +226,7 @@ def restore(name: str, source: Path, folder: Path) -> None:
     _tell(again, as_json=False)
 
 
-def _kind(name: str) -> type[Server]:
+def _kind(name: str) -> type[DatabaseServer]:
     if name not in SERVERS:
         raise UsageError(f"{name!r} is no server; {nearest(name, SERVERS)}")
     return SERVERS[name]
@@ -242,14 +242,14 @@ def _parsed(settings: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _running(name: str, folder: Path) -> Server:
+def _running(name: str, folder: Path) -> DatabaseServer:
     record = Record.read(folder / name)
     if record is None or not any(p.runs() for p in record.processes):
         raise UsageError(f"no {name} server runs in {folder / name}; `edgejoule databases status` lists those that do")
     return _kind(record.server).attach(folder / name, record)
 
 
-def _all_running(folder: Path) -> list[Server]:
+def _all_running(folder: Path) -> list[DatabaseServer]:
     found = []
     for file in sorted(folder.glob(f"*/{FILE}")):
         record = Record.read(file.parent)
@@ -258,12 +258,12 @@ def _all_running(folder: Path) -> list[Server]:
     return found
 
 
-def _same(server: Server) -> Server:
+def _same(server: DatabaseServer) -> DatabaseServer:
     """The server as it will be started again."""
     return type(server)(server.folder, {k: v for k, v in server.settings.items() if v != ""}, outlives=True)
 
 
-def _state(server: Server) -> dict[str, Any]:
+def _state(server: DatabaseServer) -> dict[str, Any]:
     usage = server.usage()
     return {
         "server": server.name,
@@ -284,7 +284,7 @@ def _words(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _tell(server: Server, as_json: bool) -> None:
+def _tell(server: DatabaseServer, as_json: bool) -> None:
     if as_json:
         echo_json(_state(server))
         return

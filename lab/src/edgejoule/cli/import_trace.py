@@ -16,7 +16,7 @@ from edgejoule.errors import UsageError
 from edgejoule.meters.plugins.imported import Recorded, read_csv, trace_of
 from edgejoule.meters.plugins.imported.read import moment_ns
 from edgejoule.meters.trace import Trace
-from edgejoule.recordings.attaching import Attached, Told, attached
+from edgejoule.recordings.attaching import Attached, DeclaredClock, attached
 from edgejoule.store import Primary, Run, Store
 
 _BUDGETS_MAX = 2  # parts of a trace whose budgets are printed
@@ -97,7 +97,7 @@ def import_trace(
         raise UsageError("--from and --to are of a trace by itself; --attach takes the run's intervals")
     begin_ns = max(0, recorded.begin_ns)
     starts_ns = None if intervals.starts is None else begin_ns + moment_ns(recorded, intervals.starts)
-    clock = Told(intervals.clock_within_s, starts_ns)
+    clock = DeclaredClock(intervals.clock_within_s, starts_ns)
     with Store.open(store) as opened:
         found = _attach(opened, intervals, recorded, trace_of(recorded, recorder, begin_ns), file.name, clock)
     parts = [
@@ -119,7 +119,7 @@ def _interval(recorded: Recorded, begin: str | None, end: str | None) -> tuple[i
 
 
 def _attach(
-    store: Store, intervals: IntervalOptions, recorded: Recorded, trace: Trace, file: str, clock: Told
+    store: Store, intervals: IntervalOptions, recorded: Recorded, trace: Trace, file: str, clock: DeclaredClock
 ) -> list[Attached]:
     """Store the trace with the run, or with every finished run of the experiment that it covers."""
     assert intervals.attach is not None

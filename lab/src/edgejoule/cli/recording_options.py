@@ -14,7 +14,7 @@ from edgejoule.cli.common import Number
 from edgejoule.errors import UsageError
 from edgejoule.meters.base import Domain
 from edgejoule.meters.plugins.imported import Mapping, Recorder
-from edgejoule.meters.plugins.imported.columns import SCALES, TIME_UNITS, Column
+from edgejoule.meters.plugins.imported.columns import SCALES, TIME_UNITS, TraceColumn
 from edgejoule.meters.quantities import Role
 
 _Command = Callable[..., Any]
@@ -95,16 +95,16 @@ def option_group(argument: str, group: type, options: Sequence[_Command]) -> Cal
 recording_options = option_group("recording", RecordingOptions, _RECORDING)
 
 
-def _time_column(name: str | None, unit: str | None) -> Column | None:
+def _time_column(name: str | None, unit: str | None) -> TraceColumn | None:
     if unit is not None and name is None:
         raise UsageError("--time-unit goes with --time COLUMN")
-    return None if name is None else Column(name, unit)
+    return None if name is None else TraceColumn(name, unit)
 
 
-def _column(text: str, role: Role) -> Column:
+def _column(text: str, role: Role) -> TraceColumn:
     name, mark, unit = text.rpartition(":")
     if not mark:
-        return Column(text)
+        return TraceColumn(text)
     if unit not in SCALES[role]:
         raise UsageError(f"{text!r}: {unit!r} is no unit of {role}; known: {', '.join(SCALES[role])}")
-    return Column(name, unit)
+    return TraceColumn(name, unit)

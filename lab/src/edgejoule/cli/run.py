@@ -38,7 +38,7 @@ from edgejoule.findings import find
 from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.store import Experiment, Run, Store
-from edgejoule.study.quiet import check_responses, quiet_s
+from edgejoule.study.open_baseline import check_responses, quiet_s
 from edgejoule.study.run_clocks import ClockPlan, check_servers, clock_plan
 from edgejoule.study.servers import Servers, servers_of
 from edgejoule.study.study import Places, Study, check_free, conduct, continuation

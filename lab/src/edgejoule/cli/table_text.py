@@ -9,9 +9,15 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from edgejoule.findings.table import Cell, Mark, Role, Table, pieces, plain
+from edgejoule.findings.table import Cell, CellMark, CellRole, Table, pieces, plain
 
-_STYLES = {Role.HOLE: "red", Role.SOFT: "dim", Role.STRONG: "bold", Role.FLAG: "yellow", Role.NAME: "bold"}
+_STYLES = {
+    CellRole.HOLE: "red",
+    CellRole.SOFT: "dim",
+    CellRole.STRONG: "bold",
+    CellRole.FLAG: "yellow",
+    CellRole.NAME: "bold",
+}
 _BAR_WIDTH = 12
 _HEADING_MIN = 7
 _WORD_MAX = 24
@@ -96,10 +102,10 @@ def _least(table: Table, index: int) -> int:
     return max(own, _longest_word(table, index)) + _PADDING
 
 
-def _mark(mark: Mark) -> Text:
-    if mark.role is Role.BREAK:
+def _mark(mark: CellMark) -> Text:
+    if mark.role is CellRole.BREAK:
         return Text("\n")
-    if mark.role is Role.SHARE:
+    if mark.role is CellRole.SHARE:
         return Text.assemble(f"{mark.text:>7} ", (f"{_bar(mark.value):{_BAR_WIDTH}}", "cyan"))
     return Text(mark.text, style=_STYLES.get(mark.role, ""))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgejoule.commands.client import OWN_FOLDER, data_folder, surroundings
 from edgejoule.commands.programs import run_beside
-from edgejoule.database_servers.server import Server
+from edgejoule.database_servers.server import DatabaseServer
 from edgejoule.database_servers.serving import keep_data_only, serving
 from edgejoule.errors import DatabaseError
 from edgejoule.experiment.command import filled, shown
@@ -30,7 +30,9 @@ def load_content(run: PlannedRun) -> dict[str, Any]:
     }
 
 
-def load_by_command(run: PlannedRun, server: Server | None, path: Path, timeout_s: float, settle_s: float) -> float:
+def load_by_command(
+    run: PlannedRun, server: DatabaseServer | None, path: Path, timeout_s: float, settle_s: float
+) -> float:
     """Run the `load` of a run on an empty folder; the time it took, in s. Raises DatabaseError."""
     data = data_folder(run, path, server=server is not None)
     data.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from edgejoule.commands.outputs import Output, last_lines
-from edgejoule.commands.supervisor import Command, Supervised
+from edgejoule.commands.supervisor import Supervised, SupervisedCommand
 from edgejoule.errors import DatabaseError
 from edgejoule.experiment.command import (
     DISCARD,
@@ -64,17 +64,17 @@ class Surroundings:
         """A file or folder that the experiment names."""
         return located(self.text(text), self.folder).absolute()
 
-    def command(self, words: Words, *, cwd: Path, output: Path | None, stdin: bool = False) -> Command:
+    def command(self, words: Words, *, cwd: Path, output: Path | None, stdin: bool = False) -> SupervisedCommand:
         """A program of the workload for the supervisor."""
         source = self.path(self.workload.stdin) if stdin and self.workload.stdin else None
         environment = self.environment()
-        return Command(self.argv(words, environment), environment, cwd, source, output)
+        return SupervisedCommand(self.argv(words, environment), environment, cwd, source, output)
 
     def cwd(self, data: Path) -> Path:
         """Where the command runs, and what is done before and after each run."""
         return self.path(self.workload.cwd) if self.workload.cwd else data
 
-    def measured(self, data: Path, output: Output) -> Command:
+    def measured(self, data: Path, output: Output) -> SupervisedCommand:
         """The workload's command itself."""
         target: Path | None = output.path
         if self.workload.output is not None:

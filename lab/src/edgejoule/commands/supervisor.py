@@ -64,7 +64,7 @@ def _is_program(path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Command:
+class SupervisedCommand:
     """A program and its surroundings. argv: without a shell. env: the whole environment. stdin: None for no input.
 
     output: takes standard output, None discards it. errors: takes standard error, None: the same file as `output`.
@@ -80,7 +80,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Mark:
+class PhaseMark:
     """The beginning of a phase: when its name arrived, and the storage bytes of the tree since the repetition began."""
 
     arrived_ns: int
@@ -110,7 +110,7 @@ class Repetition:
     read_bytes: int | None
     write_bytes: int | None
     ended: int
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[PhaseMark, ...] = ()
 
     @property
     def failure(self) -> str | None:
@@ -140,7 +140,7 @@ class Supervised:
 
     def __init__(
         self,
-        command: Command,
+        command: SupervisedCommand,
         *,
         timeout_s: float,
         repeat: int = 1,
@@ -347,7 +347,7 @@ def _end_session(session: int) -> None:
 
 
 @contextlib.contextmanager
-def _opened(command: Command) -> Iterator[tuple[int, int, int]]:
+def _opened(command: SupervisedCommand) -> Iterator[tuple[int, int, int]]:
     """Descriptors of the command's standard input, output and error."""
     with contextlib.ExitStack() as files:
         stdin = _open(files, command.stdin, os.O_RDONLY)
@@ -362,7 +362,7 @@ def _open(files: contextlib.ExitStack, path: Path | None, flags: int) -> int:
 
 
 def _repetitions(events: Sequence[Mapping[str, Any]]) -> Iterator[Repetition]:
-    marks: list[Mark] = []
+    marks: list[PhaseMark] = []
     for event in events:
         if event["event"] == "mark":
             marks.append(_mark(event))
@@ -377,12 +377,12 @@ def _with_late(last: Repetition, events: Sequence[Mapping[str, Any]], names: Seq
     """The last repetition with the marks that arrived after it: they are in no phase, and a reader must know it."""
     exits = [index for index, event in enumerate(events) if event["event"] == "exit"]
     late = [_mark(event) for event in events[exits[-1] :] if event["event"] == "mark"]
-    late += [Mark(time.monotonic_ns(), name, None, None) for name in names]
+    late += [PhaseMark(time.monotonic_ns(), name, None, None) for name in names]
     return dataclasses.replace(last, marks=(*last.marks, *late))
 
 
-def _mark(event: Mapping[str, Any]) -> Mark:
-    return Mark(event["monotonic_ns"], event["name"], event["read_bytes"], event["write_bytes"])
+def _mark(event: Mapping[str, Any]) -> PhaseMark:
+    return PhaseMark(event["monotonic_ns"], event["name"], event["read_bytes"], event["write_bytes"])
 
 
 _COPIED = (

@@ -13,10 +13,10 @@ from edgejoule.database_servers import jvm
 from edgejoule.database_servers.cql import CqlError, Value, connected
 from edgejoule.database_servers.options import Option, json_value, passed_through, whole
 from edgejoule.database_servers.server import (
-    Found,
+    DatabaseServer,
+    FoundServer,
     Node,
     NotReadyError,
-    Server,
     Settled,
     Work,
     free_ports,
@@ -43,7 +43,7 @@ _FLUSHED = re.compile(r"^(\S+) .* Completed flushing (\S+) \(([\d.]+)(KiB|MiB|Gi
 _UNITS = {"B": 1, " bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
-class Cassandra(Server):
+class Cassandra(DatabaseServer):
     """Node i listens on 127.0.0.i; all have the same share of the ring."""
 
     name = "cassandra"
@@ -71,7 +71,7 @@ class Cassandra(Server):
     stop_s = 60.0
 
     @classmethod
-    def found(cls) -> Found:
+    def found(cls) -> FoundServer:
         """By its jars."""
         return jvm.found("cassandra", "cassandra-all")
 

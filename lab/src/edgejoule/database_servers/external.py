@@ -9,13 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, Self, cast
 
-from edgejoule.database_servers.server import Found, Node, Server
+from edgejoule.database_servers.server import DatabaseServer, FoundServer, Node
 
 HOST = "host"  # the option that says that the server is the user's
 SECRET = "password"
 
 
-class ExternalServer(Server):
+class ExternalServer(DatabaseServer):
     """options: of its client, which alone gets them."""
 
     summary = "a server that the user runs"
@@ -26,9 +26,9 @@ class ExternalServer(Server):
         self.settings = {name: str(value) for name, value in options.items() if name != SECRET}
 
     @classmethod
-    def found(cls) -> Found:
+    def found(cls) -> FoundServer:
         """Its client finds out."""
-        return Found(True)
+        return FoundServer(True)
 
     def prepare(self) -> None:
         """Nothing."""
@@ -62,7 +62,7 @@ class ExternalServer(Server):
 
 
 @cache
-def external(kind: type[Server]) -> type[ExternalServer]:
+def external(kind: type[DatabaseServer]) -> type[ExternalServer]:
     """Of a kind."""
     return cast(type[ExternalServer], type(f"ExternalServer{kind.__name__}", (ExternalServer,), {"name": kind.name}))
 

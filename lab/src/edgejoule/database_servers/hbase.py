@@ -23,10 +23,10 @@ from edgejoule.database_servers import jvm
 from edgejoule.database_servers.options import Option, passed_through, whole
 from edgejoule.database_servers.server import (
     LOOPBACK,
-    Found,
+    DatabaseServer,
+    FoundServer,
     Node,
     NotReadyError,
-    Server,
     Settled,
     Work,
     free_ports,
@@ -52,7 +52,7 @@ _COMPACTED = re.compile(
 _REQUESTS = re.compile(r"Namespace_(?P<namespace>\w+?)_table_.*_metric_(?P<kind>read|write)RequestCount")
 
 
-class HBase(Server):
+class HBase(DatabaseServer):
     """The client finds all by ZooKeeper."""
 
     name = "hbase"
@@ -76,7 +76,7 @@ class HBase(Server):
     stop_s = 90.0
 
     @classmethod
-    def found(cls) -> Found:
+    def found(cls) -> FoundServer:
         """By its jars."""
         return jvm.found("hbase", "hbase-server")
 
@@ -276,7 +276,7 @@ class HBase(Server):
         for process in reversed(rest):
             process.ask_to_end()
 
-    def _region_server(self, number: int, part: str = "Server") -> Mapping[str, Any]:
+    def _region_server(self, number: int, part: str = "DatabaseServer") -> Mapping[str, Any]:
         return self._bean(self.ports[f"region_info{number}"], f"Hadoop:service=HBase,name=RegionServer,sub={part}")
 
     def _regions(self) -> Sequence[tuple[str, Any]]:

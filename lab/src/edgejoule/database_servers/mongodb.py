@@ -15,10 +15,10 @@ from edgejoule.database_servers import jvm
 from edgejoule.database_servers.options import Option, json_value, passed_through, whole
 from edgejoule.database_servers.server import (
     LOOPBACK,
-    Found,
+    DatabaseServer,
+    FoundServer,
     Node,
     NotReadyError,
-    Server,
     Settled,
     Work,
     lines_of,
@@ -46,7 +46,7 @@ _RUNNING = (
 Document = dict[str, Any]
 
 
-class MongoDB(Server):
+class MongoDB(DatabaseServer):
     """One process."""
 
     name = "mongodb"
@@ -71,16 +71,16 @@ class MongoDB(Server):
     stop_s = 120.0  # it makes a checkpoint before it ends
 
     @classmethod
-    def found(cls) -> Found:
+    def found(cls) -> FoundServer:
         """By its program, else by the stand-in's jars."""
         mongod, stand_in = program("mongod"), _stand_in_found()
         if not mongod and not stand_in.available:
-            return Found(False, why=f"{_MISSING}; a stand-in for tests: {stand_in.why}", fix="make servers")
+            return FoundServer(False, why=f"{_MISSING}; a stand-in for tests: {stand_in.why}", fix="make servers")
         if importlib.util.find_spec("pymongo") is None:
-            return Found(False, why="the Python package pymongo is missing", fix="pip install edgejoule[servers]")
+            return FoundServer(False, why="the Python package pymongo is missing", fix="pip install edgejoule[servers]")
         if mongod:
-            return Found(True, _version_of(mongod))
-        return Found(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)
+            return FoundServer(True, _version_of(mongod))
+        return FoundServer(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)
 
     def check(self) -> None:
         """Numbers, and what a stand-in has not."""
@@ -237,14 +237,14 @@ def nested(settings: Mapping[str, object]) -> Document:
     return found
 
 
-def _stand_in_found() -> Found:
+def _stand_in_found() -> FoundServer:
     found = jvm.found(STAND_IN, _STAND_IN_JAR)
     if found.available and not (jvm.jars(STAND_IN).parent / "classes/StandIn.class").exists():
-        return Found(False, why=f"no StandIn.class beside {jvm.jars(STAND_IN)}", fix="make servers")
+        return FoundServer(False, why=f"no StandIn.class beside {jvm.jars(STAND_IN)}", fix="make servers")
     return found
 
 
-def _stand_in_version(found: Found) -> str:
+def _stand_in_version(found: FoundServer) -> str:
     return f"stand-in: mongo-java-server {found.version}, not MongoDB"
 
 

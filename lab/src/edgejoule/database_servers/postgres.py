@@ -20,10 +20,10 @@ from typing import ClassVar, NamedTuple
 from edgejoule.database_servers.options import Option, passed_through, whole
 from edgejoule.database_servers.server import (
     LOOPBACK,
-    Found,
+    DatabaseServer,
+    FoundServer,
     Node,
     NotReadyError,
-    Server,
     Settled,
     Work,
     free_ports,
@@ -57,7 +57,7 @@ class Cluster(NamedTuple):
     port: int
 
 
-class Postgres(Server):
+class Postgres(DatabaseServer):
     """A postmaster with a process for every client; of Citus one for each node."""
 
     name = "postgres"
@@ -85,19 +85,19 @@ class Postgres(Server):
     stop_s = 120.0  # it makes a checkpoint before it ends
 
     @classmethod
-    def found(cls) -> Found:
+    def found(cls) -> FoundServer:
         """By its program, and as root by the user it takes."""
         named = os.environ.get(_NAMED)
         if named and not (Path(named) / "postgres").exists():
-            return Found(
+            return FoundServer(
                 False, why=f"{_NAMED}={named}: no program postgres there", fix=f"{_NAMED}=FOLDER/bin, or unset it"
             )
         if _folder() is None:
-            return Found(False, why="PostgreSQL is not installed", fix="make servers")
+            return FoundServer(False, why="PostgreSQL is not installed", fix="make servers")
         if os.geteuid() == 0 and _system_user() is None:
             why = f"it refuses to run as root, and there is no system user {USER}"
-            return Found(False, why=why, fix=f"useradd --system {USER}, or run as another user")
-        return Found(True, _version_of(_tool("postgres")))
+            return FoundServer(False, why=why, fix=f"useradd --system {USER}, or run as another user")
+        return FoundServer(True, _version_of(_tool("postgres")))
 
     def check(self) -> None:
         """The number of workers."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from edgejoule.database_servers.options import Option, passed_through
 from edgejoule.database_servers.server import (
     LOOPBACK,
-    Found,
+    DatabaseServer,
+    FoundServer,
     Node,
     NotReadyError,
-    Server,
     Settled,
     Work,
     lines_of,
@@ -47,7 +47,7 @@ _ENDS = {"Background saving terminated": "snapshot", "Background AOF rewrite ter
 _OF_ITSELF = ("ping", "info", "command", "config", "shutdown", "hello", "client", "auth", "select", "wait")
 
 
-class Redis(Server):
+class Redis(DatabaseServer):
     """One process, and a forked one while it writes a snapshot or rewrites its log."""
 
     name = "redis"
@@ -69,13 +69,13 @@ class Redis(Server):
     stop_s = 60.0  # it writes its data before it ends
 
     @classmethod
-    def found(cls) -> Found:
+    def found(cls) -> FoundServer:
         """By its program."""
         if program("redis-server") is None:
-            return Found(False, why="redis-server is not installed", fix="make servers")
+            return FoundServer(False, why="redis-server is not installed", fix="make servers")
         if importlib.util.find_spec("redis") is None:
-            return Found(False, why="the Python package redis is missing", fix="pip install edgejoule[servers]")
-        return Found(True, _version_of(program("redis-server") or ""))
+            return FoundServer(False, why="the Python package redis is missing", fix="pip install edgejoule[servers]")
+        return FoundServer(True, _version_of(program("redis-server") or ""))
 
     def prepare(self) -> None:
         """A configuration; no database is needed."""

@@ -31,7 +31,7 @@ _LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundServer:
     """Whether a server can be started here. why: it cannot. fix: the way to it. summary: of what stands in for it."""
 
     available: bool
@@ -59,7 +59,7 @@ class Settled:
 
 
 @dataclass(frozen=True)
-class Usage:
+class ServerUsage:
     """Of all processes since they were started. rss_bytes: now."""
 
     cpu_s: float
@@ -83,7 +83,7 @@ class NotReadyError(Exception):
     """It does not answer yet; why."""
 
 
-class Server(abc.ABC):
+class DatabaseServer(abc.ABC):
     """folder: its own. options: as asked for. prefix: words before every command (a memory group). outlives: it goes on
     when this program ends, until somebody stops it.
     """
@@ -118,7 +118,7 @@ class Server(abc.ABC):
 
     @classmethod
     @abc.abstractmethod
-    def found(cls) -> Found:
+    def found(cls) -> FoundServer:
         """Whether it can be started here; by looking, not by starting it."""
 
     def check(self) -> None:  # noqa: B027
@@ -306,10 +306,10 @@ class Server(abc.ABC):
                 return f"its log ends: {' | '.join(last)}{words}"
         return "its log is empty"
 
-    def usage(self) -> Usage:
+    def usage(self) -> ServerUsage:
         """Of all its processes."""
         moved = [p.bytes_moved() for p in self.processes]
-        return Usage(
+        return ServerUsage(
             cpu_s=sum(p.cpu_s() for p in self.processes),
             rss_bytes=sum(p.rss_bytes() for p in self.processes),
             read_bytes=sum(m["read_bytes"] for m in moved),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.database_servers.options import OWN
-from edgejoule.database_servers.server import LOGS, NotReadyError, Server, Usage
+from edgejoule.database_servers.server import LOGS, DatabaseServer, NotReadyError, ServerUsage
 from edgejoule.errors import DatabaseError
 from edgejoule.machine.storage_counters import StorageCounters
 
@@ -56,7 +56,7 @@ class Serving:
     The threads' part ends with close().
     """
 
-    def __init__(self, server: Server, started_s: float) -> None:
+    def __init__(self, server: DatabaseServer, started_s: float) -> None:
         self.server, self._started_s = server, started_s
         self.end_client: Callable[[], None] = lambda: None
         self.trouble: str | None = None
@@ -65,7 +65,7 @@ class Serving:
         self._ended_client = False
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._at: dict[str, tuple[Usage, int | None]] = {}
+        self._at: dict[str, tuple[ServerUsage, int | None]] = {}
         self._told_cpu_s: dict[str, float] = {}
         self._counted_before = self._counted()  # what a client says is heard when it has already begun
         self._thread.start()
@@ -138,7 +138,7 @@ class Serving:
             return self.server.operations()
         return {}
 
-    def _usage(self) -> Usage:
+    def _usage(self) -> ServerUsage:
         with self._looking:
             usage = self.server.usage()
             self._peak_bytes = max(self._peak_bytes, usage.rss_bytes)
@@ -161,7 +161,7 @@ class Serving:
 
 
 @contextlib.contextmanager
-def serving(server: Server) -> Iterator[Serving]:
+def serving(server: DatabaseServer) -> Iterator[Serving]:
     """Start it; when the block ends stop it. A DatabaseError of the block gets what the server had to say."""
     begin = time.monotonic()
     server.start()
@@ -175,12 +175,12 @@ def serving(server: Server) -> Iterator[Serving]:
         server.stop()
 
 
-def options_of(kind: type[Server], options: Mapping[str, object]) -> dict[str, object]:
+def options_of(kind: type[DatabaseServer], options: Mapping[str, object]) -> dict[str, object]:
     """Those of the server among the options of a database; the others are its client's."""
     return {name: value for name, value in options.items() if name in kind.options or name.startswith(OWN)}
 
 
-def keep_data_only(server: Server, *, beside: str = "") -> None:
+def keep_data_only(server: DatabaseServer, *, beside: str = "") -> None:
     """Of a stopped server's folder: what a snapshot is of. beside: the name of a folder that stays, too."""
     for path in server.folder.iterdir():
         if path == server.data or path.name == beside:

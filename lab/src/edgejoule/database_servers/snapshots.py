@@ -6,13 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
-from edgejoule.database_servers.server import Server
+from edgejoule.database_servers.server import DatabaseServer
 from edgejoule.errors import StoreError, UsageError
 
 _ABOUT = "about.json"
 
 
-def keep(server: Server, target: Path) -> None:
+def keep(server: DatabaseServer, target: Path) -> None:
     """As the folder target, whole or not at all; one that is there is replaced. Raises StoreError."""
     part = target.with_name(target.name + ".part")
     try:
@@ -29,14 +29,14 @@ def keep(server: Server, target: Path) -> None:
         raise StoreError(f"{target}: the snapshot cannot be kept: {error.strerror or error}") from error
 
 
-def check(server: Server, source: Path) -> None:
+def check(server: DatabaseServer, source: Path) -> None:
     """Raises UsageError when it is none, or of another server."""
     about = about_of(source)
     if about.get("server") != server.name:
         raise UsageError(f"{source}: a snapshot of {about.get('server')}, not of {server.name}")
 
 
-def put_back(server: Server, source: Path) -> None:
+def put_back(server: DatabaseServer, source: Path) -> None:
     """In the place of the server's data, which stay when it fails. Raises as check(), and StoreError."""
     check(server, source)
     part = server.data.with_name(server.data.name + ".part")

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from edgejoule.database_servers import SERVERS, Server, ycsb_client
+from edgejoule.database_servers import SERVERS, DatabaseServer, ycsb_client
 from edgejoule.database_servers.ycsb_client import BINDINGS
 from edgejoule.dictionary.properties import CORE
 from edgejoule.errors import DatabaseError, EdgejouleError
@@ -88,7 +88,7 @@ def adapters() -> dict[str, Adapter]:
     return embedded | {name: _of_server(kind, embedded.get(name)) for name, kind in SERVERS.items()}
 
 
-def _of_server(kind: type[Server], client: Adapter | None) -> Adapter:
+def _of_server(kind: type[DatabaseServer], client: Adapter | None) -> Adapter:
     """A database with a process of its own: the server must be here, and a client of it."""
     found, options = kind.found(), {n: (o.meaning, o.default) for n, o in kind.options.items()}
     told = {n: o for n, o in client.options.items() if n not in kind.connection_options} if client else {}

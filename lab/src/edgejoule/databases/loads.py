@@ -31,7 +31,7 @@ def base_of(run: PlannedRun, folder: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Load:
+class PreparedDatabase:
     """A database ready for a run: where it lies, the load's name, and how many runs worked on it before.
 
     snapshot: the name of what was restored; empty: loaded in its place. took: what loading took; None: not known.
@@ -95,7 +95,7 @@ class Loads:
         made = self._places[base]
         return made.make(run.file_system) if new else made.mounted
 
-    def prepare(self, run: PlannedRun) -> Load:
+    def prepare(self, run: PlannedRun) -> PreparedDatabase:
         """The database of a run. Raises DatabaseError (a load failed) or StoreError."""
         if run.load_unit is None:
             path = self._ready(run, new=True) / "run"
@@ -103,16 +103,16 @@ class Loads:
             if system_of(run).users_host:
                 return self._of_user(run, path)
             key, took = self._snapshots.key(run), self._snapshots.load_time(run)
-            return Load(path, f"run-{run.index + 1}", 0, key, took)
+            return PreparedDatabase(path, f"run-{run.index + 1}", 0, key, took)
         unit = self._unit(run)
         shared = self._shared.get(unit) or self._load(run, unit)
-        return Load(shared.path, shared.name, shared.runs, took=shared.took)
+        return PreparedDatabase(shared.path, shared.name, shared.runs, took=shared.took)
 
-    def _of_user(self, run: PlannedRun, path: Path) -> Load:
+    def _of_user(self, run: PlannedRun, path: Path) -> PreparedDatabase:
         """What the user has loaded: every run of this study works on it."""
         key = self._snapshots.key(run)
         self._external[key] += 1
-        return Load(path, f"user-{key}", self._external[key] - 1)
+        return PreparedDatabase(path, f"user-{key}", self._external[key] - 1)
 
     def copies(self, run: PlannedRun, count: int) -> list[Path]:
         """That many databases of their own for a run that is executed several times."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from edgejoule.commands.check import check_command
 from edgejoule.commands.loading import load_by_command, load_content
-from edgejoule.database_servers import REMOVED, SERVERS, Server, ycsb_client
+from edgejoule.database_servers import REMOVED, SERVERS, DatabaseServer, ycsb_client
 from edgejoule.database_servers.external import HOST, SECRET, external
 from edgejoule.database_servers.options import OWN
 from edgejoule.database_servers.serving import Serving, keep_data_only, options_of, serving
@@ -236,7 +236,7 @@ class Served(_Driven):
     def options(self) -> Mapping[str, Level]:
         return _options_in_force(self._kind, self.run)
 
-    def server(self, folder: Path, prefix: Sequence[str] = ()) -> Server:
+    def server(self, folder: Path, prefix: Sequence[str] = ()) -> DatabaseServer:
         """Raises UsageError for options that it does not have."""
         return self._kind(folder, options_of(self._kind, self.options), prefix)
 
@@ -253,7 +253,7 @@ class Served(_Driven):
             raise UsageError(f"{run.label()}: eco.policy is for rocksdb")
         self._check_copies(self.server(_NOWHERE))
 
-    def _check_copies(self, server: Server) -> None:
+    def _check_copies(self, server: DatabaseServer) -> None:
         """As many copies of a row as there are nodes to keep them. Raises UsageError."""
         run, option = self.run, server.replication_option
         if run.replication_factor is not None and option in run.options:
@@ -381,7 +381,7 @@ class External(Served):
         adapter = super()._adapter
         return adapter.client or adapter
 
-    def server(self, folder: Path, prefix: Sequence[str] = ()) -> Server:
+    def server(self, folder: Path, prefix: Sequence[str] = ()) -> DatabaseServer:
         return external(self._kind)(folder, self.options)
 
     def check(self, *, keep_going: bool) -> None:
@@ -438,7 +438,7 @@ class Command(SystemUnderTest):
     def options(self) -> Mapping[str, Level]:
         return _options_in_force(self._kind, self.run) if self._kind else self.run.options
 
-    def server(self, folder: Path, prefix: Sequence[str] = ()) -> Server | None:
+    def server(self, folder: Path, prefix: Sequence[str] = ()) -> DatabaseServer | None:
         """None: the command has none."""
         return self._kind(folder, options_of(self._kind, self.options), prefix) if self._kind else None
 
@@ -519,14 +519,14 @@ def _unknown_database(name: str, known: Collection[str]) -> UsageError:
     return UsageError(f"unknown database {name!r}; {nearest(name, known)}")
 
 
-def _options_in_force(kind: type[Server], run: PlannedRun) -> dict[str, Level]:
+def _options_in_force(kind: type[DatabaseServer], run: PlannedRun) -> dict[str, Level]:
     options = dict[str, Level](kind.durability_options.get((run.durability or "") if run.durability_asked else "", {}))
     if kind.replication_option and run.replication_factor is not None:
         options[kind.replication_option] = run.replication_factor
     return {**options, **run.options}
 
 
-def _server_missing(run: PlannedRun, server: Server | None) -> str | None:
+def _server_missing(run: PlannedRun, server: DatabaseServer | None) -> str | None:
     if server and (why := server.missing()):
         return f"{run.adapter} is not available here: {why}"
     if server and server.stand_in and "stand-in" not in run.database:

@@ -11,7 +11,7 @@ from edgejoule.energy.integral import GAP_SHARE_MAX, domain_energy, energy
 from edgejoule.energy.modelled import comparison_min_ratio
 from edgejoule.energy.readings import Readings
 from edgejoule.energy.renewal import Renewal
-from edgejoule.energy.segments import Summary, summary_of
+from edgejoule.energy.segments import SegmentSummary, summary_of
 
 __all__ = [
     "GAP_SHARE_MAX",
@@ -21,7 +21,7 @@ __all__ = [
     "Gap",
     "Readings",
     "Renewal",
-    "Summary",
+    "SegmentSummary",
     "baseline",
     "comparison_min_ratio",
     "domain_energy",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from edgejoule.energy.figures import RECTANGULAR, BudgetLine, Energy, Gap, k2, summed
 from edgejoule.energy.readings import Readings
 from edgejoule.energy.renewal import Renewal, at_renewals, look
-from edgejoule.energy.segments import AMBIGUITIES, LATE_FACTOR, Segments, Summary, joined, segments_of
+from edgejoule.energy.segments import AMBIGUITIES, LATE_FACTOR, Segments, SegmentSummary, joined, segments_of
 from edgejoule.errors import DataError
 from edgejoule.meters.base import Channel, Domain, ValueKind
 from edgejoule.meters.clocks import ClockRelation
@@ -128,7 +128,7 @@ def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_n
     )
 
 
-def _pieces(readings: Readings, renewal: Renewal | None, t0_ns: int, t1_ns: int) -> Sequence[Trace | Summary]:
+def _pieces(readings: Readings, renewal: Renewal | None, t0_ns: int, t1_ns: int) -> Sequence[Trace | SegmentSummary]:
     """What covers the interval; of a value that is polled faster than it is renewed one reading for each renewal."""
     if renewal is None:
         return readings.pieces(t0_ns, t1_ns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from edgejoule.energy.segments import Summary
+from edgejoule.energy.segments import SegmentSummary
 from edgejoule.meters.base import Channel
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
@@ -30,7 +30,7 @@ class Readings(Protocol):
         """The readings of this stretch, and maybe some more around it, in memory."""
         ...
 
-    def pieces(self, t0_ns: int, t1_ns: int) -> Sequence[Trace | Summary]:
+    def pieces(self, t0_ns: int, t1_ns: int) -> Sequence[Trace | SegmentSummary]:
         """What covers the interval and the next readings on both sides, in order, without a hole between two pieces:
         each trace begins with the last good reading of the piece before. Summaries lie inside the interval.
         """

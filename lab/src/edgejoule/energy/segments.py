@@ -24,7 +24,7 @@ _Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Summary:
+class SegmentSummary:
     """Clean readings of a stretch of time, summed up: no reading failed, none was late, no step is ambiguous.
 
     From the last reading before the stretch to the last one in it, ns; energy between them. value_last: that last
@@ -80,9 +80,9 @@ AMBIGUITIES = (
 )
 
 
-def segments_of(piece: Trace | Summary, origin_ns: int) -> Segments:
+def segments_of(piece: Trace | SegmentSummary, origin_ns: int) -> Segments:
     """The piece as segments; times count from origin_ns."""
-    if isinstance(piece, Summary):
+    if isinstance(piece, SegmentSummary):
         return _of_summary(piece, origin_ns)
     if piece.channel.kind is ValueKind.INTERVAL_MEAN:
         return _of_means(piece, origin_ns)
@@ -107,7 +107,7 @@ def joined(parts: Sequence[Segments]) -> Segments:
     return Segments(**arrays, reasons=reasons)
 
 
-def summary_of(trace: Trace) -> Summary | None:
+def summary_of(trace: Trace) -> SegmentSummary | None:
     """The trace from its first to its last reading; None when it is not clean, see Summary."""
     if len(trace) < 2 or np.isnan(trace.value).any():
         return None
@@ -115,7 +115,7 @@ def summary_of(trace: Trace) -> Summary | None:
     if found.late.any() or found.ambiguous.any() or not found.known.all() or _may_wrap(trace):
         return None
     energy_j = (found.power_start_w + found.power_end_w) / 2 * (found.end_s - found.start_s)
-    return Summary(
+    return SegmentSummary(
         start_ns=int(trace.t_ns[0]),
         end_ns=int(trace.t_ns[-1]),
         energy_j=float(energy_j.sum()),
@@ -127,7 +127,7 @@ def summary_of(trace: Trace) -> Summary | None:
     )
 
 
-def _of_summary(piece: Summary, origin_ns: int) -> Segments:
+def _of_summary(piece: SegmentSummary, origin_ns: int) -> Segments:
     length_s = (piece.end_ns - piece.start_ns) / 1e9
     power_w = np.array([piece.energy_j / length_s])
     return Segments(

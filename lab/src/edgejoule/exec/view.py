@@ -35,7 +35,7 @@ FIGURES = (
 
 
 @dataclass(frozen=True)
-class Column:
+class ResultColumn:
     """heading: lines above the cells. cells: one for each row."""
 
     heading: tuple[str, ...]
@@ -145,9 +145,9 @@ def _show_phases(out: Console, result: Result, width: int) -> None:
     phases = [phase for _, phase in found]
     joules = _figures("J", [(p.energy_j, p.uncertainty_k2_j) for p in phases])
     columns = [
-        Column(("energy", energy.method, f"{joules[0]} k = 2"), joules[1]),
+        ResultColumn(("energy", energy.method, f"{joules[0]} k = 2"), joules[1]),
         *(
-            Column((*heading, unit), texts)
+            ResultColumn((*heading, unit), texts)
             for heading, stored, values in (
                 (("wall", "time"), "s", [p.duration_s for p in phases]),
                 (("tree", "reads"), "byte", [p.read_bytes for p in phases]),
@@ -162,7 +162,7 @@ def _show_phases(out: Console, result: Result, width: int) -> None:
     _show_table(out, labels, columns, width)
 
 
-def _show_table(out: Console, labels: Sequence[str], columns: Sequence[Column], width: int) -> None:
+def _show_table(out: Console, labels: Sequence[str], columns: Sequence[ResultColumn], width: int) -> None:
     """The columns, in as many tables as the width needs."""
     label = min(max(map(len, labels)), max(_LABEL_MIN, width // 4))
     for group in packed(columns, width - label):
@@ -178,9 +178,9 @@ def _show_table(out: Console, labels: Sequence[str], columns: Sequence[Column], 
             out.print(Text(text), no_wrap=True, overflow="ignore", crop=False)
 
 
-def packed(columns: Sequence[Column], width: int) -> list[list[Column]]:
+def packed(columns: Sequence[ResultColumn], width: int) -> list[list[ResultColumn]]:
     """The columns in groups that fit into the width, each with at least one."""
-    groups: list[list[Column]] = []
+    groups: list[list[ResultColumn]] = []
     left = 0
     for column in columns:
         if not groups or column.width + 2 > left:
@@ -191,7 +191,7 @@ def packed(columns: Sequence[Column], width: int) -> list[list[Column]]:
     return groups
 
 
-def column_of(result: Result, name: str, heading: tuple[str, str], *, uncertain: bool) -> Column | None:
+def column_of(result: Result, name: str, heading: tuple[str, str], *, uncertain: bool) -> ResultColumn | None:
     """The figures of one response; None where no run has it. uncertain: with the meter's uncertainty."""
     response = result.response(name)
     if response is None:
@@ -201,7 +201,7 @@ def column_of(result: Result, name: str, heading: tuple[str, str], *, uncertain:
     unit, texts = _figures(response.unit, pairs)
     beside = any(half is not None for _, half in pairs)
     scale = f"{unit} {'k = 2' if uncertain else '± 95 %'}" if beside else unit
-    return Column((*heading, response.method if response.is_energy else "", scale.strip()), texts)
+    return ResultColumn((*heading, response.method if response.is_energy else "", scale.strip()), texts)
 
 
 def _figures(stored: str, pairs: Sequence[tuple[float | None, float | None]]) -> tuple[str, tuple[str, ...]]:

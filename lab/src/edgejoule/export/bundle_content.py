@@ -48,7 +48,7 @@ class ContentError(EdgejouleError):
     """A row that no experiment has. The message names table, row and column."""
 
 
-Model = TypeVar("Model", bound=rows.Part)
+Model = TypeVar("Model", bound=rows.Row)
 Row = Mapping[str, Any]
 
 
@@ -168,7 +168,7 @@ def _check_runs(db: sqlite3.Connection, runs: Sequence[sqlite3.Row], spec: Spec)
     attempts: dict[int, list[int]] = {}
     for number, row in enumerate(runs, 1):
         with _at("runs", number):
-            run = _model(rows.Run, row)
+            run = _model(rows.RunRow, row)
             _check_run(run, row["facts_json"])
             if run.run_index >= len(plan):
                 raise ContentError(f"run_index {run.run_index}: the experiment plans {len(plan)} runs, from 0")
@@ -188,7 +188,7 @@ def _check_runs(db: sqlite3.Connection, runs: Sequence[sqlite3.Row], spec: Spec)
         raise ContentError(f"tables/runs.jsonl: {len(attempts)} runs of different numbers, expected {len(first)}")
 
 
-def _check_run(run: rows.Run, facts: str | None) -> None:
+def _check_run(run: rows.RunRow, facts: str | None) -> None:
     times = (run.active_start_ns, run.active_end_ns, run.settled_end_ns, run.settled_complete)
     known = [t for t in times if t is not None]
     if known and (len(known) < len(times) or not known[0] < known[1] <= known[2]):
@@ -203,7 +203,7 @@ def _check_run(run: rows.Run, facts: str | None) -> None:
 
 
 def _check_response(row: sqlite3.Row, responses: Mapping[str, Response]) -> None:
-    response = _model(rows.Response, row)
+    response = _model(rows.ResponseRow, row)
     try:
         known = responses[response.name]
     except KeyError:
@@ -241,7 +241,7 @@ def _check_agreement(db: sqlite3.Connection, run_id: int) -> None:
 
 
 #: Events whose fields a reader uses; of others only the kind and the time are checked.
-_EVENTS: Mapping[str, type[rows.Event]] = {
+_EVENTS: Mapping[str, type[rows.EventRow]] = {
     "database": rows.DatabaseEvent,
     PHASE: rows.CommandPhaseEvent,
     LEVEL0: rows.Level0Event,
@@ -251,7 +251,7 @@ _EVENTS: Mapping[str, type[rows.Event]] = {
 
 def _check_event(row: sqlite3.Row) -> None:
     told = _parsed("json", row["json"])
-    event = rows.Event.model_validate(told)
+    event = rows.EventRow.model_validate(told)
     if (model := _EVENTS.get(event.event)) is not None:
         model.model_validate(told)
     if event.monotonic_ns != row["monotonic_ns"]:
@@ -259,7 +259,7 @@ def _check_event(row: sqlite3.Row) -> None:
 
 
 def _check_latency(row: sqlite3.Row) -> None:
-    _model(rows.Latency, row)
+    _model(rows.LatencyRow, row)
     try:
         HdrHistogram.decode(row["hdr"].encode())
     except Exception as error:  # its errors have no common base: struct.error, binascii.Error, TypeError and others
@@ -284,7 +284,7 @@ def _check_readings(db: sqlite3.Connection, channels: Sequence[int]) -> None:
         counts: dict[int, int] = {}
         for row in db.execute("SELECT * FROM readings WHERE channel_id = ? ORDER BY second", (channel,)):
             with _at("readings", None):
-                reading = _model(rows.Reading, row)
+                reading = _model(rows.ReadingRow, row)
                 t_ns, _ = unpack(reading.readings, reading.samples)
                 if reading.arrivals is not None:
                     unpack_integers(reading.arrivals, 2)

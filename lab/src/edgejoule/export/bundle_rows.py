@@ -22,176 +22,176 @@ Name = Annotated[str, Field(min_length=1)]
 EnergyMethod = Literal["measured", "counted", "modelled"]
 
 
-class Part(BaseModel):
+class Row(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
 
 
-class Load(Part):
+class LoadRow(Row):
     name: Name
     runs_before: Count
     snapshot: str | None = None
 
 
-class KeptLoad(Load):
+class KeptLoad(LoadRow):
     records: Count | None
     active_s: Annotated[float, Field(gt=0, le=NUMBER_MAX)]
     settled_s: Length
 
 
-class WarmCache(Part):
+class WarmCache(Row):
     state: Literal["warm"]
 
 
-class ColdCache(Part):
+class ColdCache(Row):
     state: Literal["cold"]
     resident_bytes_after: Count
 
 
-class Memory(Part):
+class Memory(Row):
     limit_bytes: Count
     peak_bytes: Count | None
     data_bytes_per_limit: Length
 
 
-class Server(Part):
+class ServerRow(Row):
     server: str
     version: str
     settings: dict[str, Any]
     client: Literal["driver", "ycsb"]
 
 
-class LoadPercent(Part):
+class LoadPercent(Row):
     percent: Length
     reached_ops_s: Length
 
 
-class Renewal(Part):
+class RenewalRow(Row):
     model_config = ConfigDict(extra="forbid")
 
     period_s: Length
     poll_s: Length
 
 
-class Energy(Part):
+class EnergyRow(Row):
     domain: str
     method: EnergyMethod
     settled_j: Number | None
     uncertainty_k2_j: Length | None
     budget_j: dict[str, Number]
     missing_reason: str | None
-    renewal: Renewal | None = None
+    renewal: RenewalRow | None = None
 
 
-class MissingEnergy(Energy):
+class MissingEnergy(EnergyRow):
     settled_j: None
     missing_reason: str
 
 
-class KnownEnergy(Energy):
+class KnownEnergy(EnergyRow):
     settled_j: Number
     uncertainty_k2_j: Length
 
 
-class Sampling(Part):
+class Sampling(Row):
     polls: Count
     polls_late: Count
     core_share: Length
 
 
-class Metered(Part):
+class MeteredRow(Row):
     meter: Name
     energy: KnownEnergy | MissingEnergy
     sampling: Sampling | None
 
 
-class ClockOfMeter(Part):
+class ClockOfMeter(Row):
     meter: Name
     words: str
 
 
-class Clocks(Part):
+class Clocks(Row):
     meters: list[ClockOfMeter] = []
     notes: list[str] = []
 
 
-class Metering(Part):
-    meters: list[Metered]
+class MeteringRow(Row):
+    meters: list[MeteredRow]
     recording_cpu_s: Length
     clocks: Clocks = Field(default_factory=Clocks)
 
 
-class Storage(Part):
+class Storage(Row):
     file_system: str | None
     mount_options: str | None
     device: str | None
 
 
-class IdlePower(Part):
+class IdlePowerRow(Row):
     reached_w: Number | None = None
     start_w: Number | None = None
     method: EnergyMethod | None = None
     why_not: str | None = None
 
 
-class IdlePowerReached(IdlePower):
+class IdlePowerReached(IdlePowerRow):
     reached_w: Number
     start_w: Number
     method: EnergyMethod
 
 
-class IdlePowerUnknown(IdlePower):
+class IdlePowerUnknown(IdlePowerRow):
     reached_w: None = None
 
 
-class CoolDown(Part):
+class CoolDownRow(Row):
     waited_s: Length
     temperature_c: Number | None
     idle_power: IdlePowerReached | IdlePowerUnknown
 
 
-class Baseline(Part):
+class BaselineRow(Row):
     method: EnergyMethod
     windows_ns: list[Annotated[list[Ns], Field(min_length=2, max_length=2)]] | None
     net_budget_j: dict[str, Number]
     core_share: Length | None = None
 
 
-class KnownBaseline(Baseline):
+class KnownBaseline(BaselineRow):
     before_w: Number
     after_w: Number
     missing_reason: str | None
 
 
-class MissingBaseline(Baseline):
+class MissingBaseline(BaselineRow):
     before_w: None
     missing_reason: str
 
 
-class Baselines(Part):
+class Baselines(Row):
     model_config = ConfigDict(extra="forbid")
 
     idle: KnownBaseline | MissingBaseline
     quiet: KnownBaseline | MissingBaseline | None = None
 
 
-class After(Part):
+class After(Row):
     temperature_c: Number | None = None
 
 
-class Environment(Part):
+class Environment(Row):
     after: After = Field(default_factory=After)
 
 
-class Imported(Part):
+class Imported(Row):
     file: str
     flags: list[str]
 
 
-class OtherPrograms(Part):
+class OtherProgramsRow(Row):
     exceeded: list[str] = []
 
 
-class Phase(Part):
+class PhaseRow(Row):
     name: Name
     count: Annotated[int, Field(ge=1, lt=2**31)]
     duration_s: Length
@@ -203,44 +203,44 @@ class Phase(Part):
     write_bytes: Number | None
 
 
-class Facts(Part):
-    other_programs: OtherPrograms = Field(default_factory=OtherPrograms)
-    load: Load | None = None
+class Facts(Row):
+    other_programs: OtherProgramsRow = Field(default_factory=OtherProgramsRow)
+    load: LoadRow | None = None
     cache: ColdCache | WarmCache | None = None
     memory: Memory | None = None
-    server: Server | None = None
+    server: ServerRow | None = None
     executions: Annotated[int, Field(ge=1, lt=2**31)] = 1
     load_percent: LoadPercent | None = None
-    metering: Metering | None = None
+    metering: MeteringRow | None = None
     storage: Storage | None = None
     conditions: list[str] = []
     imported: Imported | None = None
-    cool_down: CoolDown | None = None
+    cool_down: CoolDownRow | None = None
     baselines: Baselines | None = None
     environment: Environment = Field(default_factory=Environment)
-    phases: list[Phase] = []
+    phases: list[PhaseRow] = []
 
 
 class FactsOfSeveral(Facts):
     worked_share: Length
 
 
-class Database(Part):
+class Database(Row):
     name: Name
     options: dict[str, Any] = {}
 
 
-class Durability(Part):
+class Durability(Row):
     pass
 
 
-class Meter(Part):
+class MeterRow(Row):
     name: Name
     method: EnergyMethod
     describe: str
 
 
-class Run(Part):
+class RunRow(Row):
     run_index: Count
     attempt: Count
     block: Count
@@ -255,11 +255,11 @@ class Run(Part):
     settled_complete: Literal[0, 1] | None
     database_json: Database | None
     durability_json: Durability | None
-    meters_json: list[Meter]
+    meters_json: list[MeterRow]
     facts_json: Facts | None
 
 
-class Response(Part):
+class ResponseRow(Row):
     name: Name
     value: Number | None
     unit: str
@@ -268,36 +268,36 @@ class Response(Part):
     missing_reason: str | None
 
 
-class Latency(Part):
+class LatencyRow(Row):
     operation: Name
     measure: Literal["service", "intended"]
     hdr: Name
 
 
-class Event(Part):
+class EventRow(Row):
     event: Name
     monotonic_ns: Ns
 
 
-class CommandPhaseEvent(Event):
+class CommandPhaseEvent(EventRow):
     event: Literal["command_phase"]
     duration_ns: Ns
     name: Name
 
 
-class DatabaseEvent(Event):
+class DatabaseEvent(EventRow):
     event: Literal["database"]
     kind: Name
     duration_ns: Ns | None
     detail: str = ""
 
 
-class Level0Event(Event):
+class Level0Event(EventRow):
     event: Literal["level0"]
     files: Count
 
 
-class DecisionEvent(Event):
+class DecisionEvent(EventRow):
     event: Literal["decision"]
     policy: Name
     job: Name
@@ -317,24 +317,24 @@ class DecisionEvent(Event):
     moved_bytes: Count
 
 
-class Look(Part):
+class LookRow(Row):
     words: Name
     total: Count
 
 
-class System(Part):
+class System(Row):
     cpu_busy_share_before: Length | None = None
 
 
-class Surroundings(Part):
+class SurroundingsRow(Row):
     system: System = Field(default_factory=System)
     options: list[str] = []
-    looks: list[Look] = []
+    looks: list[LookRow] = []
     identity: dict[str, Any] = {}
     reached_ops_s: dict[str, Length] = {}
 
 
-class ExperimentRow(Part):
+class ExperimentRow(Row):
     name: Name
     question: Name
     spec_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -342,14 +342,14 @@ class ExperimentRow(Part):
     created_realtime_ns: Ns
     energy_words: Name
     energy_min_ratio: Annotated[float, Field(ge=1, le=NUMBER_MAX)] | None
-    environment_json: Surroundings
+    environment_json: SurroundingsRow
 
 
-class ChannelRow(Part):
+class ChannelRow(Row):
     interval_s: Annotated[float, Field(gt=0, le=1e9)]
 
 
-class ChannelText(Part):
+class ChannelText(Row):
     meter: Name
     name: str
     gain_rel: Length
@@ -362,7 +362,7 @@ class ChannelText(Part):
     delay_s_max: Length = 0.0
 
 
-class Relation(Part):
+class Relation(Row):
     device_ns: Annotated[int, Field(gt=-(2**63), lt=2**63)]
     host_ns: Annotated[int, Field(gt=-(2**63), lt=2**63)]
     drift: Annotated[float, Field(gt=-0.5, lt=0.5)]
@@ -370,7 +370,7 @@ class Relation(Part):
     drift_u: Length
 
 
-class Second(Part):
+class Second(Row):
     samples: Annotated[int, Field(ge=1, le=READINGS_OF_A_SECOND_MAX)]
     failed: Count
     start_ns: int | None
@@ -383,7 +383,7 @@ class Second(Part):
     value_last: Number | None
 
 
-class Reading(Part):
+class ReadingRow(Row):
     samples: Annotated[int, Field(ge=1, le=READINGS_OF_A_SECOND_MAX)]
     readings: bytes
     arrivals: bytes | None

@@ -16,7 +16,7 @@ import numpy as np
 
 from edgejoule import __version__
 from edgejoule.errors import DataError, StoreError, UsageError
-from edgejoule.export.runs_table import Column
+from edgejoule.export.runs_table import RunsColumn
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
 from edgejoule.store import Experiment, Run, Store, StoredTrace
@@ -41,7 +41,7 @@ _SAMPLES = {
 }
 
 
-def write_runs(columns: Sequence[Column], experiment: Experiment, target: Path) -> None:
+def write_runs(columns: Sequence[RunsColumn], experiment: Experiment, target: Path) -> None:
     """Write the table of runs; whole, or what was there stays. Raises UsageError without pyarrow, StoreError."""
     pa = _pyarrow()
     fields = [pa.field(c.name, _arrow_type(pa, c.kind), metadata=_told(c)) for c in columns]
@@ -78,7 +78,7 @@ def _arrow_type(pa: Any, kind: type) -> Any:
     return types[kind]
 
 
-def _told(column: Column) -> dict[str, str]:
+def _told(column: RunsColumn) -> dict[str, str]:
     told = {"description": column.words, "unit": column.unit, "method": column.method}
     return {key: words for key, words in told.items() if words is not None}
 

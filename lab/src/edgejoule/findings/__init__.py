@@ -2,11 +2,11 @@
 
 from edgejoule.findings.find import find
 from edgejoule.findings.model import (
+    AnalysisPart,
     Cell,
     Contrast,
     DatabaseFacts,
     Findings,
-    Part,
     Progress,
     Ranking,
     ResponseFinding,
@@ -15,11 +15,11 @@ from edgejoule.findings.model import (
 )
 
 __all__ = [
+    "AnalysisPart",
     "Cell",
     "Contrast",
     "DatabaseFacts",
     "Findings",
-    "Part",
     "Progress",
     "Ranking",
     "ResponseFinding",

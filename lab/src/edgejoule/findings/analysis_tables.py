@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from edgejoule.findings.table import Cell, Mark, Role, Table, soft, strong
+from edgejoule.findings.table import Cell, CellMark, CellRole, Table, soft, strong
 from edgejoule.findings.words import number, ratio
 from edgejoule.stats import AnovaRow
 from edgejoule.stats.distribution import QUANTILES
 from edgejoule.stats.figures import figure, p_value
-from edgejoule.stats.model import Analysis, Best, Extremes, Group, Limits, Pair
+from edgejoule.stats.model import AnalysisResult, Best, Extremes, Group, Limits, Pair
 from edgejoule.stats.regression import Line, Regression
 from edgejoule.stats.verdict import source_label
 
@@ -55,7 +55,7 @@ def page(value: Callable[[float], str] = number) -> Figures:
     return Figures(value, ratio, number, p_words, "−")
 
 
-def anova(a: Analysis, figures: Figures, caption: str, note: str | None = None) -> Table:
+def anova(a: AnalysisResult, figures: Figures, caption: str, note: str | None = None) -> Table:
     """The analysis of variance."""
     columns = ("source", "df", "SS", "MS", "F", "p", "share of variation", "ω²")
     rows = tuple(_anova_row(row, figures, total=row is a.anova.total) for row in a.anova.table)
@@ -67,7 +67,7 @@ def _anova_row(row: AnovaRow, figures: Figures, *, total: bool) -> tuple[Cell, .
     source = {"residual": "error"}.get(row.source, source_label(row.source))
     share: Cell = "" if total else soft("not estimable")
     if row.eta2 is not None:
-        share = Mark(Role.SHARE, f"{100 * row.eta2:.1f} %", row.eta2)
+        share = CellMark(CellRole.SHARE, f"{100 * row.eta2:.1f} %", row.eta2)
     return (
         source, str(row.df), figures.optional(row.ss), figures.optional(row.ms), figures.optional(row.f),
         figures.p(row.p), share, figures.decimals(row.omega2, 3),
@@ -75,7 +75,13 @@ def _anova_row(row: AnovaRow, figures: Figures, *, total: bool) -> tuple[Cell, .
 
 
 def pairs(
-    a: Analysis, chosen: Sequence[Pair], figures: Figures, caption: str, *, alone: str = "", note: str | None = None
+    a: AnalysisResult,
+    chosen: Sequence[Pair],
+    figures: Figures,
+    caption: str,
+    *,
+    alone: str = "",
+    note: str | None = None,
 ) -> Table:
     """Pairs of groups, each with the declared test's p. alone: what intervals of modelled values leave out."""
     log = a.scale == "log"
@@ -94,7 +100,7 @@ def pairs(
     return Table(caption, columns, (False, False, *[True] * (len(columns) - 3), False), rows, note, seen, optional=(4,))
 
 
-def _pair_row(p: Pair, a: Analysis, figures: Figures, *, log: bool) -> tuple[Cell, ...]:
+def _pair_row(p: Pair, a: AnalysisResult, figures: Figures, *, log: bool) -> tuple[Cell, ...]:
     if log and p.ratio is not None:
         value = figures.ratio(p.ratio)
         limits = figures.interval(p.ratio_ci, figures.ratio) or figures.interval(p.ci, figures.value)
@@ -106,7 +112,7 @@ def _pair_row(p: Pair, a: Analysis, figures: Figures, *, log: bool) -> tuple[Cel
     return (*names, value, limits, effect, figures.p(p.p_adj), *same, _verdict(p, a))
 
 
-def _verdict(p: Pair, a: Analysis) -> Cell:
+def _verdict(p: Pair, a: AnalysisResult) -> Cell:
     if p.significant:
         return "differ, within the margin" if p.equivalent else "differ"
     if p.equivalent:
@@ -115,7 +121,7 @@ def _verdict(p: Pair, a: Analysis) -> Cell:
     return soft(short, p.why_not or "")
 
 
-def against_best(a: Analysis, figures: Figures, caption: str, *, alone: str = "") -> Table:
+def against_best(a: AnalysisResult, figures: Figures, caption: str, *, alone: str = "") -> Table:
     """Hsu's comparison of each group with the best of the others, the best first."""
     log = a.scale == "log"
     level = f"{100 * (1 - a.alpha):.4g} % interval{alone}"
@@ -124,7 +130,7 @@ def against_best(a: Analysis, figures: Figures, caption: str, *, alone: str = ""
     return Table(caption, columns, (False, True, True, False), tuple(_best_row(b, figures, log=log) for b in ordered))
 
 
-def _place(a: Analysis, best: Best) -> tuple[int, float]:
+def _place(a: AnalysisResult, best: Best) -> tuple[int, float]:
     sign = -1.0 if str(a.better) == "higher" else 1.0
     return (0 if best.is_best else 1 if best.can_be_best else 2, sign * best.difference)
 
@@ -166,7 +172,7 @@ def extremes(found: Sequence[Extremes], by: str, figures: Figures, caption: str)
     return Table(caption, columns, (False, True, False, True, False), tuple(rows))
 
 
-def groups(a: Analysis, figures: Figures, caption: str, plot_width: int) -> Table:
+def groups(a: AnalysisResult, figures: Figures, caption: str, plot_width: int) -> Table:
     """Means with intervals, drawn on one axis, and letters."""
     names = list(a.groups[0].levels)
     low, high = min(g.ci95[0] for g in a.groups), max(g.ci95[1] for g in a.groups)
@@ -176,9 +182,9 @@ def groups(a: Analysis, figures: Figures, caption: str, plot_width: int) -> Tabl
     return Table(caption, columns, numeric, rows)
 
 
-def _group_row(group: Group, a: Analysis, figures: Figures, axis: Limits, plot_width: int) -> tuple[Cell, ...]:
+def _group_row(group: Group, a: AnalysisResult, figures: Figures, axis: Limits, plot_width: int) -> tuple[Cell, ...]:
     interval = figures.interval(group.ci95, figures.value)
-    drawn = Mark(Role.DRAWING, _drawn(group.mean, group.ci95, axis, plot_width))
+    drawn = CellMark(CellRole.DRAWING, _drawn(group.mean, group.ci95, axis, plot_width))
     letters = [strong(group.letters or "")] if a.judged else []
     return (*group.levels.values(), str(group.n), figures.value(group.mean), interval, drawn, *letters)
 
@@ -199,7 +205,7 @@ def _drawn(mean: float, limits: Limits, axis: Limits, width: int) -> str:
     return "".join(line)
 
 
-def quantiles(a: Analysis, figures: Figures, caption: str) -> Table:
+def quantiles(a: AnalysisResult, figures: Figures, caption: str) -> Table:
     """Shares of each group's values below; the groups have distributions."""
     columns = ("cell", "n", *(f"{100 * level:g} %" for level in QUANTILES), "band")
     rows = []

@@ -12,11 +12,11 @@ from edgejoule.dictionary.responses import RESPONSES, Better, Response
 from edgejoule.errors import DataError, UsageError
 from edgejoule.experiment.spec import Analysis as Declared
 from edgejoule.experiment.spec import Spec
-from edgejoule.findings.design import Design, label, runs_of
-from edgejoule.findings.model import Cell, Contrast, Levels, Part, Ranking, ResponseFinding
+from edgejoule.findings.design import Layout, label, runs_of
+from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Levels, Ranking, ResponseFinding
 from edgejoule.findings.other_programs import disturbed
 from edgejoule.findings.rates import missed_rates, needs_its_rate
-from edgejoule.stats import Analysis, DeclaredTest, Group, Looks, Pair, Scale, analyse, describe, looks
+from edgejoule.stats import AnalysisResult, DeclaredTest, Group, Looks, Pair, Scale, analyse, describe, looks
 from edgejoule.stats.options import AnalyseOptions
 from edgejoule.store import ResponseValue, Run
 
@@ -27,7 +27,7 @@ MIXED = "mixed methods"
 def respond(
     name: str,
     runs: Sequence[Run],
-    design: Design,
+    design: Layout,
     declared: Declared,
     min_ratio: float | None,
     plan: SequentialPlan,
@@ -50,11 +50,11 @@ def respond(
         values = {index: v for index, v in values.items() if index not in missed}
     resolved = min_ratio if method == MODELLED else None
     notes: list[str] = []
-    parts: list[Part] = []
+    parts: list[AnalysisPart] = []
     scale = Scale(declared.scale)
     if analysed:
         scale = _scale(values.values(), scale, notes)
-        parts = [Part({}, None, unusable)] if unusable else []
+        parts = [AnalysisPart({}, None, unusable)] if unusable else []
         parts = parts or _parts(name, runs, values, design, declared, scale, resolved, method, plan, known.better)
         notes += _model_notes(method, min_ratio)
     judged = not unusable and not (method == MODELLED and min_ratio is None) and method != MIXED
@@ -106,19 +106,19 @@ def _parts(
     name: str,
     runs: Sequence[Run],
     values: Mapping[int, ResponseValue],
-    design: Design,
+    design: Layout,
     declared: Declared,
     scale: Scale,
     min_ratio: float | None,
     method: str,
     plan: SequentialPlan,
     better: Better,
-) -> list[Part]:
+) -> list[AnalysisPart]:
     """One analysis, or one per level of analysis.by. What cannot be analysed carries the reason."""
     if method == MIXED:
-        return [Part({}, None, "the runs' energy came about by different methods")]
+        return [AnalysisPart({}, None, "the runs' energy came about by different methods")]
     if plan.between_looks:
-        return [Part({}, None, plan.between_looks)]
+        return [AnalysisPart({}, None, plan.between_looks)]
     decides = name == declared.responses[0]
     by = declared.by if declared.by in design.factors and len(design.factors) > 1 else None
     wheres: list[Levels] = [{}] if by is None else [{by: level} for level in design.levels[by]]
@@ -147,9 +147,9 @@ def _parts(
             }
             ask["error"] = asked["error"] = _first_stage_error(table, name, factors, ask, plan.first_stage)
             analysis = analyse(table, name, factors, **asked)
-            parts.append(Part(where, analysis, None, _margins(table, name, analysis, ask)))
+            parts.append(AnalysisPart(where, analysis, None, _margins(table, name, analysis, ask)))
         except (DataError, UsageError) as error:
-            parts.append(Part(where, None, str(error)))
+            parts.append(AnalysisPart(where, None, str(error)))
     return parts
 
 
@@ -165,7 +165,9 @@ def _first_stage_error(
     return found.error_ms, found.error_df
 
 
-def _margins(table: dict[str, list[object]], name: str, analysis: Analysis, ask: AnalyseOptions) -> dict[str, Analysis]:
+def _margins(
+    table: dict[str, list[object]], name: str, analysis: AnalysisResult, ask: AnalyseOptions
+) -> dict[str, AnalysisResult]:
     """Each factor's levels compared over those of the others; without factors for which such means do not exist."""
     if len(analysis.factors) == 1:
         return {analysis.factors[0]: analysis}
@@ -217,11 +219,11 @@ def _matches(stored: Mapping[str, str], levels: Levels) -> bool:
     return all(str(levels[name]) == level for name, level in stored.items())
 
 
-def _part_of(parts: Sequence[Part], levels: Levels) -> Part | None:
+def _part_of(parts: Sequence[AnalysisPart], levels: Levels) -> AnalysisPart | None:
     return next((p for p in parts if all(levels[n] == v for n, v in p.where.items())), None)
 
 
-def _group(parts: Sequence[Part], levels: Levels) -> Group | None:
+def _group(parts: Sequence[AnalysisPart], levels: Levels) -> Group | None:
     part = _part_of(parts, levels)
     if part is None or part.analysis is None:
         return None
@@ -274,8 +276,8 @@ def _alone(
 def _ranking(
     condition: Levels,
     cells: Sequence[Cell],
-    parts: Sequence[Part],
-    design: Design,
+    parts: Sequence[AnalysisPart],
+    design: Layout,
     better: Better,
     judged: bool,
     alpha: float,
@@ -288,7 +290,7 @@ def _ranking(
     return Ranking(condition, tuple(order), tuple(contrasts), tuple(c for c in own if c.mean is None))
 
 
-def _pairs(parts: Sequence[Part], cells: Sequence[Cell]) -> Sequence[Pair]:
+def _pairs(parts: Sequence[AnalysisPart], cells: Sequence[Cell]) -> Sequence[Pair]:
     part = _part_of(parts, cells[0].levels) if cells else None
     return part.analysis.pairs if part and part.analysis else ()
 
@@ -318,6 +320,6 @@ def _plain_ratio(best: Cell, other: Cell, better: Better) -> float | None:
     return best.mean / other.mean if better is Better.HIGHER else other.mean / best.mean
 
 
-def where_words(part: Part) -> str:
+def where_words(part: AnalysisPart) -> str:
     """The part of the experiment an analysis covers, in words."""
     return label(part.where) if part.where else "all runs"

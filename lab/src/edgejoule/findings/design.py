@@ -12,7 +12,7 @@ from edgejoule.store import Run
 
 
 @dataclass(frozen=True)
-class Design:
+class Layout:
     """subject: the factor whose levels are ranked. conditions: combinations of the other factors' levels, in order."""
 
     levels: Mapping[str, tuple[Level, ...]]
@@ -48,13 +48,13 @@ def subject_of(spec: Spec, largest: str | None = None) -> str:
     return largest or default
 
 
-def design_of(spec: Spec, subject: str | None = None) -> Design:
+def design_of(spec: Spec, subject: str | None = None) -> Layout:
     """The design with the subject that the findings have; analysis.by leads conditions."""
     subject = subject or subject_of(spec)
     rest = [name for name in spec.factors if name != subject]
     others = tuple(sorted(rest, key=lambda name: name != spec.analysis.by))
     combos = itertools.product(*(spec.factors[name] for name in others))
-    return Design(
+    return Layout(
         levels={name: tuple(levels) for name, levels in spec.factors.items()},
         subject=subject,
         subjects=tuple(spec.factors[subject]),

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.spec import Level
 from edgejoule.findings.design import label
-from edgejoule.findings.model import Cell, Contrast, Effect, Part, Ranking, ResponseFinding
+from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Effect, Ranking, ResponseFinding
 from edgejoule.findings.sentences import Question, Ranked, difference_words, interaction_sentence, sentence
 from edgejoule.findings.words import ratio, unit_for
-from edgejoule.stats import Analysis
+from edgejoule.stats import AnalysisResult
 from edgejoule.stats.anova import AnovaRow
 from edgejoule.stats.verdict import margin_words
 
@@ -48,7 +48,7 @@ def _of_contrast(c: Contrast, scale: float, symbol: str) -> Ranked:
     return Ranked(c.other, c.ratio, more, c.differs, c.equivalent)
 
 
-def _of_part(part: Part, r: ResponseFinding, levels: Levels) -> list[Effect]:
+def _of_part(part: AnalysisPart, r: ResponseFinding, levels: Levels) -> list[Effect]:
     if part.analysis is None:
         untested = [_untested(factor, part, r, levels[factor]) for factor in levels if factor not in part.where]
         return [effect for effect in untested if effect]
@@ -57,7 +57,9 @@ def _of_part(part: Part, r: ResponseFinding, levels: Levels) -> list[Effect]:
     return [effect for effect in told if effect]
 
 
-def _of_row(row: AnovaRow, part: Part, analysis: Analysis, r: ResponseFinding, levels: Levels) -> Effect | None:
+def _of_row(
+    row: AnovaRow, part: AnalysisPart, analysis: AnalysisResult, r: ResponseFinding, levels: Levels
+) -> Effect | None:
     factors = tuple(row.source.split(":"))
     if not set(factors) <= set(levels):
         return None
@@ -70,7 +72,7 @@ def _of_row(row: AnovaRow, part: Part, analysis: Analysis, r: ResponseFinding, l
     return Effect(factors, part.where, row.eta2, text)
 
 
-def _factor(factor: str, found: Analysis, r: ResponseFinding, levels: Sequence[Level]) -> str:
+def _factor(factor: str, found: AnalysisResult, r: ResponseFinding, levels: Sequence[Level]) -> str:
     unit = unit_for(r.unit, (c.mean for c in r.cells))
     by_word = {str(level): level for level in levels}
     best = found.groups[0]
@@ -97,7 +99,7 @@ def _question(r: ResponseFinding, factor: str, mean: float, margin: float | None
     )  # fmt: skip
 
 
-def _untested(factor: str, part: Part, r: ResponseFinding, levels: Sequence[Level]) -> Effect | None:
+def _untested(factor: str, part: AnalysisPart, r: ResponseFinding, levels: Sequence[Level]) -> Effect | None:
     """Of means alone, where there is no analysis or no mean over all others."""
     cells = [c for c in r.cells if c.mean is not None and all(c.levels[n] == v for n, v in part.where.items())]
     means = _plain_means(factor, cells, levels)
@@ -128,7 +130,7 @@ def _plain_means(factor: str, cells: Sequence[Cell], levels: Sequence[Level]) ->
     return {level: average([own[level] for own in whole]) for level in there}
 
 
-def _interaction(factors: tuple[str, ...], row: AnovaRow, analysis: Analysis, r: ResponseFinding) -> str:
+def _interaction(factors: tuple[str, ...], row: AnovaRow, analysis: AnalysisResult, r: ResponseFinding) -> str:
     size = _tetrad(factors, analysis) if len(factors) == 2 else None
     log = analysis.scale == "log"
     at_most = None
@@ -143,7 +145,7 @@ def _interaction(factors: tuple[str, ...], row: AnovaRow, analysis: Analysis, r:
     return interaction_sentence(factors, shows=shows, at_most=at_most, resolved=r.min_ratio)
 
 
-def _tetrad(factors: tuple[str, ...], analysis: Analysis) -> float | None:
+def _tetrad(factors: tuple[str, ...], analysis: AnalysisResult) -> float | None:
     """By how much the difference between two levels of one factor differs between two levels of the other, at most."""
     first, second = factors
     sums: dict[tuple[str, str], list[float]] = {}

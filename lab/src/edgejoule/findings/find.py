@@ -9,7 +9,7 @@ from edgejoule.experiment.spec import Analysis
 from edgejoule.findings import verdict
 from edgejoule.findings.alone import alone_headline, alone_statement, is_alone
 from edgejoule.findings.compare import SequentialPlan, respond
-from edgejoule.findings.design import Design, design_of, subject_of
+from edgejoule.findings.design import Layout, design_of, subject_of
 from edgejoule.findings.effects import effects
 from edgejoule.findings.facts import (
     database_facts,
@@ -90,7 +90,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     )
 
 
-def _effects(responses: Sequence[ResponseFinding], design: Design) -> tuple[Effect, ...]:
+def _effects(responses: Sequence[ResponseFinding], design: Layout) -> tuple[Effect, ...]:
     """Of the first response that can be judged: that which decides, unless its values are not usable."""
     judged = (r for r in responses if not r.unusable and r.better is not Better.NEITHER)
     first = next(judged, None)
@@ -102,7 +102,7 @@ def _responses(
     names: Sequence[str],
     runs: Sequence[Run],
     experiment: Experiment,
-    design: Design,
+    design: Layout,
     declared: Analysis,
     plan: SequentialPlan,
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgejoule.errors import DataError
-from edgejoule.findings.design import Design
+from edgejoule.findings.design import Layout
 from edgejoule.findings.model import EnergyLines
 from edgejoule.stats.regression import regression
 from edgejoule.store import Run
@@ -13,7 +13,7 @@ from edgejoule.store import Run
 ENERGY, TIME = "energy_j", "settled_s"
 
 
-def energy_lines(runs: Sequence[Run], design: Design) -> EnergyLines | None:
+def energy_lines(runs: Sequence[Run], design: Layout) -> EnergyLines | None:
     """The lines of all finished runs that have both; None where no run has energy. Modelled joules are refused."""
     table: dict[str, list[object]] = {ENERGY: [], TIME: [], **{name: [] for name in (*design.factors, "load")}}
     methods = set()

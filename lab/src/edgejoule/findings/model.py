@@ -13,7 +13,7 @@ from typing import Any
 
 from edgejoule.dictionary.responses import RESPONSES, Better
 from edgejoule.experiment.spec import Level
-from edgejoule.stats.analyse import Analysis
+from edgejoule.stats import AnalysisResult
 from edgejoule.stats.regression import Regression
 
 Levels = Mapping[str, Level]
@@ -104,7 +104,7 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Part:
+class AnalysisPart:
     """One analysis of variance: of the whole experiment, or of one level of analysis.by (where).
 
     analysis: None where there is none, reason says why. margins: factor -> its levels compared over those of the other
@@ -112,9 +112,9 @@ class Part:
     """
 
     where: Levels
-    analysis: Analysis | None
+    analysis: AnalysisResult | None
     reason: str | None
-    margins: Mapping[str, Analysis] = field(default_factory=dict)
+    margins: Mapping[str, AnalysisResult] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class ResponseFinding:
     scale: str
     alpha: float
     min_ratio: float | None
-    parts: tuple[Part, ...]
+    parts: tuple[AnalysisPart, ...]
     cells: tuple[Cell, ...]
     rankings: tuple[Ranking, ...]
     notes: tuple[str, ...]

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from edgejoule.findings.design import Design, runs_of
+from edgejoule.findings.design import Layout, runs_of
 from edgejoule.findings.table import Cell, Table, hole
 from edgejoule.findings.words import Unit, unit_for
 from edgejoule.store import Run
@@ -23,7 +23,7 @@ NOTE = (
 )
 
 
-def table(runs: Sequence[Run], design: Design) -> Table | None:
+def table(runs: Sequence[Run], design: Layout) -> Table | None:
     """A row for each phase of each cell; None where no command announced one."""
     found = [(cell, name, facts) for cell in design.cells() for name, facts in _by_name(runs_of(runs, cell))]
     if not found:

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Sequence
 
 from edgejoule.dictionary.responses import is_energy, is_latency
-from edgejoule.findings.design import Design, label, runs_of
+from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.model import Levels, Ranking, ResponseFinding
 from edgejoule.findings.words import count, listed, number
 from edgejoule.store import Run
@@ -42,7 +42,7 @@ def is_asked_for(name: str, factor: str) -> bool:
     return name == "throughput_ops_s" and factor in RATE_FACTORS
 
 
-def missed_rates(runs: Sequence[Run], design: Design) -> dict[int, str]:
+def missed_rates(runs: Sequence[Run], design: Layout) -> dict[int, str]:
     """Run index -> what its cell asked for and reached, for all runs of cells that did not sustain their rate."""
     found: dict[int, str] = {}
     for levels in design.cells():
@@ -71,7 +71,7 @@ def _who(levels: Levels) -> str:
     return label({name: level for name, level in levels.items() if name not in RATE_FACTORS}) or "the database"
 
 
-def rate_sentences(rankings: Sequence[Ranking], design: Design) -> list[str]:
+def rate_sentences(rankings: Sequence[Ranking], design: Layout) -> list[str]:
     """Of one condition: one sentence for each subject that did not sustain its rate."""
     missed = [c for k in rankings for c in k.without_value if c.not_sustained]
     found = [f"{_who({design.subject: c.levels[design.subject]})} {c.not_sustained}." for c in missed]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from edgejoule.findings import analysis_tables
 from edgejoule.findings.analysis_tables import p_words, page
 from edgejoule.findings.compare import where_words
-from edgejoule.findings.model import EnergyLines, Findings, Part, ResponseFinding
+from edgejoule.findings.model import AnalysisPart, EnergyLines, Findings, ResponseFinding
 from edgejoule.findings.table import Cell, Table, soft
 from edgejoule.findings.tables import alone, heading, unit_for_response
 from edgejoule.findings.words import number
-from edgejoule.stats import Analysis
+from edgejoule.stats import AnalysisResult
 from edgejoule.stats.diagnostics import Check
 from edgejoule.stats.model import extremes_of
 from edgejoule.stats.regression import Regression
@@ -21,24 +21,24 @@ _NAMES_MAX = 4
 
 
 @dataclass(frozen=True)
-class Told:
+class Sentence:
     """A sentence, and the table it is read from."""
 
     words: str
     table: Table | None = None
 
 
-def against_best(r: ResponseFinding, part: Part) -> Told | None:
+def against_best(r: ResponseFinding, part: AnalysisPart) -> Sentence | None:
     """Hsu's comparison of each cell with the best of the others; None where nothing is compared."""
     a = part.analysis
     if a is None or len(a.groups) < 3 or not a.to_best or not a.judged:
         return None
     figures = page(unit_for_response(r).number)
     table = analysis_tables.against_best(a, figures, _caption(r, part), alone=alone(r))
-    return Told(_best_words(r, part, a), table)
+    return Sentence(_best_words(r, part, a), table)
 
 
-def _best_words(r: ResponseFinding, part: Part, a: Analysis) -> str:
+def _best_words(r: ResponseFinding, part: AnalysisPart, a: AnalysisResult) -> str:
     able = [", ".join(b.levels.values()) for b in a.to_best if b.can_be_best]
     rest = len(a.to_best) - len(able)
     if len(able) == 1:
@@ -57,7 +57,7 @@ def _names(names: Sequence[str]) -> str:
     return "; ".join(names[:_NAMES_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
-def checks(f: Findings) -> Told | None:
+def checks(f: Findings) -> Sentence | None:
     """The model's assumptions of every analysis, in words."""
     found = [(r, p, p.analysis) for r in f.responses for p in r.parts if p.analysis is not None]
     if not found:
@@ -76,13 +76,13 @@ def checks(f: Findings) -> Told | None:
     last = ("all cells at once",) if several else ()
     columns = ("analysis", "residuals", "variances", "order of the runs", "lag-1 autocorrelation", *last)
     words = _doubt_words([(p, a.alpha) for _, _, a in found for p in _p_values(a)])
-    return Told(
+    return Sentence(
         words + "The test was declared before the data; these checks never change it.",
         Table("Checks of the model's assumptions", columns, (False,) * len(columns), rows),
     )
 
 
-def _p_values(a: Analysis) -> list[float]:
+def _p_values(a: AnalysisResult) -> list[float]:
     """Of the checks that the data allow."""
     p = [a.diagnostics.shapiro_wilk.p, a.diagnostics.brown_forsythe.p, a.serial.p if a.serial else None]
     return [one for one in p if one is not None]
@@ -105,7 +105,7 @@ def _check(check: Check, alpha: float, well: str, ill: str) -> Cell:
     return (f"{words} ", soft(f"(p {p_words(check.p)})"))
 
 
-def _serial(a: Analysis) -> tuple[Cell, Cell]:
+def _serial(a: AnalysisResult) -> tuple[Cell, Cell]:
     if a.serial is None:
         return soft("not tested"), ""
     words = "one run leaves something to the next" if a.serial.p < a.alpha else "leaves nothing"
@@ -117,7 +117,7 @@ def _signed(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-def _omnibus(a: Analysis) -> Cell:
+def _omnibus(a: AnalysisResult) -> Cell:
     o = a.omnibus
     if o is None:
         return ""
@@ -157,17 +157,17 @@ def extremes(f: Findings) -> list[Table]:
     return tables
 
 
-def energy_lines(lines: EnergyLines | None) -> Told | None:
+def energy_lines(lines: EnergyLines | None) -> Sentence | None:
     """Energy against time, and what that says of the power."""
     if lines is None:
         return None
     if lines.found is None:
-        return Told(f"No lines: {lines.reason}.")
+        return Sentence(f"No lines: {lines.reason}.")
     found = lines.found
     caption = f"Energy ({lines.method}) = intercept + slope × settled time"
     slope, start = f"slope (W, {lines.method})", f"at no time (J, {lines.method})"
     table = analysis_tables.lines(found, page(), caption, slope=slope, intercept=start)
-    return Told(_lines_words(found, lines.method), table)
+    return Sentence(_lines_words(found, lines.method), table)
 
 
 def _lines_words(found: Regression, method: str) -> str:
@@ -185,6 +185,6 @@ def _lines_words(found: Regression, method: str) -> str:
     return f"{follows}The slopes do not differ (p {p_words(slopes.p)}): {words}."
 
 
-def _caption(r: ResponseFinding, part: Part) -> str:
+def _caption(r: ResponseFinding, part: AnalysisPart) -> str:
     title = f"{r.title[0].upper()}{r.title[1:]}"
     return f"{title}, {where_words(part)}" if part.where else title

@@ -8,7 +8,7 @@ from enum import StrEnum
 _TIGHT_MAX = 24
 
 
-class Role(StrEnum):
+class CellRole(StrEnum):
     """What a piece of a cell is."""
 
     HOLE = "hole"  # stands where a value is missing
@@ -22,35 +22,35 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True)
-class Mark:
+class CellMark:
     """A piece of a cell with a role. detail: the reason of a hole, or the text at length, for a page."""
 
-    role: Role
+    role: CellRole
     text: str = ""
     value: float = 0
     detail: str = ""
 
 
-Cell = str | Mark | tuple[str | Mark, ...]
-BREAK = Mark(Role.BREAK)
+Cell = str | CellMark | tuple[str | CellMark, ...]
+BREAK = CellMark(CellRole.BREAK)
 
 
-def hole(text: str, detail: str = "") -> Mark:
+def hole(text: str, detail: str = "") -> CellMark:
     """What stands where a value is missing."""
-    return Mark(Role.HOLE, text, detail=detail)
+    return CellMark(CellRole.HOLE, text, detail=detail)
 
 
-def soft(text: str, detail: str = "") -> Mark:
+def soft(text: str, detail: str = "") -> CellMark:
     """What is said beside a value."""
-    return Mark(Role.SOFT, text, detail=detail)
+    return CellMark(CellRole.SOFT, text, detail=detail)
 
 
-def strong(text: str) -> Mark:
+def strong(text: str) -> CellMark:
     """What to see first."""
-    return Mark(Role.STRONG, text)
+    return CellMark(CellRole.STRONG, text)
 
 
-def pieces(cell: Cell) -> tuple[str | Mark, ...]:
+def pieces(cell: Cell) -> tuple[str | CellMark, ...]:
     """The pieces of a cell."""
     return cell if isinstance(cell, tuple) else (cell,)
 
@@ -78,8 +78,8 @@ class Table:
 
     def drawn(self, column: int) -> bool:
         """A column with drawings or shares."""
-        drawings = (Role.DRAWING, Role.SHARE)
-        return any(isinstance(p, Mark) and p.role in drawings for row in self.rows for p in pieces(row[column]))
+        drawings = (CellRole.DRAWING, CellRole.SHARE)
+        return any(isinstance(p, CellMark) and p.role in drawings for row in self.rows for p in pieces(row[column]))
 
     def tight(self, column: int) -> bool:
         """A column of short words or figures, which no line break should tear."""

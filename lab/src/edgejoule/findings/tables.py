@@ -9,8 +9,8 @@ from edgejoule.dictionary.responses import Better
 from edgejoule.findings import analysis_tables, table
 from edgejoule.findings.compare import MODELLED, where_words
 from edgejoule.findings.design import label
-from edgejoule.findings.model import Cell, Contrast, Findings, Part, ResponseFinding, RunFacts
-from edgejoule.findings.table import BREAK, Mark, Role, Table, hole, soft, strong
+from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Findings, ResponseFinding, RunFacts
+from edgejoule.findings.table import BREAK, CellMark, CellRole, Table, hole, soft, strong
 from edgejoule.findings.words import Unit, count, number, ratio, unit_for
 
 PAIRS_MAX = 150
@@ -60,7 +60,7 @@ def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[table.Cel
     names = [best.levels[f.subject], *(c.other for c in ranking.tied)]
     unit = unit_for_response(r)
     assert best.mean is not None
-    figure: list[str | Mark] = [strong(unit.number(best.mean)), BREAK, _name(str(names[0]), f)]
+    figure: list[str | CellMark] = [strong(unit.number(best.mean)), BREAK, _name(str(names[0]), f)]
     figure += [piece for n in names[1:] for piece in (" ", _name(str(n), f))]
     if len(names) > 1:
         why = "the model cannot tell them apart" if any(c.model_bound for c in ranking.tied) else "no difference shows"
@@ -72,16 +72,16 @@ def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[table.Cel
 
 
 def _distance(c: Contrast, f: Findings) -> table.Cell:
-    words: str | Mark = "worse" if c.differs else "n/a"
+    words: str | CellMark = "worse" if c.differs else "n/a"
     if c.ratio is not None:
         words = strong(f"{ratio(c.ratio)}×") if c.differs else f"{ratio(c.ratio)}×"
     interval = (BREAK, soft(f"{ratio(c.ci[0])} to {ratio(c.ci[1])}")) if c.ci else ()
     return (words, " ", _name(str(c.other), f), *interval)
 
 
-def _name(level: str, f: Findings) -> Mark:
+def _name(level: str, f: Findings) -> CellMark:
     known = subjects(f)
-    return Mark(Role.NAME, level, known.index(level) if level in known else 0)
+    return CellMark(CellRole.NAME, level, known.index(level) if level in known else 0)
 
 
 def subjects(f: Findings) -> list[str]:
@@ -130,7 +130,7 @@ def _cell_row(c: Cell, unit: Unit, uncertain: bool) -> tuple[table.Cell, ...]:
     )  # fmt: skip
 
 
-def anova(r: ResponseFinding, part: Part) -> Table | None:
+def anova(r: ResponseFinding, part: AnalysisPart) -> Table | None:
     """The analysis of variance of one part; None where there is none."""
     if part.analysis is None:
         return None
@@ -142,7 +142,7 @@ def anova(r: ResponseFinding, part: Part) -> Table | None:
     return analysis_tables.anova(a, analysis_tables.page(), title, note)
 
 
-def pairs(r: ResponseFinding, part: Part, f: Findings) -> Table | None:
+def pairs(r: ResponseFinding, part: AnalysisPart, f: Findings) -> Table | None:
     """Tukey's pairs; where there are too many, those within one condition."""
     if part.analysis is None:
         return None
@@ -264,7 +264,7 @@ def _mean_words(cell: Cell, r: ResponseFinding, unit: Unit) -> table.Cell:
     return unit.number(cell.mean)
 
 
-def why_none(cell: Cell, r: ResponseFinding) -> Mark:
+def why_none(cell: Cell, r: ResponseFinding) -> CellMark:
     """What stands in a cell without a mean."""
     if cell.failed:
         return hole("failed")
@@ -312,7 +312,7 @@ def _status(status: str, cause: str | None, flags: Sequence[str]) -> table.Cell:
     if status == "failed":
         return hole(f"failed: {cause}")
     if flags:
-        return (f"{status} ", Mark(Role.FLAG, "; ".join(flags)))
+        return (f"{status} ", CellMark(CellRole.FLAG, "; ".join(flags)))
     return "not run yet" if status == "planned" else status
 
 

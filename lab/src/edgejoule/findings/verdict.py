@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from edgejoule.dictionary.responses import Better
 from edgejoule.findings.compare import MODELLED
-from edgejoule.findings.design import Design, label
+from edgejoule.findings.design import Layout, label
 from edgejoule.findings.effects import condition_sentence
 from edgejoule.findings.model import Cell, Contrast, Effect, Progress, Ranking, ResponseFinding, Statement
 from edgejoule.findings.other_programs import CLOCKED
@@ -19,7 +19,7 @@ _CONDITIONS_MAX = 6  # told one by one; more are counted
 
 
 def headline(
-    first: ResponseFinding | None, design: Design, effects: Sequence[Effect] = (), progress: Progress | None = None
+    first: ResponseFinding | None, design: Layout, effects: Sequence[Effect] = (), progress: Progress | None = None
 ) -> str:
     """One sentence: who is best at the response that decides, and where that cannot be told.
 
@@ -66,7 +66,7 @@ def headline(
     return f"{text}."
 
 
-def _of_effect(effect: Effect, told: Sequence[Ranking], design: Design) -> str:
+def _of_effect(effect: Effect, told: Sequence[Ranking], design: Layout) -> str:
     """The effect's sentence, and whether another level is best in some condition."""
     part = f"{label(effect.where)}: " if effect.where else ""
     leaders = [set(_leaders(k, design)) for k in told if k.behind]
@@ -80,7 +80,7 @@ def _within(r: ResponseFinding) -> str:
     return margin_words(margin, log=r.scale == "log")
 
 
-def statements(responses: Sequence[ResponseFinding], design: Design) -> tuple[Statement, ...]:
+def statements(responses: Sequence[ResponseFinding], design: Layout) -> tuple[Statement, ...]:
     """One statement per condition: the deciding response, then the next one; counted where there are too many."""
     found = [r for r in responses if r.better is not Better.NEITHER and not is_asked_for(r.name, design.subject)]
     told = [r for r in found if any(k.cells for k in r.rankings)][:2]
@@ -144,7 +144,7 @@ def _above_idle(others: Sequence[ResponseFinding]) -> float | None:
     return sum(net for _, net in known) / all_gross if all_gross > 0 else None
 
 
-def _counted(r: ResponseFinding, design: Design) -> Statement:
+def _counted(r: ResponseFinding, design: Layout) -> Statement:
     told = [k for k in r.rankings if k.cells]
     wins: dict[str, int] = {}
     for k in told:
@@ -156,7 +156,7 @@ def _counted(r: ResponseFinding, design: Design) -> Statement:
     return Statement(r.title, f"{best}{f'; {open_ones} are undecided' if words and open_ones else ''}.")
 
 
-def _leaders(k: Ranking, design: Design) -> tuple[str, ...]:
+def _leaders(k: Ranking, design: Layout) -> tuple[str, ...]:
     """Those of whom one is the best, in the experiment's order; none where nobody is behind."""
     if not k.behind:
         return ()
@@ -172,11 +172,11 @@ def _cannot_tell(r: ResponseFinding) -> str:
     return f"{_who(r)} cannot tell"
 
 
-def _plain_sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
+def _plain_sentence(k: Ranking, r: ResponseFinding, design: Layout) -> str:
     return condition_sentence(k, r, design.subject)
 
 
-def _sentence(k: Ranking, r: ResponseFinding, design: Design) -> str:
+def _sentence(k: Ranking, r: ResponseFinding, design: Layout) -> str:
     """The best of one condition, those that cannot be told from it, and those behind with their factor."""
     unit = unit_for(r.unit, (c.mean for c in r.cells))
     best = k.cells[0]
@@ -260,7 +260,7 @@ def _bare(c: Contrast) -> str:
     return f"{c.other} ({ratio(c.ratio)}×)" if c.ratio else str(c.other)
 
 
-def _name(cell: Cell, design: Design) -> str:
+def _name(cell: Cell, design: Layout) -> str:
     return str(cell.levels[design.subject])
 
 
@@ -277,7 +277,7 @@ def _does_best(r: ResponseFinding) -> str:
     return f"has the {'highest' if r.better is Better.HIGHER else 'lowest'} {r.label}"
 
 
-def _where(own: Sequence[Ranking], told: Sequence[Ranking], design: Design) -> str:
+def _where(own: Sequence[Ranking], told: Sequence[Ranking], design: Layout) -> str:
     plain = "workloads" if design.others == ("workload",) else "conditions"
     if len(told) == 1:
         return f"for {label(told[0].condition)}" if design.others else ""
@@ -290,7 +290,7 @@ def _where(own: Sequence[Ranking], told: Sequence[Ranking], design: Design) -> s
     return f"for {listed([label(k.condition) for k in own])}"
 
 
-def _levels_of_one_factor(own: Sequence[Ranking], told: Sequence[Ranking], design: Design) -> list[str] | None:
+def _levels_of_one_factor(own: Sequence[Ranking], told: Sequence[Ranking], design: Layout) -> list[str] | None:
     """Levels of a factor that name exactly these conditions, whatever the other factors; None where none does."""
     for factor in design.others if len(design.others) > 1 else ():
         levels = [v for v in design.levels[factor] if any(k.condition[factor] == v for k in own)]

@@ -28,7 +28,7 @@ class Hierarchy:
     controller: str
 
 
-class Group:
+class ControlGroup:
     """A group of this program in a hierarchy, from make() to remove()."""
 
     def __init__(self, hierarchy: Hierarchy, name: str) -> None:

@@ -27,7 +27,7 @@ class MemoryGroup:
         hierarchy = cgroup.find("memory", root)
         if hierarchy is None:
             raise UsageError(why_not(root))
-        self._group = cgroup.Group(hierarchy, "memory")
+        self._group = cgroup.ControlGroup(hierarchy, "memory")
 
     def __enter__(self) -> MemoryGroup:
         limit, of_swap, swap_bytes = "memory.max", "memory.swap.max", 0

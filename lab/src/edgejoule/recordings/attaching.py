@@ -34,7 +34,7 @@ _AROUND_NS = 5_000_000_000  # of the trace kept around a run that does not say h
 
 
 @dataclass(frozen=True)
-class Told:
+class DeclaredClock:
     """What the user says of the trace's clock. within_s: limit of how far it, or `starts`, may be off this host's.
 
     starts_ns: the trace's time at which the (only) run's active interval begins.
@@ -45,7 +45,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedTrace:
     """How a trace's times become the host's in a run, and what says so. source, sightings: as in the run's record."""
 
     relation: ClockRelation
@@ -73,7 +73,7 @@ def attached(
     trace: Trace,
     recorded: Recorded,
     file: str,
-    told: Told,
+    told: DeclaredClock,
     *,
     replacing: bool,
     primary: bool = False,
@@ -163,8 +163,8 @@ def _check_free(run: Run, replacing: bool, primary: bool) -> None:
 
 
 def _placements(
-    runs: Sequence[Run], everyone: Sequence[Run], trace: Trace, recorded: Recorded, told: Told
-) -> dict[int, Placed]:
+    runs: Sequence[Run], everyone: Sequence[Run], trace: Trace, recorded: Recorded, told: DeclaredClock
+) -> dict[int, PlacedTrace]:
     """Run index -> where it is in the trace."""
     stated = [(run, found) for run in runs if (found := _stated(run, trace, recorded, told))]
     if len(stated) == len(runs):
@@ -186,16 +186,16 @@ def _placements(
     return {run.run_index: _by_markers(aligned, [by_start[m.start_ns] for m in _markers(run)]) for run in runs}
 
 
-def _by_markers(found: Aligned, own: Sequence[Sighting]) -> Placed:
+def _by_markers(found: Aligned, own: Sequence[Sighting]) -> PlacedTrace:
     """own: the sightings of the run's markers."""
     agree = [found.agrees(seen) for seen in own]
     doubt = ": they do NOT agree" if False in agree else ""
     told = f"; of this run {relation_words(own)}{doubt}" if own else ""
     sightings = tuple({**asdict(seen), "agrees": right} for seen, right in zip(own, agree, strict=True))
-    return Placed(found.relation, "markers", sightings, found.words + told, not doubt)
+    return PlacedTrace(found.relation, "markers", sightings, found.words + told, not doubt)
 
 
-def _stated(run: Run, trace: Trace, recorded: Recorded, told: Told) -> tuple[ClockRelation, str] | None:
+def _stated(run: Run, trace: Trace, recorded: Recorded, told: DeclaredClock) -> tuple[ClockRelation, str] | None:
     """How the trace's times become the host's without markers, and what says so."""
     clocks = _clocks(run)
     if told.starts_ns is not None:
@@ -225,14 +225,14 @@ def _known(device_ns: int, host_ns: int, within_s: float) -> ClockRelation:
     return ClockRelation(device_ns, host_ns, 0.0, within_s * _RECTANGULAR, DRIFT_UNKNOWN * _RECTANGULAR)
 
 
-def _checked(run: Run, trace: Trace, stated: ClockRelation, source: str) -> Placed:
+def _checked(run: Run, trace: Trace, stated: ClockRelation, source: str) -> PlacedTrace:
     """With what the run's markers show."""
     markers = _markers(run)
     search_s = max(SEARCH_S, 2 * stated.offset_s / _RECTANGULAR)
     checks = [check(replace(trace, relation=stated), marker, search_s) for marker in markers]
     known = refined(stated, markers, checks) or stated
     words = clock_words(checks) if checks else "no marker checks the clock"
-    return Placed(
+    return PlacedTrace(
         known,
         source,
         tuple({**asdict(each.sighting), "agrees": each.agrees} for each in checks),
@@ -269,7 +269,7 @@ def _sampled_ns(run: Run) -> tuple[int, int]:
     return _intervals(run).active_start_ns - _AROUND_NS, _intervals(run).settled_end_ns + _AROUND_NS
 
 
-def _part(run: Run, trace: Trace, placed: Placed) -> Trace:
+def _part(run: Run, trace: Trace, placed: PlacedTrace) -> Trace:
     """The run's part of the trace, on the recorder's clock."""
     begin_ns, end_ns = (placed.relation.to_device_ns(t) for t in _sampled_ns(run))
     channel = replace(trace.channel, clock=Clock.DEVICE)
@@ -282,7 +282,7 @@ def _covers(trace: Trace, relation: ClockRelation, run: Run) -> bool:
     return bool(trace.t_ns[0] <= begin_ns and end_ns <= trace.t_ns[-1])
 
 
-def _attached(store: Store, run: Run, part: Trace, placed: Placed, file: str) -> Attached:
+def _attached(store: Store, run: Run, part: Trace, placed: PlacedTrace, file: str) -> Attached:
     i = _intervals(run)
     settled = domain_energy([part], i.active_start_ns, i.settled_end_ns)
     active = domain_energy([part], i.active_start_ns, i.active_end_ns)
@@ -304,7 +304,7 @@ def _others(store: Store, run: Run) -> list[tuple[str, Energy]]:
     return [(name, domain_energy(own, i.active_start_ns, i.settled_end_ns)) for name, own in by_meter.items()]
 
 
-def _kept(run: Run, part: Trace, settled: Energy, placed: Placed, file: str, flags: Sequence[str]) -> Run:
+def _kept(run: Run, part: Trace, settled: Energy, placed: PlacedTrace, file: str, flags: Sequence[str]) -> Run:
     """The run as it is with the trace; what an earlier one left is taken out."""
     before = run.facts.get("imported", {}).get("flags", [])
     metering = {"meters": [], "recording_cpu_s": 0.0, **run.facts.get("metering", {})}

@@ -17,7 +17,7 @@ from edgejoule.findings.model import Cell, ResponseFinding
 from edgejoule.findings.tables import alone
 from edgejoule.findings.words import Unit, unit_for
 from edgejoule.report import svg
-from edgejoule.report.svg import COLOURS, Scale
+from edgejoule.report.svg import COLOURS, Axis
 
 WIDTH, ROW, GROUP, AXIS = 380.0, 23.0, 25.0, 42.0
 LOG_ABOVE = 30.0
@@ -59,19 +59,19 @@ def _grouped(cells: Sequence[Cell], subject: str) -> list[tuple[str, list[Cell]]
     return list(groups.items())
 
 
-def _scale(cells: Sequence[Cell], unit: Unit, left: float) -> Scale:
+def _scale(cells: Sequence[Cell], unit: Unit, left: float) -> Axis:
     lows = [v / unit.scale for c in cells for v in (c.mean, c.ci and c.ci[0]) if v is not None]
     highs = [v / unit.scale for c in cells for v in (c.mean, c.ci and c.ci[1]) if v is not None]
     low, high = min(lows, default=0.0), max(highs, default=1.0)
     right = WIDTH - (130 if any(c.failed and c.mean is not None for c in cells) else 84)
     means = [c.mean / unit.scale for c in cells if c.mean is not None]
     if means and min(means) > 0 and low > 0 and max(means) / min(means) > LOG_ABOVE:
-        return Scale(low / 1.3, high * 1.1, left, right, log=True)
+        return Axis(low / 1.3, high * 1.1, left, right, log=True)
     low = min(low, 0.0)
-    return Scale(low, high if high > low else low + 1, left, right)
+    return Axis(low, high if high > low else low + 1, left, right)
 
 
-def _axis(scale: Scale, unit: Unit, r: ResponseFinding, height: float) -> Markup:
+def _axis(scale: Axis, unit: Unit, r: ResponseFinding, height: float) -> Markup:
     bottom = height - AXIS + 4
     find = svg.log_ticks if scale.log else svg.linear_ticks
     ticks = find(scale.low, scale.high, 4)
@@ -91,7 +91,7 @@ def _tick(value: float) -> str:
 
 
 def _row(
-    cell: Cell, y: float, left: float, scale: Scale, unit: Unit, subject: str, subjects: Sequence[Level], intervals: str
+    cell: Cell, y: float, left: float, scale: Axis, unit: Unit, subject: str, subjects: Sequence[Level], intervals: str
 ) -> Markup:
     level = cell.levels[subject]
     colour = f"s{list(subjects).index(level) % COLOURS}"

@@ -14,10 +14,10 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from markupsafe import Markup
 
-from edgejoule.findings.design import Design, label, runs_of
+from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.words import number
 from edgejoule.report import svg
-from edgejoule.report.svg import COLOURS, Scale
+from edgejoule.report.svg import COLOURS, Axis
 from edgejoule.store import Latency, Run
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 380.0, 218.0, 44.0, 6.0, 38.0
@@ -42,7 +42,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Panel:
+class LatencyPanel:
     """One drawing: what it shows (the operation and what its latency is measured from), in words, and the SVG."""
 
     operation: str
@@ -50,7 +50,7 @@ class Panel:
     picture: Markup
 
 
-def panels(runs: Sequence[Run], latencies: Mapping[int, Sequence[Latency]], design: Design) -> list[Panel]:
+def panels(runs: Sequence[Run], latencies: Mapping[int, Sequence[Latency]], design: Layout) -> list[LatencyPanel]:
     """All panels, by operation and then condition: latencies from the due time where there are any, then service times.
 
     latencies: by run index.
@@ -67,7 +67,7 @@ def panels(runs: Sequence[Run], latencies: Mapping[int, Sequence[Latency]], desi
             if curves:
                 title = f"{operation.lower()}, {MEASURES[measure]}"
                 picture = _draw(curves, low, high, f"{operation} latency, {MEASURES[measure]}, {words}", measure)
-                found.append(Panel(title, words, picture))
+                found.append(LatencyPanel(title, words, picture))
     return found
 
 
@@ -77,7 +77,7 @@ def _curves(
     measure: str,
     runs: Sequence[Run],
     latencies: Mapping[int, Sequence[Latency]],
-    design: Design,
+    design: Layout,
 ) -> list[Curve]:
     found = []
     for i, subject in enumerate(design.subjects):
@@ -112,9 +112,9 @@ def _curve(subject: int, name: str, coded: Iterable[str]) -> Curve:
 
 def _draw(curves: Sequence[Curve], low: float, high: float, words: str, measure: str) -> Markup:
     low = max(low, 1e-3)
-    x = Scale(low / 1.1, max(high * 1.1, low * 2), LEFT, WIDTH - 10, log=True)
+    x = Axis(low / 1.1, max(high * 1.1, low * 2), LEFT, WIDTH - 10, log=True)
     deepest = max(-math.log10(1 - c.share[-1]) for c in curves)
-    y = Scale(0, deepest, HEIGHT - BOTTOM, TOP)
+    y = Axis(0, deepest, HEIGHT - BOTTOM, TOP)
     parts = [_grid(x, y, deepest, measure)]
     for c in curves:
         points = [(x(max(v, low)), y(-math.log10(1 - s))) for s, v in zip(c.share, c.latency_us, strict=True)]
@@ -129,7 +129,7 @@ def _draw(curves: Sequence[Curve], low: float, high: float, words: str, measure:
     return svg.figure(WIDTH, HEIGHT, f"{words}: share of operations within a latency", *parts)
 
 
-def _grid(x: Scale, y: Scale, deepest: float, measure: str) -> Markup:
+def _grid(x: Axis, y: Axis, deepest: float, measure: str) -> Markup:
     bottom, parts = HEIGHT - BOTTOM, []
     for tick in svg.log_ticks(x.low, x.high, 5):
         parts.append(svg.line(x(tick), TOP, x(tick), bottom, "grid"))

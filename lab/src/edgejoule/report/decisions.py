@@ -9,11 +9,11 @@ from typing import Any
 from markupsafe import Markup
 
 from edgejoule.eco.federation.decisions import AT_HOME, DECISION, INSTALLED
-from edgejoule.findings.design import Design, label, runs_of
+from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.model import Levels
 from edgejoule.findings.table import Table
 from edgejoule.report import svg
-from edgejoule.report.svg import Scale
+from edgejoule.report.svg import Axis
 from edgejoule.store import Run, RunData
 
 WIDTH, ROW, LEFT, RIGHT, LEGEND = 480.0, 30.0, 92.0, 34.0, 52.0
@@ -29,7 +29,7 @@ NOTE = (
 Event = Mapping[str, Any]
 
 
-def of_cells(runs: Sequence[Run], data: Mapping[int, RunData], design: Design) -> list[tuple[Levels, list[Event]]]:
+def of_cells(runs: Sequence[Run], data: Mapping[int, RunData], design: Layout) -> list[tuple[Levels, list[Event]]]:
     """The decisions of each cell that has any."""
     found = []
     for cell in design.cells():
@@ -40,7 +40,7 @@ def of_cells(runs: Sequence[Run], data: Mapping[int, RunData], design: Design) -
 
 
 def pictures(
-    cells: Sequence[tuple[Levels, list[Event]]], design: Design, servers: Sequence[str]
+    cells: Sequence[tuple[Levels, list[Event]]], design: Layout, servers: Sequence[str]
 ) -> list[tuple[str, Markup]]:
     """Condition and where its compactions were done, a bar for each subject. servers: in the experiment's order."""
     homes = {str(e["home"]) for _, decisions in cells for e in decisions}
@@ -71,7 +71,7 @@ def _done_at(event: Event) -> str:
 
 
 def _stacked(rows: Mapping[str, Sequence[int]], parts: Sequence[str]) -> Markup:
-    scale = Scale(0, max(map(sum, rows.values())) or 1, LEFT, WIDTH - RIGHT)
+    scale = Axis(0, max(map(sum, rows.values())) or 1, LEFT, WIDTH - RIGHT)
     colours = {part: _LOST if part == OF_NO_USE else _SERVERS[i % len(_SERVERS)] for i, part in enumerate(parts)}
     height, drawn = ROW * len(rows) + LEGEND, []
     for row, (name, counts) in enumerate(rows.items()):

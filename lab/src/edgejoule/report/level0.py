@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from edgejoule.databases.rocksdb_log import LEVEL0
 from edgejoule.eco.federation.decisions import DECISION
-from edgejoule.findings.design import Design, label, runs_of
+from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.report import svg
-from edgejoule.report.svg import COLOURS, Scale
+from edgejoule.report.svg import COLOURS, Axis
 from edgejoule.report.traces import representative
 from edgejoule.store import Run, RunData
 
@@ -42,7 +42,7 @@ class Depth:
 
 
 @dataclass(frozen=True)
-class Group:
+class ConditionRuns:
     """The runs of one condition, on common axes; a picture for each."""
 
     condition: str
@@ -50,7 +50,7 @@ class Group:
     pictures: tuple[Markup, ...]
 
 
-def groups(runs: Sequence[Run], data: Mapping[int, RunData], design: Design, response: str) -> list[Group]:
+def groups(runs: Sequence[Run], data: Mapping[int, RunData], design: Layout, response: str) -> list[ConditionRuns]:
     """A group for each condition that has such events. response: decides which run stands for its cell."""
     found = []
     for condition in design.conditions:
@@ -63,7 +63,7 @@ def groups(runs: Sequence[Run], data: Mapping[int, RunData], design: Design, res
             end_s = max(depth.end_s for depth in depths)
             files = max(files for depth in depths for _, files in depth.steps)
             pictures = tuple(picture(depth, end_s, files) for depth in depths)
-            found.append(Group(label(condition), tuple(depths), pictures))
+            found.append(ConditionRuns(label(condition), tuple(depths), pictures))
     return found
 
 
@@ -126,7 +126,7 @@ def _stalls(events: Sequence[Event], at_s: Any, end_s: float) -> list[tuple[floa
 
 def picture(depth: Depth, end_s: float, files_max: int) -> Markup:
     """The depth as steps, stalls as bands, decisions as marks above."""
-    x, y = Scale(0, end_s or 1.0, LEFT, WIDTH - RIGHT), Scale(0, max(files_max, 1) * 1.05, HEIGHT - BOTTOM, STRIP)
+    x, y = Axis(0, end_s or 1.0, LEFT, WIDTH - RIGHT), Axis(0, max(files_max, 1) * 1.05, HEIGHT - BOTTOM, STRIP)
     parts = [*(_band(x, *stall) for stall in depth.held_back), _grid(x, y, files_max)]
     points = []
     for (begin_s, files), (until_s, _) in itertools.pairwise([*depth.steps, (depth.end_s, 0)]):
@@ -137,13 +137,13 @@ def picture(depth: Depth, end_s: float, files_max: int) -> Markup:
     return svg.figure(WIDTH, HEIGHT, words, *parts)
 
 
-def _band(x: Scale, begin_s: float, end_s: float, detail: str) -> Markup:
+def _band(x: Axis, begin_s: float, end_s: float, detail: str) -> Markup:
     about = svg.tag("title", f"writes {detail}: {end_s - begin_s:.3g} s from {begin_s:.3g} s on")
     width = max(0.6, x(end_s) - x(begin_s))
     return svg.tag("rect", about, x=x(begin_s), y=STRIP, width=width, height=HEIGHT - BOTTOM - STRIP, class_="stall")
 
 
-def _grid(x: Scale, y: Scale, files_max: int) -> Markup:
+def _grid(x: Axis, y: Axis, files_max: int) -> Markup:
     parts = []
     for tick in svg.linear_ticks(0, x.high, 8):
         parts.append(svg.text(x(tick), HEIGHT - BOTTOM + 15, f"{tick:g}", "tick", "middle"))

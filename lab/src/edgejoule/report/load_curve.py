@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from edgejoule.experiment.spec import Level
-from edgejoule.findings.design import Design, label
+from edgejoule.findings.design import Layout, label
 from edgejoule.findings.model import Cell, Findings, ResponseFinding
 from edgejoule.findings.words import Unit, unit_for
 from edgejoule.report import svg
 from edgejoule.report.bars import LOG_ABOVE, axis_words
-from edgejoule.report.svg import COLOURS, Scale
+from edgejoule.report.svg import COLOURS, Axis
 
 FACTOR = "load_percent"
 RESPONSES = ("energy_per_op_uj", "power_mean_w", "throughput_ops_s")
@@ -24,27 +24,29 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 380.0, 244.0, 52.0, 26.0, 38.0
 
 
 @dataclass(frozen=True)
-class Panel:
+class LoadCurvePanel:
     """One drawing: its title and the SVG."""
 
     title: str
     picture: Markup
 
 
-def panels(f: Findings, design: Design) -> list[Panel]:
+def panels(f: Findings, design: Layout) -> list[LoadCurvePanel]:
     """All panels; none where the load is no factor."""
     if FACTOR not in design.levels:
         return []
     told = [r for n in RESPONSES if (r := f.response(n)) is not None]
     return [
-        Panel(f"{r.title[0].upper()}{r.title[1:]}{f': {words}' if words else ''}", _draw(cells, r, design, words))
+        LoadCurvePanel(
+            f"{r.title[0].upper()}{r.title[1:]}{f': {words}' if words else ''}", _draw(cells, r, design, words)
+        )
         for r in told
         for words, cells in _by_condition(r.cells, design).items()
         if any(c.mean is not None for c in cells)
     ]
 
 
-def _by_condition(cells: Sequence[Cell], design: Design) -> dict[str, list[Cell]]:
+def _by_condition(cells: Sequence[Cell], design: Layout) -> dict[str, list[Cell]]:
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         rest = {n: v for n, v in cell.levels.items() if n not in (FACTOR, design.subject)}
@@ -52,10 +54,10 @@ def _by_condition(cells: Sequence[Cell], design: Design) -> dict[str, list[Cell]
     return found
 
 
-def _draw(cells: Sequence[Cell], r: ResponseFinding, design: Design, words: str) -> Markup:
+def _draw(cells: Sequence[Cell], r: ResponseFinding, design: Layout, words: str) -> Markup:
     unit = unit_for(r.unit, (c.mean for c in r.cells))
     percents = [float(p) for p in design.levels[FACTOR]]
-    x = Scale(min(0.0, *percents), max(percents), LEFT, WIDTH - 14)
+    x = Axis(min(0.0, *percents), max(percents), LEFT, WIDTH - 14)
     y = _height([c for c in r.cells if c.mean is not None], unit)
     parts = [_grid(x, y, percents)]
     for subject, own in _by_subject(cells, design).items():
@@ -66,7 +68,7 @@ def _draw(cells: Sequence[Cell], r: ResponseFinding, design: Design, words: str)
     return svg.figure(WIDTH, HEIGHT, f"{r.title} over load, {words}", *parts)
 
 
-def _by_subject(cells: Sequence[Cell], design: Design) -> Mapping[Level | None, list[Cell]]:
+def _by_subject(cells: Sequence[Cell], design: Layout) -> Mapping[Level | None, list[Cell]]:
     found: dict[Level | None, list[Cell]] = {}
     for cell in cells:
         if cell.mean is not None:
@@ -75,16 +77,16 @@ def _by_subject(cells: Sequence[Cell], design: Design) -> Mapping[Level | None, 
     return found
 
 
-def _height(cells: Sequence[Cell], unit: Unit) -> Scale:
+def _height(cells: Sequence[Cell], unit: Unit) -> Axis:
     means = [c.mean / unit.scale for c in cells if c.mean is not None]
     highs = [c.ci[1] / unit.scale for c in cells if c.ci] + means
     low, high = min(means, default=0.0), max(highs, default=1.0)
     if low > 0 and max(means) / low > LOG_ABOVE:
-        return Scale(low / 1.3, high * 1.1, HEIGHT - BOTTOM, TOP, log=True)
-    return Scale(0, high * 1.05 if high > 0 else 1.0, HEIGHT - BOTTOM, TOP)
+        return Axis(low / 1.3, high * 1.1, HEIGHT - BOTTOM, TOP, log=True)
+    return Axis(0, high * 1.05 if high > 0 else 1.0, HEIGHT - BOTTOM, TOP)
 
 
-def _grid(x: Scale, y: Scale, percents: Sequence[float]) -> Markup:
+def _grid(x: Axis, y: Axis, percents: Sequence[float]) -> Markup:
     parts = []
     for tick in (svg.log_ticks if y.log else svg.linear_ticks)(y.low, y.high, 4):
         parts.append(svg.line(LEFT, y(tick), WIDTH - 14, y(tick), "zero" if tick == 0 else "grid"))
@@ -94,7 +96,7 @@ def _grid(x: Scale, y: Scale, percents: Sequence[float]) -> Markup:
     return svg.tag("g", *parts)
 
 
-def _line(cells: Sequence[Cell], x: Scale, y: Scale, unit: Unit, place: int, subject: Level | None) -> list[Markup]:
+def _line(cells: Sequence[Cell], x: Axis, y: Axis, unit: Unit, place: int, subject: Level | None) -> list[Markup]:
     colour, parts, points = f"s{place % COLOURS}", [], []
     for cell in sorted(cells, key=lambda c: float(c.levels[FACTOR])):
         assert cell.mean is not None

@@ -11,7 +11,7 @@ from edgejoule.findings.design import label
 from edgejoule.findings.other_programs import exceeded
 from edgejoule.findings.words import percent, unit_for
 from edgejoule.report import svg
-from edgejoule.report.svg import Scale
+from edgejoule.report.svg import Axis
 from edgejoule.store import Run
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 380.0, 150.0, 56.0, 8.0, 36.0
@@ -36,7 +36,7 @@ def pictures(runs: Sequence[Run]) -> list[tuple[str, Markup]]:
 
 def _draw(kind: str, title: str, runs: Sequence[Run], values: Sequence[float | None]) -> Markup:
     top = max(_LEAST_TOP[kind], *(v for v in values if v is not None))
-    y, words = Scale(0, top, HEIGHT - BOTTOM, TOP), _words(kind, top)
+    y, words = Axis(0, top, HEIGHT - BOTTOM, TOP), _words(kind, top)
     parts = []
     for tick in svg.linear_ticks(0, top, 3):
         parts.append(svg.line(LEFT, y(tick), WIDTH - 8, y(tick), "zero" if tick == 0 else "grid"))

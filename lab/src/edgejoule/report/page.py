@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
-from edgejoule.findings.design import Design, design_of, label, runs_of
+from edgejoule.findings.design import Layout, design_of, label, runs_of
 from edgejoule.findings.words import count
 from edgejoule.report import bars, cdf, commands, decisions, level0, load_curve, other_programs, traces
 from edgejoule.report.table_html import cell_html, chip
@@ -147,16 +147,16 @@ def _reading(r: ResponseFinding, by: str | None) -> str:
     return f"no letters: {reasons[0]}" if reasons else "no letters"
 
 
-def _panels(runs: list[Run], data: Mapping[int, RunData], design: Design) -> list[tuple[str, list[cdf.Panel]]]:
+def _panels(runs: list[Run], data: Mapping[int, RunData], design: Layout) -> list[tuple[str, list[cdf.LatencyPanel]]]:
     latencies: dict[int, list[Latency]] = {i: list(d.latencies) for i, d in data.items()}
-    grouped: dict[str, list[cdf.Panel]] = {}
+    grouped: dict[str, list[cdf.LatencyPanel]] = {}
     for panel in cdf.panels(runs, latencies, design):
         grouped.setdefault(panel.operation, []).append(panel)
     return list(grouped.items())
 
 
 def _trace_groups(
-    runs: list[Run], data: Mapping[int, RunData], experiment: Experiment, design: Design
+    runs: list[Run], data: Mapping[int, RunData], experiment: Experiment, design: Layout
 ) -> list[TraceGroup]:
     share = traces.STATIC_POINTS_TOTAL // max(1, len(design.cells()))
     static = min(traces.STATIC_POINTS_MAX, max(traces.STATIC_POINTS_MIN, share))

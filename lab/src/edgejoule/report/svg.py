@@ -48,7 +48,7 @@ def path(points: Sequence[tuple[float, float]], class_: str) -> Markup:
 
 
 @dataclass(frozen=True)
-class Scale:
+class Axis:
     """From data to pixels, linear or logarithmic."""
 
     low: float

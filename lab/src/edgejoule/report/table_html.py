@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from markupsafe import Markup, escape
 
-from edgejoule.findings.table import Cell, Mark, Role, pieces
+from edgejoule.findings.table import Cell, CellMark, CellRole, pieces
 from edgejoule.report import svg
 
 _FORMS = {
-    Role.HOLE: '<span class="hole">{}</span>',
-    Role.SOFT: '<span class="soft">{}</span>',
-    Role.STRONG: "<b>{}</b>",
-    Role.FLAG: '<span class="flag">⚑ {}</span>',
-    Role.BREAK: "<br>",
-    Role.DRAWING: "<pre>{}</pre>",
+    CellRole.HOLE: '<span class="hole">{}</span>',
+    CellRole.SOFT: '<span class="soft">{}</span>',
+    CellRole.STRONG: "<b>{}</b>",
+    CellRole.FLAG: '<span class="flag">⚑ {}</span>',
+    CellRole.BREAK: "<br>",
+    CellRole.DRAWING: "<pre>{}</pre>",
 }
 
 
@@ -27,14 +27,14 @@ def chip(name: str, index: int) -> Markup:
     return Markup('<span class="chip s{}">{}</span>').format(index % svg.COLOURS, name)
 
 
-def _mark(mark: Mark) -> Markup:
-    if mark.role is Role.NAME:
+def _mark(mark: CellMark) -> Markup:
+    if mark.role is CellRole.NAME:
         return chip(mark.text, int(mark.value))
-    if mark.role is Role.SHARE:
+    if mark.role is CellRole.SHARE:
         percent = 100 * max(0.0, min(1.0, mark.value))
         bar = Markup('<span class="share"><i style="width:{:.1f}%"></i></span>').format(percent)
         return Markup('{} <span class="percent">{}</span>').format(bar, mark.text)
-    if mark.role is Role.SOFT:
+    if mark.role is CellRole.SOFT:
         return Markup(_FORMS[mark.role]).format(mark.detail or mark.text)
     text = Markup(_FORMS[mark.role]).format(mark.text)
     return Markup('<span title="{}">{}</span>').format(mark.detail, text) if mark.detail else text

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from edgejoule.commands.phases import EVENT
 from edgejoule.errors import DataError
-from edgejoule.findings.design import Design, label
+from edgejoule.findings.design import Layout, label
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
 from edgejoule.report import svg
-from edgejoule.report.svg import COLOURS, Scale
+from edgejoule.report.svg import COLOURS, Axis
 from edgejoule.store import Run, RunData
 
 POINTS_TOTAL = 24_000  # over all traces of a report: about 300 kB
@@ -33,7 +33,7 @@ MARKS_ACROSS = 150  # marks of a kind that the width of a run has room for
 
 
 @dataclass(frozen=True)
-class Mark:
+class BackgroundWork:
     """Work the database did on its own account: begin and length in s from the start of active."""
 
     start_s: float
@@ -80,7 +80,7 @@ class PowerTrace:
     active_s: float
     settled_s: float
     windows: tuple[Window, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[BackgroundWork, ...]
     phases: tuple[PhaseBand, ...]
     thinned: bool
     stepped: bool
@@ -107,7 +107,7 @@ def representative(runs: Sequence[Run], response: str) -> Run | None:
     return min(valued, key=lambda pair: abs(pair[0] - median))[1]
 
 
-def power_trace(run: Run, data: RunData, design: Design, points: int) -> PowerTrace | None:
+def power_trace(run: Run, data: RunData, design: Layout, points: int) -> PowerTrace | None:
     """The trace of the widest domain; None if the run has none or its intervals are not known."""
     chosen = _widest(_on_host_clock(data.traces))
     if chosen is None or run.intervals is None:
@@ -200,9 +200,9 @@ def _windows(run: Run, zero_ns: int) -> list[Window]:
     ]
 
 
-def _marks(events: Sequence[Mapping[str, Any]], zero_ns: int) -> list[Mark]:
+def _marks(events: Sequence[Mapping[str, Any]], zero_ns: int) -> list[BackgroundWork]:
     return [
-        Mark(
+        BackgroundWork(
             round((e["monotonic_ns"] - zero_ns) / 1e9, 4),
             None if e["duration_ns"] is None else round(e["duration_ns"] / 1e9, 4),
             str(e["kind"]),
@@ -221,12 +221,12 @@ def _phases(events: Sequence[Mapping[str, Any]], zero_ns: int, length_s_min: flo
     return [band for band in bands if band.end_s - band.start_s >= length_s_min]
 
 
-def apart(marks: Sequence[Mark], within_s: float) -> list[Mark]:
+def apart(marks: Sequence[BackgroundWork], within_s: float) -> list[BackgroundWork]:
     """The marks in the order of their starts; those of one kind that begin within so many s are one that says how many.
 
     A database may checkpoint a thousand times a run: what cannot be told apart on a page is not drawn apart.
     """
-    groups: dict[str, list[list[Mark]]] = {}
+    groups: dict[str, list[list[BackgroundWork]]] = {}
     for mark in sorted(marks, key=lambda m: m.start_s):
         of_kind = groups.setdefault(mark.kind, [])
         if of_kind and mark.start_s - of_kind[-1][0].start_s < within_s:
@@ -236,13 +236,13 @@ def apart(marks: Sequence[Mark], within_s: float) -> list[Mark]:
     return sorted((_one(group) for of_kind in groups.values() for group in of_kind), key=lambda m: m.start_s)
 
 
-def _one(group: Sequence[Mark]) -> Mark:
+def _one(group: Sequence[BackgroundWork]) -> BackgroundWork:
     first = group[0]
     if len(group) == 1:
         return first
     end_s = max(m.start_s + (m.length_s or 0) for m in group)
     detail = f"{len(group)} within {end_s - first.start_s:.3g} s"
-    return Mark(first.start_s, round(end_s - first.start_s, 4), first.kind, detail)
+    return BackgroundWork(first.start_s, round(end_s - first.start_s, 4), first.kind, detail)
 
 
 WINDOWS = {"idle": "idle, no database open", "quiet": "the database open, quiet"}
@@ -251,8 +251,8 @@ MARKS = {"flush": "▲", "compaction": "■", "checkpoint": "◆", "snapshot": "
 
 def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: float, points: int) -> Markup:
     """The static picture: what is seen without scripts, and what uPlot replaces."""
-    x = Scale(*time_range_s, LEFT, WIDTH - RIGHT)
-    y = Scale(0, power_max_w, HEIGHT - BOTTOM, STRIP)
+    x = Axis(*time_range_s, LEFT, WIDTH - RIGHT)
+    y = Axis(0, power_max_w, HEIGHT - BOTTOM, STRIP)
     parts = [
         _band(x, 0, trace.active_s, "active"),
         _band(x, trace.active_s, trace.settled_s, "settling"),
@@ -266,13 +266,13 @@ def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: f
     return svg.figure(WIDTH, HEIGHT, words, *parts)
 
 
-def _band(x: Scale, start_s: float, end_s: float, class_: str) -> Markup:
+def _band(x: Axis, start_s: float, end_s: float, class_: str) -> Markup:
     start_s, end_s = max(start_s, x.low), min(end_s, x.high)
     width = max(0.0, x(end_s) - x(start_s))
     return svg.tag("rect", x=x(start_s), y=STRIP, width=width, height=HEIGHT - BOTTOM - STRIP, class_=f"band {class_}")
 
 
-def _grid(x: Scale, y: Scale) -> Markup:
+def _grid(x: Axis, y: Axis) -> Markup:
     parts = []
     for tick in svg.linear_ticks(x.low, x.high, 8):
         parts.append(svg.text(x(tick), HEIGHT - BOTTOM + 15, f"{tick:g}", "tick", "middle"))
@@ -282,7 +282,7 @@ def _grid(x: Scale, y: Scale) -> Markup:
     return svg.tag("g", *parts)
 
 
-def _lines(trace: PowerTrace, x: Scale, y: Scale, points: int) -> list[Markup]:
+def _lines(trace: PowerTrace, x: Axis, y: Axis, points: int) -> list[Markup]:
     time_s, power_w = np.array(trace.time_s), np.array([np.nan if w is None else w for w in trace.power_w])
     time_s, power_w = _thin(time_s, power_w, points)
     pieces: list[list[tuple[float, float]]] = [[]]
@@ -296,7 +296,7 @@ def _lines(trace: PowerTrace, x: Scale, y: Scale, points: int) -> list[Markup]:
     return [svg.path(piece, f"curve s{trace.subject % COLOURS}") for piece in pieces if piece]
 
 
-def _mark_shapes(trace: PowerTrace, x: Scale) -> list[Markup]:
+def _mark_shapes(trace: PowerTrace, x: Axis) -> list[Markup]:
     return [
         svg.tag(
             "text", svg.tag("title", f"{m.kind}: {m.detail}"), MARKS.get(m.kind, "•"),
@@ -307,7 +307,7 @@ def _mark_shapes(trace: PowerTrace, x: Scale) -> list[Markup]:
     ]  # fmt: skip
 
 
-def _phase_shapes(trace: PowerTrace, x: Scale) -> list[Markup]:
+def _phase_shapes(trace: PowerTrace, x: Axis) -> list[Markup]:
     """A line where a phase begins, and its name where there is room for it."""
     shapes = []
     for band in trace.phases:

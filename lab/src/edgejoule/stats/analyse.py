@@ -11,26 +11,26 @@ import numpy as np
 from edgejoule.errors import DataError, UsageError
 from edgejoule.stats.aa import same_against_same
 from edgejoule.stats.anova import Anova, anova, is_balanced
+from edgejoule.stats.autocorrelation import lag1
 from edgejoule.stats.cells import CellMeans, Margin, cell_means, margin_of
 from edgejoule.stats.compare import Compared, compare, notes_on_models, of_loads, one_error, own_errors
 from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.diagnostics import Diagnostics, diagnose
 from edgejoule.stats.factor import Factor, cells_of
-from edgejoule.stats.model import Analysis, AnalysisBy, Best, Group, Pair, Precision, Sequential, finite, label_of
+from edgejoule.stats.model import AnalysisBy, AnalysisResult, Best, Group, LookTaken, Pair, Precision, finite, label_of
 from edgejoule.stats.observations import Columns, as_numbers, complete_rows, missing
 from edgejoule.stats.options import MODELLED, AnalyseOptions, Options, options_of
 from edgejoule.stats.precision import half_width_of, runs_needed, stein_pooled
 from edgejoule.stats.scale import FloatArray, from_scale, to_scale
-from edgejoule.stats.serial import lag1
-from edgejoule.stats.split_plot import Loads, average_repetitions, split_plot
+from edgejoule.stats.split_plot import LoadMeans, average_repetitions, split_plot
 
-__all__ = ["MODELLED", "Analysis", "AnalysisBy", "Best", "Group", "Pair", "analyse", "finite", "label_of"]
+__all__ = ["MODELLED", "AnalysisBy", "AnalysisResult", "Best", "Group", "Pair", "analyse", "finite", "label_of"]
 
 
 @overload
 def analyse(
     table: Columns, response: str, factors: Sequence[str], *, by: None = ..., **given: Unpack[AnalyseOptions]
-) -> Analysis: ...
+) -> AnalysisResult: ...
 
 
 @overload
@@ -41,7 +41,7 @@ def analyse(
 
 def analyse(
     table: Columns, response: str, factors: Sequence[str], *, by: str | None = None, **given: Unpack[AnalyseOptions]
-) -> Analysis | AnalysisBy:
+) -> AnalysisResult | AnalysisBy:
     """Analyse column `response` of the table by the columns `factors`.
 
     table: column name -> one value per row; None or NaN is missing, and rows with a missing value are dropped and
@@ -86,7 +86,7 @@ def analyse(
     return AnalysisBy(by, analyses)
 
 
-def _analyse_one(table: Columns, options: Options) -> Analysis:
+def _analyse_one(table: Columns, options: Options) -> AnalysisResult:
     rows, notes = complete_rows(table, options.columns)
     raw = as_numbers(table[options.response], rows, options.response)
     y = to_scale(raw, options.scale, options.response)
@@ -119,7 +119,7 @@ def _plain(
     order: FloatArray | None,
     options: Options,
     notes: Sequence[str],
-) -> Analysis:
+) -> AnalysisResult:
     """Every value is a replication."""
     table = anova(y, factors, block=block, ss_type=options.ss_type)
     tukey = options.test is DeclaredTest.TUKEY
@@ -157,7 +157,7 @@ def _refuse_uneven_ranks(margin: Margin, full: CellMeans, factors: Sequence[Fact
         )
 
 
-def _with_loads(loads: Loads, options: Options, notes: Sequence[str]) -> Analysis:
+def _with_loads(loads: LoadMeans, options: Options, notes: Sequence[str]) -> AnalysisResult:
     """The load is the replication. With all factors between loads, that is one value per load."""
     raw = np.array([from_scale(float(value), options.scale) for value in loads.y])
     if not loads.within:
@@ -179,7 +179,7 @@ def _with_loads(loads: Loads, options: Options, notes: Sequence[str]) -> Analysi
     return replace(analysis, notes=(*notes, *loads.notes, *analysis.notes, *asked))
 
 
-def _refuse_single_loads(loads: Loads) -> None:
+def _refuse_single_loads(loads: LoadMeans) -> None:
     cells, _ = cells_of(loads.factors)
     if len(loads.y) <= len(cells):
         raise DataError(
@@ -201,7 +201,7 @@ def _precision(table: Anova, found: Compared, options: Options) -> Precision | N
     )
 
 
-def _sequential(found: Compared, options: Options) -> Sequential | None:
+def _sequential(found: Compared, options: Options) -> LookTaken | None:
     if options.looks is None or options.look is None:
         return None
     planned, most = options.looks.runs[options.look - 1], max(group.n for group in found.groups)
@@ -211,14 +211,14 @@ def _sequential(found: Compared, options: Options) -> Sequential | None:
             "another time than declared keeps no promise"
         )
     decided = sum(pair.p_adj < options.alpha for pair in found.pairs)
-    return Sequential(options.looks, options.look, decided, len(found.pairs))
+    return LookTaken(options.looks, options.look, decided, len(found.pairs))
 
 
 def _analysis(
     found: Compared, options: Options, block: Factor | None, n: int, table: Anova, checks: Diagnostics
-) -> Analysis:
+) -> AnalysisResult:
     ranked = options.test is DeclaredTest.KRUSKAL_DUNN_HOLM
-    return Analysis(
+    return AnalysisResult(
         response=options.response,
         factors=options.factors,
         block=block.name if block else None,

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from edgejoule.dictionary.responses import Better
 from edgejoule.stats.aa import SameAgainstSame
 from edgejoule.stats.anova import Anova, AnovaRow
+from edgejoule.stats.autocorrelation import Serial
 from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.diagnostics import Check, Diagnostics
 from edgejoule.stats.distribution import Distribution
 from edgejoule.stats.omnibus import Omnibus
 from edgejoule.stats.precision import RunsNeeded, Stein
 from edgejoule.stats.scale import Scale
-from edgejoule.stats.serial import Serial
 from edgejoule.stats.spending import Looks
 
 Json = dict[str, object]
@@ -166,7 +166,7 @@ class Precision:
 
 
 @dataclass(frozen=True)
-class Sequential:
+class LookTaken:
     """Which declared look this is (from 1); decided: pairs whose p is below this look's level."""
 
     looks: Looks
@@ -197,7 +197,7 @@ class Sequential:
 
 
 @dataclass(frozen=True)
-class Analysis:
+class AnalysisResult:
     """The analysis of one response. Groups are ordered from best to worst; the first letter marks the best.
 
     n: observations used, loads x cells where runs share loads. modelled, min_ratio: see `analyse`. omnibus: of the
@@ -228,7 +228,7 @@ class Analysis:
     serial: Serial | None = None
     same: SameAgainstSame | None = None
     precision: Precision | None = None
-    sequential: Sequential | None = None
+    sequential: LookTaken | None = None
 
     @property
     def judged(self) -> bool:
@@ -284,7 +284,7 @@ class AnalysisBy:
     """One analysis per level of the factor `by`, in the order of the levels."""
 
     by: str
-    analyses: dict[str, Analysis]
+    analyses: dict[str, AnalysisResult]
 
     @property
     def extremes(self) -> tuple[Extremes, ...]:
@@ -307,7 +307,7 @@ class AnalysisBy:
         }
 
 
-def extremes_of(level: str, analysis: Analysis) -> Extremes:
+def extremes_of(level: str, analysis: AnalysisResult) -> Extremes:
     """The analysis's groups with the lowest and the highest median."""
     ordered = sorted(analysis.groups, key=lambda group: group.median)
     return Extremes(level, ordered[0], ordered[-1])

@@ -33,7 +33,7 @@ from edgejoule.stats.scale import FloatArray
 
 
 @dataclass(frozen=True)
-class Loads:
+class LoadMeans:
     """One value per load and cell: repetitions averaged. runs: how many values went in."""
 
     y: FloatArray
@@ -54,7 +54,7 @@ class Loads:
         return tuple(factor for factor in self.factors if not _constant(factor, self.unit))
 
 
-def average_repetitions(y: FloatArray, factors: Sequence[Factor], block: Factor | None, unit: Factor) -> Loads:
+def average_repetitions(y: FloatArray, factors: Sequence[Factor], block: Factor | None, unit: Factor) -> LoadMeans:
     """The means over repetitions of a cell on a load. A block that changes on a load is averaged over, with a note."""
     notes = []
     if block and not _constant(block, unit):
@@ -65,7 +65,7 @@ def average_repetitions(y: FloatArray, factors: Sequence[Factor], block: Factor 
     mean = np.bincount(inverse, weights=y - y.mean()) / np.bincount(inverse) + y.mean()
     short = [Factor(f.name, f.levels, unique[:, at]) for at, f in enumerate(every)]
     count = len(factors)
-    loads = Loads(mean, short[count], tuple(short[:count]), short[-1] if block else None, int(y.size), ())
+    loads = LoadMeans(mean, short[count], tuple(short[:count]), short[-1] if block else None, int(y.size), ())
     return replace(loads, notes=(_in_words(loads), *notes))
 
 
@@ -75,7 +75,7 @@ def _constant(factor: Factor, unit: Factor) -> bool:
     return bool((of_unit[unit.codes] == factor.codes).all())
 
 
-def _in_words(loads: Loads) -> str:
+def _in_words(loads: LoadMeans) -> str:
     count = len(np.unique(loads.unit.codes))
     sides = [
         f"{', '.join(factor.name for factor in factors)} {verb}"
@@ -145,7 +145,7 @@ def _of_differences(covariance: FloatArray) -> FloatArray:
     return np.asarray(variance[:, None] + variance - 2 * covariance, dtype=np.float64)
 
 
-def split_plot(loads: Loads, *, ss_type: SsType = SsType.II) -> SplitPlot:
+def split_plot(loads: LoadMeans, *, ss_type: SsType = SsType.II) -> SplitPlot:
     """The analysis with the load as error unit. DataError where loads are too few, or a cell has no run at all."""
     cells, member = cells_of(loads.factors)
     possible = math.prod(len(factor.levels) for factor in loads.factors)
@@ -184,7 +184,7 @@ def split_plot(loads: Loads, *, ss_type: SsType = SsType.II) -> SplitPlot:
 
 
 def _effects(
-    loads: Loads, cells: Sequence[tuple[str, ...]], member: IntArray, whole: IntArray, unit: IntArray
+    loads: LoadMeans, cells: Sequence[tuple[str, ...]], member: IntArray, whole: IntArray, unit: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Weights of each load's mean over all cells it could have run, and of each cell's deviation from that mean."""
     rows = len(member)
@@ -207,7 +207,7 @@ def _effects(
     return load_mean, deviation
 
 
-def _between(whole: IntArray, count: int, block: Factor | None, loads: Loads) -> tuple[FloatArray, FloatArray, int]:
+def _between(whole: IntArray, count: int, block: Factor | None, loads: LoadMeans) -> tuple[FloatArray, FloatArray, int]:
     """Weights over the loads of each mean between them, the projector on their error, and its df."""
     columns = np.hstack([np.eye(count)[whole], *([block.contrasts()] if block else [])])
     if np.linalg.matrix_rank(columns) < columns.shape[1]:
@@ -228,7 +228,7 @@ def _between(whole: IntArray, count: int, block: Factor | None, loads: Loads) ->
 
 
 def _table(
-    loads: Loads,
+    loads: LoadMeans,
     mean_of_load: FloatArray,
     between: Sequence[Factor],
     block: Factor | None,

@@ -16,7 +16,7 @@ _NO_LEVEL = frozenset({"", "NA"})
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvTable:
     """lines[i] is the line of the file on which row i ends (1-based)."""
 
     path: Path
@@ -50,7 +50,7 @@ class Table:
         return value
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> CsvTable:
     """The table in the file. DataError names the file and, where there is one, the line."""
     text = _decoded(path)
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
@@ -77,7 +77,7 @@ def _decoded(path: Path) -> str:
     return text
 
 
-def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]]) -> Table:
+def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]]) -> CsvTable:
     if not any(header):
         raise DataError(f"{path}:1: expected a header line with the names of the columns")
     repeated = sorted({name for name in header if header.count(name) > 1})
@@ -89,4 +89,4 @@ def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]]) -> 
         if len(row) != len(header):
             raise DataError(f"{path}:{line}: {len(row)} fields where the header has {len(header)}")
     columns = {name: tuple(row[index] for _, row in rows) for index, name in enumerate(header)}
-    return Table(path, columns, tuple(line for line, _ in rows))
+    return CsvTable(path, columns, tuple(line for line, _ in rows))

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from edgejoule.dictionary.responses import Better
 from edgejoule.stats.anova import AnovaRow
 from edgejoule.stats.figures import figure, p_value
-from edgejoule.stats.model import Analysis
+from edgejoule.stats.model import AnalysisResult
 from edgejoule.stats.omnibus import Omnibus
 
 
-def verdict(analysis: Analysis) -> str:
+def verdict(analysis: AnalysisResult) -> str:
     """What the response depends on, which group is best, and from which others it can be told apart."""
     if analysis.omnibus:
         return _by_omnibus(analysis, analysis.omnibus)
@@ -33,7 +33,7 @@ def verdict(analysis: Analysis) -> str:
     return f"{text}{_within_margin(analysis)}."
 
 
-def _by_omnibus(analysis: Analysis, omnibus: Omnibus) -> str:
+def _by_omnibus(analysis: AnalysisResult, omnibus: Omnibus) -> str:
     df = f"{omnibus.df1:g}" + (f", {omnibus.df2:.1f}" if omnibus.df2 is not None else "")
     p = p_value(omnibus.p)
     test = f"{omnibus.name}({df}) = {figure(omnibus.statistic)}, p {p if p.startswith('<') else f'= {p}'}"
@@ -55,7 +55,7 @@ def margin_words(margin: float, *, log: bool) -> str:
     return f"within {100 * (margin - 1):.3g} %" if margin < 2 else f"within a factor of {margin:g}"
 
 
-def _without_difference(analysis: Analysis, text: str) -> str:
+def _without_difference(analysis: AnalysisResult, text: str) -> str:
     """Where no difference shows: whether the groups are shown to be equal, which takes a declared margin."""
     if analysis.margin is None or not any(pair.equivalent is not None for pair in analysis.pairs):
         return f"{text}, which does not prove that there is none."
@@ -77,7 +77,7 @@ def _all_groups(count: int) -> str:
     return "both groups" if count == 2 else f"all {count} groups"
 
 
-def _within_margin(analysis: Analysis) -> str:
+def _within_margin(analysis: AnalysisResult) -> str:
     """Which pairs are shown to be equal, beside a difference that shows."""
     equal = [pair for pair in analysis.pairs if pair.equivalent]
     if analysis.margin is None or not equal:
@@ -99,7 +99,7 @@ def source_label(source: str) -> str:
     return source.replace(":", " × ")
 
 
-def response_words(analysis: Analysis) -> str:
+def response_words(analysis: AnalysisResult) -> str:
     """The response, never without the word that it is modelled."""
     return f"{analysis.response.removesuffix('.modelled')} (modelled)" if analysis.modelled else analysis.response
 
@@ -108,7 +108,7 @@ def _significant(row: AnovaRow, alpha: float) -> bool:
     return row.p is not None and row.p < alpha
 
 
-def _best(analysis: Analysis) -> str:
+def _best(analysis: AnalysisResult) -> str:
     best = analysis.groups[0]
     against = [pair for pair in analysis.pairs if pair.b == best.levels]
     told_apart = sum(pair.significant for pair in against)

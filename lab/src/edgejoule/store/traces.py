@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.energy import Summary, summary_of
+from edgejoule.energy import SegmentSummary, summary_of
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import Arrivals, ClockRelation, clock_relation
 from edgejoule.meters.trace import Trace
@@ -161,7 +161,7 @@ class ChannelRows:
             self._last = int(part.t_ns[last]), float(part.value[last])
 
 
-def _columns(summary: Summary) -> tuple[float, ...]:
+def _columns(summary: SegmentSummary) -> tuple[float, ...]:
     """In the order of the table's columns."""
     return (
         summary.start_ns, summary.end_ns, summary.energy_j, summary.power_max_w, summary.step_s2, summary.off_j2,
@@ -211,7 +211,7 @@ class StoredTrace:
         seconds = [self._device_ns(t) // SECOND_NS for t in (t0_ns, t1_ns)]
         return self._on_asked_clock(self._unpacked("AND second BETWEEN ? AND ?", *seconds))
 
-    def pieces(self, t0_ns: int, t1_ns: int) -> Sequence[Trace | Summary]:
+    def pieces(self, t0_ns: int, t1_ns: int) -> Sequence[Trace | SegmentSummary]:
         """See energy.Readings."""
         return self._cover(t0_ns, t1_ns).pieces
 
@@ -291,7 +291,7 @@ class StoredTrace:
 class _Cover:
     """Pieces in order, and how many readings of the interval are in them."""
 
-    pieces: tuple[Trace | Summary, ...]
+    pieces: tuple[Trace | SegmentSummary, ...]
     readings: int
     failed: int
 
@@ -301,7 +301,7 @@ class _Cover:
         count, failed = trace.counts(t0_ns, t1_ns)
         return _Cover((*self.pieces, _with_reading(trace, self._last())), self.readings + count, self.failed + failed)
 
-    def with_summary(self, summary: Summary, count: int, failed: int) -> _Cover:
+    def with_summary(self, summary: SegmentSummary, count: int, failed: int) -> _Cover:
         return _Cover((*self.pieces, summary), self.readings + count, self.failed + failed)
 
     def converted(self, relation: ClockRelation, kind: ValueKind) -> _Cover:
@@ -310,7 +310,7 @@ class _Cover:
     def _last(self) -> tuple[int, float] | None:
         """The last good reading so far."""
         for piece in reversed(self.pieces):
-            if isinstance(piece, Summary):
+            if isinstance(piece, SegmentSummary):
                 return piece.end_ns, piece.value_last
             good = np.flatnonzero(~np.isnan(piece.value))
             if len(good):
@@ -342,9 +342,9 @@ def _stretches(
     return [*found, (last + 1, end, False)]
 
 
-def _summary(sums: Sequence[Any], value_last: float) -> Summary:
+def _summary(sums: Sequence[Any], value_last: float) -> SegmentSummary:
     start_ns, end_ns, energy_j, power_max_w, step_s2, off_j2, off_next_j2 = sums
-    return Summary(start_ns, end_ns, energy_j, power_max_w, step_s2, off_j2, off_next_j2, value_last)
+    return SegmentSummary(start_ns, end_ns, energy_j, power_max_w, step_s2, off_j2, off_next_j2, value_last)
 
 
 def _part(trace: Trace, begin: int, end: int) -> Trace:
@@ -364,7 +364,7 @@ def _with_reading(trace: Trace, reading: tuple[int, float] | None) -> Trace:
     )
 
 
-def _converted(piece: Trace | Summary, relation: ClockRelation, kind: ValueKind) -> Trace | Summary:
+def _converted(piece: Trace | SegmentSummary, relation: ClockRelation, kind: ValueKind) -> Trace | SegmentSummary:
     """With times of the host. A power lasts as long as the host says; joules that were counted stay."""
     if isinstance(piece, Trace):
         return _trace_converted(piece, relation)

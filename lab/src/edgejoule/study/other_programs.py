@@ -49,7 +49,7 @@ _KERNEL_THREAD = 0x00200000  # PF_KTHREAD among the flags of /proc/PID/stat
 
 
 @dataclass(frozen=True)
-class Look:
+class ProgramCounters:
     """The counters at one moment. idle_s: of all CPUs, idle, waiting and stolen. kernel_s: of kernel threads and
     interrupts. Bytes: of the whole machine, and the run's own of them.
     """
@@ -75,7 +75,7 @@ class _Process(NamedTuple):
 
 def look(
     proc: Path | None = None, pid: int | None = None, clock_s: Callable[[int], float] = process_clock.cpu_s
-) -> Look | None:
+) -> ProgramCounters | None:
     """Read the counters now; None where /proc does not tell. pid: of the process above all of the run's. clock_s: CPU
     time of a kernel thread.
     """
@@ -91,7 +91,9 @@ def look(
     own_s = sum(p.cpu_s + p.ended_children_s for p in own)
     read, write = _machine_bytes(proc)
     own_read, own_write = _bytes_of(proc, own)
-    return Look(at_s, text.count(b"\ncpu"), idle_s, kernel_s + interrupts_s, own_s, read, write, own_read, own_write)
+    return ProgramCounters(
+        at_s, text.count(b"\ncpu"), idle_s, kernel_s + interrupts_s, own_s, read, write, own_read, own_write
+    )
 
 
 def _own_and_kernel_s(proc: Path, pid: int, clock_s: Callable[[int], float]) -> tuple[list[_Process], float]:
@@ -223,7 +225,7 @@ class OtherPrograms:
         return cls(0.0, None, None, None, None, None, None, None, why)
 
     @classmethod
-    def between(cls, begin: Look | None, end: Look | None) -> OtherPrograms:
+    def between(cls, begin: ProgramCounters | None, end: ProgramCounters | None) -> OtherPrograms:
         """The difference of two looks."""
         if begin is None or end is None or end.at_s <= begin.at_s or begin.cpus != end.cpus:
             return cls.unknown("/proc does not tell what the machine's processes use")
@@ -294,7 +296,7 @@ class OtherPrograms:
         }
 
 
-def _grown(begin: Look, end: Look, name: str) -> int | None:
+def _grown(begin: ProgramCounters, end: ProgramCounters, name: str) -> int | None:
     before, after = getattr(begin, name), getattr(end, name)
     return None if before is None or after is None else after - before
 
@@ -310,8 +312,8 @@ class Watch:
     """Looks when the first execution begins to work and when the last one has settled. Hears the driver's events."""
 
     def __init__(self) -> None:
-        self._begin: Look | None = None
-        self._end: Look | None = None
+        self._begin: ProgramCounters | None = None
+        self._end: ProgramCounters | None = None
         self._began = False
         self._hearing = threading.Lock()
 

@@ -16,11 +16,11 @@ from edgejoule.commands.on_servers import run_together
 from edgejoule.commands.phases import phase_facts
 from edgejoule.commands.setups import Setups
 from edgejoule.commands.shells import ShellStart
-from edgejoule.database_servers import Server
+from edgejoule.database_servers import DatabaseServer
 from edgejoule.database_servers.external import is_local
 from edgejoule.database_servers.serving import ServerUse, serving
 from edgejoule.databases.driver import Driver, Event, quiet_arguments, timing_arguments
-from edgejoule.databases.loads import Load, Loads, forget_pages
+from edgejoule.databases.loads import Loads, PreparedDatabase, forget_pages
 from edgejoule.databases.snapshots import data_bytes
 from edgejoule.databases.system_under_test import Command, Embedded, Served, SystemUnderTest, system_of
 from edgejoule.dictionary.properties import CORE
@@ -49,9 +49,9 @@ from edgejoule.study.cool_down import CoolDown, doubts, look
 from edgejoule.study.executions import Execution, Totals, intervals_of, reached_share, totals_of, worked_share
 from edgejoule.study.in_step import run_in_step
 from edgejoule.study.metering import Metered, Metering, checked
+from edgejoule.study.open_baseline import open_database, quiet_s
 from edgejoule.study.other_programs import OtherPrograms, Watch
 from edgejoule.study.other_programs import look as look_at_programs
-from edgejoule.study.quiet import open_database, quiet_s
 from edgejoule.study.run_clocks import ClockPlan
 from edgejoule.study.run_energy import Quiet, QuietWindows, energies, of_servers, only_whole, response
 from edgejoule.study.run_length import executions_needed, first_reading_s, lengthened
@@ -63,7 +63,7 @@ _TRIES = 3  # to find how many executions fill the time a meter needs: the first
 
 
 @dataclass(frozen=True)
-class Bench:
+class RunContext:
     """What all runs of a study share. The meter is open.
 
     least_s: a shorter run is lengthened or executed several times (edgejoule.study.run_length). executions: cell -> how
@@ -106,33 +106,35 @@ class _Sampled:
     beside: Sequence[Event] = ()
 
 
-def measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
+def measure(planned: PlannedRun, context: RunContext, metering: Metering) -> tuple[Run, RunData]:
     """Do one run. Raises DatabaseError when the database or the driver failed or returned wrong data."""
-    cooled = bench.cool_down.wait(lambda: look(bench.meters[0]).power_mean_w) if bench.cool_down else None
+    cooled = context.cool_down.wait(lambda: look(context.meters[0]).power_mean_w) if context.cool_down else None
     before = environment.state()
     do = _measure_idle if planned.load_percent == 0 else _measure
-    run, data = do(planned, bench, metering, before)
+    run, data = do(planned, context, metering, before)
     facts = {**run.facts, **({"cool_down": cooled} if cooled else {})}
     facts["conditions"] = [*run.conditions, *doubts(cooled)]
     return dataclasses.replace(run, facts=facts, flags=(*run.flags, *doubts(cooled))), data
 
 
-def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapping[str, Any]) -> tuple[Run, RunData]:
+def _measure(
+    planned: PlannedRun, context: RunContext, metering: Metering, before: Mapping[str, Any]
+) -> tuple[Run, RunData]:
     """One run of the driver, or several executions that form one."""
-    told = lengthened(_at_level(planned, bench), bench.least_s)
-    system, site = system_of(planned), _site(planned, bench)
-    if bench.setups:
-        bench.setups.enter(planned)
+    told = lengthened(_at_level(planned, context), context.least_s)
+    system, site = system_of(planned), _site(planned, context)
+    if context.setups:
+        context.setups.enter(planned)
     _warm_up(planned, site)
-    load = bench.loads.prepare(planned)
+    load = context.loads.prepare(planned)
     restored_bytes = 0 if planned.memory_limit_bytes is None else data_bytes(load.path)
     storage = environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
-        site = dataclasses.replace(site, group=group, still_s=quiet_s(bench.timing, bench.meters[0].method))
+        site = dataclasses.replace(site, group=group, still_s=quiet_s(context.timing, context.meters[0].method))
         sampled = _sample_enough(told, load, site, metering)
         peak_bytes = group.peak_bytes() if group else None
     collect = _collect if sampled.executed.ran is None else _collect_command
-    run, data = collect(planned, sampled, bench)
+    run, data = collect(planned, sampled, context)
     facts: dict[str, Any] = {
         **({"load": load.facts()} if system.has_data else {}),
         "cache": _cache(sampled.executions[0]),
@@ -147,30 +149,30 @@ def _measure(planned: PlannedRun, bench: Bench, metering: Metering, before: Mapp
     if planned.load_percent is not None:
         facts["load_percent"] = {
             "percent": planned.load_percent,
-            "reached_ops_s": bench.reached_ops_s[at_full(planned)],
+            "reached_ops_s": context.reached_ops_s[at_full(planned)],
         }
     held_back = environment.throttling(before, facts["environment"]["after"])
     facts["conditions"] = [*sampled.metered.clocks.flags, *held_back, *sampled.others.flags()]
     return dataclasses.replace(run, facts=facts, flags=(*run.flags, *held_back)), data
 
 
-def calibrate(planned: PlannedRun, bench: Bench) -> float:
+def full_rate(planned: PlannedRun, context: RunContext) -> float:
     """The rate in ops/s that a cell of a load curve reaches when nothing holds it back."""
     free = dataclasses.replace(planned, load_percent=None, target_ops_s=None)
-    free = _for_seconds(free, bench.timing.calibration_s)
-    load = bench.loads.prepare(planned)
-    (events,) = _execute(system_of(free), [load.path], _site(planned, bench)).streams
+    free = _for_seconds(free, context.timing.calibration_s)
+    load = context.loads.prepare(planned)
+    (events,) = _execute(system_of(free), [load.path], _site(planned, context)).streams
     return float(Execution.of(events).end["throughput_ops_s"])
 
 
-def learn(planned: PlannedRun, bench: Bench) -> None:
+def learn(planned: PlannedRun, context: RunContext) -> None:
     """Let the servers of a federation compact what the run compacts, unmeasured, by each policy that they learn by."""
-    for policy in bench.servers.learning if bench.servers else ():
+    for policy in context.servers.learning if context.servers else ():
         told = dataclasses.replace(planned, policy=policy)
-        if bench.setups:
-            bench.setups.enter(told)
-        load = bench.loads.prepare(told)
-        _execute(system_of(told), [load.path], _site(told, bench))
+        if context.setups:
+            context.setups.enter(told)
+        load = context.loads.prepare(told)
+        _execute(system_of(told), [load.path], _site(told, context))
 
 
 def at_full(planned: PlannedRun) -> str:
@@ -178,12 +180,12 @@ def at_full(planned: PlannedRun) -> str:
     return " · ".join(str(v) for name, v in planned.levels.items() if name != "load_percent") or "all"
 
 
-def _at_level(planned: PlannedRun, bench: Bench) -> PlannedRun:
+def _at_level(planned: PlannedRun, context: RunContext) -> PlannedRun:
     """The run at its share of the reached rate, for the time of a level."""
     if planned.load_percent is None:
         return planned
-    rate = bench.reached_ops_s[at_full(planned)] * planned.load_percent / 100
-    return _for_seconds(dataclasses.replace(planned, target_ops_s=max(1, round(rate))), bench.timing.level_s)
+    rate = context.reached_ops_s[at_full(planned)] * planned.load_percent / 100
+    return _for_seconds(dataclasses.replace(planned, target_ops_s=max(1, round(rate))), context.timing.level_s)
 
 
 def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
@@ -192,58 +194,58 @@ def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
     )
 
 
-def _site(planned: PlannedRun, bench: Bench) -> _Site:
+def _site(planned: PlannedRun, context: RunContext) -> _Site:
     """Of a federation every server is told the run's policy."""
-    if not bench.servers:
-        return _Site(bench, {"": Home()})
-    bench.servers.decide_by(str(planned.policy), planned.link)
-    names = system_of(planned).loaded_servers or bench.servers.names[:1]
-    return _Site(bench, {name: bench.servers.home(name) for name in names})
+    if not context.servers:
+        return _Site(context, {"": Home()})
+    context.servers.decide_by(str(planned.policy), planned.link)
+    names = system_of(planned).loaded_servers or context.servers.names[:1]
+    return _Site(context, {name: context.servers.home(name) for name in names})
 
 
-def _sample_enough(planned: PlannedRun, load: Load, site: _Site, metering: Metering) -> _Sampled:
+def _sample_enough(planned: PlannedRun, load: PreparedDatabase, site: _Site, metering: Metering) -> _Sampled:
     """One execution; or where that is too short for the meter, as many as fill the time it needs.
 
     The first run of a cell decides how many, and leaves nothing of its tries but the last one.
     """
-    bench = site.bench
-    if known := bench.executions.get(planned.label()):
-        return _sample(planned, _paths(planned, load, bench, known), site, metering)
+    context = site.context
+    if known := context.executions.get(planned.label()):
+        return _sample(planned, _paths(planned, load, context, known), site, metering)
     sampled, count = _sample(planned, [load.path], site, metering), 1
     for _ in range(_TRIES):
         each_s = sum(e.settled_s for e in sampled.executions) / count
-        needed = executions_needed(planned, each_s, bench.least_s)
+        needed = executions_needed(planned, each_s, context.least_s)
         if needed <= count:
             break
         count = needed
-        sampled = _sample(planned, _paths(planned, None, bench, count), site, metering)
+        sampled = _sample(planned, _paths(planned, None, context, count), site, metering)
     if count > 1:
-        bench.executions[planned.label()] = count
+        context.executions[planned.label()] = count
     return sampled
 
 
-def _paths(planned: PlannedRun, load: Load | None, bench: Bench, count: int) -> Sequence[Path]:
+def _paths(planned: PlannedRun, load: PreparedDatabase | None, context: RunContext, count: int) -> Sequence[Path]:
     """The data of each execution: of a command all work on the same. load: what nothing has worked on yet."""
     if not system_of(planned).repeats_in_place:
-        return bench.loads.copies(planned, count)
-    return [load.path if load else bench.loads.copies(planned, 1)[0]] * count
+        return context.loads.copies(planned, count)
+    return [load.path if load else context.loads.copies(planned, 1)[0]] * count
 
 
 def _warm_up(planned: PlannedRun, site: _Site) -> None:
     """Run a cell's command unmeasured before its first run, on data that its runs do not see."""
-    system, bench = system_of(planned), site.bench
-    if not system.warmups or planned.label() in bench.warmed:
+    system, context = system_of(planned), site.context
+    if not system.warmups or planned.label() in context.warmed:
         return
-    bench.warmed.add(planned.label())
+    context.warmed.add(planned.label())
     for _ in range(system.warmups):
-        _execute(system, bench.loads.copies(planned, 1), site)
+        _execute(system, context.loads.copies(planned, 1), site)
 
 
 def _sample(planned: PlannedRun, paths: Sequence[Path], site: _Site, metering: Metering) -> _Sampled:
-    bench, timing, started_realtime_ns = site.bench, site.bench.timing, time.time_ns()
-    watch, not_own = Watch(), _own_not_ours(planned, bench)
-    heard = dataclasses.replace(bench, on_event=watch.hearing(bench.on_event))
-    lead_s = max(map(first_reading_s, bench.meters))
+    context, timing, started_realtime_ns = site.context, site.context.timing, time.time_ns()
+    watch, not_own = Watch(), _own_not_ours(planned, context)
+    heard = dataclasses.replace(context, on_event=watch.hearing(context.on_event))
+    lead_s = max(map(first_reading_s, context.meters))
     for path in paths if site.group else ():
         forget_pages(path)
     with metering.during(planned.index) as metered:
@@ -251,7 +253,7 @@ def _sample(planned: PlannedRun, paths: Sequence[Path], site: _Site, metering: M
         start_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         driver_start_ns = time.monotonic_ns()
-        executed = _execute(system_of(planned), paths, dataclasses.replace(site, bench=heard))
+        executed = _execute(system_of(planned), paths, dataclasses.replace(site, context=heard))
         driver_end_ns = time.monotonic_ns()
         time.sleep(timing.idle_s)
         end_ns = time.monotonic_ns()
@@ -265,7 +267,7 @@ def _sample(planned: PlannedRun, paths: Sequence[Path], site: _Site, metering: M
         started_realtime_ns=started_realtime_ns,
         executed=executed,
         beside=_events_beside(
-            planned, paths[0], bench, (driver_start_ns, driver_end_ns), started_realtime_ns, executed.parts
+            planned, paths[0], context, (driver_start_ns, driver_end_ns), started_realtime_ns, executed.parts
         ),
     )
 
@@ -273,7 +275,7 @@ def _sample(planned: PlannedRun, paths: Sequence[Path], site: _Site, metering: M
 def _events_beside(
     planned: PlannedRun,
     path: Path,
-    bench: Bench,
+    context: RunContext,
     within_ns: tuple[int, int],
     since_realtime_ns: int,
     on: Collection[str],
@@ -285,11 +287,11 @@ def _events_beside(
     system = system_of(planned)
     logged = [*system.log_events(path, *within_ns)]
     for server in on:
-        own = system.log_events(bench.loads.path_for(planned, server), *within_ns)
+        own = system.log_events(context.loads.path_for(planned, server), *within_ns)
         logged += [{**event, "server": server} for event in own]
-    if not bench.servers:
+    if not context.servers:
         return logged
-    return [*logged, *bench.servers.decisions(since_realtime_ns / 1e9, str(planned.policy))]
+    return [*logged, *context.servers.decisions(since_realtime_ns / 1e9, str(planned.policy))]
 
 
 @dataclass(frozen=True)
@@ -314,7 +316,7 @@ class _Executed:
 class _Site:
     """What a run's clients work with. homes: where they run. still_s: how long the open database stands quiet."""
 
-    bench: Bench
+    context: RunContext
     homes: Mapping[str, Home]  # by server of the federation; without one ""
     group: MemoryGroup | None = None
     still_s: float = 0.0
@@ -341,7 +343,7 @@ def _served(system: Served, paths: Sequence[Path], site: _Site) -> _Executed:
     """One execution on a server that is started for it and stopped after it."""
     assert len(paths) == 1, "runs on servers are not executed several times"
     with serving(system.server(paths[0], site.in_group)) as served:
-        client = system.client(served, site.bench.timing, site.bench.on_event, site.in_group, site.still_s)
+        client = system.client(served, site.context.timing, site.context.on_event, site.in_group, site.still_s)
         served.end_client = client.stop
         events = client.run()
         used, facts = served.served(), {**served.server.facts(), "client": system.client_name}
@@ -369,12 +371,12 @@ def _commanded(system: Command, paths: Sequence[Path], site: _Site) -> _Executed
 
 
 def _commanded_with(
-    server: Server, prefix: Sequence[str], system: Command, paths: Sequence[Path], site: _Site
+    server: DatabaseServer, prefix: Sequence[str], system: Command, paths: Sequence[Path], site: _Site
 ) -> CommandRun:
     """The command with a database server of its own."""
     with serving(server) as served:
         client = CommandClient(
-            system.run, paths[0], len(paths), site.bench.timing, site.bench.on_event, served=served, prefix=prefix,
+            system.run, paths[0], len(paths), site.context.timing, site.context.on_event, served=served, prefix=prefix,
             quiet_s=site.still_s,
         )  # fmt: skip
         served.end_client = client.stop
@@ -389,19 +391,19 @@ def _commanded_with(
 
 def _commanded_on(planned: PlannedRun, paths: Sequence[Path], site: _Site) -> CommandRun:
     """The command without a database server, on each server of the federation that it loads."""
-    bench, homes, on_event = site.bench, site.homes, _one_at_a_time(site.bench.on_event)
+    context, homes, on_event = site.context, site.homes, _one_at_a_time(site.context.on_event)
 
     def client(server: str, paths: Sequence[Path], ready: Callable[[], object]) -> CommandClient:
         home = homes[server]
         return CommandClient(
-            planned, paths[0], len(paths), bench.timing, on_event, prefix=[*site.in_group, *home.prefix],
+            planned, paths[0], len(paths), context.timing, on_event, prefix=[*site.in_group, *home.prefix],
             member=home.member, of_home=home.values, server=server, ready=ready,
         )  # fmt: skip
 
     if len(homes) == 1:
         return client(next(iter(homes)), paths, lambda: None).run()
     assert len(paths) == 1, "a command on several servers is not repeated"
-    own = {server: [bench.loads.copy_for(planned, server)] for server in homes}
+    own = {server: [context.loads.copy_for(planned, server)] for server in homes}
     return run_together(list(homes), lambda server, ready: client(server, own[server], ready))
 
 
@@ -419,8 +421,8 @@ def _one_at_a_time(hear: Callable[[Event], None]) -> Callable[[Event], None]:
 @_execute.register(Embedded)
 def _executed(system: Embedded, paths: Sequence[Path], site: _Site) -> _Executed:
     """One execution on each path; in step, but where they would share the memory they are limited to."""
-    timing, several, home, still_s = site.bench.timing, len(paths) > 1 and site.group is None, site.home, site.still_s
-    hear_all = _one_at_a_time(site.bench.on_event)
+    timing, several, home, still_s = site.context.timing, len(paths) > 1 and site.group is None, site.home, site.still_s
+    hear_all = _one_at_a_time(site.context.on_event)
 
     def driver(number: int, hear: Callable[[Event], None] = lambda event: None) -> Driver:
         def on_event(event: Event) -> None:
@@ -439,16 +441,16 @@ def _executed(system: Embedded, paths: Sequence[Path], site: _Site) -> _Executed
     return _Executed([driver(number).run() for number in range(len(paths))])
 
 
-def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run, RunData]:
+def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tuple[Run, RunData]:
     missed = system_of(planned).may_miss()
     for execution in sampled.executions:
         _check_data(execution.end, planned, missed=missed)
     intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
-    opened = open_database(sampled.events, bench.timing, bench.meters[0].method)
+    opened = open_database(sampled.events, context.timing, context.meters[0].method)
     quiet = Quiet(sampled.idle, opened.windows)
     found = energies(sampled.metered.primary, intervals, quiet, totals.operations)
     found.baselines["quiet"] |= opened.facts
-    names = bench.servers.names if bench.servers else ()
+    names = context.servers.names if context.servers else ()
     joules = found.responses + of_servers(names, sampled.metered.primary, intervals, quiet, totals.operations)
     if len(sampled.executions) > 1:
         joules = [only_whole(j, len(sampled.executions)) for j in joules]
@@ -479,7 +481,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
         intervals=intervals,
         database=start["database"],
         durability={**start["durability"], **({} if planned.durability_asked else {"asked": False})},
-        meters=tuple(map(meter_facts, bench.meters)),
+        meters=tuple(map(meter_facts, context.meters)),
         facts={
             "metering": metering,
             "baselines": found.baselines,
@@ -490,23 +492,23 @@ def _collect(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run,
     return run, RunData([*sampled.events, *sampled.beside], (), totals.latencies)
 
 
-def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tuple[Run, RunData]:
+def _collect_command(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tuple[Run, RunData]:
     """The run of a command, which has no operations but those that it declares."""
     ran = sampled.executed.ran
     assert ran is not None
     intervals, count = intervals_of(sampled.executions), len(ran.repetitions)
-    opened = open_database(sampled.events, bench.timing, bench.meters[0].method)
+    opened = open_database(sampled.events, context.timing, context.meters[0].method)
     quiet = Quiet(sampled.idle, opened.windows)
-    printed = printed_figures(ran, bench.declared)
+    printed = printed_figures(ran, context.declared)
     operations = printed.get(DECLARED_OPERATIONS)
     of_all = operations * count if operations else 1
     found = energies(sampled.metered.primary, intervals, quiet, of_all)
-    names = bench.servers.names if bench.servers else ()
+    names = context.servers.names if context.servers else ()
     found.responses.extend(of_servers(names, sampled.metered.primary, intervals, quiet, of_all))
-    start = shell_of_run(planned, bench.shells)
+    start = shell_of_run(planned, context.shells)
     served = ran.served is not None
     joules = command_energies(found, count, shell_share(ran, start), served=served, operations=operations is not None)
-    own = command_figures(planned, ran, intervals, start, printed, bench.declared)
+    own = command_figures(planned, ran, intervals, start, printed, context.declared)
     if served:
         found.baselines["quiet"] |= opened.facts
     else:
@@ -525,12 +527,12 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, bench: Bench) -> tu
         started_realtime_ns=sampled.started_realtime_ns,
         responses=(
             *joules, *own.responses, *sampled.others.responses(count),
-            *(_remote(sampled.beside, count, ran.parts) if bench.servers else ()),
+            *(_remote(sampled.beside, count, ran.parts) if context.servers else ()),
         ),
         intervals=intervals,
         database=_database_of(planned, sampled.executed.server_facts),
         durability=_durability_of(planned, ran),
-        meters=tuple(map(meter_facts, bench.meters)),
+        meters=tuple(map(meter_facts, context.meters)),
         facts={
             "metering": metering,
             "baselines": found.baselines,
@@ -583,16 +585,16 @@ def meter_facts(meter: Meter) -> dict[str, Any]:
 
 
 def _measure_idle(
-    planned: PlannedRun, bench: Bench, metering: Metering, before: Mapping[str, Any]
+    planned: PlannedRun, context: RunContext, metering: Metering, before: Mapping[str, Any]
 ) -> tuple[Run, RunData]:
     """Level 0 of a load curve: the machine as it is when nobody asks; no database is open."""
     started_realtime_ns = time.time_ns()
     with metering.during(planned.index) as metered:
-        time.sleep(bench.timing.idle_s)
+        time.sleep(context.timing.idle_s)
         start_ns, begin = time.monotonic_ns(), look_at_programs()
-        time.sleep(bench.timing.level_s)
+        time.sleep(context.timing.level_s)
         end_ns, others = time.monotonic_ns(), OtherPrograms.between(begin, look_at_programs())
-        time.sleep(bench.timing.idle_s)
+        time.sleep(context.timing.idle_s)
     intervals = Intervals(start_ns, end_ns, end_ns, True)
     none = QuietWindows(why_none="the run itself is idle")
     found = energies(metered.primary, intervals, Quiet(none, none), 1)
@@ -605,7 +607,7 @@ def _measure_idle(
         flags=(*found.flags, *doubts, *held_back),
         started_realtime_ns=started_realtime_ns,
         responses=(*kept, response("settled_s", (end_ns - start_ns) / 1e9), others.responses(1)[0]),
-        intervals=intervals, meters=tuple(map(meter_facts, bench.meters)),
+        intervals=intervals, meters=tuple(map(meter_facts, context.meters)),
         facts={
             "environment": {"before": before, "after": after},
             "metering": metering_facts,
@@ -655,11 +657,11 @@ def _outages(totals: Totals, gap_s_max: float) -> list[str]:
     return [f"{words} (longest_gap_s_max = {gap_s_max:g} s)", *totals.incidents]
 
 
-def _own_not_ours(planned: PlannedRun, bench: Bench) -> str | None:
+def _own_not_ours(planned: PlannedRun, context: RunContext) -> str | None:
     """Why the run's processes cannot be told from other programs: somebody else has started them. None: they can."""
     if (host := system_of(planned).users_host) and is_local(host):
         return "the server on this machine is not the study's: what it uses cannot be told from other programs"
-    if bench.servers:
+    if context.servers:
         return "the study is on a federation: what its servers use is not told from other programs"
     return None
 

@@ -30,7 +30,7 @@ TOOK = "took_s"  # fact of a run under a budget: its time with all that belongs 
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimLook:
     """What one look found. total: replications that the experiment has in the end, as far as this look decides.
 
     first_stage: replications whose spread is the error of every interval, by Stein; None: that of all of them.
@@ -67,7 +67,7 @@ def look_due(spec: Spec, replications: int, noted: int) -> int | None:
     return at if at is not None and at > noted else None
 
 
-def take(store: Store, experiment: Experiment, look: int) -> Look:
+def take(store: Store, experiment: Experiment, look: int) -> InterimLook:
     """Look at what is stored: decide how many replications there will be, and note it."""
     declared = experiment.spec.design.sequential
     assert declared is not None
@@ -83,7 +83,7 @@ def take(store: Store, experiment: Experiment, look: int) -> Look:
     return taken
 
 
-def close(store: Store, experiment: Experiment) -> Look | None:
+def close(store: Store, experiment: Experiment) -> InterimLook | None:
     """Note the precision that a study reached whose budget did not hold the first stage; None for every other one."""
     declared, looks = experiment.spec.design.sequential, looks_of(experiment)
     if declared is None or declared.budget_s is None or len(looks) != 1 or not looks[0]["decided"]:
@@ -97,7 +97,7 @@ def close(store: Store, experiment: Experiment) -> Look | None:
     reached = max(cell.ci[1] / cell.mean for cell in cells if cell.mean and cell.ci)
     total = int(looks[0]["total"])
     words = f"{total} replications give each mean of {first[0].label} within {_width(reached, experiment.spec)} (95 %)"
-    taken = Look(2, total, None, True, total, words, precision=reached)
+    taken = InterimLook(2, total, None, True, total, words, precision=reached)
     store.note(experiment.id, NOTE, [*looks, asdict(taken)])
     return taken
 
@@ -107,7 +107,7 @@ def looks_of(experiment: Experiment) -> list[Mapping[str, Any]]:
     return list(experiment.environment.get(NOTE, []))
 
 
-def _spend(found: Findings, spec: Spec, look: int) -> Look:
+def _spend(found: Findings, spec: Spec, look: int) -> InterimLook:
     declared = spec.design.sequential
     assert declared is not None
     plan = levels_of(declared.looks or (), alpha=spec.analysis.alpha, spending=declared.spending)
@@ -121,10 +121,10 @@ def _spend(found: Findings, spec: Spec, look: int) -> Look:
         f"look {look} of {len(plan.runs)}, after {runs} of {most} replications at level {level:.4g}: which "
         f"{found.subject} is best {outcome if not last or decided else 'stays open'}{after}"
     )
-    return Look(look, runs, level, decided, runs if decided else most, words)
+    return InterimLook(look, runs, level, decided, runs if decided else most, words)
 
 
-def budget_look(spec: Spec, runs: Sequence[Run]) -> Look:
+def budget_look(spec: Spec, runs: Sequence[Run]) -> InterimLook:
     """Whether the first stage of Stein's procedure fits into the budget; by the time alone, never by the values."""
     declared, most = spec.design.sequential, spec.design.replications
     assert declared is not None
@@ -133,7 +133,7 @@ def budget_look(spec: Spec, runs: Sequence[Run]) -> Look:
     fits = blocks_within(_block_times(runs), declared.budget_s)
     if fits >= declared.first:
         words = f"the budget of {declared.budget_s:g} s holds the first stage of {declared.first} replications"
-        return Look(1, FEWEST, None, False, most, words)
+        return InterimLook(1, FEWEST, None, False, most, words)
     total = min(most, max(FEWEST, fits))
     words = (
         f"the budget of {declared.budget_s:g} s holds {total} replications, fewer than the {declared.first} of a first "
@@ -141,7 +141,7 @@ def budget_look(spec: Spec, runs: Sequence[Run]) -> Look:
     )
     if fits < FEWEST:
         words = f"{FEWEST} replications are made, the fewest that give an interval; they exceed the budget"
-    return Look(1, FEWEST, None, True, total, words)
+    return InterimLook(1, FEWEST, None, True, total, words)
 
 
 def _block_times(runs: Sequence[Run]) -> list[float]:
@@ -153,7 +153,7 @@ def _block_times(runs: Sequence[Run]) -> list[float]:
     return list(blocks.values())
 
 
-def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, look: int) -> Look:
+def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, look: int) -> InterimLook:
     """How many replications the first stage asks for, and what the budget leaves. first: of the first response."""
     declared, most = spec.design.sequential, spec.design.replications
     assert declared is not None
@@ -165,7 +165,7 @@ def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, l
     if isinstance(promise, str):
         of_budget = " that the budget holds" if held < most else ""
         words = f"after {declared.first} replications nothing tells the spread of {label} ({promise}); all {held}"
-        return Look(look, declared.first, None, False, held, f"{words}{of_budget} are made")
+        return InterimLook(look, declared.first, None, False, held, f"{words}{of_budget} are made")
     kept = promise.capped(held)
     words = (
         f"the spread of the first {declared.first} replications asks for {promise.total} to know each mean of {label}"
@@ -179,7 +179,7 @@ def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, l
             f" within {_width(declared.precision or 0, spec)}; the budget of {declared.budget_s:g} s holds {kept.total}"
             f", which gives {_width(kept.precision, spec)} (95 %)"
         )
-    return Look(
+    return InterimLook(
         look, declared.first, None, promise.total <= held, kept.total, words, declared.first, kept.precision,
         promise.total > held,
     )  # fmt: skip

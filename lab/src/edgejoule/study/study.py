@@ -37,7 +37,7 @@ from edgejoule.store import Experiment, Run, RunData, Store
 from edgejoule.study import sequential
 from edgejoule.study.cool_down import cool_down
 from edgejoule.study.metering import Metering
-from edgejoule.study.run import Bench, at_full, calibrate, learn, measure
+from edgejoule.study.run import RunContext, at_full, full_rate, learn, measure
 from edgejoule.study.run_clocks import clock_plan
 from edgejoule.study.run_length import shortest_s
 from edgejoule.study.servers import Servers
@@ -173,17 +173,17 @@ def conduct(
         surroundings["storage"] |= _speed(places.data)
         watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
         snapshots = Snapshots(places.snapshots)
-        bench = _bench(study, snapshots, todo, finished, watcher, experiment)
-        if bench.cool_down and bench.cool_down.idle:
-            surroundings[IDLE] = dataclasses.asdict(bench.cool_down.idle)
+        context = _context(study, snapshots, todo, finished, watcher, experiment)
+        if context.cool_down and context.cool_down.idle:
+            surroundings[IDLE] = dataclasses.asdict(context.cool_down.idle)
         try:
             for folder in folders:
                 remove_leftovers(folder)  # what a study that was killed left
             remove_left_marks()
-            bench.loads.close()
+            context.loads.close()
             _load_missing(snapshots, todo, study.spec, watcher, keep_going)
             reached = dict(experiment.environment.get(_REACHED, {})) if experiment else {}
-            learnt = _reached(bench, [p for p in todo if at_full(p) not in reached], watcher)
+            learnt = _reached(context, [p for p in todo if at_full(p) not in reached], watcher)
             reached |= learnt
             starts = _shell_starts(experiment, todo, places.data)
             noted = {_REACHED: reached, SHELL_STARTS: shells.to_note(starts)}
@@ -192,26 +192,26 @@ def conduct(
             for heading, value in noted.items():
                 if value and experiment.environment.get(heading) != value:
                     store.note(experiment.id, heading, value)
-            bench = dataclasses.replace(bench, reached_ops_s=reached, shells=starts)
+            context = dataclasses.replace(context, reached_ops_s=reached, shells=starts)
             with Setups(places.data, study.spec.timing.run_timeout_s) as setups:
-                bench = dataclasses.replace(bench, setups=setups)
-                _learn(bench, todo, watcher)
-                _run_all(store, experiment, bench, todo, watcher, keep_going, again=rerun_flagged)
+                context = dataclasses.replace(context, setups=setups)
+                _learn(context, todo, watcher)
+                _run_all(store, experiment, context, todo, watcher, keep_going, again=rerun_flagged)
         except KeyboardInterrupt as error:
             raise StudyInterruptedError(_how_far(store, experiment)) from error
         finally:
-            bench.loads.close()
+            context.loads.close()
     return experiment, store.runs(experiment.id)
 
 
-def _bench(
+def _context(
     study: Study,
     snapshots: Snapshots,
     todo: Sequence[PlannedRun],
     finished: Sequence[Run],
     watcher: Watcher,
     experiment: Experiment | None,
-) -> Bench:
+) -> RunContext:
     """What the runs share; on a resumed study as the finished runs had it."""
 
     def loading(key: str, event: Event) -> None:
@@ -229,7 +229,7 @@ def _bench(
     asked_s = study.spec.meter.run_s_min
     least_s = max(map(shortest_s, study.meters)) if asked_s is None else asked_s
     cooling = cool_down(timing, study.meters, experiment.environment.get(IDLE) if experiment else None)
-    return Bench(
+    return RunContext(
         study.meters, loads, timing, watcher.event, watcher.power, least_s, executions, cool_down=cooling,
         servers=study.servers, declared=study.spec.responses,
         clocks=clock_plan(timing, study.spec.meter.clocks, study.meters, study.clock_token),
@@ -253,20 +253,20 @@ def _shell_starts(
     return known | {s: shells.measure_start(s, folder) for s in shells.shells_of(todo) if s not in known}
 
 
-def _reached(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> dict[str, float]:
+def _reached(context: RunContext, todo: Sequence[PlannedRun], watcher: Watcher) -> dict[str, float]:
     """The rate of every cell of a load curve at full load."""
     found: dict[str, float] = {}
     for planned in todo:
         if planned.load_percent is not None and at_full(planned) not in found:
             watcher.calibrating(at_full(planned))
-            found[at_full(planned)] = calibrate(planned, bench)
-            bench.loads.done(planned, failed=False)
+            found[at_full(planned)] = full_rate(planned, context)
+            context.loads.done(planned, failed=False)
     return found
 
 
-def _learn(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> None:
+def _learn(context: RunContext, todo: Sequence[PlannedRun], watcher: Watcher) -> None:
     """A federation that begins with the study knows of no compaction; every kind of run shows it some."""
-    if not bench.servers or not bench.servers.learning:
+    if not context.servers or not context.servers.learning:
         return
     shown: set[str] = set()
     for planned in todo:
@@ -275,21 +275,21 @@ def _learn(bench: Bench, todo: Sequence[PlannedRun], watcher: Watcher) -> None:
             continue
         shown.add(cell)
         watcher.learning(cell)
-        learn(planned, bench)
-        bench.loads.done(planned, failed=False)
+        learn(planned, context)
+        context.loads.done(planned, failed=False)
 
 
 def _run_all(
     store: Store,
     experiment: Experiment,
-    bench: Bench,
+    context: RunContext,
     todo: Sequence[PlannedRun],
     watcher: Watcher,
     keep_going: bool,
     *,
     again: bool,
 ) -> None:
-    metering = Metering(store, experiment.id, bench.meters, bench.on_power, bench.clocks)
+    metering = Metering(store, experiment.id, context.meters, context.on_power, context.clocks)
     last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
     if todo and (begun := min(p.block for p in todo)) > 0:  # a study cut off between a block and its look
         last_block = _look(store, experiment, begun, watcher) or last_block
@@ -302,14 +302,14 @@ def _run_all(
         if again:
             store.again(experiment.id, planned.index)
         began_s = time.monotonic()
-        run, kept = _measure(planned, bench, metering)
+        run, kept = _measure(planned, context, metering)
         if experiment.spec.design.sequential and experiment.spec.design.sequential.budget_s:
             run = dataclasses.replace(run, facts={**run.facts, sequential.TOOK: round(time.monotonic() - began_s, 3)})
         if run.status == "failed" and system_of(planned).has_server:
             logs = store.path.parent / "logs" / f"{experiment.spec.name}-{experiment.id}" / f"run-{planned.index + 1}"
-            if bench.loads.keep_logs(planned, logs):
+            if context.loads.keep_logs(planned, logs):
                 run = dataclasses.replace(run, cause=f"{run.cause}; whole logs: {logs}")
-        bench.loads.done(planned, failed=run.status == "failed")
+        context.loads.done(planned, failed=run.status == "failed")
         store.record(experiment.id, run, kept)
         watcher.ran(run)
         if run.status == "failed" and not keep_going:
@@ -448,9 +448,9 @@ def _how_far(store: Store, experiment: Experiment | None) -> str:
     )
 
 
-def _measure(planned: PlannedRun, bench: Bench, metering: Metering) -> tuple[Run, RunData]:
+def _measure(planned: PlannedRun, context: RunContext, metering: Metering) -> tuple[Run, RunData]:
     try:
-        return measure(planned, bench, metering)
+        return measure(planned, context, metering)
     except (DatabaseError, StoreError) as error:  # StoreError: no room for its copy of the loaded database
         return Run(planned.index, planned.block, planned.levels, "failed", cause=str(error)), RunData()
 

@@ -19,7 +19,7 @@ from edgejoule.energy import Energy, domain_energy
 from edgejoule.errors import EdgejouleError
 from edgejoule.meters.collector import Collector
 from edgejoule.testing.instrument import Circuit, Fault, Instrument, Rig
-from edgejoule.testing.load import Load, random_load
+from edgejoule.testing.load import KnownLoad, random_load
 
 COVERAGE_MIN, COVERAGE_MAX = 0.93, 0.98
 RUNS_OF_BAR = 200
@@ -146,7 +146,7 @@ def run_once(
     size = instrument.idle_w, instrument.busy_w
     load = random_load(rng, instrument.duration_s, *size, instrument.change_s)
     if ideal:
-        load = Load(np.array([0.0, instrument.duration_s]), np.full(2, sum(size) / 2))
+        load = KnownLoad(np.array([0.0, instrument.duration_s]), np.full(2, sum(size) / 2))
     gain_z, offset_z, model_z, drift_z = (0.0,) * 4 if ideal else rng.standard_normal(4).tolist()
     circuit = Circuit(
         load, instrument.duration_s, gain_z, offset_z, model_z, drift_z * _DRIFT_PPM, faults, rng

@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 
 from edgejoule.meters.base import Meter
-from edgejoule.testing.load import Load
+from edgejoule.testing.load import KnownLoad
 
 GROUP = "edgejoule.conformance"
 
@@ -59,7 +59,7 @@ class Circuit:
     jitter and the places of faults. faults: what is to go wrong in this run.
     """
 
-    load: Load
+    load: KnownLoad
     duration_s: float
     gain_z: float
     offset_z: float

@@ -12,7 +12,7 @@ _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Load:
+class KnownLoad:
     """Power that is linear between corners: times in s (increasing; two equal ones are a step), power in W."""
 
     corner_s: _Floats
@@ -52,7 +52,9 @@ class Load:
         return np.asarray(before_j + self._before_j[at] + inside_j + after_j, dtype=np.float64)
 
 
-def random_load(rng: np.random.Generator, duration_s: float, idle_w: float, busy_w: float, change_s: float) -> Load:
+def random_load(
+    rng: np.random.Generator, duration_s: float, idle_w: float, busy_w: float, change_s: float
+) -> KnownLoad:
     """A workload between two quiet windows, as a board draws it: bursts of different power, some with slopes.
 
     The quiet windows take a tenth of the duration each. change_s: mean time between two changes of power.
@@ -65,4 +67,4 @@ def random_load(rng: np.random.Generator, duration_s: float, idle_w: float, busy
     drop_w = np.where(rng.random(count) < 0.3, rng.uniform(0, 0.3, count), 0.0) * level_w  # some slope down
     corner_s = [0.0, *np.repeat(edge_s, 2).tolist(), duration_s]
     corner_w = [idle_w, idle_w, *np.column_stack([level_w, level_w - drop_w]).ravel().tolist(), idle_w, idle_w]
-    return Load(np.array(corner_s), np.array(corner_w))
+    return KnownLoad(np.array(corner_s), np.array(corner_w))

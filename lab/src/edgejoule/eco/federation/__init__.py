@@ -23,7 +23,7 @@ from edgejoule.eco.federation.control import Control
 from edgejoule.eco.federation.federation import Federation, Programs
 from edgejoule.eco.federation.keys import Keys, make_keys
 from edgejoule.eco.federation.networks import Loopback, Network
-from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.server import FederationServer
 from edgejoule.eco.federation.shares import CpuGroups, Duty, Shares, Unlimited, best_shares
 
 __all__ = [
@@ -31,11 +31,11 @@ __all__ = [
     "CpuGroups",
     "Duty",
     "Federation",
+    "FederationServer",
     "Keys",
     "Loopback",
     "Network",
     "Programs",
-    "Server",
     "Shares",
     "Unlimited",
     "best_shares",

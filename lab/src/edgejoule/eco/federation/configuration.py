@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgejoule.eco.federation.keys import Keys
-from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.server import FederationServer
 
 Value = str | bool | int | float | Sequence[str]
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerPlace:
     """Of a server: its folder, addresses and keys. cgroup: folder of its CPU use, for ecod's telemetry."""
 
     folder: Path
@@ -44,7 +44,9 @@ def toml(tables: Mapping[str, Mapping[str, Value]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def ecod(server: Server, place: Place, federation: Mapping[str, Value], policy: Mapping[str, Value]) -> str:
+def ecod(
+    server: FederationServer, place: ServerPlace, federation: Mapping[str, Value], policy: Mapping[str, Value]
+) -> str:
     """ecod.toml."""
     return toml(
         {
@@ -78,7 +80,7 @@ def ecod(server: Server, place: Place, federation: Mapping[str, Value], policy: 
     )
 
 
-def application(place: Place, place_timeout_ms: int) -> str:
+def application(place: ServerPlace, place_timeout_ms: int) -> str:
     """Of the preload library."""
     return toml(
         {"": {"node": f"unix:{place.node_socket}", "place_timeout_ms": place_timeout_ms}, "tls": tls(place.keys)}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.server import FederationServer
 
 Logged = Mapping[str, Any]  # LoggedDecision of eco.proto
 Event = dict[str, Any]
@@ -29,7 +29,7 @@ def joined(logs: Iterable[Sequence[Logged]]) -> list[dict[str, Any]]:
     return sorted(jobs.values(), key=lambda job: float(job["at_s"]))
 
 
-def decision_events(decisions: Iterable[Logged], policy: str, homes: Mapping[str, Server]) -> list[Event]:
+def decision_events(decisions: Iterable[Logged], policy: str, homes: Mapping[str, FederationServer]) -> list[Event]:
     """policy: in force. homes: servers whose declared watts are known; without them a job's share of its home is not.
 
     Call it soon after the run: the wall clock is related to the monotonic one now.
@@ -38,7 +38,7 @@ def decision_events(decisions: Iterable[Logged], policy: str, homes: Mapping[str
     return [_event(each, policy, homes, offset_ns) for each in decisions]
 
 
-def _event(logged: Logged, policy: str, homes: Mapping[str, Server], offset_ns: int) -> Event:
+def _event(logged: Logged, policy: str, homes: Mapping[str, FederationServer], offset_ns: int) -> Event:
     request, placement = logged["request"], logged["placement"]
     home = str(request["server"])
     place = str(placement["server"]) if placement.get("offload") else home
@@ -74,7 +74,7 @@ def _above_0(value: float | None) -> float | None:
     return float(value) if value else None
 
 
-def _actual_j(logged: Logged, outcome: str | None, home: Server | None) -> float | None:
+def _actual_j(logged: Logged, outcome: str | None, home: FederationServer | None) -> float | None:
     """Above idle, where the job ran and at its home; None where a part of it is not known."""
     if outcome == AT_HOME:
         return _above_0(logged.get("energy_j"))

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.eco.federation import configuration
-from edgejoule.eco.federation.configuration import Place
+from edgejoule.eco.federation.configuration import ServerPlace
 from edgejoule.eco.federation.control import Control, idle, in_force
 from edgejoule.eco.federation.keys import Keys, make_keys
 from edgejoule.eco.federation.networks import Loopback, Network
-from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.server import FederationServer
 from edgejoule.eco.federation.shares import Duty, Limit, Shares
 from edgejoule.errors import FederationError, UsageError
 from edgejoule.machine.processes import Process
@@ -43,7 +43,7 @@ class Programs:
 
 
 @dataclass(frozen=True)
-class Timing:
+class FederationTiming:
     """Of [federation]. On slow servers a beat, or an answer, may take its time."""
 
     beat_ms: int = 300
@@ -55,7 +55,7 @@ class Timing:
 class _Host:
     """A server that runs."""
 
-    def __init__(self, server: Server, place: Place, limit: Limit) -> None:
+    def __init__(self, server: FederationServer, place: ServerPlace, limit: Limit) -> None:
         self.server, self.place, self.limit = server, place, limit
         self.processes: list[Process] = []
 
@@ -70,7 +70,7 @@ class Federation:
 
     def __init__(
         self,
-        servers: Sequence[Server],
+        servers: Sequence[FederationServer],
         programs: Programs,
         folder: Path,
         *,
@@ -79,14 +79,14 @@ class Federation:
         nats: Sequence[str] = (),
         keys: bool = False,
         policy: Mapping[str, configuration.Value] | None = None,
-        timing: Timing | None = None,
+        timing: FederationTiming | None = None,
     ) -> None:
         self.servers = list(servers)
         self.programs = programs
         self.folder = folder.absolute()
         self.shares: Shares = shares or Duty()
         self.network: Network = network or Loopback()
-        self.timing = timing or Timing()
+        self.timing = timing or FederationTiming()
         self._nats, self._keys = list(nats), keys or self.network.encrypted
         self._policy = {"name": "local", **(policy or {})}
         self._hosts: dict[str, _Host] = {}
@@ -116,13 +116,13 @@ class Federation:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def _server(self, name: str) -> Server:
+    def _server(self, name: str) -> FederationServer:
         for server in self.servers:
             if server.name == name:
                 return server
         raise UsageError(f"no server is named {name}")
 
-    def place(self, server: str) -> Place:
+    def place(self, server: str) -> ServerPlace:
         """Its folder, sockets, addresses."""
         return self._hosts[server].place
 
@@ -204,7 +204,7 @@ class Federation:
         for server in self.servers:
             folder = self.folder / server.name
             limit = self.shares.limit(server, folder / "cgroup")
-            place = Place(
+            place = ServerPlace(
                 folder=folder,
                 host=self.network.host(server),
                 worker_port=self.network.ports(server, 1)[0],

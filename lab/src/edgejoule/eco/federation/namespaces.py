@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.server import FederationServer
 from edgejoule.errors import FederationError, UsageError
 
 NAMED = Path("/run/netns")
@@ -59,7 +59,7 @@ class Namespaces:
                 _ip("netns", "del", name)
         self._names.clear()
 
-    def add(self, server: Server) -> None:
+    def add(self, server: FederationServer) -> None:
         """Its namespace, and its link to the bridge."""
         number = len(self._names) + 1
         name, port = f"ejfed-{os.getpid()}-{server.name}", f"port{number}"
@@ -89,20 +89,20 @@ class Namespaces:
                 "burst", str(burst_bytes), "latency", f"{_QUEUE_MS}ms",
             )  # fmt: skip
 
-    def host(self, server: Server) -> str:
+    def host(self, server: FederationServer) -> str:
         """Its address."""
         net = "10.87.0" if self.encrypted else "127.87.0"
         return f"{net}.{list(self._names).index(server.name) + 1}"
 
-    def ports(self, server: Server, count: int) -> list[int]:
+    def ports(self, server: FederationServer, count: int) -> list[int]:
         """In a new namespace all are free."""
         return list(itertools.islice(self._ports, count))
 
-    def interface(self, server: Server) -> str:
+    def interface(self, server: FederationServer) -> str:
         """Its end of the link."""
         return "eth0"
 
-    def command(self, server: Server) -> Sequence[str]:
+    def command(self, server: FederationServer) -> Sequence[str]:
         """Into its network alone: it sees the machine's files."""
         return ["nsenter", f"--net={NAMED / self._names[server.name]}", "--"]
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Sequence
 from typing import Protocol
 
-from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.server import FederationServer
 
 
 class Network(Protocol):
@@ -27,23 +27,23 @@ class Network(Protocol):
         """Remove it."""
         ...
 
-    def add(self, server: Server) -> None:
+    def add(self, server: FederationServer) -> None:
         """A server is part of it; told once, before anything else is asked about it."""
         ...
 
-    def host(self, server: Server) -> str:
+    def host(self, server: FederationServer) -> str:
         """The address at which it listens and by which the others reach it."""
         ...
 
-    def ports(self, server: Server, count: int) -> list[int]:
+    def ports(self, server: FederationServer, count: int) -> list[int]:
         """Free ones there, all different; another call gives others."""
         ...
 
-    def interface(self, server: Server) -> str:
+    def interface(self, server: FederationServer) -> str:
         """Whose traffic its ecod looks at."""
         ...
 
-    def command(self, server: Server) -> Sequence[str]:
+    def command(self, server: FederationServer) -> Sequence[str]:
         """Words before a command that put it into the server's network."""
         ...
 
@@ -60,14 +60,14 @@ class Loopback:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def add(self, server: Server) -> None:
+    def add(self, server: FederationServer) -> None:
         """Nothing is to be done."""
 
-    def host(self, server: Server) -> str:
+    def host(self, server: FederationServer) -> str:
         """The same for all."""
         return "127.0.0.1"
 
-    def ports(self, server: Server, count: int) -> list[int]:
+    def ports(self, server: FederationServer, count: int) -> list[int]:
         """That were free a moment ago."""
         with contextlib.ExitStack() as stack:
             sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
@@ -75,10 +75,10 @@ class Loopback:
                 each.bind((self.host(server), 0))
             return [each.getsockname()[1] for each in sockets]
 
-    def interface(self, server: Server) -> str:
+    def interface(self, server: FederationServer) -> str:
         """Loopback's."""
         return "lo"
 
-    def command(self, server: Server) -> Sequence[str]:
+    def command(self, server: FederationServer) -> Sequence[str]:
         """None are needed."""
         return ()

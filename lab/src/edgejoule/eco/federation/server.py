@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Server:
+class FederationServer:
     """A server with one core that is `share` times as fast as a core of this machine.
 
     busy_w: watts above idle while its core is busy; declared, as idle_w and transfer_j_per_byte. slots: jobs of other

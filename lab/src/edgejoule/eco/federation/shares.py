@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
-from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.server import FederationServer
 from edgejoule.errors import UsageError
 from edgejoule.machine import cgroup
 from edgejoule.machine.processes import Running
@@ -51,7 +51,7 @@ class Shares(Protocol):
 
     about: str  # how, in words
 
-    def limit(self, server: Server, folder: Path) -> Limit:
+    def limit(self, server: FederationServer, folder: Path) -> Limit:
         """Of a server; folder: where it may keep files."""
         ...
 
@@ -67,7 +67,7 @@ class Shares(Protocol):
 class _Members:
     """Processes of a server whose CPU time is counted by their clocks."""
 
-    def __init__(self, server: Server, folder: Path) -> None:
+    def __init__(self, server: FederationServer, folder: Path) -> None:
         self.server, self.folder = server, folder
         self.lock = threading.Lock()
         self.running: list[Running] = []
@@ -124,7 +124,7 @@ class _Watched:
         self._off.set()
         self._thread.join()
 
-    def limit(self, server: Server, folder: Path) -> Limit:
+    def limit(self, server: FederationServer, folder: Path) -> Limit:
         return self.watch(_Members(server, folder))
 
     def watch(self, members: _Members) -> _Members:
@@ -216,7 +216,7 @@ class CpuGroups:
         if (why := why_no_groups(root)) or hierarchy is None:
             raise UsageError(why)
         self._hierarchy = hierarchy
-        self._made: list[cgroup.Group] = []
+        self._made: list[cgroup.ControlGroup] = []
         self._counting = Unlimited()
 
     def __enter__(self) -> CpuGroups:
@@ -230,9 +230,9 @@ class CpuGroups:
         for group in self._made:
             group.remove()
 
-    def limit(self, server: Server, folder: Path) -> Limit:
+    def limit(self, server: FederationServer, folder: Path) -> Limit:
         """A group, with its quota."""
-        group = cgroup.Group(self._hierarchy, server.name)
+        group = cgroup.ControlGroup(self._hierarchy, server.name)
         quota_us, period_us = max(1000, round(server.share * PERIOD_S * 1e6)), round(PERIOD_S * 1e6)
         settings: dict[str, object] = {"cpu.max": f"{quota_us} {period_us}", "cpu.weight": WEIGHT_V2}
         if group.version == 1:
@@ -248,7 +248,7 @@ class CpuGroups:
 class _GroupV1(_Members):
     """The kernel limits; use is counted by the processes' clocks, as its own counters may be in another hierarchy."""
 
-    def __init__(self, server: Server, folder: Path, group: cgroup.Group) -> None:
+    def __init__(self, server: FederationServer, folder: Path, group: cgroup.ControlGroup) -> None:
         super().__init__(server, folder)
         self._group = group
 
@@ -257,7 +257,7 @@ class _GroupV1(_Members):
 
 
 class _GroupV2:
-    def __init__(self, group: cgroup.Group) -> None:
+    def __init__(self, group: cgroup.ControlGroup) -> None:
         self.folder, self._group = group.folder, group
 
     def command(self) -> Sequence[str]:

@@ -9,10 +9,10 @@ from typing import Generic, Protocol, TypeVar
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Block, Sample
-from edgejoule.meters.transport.filestream import GATHER_S, FileStream, Pace, Readings, started_stream
+from edgejoule.meters.transport.filestream import GATHER_S, FileReadings, FileStream, ReadingPace, started_stream
 
 
-class Source(Protocol):
+class FileSource(Protocol):
     """Where one channel's readings come from."""
 
     @property
@@ -26,7 +26,7 @@ class Source(Protocol):
         ...
 
 
-S = TypeVar("S", bound=Source)
+S = TypeVar("S", bound=FileSource)
 
 
 class FileMeter(ABC, Generic[S]):
@@ -35,7 +35,7 @@ class FileMeter(ABC, Generic[S]):
     gather_s: see base.Meter; known after begin().
     """
 
-    def __init__(self, pace: Pace, clock_ns: Callable[[], int]) -> None:
+    def __init__(self, pace: ReadingPace, clock_ns: Callable[[], int]) -> None:
         self._pace, self._clock_ns = pace, clock_ns
         self.poll_interval_s = pace.poll_interval_s
         self._sources: list[S] = []
@@ -47,7 +47,7 @@ class FileMeter(ABC, Generic[S]):
         """A reading from Python, now. A failed one is missing."""
 
     @abstractmethod
-    def block(self, source: S, readings: Readings, place: int) -> Block:
+    def block(self, source: S, readings: FileReadings, place: int) -> Block:
         """What the native sampler has read; the source's files begin at column `place`."""
 
     @property

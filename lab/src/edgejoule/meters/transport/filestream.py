@@ -49,7 +49,7 @@ def sampler_path() -> Path | None:
 
 
 @dataclass(frozen=True)
-class Pace:
+class ReadingPace:
     """How often a meter that reads files is read, and by whom. program: the native sampler, None: polled from Python.
 
     poll_interval_s: between polls from Python. interval_s: between readings; a stream has more readings than polls.
@@ -71,7 +71,7 @@ def reads_files(read: ReadText, clock_ns: Callable[[], int]) -> bool:
     return read is read_text and clock_ns is time.monotonic_ns
 
 
-def pace(meter: str, interval_s: float | None, default_s: float, *, native: bool = True) -> Pace:
+def pace(meter: str, interval_s: float | None, default_s: float, *, native: bool = True) -> ReadingPace:
     """For that meter's option `interval_s` (None: default_s). native: whether the native sampler may read instead of
     Python where Python is fast enough. Raises UsageError for an interval that cannot be kept.
     """
@@ -79,16 +79,16 @@ def pace(meter: str, interval_s: float | None, default_s: float, *, native: bool
     if interval_s is not None:
         asked_s = checked_number(meter, "interval_s", interval_s, INTERVAL_S_MIN, INTERVAL_S_MAX)
     if asked_s * POLL_HZ_MAX >= 1:
-        return Pace(asked_s, asked_s, sampler_path() if native else None, f"every {asked_s * 1e3:g} ms")
+        return ReadingPace(asked_s, asked_s, sampler_path() if native else None, f"every {asked_s * 1e3:g} ms")
     if program := sampler_path():
-        return Pace(asked_s, POLL_INTERVAL_S, program, f"every {asked_s * 1e3:g} ms by {PROGRAM}")
+        return ReadingPace(asked_s, POLL_INTERVAL_S, program, f"every {asked_s * 1e3:g} ms by {PROGRAM}")
     kept_s = 1 / POLL_HZ_MAX
     words = f"every {kept_s * 1e3:g} ms instead of {asked_s * 1e3:g}: {PROGRAM} is not built (make build)"
-    return Pace(kept_s, kept_s, None, words)
+    return ReadingPace(kept_s, kept_s, None, words)
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class FileReadings:
     """What the files held. t_ns, value, error: (rows, columns). value is NaN where error is not 0."""
 
     t_ns: NDArray[np.int64]
@@ -147,7 +147,7 @@ class FileStream:
         except OSError as error:
             raise MeterError(f"{self._command[0]} cannot be started: {error}") from error
 
-    def ask(self) -> Readings:
+    def ask(self) -> FileReadings:
         """All readings since the last question, and one taken just now.
 
         Raises OSError or MeterError when the program is gone; the next question starts it anew.
@@ -183,7 +183,7 @@ class FileStream:
         except OSError:
             return 0.0  # it has been killed, and what it took with it is not told
 
-    def _answer(self) -> Readings:
+    def _answer(self) -> FileReadings:
         assert self._process is not None, "started"
         assert self._process.stdin is not None, "started with pipes"
         self._process.stdin.write(b"?")
@@ -196,7 +196,7 @@ class FileStream:
         value, error = found["value"].astype(np.float64), found["error"]
         if error.any():
             value[error != 0] = np.nan
-        return Readings(found["t_ns"], value, error, time.monotonic_ns())
+        return FileReadings(found["t_ns"], value, error, time.monotonic_ns())
 
     def _read(self, body: bytes, count: int) -> bytes:
         """At least so many bytes, those of body first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from edgejoule.eco.federation import Server
+from edgejoule.eco.federation import FederationServer
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
 
 INTERVAL_REL = 0.5  # half width at k=2 of what declared watts may be off
@@ -20,7 +20,7 @@ class DeclaredPower:
     poll_interval_s = 0.25  # a poll looks at every thread of the server
 
     def __init__(
-        self, server: Server, cpu_s: Callable[[], float], clock_ns: Callable[[], int] = time.monotonic_ns
+        self, server: FederationServer, cpu_s: Callable[[], float], clock_ns: Callable[[], int] = time.monotonic_ns
     ) -> None:
         self._server, self._cpu_s, self._clock_ns = server, cpu_s, clock_ns
         self._begin_ns, self._begin_cpu_s = 0, 0.0

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from edgejoule.databases.driver import driver_path
-from edgejoule.eco.federation import Control, Federation, Programs, Server, best_shares
+from edgejoule.eco.federation import Control, Federation, FederationServer, Programs, best_shares
 from edgejoule.eco.federation.decisions import decision_events, joined
-from edgejoule.eco.federation.federation import Timing
+from edgejoule.eco.federation.federation import FederationTiming
 from edgejoule.eco.federation.leftovers import new_folder, remove_leftovers
 from edgejoule.eco.federation.namespaces import Namespaces
 from edgejoule.errors import MeterError, UsageError
@@ -96,7 +96,7 @@ class _Processes:
     def __init__(self, spec: Spec) -> None:
         self.names: Sequence[str] = list(spec.servers)
         self._servers = [
-            Server(name, share=s.share or 0, busy_w=s.busy_w or 0, idle_w=s.idle_w or 0, slots=s.slots)
+            FederationServer(name, share=s.share or 0, busy_w=s.busy_w or 0, idle_w=s.idle_w or 0, slots=s.slots)
             for name, s in spec.servers.items()
         ]
         self.learning: Sequence[str] = ["local", *(f"static:{name}" for name in self.names[1:])]
@@ -173,11 +173,11 @@ class _Processes:
         return decision_events(joined(logs), policy, {server.name: server for server in self._servers})
 
 
-def _timing(servers: Sequence[Server]) -> Timing:
+def _timing(servers: Sequence[FederationServer]) -> FederationTiming:
     """Slow servers answer slowly: their ecods have some ms of CPU time in each period of a quota."""
     if min(server.share for server in servers) >= _SLOW_SHARE:
-        return Timing()
-    return Timing(beat_ms=500, alive_ms=5000, lease_ms=5000, place_timeout_ms=400)
+        return FederationTiming()
+    return FederationTiming(beat_ms=500, alive_ms=5000, lease_ms=5000, place_timeout_ms=400)
 
 
 class _Machines:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from edgejoule.errors import MeterError
-from edgejoule.meters.plugins.modbus.link import TIMEOUT_S, Client, pymodbus_clients
+from edgejoule.meters.plugins.modbus.link import TIMEOUT_S, ModbusClient, pymodbus_clients
 from edgejoule.meters.plugins.modbus.meter import ModbusMeter
 from edgejoule.meters.plugins.modbus.profile import ModbusProfile
 from edgejoule.testing.device import Device
@@ -61,7 +61,7 @@ class Pzem(Device):
         return [round(_VOLTS / 0.1), raw[1] & 0xFFFF, raw[1] >> 16, raw[0] & 0xFFFF, raw[0] >> 16, 0, 0, 500, 100, 0]
 
 
-def wired_client(pzem: Pzem, profile: ModbusProfile) -> Client:
+def wired_client(pzem: Pzem, profile: ModbusProfile) -> ModbusClient:
     """pymodbus's RTU client with its wire to the emulated instrument. Raises MeterError without pymodbus."""
     modbus: Any = pymodbus_clients()
     if modbus is None:
@@ -85,7 +85,7 @@ def wired_client(pzem: Pzem, profile: ModbusProfile) -> Client:
         def recv(self, size: int | None) -> bytes:
             return wire.pop(0) if wire else b""
 
-    return cast(Client, Wired("emulated", baudrate=profile.baud, timeout=TIMEOUT_S, retries=0))
+    return cast(ModbusClient, Wired("emulated", baudrate=profile.baud, timeout=TIMEOUT_S, retries=0))
 
 
 def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:

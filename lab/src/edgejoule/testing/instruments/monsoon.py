@@ -19,7 +19,7 @@ from edgejoule.meters.plugins.monsoon.protocol import (
     PACKET_BYTES,
     RATE_HZ,
     VOLTS_PER_STEP,
-    Kind,
+    ObservationType,
     Opcode,
 )
 from edgejoule.testing.device import Device
@@ -85,10 +85,10 @@ class Monitor(Device):
         return data
 
     def _packets(self, number: NDArray[np.int64]) -> NDArray[np.uint8]:
-        kind = np.full(len(number), Kind.MEASUREMENT, np.uint8)
-        kind[number % self._calibration < 2] = Kind.ZERO
-        kind[(number + self._calibration // 2) % self._calibration < 2] = Kind.REFERENCE
-        kind[(number >= 2) & (number < 4)] = Kind.REFERENCE
+        kind = np.full(len(number), ObservationType.MEASUREMENT, np.uint8)
+        kind[number % self._calibration < 2] = ObservationType.ZERO
+        kind[(number + self._calibration // 2) % self._calibration < 2] = ObservationType.REFERENCE
+        kind[(number >= 2) & (number < 4)] = ObservationType.REFERENCE
         packets = encode(self._words(number, kind), kind)
         kept = np.ones(len(packets), bool)
         if Fault.DROPOUT in self._circuit.faults:
@@ -106,10 +106,10 @@ class Monitor(Device):
             base = _ZERO[column] + STORED[Opcode[f"MAIN_{opcode}_ZERO"]]
             full_ma = STORED[Opcode[f"MAIN_{opcode}_SCALE"]] / unit
             words[:, column] = current_ma / full_ma * (_REFERENCE[column] - base) + base
-            words[kind == Kind.ZERO, column] = _ZERO[column]
-            words[kind == Kind.REFERENCE, column] = _REFERENCE[column]
+            words[kind == ObservationType.ZERO, column] = _ZERO[column]
+            words[kind == ObservationType.REFERENCE, column] = _REFERENCE[column]
         noise = self._circuit.rng.normal(0, _NOISE_STEPS, (len(number), 2))
-        words[:, :2] += np.where((kind == Kind.MEASUREMENT)[:, None], noise, 0)
+        words[:, :2] += np.where((kind == ObservationType.MEASUREMENT)[:, None], noise, 0)
         words[:, 6] = VOLTS / VOLTS_PER_STEP / HVPM.main_volts_scale
         return words
 

@@ -26,7 +26,7 @@ _GREETING = {
 }
 
 
-class Server(TcpDevice):
+class OtiiServer(TcpDevice):
     """The server in virtual time: bytes of requests in, bytes of answers out."""
 
     def __init__(self, circuit: Circuit) -> None:
@@ -111,7 +111,7 @@ def _line(message: dict[str, Any]) -> bytes:
 
 def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
     """A board of 0.5 to 4 W on an Arc."""
-    server = Server(circuit)
+    server = OtiiServer(circuit)
     return Rig(Otii(connect=server.connect, clock_ns=clock_ns), server.advance)
 
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from edgejoule.meters.plugins.perf.events import Event
+from edgejoule.meters.plugins.perf.events import PerfEvent
 from edgejoule.meters.plugins.perf.meter import GAIN_REL, STEP_J, PerfEnergy
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import POLLED_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
@@ -44,7 +44,7 @@ class _Counters(Device):
         self._folder = folder  # lives as long as the counters
         self._opened: dict[int, int] = {}
 
-    def open(self, event: Event) -> int:
+    def open(self, event: PerfEvent) -> int:
         assert (event.type_number, event.config, event.cpu) == (14, 2, 0), event
         descriptor = 100 + len(self._opened)
         self._opened[descriptor] = self._steps()

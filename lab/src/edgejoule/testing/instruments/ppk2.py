@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.plugins.ppk2.meter import GAIN_REL, OFFSET_W, Ppk2
-from edgejoule.meters.plugins.ppk2.protocol import ADC_VOLTS, RATE_HZ, Command, parse_metadata
+from edgejoule.meters.plugins.ppk2.protocol import ADC_VOLTS, RATE_HZ, Opcode, parse_metadata
 from edgejoule.meters.transport.serialport import Port, PortSettings
 from edgejoule.testing.device import Device
 from edgejoule.testing.instrument import STREAM_FAULTS, Circuit, Evidence, Fault, Instrument, Rig
@@ -89,12 +89,12 @@ class Kit(Device):
     def write(self, data: bytes, /) -> int:
         """A command."""
         self.told.append(data)
-        if data[0] == Command.GET_METADATA:
+        if data[0] == Opcode.GET_METADATA:
             self._reply += METADATA.encode()
-        elif data[0] == Command.AVERAGE_START:
+        elif data[0] == Opcode.AVERAGE_START:
             self._begin_s, self._sent = self.now_s, 0
             self._first = int(self._circuit.rng.integers(0, 64))
-        elif data[0] == Command.AVERAGE_STOP:
+        elif data[0] == Opcode.AVERAGE_STOP:
             self._begin_s = None
         return len(data)
 

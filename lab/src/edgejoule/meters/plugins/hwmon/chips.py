@@ -16,7 +16,7 @@ _WARMING_K = 25.0  # a chip on a busy board, above the 25 °C of the data sheet
 
 
 @dataclass(frozen=True)
-class Accuracy:
+class ChipAccuracy:
     """Standard uncertainties (k=1) and the step of a channel's power. gain_rel: relative; the rest in W."""
 
     gain_rel: float
@@ -41,7 +41,7 @@ class Chip:
     bus_step_v: float
     power_steps_v: float | None
 
-    def accuracy(self, voltage_v: float, shunt_ohm: float, shunt_tolerance_rel: float) -> Accuracy:
+    def accuracy(self, voltage_v: float, shunt_ohm: float, shunt_tolerance_rel: float) -> ChipAccuracy:
         """At this bus voltage and with this shunt. Independent limits add in squares."""
         limits = (
             shunt_tolerance_rel,
@@ -55,7 +55,7 @@ class Chip:
         else:
             step_w = shunt_step_a * self.power_steps_v
         offset_w = self.shunt_offset_v / shunt_ohm * voltage_v
-        return Accuracy(math.hypot(*limits) * _RECTANGULAR, offset_w * _RECTANGULAR, step_w)
+        return ChipAccuracy(math.hypot(*limits) * _RECTANGULAR, offset_w * _RECTANGULAR, step_w)
 
 
 _INA219 = Chip(0.01, 0.01, 200e-6, 0.0, 0.0, 10e-6, 4e-3, 20.0)

@@ -17,10 +17,10 @@ from edgejoule.errors import MeterError
 from edgejoule.machine.files import ReadText, read_text
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.options import checked_number, words
-from edgejoule.meters.plugins.hwmon.chips import CHIPS, Accuracy
+from edgejoule.meters.plugins.hwmon.chips import CHIPS, ChipAccuracy
 from edgejoule.meters.plugins.hwmon.rails import Rail, chip_names, fed_by_none, find_rails
 from edgejoule.meters.transport.filemeter import FileMeter
-from edgejoule.meters.transport.filestream import Readings, pace, reads_files
+from edgejoule.meters.transport.filestream import FileReadings, pace, reads_files
 
 POLL_INTERVAL_S = 0.05
 _SHARE_MIN = 1e-6
@@ -145,12 +145,12 @@ class Hwmon(FileMeter[Rail]):
     def _none_fix(self) -> str:
         return f"{_DRIVER_FIX}; for another chip with power*_input: options chip and accuracy_rel"
 
-    def _accuracy(self, rail: Rail) -> Accuracy:
+    def _accuracy(self, rail: Rail) -> ChipAccuracy:
         known = CHIPS.get(rail.chip)
         if known is None or (rail.shunt_ohm is None and self._accuracy_rel is not None):
             if self._accuracy_rel is None:
                 raise MeterError(f"how exact {rail.chip} is is not known here: give the option accuracy_rel")
-            return Accuracy(self._accuracy_rel / math.sqrt(3), 0.0, 1e-6)
+            return ChipAccuracy(self._accuracy_rel / math.sqrt(3), 0.0, 1e-6)
         if not rail.shunt_ohm:
             raise MeterError(f"{rail.folder} does not tell its shunt: give the option accuracy_rel")
         voltage_v = int(self._read(rail.voltage)) / 1e3
@@ -159,7 +159,7 @@ class Hwmon(FileMeter[Rail]):
         found = known.accuracy(voltage_v, rail.shunt_ohm, self._shunt_tolerance_rel)
         if self._accuracy_rel is None:
             return found
-        return Accuracy(self._accuracy_rel / math.sqrt(3), found.offset_w, found.resolution_w)
+        return ChipAccuracy(self._accuracy_rel / math.sqrt(3), found.offset_w, found.resolution_w)
 
     def _channel(self, rail: Rail) -> Channel:
         accuracy = self._accuracy(rail)
@@ -184,7 +184,7 @@ class Hwmon(FileMeter[Rail]):
             return Sample(source.channel, self._clock_ns(), None, f"{source.label}: {error}")
         return Sample(source.channel, (before_ns + self._clock_ns()) // 2, power_w)
 
-    def block(self, source: Rail, readings: Readings, place: int) -> Block:
+    def block(self, source: Rail, readings: FileReadings, place: int) -> Block:
         """A rail's readings; one of which a file could not be read is missing."""
         columns = range(place, place + len(source.files))
         first_ns, last_ns = readings.t_ns[:, columns[0]], readings.t_ns[:, columns[-1]]

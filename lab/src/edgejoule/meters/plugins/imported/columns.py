@@ -32,7 +32,7 @@ _RMS = re.compile(r"(?<![a-z])rms|rms(?![a-z])|(?<![a-z])[uvi]eff(?![a-z])", re.
 
 
 @dataclass(frozen=True)
-class Column:
+class TraceColumn:
     """name as in the file's header; unit None: not told."""
 
     name: str
@@ -45,8 +45,8 @@ class Mapping:
     given instead of measured.
     """
 
-    time: Column | None = None
-    roles: dict[Role, Column] = field(default_factory=dict)
+    time: TraceColumn | None = None
+    roles: dict[Role, TraceColumn] = field(default_factory=dict)
     voltage_v: float | None = None
 
 
@@ -97,7 +97,7 @@ def _check(found: Mapping, header: Sequence[str]) -> None:
     raise UsageError(f"expected one power, one energy, or voltage and current; name the columns. {there}")
 
 
-def _named(header: Sequence[str], what: str) -> Column | None:
+def _named(header: Sequence[str], what: str) -> TraceColumn | None:
     matching = [name for name in header if _words(name)[0] & set(_NAMES[what])]
     if not matching and what != _TIME:
         matching = [name for name in header if _words(name)[1] in SCALES[Role(what)]]
@@ -106,7 +106,7 @@ def _named(header: Sequence[str], what: str) -> Column | None:
         matching = [name for name in matching if _spelling(_words(name)[1] or "", known)] or matching
     if len(matching) > 1:
         raise UsageError(f"several columns look like a {what}: {', '.join(matching)}; name the one that is meant")
-    return Column(matching[0]) if matching else None
+    return TraceColumn(matching[0]) if matching else None
 
 
 def _words(heading: str) -> tuple[set[str], str | None]:
@@ -118,7 +118,7 @@ def _words(heading: str) -> tuple[set[str], str | None]:
     return {part.lower() for part in parts}, unit
 
 
-def _with_unit(column: Column, known: dict[str, float]) -> Column:
+def _with_unit(column: TraceColumn, known: dict[str, float]) -> TraceColumn:
     """The column with its unit in the spelling of `known`. Raises UsageError where it has none."""
     told = column.unit if column.unit is not None else _words(column.name)[1]
     spelling = _spelling(told, known) if told is not None else None
@@ -129,7 +129,7 @@ def _with_unit(column: Column, known: dict[str, float]) -> Column:
     if spelling is None:
         said = f"unit {told!r}" if told else "no unit"
         raise UsageError(f"column {column.name!r} has {said}; name it, one of {', '.join(known)}")
-    return Column(column.name, spelling)
+    return TraceColumn(column.name, spelling)
 
 
 def _spelling(told: str, known: dict[str, float]) -> str | None:

@@ -12,8 +12,8 @@ import numpy as np
 
 from edgejoule.errors import DataError, UsageError
 from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, Sample, ValueKind
-from edgejoule.meters.plugins.imported.columns import Column, Mapping, guess
-from edgejoule.meters.plugins.imported.read import Layout, read_rows, split
+from edgejoule.meters.plugins.imported.columns import Mapping, TraceColumn, guess
+from edgejoule.meters.plugins.imported.read import TraceLayout, read_rows, split
 from edgejoule.meters.plugins.imported.trace import METER
 from edgejoule.meters.quantities import Role
 
@@ -55,7 +55,7 @@ class FollowedTrace:
         self._delay_s_max, self._mean = delay_s_max, mean
         self._read_from, self._clock_ns = read_from or _read_from, clock_ns
         self.poll_interval_s = min(max(0.1, interval_s or 0.25), 1.0)
-        self._layout: Layout | None = None
+        self._layout: TraceLayout | None = None
         self._mapping: Mapping | None = None
         self._place, self._rest, self._last_ns = 0, "", -1
 
@@ -133,7 +133,7 @@ class FollowedTrace:
         """Nothing is held open."""
         self._layout = None
 
-    def _head(self) -> tuple[Layout, int]:
+    def _head(self) -> tuple[TraceLayout, int]:
         """The layout, and how many bytes there are up to the end of the last whole line."""
         assert self._path is not None
         data = self._read_from(self._path, 0)
@@ -161,7 +161,7 @@ def _told(columns: Facts[str, Any], voltage_v: float | None) -> Mapping:
     named = {}
     for role, text in columns.items():
         name, mark, unit = str(text).rpartition(":")
-        named[role] = Column(name, unit) if mark else Column(str(text))
+        named[role] = TraceColumn(name, unit) if mark else TraceColumn(str(text))
     time_column = named.pop("time", None)
     return Mapping(time_column, {Role(name): column for name, column in named.items()}, voltage_v)
 

@@ -49,7 +49,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TraceLayout:
     """header: the columns' names. first_line: number of the first line behind the header, counted from 1."""
 
     header: list[str]
@@ -90,7 +90,7 @@ def read_csv(path: Path, told: Mapping | None = None) -> Recorded:
     return Recorded(mapping, rows.time_ns - first_ns, rows.value, rows.first_time, origin_ns, rows.reasons, first_ns)
 
 
-def read_rows(path: Path, layout: Layout, mapping: Mapping, body: str) -> Rows:
+def read_rows(path: Path, layout: TraceLayout, mapping: Mapping, body: str) -> Rows:
     """The lines of body, whole ones, as far as there are any."""
     assert mapping.time is not None
     wanted = [mapping.time.name, *(column.name for column in mapping.roles.values())]
@@ -117,7 +117,7 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path}: no text in UTF-8: {error.reason}") from error
 
 
-def split(path: Path, text: str) -> tuple[Layout, str]:
+def split(path: Path, text: str) -> tuple[TraceLayout, str]:
     """Header and body. Comments (#) and empty lines before the header are passed over. Raises UsageError."""
     skipped = 0
     rest = text
@@ -129,7 +129,7 @@ def split(path: Path, text: str) -> tuple[Layout, str]:
             header = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
             if all(_is_number(cell) for cell in header if cell):
                 raise UsageError(f"{path}: the first line has numbers only; a header with the columns' names is needed")
-            return Layout(header, delimiter, skipped + 1), after
+            return TraceLayout(header, delimiter, skipped + 1), after
         rest = after
     raise UsageError(f"{path}: the file is empty")
 
@@ -137,7 +137,7 @@ def split(path: Path, text: str) -> tuple[Layout, str]:
 _WITH_COMMA, _WITH_POINT = re.compile(r"\s*[+-]?\d+,\d"), re.compile(r"\s*[+-]?[\d,]*\.\d")
 
 
-def _cells(layout: Layout, body: str, places: list[int], text_time: bool) -> list[_Floats | list[str]]:
+def _cells(layout: TraceLayout, body: str, places: list[int], text_time: bool) -> list[_Floats | list[str]]:
     """Column by column: numbers, or text where one of a column's cells is none."""
     if not text_time:
         try:
@@ -180,7 +180,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _times(path: Path, layout: Layout, cells: _Floats | list[str], unit: str) -> tuple[_Ints, str]:
+def _times(path: Path, layout: TraceLayout, cells: _Floats | list[str], unit: str) -> tuple[_Ints, str]:
     if not len(cells):
         return np.empty(0, np.int64), ""
     if unit == "iso":

@@ -12,7 +12,7 @@ Message = Mapping[str, Any]
 Hear = Callable[[str, Message], None]
 
 
-class Driver(Protocol):
+class JoulescopeDriver(Protocol):
     """pyjoulescope_driver.Driver. Every call may raise RuntimeError, TimeoutError or another error of the library."""
 
     def device_paths(self) -> Sequence[str]:
@@ -44,13 +44,13 @@ class Driver(Protocol):
         ...
 
 
-def make_driver() -> Driver:
+def make_driver() -> JoulescopeDriver:
     """A driver. Raises MeterError where the library is missing or does not start."""
     try:
         module = importlib.import_module("pyjoulescope_driver")
     except ImportError:
         raise MeterError("pyjoulescope_driver is missing: pip install edgejoule[joulescope]") from None
     try:
-        return cast(Driver, module.Driver())
+        return cast(JoulescopeDriver, module.Driver())
     except Exception as error:
         raise MeterError(f"pyjoulescope_driver does not start: {error}") from error

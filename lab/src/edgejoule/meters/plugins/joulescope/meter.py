@@ -16,7 +16,7 @@ import numpy as np
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Block, Channel, Sample, ValueKind
-from edgejoule.meters.plugins.joulescope.driver import Driver, Message, make_driver
+from edgejoule.meters.plugins.joulescope.driver import JoulescopeDriver, Message, make_driver
 from edgejoule.meters.transport.streaming import StreamedChannel
 
 CHANNEL = "energy"
@@ -45,7 +45,7 @@ class Joulescope(StreamedChannel):
         self,
         device: str | None = None,
         rate_hz: int = 50,
-        make_driver: Callable[[], Driver] = make_driver,
+        make_driver: Callable[[], JoulescopeDriver] = make_driver,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         if not isinstance(rate_hz, int) or not 1 <= rate_hz <= 1000:
@@ -53,7 +53,7 @@ class Joulescope(StreamedChannel):
         self._wanted, self._rate_hz = device, rate_hz
         self.interval_s = 1 / rate_hz
         self._make_driver, self._clock_ns = make_driver, clock_ns
-        self._driver: Driver | None = None
+        self._driver: JoulescopeDriver | None = None
         self._path: str | None = None
         self._heard: deque[Message] = deque()
         self._last_ns, self._offset_ns, self._told_ns = -1, 0, 0
@@ -129,11 +129,11 @@ class Joulescope(StreamedChannel):
         finally:
             driver.finalize()
 
-    def _chosen(self, driver: Driver) -> str | None:
+    def _chosen(self, driver: JoulescopeDriver) -> str | None:
         paths = [path for path in driver.device_paths() if "/js" in path]
         return next((path for path in paths if self._wanted is None or path.endswith(self._wanted)), None)
 
-    def _begin(self, driver: Driver) -> None:
+    def _begin(self, driver: JoulescopeDriver) -> None:
         path = self._chosen(driver)
         if path is None:
             raise MeterError(f"no Joulescope {self._wanted or ''} is plugged in".replace("  ", " "))

@@ -14,7 +14,7 @@ from edgejoule.meters.transport.serialport import has_pyserial
 TIMEOUT_S = 0.3
 
 
-class Client(Protocol):
+class ModbusClient(Protocol):
     """The part of pymodbus's synchronous clients that is used."""
 
     def connect(self) -> bool:
@@ -34,21 +34,21 @@ class Client(Protocol):
         ...
 
 
-MakeClient = Callable[[ModbusProfile, str | None, int, str | None], Client]
+MakeClient = Callable[[ModbusProfile, str | None, int, str | None], ModbusClient]
 
 
-def make_client(profile: ModbusProfile, host: str | None, tcp_port: int, port: str | None) -> Client:
+def make_client(profile: ModbusProfile, host: str | None, tcp_port: int, port: str | None) -> ModbusClient:
     """A client, not connected. Raises MeterError without pymodbus or pyserial."""
     modbus = pymodbus_clients()
     if modbus is None:
         raise MeterError("pymodbus is missing: pip install edgejoule[modbus]")
     if host is not None:
-        client: Client = modbus.ModbusTcpClient(host, port=tcp_port, timeout=TIMEOUT_S, retries=0)
+        client: ModbusClient = modbus.ModbusTcpClient(host, port=tcp_port, timeout=TIMEOUT_S, retries=0)
         return client
     if not has_pyserial():
         raise MeterError("pyserial is missing: pip install edgejoule[modbus]")
     settings = profile.port
-    serial: Client = modbus.ModbusSerialClient(
+    serial: ModbusClient = modbus.ModbusSerialClient(
         port,
         baudrate=settings.baud,
         parity=settings.parity[0].upper(),
@@ -70,7 +70,7 @@ def pymodbus_clients() -> Any:
     return module
 
 
-def read_registers(client: Client, profile: ModbusProfile, device: int) -> list[int]:
+def read_registers(client: ModbusClient, profile: ModbusProfile, device: int) -> list[int]:
     """The registers of the profile's span. Raises OSError, in words, for anything but a whole valid answer."""
     first, count = profile.span
     read = client.read_input_registers if profile.function == "input" else client.read_holding_registers

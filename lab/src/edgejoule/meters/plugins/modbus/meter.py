@@ -9,7 +9,7 @@ import numpy as np
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Channel, Method, Sample, ValueKind
-from edgejoule.meters.plugins.modbus.link import Client, MakeClient, make_client, pymodbus_clients, read_registers
+from edgejoule.meters.plugins.modbus.link import MakeClient, ModbusClient, make_client, pymodbus_clients, read_registers
 from edgejoule.meters.plugins.modbus.profile import PROFILES, ModbusChannel, ModbusProfile
 from edgejoule.meters.toml_profile import named_profile
 
@@ -41,7 +41,7 @@ class ModbusMeter:
         self._where = (host, tcp_port, port)
         self._device = self.profile.device if device is None else device
         self._make_client, self._clock_ns = make_client, clock_ns
-        self._client: Client | None = None
+        self._client: ModbusClient | None = None
         self.domain = self.profile.channels[0].domain
         self.poll_interval_s = self.profile.interval_s
 

@@ -18,14 +18,14 @@ from edgejoule.meters.plugins.monsoon.protocol import (
     MODELS,
     RATE_HZ,
     Calibration,
-    Kind,
-    Model,
+    MonsoonModel,
+    ObservationType,
     Opcode,
     Output,
     Scales,
     Unpacker,
 )
-from edgejoule.meters.plugins.monsoon.usb import Link, OpenLink, find_serials, open_usb
+from edgejoule.meters.plugins.monsoon.usb import MonsoonLink, OpenLink, find_serials, open_usb
 from edgejoule.meters.transport.streaming import CHANNEL, StreamingMeter
 
 _Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ _DROPPED = "the monitor dropped samples"
 _STEP_NS = round(1e9 / RATE_HZ)
 
 
-class Monsoon(StreamingMeter[Link, bytes]):
+class Monsoon(StreamingMeter[MonsoonLink, bytes]):
     """serial: of the monitor, by default the first. output: the channel that feeds the board.
 
     open_link, find, clock_ns: the transport.
@@ -62,7 +62,7 @@ class Monsoon(StreamingMeter[Link, bytes]):
         super().__init__(clock_ns)
         self._serial, self._output = serial, output
         self._open_link, self._find = open_link, find
-        self._model: Model = HVPM
+        self._model: MonsoonModel = HVPM
         self._scales = Scales(1.0, 1.0)
         self._unpacker = Unpacker(HVPM)
         self._calibration = Calibration()
@@ -96,7 +96,7 @@ class Monsoon(StreamingMeter[Link, bytes]):
             self.close()
             raise MeterError(f"{self.name}: the power monitor does not answer: {error}; unplug it and retry") from error
 
-    def _receive(self, link: Link) -> bytes:
+    def _receive(self, link: MonsoonLink) -> bytes:
         return link.read()
 
     def _blocks(self, received: bytes, now_ns: int) -> Sequence[Block]:
@@ -106,7 +106,7 @@ class Monsoon(StreamingMeter[Link, bytes]):
             return []
         self._heard = int(seen.number[-1]), now_ns
         self._calibration.add(seen, self._output)
-        measured = seen.kind == Kind.MEASUREMENT
+        measured = seen.kind == ObservationType.MEASUREMENT
         words, number = seen.words[measured], seen.number[measured]
         if not len(number):
             return []
@@ -117,11 +117,11 @@ class Monsoon(StreamingMeter[Link, bytes]):
         power_w = current_ma / 1000 * protocol.volts(words, self._output, self._model)
         return [_with_losses(number, power_w, np.concatenate([[expected - 1], seen.number]), now_ns)]
 
-    def _end(self, link: Link) -> None:
+    def _end(self, link: MonsoonLink) -> None:
         link.stop()
         link.close()
 
-    def _begin(self, link: Link) -> None:
+    def _begin(self, link: MonsoonLink) -> None:
         hardware = _number(link, Opcode.HARDWARE)
         if hardware not in MODELS:
             raise OSError(f"hardware {hardware} is neither LVPM (1) nor HVPM (2)")
@@ -145,11 +145,11 @@ def _with_losses(number: _Ints, power_w: _Floats, heard: _Ints, now_ns: int) -> 
     return Block(CHANNEL, t_ns, value, now_ns, {int(i): _DROPPED for i in np.flatnonzero(np.isnan(value))})
 
 
-def _number(link: Link, opcode: Opcode, *, signed: bool = False, size: int = 2) -> int:
+def _number(link: MonsoonLink, opcode: Opcode, *, signed: bool = False, size: int = 2) -> int:
     return int.from_bytes(link.value(opcode)[:size], "little", signed=signed)
 
 
-def _scales(link: Link, model: Model, output: Output) -> Scales:
+def _scales(link: MonsoonLink, model: MonsoonModel, output: Output) -> Scales:
     prefix = output.upper()
     if model is not HVPM:
         coarse, fine = (_number(link, Opcode[f"{prefix}_{x}_RESISTOR"], size=1) for x in ("COARSE", "FINE"))

@@ -49,7 +49,7 @@ class Opcode(IntEnum):
     USB_COARSE_ZERO = 0x28
 
 
-class Kind(IntEnum):
+class ObservationType(IntEnum):
     """Type of an observation."""
 
     MEASUREMENT = 0x00
@@ -63,7 +63,7 @@ _WORD = {"main": (0, 1, 6), "usb": (2, 3, 7)}  # coarse, fine, voltage
 
 
 @dataclass(frozen=True)
-class Model:
+class MonsoonModel:
     """What differs between the monitors. hardware: as it says of itself."""
 
     name: str
@@ -74,8 +74,8 @@ class Model:
     usb_volts_scale: float = 2.0
 
 
-HVPM = Model("HVPM", 2, signed=False, fine_below=64_000, main_volts_scale=4.0)
-LVPM = Model("LVPM", 1, signed=True, fine_below=30_000, main_volts_scale=2.0)
+HVPM = MonsoonModel("HVPM", 2, signed=False, fine_below=64_000, main_volts_scale=4.0)
+LVPM = MonsoonModel("LVPM", 1, signed=True, fine_below=30_000, main_volts_scale=2.0)
 MODELS = {model.hardware: model for model in (HVPM, LVPM)}
 
 
@@ -108,7 +108,7 @@ def lvpm_scales(coarse_resistor: int, fine_resistor: int) -> Scales:
 class Unpacker:
     """Packets to observations, numbered. dropped: as the monitor last told; next_number: of the next observation."""
 
-    model: Model
+    model: MonsoonModel
     dropped: int | None = None
     next_number: int = 0
 
@@ -152,7 +152,7 @@ class Calibration:
     def add(self, seen: Observations, output: Output) -> None:
         """Keep the newest of each kind; a reading of 0 is none."""
         coarse, fine, _ = _WORD[output]
-        for kind, kept in ((Kind.ZERO, self.zero), (Kind.REFERENCE, self.reference)):
+        for kind, kept in ((ObservationType.ZERO, self.zero), (ObservationType.REFERENCE, self.reference)):
             rows = seen.words[seen.kind == kind][:, [coarse, fine]]
             kept.extend((float(a), float(b)) for a, b in rows[(rows != 0).all(axis=1)])
             del kept[:-CALIBRATIONS_KEPT]
@@ -163,7 +163,7 @@ class Calibration:
         return bool(self.zero) and bool(self.reference)
 
     def current_ma(
-        self, words: NDArray[np.float64], output: Output, scales: Scales, model: Model
+        self, words: NDArray[np.float64], output: Output, scales: Scales, model: MonsoonModel
     ) -> NDArray[np.float64]:
         """(n,) from raw words, the range chosen for each."""
         zero, reference = np.mean(self.zero, axis=0), np.mean(self.reference, axis=0)
@@ -178,7 +178,7 @@ class Calibration:
         return np.asarray(np.where(words[:, fine] < model.fine_below, parts[1], parts[0]))
 
 
-def volts(words: NDArray[np.float64], output: Output, model: Model) -> NDArray[np.float64]:
+def volts(words: NDArray[np.float64], output: Output, model: MonsoonModel) -> NDArray[np.float64]:
     """(n,) voltage of an output."""
     scale = model.main_volts_scale if output == "main" else model.usb_volts_scale
     return np.asarray(words[:, _WORD[output][2]] * (VOLTS_PER_STEP * scale))

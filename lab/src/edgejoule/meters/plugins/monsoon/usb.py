@@ -21,7 +21,7 @@ _TIMEOUT_MS = 200
 _FOREVER = 0xFFFFFFFF
 
 
-class Link(Protocol):
+class MonsoonLink(Protocol):
     """A monitor that has been opened. Raises OSError when it is gone."""
 
     def value(self, opcode: int) -> bytes:
@@ -45,7 +45,7 @@ class Link(Protocol):
         ...
 
 
-OpenLink = Callable[[int | None], Link]
+OpenLink = Callable[[int | None], MonsoonLink]
 
 
 def find_serials() -> list[int]:
@@ -58,7 +58,7 @@ def find_serials() -> list[int]:
     return [_serial(device) for device in found]
 
 
-def open_usb(serial: int | None) -> Link:
+def open_usb(serial: int | None) -> MonsoonLink:
     """Open the monitor with this serial number, or the first. Raises MeterError with the fix."""
     core = _core()
     for device in core.find(find_all=True, idVendor=VENDOR, idProduct=PRODUCT):

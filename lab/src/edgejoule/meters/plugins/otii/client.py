@@ -16,7 +16,7 @@ from edgejoule.meters.transport.lines import Stream, read_line
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 1905
 
 
-class Client:
+class OtiiClient:
     """One connection. Every call raises OSError, in words, for silence, for a refusal and for what is no answer."""
 
     def __init__(self, stream: Stream, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:

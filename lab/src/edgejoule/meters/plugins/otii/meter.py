@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from edgejoule.errors import MeterError
 from edgejoule.meters.base import Availability, Block
-from edgejoule.meters.plugins.otii.client import DEFAULT_HOST, DEFAULT_PORT, Client
+from edgejoule.meters.plugins.otii.client import DEFAULT_HOST, DEFAULT_PORT, OtiiClient
 from edgejoule.meters.transport.lines import ConnectTcp, connect_tcp
 from edgejoule.meters.transport.streaming import CHANNEL, StreamingMeter
 
@@ -30,7 +30,7 @@ _FIX = "start Otii 3 (or otii_server), log in, reserve an Automation licence and
 _Floats = NDArray[np.float64]
 
 
-class Otii(StreamingMeter[Client, bool]):
+class Otii(StreamingMeter[OtiiClient, bool]):
     """host, port: of the server. device: name or id, by default the first Arc or Ace. connect, clock_ns: transport."""
 
     name = "otii"
@@ -60,7 +60,7 @@ class Otii(StreamingMeter[Client, bool]):
     def probe(self) -> Availability:
         """Available when an Otii server greets; nothing is asked of it."""
         try:
-            client = Client(self._connect(self._host, self._port_number, _PROBE_S), self._clock_ns)
+            client = OtiiClient(self._connect(self._host, self._port_number, _PROBE_S), self._clock_ns)
         except MeterError as error:
             return Availability(False, f"no Otii server: {error}", _FIX)
         try:
@@ -89,7 +89,7 @@ class Otii(StreamingMeter[Client, bool]):
             self.close()
             raise MeterError(f"{self.name}: {error}. {_FIX}") from error
 
-    def _receive(self, link: Client) -> bool:
+    def _receive(self, link: OtiiClient) -> bool:
         """False: something was not answered this time."""
         try:
             for channel in self._new:
@@ -102,26 +102,26 @@ class Otii(StreamingMeter[Client, bool]):
         self._unanswered = 0
         return True
 
-    def _end(self, link: Client) -> None:
+    def _end(self, link: OtiiClient) -> None:
         """The recording stays in the project. The supply stays on."""
         try:
             link.ask("project_stop_recording", _ASK_S, project_id=self._project)
         finally:
             link.close()
 
-    def _abandon(self, link: Client) -> None:
+    def _abandon(self, link: OtiiClient) -> None:
         link.close()
 
     def _begin(self) -> None:
         self._forget()
-        client = self._link = Client(self._connect(self._host, self._port_number, _OPEN_S), self._clock_ns)
+        client = self._link = OtiiClient(self._connect(self._host, self._port_number, _OPEN_S), self._clock_ns)
         client.greeting(_OPEN_S)
         try:
             self._record(client)
         except (KeyError, TypeError, ValueError) as error:
             raise OSError(f"the server answered without what was asked for: {error!r}") from error
 
-    def _record(self, client: Client) -> None:
+    def _record(self, client: OtiiClient) -> None:
         self._device = self._chosen(client.ask("otii_get_devices", _OPEN_S, timeout=1).get("devices", []))
         device = self._device["device_id"]
         self._project = int(client.ask("otii_get_active_project", _OPEN_S).get("project_id", -1))
@@ -141,7 +141,7 @@ class Otii(StreamingMeter[Client, bool]):
                 return device
         raise OSError(f"no Arc or Ace {f'called {self._wanted!r} ' if self._wanted else ''}is connected")
 
-    def _fetch(self, client: Client, channel: str) -> None:
+    def _fetch(self, client: OtiiClient, channel: str) -> None:
         """Append what is new: times in s and values."""
         where = {"recording_id": self._recording, "device_id": self._device["device_id"], "channel": channel}
         count = int(client.ask("recording_get_channel_data_count", _ASK_S, **where)["count"])

@@ -36,7 +36,7 @@ _COUNT = struct.Struct("=Q")
 
 
 @dataclass(frozen=True)
-class Event:
+class PerfEvent:
     """One counter: what to open, where, and what a count is worth."""
 
     name: str
@@ -50,7 +50,7 @@ class Event:
 class Events(Protocol):
     """The system call: the transport."""
 
-    def open(self, event: Event) -> int:
+    def open(self, event: PerfEvent) -> int:
         """A descriptor. Raises OSError."""
         ...
 
@@ -66,7 +66,7 @@ class Events(Protocol):
 class KernelEvents:
     """perf_event_open(2) for all processes on one CPU, counting, never sampling."""
 
-    def open(self, event: Event) -> int:
+    def open(self, event: PerfEvent) -> int:
         """A descriptor. Raises OSError; PermissionError where perf_event_paranoid forbids it."""
         number = _SYSTEM_CALLS.get(platform.machine())
         if number is None:
@@ -99,7 +99,7 @@ class KernelEvents:
         os.close(descriptor)
 
 
-def find_events(root: Path, read: ReadText, packages: Path) -> list[Event]:
+def find_events(root: Path, read: ReadText, packages: Path) -> list[PerfEvent]:
     """The energy events of the power unit below root, packages first.
 
     packages: where cpuN/topology/physical_package_id is. Raises OSError and ValueError for an unreadable tree.
@@ -117,7 +117,7 @@ def find_events(root: Path, read: ReadText, packages: Path) -> list[Event]:
             package = int(read(packages / f"cpu{cpu}" / "topology" / "physical_package_id"))
             domain = DOMAINS[name]
             label = f"{_NAMES[domain]}-{package}" if domain in _NAMES else domain.value
-            found.append(Event(label, domain, type_number, config, cpu, scale_j))
+            found.append(PerfEvent(label, domain, type_number, config, cpu, scale_j))
             if domain not in _NAMES:
                 break  # psys is one counter, whatever the number of packages
     return sorted(found, key=lambda event: event.domain is not Domain.PACKAGE)

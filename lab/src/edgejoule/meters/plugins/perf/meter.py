@@ -13,7 +13,7 @@ from pathlib import Path
 from edgejoule.errors import MeterError
 from edgejoule.machine.files import ReadText, read_text
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
-from edgejoule.meters.plugins.perf.events import Event, Events, KernelEvents, find_events
+from edgejoule.meters.plugins.perf.events import Events, KernelEvents, PerfEvent, find_events
 
 GAIN_REL = 0.05  # the same counters as RAPL's: no vendor states an accuracy
 STEP_J = 2**-14  # of the register on most processors; the kernel's finer scale is a unit, not a step
@@ -41,7 +41,7 @@ class PerfEnergy:
         self._read = read
         self._events = events or KernelEvents()
         self._clock_ns = clock_ns
-        self._open: list[tuple[Event, int]] = []
+        self._open: list[tuple[PerfEvent, int]] = []
 
     def probe(self) -> Availability:
         """Available when a package's counter can be opened."""
@@ -91,10 +91,10 @@ class PerfEnergy:
         while self._open:
             self._events.close(self._open.pop()[1])
 
-    def _find(self) -> list[Event]:
+    def _find(self) -> list[PerfEvent]:
         return find_events(self._root, self._read, self._packages)
 
-    def _sample(self, event: Event, descriptor: int) -> Sample:
+    def _sample(self, event: PerfEvent, descriptor: int) -> Sample:
         before_ns = self._clock_ns()
         try:
             count = self._events.count(descriptor)
@@ -102,7 +102,7 @@ class PerfEnergy:
             return Sample(event.name, self._clock_ns(), None, f"{event.name}: {error}")
         return Sample(event.name, (before_ns + self._clock_ns()) // 2, count * event.scale_j)
 
-    def _channel(self, event: Event) -> Channel:
+    def _channel(self, event: PerfEvent) -> Channel:
         return Channel(
             meter=self.name,
             name=event.name,

@@ -26,8 +26,8 @@ from edgejoule.meters.plugins.ppk2.protocol import (
     VENDOR,
     VOLTS_MAX,
     VOLTS_MIN,
-    Command,
     Modifiers,
+    Opcode,
     Words,
     WordStream,
 )
@@ -140,7 +140,7 @@ class Ppk2(StreamingMeter[Port, bytes]):
 
     def _end(self, link: Port) -> None:
         """The output stays as it is: a board under test is not switched off."""
-        link.write(bytes([Command.AVERAGE_STOP]))
+        link.write(bytes([Opcode.AVERAGE_STOP]))
         link.close()
 
     def _place(self) -> str | None:
@@ -155,17 +155,17 @@ class Ppk2(StreamingMeter[Port, bytes]):
         self._unsettled = 0
 
     def _begin(self, port: Port) -> None:
-        port.write(bytes([Command.AVERAGE_STOP]))
+        port.write(bytes([Opcode.AVERAGE_STOP]))
         self._sleep(0.05)
         port.read(BYTES_MAX)  # what it was sending
-        port.write(bytes([Command.GET_METADATA]))
+        port.write(bytes([Opcode.GET_METADATA]))
         self._modifiers = protocol.parse_metadata(self._metadata(port))
         assert self._voltage_v is not None
-        port.write(bytes([Command.SET_POWER_MODE, SOURCE if self._mode == "source" else AMPERE]))
+        port.write(bytes([Opcode.SET_POWER_MODE, SOURCE if self._mode == "source" else AMPERE]))
         if self._mode == "source":
             port.write(protocol.regulator(self._voltage_v))
-        port.write(bytes([Command.DEVICE_RUNNING_SET, 1]))
-        port.write(bytes([Command.AVERAGE_START]))
+        port.write(bytes([Opcode.DEVICE_RUNNING_SET, 1]))
+        port.write(bytes([Opcode.AVERAGE_START]))
 
     def _metadata(self, port: Port) -> str:
         text, begin_ns = b"", self._clock_ns()

@@ -36,7 +36,7 @@ _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 
 
-class Command(IntEnum):
+class Opcode(IntEnum):
     """First byte of what is sent."""
 
     AVERAGE_START = 0x06
@@ -52,7 +52,7 @@ AMPERE, SOURCE = 1, 2  # power modes
 
 def regulator(volts: float) -> bytes:
     """The command that sets the source's voltage."""
-    return bytes([Command.REGULATOR_SET]) + round(volts * 1000).to_bytes(2, "big")
+    return bytes([Opcode.REGULATOR_SET]) + round(volts * 1000).to_bytes(2, "big")
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ BOARDS = Path(__file__).parent / "boards"
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Source(Strict):
+class FigureSource(Strict):
     """Where a figure was found. nominal: a vendor's figure that nobody here has seen measured."""
 
     title: Text
@@ -70,7 +70,7 @@ class Profile(Strict):
     cpu: Annotated[tuple[CpuPoint, ...], Field(min_length=2)]
     storage: Traffic | None = None
     network: Traffic | None = None
-    sources: Annotated[dict[str, Source], Field(min_length=1)]
+    sources: Annotated[dict[str, FigureSource], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -20,12 +20,12 @@ from edgejoule.errors import MeterError
 from edgejoule.machine.files import ReadText, read_text
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.plugins.profile.data import Profile, detected_profile, named_profile
-from edgejoule.meters.plugins.profile.usage import TICK_S, Usage, UsageReader
+from edgejoule.meters.plugins.profile.usage import TICK_S, MachineUsage, UsageReader
 from edgejoule.meters.transport.filestream import (
     CPU_TIMES,
     GATHER_S,
+    FileReadings,
     FileStream,
-    Readings,
     reads_files,
     sampler_path,
     started_stream,
@@ -72,7 +72,7 @@ class BoardProfile:
             with_network=self.profile is not None and self.profile.network is not None,
             devices=None if devices is None else tuple(devices),
         )
-        self._before: tuple[int, Usage] | None = None
+        self._before: tuple[int, MachineUsage] | None = None
         self._carried_s = 0.0
         self._energy_j = 0.0
         self._native = reads_files(read, clock_ns) and not (self._usage.with_storage or self._usage.with_network)
@@ -165,17 +165,17 @@ class BoardProfile:
             self._stream.close()
         self._stream, self._before = None, None
 
-    def _block(self, readings: Readings) -> Block:
+    def _block(self, readings: FileReadings) -> Block:
         """The energies at the native sampler's readings."""
         times_ns, reasons = readings.t_ns[:, 0], readings.reasons(0)
         rows = zip(times_ns.tolist(), readings.value.tolist(), strict=True)
         energies_j = [
-            np.nan if row in reasons else self._energy_at(t_ns, Usage.of_cpu_times(int(cpus), int(idle_ticks)))
+            np.nan if row in reasons else self._energy_at(t_ns, MachineUsage.of_cpu_times(int(cpus), int(idle_ticks)))
             for row, (t_ns, (cpus, idle_ticks)) in enumerate(rows)
         ]
         return Block(CHANNEL, times_ns, np.array(energies_j), readings.arrived_ns, reasons)
 
-    def _energy_at(self, now_ns: int, usage: Usage) -> float:
+    def _energy_at(self, now_ns: int, usage: MachineUsage) -> float:
         """The energy since open(), at a time after all those before."""
         assert self._before is not None, "a meter is opened before it is polled"
         profile, (before_ns, before) = self._opened_profile(), self._before
@@ -186,7 +186,7 @@ class BoardProfile:
             self._before = (now_ns, usage)
         return self._energy_j
 
-    def _busy_share(self, before: Usage, now: Usage, elapsed_s: float) -> float:
+    def _busy_share(self, before: MachineUsage, now: MachineUsage, elapsed_s: float) -> float:
         """Busy share of all CPUs since the poll before, 0 to 1."""
         available_s = elapsed_s * now.cpus
         busy_s = available_s - (now.idle_s - before.idle_s) + self._carried_s
@@ -207,7 +207,7 @@ class BoardProfile:
             return None
 
 
-def _traffic_j(profile: Profile, before: Usage, now: Usage) -> float:
+def _traffic_j(profile: Profile, before: MachineUsage, now: MachineUsage) -> float:
     energy_j = 0.0
     if profile.storage is not None:
         energy_j += (now.storage_read_bytes - before.storage_read_bytes) * profile.storage.read_j_per_byte

@@ -20,7 +20,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
-class Usage:
+class MachineUsage:
     """Running totals since boot. idle_s: over all CPUs, steal included."""
 
     cpus: int
@@ -31,7 +31,7 @@ class Usage:
     network_write_bytes: int
 
     @classmethod
-    def of_cpu_times(cls, cpus: int, idle_ticks: int) -> Usage:
+    def of_cpu_times(cls, cpus: int, idle_ticks: int) -> MachineUsage:
         """Where bytes are not counted. idle_ticks: idle, iowait and steal of all CPUs, as /proc/stat has them."""
         return cls(cpus, idle_ticks * TICK_S, 0, 0, 0, 0)
 
@@ -52,12 +52,12 @@ class UsageReader:
         """The file of CPU times."""
         return self.proc / "stat"
 
-    def now(self) -> Usage:
+    def now(self) -> MachineUsage:
         """The totals now. Raises OSError, and ValueError for a file of another form."""
         cpus, idle_s = parse_cpu(self.read(self.stat))
         storage = self._storage() if self.with_storage else (0, 0)
         network = self._network() if self.with_network else (0, 0)
-        return Usage(cpus, idle_s, *storage, *network)
+        return MachineUsage(cpus, idle_s, *storage, *network)
 
     def _storage(self) -> tuple[int, int]:
         rows = (line.split() for line in self.read(self.proc / "diskstats").splitlines())

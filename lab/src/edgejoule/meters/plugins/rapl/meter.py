@@ -17,7 +17,7 @@ from edgejoule.machine.files import ReadText, read_text
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.plugins.rapl.zones import Zone, find_zones
 from edgejoule.meters.transport.filemeter import FileMeter
-from edgejoule.meters.transport.filestream import Readings, pace, reads_files
+from edgejoule.meters.transport.filestream import FileReadings, pace, reads_files
 
 GAIN_REL = 0.05  # no vendor states an accuracy: see README.md
 POLL_INTERVAL_S = 0.05
@@ -99,7 +99,7 @@ class Rapl(FileMeter[Zone]):
         except (OSError, ValueError) as error:
             return Sample(source.channel, self._clock_ns(), None, f"{source.energy_path.name}: {error}")
 
-    def block(self, source: Zone, readings: Readings, place: int) -> Block:
+    def block(self, source: Zone, readings: FileReadings, place: int) -> Block:
         """The counter's readings; one beyond its range is missing."""
         value_uj, reasons = readings.value[:, place], readings.reasons(place)
         wrong = (value_uj < 0) | (value_uj > source.range_uj)

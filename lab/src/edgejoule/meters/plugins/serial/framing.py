@@ -18,7 +18,7 @@ _Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundFrames:
     """frames: (n, length). rest: the beginning of a frame that is not complete yet. skipped: bytes that were none."""
 
     frames: _Bytes
@@ -26,7 +26,7 @@ class Found:
     skipped: int
 
 
-def find_frames(data: bytes, frame: Frame) -> Found:
+def find_frames(data: bytes, frame: Frame) -> FoundFrames:
     """The frames in data, in order."""
     found: list[_Bytes] = []
     position = taken = 0
@@ -40,7 +40,7 @@ def find_frames(data: bytes, frame: Frame) -> Found:
         position = at + (run * frame.length or 1)
     rest = _rest(data, frame, position)
     frames = np.concatenate(found) if found else np.empty((0, frame.length), np.uint8)
-    return Found(frames, rest, len(data) - len(rest) - taken)
+    return FoundFrames(frames, rest, len(data) - len(rest) - taken)
 
 
 def _rest(data: bytes, frame: Frame, position: int) -> bytes:

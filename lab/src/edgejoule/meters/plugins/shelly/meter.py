@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from edgejoule.errors import UsageError
-from edgejoule.meters.plugins.shelly.protocol import PLACES, Place, components
+from edgejoule.meters.plugins.shelly.protocol import PLACES, ValuePlace, components
 from edgejoule.meters.transport.http import FetchText, fetcher, json_object, number_at
 from edgejoule.meters.transport.plug import PlugMeter
 
@@ -39,7 +39,7 @@ class Shelly(PlugMeter):
         transport = fetch or fetcher(user, password)
         super().__init__(host, quantity, accuracy_rel, offset_limit_w, update_s, transport, clock_ns)
         self._component = None if component is None else _checked_component(component)
-        self._place: tuple[str, Place] | None = None
+        self._place: tuple[str, ValuePlace] | None = None
 
     def describe(self) -> str:
         """What is measured and how well."""
@@ -60,7 +60,7 @@ class Shelly(PlugMeter):
         assert self._place is not None, "identified"
         return self._read_at(*self._place)
 
-    def _found(self, kinds: tuple[str, ...]) -> tuple[str, Place]:
+    def _found(self, kinds: tuple[str, ...]) -> tuple[str, ValuePlace]:
         if self._component is not None:
             kind, number = self._component
             if kind not in kinds:
@@ -77,11 +77,11 @@ class Shelly(PlugMeter):
             return place
         raise ValueError(f"no component measures: {', '.join(refused)}")
 
-    def _placed(self, kind: str, number: int) -> tuple[str, Place]:
+    def _placed(self, kind: str, number: int) -> tuple[str, ValuePlace]:
         place = PLACES[kind][self.quantity]
-        return f"{kind}:{number}", Place(place.path.format(id=number), place.keys, place.scale)
+        return f"{kind}:{number}", ValuePlace(place.path.format(id=number), place.keys, place.scale)
 
-    def _read_at(self, _: str, place: Place) -> tuple[float, float]:
+    def _read_at(self, _: str, place: ValuePlace) -> tuple[float, float]:
         found = json_object(self._fetch(f"http://{self.host}{place.path}"))
         if found.get("is_valid") is False:
             raise ValueError("the device says that its reading is not valid")

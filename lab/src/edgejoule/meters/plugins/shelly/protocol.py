@@ -15,7 +15,7 @@ _J_PER_WATT_MINUTE = 60.0
 
 
 @dataclass(frozen=True)
-class Place:
+class ValuePlace:
     """Where a value is: path of the URL with {id}, keys of the JSON object, and what to multiply by for W or J."""
 
     path: str
@@ -24,30 +24,30 @@ class Place:
 
 
 _RPC = "/rpc/{}.GetStatus?id={{id}}"
-PLACES: dict[str, dict[str, Place]] = {
+PLACES: dict[str, dict[str, ValuePlace]] = {
     "meter": {
-        "power": Place("/meter/{id}", ("power",), 1.0),
-        "total": Place("/meter/{id}", ("total",), _J_PER_WATT_MINUTE),
+        "power": ValuePlace("/meter/{id}", ("power",), 1.0),
+        "total": ValuePlace("/meter/{id}", ("total",), _J_PER_WATT_MINUTE),
     },
     "emeter": {
-        "power": Place("/emeter/{id}", ("power",), 1.0),
-        "total": Place("/emeter/{id}", ("total",), _J_PER_WH),
+        "power": ValuePlace("/emeter/{id}", ("power",), 1.0),
+        "total": ValuePlace("/emeter/{id}", ("total",), _J_PER_WH),
     },
     "switch": {
-        "power": Place(_RPC.format("Switch"), ("apower",), 1.0),
-        "total": Place(_RPC.format("Switch"), ("aenergy", "total"), _J_PER_WH),
+        "power": ValuePlace(_RPC.format("Switch"), ("apower",), 1.0),
+        "total": ValuePlace(_RPC.format("Switch"), ("aenergy", "total"), _J_PER_WH),
     },
     "pm1": {
-        "power": Place(_RPC.format("PM1"), ("apower",), 1.0),
-        "total": Place(_RPC.format("PM1"), ("aenergy", "total"), _J_PER_WH),
+        "power": ValuePlace(_RPC.format("PM1"), ("apower",), 1.0),
+        "total": ValuePlace(_RPC.format("PM1"), ("aenergy", "total"), _J_PER_WH),
     },
     "em": {
-        "power": Place(_RPC.format("EM"), ("total_act_power",), 1.0),
-        "total": Place(_RPC.format("EMData"), ("total_act",), _J_PER_WH),
+        "power": ValuePlace(_RPC.format("EM"), ("total_act_power",), 1.0),
+        "total": ValuePlace(_RPC.format("EMData"), ("total_act",), _J_PER_WH),
     },
     "em1": {
-        "power": Place(_RPC.format("EM1"), ("act_power",), 1.0),
-        "total": Place(_RPC.format("EM1Data"), ("total_act_energy",), _J_PER_WH),
+        "power": ValuePlace(_RPC.format("EM1"), ("act_power",), 1.0),
+        "total": ValuePlace(_RPC.format("EM1Data"), ("total_act_energy",), _J_PER_WH),
     },
 }
 FIRST_GENERATION = ("meter", "emeter")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
-from edgejoule.meters.plugins.um25c.protocol import REQUEST, Model, Reading, split
+from edgejoule.meters.plugins.um25c.protocol import REQUEST, Um25cModel, Um25cReading, split
 from edgejoule.meters.transport.serialport import BYTES_MAX, OpenPort, Port, PortSettings, has_pyserial, open_port
 
 CHANNEL = "usb"
@@ -44,7 +44,7 @@ class Um25c:
         self._clock_ns = clock_ns
         self._sleep = sleep
         self._port: Port | None = None
-        self._first: Reading | None = None
+        self._first: Um25cReading | None = None
         self._rest = b""
         self._asked_ns: int | None = None
         self._opened_ns = 0
@@ -144,7 +144,7 @@ class Um25c:
         return self._asked_ns is not None and now_ns - self._asked_ns >= ANSWER_S * 1e9
 
 
-def accuracy(model: Model, volt: float) -> tuple[float, float]:
+def accuracy(model: Um25cModel, volt: float) -> tuple[float, float]:
     """Standard uncertainties (k=1): gain, relative, and offset in W, at this supply voltage."""
     volt_rel = model.volt_rel + model.volt_steps * model.volt_step / volt
     offset_w = model.ampere_steps * model.ampere_step * volt

@@ -29,7 +29,7 @@ _AGREE_REL, _AGREE_W = 0.05, 0.05  # voltage and current may be of different mom
 
 
 @dataclass(frozen=True)
-class Model:
+class Um25cModel:
     """One type. Steps of the display in V and A; limits of the error relative to the reading and in steps."""
 
     name: str
@@ -42,23 +42,23 @@ class Model:
 
 
 MODELS = {
-    0x0963: Model("UM24C", 1e-2, 1e-3, 5e-3, 2, 8e-3, 3),
-    0x09C9: Model("UM25C", 1e-3, 1e-4, 5e-4, 2, 1e-3, 4),
-    0x0D4C: Model("UM34C", 1e-2, 1e-3, 5e-3, 2, 8e-3, 3),
+    0x0963: Um25cModel("UM24C", 1e-2, 1e-3, 5e-3, 2, 8e-3, 3),
+    0x09C9: Um25cModel("UM25C", 1e-3, 1e-4, 5e-4, 2, 1e-3, 4),
+    0x0D4C: Um25cModel("UM34C", 1e-2, 1e-3, 5e-3, 2, 8e-3, 3),
 }
 
 
 @dataclass(frozen=True)
-class Reading:
+class Um25cReading:
     """One frame's content."""
 
-    model: Model
+    model: Um25cModel
     volt: float
     ampere: float
     power_w: float
 
 
-def reading_of(frame: bytes) -> Reading:
+def reading_of(frame: bytes) -> Um25cReading:
     """Raises ValueError for bytes that are no frame, in words."""
     assert len(frame) == FRAME_BYTES, "a frame is cut by its length"
     code, volts, amperes, power_mw = _HEAD.unpack_from(frame)
@@ -67,7 +67,7 @@ def reading_of(frame: bytes) -> Reading:
         raise ValueError(f"no model has the number {code:#06x}")
     if not _ends_well(model, frame):
         raise ValueError("the frame's end or check byte is wrong")
-    found = Reading(model, volts * model.volt_step, amperes * model.ampere_step, power_mw / 1e3)
+    found = Um25cReading(model, volts * model.volt_step, amperes * model.ampere_step, power_mw / 1e3)
     if abs(found.volt * found.ampere - found.power_w) > _AGREE_REL * found.power_w + _AGREE_W:
         raise ValueError(f"{found.volt:.3f} V times {found.ampere:.4f} A is not {found.power_w:.3f} W")
     return found
@@ -78,7 +78,7 @@ def check_byte(frame: bytes) -> int:
     return reduce(xor, (frame[place] for place in _CHECKED_BYTES))
 
 
-def split(received: bytes) -> tuple[list[Reading], bytes, str | None]:
+def split(received: bytes) -> tuple[list[Um25cReading], bytes, str | None]:
     """The readings in what has arrived, the rest that may become one, and why bytes were skipped (None: none were)."""
     readings, skipped, at = [], None, 0
     while at + 2 <= len(received):
@@ -95,5 +95,5 @@ def split(received: bytes) -> tuple[list[Reading], bytes, str | None]:
     return readings, received[at:], skipped
 
 
-def _ends_well(model: Model, frame: bytes) -> bool:
+def _ends_well(model: Um25cModel, frame: bytes) -> bool:
     return frame[-1] == check_byte(frame) if model.name == "UM34C" else frame[-2:] == _END_MARK
