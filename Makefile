@@ -165,7 +165,7 @@ schemas: eco ## write schemas/experiment.schema.json anew from the model, polici
 	@build/bin/eco-policies > schemas/policies.json
 	@cmake --build --preset release -j $(JOBS) --target driver-properties
 	@build/bin/driver-properties > schemas/properties.json
-	@$(PYTHON) -c 'import json; from edgejoule.experiment.spec import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json
+	@$(PYTHON) -c 'import json; from edgejoule.experiment.model import json_schema; print(json.dumps(json_schema(), indent=2, ensure_ascii=False))' > schemas/experiment.schema.json
 
 clean: ## remove what was built (results/ stays)
 	rm -rf build .venv

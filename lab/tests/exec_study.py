@@ -13,7 +13,7 @@ from edgejoule.exec.options import Request, commands_of, parameters_of
 from edgejoule.exec.results import Result, result_of
 from edgejoule.exec.spec import spec_text
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import spec_of_text
+from edgejoule.experiment.read import spec_of_text
 from edgejoule.findings import find
 from edgejoule.meters.base import Method
 from edgejoule.store import ResponseValue, Run, RunData, Store

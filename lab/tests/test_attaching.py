@@ -19,8 +19,8 @@ from edgejoule.cli.main import main
 from edgejoule.clocks.alignment import Aligned
 from edgejoule.clocks.marker import pattern_ns
 from edgejoule.dictionary.responses import RESPONSES
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.findings.design import design_of
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import ClockRelation

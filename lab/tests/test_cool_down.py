@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 
 from edgejoule.errors import UsageError
-from edgejoule.experiment.spec import Timing
+from edgejoule.experiment.model import Timing
 from edgejoule.machine import environment
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.study.cool_down import LOOK_S, POLL_S, CoolDown, IdlePower, cool_down, doubts, look

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from edgejoule.cli.main import main
 from edgejoule.databases.loads import OWN_FOLDER
 from edgejoule.errors import StoreError
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.machine.file_system import FileSystem, MadeFileSystem, run_command
 from edgejoule.store import Run, Store
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from edgejoule.databases.loads import Loads
 from edgejoule.databases.system_under_test import LoadTime
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
-from edgejoule.experiment.spec import Spec
 
 TOOK = LoadTime(10, 0.5, 0.75)
 

@@ -13,8 +13,8 @@ from emulated_meter import SteadyMeter
 
 from edgejoule.energy import Energy, domain_energy
 from edgejoule.errors import MeterError
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.meters.base import Domain, Method
 from edgejoule.store import Intervals, Store
 from edgejoule.study.metering import Metering, checked, disagreement

@@ -7,8 +7,9 @@ from typing import Any
 
 from edgejoule.databases.checks import check_plan
 from edgejoule.databases.system_under_test import system_of
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import cells, make_plan
-from edgejoule.experiment.spec import Spec, load_spec
+from edgejoule.experiment.read import load_spec
 
 
 def spec(**design: Any) -> Spec:

@@ -8,7 +8,7 @@ import pytest
 
 from edgejoule.databases.driver import quiet_arguments
 from edgejoule.errors import UsageError
-from edgejoule.experiment.spec import Spec, Timing
+from edgejoule.experiment.model import Spec, Timing
 from edgejoule.meters.base import Method
 from edgejoule.study.open_baseline import check_responses, open_database, quiet_s
 

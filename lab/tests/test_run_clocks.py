@@ -22,8 +22,8 @@ from edgejoule.clocks.clock_exchange import Responder
 from edgejoule.clocks.marker import BURST_S, REST_S, Marker, check, pattern_ns
 from edgejoule.energy import Energy, energy
 from edgejoule.errors import DataError, UsageError
+from edgejoule.experiment.model import Spec, Timing
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec, Timing
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import DRIFT_UNKNOWN, Arrivals, ClockRelation
 from edgejoule.meters.trace import Trace

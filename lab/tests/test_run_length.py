@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from edgejoule.errors import DatabaseError
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.study.run_length import executions_needed, lengthened, shortest_s
 
 

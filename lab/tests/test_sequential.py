@@ -11,8 +11,8 @@ from scipy import special
 
 from edgejoule.errors import UsageError
 from edgejoule.experiment.complaints import complaints
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.findings import find
 from edgejoule.meters.base import Method
 from edgejoule.stats import looks

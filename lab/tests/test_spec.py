@@ -11,8 +11,9 @@ import pytest
 
 from edgejoule.databases.checks import check_plan
 from edgejoule.errors import SpecError, UsageError
+from edgejoule.experiment.model import Spec, json_schema
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec, json_schema, load_spec
+from edgejoule.experiment.read import load_spec
 from edgejoule.experiment.spec_files import key_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -9,8 +9,9 @@ import pytest
 
 from edgejoule.cli.design_table import settings
 from edgejoule.errors import SpecError, UsageError
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec, load_spec, read_spec
+from edgejoule.experiment.read import load_spec, read_spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BASE = """\

@@ -32,8 +32,8 @@ from edgejoule.databases.driver import driver_path
 from edgejoule.databases.snapshots import Snapshots, data_bytes
 from edgejoule.dictionary.properties import CORE, KINDS, LOAD_PROPERTIES
 from edgejoule.errors import EdgejouleError
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.machine import environment
 from edgejoule.store import Store
 from edgejoule.study import study

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from edgejoule.databases.system_under_test import Command, Embedded, External, Served, ServedToYcsb, system_of
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
-from edgejoule.experiment.spec import Spec
 
 
 def planned(database: str, workload: str = "workloada", **fixed: Any) -> PlannedRun:

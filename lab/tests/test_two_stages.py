@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from edgejoule.experiment.spec import Spec
+from edgejoule.experiment.model import Spec
 from edgejoule.findings import ResponseFinding
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import design_of

@@ -12,7 +12,7 @@ from edgejoule.databases.system_under_test import system_of
 from edgejoule.dictionary.properties import CORE, KINDS
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import load_spec
+from edgejoule.experiment.read import load_spec
 from edgejoule.experiment.workload_files import find_workload_file, read_workload_file
 
 BUNDLED = sorted(p for p in (Path(__file__).resolve().parents[2] / "driver/workloads").iterdir() if p.suffix != ".md")

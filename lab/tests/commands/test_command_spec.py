@@ -10,8 +10,9 @@ import pytest
 
 from edgejoule import toml_text
 from edgejoule.errors import SpecError
+from edgejoule.experiment.model import Spec, json_schema
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec, json_schema, load_spec
+from edgejoule.experiment.read import load_spec
 
 GOOD = """\
 name = "programs"

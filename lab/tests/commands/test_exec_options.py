@@ -17,7 +17,7 @@ from edgejoule.exec.options import commands_of, parameters_of, shell_of
 from edgejoule.exec.spec import spec_text
 from edgejoule.experiment.command import filled, unescaped
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import spec_of_text
+from edgejoule.experiment.read import spec_of_text
 from edgejoule.meters.base import Method
 
 

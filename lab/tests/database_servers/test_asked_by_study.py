@@ -18,8 +18,9 @@ from edgejoule.databases.driver import adapters
 from edgejoule.databases.snapshots import Snapshots
 from edgejoule.databases.system_under_test import Served, system_of
 from edgejoule.errors import UsageError
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
-from edgejoule.experiment.spec import Spec, load_spec
+from edgejoule.experiment.read import load_spec
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
 CLUSTER = {"cassandra.nodes": 3, "hbase.region_servers": 3, "postgres.workers": 3}

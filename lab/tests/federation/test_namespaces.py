@@ -18,7 +18,7 @@ from edgejoule.eco.federation.server import FederationServer
 from edgejoule.eco.federation.shares import why_no_groups
 from edgejoule.errors import FederationError
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import load_spec
+from edgejoule.experiment.read import load_spec
 from edgejoule.machine import cgroup
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,8 +13,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from edgejoule.dictionary.responses import RESPONSES
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.meters.base import Channel, Domain, Method, ValueKind
 from edgejoule.meters.trace import Trace
 from edgejoule.store import Intervals, Latency, ResponseValue, Run, RunData, Store

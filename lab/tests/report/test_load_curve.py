@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.findings import find
 from edgejoule.findings.design import design_of
 from edgejoule.report import build, load_curve

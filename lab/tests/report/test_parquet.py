@@ -19,8 +19,8 @@ from click.testing import CliRunner
 
 from edgejoule.cli import export as command
 from edgejoule.cli.main import main
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.export import parquet
 from edgejoule.export.runs_table import RunsColumn, runs_csv, runs_table
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind

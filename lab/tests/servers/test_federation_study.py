@@ -16,7 +16,7 @@ from command_line import edgejoule
 
 from edgejoule.eco.federation import Federation, FederationServer, Programs, Unlimited
 from edgejoule.errors import SpecError
-from edgejoule.experiment.spec import load_spec
+from edgejoule.experiment.read import load_spec
 from edgejoule.store import Store
 
 BUILD = Path(__file__).resolve().parents[3] / "build"

@@ -24,7 +24,7 @@ from edgejoule.databases.checks import not_here
 from edgejoule.eco.federation.namespaces import NAMED, why_no_namespaces
 from edgejoule.errors import DatabaseError, SpecError
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import load_spec
+from edgejoule.experiment.read import load_spec
 from edgejoule.machine import cgroup
 from edgejoule.machine.network import Link
 from edgejoule.machine.storage_counters import StorageCounters

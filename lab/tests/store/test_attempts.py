@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from edgejoule.cli.main import main
 from edgejoule.errors import StoreError
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.findings import find
 from edgejoule.machine import environment
 from edgejoule.store import ResponseValue, Run, RunData, Store

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from edgejoule.experiment.spec import SpecReading
+from edgejoule.experiment.read import SpecReading
 
 _SHOWN_ELSEWHERE = ("name", "question", "when", "schema_version")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from edgejoule.cli.common import OnDemand
-from edgejoule.experiment.spec import TRIAL
+from edgejoule.experiment.read import TRIAL
 
 _EPILOG = """\b
 Examples:

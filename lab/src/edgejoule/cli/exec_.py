@@ -143,7 +143,7 @@ class Exec:
         """Do what was asked for."""
         from edgejoule.cli.run import meter_choice
         from edgejoule.exec.spec import spec_text
-        from edgejoule.experiment.spec import spec_of_text
+        from edgejoule.experiment.read import spec_of_text
         from edgejoule.study.study import Places, check_free
 
         given = self.given

@@ -7,7 +7,7 @@ import time
 from rich.console import Console
 
 from edgejoule.cli.progress import StudyProgress
-from edgejoule.experiment.spec import Spec
+from edgejoule.experiment.model import Spec
 from edgejoule.meters.base import Meter
 from edgejoule.store import Run
 

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from edgejoule.databases.driver import Event
 from edgejoule.dictionary.responses import is_energy, label_of, unit_words
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, cell_label
-from edgejoule.experiment.spec import Spec
 from edgejoule.findings.facts import effective_responses
 from edgejoule.findings.other_programs import BUSY_SHARE_MAX
 from edgejoule.findings.words import count

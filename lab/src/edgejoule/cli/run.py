@@ -32,8 +32,9 @@ from edgejoule.dictionary.responses import nearest
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, StoreError, UsageError
 from edgejoule.experiment.conditional import settings_of
+from edgejoule.experiment.model import Level, Spec
 from edgejoule.experiment.plan import PlannedRun, cell_label, make_plan
-from edgejoule.experiment.spec import Level, Spec, SpecReading, read_spec
+from edgejoule.experiment.read import SpecReading, read_spec
 from edgejoule.findings import find
 from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover

@@ -27,8 +27,8 @@ from edgejoule.experiment.command import DISCARD, shown
 from edgejoule.machine.storage_counters import StorageCounters
 
 if TYPE_CHECKING:
+    from edgejoule.experiment.model import Timing
     from edgejoule.experiment.plan import PlannedRun
-    from edgejoule.experiment.spec import Timing
     from edgejoule.machine.processes import Membership
 
 OWN_FOLDER = "command"  # below a run's folder, beside what a server of the run keeps: {data} of its command

@@ -14,8 +14,8 @@ from edgejoule.dictionary.responses import nearest
 from edgejoule.eco.federation.namespaces import why_no_delay, why_no_namespaces
 from edgejoule.errors import UsageError
 from edgejoule.experiment.command import CommandWorkload
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun
-from edgejoule.experiment.spec import Spec
 from edgejoule.machine import file_system, memory_group
 
 

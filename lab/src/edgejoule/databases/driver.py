@@ -22,8 +22,8 @@ from edgejoule.database_servers import SERVERS, DatabaseServer, ycsb_client
 from edgejoule.database_servers.ycsb_client import BINDINGS
 from edgejoule.dictionary.properties import CORE
 from edgejoule.errors import DatabaseError, EdgejouleError
+from edgejoule.experiment.model import Timing
 from edgejoule.experiment.plan import PlannedRun
-from edgejoule.experiment.spec import Timing
 from edgejoule.machine.child_lines import ChildLines
 from edgejoule.machine.processes import Adopted, Membership
 

@@ -35,8 +35,8 @@ from edgejoule.dictionary.properties import CORE, LOAD_PROPERTIES, RUN_PROPERTIE
 from edgejoule.dictionary.responses import nearest
 from edgejoule.errors import DatabaseError, UsageError
 from edgejoule.experiment.command import NO_DATABASE
+from edgejoule.experiment.model import Level, Timing
 from edgejoule.experiment.plan import PlannedRun
-from edgejoule.experiment.spec import Level, Timing
 
 OnEvent = Callable[[Event], None]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from edgejoule.dictionary.properties import NETWORK, POLICY, Level
 from edgejoule.dictionary.responses import RESPONSES, nearest
@@ -21,9 +20,7 @@ from edgejoule.experiment.command import (
     shown,
 )
 from edgejoule.experiment.conditional import Complaint, cells_of, settings_of
-
-if TYPE_CHECKING:
-    from edgejoule.experiment.spec import Spec
+from edgejoule.experiment.model import Spec
 
 #: Settings that a run of a command takes without naming them in its texts.
 TAKEN = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from edgejoule.clocks.clock_exchange import parse_address
 from edgejoule.dictionary.properties import (
@@ -31,10 +30,8 @@ from edgejoule.experiment.command_complaints import (
     placeholder_settings,
 )
 from edgejoule.experiment.conditional import Complaint, cells_of, condition_complaints, settings_of
+from edgejoule.experiment.model import Spec
 from edgejoule.machine import file_system
-
-if TYPE_CHECKING:
-    from edgejoule.experiment.spec import Spec
 
 
 def complaints(spec: Spec, left_out: Mapping[str, Sequence[Level]] | None = None) -> list[Complaint]:

@@ -10,7 +10,7 @@ from edgejoule.dictionary.properties import CORE, NETWORK, POLICY, is_option
 from edgejoule.experiment.command import CommandWorkload
 from edgejoule.experiment.conditional import cells_of, settings_of
 from edgejoule.experiment.failed_operations import FAILURE_SHARE_MAX, LONGEST_GAP_S_MAX
-from edgejoule.experiment.spec import Level, Spec
+from edgejoule.experiment.model import Level, Spec
 from edgejoule.machine.file_system import FileSystem, of_settings
 from edgejoule.machine.network import Link, link_of
 

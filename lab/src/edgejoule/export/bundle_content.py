@@ -33,8 +33,8 @@ from edgejoule.dictionary.responses import Response, is_energy, possible_range
 from edgejoule.eco.federation.decisions import DECISION
 from edgejoule.errors import EdgejouleError, StoreError
 from edgejoule.experiment.complaints import complaints
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import planned_cells
-from edgejoule.experiment.spec import Spec
 from edgejoule.export import bundle_rows as rows
 from edgejoule.store.codec import unpack, unpack_integers
 from edgejoule.store.traces import channel_from_json, relation_from_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from edgejoule.experiment.spec import Spec
+from edgejoule.experiment.model import Spec
 from edgejoule.findings.model import Cell, ResponseFinding, Statement
 from edgejoule.findings.words import listed, unit_for
 

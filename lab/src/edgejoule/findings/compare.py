@@ -10,8 +10,8 @@ from typing import Any
 
 from edgejoule.dictionary.responses import RESPONSES, Better, Response
 from edgejoule.errors import DataError, UsageError
-from edgejoule.experiment.spec import Analysis as Declared
-from edgejoule.experiment.spec import Spec
+from edgejoule.experiment.model import Analysis as Declared
+from edgejoule.experiment.model import Spec
 from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Levels, Ranking, ResponseFinding
 from edgejoule.findings.other_programs import disturbed

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from edgejoule.experiment.spec import Level, Spec
+from edgejoule.experiment.model import Level, Spec
 from edgejoule.findings.model import Levels
 from edgejoule.store import Run
 

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from edgejoule.dictionary.responses import Better
-from edgejoule.experiment.spec import Level
+from edgejoule.experiment.model import Level
 from edgejoule.findings.design import label
 from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Effect, Ranking, ResponseFinding
 from edgejoule.findings.sentences import Question, Ranked, difference_words, interaction_sentence, sentence

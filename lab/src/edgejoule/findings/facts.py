@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, told_responses
-from edgejoule.experiment.spec import Spec
+from edgejoule.experiment.model import Spec
 from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
 from edgejoule.findings.words import count, percent
 from edgejoule.meters.base import Method

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from edgejoule.dictionary.responses import Better
-from edgejoule.experiment.spec import Analysis
+from edgejoule.experiment.model import Analysis
 from edgejoule.findings import verdict
 from edgejoule.findings.alone import alone_headline, alone_statement, is_alone
 from edgejoule.findings.compare import SequentialPlan, respond

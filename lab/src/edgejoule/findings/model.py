@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from edgejoule.dictionary.responses import RESPONSES, Better
-from edgejoule.experiment.spec import Level
+from edgejoule.experiment.model import Level
 from edgejoule.stats import AnalysisResult
 from edgejoule.stats.regression import Regression
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from edgejoule.experiment.spec import Level
+from edgejoule.experiment.model import Level
 from edgejoule.findings.words import listed, number, ratio
 
 _NAMED = ("database", "workload")  # factors whose levels need no factor beside them

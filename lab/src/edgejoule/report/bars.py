@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from edgejoule.dictionary.responses import Better
-from edgejoule.experiment.spec import Level
+from edgejoule.experiment.model import Level
 from edgejoule.findings.design import label
 from edgejoule.findings.model import Cell, ResponseFinding
 from edgejoule.findings.tables import alone

@@ -8,7 +8,7 @@ from typing import Any
 
 from edgejoule.dictionary.responses import unit_words
 from edgejoule.experiment.command import CommandWorkload, DeclaredResponse, shown
-from edgejoule.experiment.spec import Spec
+from edgejoule.experiment.model import Spec
 from edgejoule.findings.words import unit_for
 from edgejoule.store import Run
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from edgejoule.experiment.spec import Level
+from edgejoule.experiment.model import Level
 from edgejoule.findings.design import Layout, label
 from edgejoule.findings.model import Cell, Findings, ResponseFinding
 from edgejoule.findings.words import Unit, unit_for

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.errors import StoreError, UsageError
+from edgejoule.experiment.model import Level, Spec
 from edgejoule.experiment.plan import PlannedRun
-from edgejoule.experiment.spec import Level, Spec
 from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.sampler import Sampler

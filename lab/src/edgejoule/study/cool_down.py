@@ -16,7 +16,7 @@ from typing import Any
 
 from edgejoule.energy import Energy, domain_energy
 from edgejoule.errors import UsageError
-from edgejoule.experiment.spec import Timing
+from edgejoule.experiment.model import Timing
 from edgejoule.machine import environment
 from edgejoule.meters.base import Meter, Method
 from edgejoule.meters.sampler import Sampler

@@ -14,7 +14,7 @@ from typing import Any
 from edgejoule.databases.driver import Event
 from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER
 from edgejoule.errors import UsageError
-from edgejoule.experiment.spec import Spec, Timing
+from edgejoule.experiment.model import Spec, Timing
 from edgejoule.meters.base import Method
 from edgejoule.study.run_energy import QuietWindows
 

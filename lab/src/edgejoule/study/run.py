@@ -30,8 +30,8 @@ from edgejoule.errors import DatabaseError
 from edgejoule.experiment.command import DeclaredResponse
 from edgejoule.experiment.command_complaints import OPERATIONS as DECLARED_OPERATIONS
 from edgejoule.experiment.failed_operations import told
+from edgejoule.experiment.model import Timing
 from edgejoule.experiment.plan import PlannedRun
-from edgejoule.experiment.spec import Timing
 from edgejoule.findings.rates import not_sustained, share_min
 from edgejoule.machine import environment
 from edgejoule.machine.memory_group import MemoryGroup, limited

@@ -21,7 +21,7 @@ import numpy as np
 from edgejoule.clocks.clock_exchange import ClockError, ClockNs, Offset, compare, relation
 from edgejoule.clocks.marker import BURST_S, INTERVAL_S_MAX, REST_S, ClockCheck, Marker, burst, check, relation_words
 from edgejoule.errors import DataError, UsageError
-from edgejoule.experiment.spec import Timing
+from edgejoule.experiment.model import Timing
 from edgejoule.machine.burner import LoadError
 from edgejoule.meters.base import Clock, Meter, Method
 from edgejoule.meters.clocks import ClockRelation

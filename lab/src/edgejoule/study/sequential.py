@@ -18,7 +18,7 @@ import numpy as np
 
 from edgejoule.dictionary.responses import is_energy, label_of, told_responses
 from edgejoule.errors import DataError, UsageError
-from edgejoule.experiment.spec import FEWEST, Spec
+from edgejoule.experiment.model import FEWEST, Spec
 from edgejoule.findings import Findings, ResponseFinding, find
 from edgejoule.meters.base import Method
 from edgejoule.stats import Scale, Stein, blocks_within, stein

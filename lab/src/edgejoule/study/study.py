@@ -26,8 +26,8 @@ from edgejoule.databases.snapshots import Snapshots
 from edgejoule.databases.system_under_test import system_of
 from edgejoule.dictionary.properties import POLICY
 from edgejoule.errors import BusyError, DatabaseError, StoreError, StudyInterruptedError, UsageError
+from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, cell_label, make_plan
-from edgejoule.experiment.spec import Spec
 from edgejoule.findings.words import count
 from edgejoule.machine import environment
 from edgejoule.machine.storage_speed import measure_speed

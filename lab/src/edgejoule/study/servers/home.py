@@ -18,8 +18,8 @@ from edgejoule.eco.federation.federation import FederationTiming
 from edgejoule.eco.federation.leftovers import new_folder, remove_leftovers
 from edgejoule.eco.federation.namespaces import Namespaces
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.experiment.model import FederationAt, Spec
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.spec import FederationAt, Spec
 from edgejoule.machine.network import Link
 from edgejoule.machine.processes import Membership
 from edgejoule.meters.base import Meter

@@ -1,35 +1,23 @@
-"""experiment.toml -> a validated model. Every error names the file, the line and the key."""
+"""What an experiment may say: the models of experiment.toml, and its JSON Schema."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal
 
-import tomli_w
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from edgejoule import toml_text
 from edgejoule.dictionary.properties import COMMAND, CORE, CORE_WORKLOADS
 from edgejoule.dictionary.properties import Level as Level
-from edgejoule.dictionary.responses import COMMAND_RESPONSES, DEFAULT_RESPONSES, RESPONSES, Response, Responses, nearest
-from edgejoule.errors import SpecError, UsageError
+from edgejoule.dictionary.responses import COMMAND_RESPONSES, DEFAULT_RESPONSES, RESPONSES, Response, Responses
 from edgejoule.experiment.command import (
-    HAVING_PATHS,
     RESPONSE_NAME,
     CommandWorkload,
     DeclaredResponse,
     is_command,
-    with_contents,
 )
-from edgejoule.experiment.complaints import complaints
 from edgejoule.experiment.conditional import When
-from edgejoule.experiment.spec_files import MergedSpec, SpecFile, spec_file, spec_files, split_setting
-from edgejoule.experiment.workload_files import find_workload_file, read_workload_file
 
 FEWEST = 3  # blocks that a budget of time always allows; their time tells how many fit into it
 #: `base` is a key of a file; a spec that is read has none.
@@ -39,20 +27,14 @@ BASE_SCHEMA = {
     "description": "another spec, relative to this file; this one states what differs, and the two are merged key by "
     "key as --set merges; false in the place of a table leaves it out",
 }
-#: What replaces `edgejoule eco trial`.
-TRIAL = (
-    "it is an ordinary study now, `edgejoule run experiments/eco-real` (root); of its options `--rounds N` is "
-    "`--set design.replications=N`, `--duration S` is `--set fixed.duration_s=S`, `--out` is `--store`. CHANGELOG, "
-    "Removed, has the others"
-)
 Levels = Annotated[list[Level], Field(min_length=1)]
 Properties = dict[str, Level]
-_COMMAND_TAG, _PROPERTIES_TAG = "a command", "properties of a workload"
+COMMAND_TAG, PROPERTIES_TAG = "a command", "properties of a workload"
 #: A workload is a command where its table says `command`, else properties of the driver's.
 Workload = Annotated[
-    Annotated[CommandWorkload, Tag(_COMMAND_TAG)]
-    | Annotated[Properties, Tag(_PROPERTIES_TAG), Field(json_schema_extra={"not": {"required": ["command"]}})],
-    Discriminator(lambda value: _COMMAND_TAG if is_command(value) else _PROPERTIES_TAG),
+    Annotated[CommandWorkload, Tag(COMMAND_TAG)]
+    | Annotated[Properties, Tag(PROPERTIES_TAG), Field(json_schema_extra={"not": {"required": ["command"]}})],
+    Discriminator(lambda value: COMMAND_TAG if is_command(value) else PROPERTIES_TAG),
 ]
 
 
@@ -254,7 +236,7 @@ class Spec(_Strict):
     @classmethod
     def _responses_of_commands(cls, data: object) -> object:
         """Without declared responses an experiment with commands is about energy and time of a run."""
-        if not isinstance(data, dict) or not any(is_command(w) for _, w in _tables(data.get("workloads"))):
+        if not isinstance(data, dict) or not any(is_command(w) for _, w in tables_of(data.get("workloads"))):
             return data
         analysis = data.get("analysis", {})
         if not isinstance(analysis, dict) or "responses" in analysis:
@@ -307,171 +289,6 @@ class Spec(_Strict):
         return variant.adapter or name, options
 
 
-@dataclass(frozen=True)
-class SpecReading:
-    """A spec as it was read. merged: its keys with the file that each came from."""
-
-    spec: Spec
-    merged: MergedSpec
-
-    def text(self) -> str:
-        """The spec as one TOML text: as written, or merged with its bases and without `--set`. It needs no other file
-        of properties.
-        """
-        files = self.merged.files
-        if len(files) == 1:
-            return files[0].text
-        written = MergedSpec(files)
-        for name, workload in _tables(written.data.get("workloads")):
-            if not is_command(workload):
-                written.data["workloads"][name] = _with_file(workload, written, name)
-        chain = " on ".join(file.path.name for file in files)
-        return f"# {chain}: merged, as it was measured.\n{tomli_w.dumps(written.data)}"
-
-
-def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
-    """Read and validate an experiment. overrides: `--set` words, KEY=VALUE with TOML's dotted key and value.
-
-    Raises SpecError (file, line, key) or UsageError (a malformed override).
-    """
-    return read_spec(path, overrides).spec
-
-
-def read_spec(path: Path, overrides: Sequence[str] = ()) -> SpecReading:
-    """The same with where each key came from."""
-    return _reading(spec_files(path), overrides)
-
-
-def spec_of_text(text: str, path: Path) -> Spec:
-    """Validate the text of an experiment. path: named in messages; relative paths are below its folder."""
-    file = spec_file(text, path)
-    assert "base" not in file.data, "a text stands alone"
-    return _reading([file], ()).spec
-
-
-def _reading(files: Sequence[SpecFile], overrides: Sequence[str]) -> SpecReading:
-    merged = MergedSpec(files)
-    for word in overrides:
-        parts, value = split_setting(word)
-        merged.set(parts, _parsed(value))
-    data = dict(merged.data)
-    if isinstance(workloads := data.get("workloads"), dict):
-        data["workloads"] = {name: _complete(name, workload, merged) for name, workload in workloads.items()}
-    try:
-        spec = Spec.model_validate(data)
-    except ValidationError as error:
-        if {"links", "policies", "tiers"} <= data.keys():
-            raise SpecError(files[0].path, None, None, f"is a spec of `edgejoule eco trial`: {TRIAL}") from None
-        first = min(error.errors(), key=_rank)
-        raise merged.error(_dotted(first["loc"]), _words(first, data)) from None
-    for key, message in complaints(spec, merged.left_out):
-        raise merged.error(key, message)
-    return SpecReading(spec, merged)
-
-
-def _parsed(value: str) -> Any:
-    try:
-        return toml_text.loads(f"v = {value}")["v"]
-    except tomllib.TOMLDecodeError:
-        return value
-
-
-def _complete(name: str, workload: object, merged: MergedSpec) -> object:
-    """A workload with what its files say."""
-    if not isinstance(workload, dict):
-        return workload
-    if is_command(workload) and workload.get("servers") == []:
-        raise merged.error(f"workloads.{name}.servers", "no server is named; without the key it runs on the first one")
-    try:
-        if is_command(workload):
-            return with_contents(workload, _command_folder(name, workload, merged), _settings(merged.data))
-        return _with_file(workload, merged, name)
-    except UsageError as error:
-        if isinstance(error, SpecError):
-            raise
-        raise merged.error(f"workloads.{name}.{'files' if is_command(workload) else 'file'}", str(error)) from None
-
-
-def _command_folder(name: str, workload: Mapping[str, Any], merged: MergedSpec) -> Path:
-    """The folder of the file that states the command. All paths of a command are relative to one folder."""
-    folder = merged.folder(f"workloads.{name}.command")
-    for key in HAVING_PATHS:
-        place = f"workloads.{name}.{key}"
-        if key in workload and merged.folder(place).resolve() != folder.resolve():
-            raise merged.error(
-                place,
-                f"its paths are relative to this file, and those of `command` to {folder}; state both in one folder",
-            )
-    return folder
-
-
-def _tables(value: object) -> list[tuple[str, dict[str, Any]]]:
-    """The tables of a table, before anything is known to be right."""
-    return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []
-
-
-def _settings(data: Mapping[str, Any]) -> dict[str, list[Level]]:
-    """Factors and fixed settings with their levels, before anything is known to be right."""
-    fixed = data.get("fixed")
-    one = {name: [level] for name, level in fixed.items()} if isinstance(fixed, dict) else {}
-    return {**one, **dict(_lists(data.get("factors")))}
-
-
-def _lists(value: object) -> list[tuple[str, list[Any]]]:
-    """The lists of a table, before anything is known to be right."""
-    return [(k, v) for k, v in value.items() if isinstance(v, list)] if isinstance(value, dict) else []
-
-
-def _with_file(workload: dict[str, Any], merged: MergedSpec, name: str) -> dict[str, Any]:
-    """The workload with the properties of its file, where it names one; what stands beside `file` wins."""
-    own = dict(workload)
-    beside = merged.folder(f"workloads.{name}.file")
-    if isinstance(file := own.pop("file", None), str):
-        own = read_workload_file(find_workload_file(file, beside)) | own
-    elif file is not None:
-        raise UsageError(f"expected the name or path of a property file, got {file!r}")
-    if own.get("kind") == "replay" and isinstance(trace := own.get("trace"), str):
-        beside = merged.folder(f"workloads.{name}.trace") if "trace" in workload else beside
-        own["trace"] = str((beside / trace).absolute())
-    return own
-
-
-def _dotted(loc: Sequence[str | int]) -> str:
-    unions = {  # pydantic names a union's branch
-        "str", "int", "float", "bool", "list[union[str,int,float,bool]]", "list[str]", _COMMAND_TAG, _PROPERTIES_TAG,
-    }  # fmt: skip
-    in_array = loc[:1] == ("when",)
-    return ".".join(str(part) for part in loc if part not in unions and (in_array or not isinstance(part, int)))
-
-
-def _rank(error: Any) -> tuple[bool, bool]:
-    """Which of several complaints to tell: a misspelt key explains a missing one, infinity all branches of a union."""
-    return error["type"] == "missing", error["type"] != "finite_number"
-
-
-def _words(error: Any, data: Mapping[str, Any]) -> str:
-    """A pydantic error in the words of this house: what was expected, and the nearest known key."""
-    kind, loc = error["type"], error["loc"]
-    if kind == "extra_forbidden":
-        model: Any = Spec
-        for part in loc[:-1]:
-            if part == _COMMAND_TAG:
-                model = CommandWorkload
-            else:
-                model = get_args(model)[1] if get_origin(model) is dict else _model(model).model_fields[part].annotation
-        return f"unknown key; {nearest(str(loc[-1]), _model(model).model_fields)}"
-    if kind == "missing":
-        return "is missing"
-    if kind == "dict_type":
-        return f"expected a table, got {error['input']!r}"
-    return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
-
-
-def _model(annotation: Any) -> Any:
-    """The model of an annotation that may also be None."""
-    return next(one for one in (*get_args(annotation), annotation) if isinstance(one, type) and one is not type(None))
-
-
 def json_schema() -> dict[str, Any]:
     """schemas/experiment.schema.json, made from the model: what an editor needs to check an experiment.toml."""
     schema = Spec.model_json_schema()
@@ -499,3 +316,8 @@ def _table_or_false(schema: dict[str, Any]) -> dict[str, Any]:
             allowed = {p: {"anyOf": [e, _OR_FALSE]} for p, e in entries.items()}
             schema = {**schema, key: {"anyOf": [entries, _OR_FALSE]} if key == "additionalProperties" else allowed}
     return {"anyOf": [schema, _OR_FALSE]} if schema.get("type") == "object" or "$ref" in schema else schema
+
+
+def tables_of(value: object) -> list[tuple[str, dict[str, Any]]]:
+    """The tables of a table, before anything is known to be right."""
+    return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []

@@ -1,0 +1,194 @@
+"""experiment.toml -> a validated model. Every error names the file, the line and the key."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import tomli_w
+from pydantic import ValidationError
+
+from edgejoule import toml_text
+from edgejoule.dictionary.properties import Level
+from edgejoule.dictionary.responses import nearest
+from edgejoule.errors import SpecError, UsageError
+from edgejoule.experiment.command import (
+    HAVING_PATHS,
+    CommandWorkload,
+    is_command,
+    with_contents,
+)
+from edgejoule.experiment.complaints import complaints
+from edgejoule.experiment.model import COMMAND_TAG, PROPERTIES_TAG, Spec, tables_of
+from edgejoule.experiment.spec_files import MergedSpec, SpecFile, spec_file, spec_files, split_setting
+from edgejoule.experiment.workload_files import find_workload_file, read_workload_file
+
+#: What replaces `edgejoule eco trial`.
+TRIAL = (
+    "it is an ordinary study now, `edgejoule run experiments/eco-real` (root); of its options `--rounds N` is "
+    "`--set design.replications=N`, `--duration S` is `--set fixed.duration_s=S`, `--out` is `--store`. CHANGELOG, "
+    "Removed, has the others"
+)
+
+
+@dataclass(frozen=True)
+class SpecReading:
+    """A spec as it was read. merged: its keys with the file that each came from."""
+
+    spec: Spec
+    merged: MergedSpec
+
+    def text(self) -> str:
+        """The spec as one TOML text: as written, or merged with its bases and without `--set`. It needs no other file
+        of properties.
+        """
+        files = self.merged.files
+        if len(files) == 1:
+            return files[0].text
+        written = MergedSpec(files)
+        for name, workload in tables_of(written.data.get("workloads")):
+            if not is_command(workload):
+                written.data["workloads"][name] = _with_file(workload, written, name)
+        chain = " on ".join(file.path.name for file in files)
+        return f"# {chain}: merged, as it was measured.\n{tomli_w.dumps(written.data)}"
+
+
+def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
+    """Read and validate an experiment. overrides: `--set` words, KEY=VALUE with TOML's dotted key and value.
+
+    Raises SpecError (file, line, key) or UsageError (a malformed override).
+    """
+    return read_spec(path, overrides).spec
+
+
+def read_spec(path: Path, overrides: Sequence[str] = ()) -> SpecReading:
+    """The same with where each key came from."""
+    return _reading(spec_files(path), overrides)
+
+
+def spec_of_text(text: str, path: Path) -> Spec:
+    """Validate the text of an experiment. path: named in messages; relative paths are below its folder."""
+    file = spec_file(text, path)
+    assert "base" not in file.data, "a text stands alone"
+    return _reading([file], ()).spec
+
+
+def _reading(files: Sequence[SpecFile], overrides: Sequence[str]) -> SpecReading:
+    merged = MergedSpec(files)
+    for word in overrides:
+        parts, value = split_setting(word)
+        merged.set(parts, _parsed(value))
+    data = dict(merged.data)
+    if isinstance(workloads := data.get("workloads"), dict):
+        data["workloads"] = {name: _complete(name, workload, merged) for name, workload in workloads.items()}
+    try:
+        spec = Spec.model_validate(data)
+    except ValidationError as error:
+        if {"links", "policies", "tiers"} <= data.keys():
+            raise SpecError(files[0].path, None, None, f"is a spec of `edgejoule eco trial`: {TRIAL}") from None
+        first = min(error.errors(), key=_rank)
+        raise merged.error(_dotted(first["loc"]), _words(first, data)) from None
+    for key, message in complaints(spec, merged.left_out):
+        raise merged.error(key, message)
+    return SpecReading(spec, merged)
+
+
+def _parsed(value: str) -> Any:
+    try:
+        return toml_text.loads(f"v = {value}")["v"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
+def _complete(name: str, workload: object, merged: MergedSpec) -> object:
+    """A workload with what its files say."""
+    if not isinstance(workload, dict):
+        return workload
+    if is_command(workload) and workload.get("servers") == []:
+        raise merged.error(f"workloads.{name}.servers", "no server is named; without the key it runs on the first one")
+    try:
+        if is_command(workload):
+            return with_contents(workload, _command_folder(name, workload, merged), _settings(merged.data))
+        return _with_file(workload, merged, name)
+    except UsageError as error:
+        if isinstance(error, SpecError):
+            raise
+        raise merged.error(f"workloads.{name}.{'files' if is_command(workload) else 'file'}", str(error)) from None
+
+
+def _command_folder(name: str, workload: Mapping[str, Any], merged: MergedSpec) -> Path:
+    """The folder of the file that states the command. All paths of a command are relative to one folder."""
+    folder = merged.folder(f"workloads.{name}.command")
+    for key in HAVING_PATHS:
+        place = f"workloads.{name}.{key}"
+        if key in workload and merged.folder(place).resolve() != folder.resolve():
+            raise merged.error(
+                place,
+                f"its paths are relative to this file, and those of `command` to {folder}; state both in one folder",
+            )
+    return folder
+
+
+def _settings(data: Mapping[str, Any]) -> dict[str, list[Level]]:
+    """Factors and fixed settings with their levels, before anything is known to be right."""
+    fixed = data.get("fixed")
+    one = {name: [level] for name, level in fixed.items()} if isinstance(fixed, dict) else {}
+    return {**one, **dict(_lists(data.get("factors")))}
+
+
+def _lists(value: object) -> list[tuple[str, list[Any]]]:
+    """The lists of a table, before anything is known to be right."""
+    return [(k, v) for k, v in value.items() if isinstance(v, list)] if isinstance(value, dict) else []
+
+
+def _with_file(workload: dict[str, Any], merged: MergedSpec, name: str) -> dict[str, Any]:
+    """The workload with the properties of its file, where it names one; what stands beside `file` wins."""
+    own = dict(workload)
+    beside = merged.folder(f"workloads.{name}.file")
+    if isinstance(file := own.pop("file", None), str):
+        own = read_workload_file(find_workload_file(file, beside)) | own
+    elif file is not None:
+        raise UsageError(f"expected the name or path of a property file, got {file!r}")
+    if own.get("kind") == "replay" and isinstance(trace := own.get("trace"), str):
+        beside = merged.folder(f"workloads.{name}.trace") if "trace" in workload else beside
+        own["trace"] = str((beside / trace).absolute())
+    return own
+
+
+def _dotted(loc: Sequence[str | int]) -> str:
+    unions = {  # pydantic names a union's branch
+        "str", "int", "float", "bool", "list[union[str,int,float,bool]]", "list[str]", COMMAND_TAG, PROPERTIES_TAG,
+    }  # fmt: skip
+    in_array = loc[:1] == ("when",)
+    return ".".join(str(part) for part in loc if part not in unions and (in_array or not isinstance(part, int)))
+
+
+def _rank(error: Any) -> tuple[bool, bool]:
+    """Which of several complaints to tell: a misspelt key explains a missing one, infinity all branches of a union."""
+    return error["type"] == "missing", error["type"] != "finite_number"
+
+
+def _words(error: Any, data: Mapping[str, Any]) -> str:
+    """A pydantic error in the words of this house: what was expected, and the nearest known key."""
+    kind, loc = error["type"], error["loc"]
+    if kind == "extra_forbidden":
+        model: Any = Spec
+        for part in loc[:-1]:
+            if part == COMMAND_TAG:
+                model = CommandWorkload
+            else:
+                model = get_args(model)[1] if get_origin(model) is dict else _model(model).model_fields[part].annotation
+        return f"unknown key; {nearest(str(loc[-1]), _model(model).model_fields)}"
+    if kind == "missing":
+        return "is missing"
+    if kind == "dict_type":
+        return f"expected a table, got {error['input']!r}"
+    return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
+
+
+def _model(annotation: Any) -> Any:
+    """The model of an annotation that may also be None."""
+    return next(one for one in (*get_args(annotation), annotation) if isinstance(one, type) and one is not type(None))
