@@ -2,8 +2,8 @@
 
 import pytest
 
+from edgejoule.study.driver_figures import driver_responses
 from edgejoule.study.executions import Execution, _of_database, totals_of
-from edgejoule.study.run import _timed
 
 
 def end_event(components: dict[str, dict[str, int]], **writes: int) -> dict[str, object]:
@@ -44,7 +44,7 @@ IO = {"reads": 5, "writes": 30, "flushes": 10, "read_bytes": 2560, "write_bytes"
 
 
 def responses_of(*executions: Execution) -> dict[str, float | None]:
-    return {value.name: value.value for value in _timed(totals_of(executions))}
+    return {value.name: value.value for value in driver_responses(totals_of(executions))}
 
 
 def test_requests_at_the_databases_seam_and_of_the_whole_device_stand_beside_each_other() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,10 @@ from edgejoule.commands.client import CommandRun
 from edgejoule.commands.outputs import figures, last_lines
 from edgejoule.commands.phases import phase_flags
 from edgejoule.commands.shells import NOTHING, ShellStart, shell_of
+from edgejoule.databases.driver import Event
+from edgejoule.databases.system_under_test import system_of
 from edgejoule.dictionary.responses import PER_LOADED_SERVER
+from edgejoule.eco.federation.decisions import AT_HOME, DECISION, INSTALLED
 from edgejoule.errors import DatabaseError
 from edgejoule.experiment.command import DeclaredResponse
 from edgejoule.experiment.command_complaints import OPERATIONS
@@ -238,3 +241,37 @@ def _facts(planned: PlannedRun, ran: CommandRun, start: ShellStart) -> dict[str,
     if (shell := shell_of(planned.command)) is not None:
         facts["shell"] = {"shell": shell, "start_s": start.start_s, "cpu_s": start.cpu_s}
     return facts
+
+
+def remote_responses(events: Sequence[Event], repetitions: int, on: Collection[str]) -> list[ResponseValue]:
+    """What other servers did for a command, by the decisions of its federation. on: several servers that it ran on."""
+    decided = [e for e in events if e["event"] == DECISION and e["outcome"]]
+    found = []
+    for server in ("", *on):
+        own = [(e["outcome"], e["moved_bytes"]) for e in decided if not server or e["home"] == server]
+        values = {
+            "remote_compactions": sum(outcome == INSTALLED for outcome, _ in own),
+            "remote_fallbacks": sum(outcome not in (INSTALLED, AT_HOME) for outcome, _ in own),
+            "remote_moved_bytes": sum(moved for _, moved in own),
+        }
+        of = f"@{server}" if server else ""
+        found += [response(f"{name}{of}", value / repetitions) for name, value in values.items()]
+    return found
+
+
+def database_of_command(planned: PlannedRun, server: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a run keeps of the database below its command; None without one."""
+    if not system_of(planned).opens_database:
+        return None
+    return {
+        "name": planned.adapter, "version": server.get("version", ""),
+        "options": dict(server.get("settings", {})), "path": "",
+    }  # fmt: skip
+
+
+def durability_of_command(planned: PlannedRun, ran: CommandRun) -> dict[str, Any] | None:
+    """What the server below a command promises; None without a server."""
+    if not ran.durability:
+        return None
+    asked = {} if planned.durability_asked else {"asked": False}
+    return {"class": planned.durability or "not asked for", "how": ran.durability, **asked}

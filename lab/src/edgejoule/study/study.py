@@ -35,9 +35,10 @@ from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
 from edgejoule.store import Experiment, Run, RunData, Store
 from edgejoule.study import sequential
+from edgejoule.study.context import RunContext
 from edgejoule.study.cool_down import cool_down
 from edgejoule.study.metering import Metering
-from edgejoule.study.run import RunContext, at_full, full_rate, learn, measure
+from edgejoule.study.run import at_full, full_rate, learn, measure
 from edgejoule.study.run_clocks import clock_plan
 from edgejoule.study.run_length import shortest_s
 from edgejoule.study.servers import Servers

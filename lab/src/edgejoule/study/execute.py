@@ -1,0 +1,150 @@
+"""Executing a run once: the client of each kind of system under test on its data, as events."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+from edgejoule.commands.client import CommandClient, CommandRun
+from edgejoule.commands.on_servers import run_together
+from edgejoule.database_servers import DatabaseServer
+from edgejoule.database_servers.serving import ServerUse, serving
+from edgejoule.databases.driver import Driver, Event, quiet_arguments, timing_arguments
+from edgejoule.databases.snapshots import data_bytes
+from edgejoule.databases.system_under_test import Command, Embedded, Served, SystemUnderTest
+from edgejoule.experiment.plan import PlannedRun
+from edgejoule.study.context import Site
+from edgejoule.study.executions import Execution
+from edgejoule.study.in_step import run_in_step
+
+
+@dataclass(frozen=True)
+class Executed:
+    """The client's events of each execution. served: what a server used, server_facts: what the run keeps of it.
+
+    ran: by a command.
+    """
+
+    streams: list[list[dict[str, Any]]]
+    served: ServerUse | None = None
+    server_facts: Mapping[str, Any] = field(default_factory=dict)
+    ran: CommandRun | None = None
+
+    @property
+    def parts(self) -> Collection[str]:
+        """Servers that a command ran on at once."""
+        return self.ran.parts if self.ran else ()
+
+
+@singledispatch
+def execute(system: SystemUnderTest, paths: Sequence[Path], site: Site) -> Executed:
+    """Execute a run once on the data at each path. Raises DatabaseError."""
+    raise AssertionError(f"no way to execute {system}")
+
+
+@execute.register(Served)
+def _served(system: Served, paths: Sequence[Path], site: Site) -> Executed:
+    """One execution on a server that is started for it and stopped after it."""
+    assert len(paths) == 1, "runs on servers are not executed several times"
+    with serving(system.server(paths[0], site.in_group)) as served:
+        client = system.client(served, site.context.timing, site.context.on_event, site.in_group, site.still_s)
+        served.end_client = client.stop
+        events = client.run()
+        used, facts = served.served(), {**served.server.facts(), "client": system.client_name}
+        begin = next(e["active_start_ns"] for e in events if e["event"] == "active_end")
+        end = next(e["monotonic_ns"] for e in events if e["event"] == "settled")
+        if served.trouble:  # it is over, or the run would have failed
+            events[-1] = {**events[-1], "incidents": [*events[-1]["incidents"], f"{served.trouble} for a while"]}
+        if served.server.observed:
+            events[-1] = {**events[-1], "data_bytes": data_bytes(served.server.data)}
+        if not any(e["event"] == "database" for e in events):
+            events[-1:-1] = served.database_events(begin, end)
+    return Executed([events], used, facts | used.facts())
+
+
+@execute.register(Command)
+def _commanded(system: Command, paths: Sequence[Path], site: Site) -> Executed:
+    """The command as often as there are paths, which are the same; with a database server of its own where it has one.
+
+    On several servers of a federation at once, with data of its own on each.
+    """
+    prefix = [*site.in_group, *site.home.prefix]
+    server = system.server(paths[0], prefix)
+    ran = _commanded_with(server, prefix, system, paths, site) if server else _commanded_on(system.run, paths, site)
+    return Executed([ran.events], server_facts=ran.server_facts, ran=ran)
+
+
+def _commanded_with(
+    server: DatabaseServer, prefix: Sequence[str], system: Command, paths: Sequence[Path], site: Site
+) -> CommandRun:
+    """The command with a database server of its own."""
+    with serving(server) as served:
+        client = CommandClient(
+            system.run, paths[0], len(paths), site.context.timing, site.context.on_event, served=served, prefix=prefix,
+            quiet_s=site.still_s,
+        )  # fmt: skip
+        served.end_client = client.stop
+        ran = client.run()
+        used = served.served()
+        execution = Execution.of(ran.events)
+        worked = (execution.active_end["active_start_ns"], execution.settled["monotonic_ns"])
+        ran.events[-1:-1] = served.database_events(*worked)
+        facts = {**served.server.facts(), "client": "command", **used.facts()}
+        return dataclasses.replace(ran, served=used, server_facts=facts, durability=served.server.durability())
+
+
+def _commanded_on(planned: PlannedRun, paths: Sequence[Path], site: Site) -> CommandRun:
+    """The command without a database server, on each server of the federation that it loads."""
+    context, homes, on_event = site.context, site.homes, _one_at_a_time(site.context.on_event)
+
+    def client(server: str, paths: Sequence[Path], ready: Callable[[], object]) -> CommandClient:
+        home = homes[server]
+        return CommandClient(
+            planned, paths[0], len(paths), context.timing, on_event, prefix=[*site.in_group, *home.prefix],
+            member=home.member, of_home=home.values, server=server, ready=ready,
+        )  # fmt: skip
+
+    if len(homes) == 1:
+        return client(next(iter(homes)), paths, lambda: None).run()
+    assert len(paths) == 1, "a command on several servers is not repeated"
+    own = {server: [context.loads.copy_for(planned, server)] for server in homes}
+    return run_together(list(homes), lambda server, ready: client(server, own[server], ready))
+
+
+def _one_at_a_time(hear: Callable[[Event], None]) -> Callable[[Event], None]:
+    """The listener for threads that report at the same time."""
+    hearing = threading.Lock()
+
+    def one(event: Event) -> None:
+        with hearing:
+            hear(event)
+
+    return one
+
+
+@execute.register(Embedded)
+def _embedded(system: Embedded, paths: Sequence[Path], site: Site) -> Executed:
+    """One execution on each path; in step, but where they would share the memory they are limited to."""
+    timing, several, home, still_s = site.context.timing, len(paths) > 1 and site.group is None, site.home, site.still_s
+    hear_all = _one_at_a_time(site.context.on_event)
+
+    def driver(number: int, hear: Callable[[Event], None] = lambda event: None) -> Driver:
+        def on_event(event: Event) -> None:
+            hear(event)
+            hear_all(event)
+
+        last = number == len(paths) - 1
+        words = [*system.arguments("run", paths[number]), *timing_arguments(timing)]
+        words += ["--driver-share"] if last else []
+        words += [*quiet_arguments(still_s, first=number == 0, last=last), *home.words]
+        timeout_s, prefix = timing.run_timeout_s + 2 * still_s, [*site.in_group, *home.prefix]
+        return Driver(words, timeout_s, on_event, prefix, member=home.member, in_step=several)
+
+    if several:
+        return Executed(run_in_step(driver, len(paths), "quiet_end" if still_s else "settled"))
+    return Executed([driver(number).run() for number in range(len(paths))])
