@@ -133,8 +133,8 @@ def test_marks_that_a_killed_program_left_are_removed_and_those_of_a_living_one_
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     making = (
-        "from edgejoule.commands.supervisor import Supervised, Command; from pathlib import Path; import sys\n"
-        "made = Supervised(Command(['x'], {}, Path('.'), None, None), timeout_s=1); made._make_marks()\n"
+        "from edgejoule.commands.supervisor import Supervised, SupervisedCommand\nfrom pathlib import Path; import sys\n"
+        "made = Supervised(SupervisedCommand(['x'], {}, Path('.'), None, None), timeout_s=1); made._make_marks()\n"
     )
     for ending in (left, "sys.stdout.write('made'); sys.stdout.flush(); sys.stdin.read()"):
         words = [sys.executable, "-c", making + ending]
@@ -336,9 +336,9 @@ def test_reports_and_golden_examples_follow_the_schema(tmp_path: Path) -> None:
 PARENT = """
 import os, sys
 from pathlib import Path
-from edgejoule.commands.supervisor import Command, Supervised
+from edgejoule.commands.supervisor import Supervised, SupervisedCommand
 env = {"PATH": os.environ["PATH"], "EDGEJOULE_TEST_TOKEN": sys.argv[1]}
-Supervised(Command(["sh", "-c", sys.argv[2]], env, Path.cwd(), None, None), timeout_s=60, repeat=1000).run()
+Supervised(SupervisedCommand(["sh", "-c", sys.argv[2]], env, Path.cwd(), None, None), timeout_s=60, repeat=1000).run()
 """
 TREE = "setsid sleep 0.1 & sh -c 'sleep 0.05; sleep 0.05' & sleep 0.02; nohup sleep 1000 & wait %1"
 

@@ -82,7 +82,7 @@ KILLED = """
 import subprocess, sys, time
 from pathlib import Path
 from edgejoule.eco.federation.namespaces import Namespaces
-from edgejoule.eco.federation.server import Server
+from edgejoule.eco.federation.server import FederationServer
 from edgejoule.eco.federation.shares import CpuGroups
 server = FederationServer("low", 0.1, 1, 1)
 network = Namespaces().__enter__(); network.add(server)
