@@ -133,7 +133,8 @@ def test_marks_that_a_killed_program_left_are_removed_and_those_of_a_living_one_
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     making = (
-        "from edgejoule.commands.supervisor import Supervised, SupervisedCommand\nfrom pathlib import Path; import sys\n"
+        "from edgejoule.commands.supervisor import Supervised, SupervisedCommand\n"
+        "from pathlib import Path; import sys\n"
         "made = Supervised(SupervisedCommand(['x'], {}, Path('.'), None, None), timeout_s=1); made._make_marks()\n"
     )
     for ending in (left, "sys.stdout.write('made'); sys.stdout.flush(); sys.stdin.read()"):
