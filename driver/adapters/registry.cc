@@ -2,10 +2,10 @@
 // linked_adapters.cc and one in CMakeLists.txt.
 #include "registry.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-
-#include "contract/adapter.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -57,6 +57,12 @@ const AdapterInfo* find_adapter(std::string_view name) {
   }
   const bool known = std::ranges::find(with_library, name, &Known::name) != with_library.end();
   return known ? library_adapter(name).adapter : nullptr;
+}
+
+std::string LeftOutAdapter::way_out() const {
+  if (why.empty())
+    return fmt::format("not in this build; install {}, then `cmake --preset release` and build", install);
+  return fmt::format("cannot be loaded: {}; install {}, or build the driver anew", why, install);
 }
 
 }  // namespace edgejoule::driver

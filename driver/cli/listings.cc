@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/registry.h"
 #include "contract/adapter.h"
 #include "workload/known_properties.h"
 #include "workload/workload_kinds.h"

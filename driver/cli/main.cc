@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "adapters/registry.h"
 #include "durability/verify_durability.h"
 #include "listings.h"
 #include "run/event_log.h"
@@ -248,7 +249,7 @@ void check_command(const Properties& properties, Command command) {
 Durability durability_of(const Properties& properties) {
   const auto name = properties.get("durability", "process");
   for (const auto durability : {Durability::none, Durability::process, Durability::power}) {
-    if (durability_name(durability) == name) return durability;
+    if (name_of(durability) == name) return durability;
   }
   refuse(properties, "durability", "one of: none, process, power");
 }
@@ -520,11 +521,6 @@ int command_line(int argc, const char* const* argv) {
 }
 
 }  // namespace
-
-std::string durability_name(Durability durability) {
-  static constexpr const char* names[] = {"none", "process", "power"};
-  return names[static_cast<std::size_t>(durability)];
-}
 
 }  // namespace edgejoule::driver
 

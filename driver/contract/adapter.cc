@@ -1,7 +1,5 @@
 #include "adapter.h"
 
-#include <fmt/format.h>
-
 namespace edgejoule::driver {
 
 Status Session::insert_batch(std::span<const Record> records) {
@@ -18,12 +16,6 @@ Status Session::upsert_batch(std::span<const Record> records) {
     if (status != Status::ok) return status;
   }
   return Status::ok;
-}
-
-std::string LeftOutAdapter::way_out() const {
-  if (why.empty())
-    return fmt::format("not in this build; install {}, then `cmake --preset release` and build", install);
-  return fmt::format("cannot be loaded: {}; install {}, or build the driver anew", why, install);
 }
 
 }  // namespace edgejoule::driver

@@ -8,6 +8,7 @@
 // Session::error(); what cannot be opened throws DatabaseError with what, where and the way out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -40,6 +41,11 @@ enum class Durability : std::uint8_t {
   process,  // the death of the process (kill -9); of a power cut nothing is promised, and no write waits for a sync
   power,    // a power cut
 };
+inline constexpr std::array<std::string_view, 3> durability_names{"none", "process", "power"};
+
+[[nodiscard]] constexpr std::string_view name_of(Durability durability) {
+  return durability_names[static_cast<std::size_t>(durability)];
+}
 
 // One column of a row. The views live as long as the call they are passed to.
 struct Field {
@@ -226,22 +232,5 @@ struct AdapterInfo {
   std::vector<OptionHelp> options;
   std::function<std::unique_ptr<Database>()> make;
 };
-
-// All adapters that can be had, in alphabetical order.
-[[nodiscard]] const std::vector<AdapterInfo>& adapters();
-
-// An adapter that cannot be had: its library was absent when the driver was built (why is empty), or is so now.
-struct LeftOutAdapter {
-  std::string name;
-  std::string install;  // the package
-  std::string why;
-
-  [[nodiscard]] std::string way_out() const;
-};
-
-[[nodiscard]] const std::vector<LeftOutAdapter>& left_out_adapters();
-
-// nullptr when there is none of that name.
-[[nodiscard]] const AdapterInfo* find_adapter(std::string_view name);
 
 }  // namespace edgejoule::driver

@@ -12,8 +12,6 @@
 namespace edgejoule::driver {
 namespace {
 
-constexpr std::array<std::string_view, 3> durability_names = {"none", "process", "power"};
-
 struct Variation {
   std::string key;
   std::vector<std::string> values;
@@ -87,8 +85,6 @@ std::vector<NamedSetting> varied(const std::vector<NamedSetting>& settings, cons
 }
 
 }  // namespace
-
-std::string_view name_of(Durability durability) { return durability_names[static_cast<std::size_t>(durability)]; }
 
 Durability durability_named(const std::string& name, const std::string& origin) {
   const auto found = std::ranges::find(durability_names, name);

@@ -16,7 +16,6 @@ struct NamedSetting {
 
 // The class of that name; throws UsageError that begins with `origin`.
 [[nodiscard]] Durability durability_named(const std::string& name, const std::string& origin);
-[[nodiscard]] std::string_view name_of(Durability durability);
 
 // Every combination of the given `vary` ("key=value,value"; the key `durability` is the class), on top of `base`.
 // Throws UsageError for a malformed or unknown one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "adapters/registry.h"
 #include "client.h"
 #include "crew.h"
 #include "system/run_failure.h"

@@ -44,6 +44,4 @@ struct Invocation {
   std::optional<std::string> json;    // file, "-" for stdout
 };
 
-[[nodiscard]] std::string durability_name(Durability durability);
-
 }  // namespace edgejoule::driver

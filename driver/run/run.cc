@@ -363,25 +363,24 @@ void Execution::open() {
   crew_ = std::make_unique<Crew>(*work_, *database_, trace_.get());
   const auto path = database_->path();
   if (!path.empty()) device_ = block_device(path);
-  log_.write(
-      "start", begin_ns,
-      {{"schema_version", 1},
-       {"realtime_ns", begin_realtime_ns},
-       {"driver_version", version},
-       {"command", invocation_.command == Command::load ? "load" : "run"},
-       {"database",
-        {{"name", invocation_.adapter->name},
-         {"version", database_->version()},
-         {"options", database_->options()},
-         {"path", path.empty() ? Json(nullptr) : Json(path)}}},
-       {"durability", {{"class", durability_name(invocation_.durability)}, {"how", database_->durability_how()}}},
-       {"workload", workload_in_force()},
-       {"threads", invocation_.threads},
-       {"target_ops_s", invocation_.schedule ? Json(invocation_.schedule->mean_ops_s()) : Json(nullptr)},
-       {"rate", invocation_.schedule ? Json(invocation_.rate) : Json(nullptr)},
-       {"seed", invocation_.seed},
-       {"clock", work_->clock.name()},
-       {"caches", caches_ ? to_json(*caches_) : Json(nullptr)}});
+  log_.write("start", begin_ns,
+             {{"schema_version", 1},
+              {"realtime_ns", begin_realtime_ns},
+              {"driver_version", version},
+              {"command", invocation_.command == Command::load ? "load" : "run"},
+              {"database",
+               {{"name", invocation_.adapter->name},
+                {"version", database_->version()},
+                {"options", database_->options()},
+                {"path", path.empty() ? Json(nullptr) : Json(path)}}},
+              {"durability", {{"class", name_of(invocation_.durability)}, {"how", database_->durability_how()}}},
+              {"workload", workload_in_force()},
+              {"threads", invocation_.threads},
+              {"target_ops_s", invocation_.schedule ? Json(invocation_.schedule->mean_ops_s()) : Json(nullptr)},
+              {"rate", invocation_.schedule ? Json(invocation_.rate) : Json(nullptr)},
+              {"seed", invocation_.seed},
+              {"clock", work_->clock.name()},
+              {"caches", caches_ ? to_json(*caches_) : Json(nullptr)}});
   phase("open", begin_ns);
   check_interruption();
 }

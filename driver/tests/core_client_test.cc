@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "adapters/registry.h"
 #include "run/crew.h"
 #include "workload/values.h"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "adapters/registry.h"
 #include "run/crew.h"
 #include "system/usage_error.h"
 #include "workload/compressible_values.h"

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "adapters/registry.h"
 #include "workload/workload_kinds.h"
 
 namespace edgejoule::driver {

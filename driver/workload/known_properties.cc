@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 
+#include "adapters/registry.h"
 #include "workload_kinds.h"
 
 namespace edgejoule::driver {
@@ -17,7 +18,11 @@ const std::vector<PropertyHelp>& properties_of_every_run() {
   static const std::vector<PropertyHelp> properties{
       {"db", text, "the database", ""},
       {"dotransactions", flag, "a run, else a load", "as the command"},
-      {"durability", text, "what must survive once acknowledged", "process", {"none", "process", "power"}},
+      {"durability",
+       text,
+       "what must survive once acknowledged",
+       "process",
+       {durability_names.begin(), durability_names.end()}},
       {"exporter", text, "YCSB's class that writes the report",
        "site.ycsb.measurements.exporter.TextMeasurementsExporter"},
       {"exportfile", text, "file of the report; standard output when empty", ""},

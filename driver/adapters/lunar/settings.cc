@@ -55,9 +55,8 @@ std::string_view promise(lunar_mode mode, bool handed_over) {
 }
 
 std::string describe(const Properties& properties, lunar_mode mode, Durability durability) {
-  static constexpr const char* classes[] = {"none", "process", "power"};
-  std::string how = fmt::format("{}: mode={}: {}", classes[static_cast<std::size_t>(durability)], name_of(mode),
-                                promise(mode, hands_over(mode, durability)));
+  std::string how =
+      fmt::format("{}: mode={}: {}", name_of(durability), name_of(mode), promise(mode, hands_over(mode, durability)));
   if (properties.has("lunar.mode")) how += "; lunar.mode was set explicitly";
   if (mode < (durability == Durability::process ? LUNAR_MODE_DISORDER : class_mode(durability)))
     how += "; this is weaker than the class asks for: its promise does not hold";

@@ -5,6 +5,7 @@
 #include <barrier>
 #include <thread>
 
+#include "adapters/registry.h"
 #include "open_database.h"
 
 namespace edgejoule::driver {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "adapters/registry.h"
 #include "open_database.h"
 
 namespace {

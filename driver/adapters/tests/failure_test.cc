@@ -10,6 +10,7 @@
 #include <array>
 #include <fstream>
 
+#include "adapters/registry.h"
 #include "open_database.h"
 
 #ifdef EDGEJOULE_LEVELDB

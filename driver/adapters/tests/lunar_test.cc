@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 
+#include "adapters/registry.h"
 #include "file_calls.h"
 #include "open_database.h"
 #include "system/usage_error.h"

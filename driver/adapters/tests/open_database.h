@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "adapters/registry.h"
 #include "contract/adapter.h"
 #include "contract/properties.h"
 #include "temporary_directory.h"

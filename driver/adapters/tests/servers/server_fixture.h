@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "../open_database.h"
+#include "adapters/registry.h"
 #include "system/system.h"
 #include "test_server.h"
 
