@@ -33,6 +33,14 @@ class KeyValueSession : public Session {
  protected:
   void set_error(std::string error) { error_ = std::move(error); }
 
+  // Appends at most count records from where the cursor stands: an iterator of LevelDB or RocksDB, which are alike.
+  template <typename Cursor>
+  static void copy(Cursor& cursor, std::uint64_t count, ScanBuffer& entries) {
+    for (std::uint64_t copied = 0; copied < count && cursor.Valid(); ++copied, cursor.Next()) {
+      for (const auto& part : {cursor.key(), cursor.value()}) entries.append({part.data(), part.size()});
+    }
+  }
+
  private:
   // All of these set the error when they return neither ok nor not_found.
 

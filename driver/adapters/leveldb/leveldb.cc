@@ -9,8 +9,7 @@
 #include <limits>
 
 #include "adapters/adapter_options.h"
-#include "adapters/data_directory.h"
-#include "adapters/key_value/key_locks.h"
+#include "adapters/key_value/key_value_database.h"
 #include "adapters/registry.h"
 #include "contract/properties.h"
 #include "leveldb_session.h"
@@ -48,30 +47,27 @@ const std::vector<OptionHelp>& option_help() {
   return options;
 }
 
-std::string text(bool value) { return value ? "true" : "false"; }
-
 // Sorts behind every key a workload writes.
 constexpr std::string_view beyond_all_keys = "\xff\xff\xff\xff\xff\xff\xff\xff";
 
-class LevelDb final : public Database {
+class LevelDb final : public KeyValueDatabase {
  public:
+  LevelDb() : KeyValueDatabase("leveldb", {"LevelDB", "leveldb.path", "CURRENT", "IDENTITY"}, option_help()) {}
   ~LevelDb() override { close_library(); }
 
-  void open(const Properties& properties, Durability durability, bool create, EventSink sink) override;
   [[nodiscard]] std::string close() override;
   [[nodiscard]] std::unique_ptr<Session> session() override;
   Status flush() override;
-  [[nodiscard]] std::string flush_error() const override { return flush_error_; }
   Settled settle(std::uint64_t timeout_ns) override;
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override;
   [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
-  [[nodiscard]] std::string path() const override { return path_; }
 
  private:
-  void take_options(const Properties& properties);
+  void take_options(const Properties& properties) override;
+  void open_library(const Properties& properties, bool create, EventSink sink) override;
   [[nodiscard]] std::unique_ptr<leveldb::Logger> log_file();
   void close_library();
   [[nodiscard]] std::uint64_t log_bytes() const;
@@ -81,17 +77,13 @@ class LevelDb final : public Database {
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
   WatchingEnv env_;
   std::unique_ptr<LogWatch> log_;
-  KeyLocks locks_;
   std::unique_ptr<leveldb::DB> db_;
 
-  std::string path_;
-  Durability durability_ = Durability::process;
   leveldb::Options options_;
   leveldb::WriteOptions write_;  // of every session
   std::uint64_t cache_bytes_ = library_cache_bytes;
   int bloom_bits_ = 0;
   bool verify_checksums_ = false;
-  std::string flush_error_;
 };
 
 void LevelDb::take_options(const Properties& properties) {
@@ -101,7 +93,6 @@ void LevelDb::take_options(const Properties& properties) {
   const auto size = [&properties](const char* key, std::uint64_t fallback, std::uint64_t min, std::uint64_t max) {
     return memory_size(bounded_option(properties, key, fallback, min, max));
   };
-  path_ = required_option(properties, "leveldb.path", "DIRECTORY");
   options_.write_buffer_size =
       size("leveldb.write_buffer_bytes", options_.write_buffer_size, write_buffer_bytes_min, write_buffer_bytes_max);
   options_.block_size = size("leveldb.block_bytes", options_.block_size, block_bytes_min, block_bytes_max);
@@ -112,11 +103,12 @@ void LevelDb::take_options(const Properties& properties) {
   verify_checksums_ = properties.get_bool("leveldb.verify_checksums", false);
   const bool snappy = choice_option(properties, "leveldb.compression", "snappy", compressions) == "snappy";
   options_.compression = snappy ? leveldb::kSnappyCompression : leveldb::kNoCompression;
+  write_.sync = durability() == Durability::power;
 }
 
 // As LevelDB does by itself when it is given no logger: the former LOG is kept as LOG.old.
 std::unique_ptr<leveldb::Logger> LevelDb::log_file() {
-  const std::string name = path_ + "/LOG";
+  const std::string name = path() + "/LOG";
   if (env_.FileExists(name)) {
     const leveldb::Status renamed = env_.RenameFile(name, name + ".old");
     if (!renamed.ok()) throw DatabaseError(fmt::format("LevelDB: {}", renamed.ToString()));
@@ -127,13 +119,7 @@ std::unique_ptr<leveldb::Logger> LevelDb::log_file() {
   return std::unique_ptr<leveldb::Logger>(logger);
 }
 
-void LevelDb::open(const Properties& properties, Durability durability, bool create, EventSink sink) {
-  refuse_unknown_options(properties, "leveldb", option_help());
-  take_options(properties);
-  durability_ = durability;
-  write_.sync = durability == Durability::power;
-  prepare_data_directory(path_, create, {"LevelDB", "leveldb.path", "CURRENT", "IDENTITY"});
-
+void LevelDb::open_library(const Properties& /*properties*/, bool create, EventSink sink) {
   cache_.reset(leveldb::NewLRUCache(memory_size(cache_bytes_)));
   if (bloom_bits_ > 0) filter_.reset(leveldb::NewBloomFilterPolicy(bloom_bits_));
   log_ = std::make_unique<LogWatch>(log_file(), std::move(sink),
@@ -145,12 +131,12 @@ void LevelDb::open(const Properties& properties, Durability durability, bool cre
   options_.info_log = log_.get();
 
   leveldb::DB* db = nullptr;
-  const leveldb::Status status = leveldb::DB::Open(options_, path_, &db);
+  const leveldb::Status status = leveldb::DB::Open(options_, path(), &db);
   if (!status.ok()) {
     throw DatabaseError(
         fmt::format("cannot open the LevelDB database at {}: {}; check that no other process has it "
                     "open and that it can be written, or load a new one elsewhere",
-                    path_, status.ToString()));
+                    path(), status.ToString()));
   }
   db_.reset(db);
 }
@@ -169,7 +155,7 @@ std::string LevelDb::close() {
 std::unique_ptr<Session> LevelDb::session() {
   leveldb::ReadOptions read;
   read.verify_checksums = verify_checksums_;
-  return std::make_unique<LevelDbSession>(*db_, locks_, read, write_);
+  return std::make_unique<LevelDbSession>(*db_, locks(), read, write_);
 }
 
 // A manual compaction of a range without tables writes the memtable out as a (synced) table and moves nothing else.
@@ -181,15 +167,13 @@ Status LevelDb::flush() {
   const leveldb::Status synced = db_->Write(write, &nothing);
   const leveldb::Slice beyond(beyond_all_keys.data(), beyond_all_keys.size());
   if (synced.ok()) db_->CompactRange(&beyond, &beyond);
-  const std::string failure = synced.ok() ? log_->failure() : synced.ToString();
-  flush_error_ = failure.empty() ? "" : fmt::format("LevelDB: flush of {}: {}", path_, failure);
-  return failure.empty() ? Status::ok : Status::error;
+  return flushed("flush", synced.ok() ? log_->failure() : synced.ToString());
 }
 
 std::uint64_t LevelDb::log_bytes() const {
   std::uint64_t bytes = 0;
   try {
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    for (const auto& entry : std::filesystem::directory_iterator(path())) {
       if (entry.path().extension() == ".log") bytes += entry.file_size();
     }
   } catch (const std::filesystem::filesystem_error& failure) {
@@ -202,14 +186,14 @@ Settled LevelDb::settle(std::uint64_t timeout_ns) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
   static constexpr const char* still_busy = "LevelDB still had background work queued or running at the time limit";
   if (!env_.wait_until_idle(deadline)) return {false, still_busy};
-  if (flush() != Status::ok) throw DatabaseError(flush_error_);
+  if (flush() != Status::ok) throw DatabaseError(flush_error());
   if (!env_.wait_until_idle(deadline)) return {false, still_busy};
   const std::string failure = log_->failure();  // a failed compaction leaves nothing scheduled either
   if (!failure.empty()) throw DatabaseError(fmt::format("LevelDB: {}", failure));
   // LevelDB keeps to itself why it could not begin a new log, and with it a new memtable.
   if (const std::uint64_t left = log_bytes(); left > 0) {
     throw DatabaseError(fmt::format(
-        "LevelDB: the memtable of {} was not written out: {} bytes of log are left, expected 0", path_, left));
+        "LevelDB: the memtable of {} was not written out: {} bytes of log are left, expected 0", path(), left));
   }
   return {true,
           "memtable written to a synced table, 0 bytes of log left; LevelDB has no background work queued or running"};
@@ -226,13 +210,13 @@ std::map<std::string, std::string> LevelDb::options() const {
       {"compression", options_.compression == leveldb::kSnappyCompression ? "snappy" : "none"},
       {"max_open_files", std::to_string(options_.max_open_files)},
       {"max_file_size", std::to_string(options_.max_file_size)},
-      {"verify_checksums", text(verify_checksums_)},
-      {"sync", text(write_.sync)},
+      {"verify_checksums", fmt::to_string(verify_checksums_)},
+      {"sync", fmt::to_string(write_.sync)},
   };
 }
 
 std::string LevelDb::durability_how() const {
-  switch (durability_) {
+  switch (durability()) {
     case Durability::none:
       return "none: WriteOptions.sync=false, the same as process: LevelDB cannot write without its log";
     case Durability::process:

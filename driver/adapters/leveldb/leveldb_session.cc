@@ -8,7 +8,6 @@ namespace edgejoule::driver {
 namespace {
 
 leveldb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
-std::string_view view(const leveldb::Slice& text) { return {text.data(), text.size()}; }
 
 }  // namespace
 
@@ -33,12 +32,8 @@ Status LevelDbSession::erase(std::string_view key) { return outcome(db_.Delete(w
 
 Status LevelDbSession::collect(std::string_view start, std::uint64_t count, ScanBuffer& entries) {
   const std::unique_ptr<leveldb::Iterator> cursor(db_.NewIterator(read_));
-  std::uint64_t found = 0;
-  for (cursor->Seek(slice(start)); found < count && cursor->Valid(); cursor->Next()) {
-    entries.append(view(cursor->key()));
-    entries.append(view(cursor->value()));
-    ++found;
-  }
+  cursor->Seek(slice(start));
+  copy(*cursor, count, entries);
   return outcome(cursor->status(), "scan", start);
 }
 

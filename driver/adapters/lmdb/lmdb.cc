@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "adapters/adapter_options.h"
-#include "adapters/data_directory.h"
 #include "adapters/exclusive_use.h"
+#include "adapters/key_value/key_value_database.h"
 #include "adapters/registry.h"
 #include "contract/properties.h"
 #include "failure.h"
@@ -47,17 +47,13 @@ const std::vector<OptionHelp>& option_help() {
   return options;
 }
 
-std::string text(bool value) { return value ? "true" : "false"; }
-
 struct CloseEnvironment {
   void operator()(MDB_env* environment) const { mdb_env_close(environment); }
 };
 
 struct Settings {
-  std::string path;
   std::uint64_t map_bytes = default_map_bytes;
   unsigned readers = 0;
-  Durability durability = Durability::process;
   bool nosync = false;
   bool nometasync = false;
   bool writemap = false;
@@ -75,15 +71,12 @@ struct Settings {
 };
 
 Settings taken(const Properties& properties, Durability durability) {
-  refuse_unknown_options(properties, "lmdb", option_help());
   Settings settings;
-  settings.path = required_option(properties, "lmdb.path", "DIRECTORY");
   settings.map_bytes = bounded_option(properties, "lmdb.map_bytes", default_map_bytes, map_bytes_min,
                                       std::numeric_limits<std::ptrdiff_t>::max());
   const std::uint64_t threads = properties.get_u64("threadcount", 1);
   settings.readers = static_cast<unsigned>(bounded_option(
       properties, "lmdb.max_readers", std::max(library_readers, threads + readers_to_spare), 1, readers_max));
-  settings.durability = durability;
   settings.nosync = properties.get_bool("lmdb.nosync", durability != Durability::power);
   settings.nometasync = properties.get_bool("lmdb.nometasync", durability == Durability::process && !settings.nosync);
   settings.writemap = properties.get_bool("lmdb.writemap", false);
@@ -124,37 +117,38 @@ std::string sync_words(const Settings& settings) {
 }
 
 // Every setting hands a commit to the operating system, which is all that class process needs.
-bool promise_holds(const Settings& settings) {
-  if (settings.durability != Durability::power) return true;
+bool promise_holds(const Settings& settings, Durability durability) {
+  if (durability != Durability::power) return true;
   return !settings.nosync && !settings.mapasync && !settings.nometasync;
 }
 
-class Lmdb final : public Database {
+class Lmdb final : public KeyValueDatabase {
  public:
-  void open(const Properties& properties, Durability durability, bool create, EventSink sink) override;
+  Lmdb() : KeyValueDatabase("lmdb", {"LMDB", "lmdb.path", "data.mdb", ""}, option_help()) {}
+
   [[nodiscard]] std::string close() override;
   [[nodiscard]] std::unique_ptr<Session> session() override;
   Status flush() override;
-  [[nodiscard]] std::string flush_error() const override { return flush_error_; }
   Settled settle(std::uint64_t timeout_ns) override;
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override;
   [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
-  [[nodiscard]] std::string path() const override { return settings_.path; }
   [[nodiscard]] std::optional<std::uint64_t> record_count(std::uint64_t /*timeout_ns*/) const override {
     return table_stat().ms_entries;
   }
   [[nodiscard]] bool insert_replaces() const override { return true; }
 
  private:
+  void take_options(const Properties& properties) override { settings_ = taken(properties, durability()); }
+  void open_library(const Properties& properties, bool create, EventSink sink) override;
   [[nodiscard]] int open_environment();
   [[nodiscard]] int open_table();
   void check_that_the_file_is_there() const;
   void check_that_the_file_is_whole() const;
   [[nodiscard]] std::uint64_t free_pages_from(std::uint64_t page) const;
-  [[nodiscard]] std::string file() const { return settings_.path + "/data.mdb"; }
+  [[nodiscard]] std::string file() const { return path() + "/data.mdb"; }
   [[nodiscard]] std::string words_of_map_fault() const {
     return fmt::format("LMDB: a page of {} cannot be read: the file was cut short, or its disk failed; load anew",
                        file());
@@ -165,10 +159,8 @@ class Lmdb final : public Database {
   Settings settings_;
   std::unique_ptr<MapFaultMessage> map_fault_;  // longer than the map
   ExclusiveUse exclusive_use_;
-  KeyLocks locks_;
   std::unique_ptr<MDB_env, CloseEnvironment> environment_;
   MDB_dbi table_ = 0;
-  std::string flush_error_;
 };
 
 int Lmdb::open_environment() {
@@ -177,7 +169,7 @@ int Lmdb::open_environment() {
   environment_.reset(made);
   if (code == MDB_SUCCESS) code = mdb_env_set_mapsize(made, static_cast<std::size_t>(settings_.map_bytes));
   if (code == MDB_SUCCESS) code = mdb_env_set_maxreaders(made, settings_.readers);
-  if (code == MDB_SUCCESS) code = mdb_env_open(made, settings_.path.c_str(), settings_.flags(), file_mode);
+  if (code == MDB_SUCCESS) code = mdb_env_open(made, path().c_str(), settings_.flags(), file_mode);
   int dead_readers = 0;  // of processes that were killed: they would keep old pages from reuse
   if (code == MDB_SUCCESS) code = mdb_reader_check(made, &dead_readers);
   return code;
@@ -191,9 +183,7 @@ int Lmdb::open_table() {
   return code == MDB_SUCCESS ? mdb_txn_commit(transaction.release()) : code;
 }
 
-void Lmdb::open(const Properties& properties, Durability durability, bool create, EventSink /*sink*/) {
-  settings_ = taken(properties, durability);
-  prepare_data_directory(settings_.path, create, {"LMDB", "lmdb.path", "data.mdb", ""});
+void Lmdb::open_library(const Properties& /*properties*/, bool create, EventSink /*sink*/) {
   exclusive_use_.take(file(), create, "lmdb", settings_.allow_concurrent);
   std::error_code ignored;  // LMDB says what is wrong with it
   if (!create && std::filesystem::file_size(file(), ignored) == 0) {
@@ -205,7 +195,7 @@ void Lmdb::open(const Properties& properties, Durability durability, bool create
   if (code == MDB_SUCCESS) code = open_table();
   if (code != MDB_SUCCESS) {
     throw DatabaseError(
-        fmt::format("cannot open the LMDB database at {}: {}", settings_.path, lmdb_failure(environment_.get(), code)));
+        fmt::format("cannot open the LMDB database at {}: {}", path(), lmdb_failure(environment_.get(), code)));
   }
 }
 
@@ -255,14 +245,12 @@ std::string Lmdb::close() {
   return {};
 }
 
-std::unique_ptr<Session> Lmdb::session() { return std::make_unique<LmdbSession>(*environment_, table_, locks_); }
+std::unique_ptr<Session> Lmdb::session() { return std::make_unique<LmdbSession>(*environment_, table_, locks()); }
 
 Status Lmdb::flush() {
   constexpr int whatever_the_flags = 1;
   const int code = mdb_env_sync(environment_.get(), whatever_the_flags);
-  flush_error_ =
-      code == MDB_SUCCESS ? "" : fmt::format("LMDB: sync of {}: {}", settings_.path, lmdb_failure(nullptr, code));
-  return code == MDB_SUCCESS ? Status::ok : Status::error;
+  return flushed("sync", code == MDB_SUCCESS ? "" : lmdb_failure(nullptr, code));
 }
 
 // A file that was removed is synced without a complaint.
@@ -279,7 +267,7 @@ void Lmdb::check_that_the_file_is_there() const {
 }
 
 Settled Lmdb::settle(std::uint64_t /*timeout_ns*/) {
-  if (flush() != Status::ok) throw DatabaseError(flush_error_);
+  if (flush() != Status::ok) throw DatabaseError(flush_error());
   check_that_the_file_is_there();
   return {true, "mdb_env_sync: all pages synced; LMDB has no log and no background work"};
 }
@@ -295,7 +283,7 @@ std::string Lmdb::version() const {
 MDB_envinfo Lmdb::environment_info() const {
   MDB_envinfo info{};
   if (const int code = mdb_env_info(environment_.get(), &info); code != MDB_SUCCESS) {
-    throw DatabaseError(fmt::format("LMDB: {} does not tell its state: {}", settings_.path, mdb_strerror(code)));
+    throw DatabaseError(fmt::format("LMDB: {} does not tell its state: {}", path(), mdb_strerror(code)));
   }
   return info;
 }
@@ -303,7 +291,7 @@ MDB_envinfo Lmdb::environment_info() const {
 MDB_stat Lmdb::table_stat() const {
   MDB_stat stat{};
   if (const int code = mdb_env_stat(environment_.get(), &stat); code != MDB_SUCCESS) {
-    throw DatabaseError(fmt::format("LMDB: {} does not tell its size: {}", settings_.path, mdb_strerror(code)));
+    throw DatabaseError(fmt::format("LMDB: {} does not tell its size: {}", path(), mdb_strerror(code)));
   }
   return stat;
 }
@@ -316,12 +304,12 @@ std::map<std::string, std::string> Lmdb::options() const {
     throw DatabaseError("LMDB: cannot read back its options");
   }
   return {
-      {"nosync", text((flags & MDB_NOSYNC) != 0)},
-      {"nometasync", text((flags & MDB_NOMETASYNC) != 0)},
-      {"writemap", text((flags & MDB_WRITEMAP) != 0)},
-      {"mapasync", text((flags & MDB_MAPASYNC) != 0)},
-      {"nordahead", text((flags & MDB_NORDAHEAD) != 0)},
-      {"nomeminit", text((flags & MDB_NOMEMINIT) != 0)},
+      {"nosync", fmt::to_string((flags & MDB_NOSYNC) != 0)},
+      {"nometasync", fmt::to_string((flags & MDB_NOMETASYNC) != 0)},
+      {"writemap", fmt::to_string((flags & MDB_WRITEMAP) != 0)},
+      {"mapasync", fmt::to_string((flags & MDB_MAPASYNC) != 0)},
+      {"nordahead", fmt::to_string((flags & MDB_NORDAHEAD) != 0)},
+      {"nomeminit", fmt::to_string((flags & MDB_NOMEMINIT) != 0)},
       {"mapsize", std::to_string(environment_info().me_mapsize)},
       {"maxreaders", std::to_string(readers)},
       {"page_size", std::to_string(table_stat().ms_psize)},
@@ -330,11 +318,9 @@ std::map<std::string, std::string> Lmdb::options() const {
 }
 
 std::string Lmdb::durability_how() const {
-  static constexpr const char* classes[] = {"none", "process", "power"};
-  std::string how =
-      fmt::format("{}: {}", classes[static_cast<std::size_t>(settings_.durability)], sync_words(settings_));
+  std::string how = fmt::format("{}: {}", name_of(durability()), sync_words(settings_));
   if (settings_.writemap) how += "; MDB_WRITEMAP: pages are written through the memory map";
-  if (!promise_holds(settings_)) how += "; set by an option: the promise of the class does not hold";
+  if (!promise_holds(settings_, durability())) how += "; set by an option: the promise of the class does not hold";
   return how;
 }
 

@@ -12,8 +12,7 @@
 #include <unordered_map>
 
 #include "adapters/adapter_options.h"
-#include "adapters/data_directory.h"
-#include "adapters/key_value/key_locks.h"
+#include "adapters/key_value/key_value_database.h"
 #include "adapters/registry.h"
 #include "column_families.h"
 #include "compat.h"
@@ -85,40 +84,37 @@ constexpr std::string_view told_options[] = {
     "wal_bytes_per_sync",
 };
 
-class RocksDb final : public Database {
+class RocksDb final : public KeyValueDatabase {
  public:
-  void open(const Properties& properties, Durability durability, bool create, EventSink sink) override;
+  RocksDb() : KeyValueDatabase("rocksdb", {"RocksDB", "rocksdb.path", "IDENTITY", ""}, option_help()) {}
+
   [[nodiscard]] std::string close() override;
   [[nodiscard]] std::unique_ptr<Session> session() override;
   Status flush() override;
-  [[nodiscard]] std::string flush_error() const override { return flush_error_; }
   Settled settle(std::uint64_t timeout_ns) override;
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::map<std::string, std::string> options() const override;
   [[nodiscard]] std::string durability_how() const override;
   [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
-  [[nodiscard]] std::string path() const override { return path_; }
 
  private:
-  [[nodiscard]] rocksdb::Options take_options(const Properties& properties);
+  void take_options(const Properties& properties) override;
+  void open_library(const Properties& properties, bool create, EventSink sink) override;
   [[nodiscard]] rocksdb::BlockBasedTableOptions table_options(const Properties& properties) const;
   [[nodiscard]] std::map<std::string, std::string> database_counts() const;
   [[nodiscard]] std::uint64_t number(const std::string& property) const;
   [[nodiscard]] bool works() const;
   void throw_background_failure() const;
 
-  KeyLocks locks_;
   std::shared_ptr<EventWatch> watch_;
   Offloading offloading_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families_;
   rocksdb::ColumnFamilyHandle* rows_ = nullptr;
-  std::string path_;
+  rocksdb::Options options_asked_;
   std::string passed_options_;
   rocksdb::WriteOptions write_;  // of every session
-  Durability durability_ = Durability::process;
-  std::string flush_error_;
 };
 
 rocksdb::BlockBasedTableOptions RocksDb::table_options(const Properties& properties) const {
@@ -132,38 +128,31 @@ rocksdb::BlockBasedTableOptions RocksDb::table_options(const Properties& propert
   return table;
 }
 
-rocksdb::Options RocksDb::take_options(const Properties& properties) {
-  path_ = required_option(properties, "rocksdb.path", "DIRECTORY");
+void RocksDb::take_options(const Properties& properties) {
   passed_options_ = properties.get("rocksdb.options", "");
   rocksdb::Options base;
   if (properties.has("rocksdb.block_cache_bytes") || properties.has("rocksdb.bloom_bits")) {
     base.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(properties)));
   }
   if (properties.get_bool("rocksdb.statistics", false)) base.statistics = rocksdb::CreateDBStatistics();
-  rocksdb::Options options;
   const rocksdb::Status status =
-      rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), base, passed_options_, &options);
+      rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), base, passed_options_, &options_asked_);
   if (!status.ok()) {
     throw UsageError(fmt::format("{}: property rocksdb.options={}: RocksDB refuses it: {}",
                                  properties.origin("rocksdb.options"), passed_options_, status.ToString()));
   }
-  return options;
+  write_.disableWAL = durability() == Durability::none;
+  write_.sync = durability() == Durability::power;
 }
 
-void RocksDb::open(const Properties& properties, Durability durability, bool create, EventSink sink) {
-  refuse_unknown_options(properties, "rocksdb", option_help());
-  rocksdb::Options options = take_options(properties);
-  durability_ = durability;
-  write_.disableWAL = durability == Durability::none;
-  write_.sync = durability == Durability::power;
-  prepare_data_directory(path_, create, {"RocksDB", "rocksdb.path", "IDENTITY", ""});
-
+void RocksDb::open_library(const Properties& properties, bool create, EventSink sink) {
   watch_ = std::make_shared<EventWatch>(std::move(sink));
+  rocksdb::Options options = std::move(options_asked_);
   options.create_if_missing = create;
   options.listeners.push_back(watch_);
   offloading_.attach(options, properties);
-  options.info_log = std::make_shared<LogFile>(path_, options.info_log_level);
-  auto opened = open_with_column_families(options, path_, properties);
+  options.info_log = std::make_shared<LogFile>(path(), options.info_log_level);
+  auto opened = open_with_column_families(options, path(), properties);
   db_ = std::move(opened.db);
   families_ = std::move(opened.families);
   rows_ = opened.rows;
@@ -175,30 +164,27 @@ std::string RocksDb::close() {
   const rocksdb::Status status = db_->Close();
   db_.reset();
   watch_->close();
-  return status.ok() ? "" : fmt::format("RocksDB: close of {}: {}", path_, status.ToString());
+  return status.ok() ? "" : fmt::format("RocksDB: close of {}: {}", path(), status.ToString());
 }
 
 std::unique_ptr<Session> RocksDb::session() {
-  return std::make_unique<RocksDbSession>(*db_, *rows_, locks_, rocksdb::ReadOptions(), write_);
+  return std::make_unique<RocksDbSession>(*db_, *rows_, locks(), rocksdb::ReadOptions(), write_);
 }
 
 // The memtable goes to a synced table whatever the durability class: without a log it is the only way, and with one
 // it leaves none to replay.
 Status RocksDb::flush() {
-  flush_error_.clear();
   rocksdb::FlushOptions wait;
   wait.wait = true;
   wait.allow_write_stall = true;  // nobody writes meanwhile; otherwise it would wait for compactions without a limit
   const rocksdb::Status status = db_->Flush(wait, rows_);
-  if (status.ok()) return Status::ok;
-  flush_error_ = fmt::format("RocksDB: flush of {}: {}", path_, status.ToString());
-  return Status::error;
+  return flushed("flush", status.ok() ? "" : status.ToString());
 }
 
 std::uint64_t RocksDb::number(const std::string& property) const {
   std::uint64_t value = 0;
   if (!db_->GetIntProperty(rows_, property, &value)) {
-    throw DatabaseError(fmt::format("RocksDB at {} does not tell {}", path_, property));
+    throw DatabaseError(fmt::format("RocksDB at {} does not tell {}", path(), property));
   }
   return value;
 }
@@ -211,13 +197,13 @@ bool RocksDb::works() const {
 
 void RocksDb::throw_background_failure() const {
   const std::string failure = watch_->failure();
-  if (!failure.empty()) throw DatabaseError(fmt::format("RocksDB: background work of {}: {}", path_, failure));
+  if (!failure.empty()) throw DatabaseError(fmt::format("RocksDB: background work of {}: {}", path(), failure));
 }
 
 // Polls: DB::WaitForCompact is not in RocksDB 7.8.
 Settled RocksDb::settle(std::uint64_t timeout_ns) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
-  if (flush() != Status::ok) throw DatabaseError(flush_error_);
+  if (flush() != Status::ok) throw DatabaseError(flush_error());
   const rocksdb::Options options = db_->GetOptions(rows_);
   // Universal and FIFO compaction may find, at a closer look, nothing to do in what is reported as pending.
   const bool starts_what_is_pending = options.compaction_style == rocksdb::kCompactionStyleLevel;
@@ -244,7 +230,7 @@ Settled RocksDb::settle(std::uint64_t timeout_ns) {
   throw_background_failure();  // a failed compaction leaves RocksDB idle, too
   if (const auto left = number(rocksdb::DB::Properties::kNumEntriesActiveMemTable); left > 0) {
     throw DatabaseError(
-        fmt::format("RocksDB: {} entries are left in the memtable of {} after its flush, expected 0", left, path_));
+        fmt::format("RocksDB: {} entries are left in the memtable of {} after its flush, expected 0", left, path()));
   }
   return {
       true,
@@ -289,7 +275,7 @@ std::map<std::string, std::string> RocksDb::options() const {
 
 std::string RocksDb::durability_how() const {
   std::string how;
-  switch (durability_) {
+  switch (durability()) {
     case Durability::none:
       return "none: WriteOptions.disableWAL=true: what is in the memtable is lost with the process";
     case Durability::process:

@@ -8,7 +8,6 @@ namespace edgejoule::driver {
 namespace {
 
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
-std::string_view view(const rocksdb::Slice& text) { return {text.data(), text.size()}; }
 
 bool asks_to_try_again(const rocksdb::Status& status) {
   return status.IsBusy() || status.IsTryAgain() || status.IsTimedOut();
@@ -26,7 +25,7 @@ Status RocksDbSession::outcome(const rocksdb::Status& status, std::string_view o
 Status RocksDbSession::fetch(std::string_view key, std::string_view& value) {
   value_.Reset();
   const rocksdb::Status status = db_.Get(read_, &rows_, slice(key), &value_);
-  value = view(value_);
+  value = {value_.data(), value_.size()};
   return outcome(status, "read", key);
 }
 
@@ -40,12 +39,8 @@ Status RocksDbSession::erase(std::string_view key) {
 
 Status RocksDbSession::collect(std::string_view start, std::uint64_t count, ScanBuffer& entries) {
   const std::unique_ptr<rocksdb::Iterator> cursor(db_.NewIterator(read_, &rows_));
-  std::uint64_t found = 0;
-  for (cursor->Seek(slice(start)); found < count && cursor->Valid(); cursor->Next()) {
-    entries.append(view(cursor->key()));
-    entries.append(view(cursor->value()));
-    ++found;
-  }
+  cursor->Seek(slice(start));
+  copy(*cursor, count, entries);
   return outcome(cursor->status(), "scan", start);
 }
 
