@@ -14,7 +14,6 @@
 #include "mongodb_session.h"
 #include "server_status.h"
 #include "system/interruption.h"
-#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -62,11 +61,10 @@ class Mongo final : public Database {
   MongoSettings settings_;
   Durability durability_ = Durability::process;
   ServerCounters client_;
-  EventSink sink_;
-  mutable std::mutex mutex_;  // of control_ and seen_: the watch asks too
+  mutable std::mutex mutex_;  // of control_ and events_: the watch asks too
   mutable std::unique_ptr<MongoConnection> control_;
   std::unique_ptr<ServerWatch> watch_;
-  MongoCheckpoints seen_;
+  CheckpointEvents events_;
   MongoStatus at_open_;
   std::string version_;
   bool is_stand_in_ = false;
@@ -107,7 +105,6 @@ MongoStatus Mongo::status() const {
 void Mongo::open(const Properties& properties, Durability durability, bool create, EventSink sink) {
   settings_ = mongo_settings(properties, durability);
   durability_ = durability;
-  sink_ = std::move(sink);
   control_ = std::make_unique<MongoConnection>(settings_);
   connect_when_ready(settings_.server.reconnect_ms, [this] { control_->connect(); });
   check_contents(create);
@@ -121,7 +118,7 @@ void Mongo::open(const Properties& properties, Durability durability, bool creat
   version_ = mongo_version(build_info.get(), at_open_);
   is_stand_in_ = is_stand_in(build_info.get(), at_open_);
   read_options(build_info, at_open_);
-  seen_ = at_open_.checkpoints.value_or(MongoCheckpoints{});
+  events_.begin(std::move(sink), at_open_.checkpoints.value_or(MongoCheckpoints{}));
   if (at_open_.checkpoints) watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { look(); });
 }
 
@@ -187,7 +184,7 @@ void Mongo::read_options(const MongoDocument& build_info, const MongoStatus& now
 }
 
 std::string Mongo::durability_how() const {
-  std::string how = durability_ == Durability::none ? "none" : durability_ == Durability::process ? "process" : "power";
+  std::string how(name_of(durability_));
   if (is_stand_in_) {
     how += ": a stand-in, which has no journal";
   } else {
@@ -220,16 +217,8 @@ void Mongo::look() {
 
 void Mongo::tell_checkpoints(const MongoStatus& now) {
   if (!now.checkpoints) return;
-  constexpr std::uint64_t ms = 1'000'000;
   const std::lock_guard lock(mutex_);
-  if (now.checkpoints->count < seen_.count) seen_ = {};  // started anew
-  if (now.checkpoints->count > seen_.count && sink_) {
-    const auto duration_ns = (now.checkpoints->duration_ms - seen_.duration_ms) * ms;
-    sink_({DatabaseEvent::Kind::checkpoint, now_monotonic_ns() - duration_ns,
-           duration_ns > 0 ? static_cast<std::int64_t>(duration_ns) : -1, -1, -1,
-           fmt::format("{} checkpoints that ended since the last look", now.checkpoints->count - seen_.count)});
-  }
-  seen_ = *now.checkpoints;
+  events_.look(*now.checkpoints);
 }
 
 std::string Mongo::close() {

@@ -34,20 +34,8 @@ bool has_bytes(const bson_iter_t* at) { return BSON_ITER_HOLDS_UTF8(at) || BSON_
 }  // namespace
 
 MongoSession::MongoSession(const MongoSettings& settings, ServerCounters& counters)
-    : settings_(settings), counters_(counters), connection_(settings) {
+    : ServerSession(settings.server.reconnect_ms, counters), settings_(settings), connection_(settings) {
   connection_.connect();
-}
-
-template <typename Operation>
-Status MongoSession::guarded(std::string_view operation, std::string_view key, Operation operate) {
-  try {
-    return operate();
-  } catch (const LostServer& lost) {
-    const auto recovery = recover(lost, settings_.server.reconnect_ms, counters_,
-                                  [this](std::uint64_t /*left_ms*/) { connection_.connect(); });
-    error_ = fmt::format("{} of key {}: {}", operation, key, recovery.words);
-    return recovery.status;
-  }
 }
 
 Status MongoSession::failed(std::string_view operation, std::string_view key, const MongoRefusal& refusal) {

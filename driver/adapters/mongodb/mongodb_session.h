@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "adapters/server/server_session.h"
 #include "connection.h"
 
 namespace edgejoule::driver {
 
-class MongoSession final : public Session {
+class MongoSession final : public ServerSession {
  public:
   // Throws DatabaseError. Settings and counters outlive the session.
   MongoSession(const MongoSettings& settings, ServerCounters& counters);
@@ -22,11 +23,9 @@ class MongoSession final : public Session {
   Status insert_batch(std::span<const Record> records) override;
   Status upsert_batch(std::span<const Record> records) override;
   Status remove(std::string_view key) override;
-  [[nodiscard]] std::string error() const override { return error_; }
 
  private:
-  template <typename Operation>
-  Status guarded(std::string_view operation, std::string_view key, Operation operate);
+  void connect(std::uint64_t /*time_limit_ms*/) override { connection_.connect(); }
 
   bool append_key(bson_t* to, std::string_view name, std::string_view key);
   bool append_fields(bson_t* to, std::string_view key, Fields fields);
@@ -40,13 +39,11 @@ class MongoSession final : public Session {
   Status failed(std::string_view operation, std::string_view key, const MongoRefusal& refusal);
 
   const MongoSettings& settings_;
-  ServerCounters& counters_;
   MongoConnection connection_;
   MongoDocument command_;
   MongoDocument reply_;           // what the last row points into
   MongoDocuments found_;          // what the rows of the last scan point into
   std::deque<std::string> keys_;  // of these, where they are numbers
-  std::string error_;
 };
 
 }  // namespace edgejoule::driver

@@ -31,7 +31,7 @@ std::optional<MongoCheckpoints> checkpoints_of(const bson_t* status) {
     const auto count = count_at(status, names.count);
     const auto duration_ms = count_at(status, names.duration);
     if (count && duration_ms) {
-      return MongoCheckpoints{*count, *duration_ms, count_at(status, names.running).value_or(0) != 0};
+      return MongoCheckpoints{{*count, *duration_ms, {}}, count_at(status, names.running).value_or(0) != 0};
     }
   }
   return std::nullopt;

@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
+#include "adapters/server/checkpoint_events.h"
+
 namespace edgejoule::driver {
 
-struct MongoCheckpoints {
-  std::uint64_t count = 0;
-  std::uint64_t duration_ms = 0;
+struct MongoCheckpoints : Checkpoints {
   bool running = false;
 };
 

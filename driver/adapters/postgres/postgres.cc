@@ -9,12 +9,12 @@
 #include <thread>
 
 #include "adapters/registry.h"
+#include "adapters/server/checkpoint_events.h"
 #include "adapters/server/server_process.h"
 #include "adapters/server/server_watch.h"
 #include "contract/properties.h"
 #include "postgres_session.h"
 #include "system/interruption.h"
-#include "system/system.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -25,12 +25,6 @@ constexpr std::chrono::milliseconds look_period{20};
 constexpr int version_15 = 150000;
 constexpr int version_17 = 170000;
 constexpr int version_18 = 180000;
-
-struct Checkpoints {
-  std::uint64_t count = 0;
-  std::uint64_t duration_ms = 0;
-  std::uint64_t write_bytes = 0;
-};
 
 std::uint64_t number(std::string_view text) { return std::strtoull(std::string(text).c_str(), nullptr, 10); }
 
@@ -83,11 +77,10 @@ class Postgres final : public Database {
   PostgresSettings settings_;
   Durability durability_ = Durability::process;
   ServerCounters client_;
-  EventSink sink_;
-  mutable std::recursive_mutex mutex_;  // of control_ and seen_: the watch asks too
+  mutable std::recursive_mutex mutex_;  // of control_ and events_: the watch asks too
   mutable std::unique_ptr<PostgresConnection> control_;
   std::unique_ptr<ServerWatch> watch_;
-  Checkpoints seen_;
+  CheckpointEvents events_;
   std::string started_;  // when the server was
   std::string opened_;   // when this was, by the server's clock
   std::string version_;
@@ -149,7 +142,6 @@ std::optional<std::string> Postgres::value_if_allowed(const std::string& sql) co
 void Postgres::open(const Properties& properties, Durability durability, bool create, EventSink sink) {
   settings_ = postgres_settings(properties, durability);
   durability_ = durability;
-  sink_ = std::move(sink);
   control_ = std::make_unique<PostgresConnection>(settings_);
   connect_when_ready(settings_.server.reconnect_ms, [this] { control_->connect(); });
   version_ = control_->server_version_name();
@@ -160,7 +152,7 @@ void Postgres::open(const Properties& properties, Durability durability, bool cr
   knows_statements_ = value_if_allowed("SELECT count(*) FROM pg_stat_statements").has_value();
   prepare_table(create);
   read_options();
-  seen_ = checkpoints();
+  events_.begin(std::move(sink), checkpoints());
   counters_at_open_ = counters();
   watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { look(); });
 }
@@ -351,19 +343,9 @@ Checkpoints Postgres::checkpoints() const {
 }
 
 void Postgres::look() {
-  constexpr std::uint64_t ms = 1'000'000;
   try {
     const std::lock_guard lock(mutex_);
-    const auto now = checkpoints();
-    if (now.count < seen_.count) seen_ = {};  // started anew
-    if (now.count > seen_.count && sink_) {
-      const auto duration_ns = (now.duration_ms - seen_.duration_ms) * ms;
-      sink_({DatabaseEvent::Kind::checkpoint, now_monotonic_ns() - duration_ns,
-             duration_ns > 0 ? static_cast<std::int64_t>(duration_ns) : -1, -1,
-             static_cast<std::int64_t>(now.write_bytes - seen_.write_bytes),
-             fmt::format("{} checkpoints that ended since the last look", now.count - seen_.count)});
-    }
-    seen_ = now;
+    events_.look(checkpoints());
   } catch (const std::runtime_error&) {
     // Away: the sessions tell.
   }

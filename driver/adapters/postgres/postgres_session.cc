@@ -35,7 +35,10 @@ bool one_set_of_fields(std::span<const Record> records) {
 
 PostgresSession::PostgresSession(const PostgresSettings& settings, ServerCounters& counters,
                                  std::function<void(PostgresSession*)> ended)
-    : settings_(settings), counters_(counters), ended_(std::move(ended)), connection_(settings) {
+    : ServerSession(settings.server.reconnect_ms, counters),
+      settings_(settings),
+      ended_(std::move(ended)),
+      connection_(settings) {
   connection_.connect();
 }
 
@@ -53,17 +56,9 @@ void PostgresSession::tell_statistics() {
   }
 }
 
-template <typename Operation>
-Status PostgresSession::guarded(std::string_view operation, std::string_view key, Operation operate) {
-  try {
-    return operate();
-  } catch (const LostServer& lost) {
-    const auto recovery = recover(lost, settings_.server.reconnect_ms, counters_,
-                                  [this](std::uint64_t left_ms) { connection_.connect(left_ms); });
-    prepared_.clear();
-    error_ = fmt::format("{} of key {}: {}", operation, key, recovery.words);
-    return recovery.status;
-  }
+void PostgresSession::connect(std::uint64_t time_limit_ms) {
+  prepared_.clear();
+  connection_.connect(time_limit_ms);
 }
 
 // nullptr: it cannot be prepared, the error says why.

@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "adapters/server/server_session.h"
 #include "connection.h"
 
 namespace edgejoule::driver {
 
-class PostgresSession final : public Session {
+class PostgresSession final : public ServerSession {
  public:
   // Throws DatabaseError. Settings and counters outlive the session; `ended` is told when it ends.
   PostgresSession(const PostgresSettings& settings, ServerCounters& counters,
@@ -25,7 +26,6 @@ class PostgresSession final : public Session {
   Status insert_batch(std::span<const Record> records) override;
   Status upsert_batch(std::span<const Record> records) override;
   Status remove(std::string_view key) override;
-  [[nodiscard]] std::string error() const override { return error_; }
 
   // Makes the server add what this session did to its statistics now, not some seconds later (PostgreSQL 15). What
   // goes wrong is left to the next operation.
@@ -39,8 +39,7 @@ class PostgresSession final : public Session {
     std::string statement;
   };
 
-  template <typename Operation>
-  Status guarded(std::string_view operation, std::string_view key, Operation operate);
+  void connect(std::uint64_t time_limit_ms) override;
   template <typename Named, typename Sql>
   const std::string* statement(char kind, std::span<const Named> named, std::string_view key, Sql sql);
 
@@ -58,14 +57,12 @@ class PostgresSession final : public Session {
   Status failed(std::string_view operation, std::string_view key, const PGresult* result);
 
   const PostgresSettings& settings_;
-  ServerCounters& counters_;
   std::function<void(PostgresSession*)> ended_;
   PostgresConnection connection_;
   std::vector<Prepared> prepared_;
   PostgresParameters parameters_;
   PostgresResult result_;  // what the last rows point into
   std::string copied_;
-  std::string error_;
 };
 
 }  // namespace edgejoule::driver

@@ -25,20 +25,8 @@ std::int32_t java_hash(std::string_view key) {
 }
 
 RedisSession::RedisSession(const RedisSettings& settings, ServerCounters& counters)
-    : settings_(settings), counters_(counters), connection_(settings) {
+    : ServerSession(settings.server.reconnect_ms, counters), settings_(settings), connection_(settings) {
   connection_.connect();
-}
-
-template <typename Operation>
-Status RedisSession::guarded(std::string_view operation, std::string_view key, Operation operate) {
-  try {
-    return operate();
-  } catch (const LostServer& lost) {
-    const auto recovery = recover(lost, settings_.server.reconnect_ms, counters_,
-                                  [this](std::uint64_t left_ms) { connection_.connect(left_ms); });
-    error_ = fmt::format("{} of key {}: {}", operation, key, recovery.words);
-    return recovery.status;
-  }
 }
 
 Status RedisSession::failed(std::string_view operation, std::string_view key, const redisReply& reply) {

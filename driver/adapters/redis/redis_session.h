@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/server/server_session.h"
 #include "connection.h"
 
 namespace edgejoule::driver {
@@ -13,7 +14,7 @@ inline constexpr std::string_view redis_index_key = "_indices";
 // As java.lang.String.hashCode, which YCSB takes for the score of a key.
 [[nodiscard]] std::int32_t java_hash(std::string_view key);
 
-class RedisSession final : public Session {
+class RedisSession final : public ServerSession {
  public:
   // Throws DatabaseError. Settings and counters outlive the session.
   RedisSession(const RedisSettings& settings, ServerCounters& counters);
@@ -26,14 +27,11 @@ class RedisSession final : public Session {
   Status insert_batch(std::span<const Record> records) override;
   Status upsert_batch(std::span<const Record> records) override;
   Status remove(std::string_view key) override;
-  [[nodiscard]] std::string error() const override { return error_; }
 
  private:
   using Words = std::vector<std::string_view>;
 
-  // Does the operation; a lost connection is made anew.
-  template <typename Operation>
-  Status guarded(std::string_view operation, std::string_view key, Operation operate);
+  void connect(std::uint64_t time_limit_ms) override { connection_.connect(time_limit_ms); }
 
   void ask_for_row(std::string_view key, FieldNames names);
   Status take_row(std::string_view key, FieldNames names, const redisReply& reply, std::vector<Field>& fields);
@@ -49,12 +47,10 @@ class RedisSession final : public Session {
   Status failed(std::string_view operation, std::string_view key, const redisReply& reply);
 
   const RedisSettings& settings_;
-  ServerCounters& counters_;
   RedisConnection connection_;
   RedisReply reply_;                 // what the last row points into
   std::vector<RedisReply> replies_;  // what the rows of the last scan point into
   Words words_;
-  std::string error_;
 };
 
 }  // namespace edgejoule::driver
