@@ -12,8 +12,8 @@
 #include "client.h"
 #include "crew.h"
 #include "driver_share.h"
+#include "event_json.h"
 #include "event_queue.h"
-#include "histogram_codec.h"
 #include "progress.h"
 #include "system/interruption.h"
 #include "system/one_line.h"
@@ -70,133 +70,6 @@ RunFailure::Kind kind_of(const Failure& failure) {
   return RunFailure::Kind::system;
 }
 
-Json or_null(std::int64_t number) { return number < 0 ? Json(nullptr) : Json(number); }
-
-template <typename Number>
-Json or_null(const std::optional<Number>& number) {
-  return number ? Json(*number) : Json(nullptr);
-}
-
-Json to_json(const DatabaseEvent& event) {
-  static constexpr std::array kinds{"flush", "compaction", "checkpoint", "snapshot", "stall"};
-  return {{"kind", kinds[static_cast<std::size_t>(event.kind)]},
-          {"duration_ns", or_null(event.duration_ns)},
-          {"read_bytes", or_null(event.read_bytes)},
-          {"write_bytes", or_null(event.write_bytes)},
-          {"detail", event.detail}};
-}
-
-Json latency(std::string_view operation, std::string_view measure, const OperationMeasure& measured,
-             const Histogram& histogram) {
-  Json returns = Json::object();
-  for (std::size_t i = 0; i < status_kinds; ++i) {
-    if (measured.returns[i] > 0) returns[std::string(status_names[i])] = measured.returns[i];
-  }
-  return {{"operation", operation},
-          {"measure", measure},
-          {"count", histogram.count()},
-          {"returns", returns},
-          {"min_ns", histogram.min()},
-          {"mean_ns", histogram.mean()},
-          {"max_ns", histogram.max()},
-          {"p50_ns", histogram.percentile(50)},
-          {"p90_ns", histogram.percentile(90)},
-          {"p95_ns", histogram.percentile(95)},
-          {"p99_ns", histogram.percentile(99)},
-          {"p999_ns", histogram.percentile(99.9)},
-          {"hdr", encode(histogram)}};
-}
-
-Json latencies(const Measurements& measurements) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < operation_kinds; ++i) {
-    const auto& measured = measurements.operations[i];
-    if (measured.service.count() + measured.failures() == 0) continue;
-    list.push_back(latency(operation_names[i], "service", measured, measured.service));
-    if (measured.intended.count() > 0) {
-      list.push_back(latency(operation_names[i], "intended", measured, measured.intended));
-    }
-  }
-  return list;
-}
-
-// What most often made operations fail first; of very many causes the commonest.
-Json to_json(const std::vector<FailureCause>& causes) {
-  constexpr std::size_t causes_told = 8;
-  Json list = Json::array();
-  for (const auto& cause : causes) {
-    if (list.size() == causes_told) break;
-    list.push_back({{"operation", name_of(cause.operation)},
-                    {"status", name_of(cause.status)},
-                    {"count", cause.count},
-                    {"words", cause.words}});
-  }
-  return list;
-}
-
-Json interval_latency(std::string_view operation, std::string_view measure, std::uint64_t failed,
-                      const Histogram& histogram) {
-  return {{"operation", operation},
-          {"measure", measure},
-          {"count", histogram.count()},
-          {"failed", failed},
-          {"mean_ns", histogram.mean()},
-          {"p50_ns", histogram.percentile(50)},
-          {"p99_ns", histogram.percentile(99)},
-          {"max_ns", histogram.max()}};
-}
-
-Json interval_latencies(const Measurements& measurements) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < operation_kinds; ++i) {
-    const auto& measured = measurements.operations[i];
-    const auto failed = measured.failures();
-    if (measured.service.count() + failed == 0) continue;
-    list.push_back(interval_latency(operation_names[i], "service", failed, measured.service));
-    if (measured.intended.count() > 0) {
-      list.push_back(interval_latency(operation_names[i], "intended", failed, measured.intended));
-    }
-  }
-  return list;
-}
-
-std::optional<std::uint64_t> difference(const std::optional<std::uint64_t>& before,
-                                        const std::optional<std::uint64_t>& after) {
-  if (!before || !after || *after < *before) return std::nullopt;  // less: counted anew, by a server started anew
-  return *after - *before;
-}
-
-// What the parts did between two looks at them.
-Json components_between(const std::vector<Component>& before, const std::vector<Component>& after) {
-  Json parts = Json::object();
-  for (const auto& part : after) {
-    const auto found = std::ranges::find(before, part.name, &Component::name);
-    const Component base = found == before.end() ? Component{} : *found;
-    parts[part.name] = {{"count", or_null(difference(base.count, part.count))},
-                        {"duration_ns", or_null(difference(base.duration_ns, part.duration_ns))},
-                        {"read_bytes", or_null(difference(base.read_bytes, part.read_bytes))},
-                        {"write_bytes", or_null(difference(base.write_bytes, part.write_bytes))},
-                        {"syncs", or_null(difference(base.syncs, part.syncs))}};
-  }
-  return parts;
-}
-
-// Requests between two readings of the adapter's counters; null where it has none.
-Json io_between(const std::optional<IoCounts>& before, const std::optional<IoCounts>& after) {
-  if (!before || !after) return nullptr;
-  return {{"reads", after->reads - before->reads},
-          {"writes", after->writes - before->writes},
-          {"flushes", after->flushes - before->flushes},
-          {"read_bytes", after->read_bytes - before->read_bytes},
-          {"write_bytes", after->write_bytes - before->write_bytes}};
-}
-
-Json to_json(const DroppedCaches& caches) {
-  return {{"dropped", true},
-          {"resident_bytes_before", caches.resident_bytes_before},
-          {"resident_bytes_after", caches.resident_bytes_after}};
-}
-
 // How long the rate takes for what was done. In a run that its time limit ended (cut): the part of it that the
 // operations done are of those due. Failed operations take time and are not reached.
 std::uint64_t scheduled_ns(const RateSchedule& schedule, const Outcome& outcome, std::uint64_t active_ns, bool cut) {
@@ -242,6 +115,8 @@ class Execution {
   Settled settle_database();
   void calibrate();
   void close();
+  [[nodiscard]] Json driver_share() const;
+  void note_what_went_wrong(std::uint64_t not_found, const std::vector<FailureCause>& causes) const;
   void report();
   void write_report(const std::optional<std::string>& checksum) const;
 
@@ -607,7 +482,7 @@ void Execution::close() {
 
 void Execution::check_gap() const {
   const auto gap_s = static_cast<double>(work_->gap.longest_ns()) / 1e9;
-  if (invocation_.quiet || gap_s <= invocation_.longest_gap_s_max) return;
+  if (gap_s <= invocation_.longest_gap_s_max) return;
   tell("edgejoule-driver: no operation succeeded for {:.3g} s, from {:.3g} s on (longest_gap_s_max = {} s)\n", gap_s,
        static_cast<double>(work_->gap.longest_begin_ns()) / 1e9, invocation_.longest_gap_s_max);
 }
@@ -616,7 +491,7 @@ void Execution::check_rate() const {
   constexpr double share_min = 0.99;
   const auto active_ns = active_end_ns_ - active_begin_ns_;
   const auto scheduled_ns = scheduled_ns_.value_or(active_ns);
-  if (invocation_.quiet || static_cast<double>(scheduled_ns) >= share_min * static_cast<double>(active_ns)) return;
+  if (static_cast<double>(scheduled_ns) >= share_min * static_cast<double>(active_ns)) return;
   const auto* const where = !invocation_.json ? "the lines [Intended-...] with -p measurement.interval=both"
                                               : "the events' latencies of the measure intended";
   if (schedule()->is_constant()) {
@@ -631,35 +506,41 @@ void Execution::check_rate() const {
   }
 }
 
-void Execution::report() {
-  const auto& measured = crew_->measurements();
+// Null where it was not measured.
+Json Execution::driver_share() const {
   const auto run_cpu_ns = settled_usage_.cpu_ns();
-  Json share = nullptr;
-  if (share_ && run_cpu_ns) {
-    const auto run_cpu_ns_per_op = static_cast<double>(*run_cpu_ns) / static_cast<double>(outcome_.succeeded);
-    const auto part = std::min(1.0, share_->driver_cpu_ns_per_op / std::max(run_cpu_ns_per_op, 1.0));
-    share = {{"operations", share_->operations},       {"driver_cpu_ns_per_op", share_->driver_cpu_ns_per_op},
-             {"run_cpu_ns_per_op", run_cpu_ns_per_op}, {"share", part},
-             {"bound", invocation_.driver_share_max},  {"exceeded", part > invocation_.driver_share_max}};
-    if (part > invocation_.driver_share_max && !invocation_.quiet) {
-      tell("edgejoule-driver: the driver's share of the CPU time is {:.0f} %, above the bound of {:.0f} %\n",
-           part * 100, invocation_.driver_share_max * 100);
-    }
+  if (!share_ || !run_cpu_ns) return nullptr;
+  const auto run_cpu_ns_per_op = static_cast<double>(*run_cpu_ns) / static_cast<double>(outcome_.succeeded);
+  const auto part = std::min(1.0, share_->driver_cpu_ns_per_op / std::max(run_cpu_ns_per_op, 1.0));
+  if (part > invocation_.driver_share_max && !invocation_.quiet) {
+    tell("edgejoule-driver: the driver's share of the CPU time is {:.0f} %, above the bound of {:.0f} %\n", part * 100,
+         invocation_.driver_share_max * 100);
   }
-  const auto not_found = measured.calls_that_returned(Status::not_found);
-  const auto causes = measured.causes.commonest_first();
-  if (not_found > 0 && !invocation_.quiet) {
+  return {{"operations", share_->operations},       {"driver_cpu_ns_per_op", share_->driver_cpu_ns_per_op},
+          {"run_cpu_ns_per_op", run_cpu_ns_per_op}, {"share", part},
+          {"bound", invocation_.driver_share_max},  {"exceeded", part > invocation_.driver_share_max}};
+}
+
+void Execution::note_what_went_wrong(std::uint64_t not_found, const std::vector<FailureCause>& causes) const {
+  if (invocation_.quiet) return;
+  if (not_found > 0) {
     tell("edgejoule-driver: {} operations found no record: is recordcount what was loaded?\n", not_found);
   }
-  if (outcome_.failed > 0 && !invocation_.quiet) {
+  if (outcome_.failed > 0) {
     tell("edgejoule-driver: {} of {} operations failed and are in no figure: {}; most often ({} times): {}\n",
          outcome_.failed, outcome_.done(), failures_by_status(causes), causes.front().count, causes.front().words);
   }
   check_gap();
   check_rate();
-  for (const auto& incident : incidents_) {
-    if (!invocation_.quiet) tell("edgejoule-driver: {}\n", one_line(incident));
-  }
+  for (const auto& incident : incidents_) tell("edgejoule-driver: {}\n", one_line(incident));
+}
+
+void Execution::report() {
+  const auto& measured = crew_->measurements();
+  const auto share = driver_share();
+  const auto not_found = measured.calls_that_returned(Status::not_found);
+  const auto causes = measured.causes.commonest_first();
+  note_what_went_wrong(not_found, causes);
   const auto checksum = checksum_ ? std::optional(fmt::format("{:016x}", *checksum_)) : std::nullopt;
   log_.write(
       "end", now_monotonic_ns(),
