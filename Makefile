@@ -156,7 +156,7 @@ bench-lunar: setup-dev build/build.ninja ## lunar by its own API on loop devices
 	$(SUDO) $(PYTHON) lunar/bench/bench.py $(if $(QUICK),--quick) $(foreach section,$(ONLY),--only $(section)) $(if $(JSON),--json $(JSON))
 
 bench-servers: setup-dev build ## a row for each database server here: workload A, its cost on both sides, the server's own count
-	$(PYTHON) driver/bench/servers.py
+	$(PYTHON) lab/bench/servers.py
 
 servers: ## Redis, PostgreSQL, Cassandra, HBase for studies, a stand-in for MongoDB; says what else is here (ONLY=redis)
 	@for server in $(or $(ONLY),redis postgres cassandra hbase ycsb mongodb citus); do deploy/local/$$server || exit 1; done

@@ -2,7 +2,7 @@
 
 Emulated trees in memory (--tree, default /dev/shm); each line is several runs of the whole chain: meter, sampler
 thread, native program. Peers: the same meters polled from Python, and a program that only sleeps. On a quiet machine:
-.venv/bin/python sampler/bench/cost.py
+.venv/bin/python lab/bench/sampler_cost.py
 """
 
 import argparse
