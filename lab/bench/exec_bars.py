@@ -5,11 +5,16 @@
 
 time       30 alternating rounds against `hyperfine -N`, the executions of a round back to back: ratio of the mean times
            with its 95 % interval (t of the rounds' log ratios), while a meter is sampled as in a study
-cost       own CPU time: of a repetition, of a supervised command, of a recorded run of `edgejoule exec`
+cost       own CPU time: of a repetition, of a supervised command, of a recorded run of `edgejoule exec` and of its
+           programs: Python, supervisor, sampler
 children   CPU seconds of a tree of 200 short children: the supervisor's beside those that /usr/bin/time prints of the
            same processes
 kills      `edgejoule exec` killed by SIGKILL at random moments: processes that are left, and the store afterwards
 aa         `edgejoule exec --control` on pairs of the same command: how often they "differ" (about 15 s a pair)
+
+The two bars of simulated studies (coverage of the interval, A/A) are printed by
+
+    .venv/bin/python -m pytest -s -m slow -c lab/pyproject.toml lab/tests/test_two_stages.py
 
 Packages: tools/packages exec. A busy machine gives wide intervals; `chrt --rr 1` in front (root) gives both sides the
 same right of way.
@@ -41,6 +46,7 @@ import numpy as np
 from scipy import stats
 
 from edgejoule.commands.supervisor import Supervised, SupervisedCommand
+from edgejoule.machine import process_clock
 from edgejoule.meters.discovery import choose
 from edgejoule.meters.sampler import Sampler
 from edgejoule.store import Store
@@ -157,17 +163,20 @@ def finished_runs(store: Path) -> int:
     return 0
 
 
-def cpu_s(process: int) -> float:
-    """CPU seconds of a process and its children, also of those that have not ended: the sampler lives on."""
+def cpu_s(process: int) -> np.ndarray:
+    """CPU seconds of a process, of its children that have ended, and of those that have not: the sampler lives on.
+
+    Those of ended children are cut to a tick.
+    """
     children = [
         int(pid) for task in Path(f"/proc/{process}/task").glob("*/children") for pid in task.read_text().split()
     ]
-    ticks = 0
-    for pid in (process, *children):
-        with contextlib.suppress(FileNotFoundError):  # a child that has just ended; its parent has its time
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+    ended_ticks = sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[13:15]))
+    living_s = 0.0
+    for child in children:
+        with contextlib.suppress(OSError):  # it has just ended; its parent has its time
+            living_s += process_clock.cpu_s(child)
+    return np.array([process_clock.cpu_s(process), ended_ticks / os.sysconf("SC_CLK_TCK"), living_s])
 
 
 def command_cpu_s(store: Path) -> float:
@@ -176,13 +185,13 @@ def command_cpu_s(store: Path) -> float:
         return float(db.execute("SELECT avg(value) FROM responses WHERE name = 'cpu_s'").fetchone()[0])
 
 
-def recorded_run_cpu_s(runs: int, folder: Path) -> tuple[float, float]:
-    """CPU seconds of a run of `edgejoule exec` between its second run and its last but one: its own and those of its
-    command, which sleeps.
+def recorded_run_cpu_s(runs: int, folder: Path) -> tuple[np.ndarray, float]:
+    """CPU seconds of a run of `edgejoule exec`, from the second to the last but one: those of Python, the supervisor
+    and the sampler; and those of its command, which sleeps.
     """
     store = folder / f"cost-{uuid.uuid4().hex}.db"
     argv = [*EXEC, "--runs", str(runs), "--store", str(store), "--", "sleep", "0.6"]
-    seen: dict[int, float] = {}
+    seen: dict[int, np.ndarray] = {}
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None and (count := finished_runs(store)) < runs - 1:
             seen.setdefault(count, cpu_s(process.pid))
@@ -190,7 +199,7 @@ def recorded_run_cpu_s(runs: int, folder: Path) -> tuple[float, float]:
         seen.setdefault(runs - 1, cpu_s(process.pid))
         process.wait()
     command_s = command_cpu_s(store)
-    return (seen[runs - 1] - seen[2]) / (runs - 3) - command_s, command_s
+    return (seen[runs - 1] - seen[2]) / (runs - 3) - np.array([0, command_s, 0]), command_s
 
 
 def cost_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
@@ -201,9 +210,12 @@ def cost_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     yield Row("own CPU, a repetition", "<= 2 ms", f"{each_ms:.3f} ms, median of 5", each_ms <= 2)
     alone_ms = 1e3 * statistics.median(own_cpu_s(["true"], folder, 1) for _ in range(100))
     yield Row("own CPU, a supervised command", "", f"{alone_ms:.2f} ms, median of 100", None)
-    run_ms, command_ms = (1e3 * seconds for seconds in recorded_run_cpu_s(options.rounds, folder))
-    figure = f"{run_ms:.1f} ms, mean of {options.rounds - 3}; the command's {command_ms:.1f} ms are not in it"
+    parts_s, command_s = recorded_run_cpu_s(options.rounds, folder)
+    run_ms = 1e3 * float(parts_s.sum())
+    figure = f"{run_ms:.1f} ms, mean of {options.rounds - 3}; the command's {1e3 * command_s:.1f} ms are not in it"
     yield Row("own CPU, a recorded run", "<= 15 ms", figure, run_ms <= 15)
+    for program, part_s in zip(("Python", "supervisor", "sampler"), parts_s, strict=True):
+        yield Row(f"  of it, {program}", "", f"{1e3 * part_s:.1f} ms", None)
 
 
 CHILDREN = """
