@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
-#include <cstdint>
 #include <utility>
 
 #include "job_options.h"
@@ -19,10 +17,6 @@ const std::string& option(const rocksdb_text::Fields& options, const char* name)
   const auto found = options.find(name);
   if (found == options.end()) throw NotOffloadable{fmt::format("RocksDB does not tell {}", name)};
   return found->second;
-}
-
-std::uint64_t part(std::uint64_t whole, double share) {
-  return static_cast<std::uint64_t>(std::llround(static_cast<double>(whole) * share));
 }
 
 // What the job's column family was opened with. Throws NotOffloadable: the application did not name it.
@@ -54,10 +48,7 @@ PortableJob portable_job(const Settings& settings, TextForm form, const std::str
   why = why_local({*job.opened, begun.default_options->comparator}, *options, settings.same_code, job.objects);
   if (!why.empty()) throw NotOffloadable{why};
   input->db_options = std::move(options->db), input->cf_options = std::move(options->family);
-  const double share = share_of(*input, *begun.db, *job.opened->comparator);
-  job.features = {.input_bytes = part(begun.features.input_bytes, share),
-                  .input_entries = part(begun.features.input_entries, share),
-                  .codec = begun.features.codec};
+  job.features = part_of(begun.features, *input, *begun.db, *job.opened->comparator);
   job.input = *std::move(input);
   return job;
 }

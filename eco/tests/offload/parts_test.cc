@@ -12,6 +12,7 @@
 #include "served_files.h"
 #include "settings_file.h"
 #include "staging.h"
+#include "subcompaction.h"
 #include "verification.h"
 
 namespace {
@@ -163,6 +164,31 @@ TEST(OptionsFile, of_rocksdb_9_10_says_what_a_job_of_7_8_carries) {
 }
 
 // --- the jail
+
+// RocksDB may begin a part at the last key.
+TEST(Subcompaction, of_the_last_key_alone_has_an_entry_and_bytes) {
+  test::TemporaryFolder folder;
+  test::Bed bed(folder / "db", test::small_tables());
+  bed.write(1000, 1, 100);
+  bed.flush();
+  rocksdb::ColumnFamilyMetaData family;
+  bed.db().GetColumnFamilyMetaData(&family);
+  ASSERT_EQ(family.file_count, 1U);
+  const Job compaction{.input_bytes = 10'000, .input_entries = 100, .codec = "Snappy"};
+  CompactionInput input;
+  input.column_family = rocksdb::kDefaultColumnFamilyName;
+  input.has_begin = true, input.begin = family.levels[0].files[0].largestkey;
+  const Job part = part_of(compaction, input, bed.db(), *rocksdb::BytewiseComparator());
+  EXPECT_GE(part.input_entries, 1U);
+  EXPECT_LE(part.input_entries, 2U);
+  EXPECT_GE(part.input_bytes, 100U);
+  EXPECT_LE(part.input_bytes, 200U);
+  EXPECT_EQ(part.codec, "Snappy");
+  input.has_begin = false;
+  const Job whole = part_of(compaction, input, bed.db(), *rocksdb::BytewiseComparator());
+  EXPECT_EQ(whole.input_bytes, 10'000U);
+  EXPECT_EQ(whole.input_entries, 100U);
+}
 
 TEST(ServedFiles, are_the_database_s_own_without_its_log) {
   for (const char* name : {"CURRENT", "IDENTITY", "MANIFEST-000005", "OPTIONS-000007", "000012.sst", "7.blob"})
