@@ -207,17 +207,32 @@ static inline void ln_put32(uint8_t* p, uint32_t v) { __builtin_memcpy(__builtin
 #else
 static inline uint16_t ln_get16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline uint32_t ln_get32(const uint8_t* p) { return ln_get16(p) | (uint32_t)ln_get16(p + 2) << 16; }
-static inline void ln_put16(uint8_t* p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
-static inline void ln_put32(uint8_t* p, uint32_t v) { ln_put16(p, v), ln_put16(p + 2, v >> 16); }
+static inline void ln_put16(uint8_t* p, uint32_t v) {
+  p[0] = (uint8_t)v;
+  p[1] = (uint8_t)(v >> 8);
+}
+static inline void ln_put32(uint8_t* p, uint32_t v) {
+  ln_put16(p, v);
+  ln_put16(p + 2, v >> 16);
+}
 #endif
 static inline uint64_t ln_get64(const uint8_t* p) { return ln_get32(p) | (uint64_t)ln_get32(p + 4) << 32; }
-static inline void ln_put64(uint8_t* p, uint64_t v) { ln_put32(p, (uint32_t)v), ln_put32(p + 4, (uint32_t)(v >> 32)); }
+static inline void ln_put64(uint8_t* p, uint64_t v) {
+  ln_put32(p, (uint32_t)v);
+  ln_put32(p + 4, (uint32_t)(v >> 32));
+}
 
 /* Anywhere. */
 static inline uint16_t ln_load16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline uint32_t ln_load32(const uint8_t* p) { return ln_load16(p) | (uint32_t)ln_load16(p + 2) << 16; }
-static inline void ln_store16(uint8_t* p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
-static inline void ln_store32(uint8_t* p, uint32_t v) { ln_store16(p, v), ln_store16(p + 2, v >> 16); }
+static inline void ln_store16(uint8_t* p, uint32_t v) {
+  p[0] = (uint8_t)v;
+  p[1] = (uint8_t)(v >> 8);
+}
+static inline void ln_store32(uint8_t* p, uint32_t v) {
+  ln_store16(p, v);
+  ln_store16(p + 2, v >> 16);
+}
 
 /* Some fields, in a function's own memory. */
 #define LN_FIELDS(name, bytes) _Alignas(4) uint8_t name[bytes]

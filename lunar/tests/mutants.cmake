@@ -107,7 +107,7 @@ lunar_mutant_of(IoErrors a_handle_goes_on_after_a_failed_write device/device.c "
 lunar_mutant_of(IoErrors a_recorded_operation_is_undone pages/log.c "db->no_way_back = db->state" "db->no_way_back = 0 && db->state")
 lunar_mutant_of(IoErrors half_an_update_in_place_stays tables/change.c "db->no_way_back = 1;" ";"
   --gtest_filter=IoErrorsInPlace.*)
-lunar_mutant_of(IoErrors errors_name_no_request device/device.c "db->failed_request = (uint8_t)request," "")
+lunar_mutant_of(IoErrors errors_name_no_request device/device.c "db->failed_request = (uint8_t)request;" "")
 lunar_mutant_of(IoErrors a_failed_mount_is_usable api/volume.c "return error ? closed(db, error) : 0;" "return error;")
 
 add_library(lunar-Mounted OBJECT mounted_test.cc)
@@ -130,7 +130,7 @@ target_link_libraries(lunar-DamagedLog PRIVATE lunar_emubd GTest::gtest_main edg
 lunar_mutant_of(DamagedLog damage_ends_the_log_without_a_word recovery/recover.c "return next_group(db, &series, NULL);" "return 0;")
 lunar_mutant_of(DamagedLog damage_is_looked_for_in_the_log_only recovery/recover.c
   "if (!group) return flushed_behind(db, series, sector, room);" "if (!group) return room > 16 ? 0 : flushed_behind(db, series, sector, room);")
-lunar_mutant_of(DamagedLog groups_do_not_say_what_was_flushed device/device.c ", db->flushed = db->committed;" ";")
+lunar_mutant_of(DamagedLog groups_do_not_say_what_was_flushed device/device.c "db->flushed = db->committed;" "")
 
 add_library(lunar-Trees OBJECT tables_test.cc)
 target_link_libraries(lunar-Trees PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
@@ -145,7 +145,7 @@ lunar_secondary_mutant(old_values_stay_in_an_index tables/secondary.c "old && !e
 lunar_secondary_mutant(plain_updates_of_indexed_columns tables/change.c "const int plain = indexed ? 0 : needs" "const int plain = needs")
 lunar_secondary_mutant(no_image_of_what_was_built_before pages/log.c "|| LN_IS_BUILT(db, f);" "|| db->building;")
 lunar_secondary_mutant(no_way_back_in_mode_none tables/secondary.c "for (i--; i-- > 0;)" "for (i = 0; i-- > 0;)")
-lunar_secondary_mutant(emptied_pages_stay_in_their_chain index/hash.c "if (last == 0) *emptied = first" "if (0) *emptied = first")
+lunar_secondary_mutant(emptied_pages_stay_in_their_chain index/hash.c "if (last == 0) {\n      *emptied = first" "if (0) {\n      *emptied = first")
 lunar_secondary_mutant(a_moved_row_is_read_again tables/secondary.c "if (error || !same_key(LUNAR_INDEX_TREE, &here, key))" "if (0)")
 lunar_secondary_mutant(negative_numbers_above_the_others tables/secondary.c "? ~number : number ^ sign" "? ~number : number")
 lunar_secondary_mutant(dropped_tables_leave_their_indexes tables/tables.c "LN_TRY(ln_secondary_drop(db, number));" "")
@@ -203,7 +203,7 @@ if(TARGET lunar-SqlBesideSqlite)
   lunar_sql_mutant(texts_in_the_order_of_their_beginnings sql/plan.c "(number && s->order_count == 1)" "(s->order_count == 1)")
   lunar_sql_mutant(an_index_has_every_order sql/plan.c "(number && s->order_count == 1)" "number")
   lunar_sql_mutant(the_least_integer_is_no_real sql/plan.c "v->as.real == -9223372036854775808.0)" "0)")
-  lunar_sql_mutant(like_knows_the_case sql/plan.c "(char)high, s" "(char)low, s")
+  lunar_sql_mutant(like_knows_the_case sql/plan.c "(char)high;" "(char)low;")
   lunar_sql_mutant(half_a_statement_stays_in_a_transaction sql/run.c "if (!s->own) return lose(s->db, error);" "if (!s->own) return error;")
 endif()
 

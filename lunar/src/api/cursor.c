@@ -24,7 +24,8 @@ static int block_of(struct lunar* db, uint32_t ref, struct block* block) {
 static int ends_of(const struct lunar_cursor* c, uint32_t* first, uint32_t* last) {
   struct lunar_frame* meta;
   LN_TRY(ln_table_meta(c->table, &meta));
-  *first = ln_get32(meta->bytes + LN_META_FIRST), *last = ln_get32(meta->bytes + LN_META_LAST);
+  *first = ln_get32(meta->bytes + LN_META_FIRST);
+  *last = ln_get32(meta->bytes + LN_META_LAST);
   ln_put(meta);
   return 0;
 }
@@ -35,11 +36,14 @@ static int begin_blocks(struct lunar_cursor* c) {
   uint32_t first, last;
   struct block block;
   LN_TRY(ends_of(c, &first, &last));
-  c->releases = db->releases, c->ended = first == LN_NONE;
+  c->releases = db->releases;
+  c->ended = first == LN_NONE;
   if (c->ended) return 0;
   LN_TRY(block_of(db, last, &block));
-  c->end_serial = block.serial, c->end_slot = (uint16_t)block.slots;
-  c->ref = c->descending ? last : first, c->slot = c->descending ? c->end_slot : 0;
+  c->end_serial = block.serial;
+  c->end_slot = (uint16_t)block.slots;
+  c->ref = c->descending ? last : first;
+  c->slot = c->descending ? c->end_slot : 0;
   if (!c->descending) LN_TRY(block_of(db, first, &block));
   c->serial = block.serial;
   return 0;
@@ -58,11 +62,13 @@ static int resume(struct lunar_cursor* c) {
     if (++steps > db->config->sector_count) return LUNAR_E_CORRUPT;
     if (block.serial == c->serial || (block.serial > c->serial) == !c->descending) break;
   }
-  c->releases = db->releases, c->ended = ref == LN_NONE || (!c->descending && block.serial > c->end_serial);
+  c->releases = db->releases;
+  c->ended = ref == LN_NONE || (!c->descending && block.serial > c->end_serial);
   if (c->ended) return 0;
   c->ref = ref;
   if (block.serial == c->serial) return 0; /* in another place, when a transaction was undone */
-  c->serial = block.serial, c->slot = (uint16_t)(c->descending ? block.slots : 0);
+  c->serial = block.serial;
+  c->slot = (uint16_t)(c->descending ? block.slots : 0);
   return 0;
 }
 
@@ -74,7 +80,9 @@ static int next_block(struct lunar_cursor* c, const struct block* block) {
   if (c->ended) return 0;
   LN_TRY(block_of(c->table->db, ref, &next));
   if ((next.serial > c->serial) == c->descending) return LUNAR_E_CORRUPT;
-  c->ref = ref, c->serial = next.serial, c->slot = (uint16_t)(c->descending ? next.slots : 0);
+  c->ref = ref;
+  c->serial = next.serial;
+  c->slot = (uint16_t)(c->descending ? next.slots : 0);
   return 0;
 }
 
@@ -125,17 +133,20 @@ static int seek_key(struct lunar_cursor* c, struct ln_key* key, struct ln_place*
     LN_TRY(ln_key_of(c->table, bound, key));
     seek = c->descending ? LN_AT_MOST : LN_AT_LEAST;
   } else if (!c->descending) {
-    *key = lowest, seek = LN_AT_LEAST;
+    *key = lowest;
+    seek = LN_AT_LEAST;
   } else {
     memset(key->bytes, 0xff, sizeof key->bytes);
-    key->count = sizeof key->bytes, seek = LN_AT_MOST;
+    key->count = sizeof key->bytes;
+    seek = LN_AT_MOST;
   }
   LN_TRY(ln_table_meta(c->table, &meta));
   const int error = ln_tree_seek(db, meta, seek, key, place, &c->leaf);
   ln_put(meta);
   LN_TRY(error);
   const int inside = within(c, key);
-  return inside < 0 ? inside : inside ? 0 : LUNAR_E_NOT_FOUND;
+  if (inside < 0) return inside;
+  return inside ? 0 : LUNAR_E_NOT_FOUND;
 }
 #endif
 
@@ -152,7 +163,8 @@ static int next(struct lunar_cursor* c, void* row, size_t row_bytes, struct luna
     if (error == LUNAR_E_NOT_FOUND) c->ended = 1;
     LN_TRY(error);
     LN_TRY(ln_row_get(c->table, place, row, row_bytes, values));
-    c->started = 1, c->key_bytes = key.count;
+    c->started = 1;
+    c->key_bytes = key.count;
     memcpy(c->key, key.bytes, key.count);
     return 0;
   }

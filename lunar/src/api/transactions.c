@@ -6,7 +6,8 @@ static int begin(struct lunar* db) {
   if (db->mode == LUNAR_MODE_NONE) return LUNAR_E_UNSUPPORTED;
   LN_TRY(ln_stage_write(db, 0)); /* what was before does not share a group with the transaction */
   LN_TRY(ln_make_room(db, 4));   /* three quarters of what the log can take are left for it */
-  db->state = LN_IN_TXN, db->parts = 0;
+  db->state = LN_IN_TXN;
+  db->parts = 0;
   return 0;
 }
 

@@ -29,7 +29,8 @@ static void buffer_divide(struct lunar* db) {
   size_t frames = (bytes - ((size_t)stage + ahead) * size) / frame;
   if (frames > 0xfff0) frames = 0xfff0;
   db->frame_count = (uint16_t)frames;
-  db->stage = buffer, db->stage_bytes = stage * size;
+  db->stage = buffer;
+  db->stage_bytes = stage * size;
   uint8_t* const sectors = buffer + db->stage_bytes + ahead * size;
 #if LUNAR_WITH_PREFETCH
   db->ahead = buffer + db->stage_bytes, db->ahead_max = (uint16_t)ahead, db->ahead_next = LN_NONE;
@@ -79,7 +80,8 @@ static LN_APART int begin(struct lunar* db, const struct lunar_config* config) {
   db->config = config;
   LN_TRY(claim(db));
   buffer_divide(db);
-  db->checkpoint_at = LN_NONE, db->before_last = LN_NONE;
+  db->checkpoint_at = LN_NONE;
+  db->before_last = LN_NONE;
   memset(db->series.extents, 0xff, sizeof db->series.extents);
   db->mode = (uint8_t)(config->mode ? config->mode : LUNAR_MODE_METADATA);
   return 0;
@@ -161,7 +163,8 @@ static int super_read(const struct lunar_config* c, const uint8_t* from, struct 
     const uint16_t size = ln_get16(from + LN_SUPER_UNIT + 2 * i);
     memcpy((uint8_t*)g + offsetof(struct lunar_geometry, unit_sectors) + 2 * i, &size, 2);
   }
-  g->class_growth = from[LN_SUPER_GROWTH], g->class_count = from[LN_SUPER_CLASSES];
+  g->class_growth = from[LN_SUPER_GROWTH];
+  g->class_count = from[LN_SUPER_CLASSES];
   return geometry_sound(c, g) ? 0 : LUNAR_E_CORRUPT;
 }
 
@@ -191,13 +194,16 @@ static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g) 
     max = 64 * 1024;
     while (max > 2 * c->sector_bytes && max > device / 32) max /= 2;
   }
-  const uint32_t min = growth == 1 ? max : c->class_bytes_min ? c->class_bytes_min : c->sector_bytes;
+  uint32_t min = max;
+  if (growth != 1) min = c->class_bytes_min ? c->class_bytes_min : c->sector_bytes;
   if ((growth != 1 && growth != 2) || !is_power_of_two(min) || !is_power_of_two(max)) return LUNAR_E_INVALID;
   if (min < c->sector_bytes || max < min || max / min > LN_CHUNK_BLOCKS_MAX || max > 64 * 1024) return LUNAR_E_INVALID;
   if (max < 2 * c->sector_bytes) return LUNAR_E_INVALID; /* a block has a sector of slots and one of rows */
-  g->class_growth = (uint8_t)growth, g->class_count = 1;
+  g->class_growth = (uint8_t)growth;
+  g->class_count = 1;
   for (uint32_t size = min; size < max; size *= 2) g->class_count++;
-  g->class_sectors_min = (uint16_t)(min / c->sector_bytes), g->chunk_sectors = (uint16_t)(max / c->sector_bytes);
+  g->class_sectors_min = (uint16_t)(min / c->sector_bytes);
+  g->chunk_sectors = (uint16_t)(max / c->sector_bytes);
   return 0;
 }
 
@@ -212,7 +218,8 @@ static int log_plan(const struct lunar_config* c, struct lunar_geometry* g) {
   uint32_t unit = 64 * 1024 / c->sector_bytes;
   while (unit > 8 && unit * 16 > sectors) unit /= 2;
   if (sectors < 64) return LUNAR_E_INVALID;
-  g->unit_sectors = (uint16_t)unit, g->log_sectors = sectors / unit * unit;
+  g->unit_sectors = (uint16_t)unit;
+  g->log_sectors = sectors / unit * unit;
   return 0;
 }
 
@@ -221,22 +228,29 @@ static int plan(const struct lunar_config* c, struct lunar_geometry* g) {
   LN_TRY(log_plan(c, g));
   g->tables_max = c->tables_max ? c->tables_max : 16;
   const uint32_t per_root = (c->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY;
-  g->root_at = 2, g->meta_at = g->root_at + divided_up(g->tables_max, per_root),
+  g->root_at = 2;
+  g->meta_at = g->root_at + divided_up(g->tables_max, per_root);
   g->map_at = g->meta_at + 2u * g->tables_max;
   if (g->map_at + g->log_sectors >= c->sector_count) return LUNAR_E_DEVICE;
   const uint32_t left = c->sector_count - g->map_at - g->log_sectors;
   g->map_sectors = divided_up(left / g->chunk_sectors, map_per_page(c));
-  g->log_at = g->map_at + g->map_sectors, g->data_at = g->log_at + g->log_sectors;
+  g->log_at = g->map_at + g->map_sectors;
+  g->data_at = g->log_at + g->log_sectors;
   if (g->data_at >= c->sector_count) return LUNAR_E_DEVICE;
   g->chunk_count = (c->sector_count - g->data_at) / g->chunk_sectors;
   return g->chunk_count >= 2 && geometry_sound(c, g) ? 0 : LUNAR_E_DEVICE;
+}
+
+static enum ln_kind kind_at(const struct lunar_geometry* g, uint32_t sector) {
+  if (sector < g->meta_at) return LN_ROOT;
+  return sector < g->map_at ? LN_META : LN_MAP;
 }
 
 static int write_empty_pages(struct lunar* db) {
   const struct lunar_geometry* g = &db->geometry;
   for (uint32_t sector = g->root_at; sector < g->log_at; sector++) {
     struct lunar_frame* frame;
-    const enum ln_kind kind = sector < g->meta_at ? LN_ROOT : sector < g->map_at ? LN_META : LN_MAP;
+    const enum ln_kind kind = kind_at(g, sector);
     LN_TRY(ln_page_fresh(db, sector, kind, &frame));
     if (kind == LN_MAP) {
       uint8_t* entries = frame->bytes + LN_MAP_HEADER;
@@ -258,7 +272,9 @@ static int write_zones(struct lunar* db) {
   for (uint32_t at = 0; at < g->log_sectors; at += g->unit_sectors)
     LN_TRY(ln_sectors_write(db, g->log_at + at, db->stage, 1));
   LN_TRY(write_empty_pages(db));
-  db->checkpoint_at = 0, db->series.epoch = 1, db->chunks_free = g->chunk_count;
+  db->checkpoint_at = 0;
+  db->series.epoch = 1;
+  db->chunks_free = g->chunk_count;
   LN_TRY(ln_checkpoint(db));
   super_write(db->config, g, db->stage);
   for (uint32_t copy = 0; copy < 2; copy++) {

@@ -13,8 +13,12 @@ static void stripe(uint32_t lanes[4], const uint8_t* p) {
 }
 
 void ln_sum_begin(struct ln_sum* sum, uint32_t seed) {
-  sum->lanes[0] = seed + P1 + P2, sum->lanes[1] = seed + P2, sum->lanes[2] = seed, sum->lanes[3] = seed - P1;
-  sum->bytes = 0, sum->seed = seed;
+  sum->lanes[0] = seed + P1 + P2;
+  sum->lanes[1] = seed + P2;
+  sum->lanes[2] = seed;
+  sum->lanes[3] = seed - P1;
+  sum->bytes = 0;
+  sum->seed = seed;
 }
 
 void ln_sum_add(struct ln_sum* sum, const void* data, size_t bytes) {
@@ -25,7 +29,8 @@ void ln_sum_add(struct ln_sum* sum, const void* data, size_t bytes) {
   if (held) {
     const size_t taken = bytes < STRIPE - held ? bytes : STRIPE - held;
     memcpy(sum->rest + held, p, taken);
-    p += taken, bytes -= taken;
+    p += taken;
+    bytes -= taken;
     if (held + taken < STRIPE) return;
     stripe(sum->lanes, sum->rest);
   }

@@ -265,7 +265,8 @@ int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struc
         memmove(entry_at(page, i), entry_at(page, count - 1), LN_ENTRY);
         ln_put16(page + LN_BUCKET_COUNT, count - 1);
       } else {
-        ln_put32(entry_at(page, i) + 8, to.ref), ln_put16(entry_at(page, i) + 12, to.slot);
+        ln_put32(entry_at(page, i) + 8, to.ref);
+        ln_put16(entry_at(page, i) + 12, to.slot);
       }
       ln_dirty(db, frame);
       ln_put(frame);
@@ -330,7 +331,8 @@ int ln_hash_enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, stru
   const uint64_t rows = ln_get64(meta->bytes + LN_META_ROWS);
   if (rows * 100 <= (uint64_t)buckets_of(meta) * capacity(db) * LOAD_PERCENT) return 0;
   const int stays = is_too_long(db, meta);
-  return stays < 0 ? stays : stays ? 0 : split(db, meta);
+  if (stays < 0) return stays;
+  return stays ? 0 : split(db, meta);
 }
 
 /* Fills the entry's place with the last entry of the bucket's first overflow page. *emptied: that page, when it was its
@@ -339,13 +341,21 @@ static int replace(struct lunar* db, uint32_t first, struct lunar_frame* frame, 
                    uint32_t* next) {
   struct lunar_frame* from = frame;
   if (first != LN_NONE) LN_TRY(bucket_page(db, first, &from));
-  if (ln_get16(from->bytes + LN_BUCKET_COUNT) == 0) ln_put(from), from = frame, first = LN_NONE;
+  if (ln_get16(from->bytes + LN_BUCKET_COUNT) == 0) {
+    ln_put(from);
+    from = frame;
+    first = LN_NONE;
+  }
   const uint32_t last = ln_get16(from->bytes + LN_BUCKET_COUNT) - 1u;
   memmove(entry_at(frame->bytes, i), entry_at(from->bytes, last), LN_ENTRY);
   ln_put16(from->bytes + LN_BUCKET_COUNT, last);
-  ln_dirty(db, frame), ln_dirty(db, from);
+  ln_dirty(db, frame);
+  ln_dirty(db, from);
   if (first != LN_NONE) {
-    if (last == 0) *emptied = first, *next = ln_get32(from->bytes + LN_BUCKET_OVERFLOW);
+    if (last == 0) {
+      *emptied = first;
+      *next = ln_get32(from->bytes + LN_BUCKET_OVERFLOW);
+    }
     ln_put(from);
   }
   return 0;

@@ -70,7 +70,8 @@ static struct entry first_from(uint8_t* page, const struct ln_key* key, int more
   while (e.number < count_of(page)) {
     const int order = compare(e.bytes, key);
     if (more ? order > 0 : order >= 0) break;
-    e.bytes += entry_bytes(page, e.bytes), e.number++;
+    e.bytes += entry_bytes(page, e.bytes);
+    e.number++;
   }
   return e;
 }
@@ -165,8 +166,10 @@ static void take_entry(uint8_t* page, uint8_t* at) {
 static struct entry split_point(uint8_t* page, uint32_t new_entry) {
   if (new_entry == count_of(page)) return entry_at(page, new_entry);
   struct entry e = {page + LN_TREE_HEADER, 0};
-  while ((uint32_t)(e.bytes - page) < (LN_TREE_HEADER + end_of(page)) / 2)
-    e.bytes += entry_bytes(page, e.bytes), e.number++;
+  while ((uint32_t)(e.bytes - page) < (LN_TREE_HEADER + end_of(page)) / 2) {
+    e.bytes += entry_bytes(page, e.bytes);
+    e.number++;
+  }
   return e;
 }
 
@@ -190,11 +193,14 @@ static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, s
   const struct entry from = split_point(page, number);
   const uint32_t moved = end_of(page) - (uint32_t)(from.bytes - page), count = count_of(page);
   memcpy(right + LN_TREE_HEADER, from.bytes, moved);
-  ln_put16(right + LN_TREE_COUNT, count - from.number), ln_put16(right + LN_TREE_END, LN_TREE_HEADER + moved);
-  ln_put16(page + LN_TREE_COUNT, from.number), ln_put16(page + LN_TREE_END, (uint32_t)(from.bytes - page));
+  ln_put16(right + LN_TREE_COUNT, count - from.number);
+  ln_put16(right + LN_TREE_END, LN_TREE_HEADER + moved);
+  ln_put16(page + LN_TREE_COUNT, from.number);
+  ln_put16(page + LN_TREE_END, (uint32_t)(from.bytes - page));
   uint8_t* to = number < from.number || (number == from.number && number < count) ? page : right;
   put_entry(to, entry_at(to, to == page ? number : number - from.number).bytes, key, *place);
-  ln_dirty(db, frame), ln_dirty(db, right_frame);
+  ln_dirty(db, frame);
+  ln_dirty(db, right_frame);
   if (page[LN_TREE_LEVEL] == 0) {
     separator(page, right, key);
   } else { /* the separator moves up: what is below it needs none */
@@ -255,8 +261,12 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
       ln_dirty(db, frame);
     } else {
       const int may = level ? 1 : may_split(db, &path);
-      error = may < 0 ? may : !may ? LUNAR_E_FULL : 0;
-      if (!error) error = split(db, frame, at.number, &up, &place);
+      if (may > 0)
+        error = split(db, frame, at.number, &up, &place);
+      else if (may == 0)
+        error = LUNAR_E_FULL;
+      else
+        error = may;
     }
     ln_put(frame);
     LN_TRY(error);
@@ -327,7 +337,8 @@ int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key
     found = here.ref == from.ref && here.slot == from.slot;
   }
   if (found && to.ref != LN_NONE) {
-    ln_store32(e.bytes + 1 + e.bytes[0], to.ref), ln_store16(e.bytes + 1 + e.bytes[0] + 4, to.slot);
+    ln_store32(e.bytes + 1 + e.bytes[0], to.ref);
+    ln_store16(e.bytes + 1 + e.bytes[0] + 4, to.slot);
     ln_dirty(db, frame);
   }
   ln_put(frame);
@@ -353,7 +364,8 @@ int ln_tree_drop(struct lunar* db, struct lunar_frame* meta) {
     }
     if (child != LN_NONE) {
       path.entries[level]++;
-      path.refs[--level] = child, path.entries[level] = 0;
+      path.refs[--level] = child;
+      path.entries[level] = 0;
     } else {
       LN_TRY(ln_free(db, path.refs[level++]));
     }
@@ -367,7 +379,8 @@ int ln_tree_drop(struct lunar* db, struct lunar_frame* meta) {
 static void found(uint32_t ref, struct entry e, struct ln_key* key, struct ln_place* place, struct lunar_leaf* leaf) {
   *place = place_of(e.bytes);
   key_from(e.bytes, key);
-  leaf->ref = ref, leaf->entry = (uint16_t)e.number;
+  leaf->ref = ref;
+  leaf->entry = (uint16_t)e.number;
 }
 
 /* The entry next to the key's in its leaf. 1: found; 0: who knows. */
@@ -381,10 +394,12 @@ static int seek_in_leaf(struct lunar* db, enum ln_seek seek, struct ln_key* key,
   struct entry e = entry_at(page, leaf->entry < count_of(page) ? leaf->entry : 0);
   const int is_there = to < count_of(page) && compare(e.bytes, key) == 0;
   if (is_there) {
-    if (seek == LN_MORE)
-      e.bytes += entry_bytes(page, e.bytes), e.number++;
-    else
+    if (seek == LN_MORE) {
+      e.bytes += entry_bytes(page, e.bytes);
+      e.number++;
+    } else {
       e = entry_at(page, to);
+    }
     found(leaf->ref, e, key, place, leaf);
   }
   ln_put(frame);
@@ -408,8 +423,14 @@ static int seek_once(struct lunar* db, struct lunar_frame* meta, enum ln_seek se
       const uint32_t number = after ? after - 1 : 0;
       const struct entry e = entry_at(page, number);
       ref = child_of(e.bytes);
-      if (rising && number + 1 < count_of(page)) key_from(entry_at(page, number + 1).bytes, bound), bounded = 1;
-      if (!rising && number) key_from(e.bytes, bound), bounded = 1;
+      if (rising && number + 1 < count_of(page)) {
+        key_from(entry_at(page, number + 1).bytes, bound);
+        bounded = 1;
+      }
+      if (!rising && number) {
+        key_from(e.bytes, bound);
+        bounded = 1;
+      }
     } else if (rising ? after < count_of(page) : after > 0) {
       found(ref, entry_at(page, rising ? after : after - 1), key, place, leaf);
       ln_put(frame);
@@ -447,7 +468,8 @@ static int rises(struct rise* rise, const uint8_t* entry, int is_separator) {
   const int order = rise->begun ? compare(entry, &rise->last) : 1;
   key_from(entry, &rise->last);
   const int sound = order > 0 || (order == 0 && rise->separator && !is_separator);
-  rise->begun = 1, rise->separator = (uint8_t)is_separator;
+  rise->begun = 1;
+  rise->separator = (uint8_t)is_separator;
   return sound;
 }
 
@@ -491,7 +513,8 @@ int ln_tree_walk(struct ln_walk* walk, struct lunar_frame* meta) {
   while (level < path.height) {
     struct lunar_frame* frame;
     LN_TRY(walk_page(db, path.refs[level], level, &frame, walk));
-    from = frame->sector, child = LN_NONE;
+    from = frame->sector;
+    child = LN_NONE;
     int error = level ? walk_inner(frame, path.entries[level]++, &rise, &child, walk) : walk_leaf(frame, &rise, walk);
     ln_put(frame);
     LN_TRY(error);
@@ -500,7 +523,8 @@ int ln_tree_walk(struct ln_walk* walk, struct lunar_frame* meta) {
       continue;
     }
     LN_TRY(walk->block(walk, child, from));
-    path.refs[--level] = child, path.entries[level] = 0;
+    path.refs[--level] = child;
+    path.entries[level] = 0;
   }
   return 0;
 }

@@ -52,11 +52,14 @@ static void leave_chain(struct lunar* db, uint16_t i) {
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector) {
   const uint16_t i = number_of(db, frame);
   if (frame->sector != LN_NONE) leave_chain(db, i);
-  frame->sector = sector, frame->flags = frame->pins = frame->kind = frame->used = 0;
+  frame->sector = sector;
+  frame->flags = frame->pins = frame->kind = frame->used = 0;
   if (sector == LN_NONE) return;
-  frame->used = CHANCES, frame->operation = db->operation;
+  frame->used = CHANCES;
+  frame->operation = db->operation;
   uint16_t* first = chain_of(db, sector);
-  frame->next = *first, *first = i;
+  frame->next = *first;
+  *first = i;
 }
 
 void ln_buffer_used(struct lunar* db, struct lunar_frame* frame) {

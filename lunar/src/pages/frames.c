@@ -167,14 +167,17 @@ void ln_forget_all(struct lunar* db) {
 int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes) {
   const uint32_t size = sector_bytes(db);
   uint8_t* to = data;
-  sector += offset / size, offset %= size;
+  sector += offset / size;
+  offset %= size;
   while (bytes) {
     const uint32_t n = bytes < size - offset ? bytes : size - offset;
     if (n == size && !ln_cached(db, sector) && !staged(db, sector)) {
       uint32_t run = 1;
       while (run < bytes / size && !ln_cached(db, sector + run) && !staged(db, sector + run)) run++;
       LN_TRY(ln_read_ahead(db, sector, to, run));
-      to += run * size, bytes -= run * size, sector += run;
+      to += run * size;
+      bytes -= run * size;
+      sector += run;
       continue;
     }
     const uint8_t* from = staged(db, sector);
@@ -186,7 +189,10 @@ int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data
       memcpy(to, f->bytes + offset, n);
       ln_put(f);
     }
-    to += n, bytes -= n, sector++, offset = 0;
+    to += n;
+    bytes -= n;
+    sector++;
+    offset = 0;
   }
   return 0;
 }
@@ -194,7 +200,8 @@ int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data
 int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes, int plain) {
   const uint32_t size = sector_bytes(db);
   const uint8_t* from = data;
-  sector += offset / size, offset %= size;
+  sector += offset / size;
+  offset %= size;
   while (bytes) {
     const uint32_t n = bytes < size - offset ? bytes : size - offset;
     struct lunar_frame* f = NULL;
@@ -211,7 +218,10 @@ int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const voi
     }
     ln_put(f);
     LN_TRY(error);
-    from += n, bytes -= n, sector++, offset = 0;
+    from += n;
+    bytes -= n;
+    sector++;
+    offset = 0;
   }
   return 0;
 }

@@ -110,7 +110,8 @@ static int open_group(struct lunar* db, uint32_t extent_sector, uint32_t bytes) 
   }
   if (extent_sector == LN_NONE) LN_TRY(log_room(db, sectors_of(db, LN_GROUP_HEADER + bytes)));
   db->stage_sector = extent_sector == LN_NONE ? db->geometry.log_at + db->series.log_head : extent_sector;
-  db->stage_used = LN_GROUP_HEADER, db->stage_records = 0;
+  db->stage_used = LN_GROUP_HEADER;
+  db->stage_records = 0;
   return 0;
 }
 
@@ -134,7 +135,9 @@ static int put_stage(void* sink, const void* data, uint32_t bytes) {
     const uint32_t room = db->stage_bytes - db->stage_used;
     const uint32_t n = bytes < room ? bytes : room;
     memcpy(db->stage + db->stage_used, from, n);
-    db->stage_used += n, from += n, bytes -= n;
+    db->stage_used += n;
+    from += n;
+    bytes -= n;
     if (db->stage_used < db->stage_bytes || p->sector == LN_NONE) continue;
     LN_TRY(write_out(db, p->sector, db->stage, db->stage_bytes / sector_bytes(db)));
     p->sector += db->stage_bytes / sector_bytes(db);
@@ -415,10 +418,14 @@ static int checkpoint(struct lunar* db) {
   uint32_t images_at = LN_NONE;
   LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));
   db->settled = images_at == LN_NONE; /* recovery writes nothing over what comes after it */
-  db->checkpoints++, db->freed = 0, db->chunks_waiting = 0;
+  db->checkpoints++;
+  db->freed = 0;
+  db->chunks_waiting = 0;
   LN_TRY(write_checkpoint_group(db, &images_at));
   LN_TRY(ln_device_sync(db));
-  db->checkpoint_at = images_at, db->before_last = LN_NONE, db->log_before = 0;
+  db->checkpoint_at = images_at;
+  db->before_last = LN_NONE;
+  db->log_before = 0;
   db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;
   LN_TRY(ln_write_in_place(db, 0));
   for (uint32_t i = 0; i < db->frame_count; i++) db->frames[i].flags = 0;
@@ -473,10 +480,10 @@ enum { ROW_SECTORS = 12 }; /* for pages that the row itself changes */
 int ln_room_stays(const struct lunar_table* table, int all) {
   const struct lunar* db = table->db;
   if (db->redoing || db->mode == LUNAR_MODE_NONE || !db->indexes) return 0;
-  const uint32_t rest =
-      db->geometry.unit_sectors + (all ? 0u : ROW_SECTORS + (table->ring ? db->index_sectors / 2u : 0u));
-  return db->series.log_used + db->log_before + images_sectors(db) + 2 * rest <= db->geometry.log_sectors
-             ? 0
-             : LUNAR_E_TXN_FULL;
+  uint32_t rest = db->geometry.unit_sectors;
+  if (!all) rest += ROW_SECTORS;
+  if (!all && table->ring) rest += db->index_sectors / 2u;
+  const uint32_t needed = db->series.log_used + db->log_before + images_sectors(db) + 2 * rest;
+  return needed <= db->geometry.log_sectors ? 0 : LUNAR_E_TXN_FULL;
 }
 #endif

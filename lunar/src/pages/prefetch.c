@@ -14,7 +14,8 @@ static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector
 /* Sectors of the buffer for it; 0 when the buffer is small. */
 uint32_t ln_prefetch_sectors(const struct lunar_config* config) {
   const size_t sectors = config->buffer_bytes / 16 / config->sector_bytes, max = 64 * 1024 / config->sector_bytes;
-  return sectors < 2 ? 0 : (uint32_t)(sectors < max ? sectors : max);
+  if (sectors < 2) return 0;
+  return (uint32_t)(sectors < max ? sectors : max);
 }
 
 static void forget(struct lunar* db, uint32_t sector, uint32_t count) {
@@ -38,10 +39,12 @@ static uint32_t taken(struct lunar* db, uint32_t sector, void* data, uint32_t co
 static void follow(struct lunar* db, uint32_t sector, uint32_t count) {
   const int goes_on = sector == db->ahead_next;
   db->ahead_next = sector + count;
-  if (!goes_on)
-    db->ahead_streak = 0, db->ahead_window = WINDOW_MIN;
-  else if (db->ahead_streak < STREAK)
+  if (!goes_on) {
+    db->ahead_streak = 0;
+    db->ahead_window = WINDOW_MIN;
+  } else if (db->ahead_streak < STREAK) {
     db->ahead_streak++;
+  }
 }
 
 static int fill(struct lunar* db, uint32_t sector) {
@@ -50,7 +53,8 @@ static int fill(struct lunar* db, uint32_t sector) {
   const uint32_t n = window < left ? window : left;
   db->ahead_count = 0;
   LN_TRY(ln_device_read(db, sector, db->ahead, n));
-  db->ahead_sector = sector, db->ahead_count = (uint16_t)n;
+  db->ahead_sector = sector;
+  db->ahead_count = (uint16_t)n;
   db->ahead_window = (uint16_t)(2 * window);
   return 0;
 }
@@ -59,7 +63,9 @@ int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count)
   follow(db, sector, count);
   uint8_t* to = data;
   const uint32_t there = taken(db, sector, to, count);
-  to += (size_t)there * sector_bytes(db), sector += there, count -= there;
+  to += (size_t)there * sector_bytes(db);
+  sector += there;
+  count -= there;
   if (count == 0) return 0;
   if (db->ahead_streak < STREAK || count >= db->ahead_max || sector >= db->config->sector_count)
     return ln_device_read(db, sector, to, count);
@@ -77,7 +83,8 @@ void ln_prefetch(struct lunar* db, uint32_t sector, uint32_t count) {
     return;
   db->ahead_count = 0;
   if (ln_device_read(db, sector, db->ahead, count)) return;
-  db->ahead_sector = sector, db->ahead_count = (uint16_t)count;
+  db->ahead_sector = sector;
+  db->ahead_count = (uint16_t)count;
 }
 
 #endif

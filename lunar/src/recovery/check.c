@@ -56,7 +56,9 @@ static uint64_t mixed(uint64_t v) { /* the finaliser of MurmurHash3 */
 }
 
 static void add(struct tally* tally, uint64_t member) {
-  tally->count++, tally->sum += member, tally->mixed += mixed(member + 1);
+  tally->count++;
+  tally->sum += member;
+  tally->mixed += mixed(member + 1);
 }
 
 static int same(const struct tally* a, const struct tally* b) { return a->count == b->count && a->mixed == b->mixed; }
@@ -165,7 +167,11 @@ static int is_row(struct check* check, uint32_t sector, uint32_t offset, uint32_
   const uint32_t nulls = ln_get16(number);
   if (nulls >> table->column_count || nulls >> table->key & 1) return 0;
   for (uint32_t i = 0; i < table->column_count; i++) {
-    const uint32_t column = i == 0 ? table->key : i <= table->key ? i - 1 : i;
+    uint32_t column = i; /* the key, then the others */
+    if (i == 0)
+      column = table->key;
+    else if (i <= table->key)
+      column = i - 1;
     const struct lunar_value empty = {.type = table->types[column]};
     if (nulls >> column & 1) {
       if (table->flags[column] & LUNAR_NOT_NULL) return 0;
@@ -230,7 +236,8 @@ static int row_check(struct check* check, const struct block* block, uint32_t sl
     LN_TRY(row_key(check, i, place, block->sector, offset + LN_ROW_HEADER, &key));
     add(&check->indexes[i].rows, member(check->indexes[i].kind, &key, place));
   }
-  check->walk.found->rows++, check->walk.found->row_bytes += bytes;
+  check->walk.found->rows++;
+  check->walk.found->row_bytes += bytes;
   return 0;
 }
 
@@ -340,7 +347,8 @@ static int chain_check(struct check* check, uint32_t ref, uint32_t* last) {
     LN_TRY(block_check(check, ref, &block));
     if (block.previous != *last) return problem(check, LUNAR_PROBLEM_CHAIN, block.sector);
     if (block.serial <= serial) return problem(check, LUNAR_PROBLEM_SERIAL, block.sector);
-    *last = ref, ref = block.next;
+    *last = ref;
+    ref = block.next;
   }
   return 0;
 }
@@ -359,7 +367,8 @@ static int reuse_check(struct check* check, uint32_t ref, uint32_t sector) {
     LN_TRY(page(check, sector = block.sector, LN_BLOCK, &frame));
     const uint8_t* header = frame->bytes;
     const int agree = ln_get32(header + LN_BLOCK_REUSE_BACK) == back;
-    back = ref, ref = ln_get32(header + LN_BLOCK_REUSE);
+    back = ref;
+    ref = ln_get32(header + LN_BLOCK_REUSE);
     ln_put(frame);
     if (!agree) return problem(check, LUNAR_PROBLEM_REUSE, sector);
   }
@@ -570,7 +579,8 @@ static int table_check(struct check* check, uint16_t number) {
   const uint32_t sector = check->walk.db->geometry.meta_at + 2u * number;
   struct metadata m;
   uint32_t last;
-  check->phase = COUNT, check->sectors = 0;
+  check->phase = COUNT;
+  check->sectors = 0;
   check->with_free_slots = (struct tally){0};
   LN_TRY(metadata_read(check, sector, &m));
   if (m.index > LUNAR_INDEX_TREE || m.columns == 0 || m.columns > LUNAR_COLUMNS_MAX || m.key >= m.columns)
@@ -681,7 +691,10 @@ static const char* problem_text(uint32_t problem) {
   return texts[problem];
 }
 #else
-static const char* problem_text(uint32_t problem) { return (void)problem, ""; }
+static const char* problem_text(uint32_t problem) {
+  (void)problem;
+  return "";
+}
 #endif
 
 int lunar_check(struct lunar* db, struct lunar_findings* found) {

@@ -28,7 +28,8 @@ static int read_header(struct lunar* db, uint32_t sector, struct group* group) {
   uint8_t* head = (uint8_t*)group;
   LN_TRY(ln_read_bytes(db, sector, 0, head, LN_GROUP_HEADER));
   const uint32_t sum = ln_checksum(db->geometry.volume, head, LN_GROUP_SUM);
-  group->magic = ln_get16(head), group->sector = sector;
+  group->magic = ln_get16(head);
+  group->sector = sector;
   for (uint32_t* word = &group->epoch; word <= &group->sum; word++) *word = ln_get32((const uint8_t*)word);
   group->sectors = sectors_of(db, LN_GROUP_HEADER + group->bytes);
   return group->magic == LN_GROUP && group->bytes <= BODY_BYTES_MAX && group->sum == sum;
@@ -42,7 +43,8 @@ static int sum_of(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t b
     const uint32_t n = bytes < sizeof piece ? bytes : (uint32_t)sizeof piece;
     LN_TRY(ln_read_bytes(db, sector, offset, piece, n));
     ln_sum_add(&state, piece, n);
-    offset += n, bytes -= n;
+    offset += n;
+    bytes -= n;
   }
   *sum = ln_sum_end(&state);
   return 0;
@@ -53,7 +55,8 @@ static int has_images(const struct group* group) { return group->kind == LN_IMAG
 static int entry_of(struct lunar* db, const struct group* group, uint32_t i, uint32_t* sector, uint32_t* sum) {
   LN_FIELDS(entry, 8);
   LN_TRY(ln_read_bytes(db, group->sector, LN_GROUP_HEADER + 8 * i, entry, sizeof entry));
-  *sector = ln_get32(entry), *sum = ln_get32(entry + 4);
+  *sector = ln_get32(entry);
+  *sum = ln_get32(entry + 4);
   return 0;
 }
 
@@ -127,7 +130,8 @@ static int step(const struct lunar* db, struct lunar_series* series, const struc
   if (!sectors) return 0;
   series->log_used += sectors;
   series->log_head = (series->log_head + sectors) % db->geometry.log_sectors;
-  series->sequence = group->sequence, series->epoch = group->epoch;
+  series->sequence = group->sequence;
+  series->epoch = group->epoch;
   return 1;
 }
 
@@ -147,7 +151,8 @@ static int next_group(struct lunar* db, struct lunar_series* series, struct grou
     if (found < 0) return found;
     if (!found || group->kind != LN_RECORDS) continue;
     extent->sector += group->sectors;
-    series->sequence = group->sequence, series->epoch = group->epoch;
+    series->sequence = group->sequence;
+    series->epoch = group->epoch;
     return 1;
   }
   for (uint32_t skip = 0; skip < 2; skip++) {
@@ -174,7 +179,8 @@ static int each_record(struct lunar* db, struct lunar_series* series, const stru
         .ref = ln_get32(head + LN_RECORD_REF),
         .bytes = ln_get32(head + LN_RECORD_BYTES),
     };
-    db->allocated_count = head[LN_RECORD_ALLOCATED], db->allocated_taken = 0;
+    db->allocated_count = head[LN_RECORD_ALLOCATED];
+    db->allocated_taken = 0;
     offset += (uint32_t)sizeof head;
     if (db->allocated_count > sizeof db->allocated / 4 || record.bytes > end - offset ||
         4u * db->allocated_count + record.bytes > end - offset)
@@ -229,7 +235,8 @@ static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* s
   if (group->extra != images_at || group->bytes != LN_CHECKPOINT_BODY) return 0;
   LN_TRY(ln_read_bytes(db, group->sector, LN_GROUP_HEADER, body, sizeof body));
   series->epoch = ln_get32(body);
-  db->checkpoints = ln_get32(body + 4), db->chunks_free = ln_get32(body + 8);
+  db->checkpoints = ln_get32(body + 4);
+  db->chunks_free = ln_get32(body + 8);
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
     series->extents[i] =
         (struct lunar_extent){ln_get32(body + 12 + 12 * i), ln_get32(body + 16 + 12 * i), ln_get16(body + 20 + 12 * i)};
@@ -243,8 +250,10 @@ static int newest_unit(struct lunar* db, uint32_t* unit_at, struct group* newest
     struct group group;
     const int there = read_header(db, log_sector(db, at), &group);
     if (there < 0) return there;
-    if (there && (*unit_at == LN_NONE || newer(&group, newest->epoch, newest->sequence)))
-      *unit_at = at, *newest = group;
+    if (there && (*unit_at == LN_NONE || newer(&group, newest->epoch, newest->sequence))) {
+      *unit_at = at;
+      *newest = group;
+    }
   }
   return *unit_at == LN_NONE ? LUNAR_E_CORRUPT : 0;
 }
@@ -263,7 +272,8 @@ static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
     int there = skipping(db, read_header(db, log_sector(db, at), &group));
     if (there < 0) return there;
     if (!there || !newer(&group, epoch, sequence)) break;
-    epoch = group.epoch, sequence = group.sequence;
+    epoch = group.epoch;
+    sequence = group.sequence;
     at += group.sectors;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
     there = begin_at(db, group.extra, &series, &checkpoint, 0);
@@ -310,7 +320,8 @@ static int following_group(struct lunar* db, struct lunar_series* series, uint32
     if (there == LUNAR_E_IO) return there; /* what cannot be read may be the group that it names */
     beyond = 0;
   }
-  there = skipping(db, there), beyond = skipping(db, beyond);
+  there = skipping(db, there);
+  beyond = skipping(db, beyond);
   LN_TRY(there);
   LN_TRY(beyond);
   if (!there && !beyond) return 0;
@@ -408,15 +419,18 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   LN_TRY(put_back(db, found->before));
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);
-  db->checkpoint_at = found->base, db->before_last = LN_NONE;
+  db->checkpoint_at = found->base;
+  db->before_last = LN_NONE;
   LN_TRY(replay(db, 0));
   return forget_torn(db, &end, found);
 }
 
 int ln_recover(struct lunar* db) {
   struct state found;
-  db->stage_used = 0, db->allocated_count = 0;
-  db->redoing |= LN_REDOING, db->state = LN_READY;
+  db->stage_used = 0;
+  db->allocated_count = 0;
+  db->redoing |= LN_REDOING;
+  db->state = LN_READY;
   db->releases++;
   LN_TREES_CHANGE(db);
   ln_cache_forget_all(db);
@@ -430,7 +444,8 @@ int ln_recover(struct lunar* db) {
    * takes no more of the log. */
   db->series.epoch = found.epoch + 1;
   LN_TRY(replay(db, 1));
-  db->redoing = 0, db->allocated_count = 0;
+  db->redoing = 0;
+  db->allocated_count = 0;
   if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
   LN_TRY(ln_checkpoint(db));
@@ -445,7 +460,8 @@ int ln_log_whole(struct lunar* db) {
   struct group group;
   const uint32_t checkpoints = db->checkpoints, chunks_free = db->chunks_free;
   const int there = begin_at(db, db->checkpoint_at, &series, &group, 0);
-  db->checkpoints = checkpoints, db->chunks_free = chunks_free; /* those of now, not of then */
+  db->checkpoints = checkpoints;
+  db->chunks_free = chunks_free; /* those of now, not of then */
   return there;
 }
 #endif

@@ -6,7 +6,8 @@ int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_
   LN_FIELDS(header, LN_ROW_HEADER);
   LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
   if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
-  *sector = ln_ref_sector(db, place.ref), *offset = 4 * position + LN_ROW_HEADER;
+  *sector = ln_ref_sector(db, place.ref);
+  *offset = 4 * position + LN_ROW_HEADER;
   ln_row_prefetch(db, place, position);
   LN_TRY(ln_read_bytes(db, *sector, 4 * position, header, sizeof header));
   *bytes = ln_get16(header);
@@ -138,7 +139,8 @@ static int emit_old(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t
     const uint32_t n = bytes < sizeof piece ? bytes : (uint32_t)sizeof piece;
     LN_TRY(ln_read_bytes(db, sector, offset, piece, n));
     LN_TRY(put(sink, piece, n));
-    offset += n, bytes -= n;
+    offset += n;
+    bytes -= n;
   }
   return 0;
 }
@@ -147,7 +149,8 @@ static int emit_row(void* context, void* sink, int (*put)(void* sink, const void
   const struct ln_new_row* c = context;
   struct lunar* db = c->table->db;
   LN_FIELDS(head, LN_ROW_HEADER);
-  ln_put16(head, c->row_bytes), ln_put16(head + 2, c->row.room);
+  ln_put16(head, c->row_bytes);
+  ln_put16(head + 2, c->row.room);
   LN_TRY(put(sink, head, sizeof head));
   if (c->values) return ln_row_emit(c->table, c->values, sink, put);
   LN_TRY(ln_read_bytes(db, c->sector, c->offset, head, 2));
@@ -163,7 +166,8 @@ static int emit_row(void* context, void* sink, int (*put)(void* sink, const void
 static int emit_move(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
   const struct ln_new_row* c = context;
   LN_FIELDS(old, 8) = {0};
-  ln_put32(old, c->old.ref), ln_put16(old + 4, c->old.slot);
+  ln_put32(old, c->old.ref);
+  ln_put16(old + 4, c->old.slot);
   LN_TRY(put(sink, old, sizeof old));
   return emit_row(context, sink, put);
 }

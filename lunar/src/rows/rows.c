@@ -10,10 +10,10 @@ static int is_bytes(uint8_t type) { return type == LUNAR_TEXT || type == LUNAR_B
 
 int ln_value_check(uint8_t type, uint8_t flags, const struct lunar_value* value) {
   if (value->type == LUNAR_NULL) return flags & LUNAR_NOT_NULL ? LUNAR_E_INVALID : 0;
-  if (is_bytes(type))
-    return value->type == type && value->bytes <= 0xffff ? 0
-           : value->type == type                         ? LUNAR_E_TOO_LARGE
-                                                         : LUNAR_E_INVALID;
+  if (is_bytes(type)) {
+    if (value->type != type) return LUNAR_E_INVALID;
+    return value->bytes <= 0xffff ? 0 : LUNAR_E_TOO_LARGE;
+  }
   if (type == LUNAR_REAL) return value->type == type ? 0 : LUNAR_E_INVALID;
   if (type == LUNAR_BOOLEAN) return value->type == type && !(value->as.integer & ~(int64_t)1) ? 0 : LUNAR_E_INVALID;
   if (value->type != LUNAR_INT64) return LUNAR_E_INVALID;
@@ -100,7 +100,9 @@ int ln_row_decode(const struct lunar_table* table, const uint8_t* row, uint32_t 
     uint32_t size = is_bytes(type) ? 2 : width(type);
     if (bytes - at < size) return LUNAR_E_CORRUPT;
     if (is_bytes(type)) {
-      value->type = type, value->bytes = ln_load16(row + at), value->as.data = row + at + 2;
+      value->type = type;
+      value->bytes = ln_load16(row + at);
+      value->as.data = row + at + 2;
       size += value->bytes;
       if (bytes - at < size) return LUNAR_E_CORRUPT;
     } else {
@@ -116,10 +118,14 @@ struct key_sums {
   struct ln_sum high, low;
 };
 
-static void sums_begin(struct key_sums* sums) { ln_sum_begin(&sums->high, 1), ln_sum_begin(&sums->low, 2); }
+static void sums_begin(struct key_sums* sums) {
+  ln_sum_begin(&sums->high, 1);
+  ln_sum_begin(&sums->low, 2);
+}
 
 static void sums_add(struct key_sums* sums, const void* bytes, uint32_t count) {
-  ln_sum_add(&sums->high, bytes, count), ln_sum_add(&sums->low, bytes, count);
+  ln_sum_add(&sums->high, bytes, count);
+  ln_sum_add(&sums->low, bytes, count);
 }
 
 static uint64_t sums_end(struct key_sums* sums) {
@@ -233,7 +239,8 @@ int ln_row_column(struct lunar* db, const struct lunar_table* table, uint32_t se
       LN_TRY(ln_read_bytes(db, sector, offset + at, number, 2));
       size = 2u + ln_get16(number);
     }
-    *column_offset = at, *column_bytes = size;
+    *column_offset = at;
+    *column_bytes = size;
     if (c == column) return 0;
     at += size;
   }

@@ -52,7 +52,8 @@ static int bit(const uint8_t* entry, uint32_t i) { return entry[LN_MAP_BITS + i 
 /* Takes block index of the chunk, which is free or of this class. */
 static int take(struct lunar* db, struct entry* entry, uint32_t index, uint8_t class) {
   if (entry->bytes[0] == LN_CHUNK_FREE) {
-    entry->bytes[0] = class, entry->bytes[LN_MAP_USED] = 0;
+    entry->bytes[0] = class;
+    entry->bytes[LN_MAP_USED] = 0;
     memset(entry->bytes + LN_MAP_BITS, 0, LN_CHUNK_BLOCKS_MAX / 8);
     db->chunks_free--;
   }
@@ -168,7 +169,9 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   uint32_t first = 0, length = 0, chunk = 0;
   if (db->redoing) {
     LN_TRY(taken_before(db, ref));
-    first = ref_number(*ref) / units_per_chunk(db), length = chunks, chunk = first + 1;
+    first = ref_number(*ref) / units_per_chunk(db);
+    length = chunks;
+    chunk = first + 1;
   } else {
     for (uint32_t i = 0; length < chunks && i < db->geometry.chunk_count; i++) {
       const int free_here = is_free(db, i);
@@ -177,7 +180,8 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
       if (length == 1) first = i;
     }
     if (length < chunks) return LUNAR_E_FULL;
-    chunk = first, *ref = ref_of(db, first, 0, class);
+    chunk = first;
+    *ref = ref_of(db, first, 0, class);
     LN_TRY(remember(db, first, *ref));
   }
   for (; chunk < first + chunks; chunk++) LN_TRY(take_at(db, chunk, 0, class));
@@ -200,7 +204,11 @@ int ln_free(struct lunar* db, uint32_t ref) {
     e[LN_MAP_BITS + index / 8] &= (uint8_t) ~(1u << index % 8);
     ln_put16(e + LN_MAP_STAMP, stamp(db));
     db->freed = 1;
-    if (--e[LN_MAP_USED] == 0) e[0] = LN_CHUNK_FREE, db->chunks_free++, db->chunks_waiting++;
+    if (--e[LN_MAP_USED] == 0) {
+      e[0] = LN_CHUNK_FREE;
+      db->chunks_free++;
+      db->chunks_waiting++;
+    }
     if (chunk < db->chunk_hint) db->chunk_hint = chunk;
     ln_dirty(db, entry.frame);
   }

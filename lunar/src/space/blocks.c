@@ -29,7 +29,10 @@ int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame) 
 static int slot_page(struct lunar* db, uint32_t ref, uint32_t slot, struct lunar_frame** frame, uint8_t** bytes) {
   const uint32_t first = slots_first(db), more = slots_more(db);
   uint32_t sector = ln_ref_sector(db, ref), at = LN_BLOCK_HEADER + 2 * slot;
-  if (slot >= first) sector += 1 + (slot - first) / more, at = LN_SLOT_PAGE_HEADER + 2 * ((slot - first) % more);
+  if (slot >= first) {
+    sector += 1 + (slot - first) / more;
+    at = LN_SLOT_PAGE_HEADER + 2 * ((slot - first) % more);
+  }
   LN_TRY(ln_page(db, sector, LN_BLOCK, frame));
   *bytes = (*frame)->bytes + at;
   return 0;
@@ -106,7 +109,8 @@ static uint32_t slot_sectors_for(const struct lunar* db, uint32_t bytes, uint32_
 static uint32_t sectors_wanted(const struct lunar* db, uint32_t have) {
   const uint32_t chunk = db->geometry.chunk_sectors;
   if (db->geometry.chunk_count < 64) return have / 4;
-  return have >= chunk / 2 ? chunk : have >= chunk / 8 ? chunk / 8 : 1;
+  if (have >= chunk / 2) return chunk;
+  return have >= chunk / 8 ? chunk / 8 : 1;
 }
 
 /* The class of the next block: the row fits. */
@@ -137,10 +141,12 @@ static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t tabl
   }
   LN_TRY(ln_page_fresh(db, sector, LN_BLOCK, &frame));
   uint8_t* header = frame->bytes;
-  header[LN_BLOCK_CLASS] = ln_ref_class(ref), header[LN_BLOCK_SLOT_SECTORS] = (uint8_t)slot_sectors;
+  header[LN_BLOCK_CLASS] = ln_ref_class(ref);
+  header[LN_BLOCK_SLOT_SECTORS] = (uint8_t)slot_sectors;
   ln_put16(header + LN_BLOCK_TABLE, table);
   ln_put16(header + LN_BLOCK_TAIL, slot_sectors * sector_bytes(db) / 4);
-  ln_put32(header + LN_BLOCK_NEXT, LN_NONE), ln_put32(header + LN_BLOCK_REUSE, LN_NONE);
+  ln_put32(header + LN_BLOCK_NEXT, LN_NONE);
+  ln_put32(header + LN_BLOCK_REUSE, LN_NONE);
   ln_put32(header + LN_BLOCK_REUSE_BACK, LN_NONE);
   uint8_t* m = meta->bytes;
   ln_put32(header + LN_BLOCK_PREVIOUS, ln_get32(m + LN_META_LAST));
@@ -237,10 +243,13 @@ int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = frame->bytes;
   const uint32_t slots = slots_first(db) + (header[LN_BLOCK_SLOT_SECTORS] - 1u) * slots_more(db);
-  *slot = ln_get16(header + LN_BLOCK_SLOTS), *tail = 4u * ln_get16(header + LN_BLOCK_TAIL), *end = block_bytes(db, ref);
+  *slot = ln_get16(header + LN_BLOCK_SLOTS);
+  *tail = 4u * ln_get16(header + LN_BLOCK_TAIL);
+  *end = block_bytes(db, ref);
   const int owned = ln_get16(header + LN_BLOCK_TABLE) == table;
   ln_put(frame);
-  return !owned ? LUNAR_E_CORRUPT : *slot < slots ? 0 : LUNAR_E_FULL;
+  if (!owned) return LUNAR_E_CORRUPT;
+  return *slot < slots ? 0 : LUNAR_E_FULL;
 }
 
 /* The row's slot, the block's counts, the table's. The index is the caller's. */
@@ -310,7 +319,8 @@ int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place plac
   LN_TRY(ln_block_header(db, place.ref, &frame));
   uint8_t *header = frame->bytes, *m = meta->bytes;
   const uint32_t live = ln_get16(header + LN_BLOCK_LIVE) - 1u, free_slots = ln_get16(header + LN_BLOCK_FREE) + 1u;
-  ln_put16(header + LN_BLOCK_LIVE, live), ln_put16(header + LN_BLOCK_FREE, free_slots);
+  ln_put16(header + LN_BLOCK_LIVE, live);
+  ln_put16(header + LN_BLOCK_FREE, free_slots);
   ln_dirty(db, frame);
   ln_put(frame);
   if (free_slots == 1) LN_TRY(enter_reuse(db, meta, place.ref));

@@ -10,7 +10,10 @@ static double real_of(const struct lunar_value* v) {
 
 /* A NaN lies where an index has it: beyond the infinity of its sign. No expression gives one, but a program can store
  * or bind it. */
-static int nan_side(double r) { return r == r ? 0 : __builtin_signbit(r) ? -1 : 1; }
+static int nan_side(double r) {
+  if (r == r) return 0;
+  return __builtin_signbit(r) ? -1 : 1;
+}
 
 static int is_nan(const struct lunar_value* v) { return v->type == LUNAR_REAL && v->as.real != v->as.real; }
 
@@ -76,8 +79,10 @@ void ln_sql_to_text(struct lunar_value* v, char digits[LN_SQL_DECIMAL_BYTES]) {
 void ln_sql_to_integer(struct lunar_value* v) {
   const double real = v->type == LUNAR_REAL ? v->as.real : 0.5;
   if (v->type == LUNAR_BOOLEAN) v->type = LUNAR_INT64;
-  if (real > -9223372036854775808.0 && real < 9223372036854775808.0 && (double)(int64_t)real == real)
-    v->type = LUNAR_INT64, v->as.integer = (int64_t)real;
+  if (real > -9223372036854775808.0 && real < 9223372036854775808.0 && (double)(int64_t)real == real) {
+    v->type = LUNAR_INT64;
+    v->as.integer = (int64_t)real;
+  }
 }
 
 int ln_sql_truth(const struct lunar_value* value) {
@@ -93,7 +98,8 @@ enum { PLAIN, NUMBER, WORDS };
 static int affinity(const struct lunar_statement* s, const struct ln_expr* e) {
   if (!e || e->op != LN_X_COLUMN) return PLAIN;
   const uint8_t type = s->table.types[e->number];
-  return type < LUNAR_TEXT ? NUMBER : type == LUNAR_TEXT ? WORDS : PLAIN;
+  if (type < LUNAR_TEXT) return NUMBER;
+  return type == LUNAR_TEXT ? WORDS : PLAIN;
 }
 
 /* left and right, neither NULL, as their operands compare. */
@@ -120,7 +126,8 @@ static int like(const uint8_t* text, const uint8_t* end, const uint8_t* pattern,
   const uint8_t *retry = NULL, *retry_text = NULL;
   for (;;) {
     if (pattern < pattern_end && *pattern == '%') {
-      retry = ++pattern, retry_text = text;
+      retry = ++pattern;
+      retry_text = text;
     } else if (text == end && pattern == pattern_end) {
       return 1;
     } else if (text < end && pattern < pattern_end && (*pattern == '_' || lower(*pattern) == lower(*text))) {
@@ -128,7 +135,8 @@ static int like(const uint8_t* text, const uint8_t* end, const uint8_t* pattern,
       if (*pattern++ == '_')
         while (text < end && (*text & 0xc0) == 0x80) text++;
     } else if (retry && retry_text < end) {
-      pattern = retry, text = ++retry_text;
+      pattern = retry;
+      text = ++retry_text;
     } else {
       return 0;
     }
@@ -147,11 +155,13 @@ static int add(struct lunar_value* sum, const struct lunar_value* term, int minu
   if (sum->type != LUNAR_REAL && t.type != LUNAR_REAL &&
       !(minus ? __builtin_sub_overflow(sum->as.integer, t.as.integer, &whole)
               : __builtin_add_overflow(sum->as.integer, t.as.integer, &whole))) {
-    sum->type = LUNAR_INT64, sum->as.integer = whole;
+    sum->type = LUNAR_INT64;
+    sum->as.integer = whole;
     return 0;
   }
   const double left = real_of(sum), right = real_of(&t);
-  sum->type = LUNAR_REAL, sum->as.real = minus ? left - right : left + right;
+  sum->type = LUNAR_REAL;
+  sum->as.real = minus ? left - right : left + right;
   if (sum->as.real != sum->as.real) sum->type = LUNAR_NULL;
   return 1;
 }
@@ -205,17 +215,27 @@ static int compared(struct lunar_statement* s, const struct ln_expr* e, struct l
   if (e->op == LN_X_IS && null) {
     truth = left->type == right.type;
   } else if (!null && e->op == LN_X_LIKE) {
-    ln_sql_to_text(left, digits), ln_sql_to_text(&right, more);
+    ln_sql_to_text(left, digits);
+    ln_sql_to_text(&right, more);
     const uint8_t *text = left->as.data, *pattern = right.as.data;
     truth = is_bytes(left) && is_bytes(&right) && like(text, text + left->bytes, pattern, pattern + right.bytes);
   } else if (!null) {
-    /* which of less, equal and greater is true */
+    /* of which orders the comparison is true: a bit each for less, equal and greater */
     static const uint8_t orders[] = {2, 5, 1, 3, 4, 6, 2};
     const int order = compare_as(s, e->left, e->right, left, &right);
-    truth = orders[e->op - LN_X_EQ] >> (order < 0 ? 0 : order > 0 ? 2 : 1) & 1;
+    truth = orders[e->op - LN_X_EQ] >> (1 + (order > 0) - (order < 0)) & 1;
   }
   result(left, truth);
   return 0;
+}
+
+static void aggregate(const struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* value) {
+  *value = s->keys[(s->group != 0) + e->number];
+  if (e->function == LN_K_AVG && value->type == LUNAR_REAL) {
+    value->as.real /= value->bytes;
+    value->bytes = 0;
+  }
+  if (is_nan(value)) value->type = LUNAR_NULL;
 }
 
 int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* value) {
@@ -232,9 +252,7 @@ int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar
       *value = s->row[e->number];
       return 0;
     case LN_X_AGGREGATE:
-      *value = s->keys[(s->group != 0) + e->number];
-      if (e->function == LN_K_AVG && value->type == LUNAR_REAL) value->as.real /= value->bytes, value->bytes = 0;
-      if (is_nan(value)) value->type = LUNAR_NULL;
+      aggregate(s, e, value);
       return 0;
     case LN_X_AND:
     case LN_X_OR:
@@ -266,8 +284,10 @@ int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar
 
 void ln_sql_convert(uint8_t type, struct lunar_value* value) {
   if (type == LUNAR_REAL) {
-    if (value->type == LUNAR_INT64 || value->type == LUNAR_BOOLEAN)
-      value->as.real = real_of(value), value->type = LUNAR_REAL;
+    if (value->type == LUNAR_INT64 || value->type == LUNAR_BOOLEAN) {
+      value->as.real = real_of(value);
+      value->type = LUNAR_REAL;
+    }
   } else if (type < LUNAR_TEXT) {
     ln_sql_to_integer(value);
     if (type == LUNAR_BOOLEAN && value->type == LUNAR_INT64) value->type = type;
@@ -280,9 +300,11 @@ int ln_sql_store_as(struct lunar_statement* s, uint8_t column, struct lunar_valu
   ln_sql_convert(type, value);
   const int error = ln_value_check(type, flags, value);
   if (!error) return 0;
-  const enum ln_complaint why = value->type == LUNAR_NULL                                 ? LN_C_NULL
-                                : value->type == (type < LUNAR_REAL ? LUNAR_INT64 : type) ? LN_C_RANGE
-                                                                                          : LN_C_OTHER_TYPE;
+  enum ln_complaint why = LN_C_OTHER_TYPE;
+  if (value->type == LUNAR_NULL)
+    why = LN_C_NULL;
+  else if (value->type == (type < LUNAR_REAL ? LUNAR_INT64 : type))
+    why = LN_C_RANGE;
   return ln_sql_complain(s, error, why, s->columns[column].name, strlen(s->columns[column].name));
 }
 
@@ -305,7 +327,9 @@ int ln_sql_accumulate(struct lunar_statement* s, struct lunar_value* sums) {
     } else if (function == LN_K_AVG) {
       number_of(&v);
       const double before = sums->type == LUNAR_NULL ? 0 : sums->as.real;
-      sums->type = LUNAR_REAL, sums->as.real = before + real_of(&v), sums->bytes++; /* bytes: how many */
+      sums->type = LUNAR_REAL;
+      sums->as.real = before + real_of(&v);
+      sums->bytes++; /* bytes: how many */
     } else {
       if (sums->type == LUNAR_NULL) *sums = (struct lunar_value){.type = LUNAR_INT64};
       number_of(&v);

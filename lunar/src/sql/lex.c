@@ -8,16 +8,17 @@ enum { LETTER = 1, DIGIT = 2, SPACE = 4 };
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 static char upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 32) : c; }
 
-/* Behind what is of these kinds. Bytes above 127 are letters: UTF-8. */
+/* 0: none of the kinds. Bytes above 127 are letters: UTF-8. */
+static int kind_of(char c) {
+  const char up = upper(c);
+  if ((up >= 'A' && up <= 'Z') || c == '_' || (uint8_t)c > 127) return LETTER;
+  if (is_digit(c)) return DIGIT;
+  return c == ' ' || (c >= '\t' && c <= '\r') ? SPACE : 0;
+}
+
+/* Behind what is of these kinds. */
 static const char* behind(const char* p, const char* end, int kinds) {
-  for (; p < end; p++) {
-    const char c = *p, up = upper(c);
-    const int kind = (up >= 'A' && up <= 'Z') || c == '_' || (uint8_t)c > 127 ? LETTER
-                     : is_digit(c)                                            ? DIGIT
-                     : c == ' ' || (c >= '\t' && c <= '\r')                   ? SPACE
-                                                                              : 0;
-    if (!(kind & kinds)) break;
-  }
+  while (p < end && kind_of(*p) & kinds) p++;
   return p;
 }
 
@@ -70,11 +71,16 @@ void ln_sql_next(struct ln_token* token, const char* end) {
   uint8_t kind = (uint8_t)c;
   token->text = from;
   if (from == end) {
-    p = from, kind = LN_T_END;
+    p = from;
+    kind = LN_T_END;
   } else if (blob || c == '\'' || c == '"' || c == '`') {
     p = quoted(from + blob, end);
-    kind = !p ? LN_T_BAD : blob ? LN_T_BLOB : c == '\'' ? LN_T_STRING : LN_T_QUOTED;
-    if (!p) p = end;
+    kind = c == '\'' ? LN_T_STRING : LN_T_QUOTED;
+    if (blob) kind = LN_T_BLOB;
+    if (!p) {
+      p = end;
+      kind = LN_T_BAD;
+    }
   } else if (behind(from, p, LETTER) == p) {
     p = behind(p, end, LETTER | DIGIT);
     kind = keyword(from, (uint32_t)(p - from));
@@ -89,10 +95,14 @@ void ln_sql_next(struct ln_token* token, const char* end) {
   } else {
     static const char two[] = "===<=l>=g<>n!=n";
     for (const char* t = two; *t; t += 3)
-      if (c == t[0] && second == t[1]) kind = (uint8_t)t[2], p = from + 2;
+      if (c == t[0] && second == t[1]) {
+        kind = (uint8_t)t[2];
+        p = from + 2;
+      }
     if (p == from + 1 && (!c || !strchr("()*+,-;<=>", c))) kind = LN_T_BAD;
   }
-  token->kind = kind, token->bytes = (uint32_t)(p - from);
+  token->kind = kind;
+  token->bytes = (uint32_t)(p - from);
 }
 
 static double power_of_ten(uint32_t exponent) {
@@ -112,10 +122,12 @@ uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* val
       real = 1;
     } else if (is_digit(text[i])) {
       seen = 1;
-      if (digits < (UINT64_MAX - 9) / 10)
-        digits = 10 * digits + (uint64_t)(text[i] - '0'), scale -= real;
-      else
+      if (digits < (UINT64_MAX - 9) / 10) {
+        digits = 10 * digits + (uint64_t)(text[i] - '0');
+        scale -= real;
+      } else {
         scale += !real;
+      }
     } else {
       break;
     }
@@ -129,7 +141,9 @@ uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* val
     if (k < bytes && is_digit(text[k])) {
       for (; k < bytes && is_digit(text[k]); k++)
         if (exponent < 10000) exponent = 10 * exponent + (text[k] - '0');
-      scale += minus ? -exponent : exponent, i = k, real = 1;
+      scale += minus ? -exponent : exponent;
+      i = k;
+      real = 1;
     }
   }
   *value = (struct lunar_value){.type = LUNAR_INT64};
@@ -137,11 +151,13 @@ uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* val
   if (!real && !scale && digits <= INT64_MAX) return i;
   value->type = LUNAR_REAL;
   double number = (double)digits;
-  if (scale < -300) number /= power_of_ten(300), scale = scale < -600 ? -300 : scale + 300;
+  if (scale < -300) {
+    number /= power_of_ten(300);
+    scale = scale < -600 ? -300 : scale + 300;
+  }
   if (scale > 400) scale = 400;
-  value->as.real = digits == 0 ? 0
-                   : scale < 0 ? number / power_of_ten((uint32_t)-scale)
-                               : number * power_of_ten((uint32_t)scale);
+  if (digits == 0) return i; /* 0.0, whose bits are those of 0 */
+  value->as.real = scale < 0 ? number / power_of_ten((uint32_t)-scale) : number * power_of_ten((uint32_t)scale);
   return i;
 }
 

@@ -33,7 +33,8 @@ static void next(struct parser* p) {
 /* Back to the word that begins there. */
 static void back(struct parser* p, const char* at) {
   if (p->error) return;
-  p->token.text = at, p->token.bytes = 0;
+  p->token.text = at;
+  p->token.bytes = 0;
   next(p);
 }
 
@@ -87,7 +88,8 @@ static uint32_t unquote(const struct ln_token* token, char* to) {
   uint32_t bytes = 0;
   for (const char* p = token->text + 1; p < end; p++) {
     if (to) to[bytes] = *p;
-    bytes++, p += *p == quote;
+    bytes++;
+    p += *p == quote;
   }
   return bytes;
 }
@@ -134,7 +136,9 @@ static struct ln_expr* node(struct parser* p, enum ln_op op, struct ln_expr* lef
   struct ln_expr* e = take(p, sizeof *e);
   if (!e) e = &p->none;
   memset(e, 0, sizeof *e);
-  e->op = (uint8_t)op, e->left = left, e->right = right;
+  e->op = (uint8_t)op;
+  e->left = left;
+  e->right = right;
   if (left) e->height = left->height;
   if (right && right->height > e->height) e->height = right->height;
   if (op != LN_X_LINK && op != LN_X_MINUS && ++e->height > 2 * LN_SQL_NESTING) here(p, LN_C_DEEP);
@@ -160,10 +164,9 @@ static uint32_t list(struct parser* p, struct ln_expr** to) {
 }
 
 static int hexadecimal(char c) {
-  return c >= '0' && c <= '9'   ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 static void blob(struct parser* p, struct lunar_value* value) {
@@ -176,7 +179,9 @@ static void blob(struct parser* p, struct lunar_value* value) {
     data[i / 2] = (uint8_t)(data[i / 2] << 4 | digit);
   }
   if (bad) here(p, LN_C_BLOB);
-  value->type = LUNAR_BLOB, value->bytes = digits / 2, value->as.data = data;
+  value->type = LUNAR_BLOB;
+  value->bytes = digits / 2;
+  value->as.data = data;
 }
 
 static struct ln_expr* literal(struct parser* p, int minus) {
@@ -189,17 +194,21 @@ static struct ln_expr* literal(struct parser* p, int minus) {
       value->as.integer = -value->as.integer;
     else if (minus)
       value->as.real = -value->as.real;
-    if (minus && p->token.bytes == 19 && memcmp(p->token.text, "9223372036854775808", 19) == 0)
-      value->type = LUNAR_INT64, value->as.integer = INT64_MIN;
+    if (minus && p->token.bytes == 19 && memcmp(p->token.text, "9223372036854775808", 19) == 0) {
+      value->type = LUNAR_INT64;
+      value->as.integer = INT64_MIN;
+    }
   } else if (is(p, LN_T_STRING)) {
-    value->type = LUNAR_TEXT, value->bytes = unquote(&p->token, NULL);
+    value->type = LUNAR_TEXT;
+    value->bytes = unquote(&p->token, NULL);
     char* data = take(p, value->bytes);
     if (data) unquote(&p->token, data);
     value->as.data = data;
   } else if (is(p, LN_T_BLOB)) {
     blob(p, value);
   } else if (is(p, LN_K_TRUE) || is(p, LN_K_FALSE)) {
-    value->type = LUNAR_BOOLEAN, value->as.integer = is(p, LN_K_TRUE);
+    value->type = LUNAR_BOOLEAN;
+    value->as.integer = is(p, LN_K_TRUE);
   }
   next(p);
   return e;
@@ -261,8 +270,10 @@ static struct ln_expr* aggregate(struct parser* p, uint8_t function) {
     const uint8_t type = e->left->op == LN_X_COLUMN ? s->table.types[e->left->number] : LUNAR_INT64;
     if ((function == LN_K_SUM || function == LN_K_AVG) && type >= LUNAR_TEXT) wrong(p, at, LN_C_NUMBERS);
   }
-  p->aggregates = 1, p->bare = bare;
-  e->function = function, e->number = s->aggregate_count;
+  p->aggregates = 1;
+  p->bare = bare;
+  e->function = function;
+  e->number = s->aggregate_count;
   e->height = (uint8_t)(1 + (e->left ? e->left->height : 0));
   if (s->aggregate_count == 64) here(p, LN_C_TOO_MANY);
   s->aggregate_count++;
@@ -351,7 +362,8 @@ static struct ln_expr* expression(struct parser* p, uint8_t level) {
     const int minus = is(p, '-');
     next(p);
     if (sign[1] == 4 || sign[1] == 5) {
-      e = comparison(p, e, sign), last = NULL;
+      e = comparison(p, e, sign);
+      last = NULL;
       continue;
     }
     struct ln_expr* term = node(p, minus ? LN_X_MINUS : LN_X_LINK, expression(p, (uint8_t)(sign[1] + 1)), NULL);
@@ -388,7 +400,8 @@ static void table(struct parser* p) {
 }
 
 static void where(struct parser* p) {
-  p->columns = 1, p->aggregates = 0;
+  p->columns = 1;
+  p->aggregates = 0;
   if (accept(p, LN_K_WHERE)) p->s->where = expression(p, 1);
 }
 
@@ -420,7 +433,8 @@ static void outputs(struct parser* p) {
       next(p);
       for (uint8_t i = 0; i < s->table.column_count; i++) {
         struct ln_expr* e = node(p, LN_X_COLUMN, NULL, NULL);
-        e->number = i, p->bare |= (uint16_t)(1u << i);
+        e->number = i;
+        p->bare |= (uint16_t)(1u << i);
         output(p, &to, e, s->columns[i].name);
       }
       continue;
@@ -444,7 +458,8 @@ static void outputs(struct parser* p) {
 static void order_by(struct parser* p) {
   struct lunar_statement* s = p->s;
   struct ln_expr** to = &s->order;
-  p->columns = 1, p->aggregates = 0;
+  p->columns = 1;
+  p->aggregates = 0;
   do {
     const char* at = p->token.text;
     struct ln_expr* e = expression(p, 1);
@@ -503,7 +518,8 @@ static void insert(struct parser* p) {
       const uint8_t i = column(p);
       if (seen >> i & 1) wrong(p, at, LN_C_TWICE);
       if (p->error) return;
-      seen |= 1u << i, order[count++] = i;
+      seen |= 1u << i;
+      order[count++] = i;
     } while (accept(p, ','));
     expect(p, ')');
   } else {
@@ -532,7 +548,8 @@ static void update(struct parser* p) {
   uint32_t seen = 0;
   table(p);
   expect(p, LN_K_SET);
-  p->columns = 1, p->aggregates = 0;
+  p->columns = 1;
+  p->aggregates = 0;
   do {
     const char* at = p->token.text;
     const uint8_t i = column(p);
@@ -542,7 +559,8 @@ static void update(struct parser* p) {
     seen |= 1u << i;
     struct ln_expr** link = to;
     to = append(p, to, expression(p, 1));
-    (*link)->number = i, s->output_count++;
+    (*link)->number = i;
+    s->output_count++;
   } while (accept(p, ','));
   where(p);
 }
@@ -661,7 +679,8 @@ static void create(struct parser* p) {
     columns(p, schema);
     expect(p, ')');
     if (accept(p, LN_K_RING)) ring(p, schema);
-    s->columns = NULL, s->table.column_count = 0;
+    s->columns = NULL;
+    s->table.column_count = 0;
     return;
   }
   s->kind = LN_S_CREATE_INDEX;
@@ -680,7 +699,10 @@ static void create(struct parser* p) {
 static void drop(struct parser* p) {
   struct lunar_statement* s = p->s;
   const int table = accept(p, LN_K_TABLE);
-  if (!table) expect(p, LN_K_INDEX), s->kind = LN_S_DROP_INDEX;
+  if (!table) {
+    expect(p, LN_K_INDEX);
+    s->kind = LN_S_DROP_INDEX;
+  }
   if_exists(p, 0);
   if (table)
     name(p, s->name);

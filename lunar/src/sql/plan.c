@@ -25,10 +25,12 @@ static uint32_t like_range(struct lunar_statement* s, const struct lunar_value* 
     uint8_t low = p[n], high = p[n];
     if (low == '%' || low == '_' || low == 0xff) break;
     if ((low | 32) >= 'a' && (low | 32) <= 'z') {
-      low = low | 32, high = low & (uint8_t)~32u;
+      low = low | 32;
+      high = low & (uint8_t)~32u;
       if (letters < LETTERS) low = high = range >> letters++ & 1 ? low : high;
     }
-    s->words[0][n] = (char)high, s->words[1][n] = (char)low;
+    s->words[0][n] = (char)high;
+    s->words[1][n] = (char)low;
   }
   *ranges = (uint8_t)(1u << letters);
   if (n) s->words[1][n - 1]++; /* behind all that begin so */
@@ -55,10 +57,13 @@ static void bounds(struct lunar_statement* s, const struct ln_expr* e, struct ln
   if (!is_column(mirrored ? e->right : e->left, path->column) || !is_constant(value)) return;
   if (e->op == LN_X_LIKE) {
     uint8_t ranges;
-    if (!mirrored && s->table.types[path->column] == LUNAR_TEXT && like_range(s, constant(s, value), 0, &ranges))
-      path->from = value, path->like = ranges;
+    if (!mirrored && s->table.types[path->column] == LUNAR_TEXT && like_range(s, constant(s, value), 0, &ranges)) {
+      path->from = value;
+      path->like = ranges;
+    }
   } else if (e->op == LN_X_EQ || e->op == LN_X_IS) {
-    path->values = value, path->is = e->op == LN_X_IS;
+    path->values = value;
+    path->is = e->op == LN_X_IS;
   } else if ((e->op >= LN_X_GT) == mirrored) {
     path->to = value;
   } else if (!path->like) {
@@ -85,7 +90,21 @@ void ln_sql_plan_records(struct lunar_statement* s) {
     s->looked_up |= s->table.types[i] >= LUNAR_TEXT;
     s->batch.width++;
   }
-  if (s->looked_up) s->carried = 0, s->batch.width = s->batch.keys;
+  if (s->looked_up) {
+    s->carried = 0;
+    s->batch.width = s->batch.keys;
+  }
+}
+
+/* 0: nothing is known of the rows; 1: their order; 2: a range; 3: some values; 4: one value. */
+static int rank_of(const struct ln_path* path, int range, int ordered) {
+  if (path->values) return 3 + is_constant(path->values);
+  return range ? 2 : ordered;
+}
+
+static enum ln_access access_of(const struct ln_path* path, int range, int primary) {
+  if (path->values) return is_constant(path->values) && primary ? LN_A_GET : LN_A_VALUES;
+  return range ? LN_A_RANGE : LN_A_SCAN;
 }
 
 /* Takes this path if it is a better one: a value of the key, of an index, a range of the key, of an index, ORDER BY's
@@ -101,13 +120,14 @@ static void consider(struct lunar_statement* s, const struct lunar_index_info* i
   const int range = !path.values && tree && (path.from || path.to);
   int ordered = first && tree && !path.values && !path.like && is_column(first, column) &&
                 (primary || (number && s->order_count == 1));
-  const uint8_t rank = (uint8_t)(2 * (path.values ? 3 + one : range ? 2 : ordered) + primary);
+  const uint8_t rank = (uint8_t)(2 * rank_of(&path, range, ordered) + primary);
   if (rank <= *best) return;
   /* Rows with the same value come in the order of the key, where it is a number. */
   if (tree && one && first && s->table.types[s->table.key] < LUNAR_TEXT) ordered = is_column(first, s->table.key);
   *best = rank;
-  s->access = path.values ? (one && primary ? LN_A_GET : LN_A_VALUES) : range ? LN_A_RANGE : LN_A_SCAN;
-  s->path = path, s->ordered = ordered != 0;
+  s->access = (uint8_t)access_of(&path, range, primary);
+  s->path = path;
+  s->ordered = ordered != 0;
   memcpy(s->index, index->name, sizeof s->index);
 }
 
@@ -147,8 +167,10 @@ static void column_value(const struct lunar_statement* s, const struct ln_expr* 
   if (type == LUNAR_TEXT) ln_sql_to_text(v, text);
   if (type < LUNAR_TEXT) ln_sql_to_number(v);
   /* Stored as an integer this REAL is refused, as SQLite does; it equals the least integer all the same. */
-  if (type <= LUNAR_INT64 && v->type == LUNAR_REAL && v->as.real == -9223372036854775808.0)
-    v->type = LUNAR_INT64, v->as.integer = INT64_MIN;
+  if (type <= LUNAR_INT64 && v->type == LUNAR_REAL && v->as.real == -9223372036854775808.0) {
+    v->type = LUNAR_INT64;
+    v->as.integer = INT64_MIN;
+  }
   ln_sql_convert(type, v); /* the nearest REAL: there is none between it and the integer */
 }
 
@@ -168,8 +190,10 @@ static int advance(struct lunar_statement* s) {
   if (s->cases) {
     uint8_t ranges;
     v = (struct lunar_value){.type = LUNAR_TEXT};
-    v.bytes = like_range(s, constant(s, s->path.from), --s->cases, &ranges), other = v;
-    v.as.data = s->words[0], other.as.data = s->words[1];
+    v.bytes = like_range(s, constant(s, s->path.from), --s->cases, &ranges);
+    other = v;
+    v.as.data = s->words[0];
+    other.as.data = s->words[1];
     return cursor_open(s, &v, &other);
   }
   while (s->at) {
@@ -194,7 +218,9 @@ static int advance(struct lunar_statement* s) {
 int ln_sql_rows_open(struct lunar_statement* s) {
   struct lunar_value values[2];
   const struct lunar_value* bounds[2] = {NULL, NULL};
-  s->ended = 0, s->at = s->path.values, s->cases = s->access == LN_A_RANGE ? s->path.like : 0;
+  s->ended = 0;
+  s->at = s->path.values;
+  s->cases = s->access == LN_A_RANGE ? s->path.like : 0;
   if (s->at || s->cases) return advance(s);
   for (uint32_t i = 0; i < 2 && s->access == LN_A_RANGE; i++) {
     const struct ln_expr* bound = i ? s->path.to : s->path.from;
@@ -216,9 +242,8 @@ static int by_key(const struct lunar_statement* s) { return s->path.values && !s
 int ln_sql_row_read(struct lunar_statement* s, int again) {
   for (;;) {
     size_t bytes;
-    const struct lunar_value* key = again       ? ln_batch_given(s) + s->order_count /* moves as others go */
-                                    : by_key(s) ? &s->cursor.from
-                                                : NULL;
+    const struct lunar_value* key = by_key(s) ? &s->cursor.from : NULL;
+    if (again) key = ln_batch_given(s) + s->order_count; /* moves as others go */
     uint8_t* row = ln_batch_room(s, &bytes);
     const int error =
         key ? lunar_get(&s->table, key, row, bytes, s->row) : lunar_cursor_next(&s->cursor, row, bytes, s->row);
@@ -251,31 +276,48 @@ static void say(struct lunar_statement* s, const char* words) {
   line->bytes += (uint32_t)bytes;
 }
 
+/* How the rows are found. */
+static const char* path_text(const struct lunar_statement* s) {
+  switch (s->access) {
+    case LN_A_SCAN:
+      return LN_WORDS(": every row");
+    case LN_A_RANGE:
+      return LN_WORDS(": a range of ");
+    case LN_A_GET:
+      return LN_WORDS(": one row by ");
+    case LN_A_COUNT:
+      return LN_WORDS(": its number of rows");
+  }
+  return is_constant(s->path.values) ? LN_WORDS(": one value of ") : LN_WORDS(": some values of ");
+}
+
+/* What the batch is for. */
+static const char* batch_text(const struct lunar_statement* s) {
+  if (s->kind != LN_S_SELECT) return LN_WORDS("; keys collected before a change");
+  if (s->group) return LN_WORDS("; grouped");
+  return s->aggregate_count ? LN_WORDS("; made one row") : LN_WORDS("; sorted");
+}
+
 void ln_sql_explain(struct lunar_statement* s) {
   const int secondary = s->index[0] != 0, every = s->access == LN_A_SCAN;
   s->results[0] = (struct lunar_value){.type = LUNAR_TEXT};
   s->results[0].as.data = s->memory;
   say(s, s->name);
-  say(s, every                         ? LN_WORDS(": every row")
-         : s->access == LN_A_RANGE     ? LN_WORDS(": a range of ")
-         : s->access == LN_A_GET       ? LN_WORDS(": one row by ")
-         : s->access == LN_A_COUNT     ? LN_WORDS(": its number of rows")
-         : is_constant(s->path.values) ? LN_WORDS(": one value of ")
-                                       : LN_WORDS(": some values of "));
+  say(s, path_text(s));
   if (!every && s->access != LN_A_COUNT) {
     if (!secondary) say(s, LN_WORDS("the key "));
     say(s, s->columns[s->path.column].name);
   }
-  if (secondary) say(s, LN_WORDS(" by the index ")), say(s, s->index);
+  if (secondary) {
+    say(s, LN_WORDS(" by the index "));
+    say(s, s->index);
+  }
   if (secondary ? s->ordered
                 : s->table.index == LUNAR_INDEX_TREE && (every || (s->access == LN_A_RANGE && !s->path.like)))
     say(s, s->descending ? LN_WORDS(", last first") : LN_WORDS(", in order"));
   if (s->where) say(s, LN_WORDS("; tested by WHERE"));
   if (!s->batched || s->access == LN_A_COUNT) return;
-  say(s, s->kind != LN_S_SELECT ? LN_WORDS("; keys collected before a change")
-         : s->group             ? LN_WORDS("; grouped")
-         : s->aggregate_count   ? LN_WORDS("; made one row")
-                                : LN_WORDS("; sorted"));
+  say(s, batch_text(s));
   if (s->group || !s->aggregate_count) say(s, LN_WORDS(" in memory, in several passes where it is short"));
 }
 

@@ -43,7 +43,8 @@ static void release(struct lunar_statement* s, sql_record r) {
 
 static void drop_last(struct lunar_statement* s) {
   const sql_record last = *slot(s, s->batch.count - 1);
-  s->batch.count--, s->batch.full = 1;
+  s->batch.count--;
+  s->batch.full = 1;
   release(s, last);
 }
 
@@ -57,7 +58,8 @@ static sql_record placed(struct lunar_statement* s, const struct lunar_value* va
   for (uint32_t i = 0; i < s->batch.width; i++) {
     if (r[i].type < LUNAR_TEXT) continue;
     if (r[i].bytes) memcpy(data, r[i].as.data, r[i].bytes);
-    r[i].as.data = data, data += r[i].bytes;
+    r[i].as.data = data;
+    data += r[i].bytes;
   }
   s->batch.used += bytes;
   return r;
@@ -104,7 +106,8 @@ int ln_batch_put(struct lunar_statement* s, const struct lunar_value* values) {
     drop_last(s);
   }
   memmove(slot(s, b->count), slot(s, b->count - 1), (b->count - at) * sizeof r);
-  *slot(s, at) = r, b->count++;
+  *slot(s, at) = r;
+  b->count++;
   return 0;
 }
 
@@ -179,7 +182,8 @@ uint8_t* ln_batch_room(const struct lunar_statement* s, size_t* bytes) {
 
 void ln_batch_begin(struct lunar_statement* s) {
   struct ln_batch* b = &s->batch;
-  b->used = s->memory, b->count = b->at = b->bounded = b->full = 0;
+  b->used = s->memory;
+  b->count = b->at = b->bounded = b->full = 0;
 }
 
 void ln_batch_again(struct lunar_statement* s) {
@@ -188,7 +192,9 @@ void ln_batch_again(struct lunar_statement* s) {
   const size_t bytes = bytes_of(s, last), down = (size_t)((uint8_t*)last - s->memory);
   memmove(s->memory, last, bytes);
   *slot(s, 0) = moved(s, last, down);
-  b->used = s->memory + bytes, b->count = b->at = b->bounded = 1, b->full = 0;
+  b->used = s->memory + bytes;
+  b->count = b->at = b->bounded = 1;
+  b->full = 0;
 }
 
 #endif

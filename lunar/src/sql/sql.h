@@ -173,7 +173,7 @@ struct ln_path {
 /* Of a constant's text that a column is looked up by; the beginning of LIKE's pattern. */
 enum { LN_SQL_DECIMAL_BYTES = 20, LN_SQL_PREFIX_BYTES = LN_SQL_DECIMAL_BYTES };
 
-/* sql_sort.c: records, each some values, in ascending order, in what is left of the memory. */
+/* sort.c: records, each some values, in ascending order, in what is left of the memory. */
 struct ln_batch {
   uint8_t* used;       /* records lie from lunar_statement.memory to here */
   uint32_t count;      /* of records; their addresses end where the memory ends, the first one's last */
@@ -222,19 +222,27 @@ struct lunar_statement {
   uint8_t own, decided, dirty; /* transaction */
 };
 
-/* sql_lex.c */
+/* statement.c */
+/* Sets the statement's message, and returns the error. */
+int ln_sql_complain(struct lunar_statement* s, int error, enum ln_complaint complaint, const char* token, size_t bytes);
+/* Gives an error that has no message yet the text of its number, and returns it. */
+int ln_sql_failed(struct lunar_statement* s, int error);
+/* The table of s->name, exactly or but for case. */
+int ln_sql_open(struct lunar_statement* s, struct lunar_table* table);
+/* 1: it was prepared without an error. */
+static inline int ln_sql_is_prepared(const struct lunar_statement* s) { return s && s->parameters; }
+
+/* lex.c */
 void ln_sql_next(struct ln_token* token, const char* end);                           /* the token behind this one */
 int ln_sql_same(const char* a, uint32_t a_bytes, const char* b, int exact);          /* b: with a final zero */
 uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* value); /* bytes that are the number */
 
-/* sql_parse.c: fills the statement. tail: behind it. */
+/* parse.c: fills the statement. tail: behind it. */
 int ln_sql_parse(struct lunar_statement* s, const char* sql, const char* end, const char** tail);
 /* Memory that stays; NULL: there is not so much. */
 void* ln_sql_take(struct lunar_statement* s, size_t bytes);
-int ln_sql_open(struct lunar_statement* s,
-                struct lunar_table* table); /* the table of s->name, exactly or but for case */
 
-/* sql_eval.c */
+/* eval.c */
 int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* value);
 int ln_sql_to_number(struct lunar_value* value); /* TEXT that is a number as a whole; 0: it is none */
 void ln_sql_to_text(struct lunar_value* value, char digits[LN_SQL_DECIMAL_BYTES]); /* an integer */
@@ -247,7 +255,7 @@ int ln_sql_store_as(struct lunar_statement* s, uint8_t column, struct lunar_valu
 void ln_sql_accumulate_begin(const struct lunar_statement* s, struct lunar_value* sums);
 int ln_sql_accumulate(struct lunar_statement* s, struct lunar_value* sums);
 
-/* sql_plan.c: the one place where it is decided how rows are found. */
+/* plan.c: the one place where it is decided how rows are found. */
 void ln_sql_plan_records(struct lunar_statement* s); /* how wide they are */
 int ln_sql_plan(struct lunar_statement* s);          /* before each run: indexes come and go */
 int ln_sql_rows_open(struct lunar_statement* s);
@@ -255,7 +263,7 @@ int ln_sql_row_next(struct lunar_statement* s);            /* the next row that 
 int ln_sql_row_read(struct lunar_statement* s, int again); /* the next on the path, or that of the record given out */
 void ln_sql_explain(struct lunar_statement* s);            /* in words, in results[0] */
 
-/* sql_sort.c */
+/* sort.c */
 void ln_batch_begin(struct lunar_statement* s);
 void ln_batch_again(struct lunar_statement* s); /* what was given out last is the bound */
 int ln_batch_put(struct lunar_statement* s, const struct lunar_value* values);
@@ -264,9 +272,6 @@ int ln_batch_give_way(struct lunar_statement* s);   /* 0: there is no room for a
 int ln_batch_take(struct lunar_statement* s);       /* gives out the next record; 0: there is none */
 const struct lunar_value* ln_batch_given(const struct lunar_statement* s);
 uint8_t* ln_batch_room(const struct lunar_statement* s, size_t* bytes); /* for a row */
-
-/* sql_run.c */
-int ln_sql_complain(struct lunar_statement* s, int error, enum ln_complaint complaint, const char* token, size_t bytes);
 
 #endif
 #endif

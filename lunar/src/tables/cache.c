@@ -82,7 +82,9 @@ int ln_cache_put(const struct lunar_table* table, const void* row, const struct 
     slot->again = 0;
   }
   struct slot* const slot = slot_at(cache, set, way);
-  slot->tag = tag, slot->bytes = (uint16_t)bytes, slot->again = 0;
+  slot->tag = tag;
+  slot->bytes = (uint16_t)bytes;
+  slot->again = 0;
   memcpy(row_of(slot), row, bytes);
   return 0;
 }

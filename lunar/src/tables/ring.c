@@ -8,7 +8,8 @@ static int oldest_slot(struct lunar* db, uint32_t ref, uint32_t* slot, uint32_t*
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = frame->bytes;
   const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS), live = ln_get16(header + LN_BLOCK_LIVE);
-  *slot = ln_get16(header + LN_BLOCK_OLDEST), *next = ln_get32(header + LN_BLOCK_NEXT);
+  *slot = ln_get16(header + LN_BLOCK_OLDEST);
+  *next = ln_get32(header + LN_BLOCK_NEXT);
   ln_put(frame);
   for (; live && *slot < slots; ++*slot) {
     uint32_t position;

@@ -46,7 +46,8 @@ static int index_read(const struct lunar_table* table, uint16_t number, struct i
   index_begin(index, number);
   memcpy(index->numbers, page->bytes, sizeof index->numbers);
   ln_put(page);
-  index->kind = m[LN_META_INDEX], index->column = m[LN_META_KEY];
+  index->kind = m[LN_META_INDEX];
+  index->column = m[LN_META_KEY];
   return m[LN_META_COLUMNS] == 0 && ln_get32(m + LN_META_CREATION) && ln_get16(m + LN_META_TABLE) == table->number &&
                  index->column < table->column_count && kind_known(index->kind)
              ? 0
@@ -102,7 +103,8 @@ static void column_given(const struct lunar_value* value, uint8_t type, struct c
   *column = (struct column){.type = type, .null = value->type == LUNAR_NULL};
   if (column->null) return;
   if (is_bytes(type)) {
-    column->data = value->as.data, column->bytes = value->bytes;
+    column->data = value->as.data;
+    column->bytes = value->bytes;
     return;
   }
   if (type == LUNAR_REAL) memcpy(&bits, &value->as.real, sizeof bits);
@@ -127,7 +129,11 @@ static int column_of(const struct lunar_table* table, const struct ln_source* so
                      struct column* column) {
   const uint8_t type = table->types[number];
   const int replaced = source->column == number;
-  const struct lunar_value* value = source->values ? &source->values[number] : replaced ? source->value : NULL;
+  const struct lunar_value* value = NULL;
+  if (source->values)
+    value = &source->values[number];
+  else if (replaced)
+    value = source->value;
   uint32_t offset, bytes;
   if (value) {
     column_given(value, type, column);
@@ -163,14 +169,16 @@ struct sums {
 
 static void take_sums(void* context, const uint8_t* piece, uint32_t bytes) {
   struct sums* sums = context;
-  ln_sum_add(&sums->high, piece, bytes), ln_sum_add(&sums->low, piece, bytes);
+  ln_sum_add(&sums->high, piece, bytes);
+  ln_sum_add(&sums->low, piece, bytes);
 }
 
 static int hash_of(struct lunar* db, const struct column* column, uint64_t* hash) {
   struct sums sums;
   *hash = column->null ? null_hash : column->number;
   if (column->null || !is_bytes(column->type)) return 0;
-  ln_sum_begin(&sums.high, 1), ln_sum_begin(&sums.low, 2);
+  ln_sum_begin(&sums.high, 1);
+  ln_sum_begin(&sums.low, 2);
   LN_TRY(each_piece(db, column, LN_NONE, &sums, take_sums));
   *hash = (uint64_t)ln_sum_end(&sums.high) << 32 | ln_sum_end(&sums.low);
   return 0;
@@ -211,14 +219,16 @@ static uint32_t suffix_bytes(const struct lunar_table* table) {
 /* What comes before the primary key. */
 static int ordered(const struct lunar_table* table, const struct column* column, struct ln_key* key) {
   struct cut cut = {key, LUNAR_TREE_KEY_MAX - suffix_bytes(table)};
-  key->bytes[0] = !column->null, key->count = 1;
+  key->bytes[0] = !column->null;
+  key->count = 1;
   if (column->null) return 0;
   if (!is_bytes(column->type)) {
     put_ordered(key, column);
     return 0;
   }
   LN_TRY(each_piece(table->db, column, LUNAR_TREE_KEY_MAX, &cut, take_cut));
-  put_cut(&cut, 0), put_cut(&cut, 0);
+  put_cut(&cut, 0);
+  put_cut(&cut, 0);
   return 0;
 }
 
@@ -233,7 +243,9 @@ static int tree_key(const struct lunar_table* table, const struct ln_source* sou
     return 0;
   }
   LN_TRY(hash_of(table->db, &primary, &hash));
-  put_number(key, hash, 8), put_number(key, place.ref, 4), put_number(key, place.slot, 2);
+  put_number(key, hash, 8);
+  put_number(key, place.ref, 4);
+  put_number(key, place.slot, 2);
   return 0;
 }
 #endif
@@ -362,7 +374,8 @@ int ln_make_room_for(const struct lunar_table* table) {
   uint16_t numbers[LUNAR_INDEXES_MAX];
   const int count = ln_secondary_list(db, table->number, numbers);
   LN_TRY(count);
-  db->indexes = (uint8_t)count, db->index_sectors = (uint16_t)sectors_for(table, db->indexes);
+  db->indexes = (uint8_t)count;
+  db->index_sectors = (uint16_t)sectors_for(table, db->indexes);
   return ln_make_room(db, 1);
 }
 
@@ -465,7 +478,8 @@ static int establish(const struct lunar_table* table, struct index* index, const
 static int make(const struct lunar_table* table, struct index* index, const char* name, uint32_t place) {
   struct lunar* db = table->db;
   LN_TRY(ln_checkpoint(db));
-  db->building = 1, db->allocated_count = 0;
+  db->building = 1;
+  db->allocated_count = 0;
   int error = ln_index_create(db, &index->meta);
   if (!error) {
     error = put_rows(table, index);
@@ -530,7 +544,8 @@ static int index_list(const struct lunar_table* table, uint8_t* at, struct lunar
   if (*at >= count) return LUNAR_E_NOT_FOUND;
   LN_TRY(index_read(table, numbers[*at], &index));
   LN_TRY(ln_name_read(table->db, index.number, info->name));
-  info->column = index.column, info->kind = index.kind;
+  info->column = index.column;
+  info->kind = index.kind;
   ++*at;
   return 0;
 }
@@ -643,7 +658,8 @@ static int next_in_tree(struct lunar_cursor* c, struct index* index, struct ln_p
     const int order = memcmp(key.bytes, last.bytes, key.count < last.count ? key.count : last.count);
     if (c->descending ? order < 0 : order > 0) return LUNAR_E_NOT_FOUND;
   }
-  c->started = 1, c->key_bytes = key.count;
+  c->started = 1;
+  c->key_bytes = key.count;
   memcpy(c->key, key.bytes, key.count);
   return 0;
 }
@@ -655,13 +671,16 @@ struct search {
 };
 
 static int place_order(struct ln_place a, struct ln_place b) {
-  return a.ref != b.ref ? (a.ref > b.ref ? 1 : -1) : (a.slot > b.slot) - (a.slot < b.slot);
+  if (a.ref == b.ref) return (a.slot > b.slot) - (a.slot < b.slot);
+  return a.ref > b.ref ? 1 : -1;
 }
 
 static int find_least(void* context, struct ln_place place) {
   struct search* s = context;
-  if ((s->any || place_order(place, s->after) > 0) && (!s->found || place_order(place, s->best) < 0))
-    s->best = place, s->found = 1;
+  if ((s->any || place_order(place, s->after) > 0) && (!s->found || place_order(place, s->best) < 0)) {
+    s->best = place;
+    s->found = 1;
+  }
   return 0;
 }
 
@@ -671,10 +690,14 @@ static int begin_hash(struct lunar_cursor* c) {
   LN_TRY(ln_table_meta(c->table, &frame));
   const uint32_t last = ln_get32(frame->bytes + LN_META_LAST);
   ln_put(frame);
-  c->started = 1, c->end_serial = 0, c->end_slot = 0, c->ref = LN_NONE;
+  c->started = 1;
+  c->end_serial = 0;
+  c->end_slot = 0;
+  c->ref = LN_NONE;
   if (last == LN_NONE) return 0;
   LN_TRY(ln_block_header(c->table->db, last, &frame));
-  c->end_serial = ln_get32(frame->bytes + LN_BLOCK_SERIAL), c->end_slot = ln_get16(frame->bytes + LN_BLOCK_SLOTS);
+  c->end_serial = ln_get32(frame->bytes + LN_BLOCK_SERIAL);
+  c->end_slot = ln_get16(frame->bytes + LN_BLOCK_SLOTS);
   ln_put(frame);
   return 0;
 }
@@ -701,7 +724,9 @@ static int next_by_hash(struct lunar_cursor* c, struct index* index, struct ln_p
     const int error = ln_hash_find(c->table->db, &index->meta, hash, find_least, &search, place);
     if (error != LUNAR_E_NOT_FOUND) return error;
     if (!search.found) return LUNAR_E_NOT_FOUND;
-    c->ref = search.best.ref, c->slot = search.best.slot, *place = search.best;
+    c->ref = search.best.ref;
+    c->slot = search.best.slot;
+    *place = search.best;
     LN_TRY(later = is_later(c, *place));
   }
   return 0;

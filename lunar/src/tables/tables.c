@@ -93,7 +93,8 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
   int error = 0;
   for (uint32_t i = 0; i < table->column_count; i++) {
     const uint8_t* column = frame->bytes + LN_SCHEMA_COLUMNS + LN_SCHEMA_COLUMN * i;
-    table->types[i] = column[LUNAR_NAME_MAX + 1], table->flags[i] = column[LUNAR_NAME_MAX + 2];
+    table->types[i] = column[LUNAR_NAME_MAX + 1];
+    table->flags[i] = column[LUNAR_NAME_MAX + 2];
     if (column[LUNAR_NAME_MAX] || !type_known(table->types[i])) error = LUNAR_E_CORRUPT;
   }
   ln_put(frame);
@@ -126,11 +127,15 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
   struct lunar_frame* meta;
   LN_TRY(ln_page_fresh(db, ln_meta_sector(db, number), LN_META, &meta));
   uint8_t* m = meta->bytes;
-  m[LN_META_INDEX] = head[LN_ROOT_ENTRY], m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1],
-  m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2], m[LN_META_RING] = head[LN_ROOT_ENTRY + 3];
+  m[LN_META_INDEX] = head[LN_ROOT_ENTRY];
+  m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1];
+  m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2];
+  m[LN_META_RING] = head[LN_ROOT_ENTRY + 3];
   memcpy(m + LN_META_RING_LIMIT, head + LN_ROOT_ENTRY + 4, 8);
   ln_put32(m + LN_META_CREATION, ln_get32(head + LN_ROOT_ENTRY + 12));
-  ln_put32(m + LN_META_FIRST, LN_NONE), ln_put32(m + LN_META_LAST, LN_NONE), ln_put32(m + LN_META_REUSE, LN_NONE);
+  ln_put32(m + LN_META_FIRST, LN_NONE);
+  ln_put32(m + LN_META_LAST, LN_NONE);
+  ln_put32(m + LN_META_REUSE, LN_NONE);
   const int error = ln_index_create(db, meta);
   ln_put(meta);
   return error ? error : ln_name_write(db, number, (const char*)head);
@@ -159,8 +164,10 @@ int ln_table_create(struct lunar* db, const char* name, const struct lunar_schem
   LN_TRY(ln_make_room(db, 1));
   struct creation creation = {.bytes = (uint32_t)LN_SCHEMA_COLUMN * schema->column_count};
   memcpy(creation.head, name, strlen(name));
-  creation.head[LN_ROOT_ENTRY] = schema->index, creation.head[LN_ROOT_ENTRY + 1] = schema->key;
-  creation.head[LN_ROOT_ENTRY + 2] = schema->column_count, creation.head[LN_ROOT_ENTRY + 3] = schema->ring;
+  creation.head[LN_ROOT_ENTRY] = schema->index;
+  creation.head[LN_ROOT_ENTRY + 1] = schema->key;
+  creation.head[LN_ROOT_ENTRY + 2] = schema->column_count;
+  creation.head[LN_ROOT_ENTRY + 3] = schema->ring;
   ln_put64(creation.head + LN_ROOT_ENTRY + 4, schema->ring_limit);
   ln_put32(creation.head + LN_ROOT_ENTRY + 12, db->checkpoints << 16 | db->creations++ | 1u << 31);
   db->changing = 1;
@@ -170,7 +177,8 @@ int ln_table_create(struct lunar* db, const char* name, const struct lunar_schem
   for (uint32_t i = 0; i < schema->column_count; i++) {
     uint8_t* column = columns + LN_SCHEMA_COLUMN * i;
     memcpy(column, schema->columns[i].name, strlen(schema->columns[i].name));
-    column[LUNAR_NAME_MAX + 1] = schema->columns[i].type, column[LUNAR_NAME_MAX + 2] = schema->columns[i].flags;
+    column[LUNAR_NAME_MAX + 1] = schema->columns[i].type;
+    column[LUNAR_NAME_MAX + 2] = schema->columns[i].flags;
   }
   creation.columns = columns;
   const struct ln_record_header record = {.type = LN_CREATE, .table = number, .bytes = CREATE_HEAD + creation.bytes};
@@ -216,7 +224,8 @@ int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   LN_TRY(ln_meta(db, number, &meta));
   const uint32_t first = ln_get32(meta->bytes + LN_META_FIRST);
   const int error = ln_index_drop(db, meta);
-  ln_put32(meta->bytes + LN_META_CREATION, 0), ln_dirty(db, meta);
+  ln_put32(meta->bytes + LN_META_CREATION, 0);
+  ln_dirty(db, meta);
   db->releases++;
   ln_put(meta);
   LN_TRY(error);
