@@ -139,7 +139,7 @@ def test_one_series_leaves_the_drift_to_what_crystals_do() -> None:
 def test_a_clock_that_was_set_is_refused_in_words() -> None:
     hosts = TwoHosts(5)
     before, after = hosts.series(0.0), hosts.series(RUN_S)
-    with pytest.raises(ClockError, match="set or started anew"):
+    with pytest.raises(ClockError, match="set or restarted"):
         relation(before, replace(after, offset_ns=after.offset_ns + 5_000_000_000))
     with pytest.raises(DataError, match="not after"):
         relation(after, before)

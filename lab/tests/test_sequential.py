@@ -194,7 +194,7 @@ def test_equal_values_tell_no_spread_so_the_budget_alone_decides() -> None:
     design, runs = one_command(10, 4.0, spread=0.0)
     taken = sequential.stein_look(design, runs, None, 2)
     assert (taken.total, taken.first_stage, taken.precision) == (15, None, None)
-    assert "nothing tells the spread" in taken.words
+    assert "there is no spread" in taken.words
 
 
 def test_the_only_cell_has_the_interval_of_the_first_stage(tmp_path: Path) -> None:

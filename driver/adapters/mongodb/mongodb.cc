@@ -279,7 +279,7 @@ Settled Mongo::settle(std::uint64_t timeout_ns) {
       return {true, "fsync returned; whether a checkpoint is under way may not be asked by this user"};
     }
     tell_checkpoints(now);
-    if (!now.checkpoints) return {true, "fsync returned; the server does not tell of checkpoints"};
+    if (!now.checkpoints) return {true, "fsync returned; the server does not report checkpoints"};
     if (!now.checkpoints->running) return {true, "fsync returned; no checkpoint under way"};
     if (Clock::now() >= deadline || interruption() != 0) return {false, "a checkpoint ran until the time limit"};
     std::this_thread::sleep_for(look_period);

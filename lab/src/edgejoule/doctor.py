@@ -100,7 +100,7 @@ def _processor(found: Mapping[str, Any], root: Path) -> Iterator[Fact]:
     words = ", ".join(f"{zone} {degrees:g} °C" for zone, degrees in (temperatures or {}).items())
     yield _fact("processor", "temperature_c", temperatures, "/sys has no thermal zone with a reading", words)
     bits = environment.throttled_bits(root)
-    no_bits = "only the firmware of a Raspberry Pi tells under-voltage and throttling, and there is none here"
+    no_bits = "only the firmware of a Raspberry Pi reports under-voltage and throttling, and this machine has none"
     yield _fact("processor", "throttled_bits", bits, no_bits, _throttled_words(bits or 0))
 
 
@@ -193,7 +193,7 @@ def _advice(e: Examination) -> Iterator[str]:
         yield f"only {_bytes(free)} are free where databases would run: --data PATH names another place"
     clock = e.value("clock_source")
     if clock is not None and clock not in _GOOD_CLOCKS:
-        yield f"the clock source {clock} is slow to read: latencies below some µs are dearer than they look"
+        yield f"the clock source {clock} is slow: reading it adds to latencies below some µs"
 
 
 def _read(path: Path) -> str | None:

@@ -161,7 +161,7 @@ def test_only_declared_variables_are_stored(tmp_path: Path, monkeypatch: pytest.
         (("-N", "-S", "bash", "a"), "--shell and -N exclude each other"),
         (("-S", " ", "a"), "expected a shell"),
         (("-S", "bash", "--", "a"), "is run without a shell"),
-        (("-N", "echo 'a"), "cannot be split into words"),
+        (("-N", "echo 'a"), "cannot be split into arguments"),
         (("-n", "x", "-n", "y", "a"), "given 2 times, and there are 1 commands"),
         (("-p", "x", "-p", "y", "a", "b", "c"), "expected once, or once for each of 3 commands"),
         (("--output", "file", "a"), "write ./file"),

@@ -52,11 +52,11 @@ def test_columns_and_units_are_taken_from_the_header(tmp_path: Path, header: str
 @pytest.mark.parametrize(
     ("header", "told", "words"),
     [
-        (["a", "power_w"], Mapping(), "looks like a time"),
+        (["a", "power_w"], Mapping(), "is recognised as a time"),
         (["time", "power_w"], Mapping(), "'time' has no unit"),
         (["time_s", "power"], Mapping(), "'power' has no unit"),
         (["time_s", "power_hp"], Mapping(), "unit 'hp'"),
-        (["time_s", "P1 power_w", "P2 power_w"], Mapping(), "several columns look like a power"),
+        (["time_s", "P1 power_w", "P2 power_w"], Mapping(), "several columns are recognised as a power"),
         (["time_s", "current_a"], Mapping(), "current alone is no power"),
         (["time_s", "speed"], Mapping(), "one power, one energy, or voltage and current"),
         (["time_s", "power_w"], Mapping(roles={Role.POWER: TraceColumn("P")}), "no column is called 'P'"),

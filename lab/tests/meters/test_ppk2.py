@@ -161,7 +161,7 @@ def test_a_kit_that_is_silent_or_damaged_is_refused_at_open() -> None:
     device.read = lambda _size=1: b""
     now = iter(range(0, 10**12, 10**8))
     silent = Ppk2(5.0, open_port=device.open, find=lambda: ["x"], clock_ns=lambda: next(now), sleep=lambda _: None)
-    with pytest.raises(MeterError, match="did not tell its calibration"):
+    with pytest.raises(MeterError, match="did not report its calibration"):
         silent.open()
     device.read = lambda _size=1: DAMAGED.encode()
     with pytest.raises(MeterError, match="damaged"):

@@ -270,7 +270,7 @@ def test_the_command_to_do_it_again_repeats_what_was_set(make_store):
 def test_letters_and_intervals_of_modelled_energy_say_what_they_rest_on(make_store):
     page = page_of(make_store, method="modelled", min_ratio=1.77)
     (energy, *others) = re.findall(r'<p class="note">Mean and its 95 % interval(.*?)</p>', page, re.DOTALL)
-    assert energy.startswith(" from replications alone; cells that share a letter cannot be told apart")
+    assert energy.startswith(" from replications alone; cells that share a letter do not differ significantly")
     assert "the model does not resolve it (less than 1.77×)" in energy
     assert others
     assert not any("model" in caption or "replications alone" in caption for caption in others)

@@ -34,7 +34,7 @@ ASKED = {
     "equal slopes": "equal slopes: F(2,",
     "CDFs": "Latency distributions",
     "shares of variation": "share of variation ω²",
-    "letters": "that share a letter cannot be told apart",
+    "letters": "that share a letter do not differ significantly",
     "A/A": "random halves of one and the same cell",
     "diagnostics": "look normal",
 }

@@ -118,7 +118,7 @@ def test_the_margin_tells_the_same_from_not_shown_to_differ() -> None:
     [
         ({"margin": 0.9}, "ratio above 1"),
         ({"margin": 0.0, "scale": "raw"}, "difference above 0"),
-        ({"margin": 1.1, "test": "kruskal-dunn-holm"}, "ranks tell no distance"),
+        ({"margin": 1.1, "test": "kruskal-dunn-holm"}, "ranks have no distances"),
         ({"precision": 1.0}, "ratio above 1"),
         ({"precision": -1.0, "scale": "raw"}, "half width above 0"),
         ({"test": "anova"}, "test: expected one of tukey, games-howell, kruskal-dunn-holm"),
@@ -310,7 +310,7 @@ def test_extremes_of_medians_by_level() -> None:
 @pytest.mark.parametrize(
     ("values", "levels", "test", "message"),
     [
-        ([1.0, 2.0, 3.0], "aab", "games-howell", "f b: one value does not tell a variance"),
+        ([1.0, 2.0, 3.0], "aab", "games-howell", "f b: one value has no variance"),
         ([1.0, 2.0, 3.0, 3.0], "aabb", "games-howell", "f b: all values are equal"),
     ],
 )

@@ -128,7 +128,7 @@ def test_the_verdict_uses_each_rows_own_error() -> None:
         (shared(loads=1), FACTORS, {}, DataError, "2 loads for 2 combinations of database leave nothing"),
         (shared(loads=1, workloads="X"), ["database"], {}, DataError, "repetitions on one load are not replications"),
         (shared(), FACTORS, {"test": "games-howell"}, UsageError, "knows one kind of error, and workload changes"),
-        (shared(), FACTORS, {"order": "run"}, UsageError, "look at single runs"),
+        (shared(), FACTORS, {"order": "run"}, UsageError, "use single runs"),
         (shared(), FACTORS, {"unit": "database"}, UsageError, "named twice"),
         (
             shared(cells={("A", copy, "X") for copy in range(4)}),

@@ -308,7 +308,7 @@ TEST_F(Mongodb, settling_makes_a_checkpoint_and_tells_it) {
   share();
   set("watch_ms", "0");
   const auto database = open();
-  if (!database->components()[0].count) GTEST_SKIP() << "the server does not tell of checkpoints";
+  if (!database->components()[0].count) GTEST_SKIP() << "the server does not report checkpoints";
   const auto before = *database->components()[0].count;
   load(*database, 500);
   const auto settled = database->settle(60'000'000'000);

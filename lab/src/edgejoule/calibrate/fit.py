@@ -118,7 +118,7 @@ def _check_reach(observations: Sequence[Observation]) -> None:
     if places[0][-1].utilisation > IDLE_MAX or places[-1][0].utilisation < FULL_MIN or len(places) < PLACES_MIN:
         raise DataError(
             f"utilisation only went from {low:.0%} to {high:.0%}, a table needs {IDLE_MAX:.0%} and less to "
-            f"{FULL_MIN:.0%} and more, with something in between: end other programs and try again"
+            f"{FULL_MIN:.0%} and more, with something in between: end other programs and repeat"
         )
 
 

@@ -134,7 +134,7 @@ def analyse(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Which factors explain Y, and which groups really differ.
+    """Show which factors explain Y, and which groups differ.
 
     FILE is a CSV: UTF-8, a header, one observation a line; empty cells and NA are missing. Analysis of variance with
     all interactions, means with 95 % intervals, and the declared comparison of all pairs; groups that share a letter

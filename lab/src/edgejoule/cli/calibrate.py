@@ -97,11 +97,10 @@ def calibrate(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Fit a board profile to this machine, with a meter that is there for a quarter of an hour.
+    """Fit a board profile to this machine, with a meter that you have for a quarter of an hour.
 
-    The CPUs are loaded in stages, blocks are written and read; the profile is a rising table of power over utilisation
-    and joules per byte, with the interval within which it predicts. `edgejoule run SPEC --profile FILE` takes it when
-    the meter is gone again.
+    It loads the CPUs in stages and writes and reads blocks. The profile has a rising table of power over utilisation,
+    joules per byte, and the interval of its predictions. `edgejoule run SPEC --profile FILE` uses it without the meter.
 
     \b
     Examples:

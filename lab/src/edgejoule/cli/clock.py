@@ -50,7 +50,7 @@ def clock() -> None:
     type=click.Choice(list(_CLOCKS)),
     default="monotonic",
     show_default=True,
-    help="The clock that is told: realtime (since 1970) where a recorder's times are those of the wall clock.",
+    help="The clock to report: realtime (since 1970) where a recorder's times are those of the wall clock.",
 )
 @token_option
 @json_option

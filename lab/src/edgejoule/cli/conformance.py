@@ -51,7 +51,7 @@ def conformance(
     meter_options: Options,
     as_json: bool,
 ) -> None:
-    """Compare what METER tells with known joules, on an instrument emulated down to its protocol.
+    """Compare the joules that METER reports with known joules, on an instrument emulated down to its protocol.
 
     Every run draws the instrument's own errors from the accuracy that the meter declares. The k=2 interval must hold
     the known joules in 93 to 98 of 100 runs and be at most three times as wide as the errors are; with faults injected
@@ -73,7 +73,7 @@ def conformance(
     """
     if known_w is not None:
         if len(meter) != 1:
-            raise UsageError("--known-w looks at one real meter: name it")
+            raise UsageError("--known-w checks one real meter: name it")
         _look_at_real(meter[0], meter_options, known_w, known_u_w, seconds, as_json)
         return
     wanted = registry.names() if everything else list(dict.fromkeys(meter))

@@ -46,10 +46,10 @@ name_argument = click.argument("name", metavar="NAME")
 @json_option
 @click.pass_context
 def databases(ctx: click.Context, as_json: bool) -> None:
-    """List the databases that can be driven here; start and stop the servers among them.
+    """List the databases that the driver can use here; start and stop database servers.
 
-    `edgejoule run` starts a server itself, for each run, with the options that the experiment names: start one by hand
-    to look at it, or to work on it with another program.
+    `edgejoule run` starts a server itself, for each run, with the options of the experiment. Start one by hand to
+    inspect it or to use it with another program.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`edgejoule doctor`: what a study must know of this machine."""
+"""`edgejoule doctor`: what to change on this machine before a study."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from edgejoule.doctor import Examination, examine
 )
 @json_option
 def doctor(data: Path, seconds: float, as_json: bool) -> None:
-    """Look at this machine and its storage: what a study must know, and what to change first.
+    """Check this machine and its storage, and say what to change before a study.
 
     Writes a scratch file of at most 64 MiB and removes it. Changes nothing else.
 

@@ -81,7 +81,9 @@ def _texts(short: str, name: str, help_: str) -> Callable[[F], F]:
     "-P", "--parameter-scan", "scan", nargs=3, metavar="VAR MIN MAX", help="The same with the numbers from MIN to MAX."
 )
 @click.option("-D", "--parameter-step-size", "step", metavar="DELTA", help="Distance of those numbers; default: 1.")
-@click.option("-S", "--shell", metavar="SHELL", help="Runs quoted commands; none: they are split into words and run.")
+@click.option(
+    "-S", "--shell", metavar="SHELL", help="Runs quoted commands; none: they are split into arguments and run directly."
+)
 @click.option("-N", "no_shell", is_flag=True, help="The same as --shell=none.")
 @click.option("--input", "input_", metavar="WHERE", help="Standard input: null (default) or a file.")
 @click.option(
@@ -111,11 +113,11 @@ def _texts(short: str, name: str, help_: str) -> Callable[[F], F]:
 def exec_(ctx: click.Context, /, **given: Any) -> None:
     """Measure what programs cost: energy, time, CPU, storage, memory.
 
-    Behind -- stands one program with its arguments, run without a shell. Otherwise every COMMAND is a text in quotes
-    for the shell; several are compared. Names and meanings of options are hyperfine's.
+    After --, give one program with its arguments; it runs without a shell. Otherwise each COMMAND is a quoted text
+    for the shell, and several are compared. Names and meanings of options are hyperfine's.
 
-    Runs are made in random order within blocks. Ten blocks tell how many are needed to know the mean within 5 %; the
-    budget caps that. Where not even ten fit, as many are made as fit, at least three.
+    Runs are made in random order within blocks. The first ten blocks determine how many runs give the
+    mean within 5 %. The budget limits them. If ten blocks do not fit, as many as fit are made, at least three.
 
     \b
     Examples:

@@ -21,15 +21,15 @@ from edgejoule.store import Store
 @store_option
 @json_option
 def import_(file: Path, recording: RecordingOptions, intervals: IntervalOptions, store: Path, as_json: bool) -> None:
-    """Take the experiment of a bundle into a store, or tell the energy of a power trace.
+    """Import an experiment from a bundle, or compute the energy of a power trace.
 
-    FILE.zip is a bundle (`edgejoule export --bundle`); the store is made if absent, the experiment keeps its number
-    where that is free, and a damaged or foreign file changes nothing.
+    FILE.zip is a bundle (`edgejoule export --bundle`). The store is created if it is absent. The experiment keeps its
+    number if that is free. A damaged or foreign file changes nothing.
 
-    FILE.csv is a trace with a header. Columns and units come from it (Time(ms), power_mw, Main Voltage (V)) or from
-    options; the accuracy of what recorded it must be stated. With --attach it is stored with the runs of an experiment
-    as a meter beside their own. Where in it a run is, the run's marker bursts tell (timing.marker = true), or exchanges
-    with the recorder's host (meter.clocks), or else its wall clock, within --clock-within.
+    FILE.csv is a trace with a header. Columns and units come from the header (Time(ms), power_mw, Main Voltage (V))
+    or from options. You must state the accuracy of the recorder. With --attach the trace is stored with the runs of an
+    experiment, as a meter beside their own. A run's place in the trace comes from its marker bursts (timing.marker =
+    true), from exchanges with the recorder's host (meter.clocks), or from its wall clock, within --clock-within.
 
     \b
     Examples:

@@ -37,7 +37,7 @@ _INTERVALS = (
         "clock_within_s",
         type=Number(0, min_open=True),
         metavar="S",
-        help="How far the trace's wall clock, or --starts, may be off this host's, at most; markers tell better.",
+        help="How far the trace's wall clock, or --starts, may be off this host's, at most; markers are more accurate.",
     ),
     click.option("--starts", metavar="TIME", help="Where in the trace the run's active interval begins, as --from."),
     click.option(

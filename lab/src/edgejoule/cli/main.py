@@ -31,16 +31,16 @@ Examples:
   edgejoule exec 'gzip -kf FILE' 'zstd -kf FILE'  which of two costs less
   edgejoule run experiments/first-look            measure, then report
   edgejoule run SPEC --dry-run                    the plan and how long it takes
-  edgejoule run SPEC --resume                     go on after an interruption
+  edgejoule run SPEC --resume                     continue after an interruption
   edgejoule show                                  the latest experiment
   edgejoule export first-look --csv > runs.csv
   edgejoule analyse runs.csv --response throughput_ops_s --factors database,workload
   edgejoule meters                                what can be measured here
-  edgejoule doctor                                what a study must know of this machine
+  edgejoule doctor                                what to change on this machine before a study
   edgejoule calibrate -o my-board.toml            a power model of this board, with a borrowed meter
   edgejoule run experiments/eco-demo              eco's policies compared on servers of this machine
   edgejoule eco sweep experiments/eco-sweeps/links.toml   simulated servers, over link speeds
-  edgejoule conformance --all                     whether the meters tell the truth, on emulated instruments
+  edgejoule conformance --all                     whether the meters' joules are true, on emulated instruments
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""
 

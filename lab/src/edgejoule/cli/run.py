@@ -52,12 +52,12 @@ from edgejoule.study.study import Places, Study, check_free, conduct, continuati
     is_flag=True,
     help="Print every run, the design and the file that each value is from, and how long it takes; measure nothing.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the latest unfinished experiment of this spec.")
+@click.option("--resume", is_flag=True, help="Continue the latest unfinished experiment of this spec.")
 @click.option(
     "--rerun-flagged",
     is_flag=True,
     help="Repeat the runs whose conditions were flagged (throttling, temperature, clocks, other programs). Nothing is "
-    "deleted: of several attempts the first with its conditions in order counts, whatever they gave.",
+    "deleted: of several attempts the first one without a flagged condition counts, whatever its result.",
 )
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a key of the spec; may be repeated."
@@ -71,7 +71,7 @@ from edgejoule.study.study import Places, Study, check_free, conduct, continuati
     help="Do only the runs with one of these levels now; may be repeated. They go to the unfinished experiment of this "
     "spec, if there is one. The others stay planned: --resume.",
 )
-@click.option("--keep-going", is_flag=True, help="Go on after a run that failed.")
+@click.option("--keep-going", is_flag=True, help="Continue after a run that failed.")
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
@@ -156,7 +156,7 @@ def run(
     flagged = [r for r in runs if r.flags]
     failed = [r for r in runs if r.status == "failed"]
     if failed:
-        fail(f"{len(failed)} of {len(runs)} runs failed; `edgejoule show` says why, --resume tries them again", 1)
+        fail(f"{len(failed)} of {len(runs)} runs failed; `edgejoule show` shows why, --resume repeats them", 1)
     if flagged:
         fail(f"{len(flagged)} of {len(runs)} runs are flagged; `edgejoule show` says why", EXIT_FLAGGED)
 
@@ -174,7 +174,7 @@ def _chosen(spec: Spec, only: Sequence[str]) -> Callable[[PlannedRun], bool]:
                 raise UsageError(f"--only {word}: {level!r} is no level of {factor}; {nearest(level, known)}")
         wanted.setdefault(factor, []).extend(levels.split(","))
     if wanted and spec.design.sequential:
-        raise UsageError("--only: a sequential design looks at whole blocks; leave it out")
+        raise UsageError("--only: a sequential design analyses whole blocks; leave it out")
     return lambda run: all(str(run.levels[factor]) in levels for factor, levels in wanted.items())
 
 

@@ -118,7 +118,7 @@ def relation(before: Offset, after: Offset | None = None) -> ClockRelation:
     gained_ns = after.offset_ns - before.offset_ns
     half_s = math.hypot(before.uncertainty_s, after.uncertainty_s)
     if abs(gained_ns) > DRIFT_MAX * ours_ns + 4e9 * half_s:
-        raise ClockError(f"the clocks moved apart by {gained_ns / ours_ns * 1e6:+.0f} ppm: one was set or started anew")
+        raise ClockError(f"the clocks moved apart by {gained_ns / ours_ns * 1e6:+.0f} ppm: one was set or restarted")
     middle_ns = before.at_ns + ours_ns // 2
     return ClockRelation(
         device_ns=middle_ns + before.offset_ns + gained_ns // 2,

@@ -181,7 +181,7 @@ class MongoDB(DatabaseServer):
         told = self._ask("serverStatus").get("wiredTiger", {})
         running = [told[part][name] for part, name in _RUNNING if name in told.get(part, {})]
         if not running:
-            return Settled(True, "fsync returned; the server does not tell of checkpoints")
+            return Settled(True, "fsync returned; the server does not report checkpoints")
         if any(running):
             return Settled(False, "a checkpoint under way")
         return Settled(True, "fsync returned; serverStatus: no checkpoint under way")

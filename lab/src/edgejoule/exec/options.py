@@ -222,7 +222,9 @@ def _words(text: str, shell: str | None, parameters: Sequence[str]) -> Words:
     try:
         return [escaped(word, parameters) for word in shlex.split(text)]
     except ValueError as error:
-        raise UsageError(f"{text!r} cannot be split into words ({error}); mend the quotes, or use a shell") from None
+        raise UsageError(
+            f"{text!r} cannot be split into arguments ({error}); mend the quotes, or use a shell"
+        ) from None
 
 
 def escaped(text: str, parameters: Sequence[str]) -> str:

@@ -285,7 +285,7 @@ def _analysis(spec: Spec) -> Iterator[Complaint]:
         if spec.analysis.scale == "log" and spec.analysis.margin <= 1:
             yield "analysis.margin", f"on the log scale expected a ratio above 1, got {spec.analysis.margin}"
         if spec.analysis.test == "kruskal-dunn-holm":
-            yield "analysis.margin", "ranks tell no distance; declare tukey or games-howell to call groups the same"
+            yield "analysis.margin", "ranks have no distances; declare tukey or games-howell to call groups the same"
     known = spec.known_responses()
     for name in spec.analysis.responses:
         base, at, server = name.partition("@")

@@ -176,7 +176,7 @@ class FederationAt(_Strict):
 
     control: str = Field(description="this machine's ecod for operators: its control_socket")
     settings: str = Field(
-        description="what the database is told of this machine's ecod, a TOML file; see rocksdb.eco_settings"
+        description="the database's settings for this machine's ecod, a TOML file; see rocksdb.eco_settings"
     )
 
 

@@ -84,7 +84,7 @@ class MergedSpec:
     """
 
     def __init__(self, files: Sequence[SpecFile]) -> None:
-        assert files, "a spec has a file of its own"
+        assert files, "a spec is a file"
         self.files = list(files)
         self.data: dict[str, Any] = {}
         self.sources: dict[str, SpecFile | None] = {}

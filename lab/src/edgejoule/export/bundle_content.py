@@ -68,7 +68,7 @@ def check_spec(experiment: Row) -> Spec:
         for key, words in complaints(spec):
             raise ContentError(f"spec_json: {key}: {words}")
         if len(row.environment_json.options) % 2:
-            raise ContentError(f"environment_json.options: expected pairs of words, got {row.environment_json.options}")
+            raise ContentError(f"environment_json.options: expected pairs of texts, got {row.environment_json.options}")
     return spec
 
 

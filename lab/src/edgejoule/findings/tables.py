@@ -63,7 +63,11 @@ def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[table.Cel
     figure: list[str | CellMark] = [strong(unit.number(best.mean)), BREAK, _name(str(names[0]), f)]
     figure += [piece for n in names[1:] for piece in (" ", _name(str(n), f))]
     if len(names) > 1:
-        why = "the model cannot tell them apart" if any(c.model_bound for c in ranking.tied) else "no difference shows"
+        why = (
+            "the model does not resolve the difference"
+            if any(c.model_bound for c in ranking.tied)
+            else "no difference shows"
+        )
         figure += [BREAK, soft(why)]
     contrasts = ranking.contrasts
     ends = [contrasts[0], contrasts[-1]] if len(contrasts) > 1 else [*contrasts[:1]]

@@ -244,7 +244,7 @@ def _checked(run: Run, trace: Trace, stated: ClockRelation, source: str) -> Plac
 _SOURCES = {
     "exchanges": "exchanges with its host",
     "wall clock": "its wall clock, within the stated limit",
-    "told": "the moment that was told",
+    "told": "the declared moment",
 }
 
 

@@ -142,7 +142,7 @@ def _done(f: Findings) -> str:
 def _reading(r: ResponseFinding, by: str | None) -> str:
     """How to read the letters of a figure, or why there are none."""
     if any(c.letters for c in r.cells):
-        return f"cells{f' of the same {by}' if by else ''} that share a letter cannot be told apart"
+        return f"cells{f' of the same {by}' if by else ''} that share a letter do not differ significantly"
     reasons = [p.reason for p in r.parts if p.reason] or list(r.notes)
     return f"no letters: {reasons[0]}" if reasons else "no letters"
 

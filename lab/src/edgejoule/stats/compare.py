@@ -273,7 +273,7 @@ def _why_not(p_adj: float, ratio: float | None, options: Options) -> str | None:
     if options.min_ratio is not None and ratio is None:
         return "no ratio of means that are not positive, so the least ratio cannot be checked"
     if _too_close(ratio, options):
-        return f"the ratio of means lies within a factor of {options.min_ratio:g}, which is too close to tell apart"
+        return f"the ratio of means lies within a factor of {options.min_ratio:g}, which is too close to call"
     return None
 
 

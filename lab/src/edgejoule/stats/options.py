@@ -155,7 +155,7 @@ def _check_figures(options: Options) -> None:
     if options.precision is not None:
         half_width_of(options.precision, options.scale)
     if options.unit and (options.order or options.same_against_same):
-        raise UsageError("order and A/A look at single runs, and runs that share a load are averaged: leave out unit")
+        raise UsageError("order and A/A use single runs, and runs that share a load are averaged: leave out unit")
     if (options.looks is None) != (options.look is None):
         raise UsageError("looks: name both the declared looks and which of them this is")
     if options.looks and options.look and not 1 <= options.look <= len(options.looks.runs):
@@ -169,5 +169,5 @@ def _check_margin(margin: float, options: Options) -> None:
         raise UsageError(f"margin: expected a difference above 0 in the response's unit, got {margin}")
     if options.test is DeclaredTest.KRUSKAL_DUNN_HOLM:
         raise UsageError(
-            "margin: ranks tell no distance; declare tukey or games-howell to claim that groups are the same"
+            "margin: ranks have no distances; declare tukey or games-howell to claim that groups are the same"
         )

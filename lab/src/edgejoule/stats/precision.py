@@ -105,7 +105,7 @@ def stein(first: FloatArray, precision: float, *, scale: Scale = Scale.LOG, leve
     """
     values = to_scale(np.asarray(first, dtype=np.float64), scale, "response")
     if values.size < 2 or float(np.ptp(values)) == 0:
-        raise DataError("Stein's first stage needs at least two runs that differ: nothing else tells the spread")
+        raise DataError("Stein's first stage needs at least two runs that differ, to estimate the spread")
     return stein_pooled(float(values.var(ddof=1)), values.size - 1, values.size, precision, scale=scale, level=level)
 
 

@@ -67,5 +67,5 @@ def _rank_variance(y: FloatArray) -> float:
     ties = float((counts.astype(np.float64) ** 3 - counts).sum())
     variance = y.size * (y.size + 1) / 12 - ties / (12 * (y.size - 1))
     if counts.size < 2:
-        raise DataError(f"all {y.size} values are equal: ranks tell nothing apart")
+        raise DataError(f"all {y.size} values are equal: ranks show no difference")
     return variance

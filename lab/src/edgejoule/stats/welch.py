@@ -41,7 +41,7 @@ def refuse_without_variance(y: FloatArray, full: CellMeans) -> None:
     """DataError for a cell of one value, or of equal ones: Welch's weight of it does not exist."""
     thin = [cell for cell, n in zip(full.cells, full.n, strict=True) if n < 2]
     if thin:
-        raise DataError(f"{_named(full, thin)}: one value does not tell a variance; each group needs two or more")
+        raise DataError(f"{_named(full, thin)}: one value has no variance; each group needs two or more")
     flat = [cell for cell, s in zip(full.cells, cell_variances(y, full), strict=True) if s == 0]
     if flat:
         raise DataError(

@@ -139,7 +139,7 @@ def cool_down(timing: Timing, meters: Sequence[Meter], kept: dict[str, Any] | No
     if now_c is None and idle is None:
         raise UsageError(
             "timing.cool_down_s_max: no temperature can be read here (/sys/class/thermal), and no idle power "
-            f"({why_not}), so nothing tells when the machine has cooled down; set it to 0"
+            f"({why_not}), so nothing shows when the machine has cooled down; set it to 0"
         )
     return CoolDown(now_c, timing.cool_down_c, timing.cool_down_s_max, idle, why_not)
 

@@ -228,7 +228,7 @@ class OtherPrograms:
     def between(cls, begin: ProgramCounters | None, end: ProgramCounters | None) -> OtherPrograms:
         """The difference of two looks."""
         if begin is None or end is None or end.at_s <= begin.at_s or begin.cpus != end.cpus:
-            return cls.unknown("/proc does not tell what the machine's processes use")
+            return cls.unknown("/proc does not show what the machine's processes use")
         seconds = end.at_s - begin.at_s
         busy_s = seconds * end.cpus - (end.idle_s - begin.idle_s)
         own_s, kernel_s = end.own_cpu_s - begin.own_cpu_s, max(0.0, end.kernel_s - begin.kernel_s)
@@ -240,7 +240,7 @@ class OtherPrograms:
             _rest(_grown(begin, end, whole), _grown(begin, end, own)) for whole, own in pairs
         )
         share = others_s / (seconds * end.cpus)
-        why = "the kernel or the permissions here do not tell which process read and wrote what"
+        why = "the kernel or the permissions here do not show which process read and wrote what"
         return cls(seconds, share, others_s, own_s, read, written, own_read, own_written, why)
 
     def exceeded(self) -> list[str]:

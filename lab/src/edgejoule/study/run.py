@@ -405,9 +405,9 @@ def _measure_idle(
 def _own_not_ours(planned: PlannedRun, context: RunContext) -> str | None:
     """Why the run's processes cannot be told from other programs: somebody else has started them. None: they can."""
     if (host := system_of(planned).users_host) and is_local(host):
-        return "the server on this machine is not the study's: what it uses cannot be told from other programs"
+        return "the server on this machine is not the study's: its use cannot be separated from that of other programs"
     if context.servers:
-        return "the study is on a federation: what its servers use is not told from other programs"
+        return "the study is on a federation: its servers' use is not separated from that of other programs"
     return None
 
 

@@ -142,7 +142,7 @@ def only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
         return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
     if joules.name not in ("energy_active_j", "energy_debt_j"):
         return joules
-    reason = "several executions back to back form the run, and the meter is too slow to tell their parts"
+    reason = "several executions back to back form the run, and the meter is too slow to resolve their parts"
     return dataclasses.replace(joules, value=None, uncertainty_k2=None, missing_reason=reason)
 
 

@@ -164,7 +164,7 @@ def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, l
     promise = _promise(spec, runs, first)
     if isinstance(promise, str):
         of_budget = " that the budget holds" if held < most else ""
-        words = f"after {declared.first} replications nothing tells the spread of {label} ({promise}); all {held}"
+        words = f"after {declared.first} replications there is no spread of {label} ({promise}); all {held}"
         return InterimLook(look, declared.first, None, False, held, f"{words}{of_budget} are made")
     kept = promise.capped(held)
     words = (
@@ -200,7 +200,7 @@ def _promise(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None) -> 
     parts = list(first.parts) if first else []
     promises = [p.analysis.precision.stein for p in parts if p.analysis and p.analysis.precision]
     if not promises or len(promises) < len(parts):
-        return next((p.reason for p in parts if p.reason), "no spread could be told")
+        return next((p.reason for p in parts if p.reason), "no spread could be estimated")
     return max(promises, key=lambda promise: promise.total)
 
 

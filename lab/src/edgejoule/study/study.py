@@ -393,7 +393,7 @@ def _to_repeat(store: Store, study: Study) -> Experiment:
     """The latest experiment of the spec, with runs to repeat. Raises UsageError."""
     if study.spec.design.sequential or study.spec.design.load != "run":
         raise UsageError(
-            "--rerun-flagged: a sequential design has looked at the runs, and runs that share a load cannot be "
+            "--rerun-flagged: a sequential design has analysed the runs, and runs that share a load cannot be "
             "repeated alone; only a design of independent runs can"
         )
     found = store.latest_of(study.spec)

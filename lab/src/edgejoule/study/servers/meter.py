@@ -72,7 +72,7 @@ class ServersMeter:
             for channel in own:
                 if channel.clock is not Clock.HOST_MONOTONIC:
                     raise MeterError(
-                        f"server {server}: {meter.name} tells times of a clock of its own; of several servers' meters "
+                        f"server {server}: {meter.name} reports times of its own clock; of several servers' meters "
                         "each is to be read on this host's clock"
                     )
                 name = server if len(own) == 1 else f"{server} {channel.name}"

@@ -92,7 +92,7 @@ class Hwmon(FileMeter[Rail]):
         facts = {
             "rails": [
                 f"{rail.label}: {rail.chip}, shunt "
-                + (f"{rail.shunt_ohm:g} Ω as the kernel believes" if rail.shunt_ohm else "not told by the kernel")
+                + (f"{rail.shunt_ohm:g} Ω as the kernel believes" if rail.shunt_ohm else "not reported by the kernel")
                 for rail in self._sources
             ],
             "sampling": [self._pace.sentence],
@@ -152,7 +152,7 @@ class Hwmon(FileMeter[Rail]):
                 raise MeterError(f"how exact {rail.chip} is is not known here: give the option accuracy_rel")
             return ChipAccuracy(self._accuracy_rel / math.sqrt(3), 0.0, 1e-6)
         if not rail.shunt_ohm:
-            raise MeterError(f"{rail.folder} does not tell its shunt: give the option accuracy_rel")
+            raise MeterError(f"{rail.folder} does not report its shunt: give the option accuracy_rel")
         voltage_v = int(self._read(rail.voltage)) / 1e3
         if voltage_v <= 0:
             raise MeterError(f"{rail.label} has {voltage_v:g} V: is the rail connected?")

@@ -57,7 +57,7 @@ def guess(header: Sequence[str], told: Mapping) -> Mapping:
             raise UsageError(f"no column is called {column.name!r}; there are: {', '.join(header)}")
     time = told.time or _named(header, _TIME)
     if time is None:
-        raise UsageError(f"no column looks like a time; name it (--time). There are: {', '.join(header)}")
+        raise UsageError(f"no column is recognised as a time; name it (--time). There are: {', '.join(header)}")
     found = replace(told, time=_with_unit(time, TIME_UNITS))
     if not told.roles or set(told.roles) in ({Role.VOLTAGE}, {Role.CURRENT}):
         found = _filled(header, found)
@@ -105,7 +105,9 @@ def _named(header: Sequence[str], what: str) -> TraceColumn | None:
         known = TIME_UNITS if what == _TIME else SCALES[Role(what)]
         matching = [name for name in matching if _spelling(_words(name)[1] or "", known)] or matching
     if len(matching) > 1:
-        raise UsageError(f"several columns look like a {what}: {', '.join(matching)}; name the one that is meant")
+        raise UsageError(
+            f"several columns are recognised as a {what}: {', '.join(matching)}; name the one that is meant"
+        )
     return TraceColumn(matching[0]) if matching else None
 
 

@@ -154,7 +154,7 @@ def _cells(layout: TraceLayout, body: str, places: list[int], text_time: bool) -
     columns: list[_Floats | list[str]] = []
     numbers = [row[place] for row in rows for place in places[text_time:] if place < len(row)]
     if decimal_comma and all(any(map(form.match, numbers)) for form in (_WITH_COMMA, _WITH_POINT)):
-        raise UsageError("some numbers have a comma and some a point: which of them begins the decimals cannot be told")
+        raise UsageError("some numbers have a comma and some a point: the decimal separator is unknown")
     for place in places:
         cells = [row[place].strip() if place < len(row) else "" for row in rows]
         columns.append([cell.replace(",", ".") for cell in cells] if decimal_comma else cells)

@@ -76,4 +76,4 @@ class OtiiClient:
 def _refusal(message: Mapping[str, Any]) -> str:
     data = message.get("data")
     detail = data.get("message") if isinstance(data, dict) else None
-    return str(detail or message.get("errorcode") or "an error without words")
+    return str(detail or message.get("errorcode") or "an error without a message")

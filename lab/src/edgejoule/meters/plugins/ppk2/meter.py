@@ -101,7 +101,7 @@ class Ppk2(StreamingMeter[Port, bytes]):
 
     def describe(self) -> str:
         """What is read and how well."""
-        return f"the board's supply by a Power Profiler Kit II (±{2 * GAIN_REL:.0%} assumed, voltage taken as told)"
+        return f"the board's supply by a Power Profiler Kit II (±{2 * GAIN_REL:.0%} assumed, voltage taken as reported)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
         """What the power rests on."""
@@ -171,7 +171,7 @@ class Ppk2(StreamingMeter[Port, bytes]):
         text, begin_ns = b"", self._clock_ns()
         while b"END" not in text:
             if self._clock_ns() - begin_ns > _METADATA_S * 1e9:
-                raise OSError("it did not tell its calibration: is it a Power Profiler Kit II?")
+                raise OSError("it did not report its calibration: is it a Power Profiler Kit II?")
             text += port.read(BYTES_MAX)
             self._sleep(0.01)
         return text.decode("ascii", "replace")

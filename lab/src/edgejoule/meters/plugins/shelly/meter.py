@@ -86,7 +86,7 @@ class Shelly(PlugMeter):
         if found.get("is_valid") is False:
             raise ValueError("the device says that its reading is not valid")
         if errors := found.get("errors"):
-            raise ValueError(f"the device tells errors: {errors}")
+            raise ValueError(f"the device reports errors: {errors}")
         value, step = number_at(found, *place.keys)
         return value * place.scale, step * place.scale
 

@@ -58,7 +58,7 @@ class Tasmota(PlugMeter):
             return total * _J_PER_KWH, step * _J_PER_KWH
         powers = energy.get("Power")
         if powers is None:
-            raise ValueError("it tells no active power; voltage times current would be apparent power")
+            raise ValueError("it reports no active power; voltage times current would be apparent power")
         several = powers if isinstance(powers, list) else [powers]
         if self._channel > len(several):
             raise ValueError(f"it has {len(several)} channels, not {self._channel}")
