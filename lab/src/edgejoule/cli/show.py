@@ -56,7 +56,9 @@ def _summary(e: Experiment) -> dict[str, object]:
 @store_option
 @json_option
 def show(experiment: str, run_number: int | None, store: Path, as_json: bool) -> None:
-    """Show an EXPERIMENT (id, name or latest): its runs with their responses. If several have the name, they are listed.
+    """Show an EXPERIMENT (id, name or latest): its runs with their responses.
+
+    If several experiments have the name, they are listed.
 
     \b
     Examples:
