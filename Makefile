@@ -8,7 +8,12 @@ SHELL := /bin/bash
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
 PYTHON := .venv/bin/python
 # -rs: a skipped test is listed with its reason.
-PYTEST := $(PYTHON) -m pytest -q -rs -c lab/pyproject.toml lab/tests driver/tests lunar/tests
+# The JUnit files of a target's tests; tools/skips.py fails when a test was skipped for a reason that is not listed.
+JUNIT = build/junit/$@
+PYTEST = $(PYTHON) -m pytest -q -rs -c lab/pyproject.toml --junitxml=$(JUNIT)/pytest.xml lab/tests driver/tests lunar/tests
+CTEST = ctest --output-junit $(CURDIR)/$(JUNIT)/ctest.xml --preset
+FRESH = @rm -rf $(JUNIT) && mkdir -p $(JUNIT)
+SKIPS = @$(PYTHON) tools/skips.py $(JUNIT)
 CPP := $(shell git ls-files '*.cc' '*.c' '*.h' 2>/dev/null)
 LABELS := slow|root|server
 # Tests start many Pythons, and pytest rewrites 170 files: bytecode is kept, also where the environment says otherwise.
@@ -32,50 +37,66 @@ demo-eco: eco ## three unequal servers on this machine: eco's policies compared 
 	@.venv/bin/edgejoule run experiments/eco-demo --set design.replications=$(or $(ROUNDS),4) || [ $$? -eq 3 ]
 
 test: setup-dev build/build.ninja ## the fast tests of all languages: no root, no hardware, no network
+	$(FRESH)
 	@cmake --build --preset release -j $(JOBS)
-	ctest --preset release --timeout 300 -LE '$(LABELS)' -j $(JOBS)
+	$(CTEST) release --timeout 300 -LE '$(LABELS)' -j $(JOBS)
 	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu and not server' -n $(JOBS)
+	$(SKIPS)
 
 test-all: test test-slow test-root test-server test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan test-fuzz ## all tests, sanitizers and fuzzers included
 
 test-slow: setup-dev build ## tests that take long
+	$(FRESH)
 	@tools/packages slow
 	@cmake --build --preset release -j $(JOBS)
-	ctest --preset release -L slow --no-tests=ignore
+	$(CTEST) release -L slow --no-tests=ignore
 	$(PYTEST) --timeout 1200 -m 'slow and not root and not alone and not server' -n $(JOBS) --dist loadgroup
-	$(PYTEST) --timeout 1200 -m alone
+	$(PYTEST) --timeout 1200 -m alone --junitxml=$(JUNIT)/pytest-alone.xml
+	$(SKIPS)
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 test-root: setup-dev build ## tests that need root
+	$(FRESH)
 	@cmake --build --preset release -j $(JOBS) --target durability-root-tests lunar-bench
-	$(SUDO) ctest --preset release -L root --no-tests=error
+	$(SUDO) $(CTEST) release -L root --no-tests=error
 	$(SUDO) $(PYTEST) --timeout 1200 -m root
+	$(SKIPS)
 
 test-server: setup-dev build servers ## tests with servers on loopback: eco's federation, databases
+	$(FRESH)
 	@cmake --build --preset release -j $(JOBS)
-	ctest --preset release -L server --no-tests=ignore
+	$(CTEST) release -L server --no-tests=ignore
 	$(PYTEST) --timeout 1200 -m 'server and not root'
+	$(SKIPS)
 
 test-r: setup-dev ## statistics against R
+	$(FRESH)
 	@tools/packages test-all
 	$(PYTEST) -m r
+	$(SKIPS)
 
 test-browser: setup-dev ## the report in headless Chromium
+	$(FRESH)
 	@tools/packages test-all
 	$(PYTEST) --timeout 1200 -m browser
+	$(SKIPS)
 
 test-java: setup-dev build ## the driver against the real Java YCSB (Maven fetches it)
+	$(FRESH)
 	@tools/packages java
 	@cmake --build --preset release -j $(JOBS) --target driver-recorder
 	$(PYTEST) --timeout 1200 -m java
+	$(SKIPS)
 
 board: setup ## the driver for ARM boards, cross-built: ARCH=arm64, ARCH=armhf, or both when not given
 	@JOBS=$(JOBS) tools/board $(or $(ARCH),arm64 armhf)
 
 test-board: setup-dev build board ## the driver for ARM boards, under qemu-user
+	$(FRESH)
 	@tools/packages board
 	$(PYTEST) --timeout 1200 -m board
+	$(SKIPS)
 
 FIRMWARE := build/qemu-virt build/qemu-virt-save-restore build/mps2
 
@@ -106,13 +127,17 @@ size-lunar: firmware ## what lunar takes: ROM by module, RAM, beside the paper's
 	@$(PYTHON) lunar/bench/size.py $(FIRMWARE)
 
 test-qemu: setup-dev build firmware ## lunar on emulated boards, beside what it prints here
+	$(FRESH)
 	@tools/packages qemu
 	@cmake --build --preset release -j $(JOBS) --target lunar-portable-host
 	$(PYTEST) --timeout 1200 -m qemu
+	$(SKIPS)
 
 test-asan-ubsan test-tsan: test-%: setup-dev
+	$(FRESH)
 	@cmake --preset $* >/dev/null && cmake --build --preset $* -j $(JOBS)
-	ctest --preset $* -LE '$(LABELS)' -j $(JOBS)
+	$(CTEST) $* -LE '$(LABELS)' -j $(JOBS)
+	$(SKIPS)
 
 FUZZ_S ?= 60
 FUZZ_SEED ?= 0
