@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from edgejoule.databases.loads import Loads
 from edgejoule.databases.system_under_test import LoadTime
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
+from edgejoule.machine.file_system import FileSystem, MadeFileSystem
 
 TOOK = LoadTime(10, 0.5, 0.75)
 
@@ -101,3 +105,19 @@ def test_closing_leaves_nothing(tmp_path: Path) -> None:
     shared.copies(plan()[0], 3)
     shared.close()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_system_has_its_size_for_each_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def make(self: MadeFileSystem, wanted: FileSystem) -> Path:
+        made.append(wanted.size_mb)
+        return tmp_path
+
+    monkeypatch.setattr(MadeFileSystem, "make", make)
+    monkeypatch.setattr(MadeFileSystem, "remove", lambda self: None)
+    (run, *_) = (dataclasses.replace(run, file_system=FileSystem("ext4", size_mb=512)) for run in plan())
+    own = loads(tmp_path, [run])
+    own.prepare(run)
+    own.copies(run, 3)
+    assert made == [512, 3 * 512]

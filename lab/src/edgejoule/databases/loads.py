@@ -7,6 +7,7 @@ it left. A load has a name, kept with every run, for runs of one load are not in
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 from collections import Counter
@@ -87,13 +88,15 @@ class Loads:
     def _base(self, run: PlannedRun) -> Path:
         return base_of(run, self._folder)
 
-    def _ready(self, run: PlannedRun, *, new: bool) -> Path:
-        """The folder in which the run's databases lie, on a new file system where it wants one."""
+    def _ready(self, run: PlannedRun, *, new: bool, copies: int = 1) -> Path:
+        """The folder in which the run's databases lie. A file system made for the run has room for the copies."""
         base = self._base(run)
         if run.file_system is None:
             return base
         made = self._places[base]
-        return made.make(run.file_system) if new else made.mounted
+        if not new:
+            return made.mounted
+        return made.make(dataclasses.replace(run.file_system, size_mb=copies * run.file_system.size_mb))
 
     def prepare(self, run: PlannedRun) -> PreparedDatabase:
         """The database of a run. Raises DatabaseError (a load failed) or StoreError."""
@@ -116,7 +119,7 @@ class Loads:
 
     def copies(self, run: PlannedRun, count: int) -> list[Path]:
         """That many databases of their own for a run that is executed several times."""
-        folder = self._ready(run, new=run.file_system is not None)
+        folder = self._ready(run, new=run.file_system is not None, copies=count)
         paths = [folder / f"run-{i + 1}" for i in range(count)]
         for path in paths:
             self._snapshots.restore(run, path)
