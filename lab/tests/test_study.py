@@ -656,8 +656,11 @@ def test_a_full_disk_ends_the_study_and_keeps_what_was_stored(tmp_path: Path) ->
 
 
 def readme_commands() -> list[str]:
-    text = "".join(re.findall(r"```\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)).replace("\\\n", " ")
-    return [line.split("#")[0] for line in text.splitlines() if "edgejoule run experiments/first-look" in line]
+    pages = "".join((REPOSITORY / page).read_text() for page in ("README.md", "experiments/first-look/README.md"))
+    text = "".join(re.findall(r"```\n(.*?)```", pages, re.DOTALL)).replace("\\\n", " ")
+    commands = [line.split("#")[0] for line in text.splitlines() if "edgejoule run experiments/first-look" in line]
+    assert len(commands) >= 6
+    return commands
 
 
 @pytest.mark.parametrize("command", readme_commands())
