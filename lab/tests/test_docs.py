@@ -1,0 +1,138 @@
+"""Pages name what exists: links, anchors, and paths in backticks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WHERE = "docs/where.md"
+FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?)\)")
+HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
+# A path has only these; anything else in backticks is code. NAME stands for a name that the reader chooses.
+PATH = re.compile(r"[A-Za-z0-9_.+-]+(?:/[A-Za-z0-9_.+-]+)*/?")
+ENDINGS = {
+    "c", "cc", "cmake", "css", "h", "j2", "java", "js", "json", "jsonl", "md", "py", "sh", "toml", "txt", "xml", "csv",
+}  # fmt: skip
+# Written by a build, a run or a command, and therefore not in the repository.
+MADE = ("build/", "results/", "lib/", "bin/", ".venv/", "firmware/")
+# What was so when it was written: its links are checked, its paths are not.
+HISTORY = ("CHANGELOG.md", "docs/adr/")
+
+
+def tracked(root: Path) -> list[str]:
+    """Files of the repository; of a folder that is none, all of them."""
+    listed = subprocess.run(
+        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return [name for name in listed.stdout.split("\0") if name and (root / name).is_file()]
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors that GitHub gives the headings of a page; equal headings are numbered."""
+    found: set[str] = set()
+    for heading in HEADING.findall(FENCE.sub("", page)):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        number = 0
+        while (name := anchor if number == 0 else f"{anchor}-{number}") in found:
+            number += 1
+        found.add(name)
+    return found
+
+
+def dead_links(root: Path, page: str) -> list[str]:
+    """Relative links of the page whose file or anchor does not exist."""
+    text = CODE.sub("", FENCE.sub("", (root / page).read_text()))
+    dead = []
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (root / page).parent / path if path else root / page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target.read_text())):
+            dead.append(f"{page}: {link}")
+    return dead
+
+
+def dead_paths(root: Path, page: str, files: set[str]) -> list[str]:
+    """Paths in backticks that no file or folder has: relative to the page, or the end of a tracked path.
+
+    Of docs/where.md every path, relative to the repository; of other pages those with a folder and a source's ending.
+    """
+    if page.startswith(HISTORY):
+        return []
+    is_strict = page == WHERE
+    folders = {str(parent) for name in files for parent in Path(name).parents}
+    dead = []
+    for code in CODE.findall(FENCE.sub("", (root / page).read_text())):
+        path = code.partition(":")[0].rstrip("/") if is_strict else code
+        if "/" not in code or not PATH.fullmatch(code) or "NAME" in code or code.startswith(MADE):
+            continue
+        if is_strict:
+            is_dead = path not in files and path not in folders
+        elif path.rpartition(".")[2] in ENDINGS:
+            is_dead = not ((root / page).parent / path).exists() and not any(
+                name == path or name.endswith(f"/{path}") for name in files
+            )
+        else:
+            is_dead = False
+        if is_dead:
+            dead.append(f"{page}: {code}")
+    return dead
+
+
+def faults(root: Path) -> list[str]:
+    """What the pages of a repository name and it does not have."""
+    files = set(tracked(root))
+    pages = sorted(name for name in files if name.endswith(".md"))
+    return [fault for page in pages for fault in dead_links(root, page) + dead_paths(root, page, files)]
+
+
+def test_what_pages_of_this_repository_name_exists() -> None:
+    assert faults(ROOT) == []
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A repository whose pages name what it has."""
+    for name, text in {
+        "docs/where.md": "# Where\n\n| a meter | `src/a.c`, `src/`, `src/NAME.c` |\n",
+        "docs/guide.md": "# A guide, `first`\n\n[source](../src/a.c) [below](#steps-1) `src/a.c` `a/b`\n\n"
+        "## Steps\n\n## Steps\n\n```\n[x](absent.md) `src/absent.c`\n```\n",
+        "README.md": "[guide](docs/guide.md#a-guide-first) `[x](absent.md)` [web](https://example.org/absent.md)\n",
+        "src/a.c": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    subprocess.run(["git", "init", "-q", tmp_path], check=True, timeout=60)
+    return tmp_path
+
+
+def test_pages_that_name_what_exists_pass(tree: Path) -> None:
+    assert faults(tree) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "more", "fault"),
+    [
+        ("README.md", "[g](docs/absent.md)", "README.md: docs/absent.md"),
+        ("README.md", "[g](docs/guide.md#absent)", "README.md: docs/guide.md#absent"),
+        ("docs/guide.md", "[g](#steps-2)", "docs/guide.md: #steps-2"),
+        ("docs/guide.md", "`src/absent.c`", "docs/guide.md: src/absent.c"),
+        ("docs/where.md", "`src/absent.c`", "docs/where.md: src/absent.c"),
+        ("docs/where.md", "`a.c/`, `docs/absent/`", "docs/where.md: a.c/"),
+        ("docs/where.md", "`src/absent`", "docs/where.md: src/absent"),
+    ],
+    ids=["link", "anchor", "anchor of the page", "path", "path of where.md", "end of a path", "no ending"],
+)
+def test_a_dead_link_anchor_or_path_is_a_fault(tree: Path, page: str, more: str, fault: str) -> None:
+    with (tree / page).open("a") as file:
+        file.write(f"\n{more}\n")
+    assert fault in faults(tree)
