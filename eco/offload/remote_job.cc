@@ -208,7 +208,8 @@ class RemoteJob::Impl {
       fail("the worker asks for what is not served");
       return false;
     }
-    served_bytes_ += answer_.bytes().data().size();
+    // The data connection's thread counts, too, while lists are still answered here.
+    if (answer_.has_bytes()) served_bytes_ += answer_.bytes().data().size();
     return stream.Write(answer_);
   }
 
