@@ -1,4 +1,4 @@
-"""Pages name what exists: links, anchors, and paths in backticks."""
+"""Pages name what exists: links, anchors, paths in backticks; and lists name every response and command."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+from edgejoule.cli.main import _COMMANDS
+from edgejoule.dictionary.responses import RESPONSES, is_latency
 
 ROOT = Path(__file__).resolve().parents[2]
 WHERE = "docs/where.md"
@@ -136,3 +139,29 @@ def test_a_dead_link_anchor_or_path_is_a_fault(tree: Path, page: str, more: str,
     with (tree / page).open("a") as file:
         file.write(f"\n{more}\n")
     assert fault in faults(tree)
+
+
+def unnamed_responses(dictionary: str) -> list[str]:
+    """Responses without a row of their own. Latencies have one row for all."""
+    rows = [line.split("|")[1] for line in dictionary.splitlines() if line.startswith("|")]
+    named = {name for row in rows for name in CODE.findall(row)}
+    return [name for name in RESPONSES if not is_latency(name) and name not in named]
+
+
+def unnamed_commands(page: str) -> list[str]:
+    """Commands without a place in the first column of a table."""
+    cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("|")]
+    named = {re.sub("^edgejoule ", "", code).split()[0] for cell in cells for code in CODE.findall(cell)}
+    return [name for name in _COMMANDS if name not in named]
+
+
+def test_every_response_has_a_row_in_the_dictionary() -> None:
+    dictionary = (ROOT / "schemas/README.md").read_text()
+    assert unnamed_responses(dictionary) == []
+    assert unnamed_responses(dictionary.replace("`longest_gap_s`", "`gap_s`")) == ["longest_gap_s"]
+
+
+def test_every_command_has_a_row_in_the_readme_of_lab() -> None:
+    page = (ROOT / "lab/README.md").read_text()
+    assert unnamed_commands(page) == []
+    assert unnamed_commands(page.replace("`edgejoule doctor`", "`edgejoule nurse`")) == ["doctor"]

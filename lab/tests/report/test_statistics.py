@@ -24,7 +24,7 @@ def text_of(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)).replace("&#39;", "'")
 
 
-# What lab.md asks of the statistics, and the words by which a reader finds it.
+# What a report must say of the statistics, and the words by which a reader finds it.
 ASKED = {
     "Hsu's comparison with the best": "is the best; the other 8 are not",
     "effect sizes": "effect (Hedges' g)",

@@ -288,7 +288,7 @@ class AnalysisBy:
 
     @property
     def extremes(self) -> tuple[Extremes, ...]:
-        """The lowest and the highest median of each level: paper 001, table 2."""
+        """The lowest and the highest median of each level, as Liu, Wang and Chen print them in table 2."""
         return tuple(extremes_of(level, analysis) for level, analysis in self.analyses.items())
 
     def to_json(self) -> Json:

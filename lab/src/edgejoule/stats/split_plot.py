@@ -2,7 +2,7 @@
 
 Repetitions on one load repeat that load's luck, so they are no replications. Here the repetitions of a cell on a load
 are averaged first; factors that differ between loads are tested against the variation between loads, factors that
-change on a load against the variation within loads. Treating all runs as replications calls 24-72 % of true nulls
+change on a load against the variation within loads. Treating all runs as replications calls 26-66 % of true nulls
 false where 5 % are promised; a test simulates it.
 
 Sources: D. C. Montgomery, Design and Analysis of Experiments, 8th ed., ch. 14.4-14.5; W. G. Cochran and G. M. Cox,
