@@ -26,6 +26,7 @@ ENDINGS = {
 MADE = ("build/", "results/", "lib/", "bin/", ".venv/", "firmware/")
 # What was so when it was written: its links are checked, its paths are not.
 HISTORY = ("CHANGELOG.md", "docs/adr/")
+ENTRY_POINTS = {"edgejoule.meters", "edgejoule.conformance"}  # groups, the second of which is no module
 
 
 def tracked(root: Path) -> list[str]:
@@ -91,11 +92,30 @@ def dead_paths(root: Path, page: str, files: set[str]) -> list[str]:
     return dead
 
 
+def dead_modules(root: Path, page: str, files: set[str]) -> list[str]:
+    """Modules of the package `edgejoule` in backticks that do not exist; a module may be followed by a name in it."""
+    if page.startswith(HISTORY):
+        return []
+    dead = []
+    for code in CODE.findall(FENCE.sub("", (root / page).read_text())):
+        if not re.fullmatch(r"edgejoule(\.[a-z_]+)+", code) or code in ENTRY_POINTS:
+            continue
+        place = "lab/src/" + code.replace(".", "/")
+        named = {f"{place}.py", f"{place}/__init__.py", f"{place.rpartition('/')[0]}.py"}
+        if not named & files:
+            dead.append(f"{page}: {code}")
+    return dead
+
+
 def faults(root: Path) -> list[str]:
     """What the pages of a repository name and it does not have."""
     files = set(tracked(root))
     pages = sorted(name for name in files if name.endswith(".md"))
-    return [fault for page in pages for fault in dead_links(root, page) + dead_paths(root, page, files)]
+    return [
+        fault
+        for page in pages
+        for fault in (*dead_links(root, page), *dead_paths(root, page, files), *dead_modules(root, page, files))
+    ]
 
 
 def test_what_pages_of_this_repository_name_exists() -> None:
@@ -111,6 +131,7 @@ def tree(tmp_path: Path) -> Path:
         "## Steps\n\n## Steps\n\n```\n[x](absent.md) `src/absent.c`\n```\n",
         "README.md": "[guide](docs/guide.md#a-guide-first) `[x](absent.md)` [web](https://example.org/absent.md)\n",
         "src/a.c": "",
+        "lab/src/edgejoule/study/run.py": "",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -132,8 +153,9 @@ def test_pages_that_name_what_exists_pass(tree: Path) -> None:
         ("docs/where.md", "`src/absent.c`", "docs/where.md: src/absent.c"),
         ("docs/where.md", "`a.c/`, `docs/absent/`", "docs/where.md: a.c/"),
         ("docs/where.md", "`src/absent`", "docs/where.md: src/absent"),
+        ("README.md", "`edgejoule.study.run.measure` `edgejoule.run`", "README.md: edgejoule.run"),
     ],
-    ids=["link", "anchor", "anchor of the page", "path", "path of where.md", "end of a path", "no ending"],
+    ids=["link", "anchor", "anchor of the page", "path", "path of where.md", "end of a path", "no ending", "module"],
 )
 def test_a_dead_link_anchor_or_path_is_a_fault(tree: Path, page: str, more: str, fault: str) -> None:
     with (tree / page).open("a") as file:
