@@ -14,6 +14,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "system/check.h"
+
 namespace edgejoule::driver {
 namespace {
 
@@ -177,6 +179,7 @@ void Properties::load_file(const std::filesystem::path& path) {
 void Properties::set(const std::string& key, const std::string& value, const std::string& origin) {
   values_[key] = value;
   origins_[key] = origin;
+  EJ_CHECK(values_.size() == origins_.size(), values_.size(), origins_.size());
 }
 
 bool Properties::has(const std::string& key) const { return values_.contains(key); }
@@ -225,6 +228,7 @@ std::string Properties::origin(const std::string& key) const {
 }
 
 void Properties::refuse(const std::string& key, std::string_view expected) const {
+  EJ_CHECK(has(key), key);
   throw UsageError(fmt::format("{}: property {}={}: expected {}", origin(key), key, get(key, ""), expected));
 }
 

@@ -1,6 +1,7 @@
 #include "block_trace.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 namespace edgejoule::driver {
@@ -13,6 +14,7 @@ BlockTrace::BlockTrace(std::uint64_t entries_max, std::uint64_t data_bytes_max)
       entries_(reinterpret_cast<TraceEntry*>(entry_memory_.bytes().data()), memory_size(entries_max)) {}
 
 bool BlockTrace::add_write(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t monotonic_ns) {
+  EJ_CHECK(data.size() <= std::numeric_limits<std::uint32_t>::max(), data.size());
   return add({TraceEntry::Kind::write, static_cast<std::uint32_t>(data.size()), offset, 0, monotonic_ns}, data);
 }
 
@@ -23,6 +25,9 @@ bool BlockTrace::add_flush(std::uint64_t monotonic_ns) {
 bool BlockTrace::add(TraceEntry entry, std::span<const std::byte> data) {
   const auto index = state_->size.load();
   const auto data_at = state_->data_bytes.load();
+  EJ_CHECK(index <= entries_.size() && data_at <= data_memory_.bytes().size(), index, data_at);
+  EJ_CHECK(index == 0 || entries_[memory_size(index - 1)].monotonic_ns <= entry.monotonic_ns, index,
+           entry.monotonic_ns);  // position_at() searches by halves
   const auto room = data_memory_.bytes().subspan(memory_size(data_at));
   if (state_->full || index == entries_.size() || data.size() > room.size()) {
     state_->full = true;
@@ -43,6 +48,7 @@ std::uint64_t BlockTrace::data_bytes() const { return state_->data_bytes; }
 bool BlockTrace::full() const { return state_->full; }
 
 std::span<const std::byte> BlockTrace::data(const TraceEntry& entry) const {
+  EJ_CHECK(entry.data_at <= data_bytes() && entry.bytes <= data_bytes() - entry.data_at, entry.data_at, entry.bytes);
   return data_memory_.bytes().subspan(memory_size(entry.data_at), entry.bytes);
 }
 

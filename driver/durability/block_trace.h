@@ -6,10 +6,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "shared_memory.h"
+#include "system/check.h"
 #include "system/memory_size.h"
 
 namespace edgejoule::driver {
@@ -22,17 +25,24 @@ struct TraceEntry {
   std::uint64_t data_at;
   std::uint64_t monotonic_ns;
 };
+static_assert(sizeof(TraceEntry) == 32 && offsetof(TraceEntry, bytes) == 4 && offsetof(TraceEntry, offset) == 8 &&
+              offsetof(TraceEntry, data_at) == 16 && offsetof(TraceEntry, monotonic_ns) == 24);
+static_assert(std::is_trivially_copyable_v<TraceEntry> && std::is_standard_layout_v<TraceEntry>);
 
 class BlockTrace {
  public:
   BlockTrace(std::uint64_t entries_max, std::uint64_t data_bytes_max);
 
   // False when the trace is full: nothing was added, and full() holds from then on.
+  // monotonic_ns: not before that of the last entry.
   [[nodiscard]] bool add_write(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t monotonic_ns);
   [[nodiscard]] bool add_flush(std::uint64_t monotonic_ns);
 
   [[nodiscard]] std::uint64_t size() const;
-  [[nodiscard]] const TraceEntry& entry(std::uint64_t index) const { return entries_[memory_size(index)]; }
+  [[nodiscard]] const TraceEntry& entry(std::uint64_t index) const {
+    EJ_CHECK(index < size(), index, size());
+    return entries_[memory_size(index)];
+  }
   [[nodiscard]] std::span<const std::byte> data(const TraceEntry& entry) const;
   [[nodiscard]] std::uint64_t data_bytes() const;
   [[nodiscard]] bool full() const;
@@ -46,7 +56,9 @@ class BlockTrace {
     std::atomic<std::uint64_t> data_bytes;
     std::atomic<bool> full;
   };
-  static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+                "shared between processes");
+  static_assert(std::is_standard_layout_v<State> && sizeof(State) == 24);
 
   bool add(TraceEntry entry, std::span<const std::byte> data);
 

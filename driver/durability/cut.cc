@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "system/check.h"
 #include "system/memory_size.h"
 #include "system/random.h"
 
@@ -107,6 +108,8 @@ Survival chosen_survival(Flushes flushes, Random& random) {
 
 void write(const BlockTrace& trace, const TraceEntry& entry, std::uint64_t begin, std::uint64_t end,
            std::span<std::byte> image) {
+  EJ_CHECK(begin <= end && end <= entry.bytes, begin, end, entry.bytes);
+  EJ_CHECK(entry.offset <= image.size() && end <= image.size() - entry.offset, entry.offset, end, image.size());
   const auto data = trace.data(entry).subspan(memory_size(begin), memory_size(end - begin));
   std::ranges::copy(data, image.subspan(memory_size(entry.offset + begin)).begin());
 }
@@ -119,6 +122,7 @@ std::string_view survival_name(Survival survival) {
 }
 
 std::uint64_t durable_entries(const BlockTrace& trace, std::uint64_t position, Flushes flushes) {
+  EJ_CHECK(position <= trace.size(), position, trace.size());
   if (flushes == Flushes::ignored) return position - std::min(position, lying_cache_writes);
   while (position > 0 && trace.entry(position - 1).kind != TraceEntry::Kind::flush) --position;
   return position;

@@ -23,6 +23,9 @@ struct SharedFindings {
   std::atomic<Stage> stage;
   char first_failure[words_bytes];
 };
+static_assert(std::atomic<Stage>::is_always_lock_free && std::is_standard_layout_v<SharedFindings>,
+              "shared between processes");
+static_assert(sizeof(Found) == 8 && std::is_trivially_copyable_v<Found> && std::is_standard_layout_v<Found>);
 
 Found found_of(Session& session, RowContent& content, std::uint32_t key, SharedFindings& findings) {
   Row row;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "system/check.h"
+
 namespace edgejoule::driver {
 namespace {
 
@@ -38,6 +40,7 @@ std::vector<KeyHistory> histories(std::span<const PerformedWrite> writes, std::u
   for (std::size_t index = 0; index < writes.size(); ++index) {
     const auto& write = writes[index];
     if (!write.begun_position || *write.begun_position > cut_position) continue;
+    EJ_CHECK(write.operation.key < keys, write.operation.key, keys);
     auto& key = histories[write.operation.key];
     key.writes.push_back(index);
     if (write.acknowledged_position && *write.acknowledged_position <= cut_position) {
@@ -75,6 +78,7 @@ class EarlierStates {
 
 // The oldest acknowledged write of the key that is not in the state found.
 const PerformedWrite& oldest_lost(std::span<const PerformedWrite> writes, const KeyHistory& key, std::size_t state) {
+  EJ_CHECK(key.acknowledged > 0 && key.acknowledged <= key.writes.size(), key.acknowledged, key.writes.size());
   auto place = std::min(state, key.acknowledged - 1);
   while (!writes[key.writes[place]].acknowledged_position) ++place;
   return writes[key.writes[place]];

@@ -5,14 +5,17 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 
 #include "adapters/adapter_options.h"
 #include "disk.h"
+#include "system/check.h"
 #include "system/random.h"
 #include "system/run_failure.h"
 #include "system/system.h"
@@ -35,6 +38,8 @@ struct SharedWrite {
   std::atomic<std::uint64_t> acknowledged;
   std::uint64_t acknowledged_ns;
 };
+static_assert(sizeof(SharedWrite) == 24 && std::is_standard_layout_v<SharedWrite>);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
 constexpr std::size_t background_max = 4096;
 constexpr int tries_max = 10;  // of a write that the database is too busy for; each waits as the adapter does
@@ -49,6 +54,8 @@ struct SharedSummary {
   char version[words_bytes];
   char durability_how[words_bytes];
 };
+static_assert(std::is_trivially_copyable_v<SharedSummary> && std::is_standard_layout_v<SharedSummary>);
+static_assert(offsetof(SharedSummary, version) == 24 + sizeof(SharedSummary::background_ns));
 
 void keep_words(char (&place)[words_bytes], const std::string& words) {
   std::strncpy(place, words.c_str(), words_bytes - 1);
@@ -266,6 +273,8 @@ Recording record(const DatabaseSetting& setting, const TestDisk& disk, const Str
   }
   recording.writes = performed(stream, writes);
   recording.keys = key_count(stream);
+  EJ_CHECK(summary.end_position <= recording.trace->size(), summary.end_position, recording.trace->size());
+  EJ_CHECK(summary.background_count <= background_max, summary.background_count);
   recording.end_position = summary.end_position;
   recording.background = background_of(*recording.trace, summary);
   recording.version = summary.version;

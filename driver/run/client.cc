@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "system/check.h"
 #include "system/random.h"
 
 namespace edgejoule::driver {
@@ -38,6 +39,7 @@ Client::Client(Work& work, Session& session) : work_(work), session_(session) {}
 bool Client::collect(Measurements& measurements) {
   auto* const full = handed_.exchange(nullptr, std::memory_order_acquire);
   if (full == nullptr) return false;
+  EJ_CHECK(spare_.load(std::memory_order_relaxed) == nullptr);  // there are two buffers, and the client has the other
   measurements.add(*full);
   full->clear();
   spare_.store(full, std::memory_order_release);
@@ -54,11 +56,13 @@ void Client::hand_over() {
   interval_ = work_.interval.load(std::memory_order_relaxed);
   auto* const empty = spare_.exchange(nullptr, std::memory_order_acquire);
   if (empty == nullptr) return;  // the reporter has not yet taken the last one: with the next interval then
+  EJ_CHECK(empty != measured_ && handed_.load(std::memory_order_relaxed) == nullptr);
   handed_.store(measured_, std::memory_order_release);
   measured_ = empty;
 }
 
 void Client::work(std::uint64_t operations, const Pace& pace) {
+  EJ_CHECK(pace.first < pace.stride, pace.first, pace.stride);
   const auto start = work_.clock.now();
   const auto planned = operations == 0 ? ~std::uint64_t{0} : operations;
   if (!begun_ticks_) begun_ticks_ = start;
@@ -79,6 +83,7 @@ void Client::work(std::uint64_t operations, const Pace& pace) {
     }
     const auto count = step(planned - worked);
     if (count == 0) return;
+    EJ_CHECK(count <= planned - worked, count, planned, worked);
     worked += count;
     auto succeeded_in_step = count;
     last_step_failed_ = failed_in_step_ > 0;
@@ -113,6 +118,8 @@ void Client::wait_until(std::uint64_t due_ticks) {
 }
 
 void Client::measure(Operation operation, Status status, std::uint64_t begin, std::uint64_t end, std::uint64_t calls) {
+  EJ_DCHECK(begin <= end && calls > 0, name_of(operation), begin, end, calls);
+  EJ_DCHECK(!paced_ || operation == Operation::verify || due_ticks_ <= end, name_of(operation), due_ticks_, end);
   auto& counted = measured_->of(operation);
   counted.returns[static_cast<std::size_t>(status)] += calls;
   const auto service_ns = work_.clock.to_ns(end - begin);

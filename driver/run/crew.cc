@@ -6,6 +6,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "system/check.h"
 #include "system/failure_words.h"
 #include "system/run_failure.h"
 #include "trace_writer.h"
@@ -24,6 +25,7 @@ Crew::Crew(Work& shared, Database& database, TraceWriter* trace) : shared_(share
     auto session = database.session();
     sessions_.push_back(trace == nullptr ? std::move(session) : trace->recording(std::move(session)));
     clients_.push_back(shared.client(*sessions_.back(), number));
+    EJ_CHECK(sessions_.back() != nullptr && clients_.back() != nullptr, number);
   }
 }
 
@@ -35,11 +37,14 @@ Crew::~Crew() {
 }
 
 void Crew::prepare(std::uint64_t operations, const RateSchedule* schedule) {
+  EJ_CHECK(threads_.empty(), threads_.size());
   starting_ = std::make_unique<std::latch>(1);
   accompanying_ = static_cast<std::size_t>(std::ranges::count_if(clients_, &Client::accompanies));
   const auto count = clients_.size() - accompanying_;
+  EJ_CHECK(count > 0, clients_.size(), accompanying_);
   working_ = 0;
   std::uint64_t place = 0;  // among those that do not only accompany
+  std::uint64_t shared_out = 0;
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     if (clients_[i]->accompanies()) {
       spawn(i, 0, {});
@@ -48,7 +53,9 @@ void Crew::prepare(std::uint64_t operations, const RateSchedule* schedule) {
     const auto own = operations / count + (place < operations % count ? 1 : 0);
     if (operations == 0 || own > 0) spawn(i, own, {schedule, place, count});  // else: more clients than operations
     ++place;
+    shared_out += own;
   }
+  EJ_CHECK(shared_out == operations && place == count, shared_out, operations, place, count);
 }
 
 void Crew::spawn(std::size_t number, std::uint64_t operations, const Pace& pace) {
@@ -78,12 +85,14 @@ void Crew::work(Client& client, std::uint64_t operations, const Pace& pace) {
   const auto end_ns = now_monotonic_ns();
   const std::lock_guard lock(mutex_);
   last_end_ns_ = std::max(last_end_ns_, end_ns);
+  EJ_CHECK(working_ > 0);
   if (--working_ > 0) return;
   if (accompanying_ > 0) shared_.stop = true;
   ended_.notify_all();
 }
 
 std::uint64_t Crew::start() {
+  EJ_CHECK(starting_ != nullptr && !starting_->try_wait());
   const auto begin_ns = now_monotonic_ns();
   starting_->count_down();
   return begin_ns;
@@ -126,6 +135,7 @@ const Measurements& Crew::next_interval() {
 }
 
 const Measurements& Crew::last_interval() {
+  EJ_CHECK(threads_.empty(), threads_.size());
   interval_.clear();
   for (const auto& client : clients_) client->collect_rest(interval_);
   all_.add(interval_);
@@ -142,10 +152,12 @@ void Crew::forget_measurements() {
 std::uint64_t Crew::reads_before_write() const {
   std::uint64_t reads = 0;
   for (const auto& session : sessions_) reads += session->reads_before_write();
+  EJ_CHECK(reads >= reads_before_write_forgotten_, reads, reads_before_write_forgotten_);
   return reads - reads_before_write_forgotten_;
 }
 
 Histogram Crew::close_sessions() {
+  EJ_CHECK(threads_.empty(), threads_.size());
   Histogram durations;
   clients_.clear();
   for (auto& session : sessions_) {

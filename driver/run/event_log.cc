@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "system/check.h"
 #include "system/run_failure.h"
 #include "system/usage_error.h"
 
@@ -30,6 +31,8 @@ EventLog::EventLog(const std::optional<std::string>& target) {
 }
 
 void EventLog::write(const std::string& event, std::uint64_t monotonic_ns, const Json& fields) {
+  EJ_CHECK(!event.empty() && fields.is_object(), event);
+  EJ_CHECK(!fields.contains("event") && !fields.contains("monotonic_ns"), event);  // they would replace the event's own
   if (!file_) return;
   Json line{{"event", event}, {"monotonic_ns", monotonic_ns}};
   line.update(fields);

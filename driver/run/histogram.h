@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "system/check.h"
+
 namespace edgejoule::driver {
 
 // One writer at a time. Takes memory with the first value, and touches it only where something is counted.
@@ -27,9 +29,10 @@ class Histogram {
     sum_ += value;
     if (value < min_) min_ = value;
     if (value > max_) max_ = value;
+    if constexpr (debug_checks) check_after_record(value);
   }
 
-  void add(const Histogram& other);
+  void add(const Histogram& other);  // not itself
   void clear();
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -42,16 +45,25 @@ class Histogram {
   // The largest value that counts as the same as the one at the percentile (0..100), at most max().
   [[nodiscard]] std::uint64_t percentile(double percent) const;
 
-  [[nodiscard]] std::uint64_t count_at(std::uint32_t index) const { return counts_ ? counts_[index] : 0; }
+  [[nodiscard]] std::uint64_t count_at(std::uint32_t index) const {
+    EJ_CHECK(index < counters, index);
+    return counts_ ? counts_[index] : 0;
+  }
 
-  [[nodiscard]] static std::uint32_t index_of(std::uint64_t value) {
+  // The counters add up to count(), and min() and max() are values that are counted. Reads the counters between them.
+  void check_invariants() const;
+
+  [[nodiscard]] static constexpr std::uint32_t index_of(std::uint64_t value) {
     const auto bucket = static_cast<std::uint32_t>(std::bit_width(value | 2047U)) - 11U;
     return bucket * sub_buckets_half + static_cast<std::uint32_t>(value >> bucket);
   }
   [[nodiscard]] static std::uint64_t highest_value_of(std::uint32_t index);
 
  private:
+  friend class DamagedHistogram;  // tests of check_invariants()
+
   void take_memory();
+  void check_after_record(std::uint64_t value) const;
 
   struct Free {
     void operator()(std::uint64_t* counts) const { std::free(counts); }
@@ -63,5 +75,8 @@ class Histogram {
   std::uint64_t min_ = ~std::uint64_t{0};
   std::uint64_t max_ = 0;
 };
+
+static_assert(Histogram::index_of(0) == 0);
+static_assert(Histogram::index_of(Histogram::value_max) < Histogram::counters);
 
 }  // namespace edgejoule::driver

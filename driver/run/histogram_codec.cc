@@ -14,6 +14,11 @@ namespace {
 constexpr std::uint32_t plain_cookie = 0x1C849303U | 0x10U;
 constexpr std::uint32_t compressed_cookie = 0x1C849304U | 0x10U;
 
+// A reader derives the places of the counts from the digits and the largest value alone.
+static_assert(Histogram::significant_digits == 3 && 2 * Histogram::sub_buckets_half == 2048);
+static_assert(Histogram::value_max == 3'600'000'000'000U);
+constexpr std::size_t plain_header_bytes = 40;
+
 template <typename Number>
 void append_big_endian(std::string& out, Number number) {
   for (int shift = static_cast<int>(sizeof(Number)) * 8 - 8; shift >= 0; shift -= 8) {
@@ -39,12 +44,17 @@ void append_variable(std::string& out, std::int64_t number) {
 std::string counts_of(const Histogram& histogram) {
   std::string out;
   const auto end = histogram.count() == 0 ? 1 : Histogram::index_of(histogram.max()) + 1;
+  std::uint64_t counted = 0;
   for (std::uint32_t i = 0; i < end;) {
     std::int64_t zeros = 0;
     for (; i < end && histogram.count_at(i) == 0; ++i) ++zeros;
     if (zeros > 0) append_variable(out, -zeros);
-    if (i < end) append_variable(out, static_cast<std::int64_t>(histogram.count_at(i++)));
+    if (i == end) break;
+    const auto count = histogram.count_at(i++);
+    counted += count;
+    append_variable(out, static_cast<std::int64_t>(count));
   }
+  EJ_CHECK(counted == histogram.count(), counted, histogram.count());
   return out;
 }
 
@@ -58,6 +68,7 @@ std::string plain(const Histogram& histogram) {
   append_big_endian(out, std::uint64_t{1});
   append_big_endian(out, Histogram::value_max);
   append_big_endian(out, std::bit_cast<std::uint64_t>(1.0));  // values are stored as they are
+  EJ_CHECK(out.size() == plain_header_bytes, out.size());
   return out + counts;
 }
 

@@ -1,8 +1,22 @@
 #include "measurements.h"
 
+#include "system/check.h"
+
 namespace edgejoule::driver {
 
+void OperationMeasure::check_invariants() const {
+  for (std::size_t i = 0; i < status_kinds; ++i) {
+    const auto& latencies = i == static_cast<std::size_t>(Status::ok) ? service : failed[i];
+    const auto& intended_latencies = i == static_cast<std::size_t>(Status::ok) ? intended : failed_intended[i];
+    EJ_CHECK(latencies.count() <= returns[i], status_names[i], latencies.count(), returns[i]);
+    EJ_CHECK((latencies.count() == 0) == (returns[i] == 0), status_names[i], latencies.count(), returns[i]);
+    EJ_CHECK(intended_latencies.count() <= latencies.count(), status_names[i], intended_latencies.count(),
+             latencies.count());
+  }
+}
+
 void OperationMeasure::add(const OperationMeasure& other) {
+  other.check_invariants();
   for (std::size_t i = 0; i < status_kinds; ++i) returns[i] += other.returns[i];
   service.add(other.service);
   intended.add(other.intended);
@@ -25,6 +39,7 @@ std::uint64_t OperationMeasure::failures() const {
 }
 
 void Measurements::add(const Measurements& other) {
+  EJ_CHECK(&other != this);
   for (std::size_t i = 0; i < operation_kinds; ++i) operations[i].add(other.operations[i]);
   payload_read_bytes += other.payload_read_bytes;
   payload_write_bytes += other.payload_write_bytes;

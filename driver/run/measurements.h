@@ -22,6 +22,10 @@ struct OperationMeasure {
 
   void add(const OperationMeasure& other);
   void clear();
+
+  // No more latencies than calls that returned the status, and intended ones only of operations that have a service
+  // latency.
+  void check_invariants() const;
 };
 
 struct Measurements {
@@ -35,7 +39,7 @@ struct Measurements {
     return operations[static_cast<std::size_t>(operation)];
   }
 
-  void add(const Measurements& other);
+  void add(const Measurements& other);  // not itself
   void clear();
 
   // Database calls that returned the status; what is made of several calls (READ-MODIFY-WRITE, VERIFY) is left out.

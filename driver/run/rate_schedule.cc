@@ -9,6 +9,7 @@
 #include <map>
 #include <numbers>
 
+#include "system/check.h"
 #include "system/usage_error.h"
 
 namespace edgejoule::driver {
@@ -112,20 +113,27 @@ void check(const std::vector<RateSchedule::Step>& steps, const std::string& text
 
 }  // namespace
 
-RateSchedule RateSchedule::constant(double ops_s) { return RateSchedule(Constant{ops_s}); }
+RateSchedule RateSchedule::constant(double ops_s) {
+  EJ_CHECK(ops_s > 0 && std::isfinite(ops_s), ops_s);
+  return RateSchedule(Constant{ops_s});
+}
 
 RateSchedule RateSchedule::steps(const std::vector<Step>& steps) {
   Steps law{steps, {}, {}};
   double time_s = 0;
   double operations = 0;
   for (const auto& step : steps) {
+    EJ_CHECK(step.seconds > 0 && step.ops_s >= 0, step.seconds, step.ops_s);
     law.end_s.push_back(time_s += step.seconds);
     law.end_ops.push_back(operations += step.ops_s * step.seconds);
   }
+  EJ_CHECK(operations > 0 && std::isfinite(operations) && std::isfinite(time_s), steps.size(), operations, time_s);
   return RateSchedule(std::move(law));
 }
 
 RateSchedule RateSchedule::sine(double mean_ops_s, double amplitude_ops_s, double period_s, double phase) {
+  EJ_CHECK(mean_ops_s > 0 && std::isfinite(mean_ops_s) && period_s > 0, mean_ops_s, period_s);
+  EJ_CHECK(amplitude_ops_s >= 0 && amplitude_ops_s <= mean_ops_s, amplitude_ops_s, mean_ops_s);
   return RateSchedule(Sine{mean_ops_s, amplitude_ops_s, period_s, phase});
 }
 
@@ -152,6 +160,7 @@ RateSchedule RateSchedule::parse(const std::string& text) {
 
 std::uint64_t RateSchedule::due_ns(std::uint64_t number) const {
   const auto due = std::visit([number](const auto& law) { return due_s(law, static_cast<double>(number)); }, law_);
+  EJ_CHECK(due >= 0, due, number);
   return static_cast<std::uint64_t>(std::min(due * 1e9, due_ns_max));
 }
 
@@ -183,6 +192,7 @@ RateSchedule::Place RateSchedule::place_of(const Steps& law, double number) {
   }
   // The first step that ends above the rest: in one without operations nothing is due.
   const auto step = static_cast<std::size_t>(std::ranges::upper_bound(law.end_ops, rest) - law.end_ops.begin());
+  EJ_CHECK(step < law.steps.size() && law.steps[step].ops_s > 0, step, law.steps.size(), rest, number);
   const auto begin_s = step == 0 ? 0 : law.end_s[step - 1];
   const auto begin_ops = step == 0 ? 0 : law.end_ops[step - 1];
   const auto round_s = rounds * law.end_s.back();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "system/check.h"
 #include "system/cycle_clock.h"
 
 namespace edgejoule::driver {
@@ -29,7 +30,10 @@ class SuccessGap {
   void end(std::uint64_t now);
 
   [[nodiscard]] std::uint64_t longest_ns() const { return clock_.to_ns(longest_); }
-  [[nodiscard]] std::uint64_t longest_begin_ns() const { return clock_.to_ns(longest_begin_ - begin_); }  // since begin
+  [[nodiscard]] std::uint64_t longest_begin_ns() const {  // since begin
+    EJ_CHECK(longest_begin_ >= begin_, longest_begin_, begin_);
+    return clock_.to_ns(longest_begin_ - begin_);
+  }
 
  private:
   const CycleClock& clock_;

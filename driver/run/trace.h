@@ -21,6 +21,8 @@ enum class TraceOperation : std::uint8_t { read, update, insert, upsert, scan, r
 inline constexpr std::size_t trace_operation_kinds = 7;
 inline constexpr std::array<std::string_view, trace_operation_kinds> trace_operation_names{
     "read", "update", "insert", "upsert", "scan", "delete", "rmw"};
+static_assert(static_cast<std::size_t>(TraceOperation::read_modify_write) + 1 == trace_operation_kinds);
+static_assert(trace_operation_names[static_cast<std::size_t>(TraceOperation::remove)] == "delete");
 
 inline constexpr std::string_view trace_header = "time_s,op,key,size";
 

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "client.h"
+#include "system/check.h"
 #include "system/run_failure.h"
 #include "system/system.h"
 #include "system/usage.h"
@@ -92,6 +93,7 @@ TraceWriter::TraceWriter(std::string path) : path_(std::move(path)), file_(std::
 }
 
 void TraceWriter::start() {
+  EJ_CHECK(!recording_);
   begin_ns_ = now_monotonic_ns();
   recording_ = true;
 }
@@ -102,10 +104,15 @@ std::unique_ptr<Session> TraceWriter::recording(std::unique_ptr<Session> session
 
 void TraceWriter::line(TraceOperation operation, std::string_view key, std::optional<std::uint64_t> size) {
   if (!recording_) return;
+  const auto kind = static_cast<std::size_t>(operation);
+  EJ_CHECK(kind < trace_operation_kinds, kind);
+  EJ_CHECK(size || operation == TraceOperation::read || operation == TraceOperation::remove, operation);
   const std::lock_guard lock(mutex_);
-  const auto time_ns = now_monotonic_ns() - begin_ns_;
+  const auto now_ns = now_monotonic_ns();
+  EJ_CHECK(now_ns >= begin_ns_, now_ns, begin_ns_);
+  const auto time_ns = now_ns - begin_ns_;
   fmt::format_to(std::back_inserter(text_), "{}.{:09},{},", time_ns / ns_per_s, time_ns % ns_per_s,
-                 trace_operation_names[static_cast<std::size_t>(operation)]);
+                 trace_operation_names[kind]);
   append_trace_key(key, text_);
   text_ += ',';
   if (size) fmt::format_to(std::back_inserter(text_), "{}", *size);
@@ -123,6 +130,7 @@ void TraceWriter::write_out() {
 }
 
 void TraceWriter::finish() {
+  EJ_CHECK(recording_);
   const std::lock_guard lock(mutex_);
   recording_ = false;
   write_out();

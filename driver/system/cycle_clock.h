@@ -8,6 +8,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "check.h"
 #include "system.h"
 #include "wide_product.h"
 
@@ -25,6 +26,7 @@ class CycleClock {
   // Of a difference of two readings.
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const {
     const auto product = wide_product(ticks, ns_per_tick_q32_);
+    EJ_DCHECK(product.high >> 32U == 0, ticks, ns_per_tick_q32_);
     return (product.high << 32U) | (product.low >> 32U);
   }
   [[nodiscard]] std::uint64_t to_ticks(std::uint64_t ns) const {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "check.h"
 #include "wide_product.h"
 
 namespace edgejoule::driver {
@@ -37,7 +38,10 @@ class Random {
   double uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
 
   // In [0, bound); bound > 0. The bias is below bound / 2^64.
-  std::uint64_t below(std::uint64_t bound) { return wide_product(next(), bound).high; }
+  std::uint64_t below(std::uint64_t bound) {
+    EJ_DCHECK(bound > 0);
+    return wide_product(next(), bound).high;
+  }
 
  private:
   std::uint64_t low_ = 0;

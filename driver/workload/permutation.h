@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "system/check.h"
 #include "system/random.h"
 
 namespace edgejoule::driver {
@@ -16,11 +17,13 @@ class Permutation {
   // 0 < count <= 2^62.
   Permutation(std::uint64_t count, std::uint64_t seed)
       : count_(count), half_bits_(std::max(1U, (static_cast<unsigned>(std::bit_width(count - 1)) + 1) / 2)) {
+    EJ_CHECK(count > 0 && count <= std::uint64_t{1} << 62U, count);
     for (auto& key : keys_) key = splitmix64(seed);
   }
 
   // The number at a place < count.
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const {
+    EJ_DCHECK(place < count_, place, count_);  // else it is no permutation: two places have the same number
     do place = mixed(place);
     while (place >= count_);
     return place;

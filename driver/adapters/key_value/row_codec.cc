@@ -8,6 +8,7 @@ namespace edgejoule::driver {
 namespace {
 
 constexpr std::size_t length_bytes = 4;
+static_assert(sizeof(std::uint32_t) == length_bytes);
 
 void append_part(std::string_view part, std::string& bytes) {
   if (part.size() > std::numeric_limits<std::int32_t>::max()) {

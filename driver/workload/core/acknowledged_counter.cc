@@ -1,9 +1,10 @@
 #include "acknowledged_counter.h"
 
-#include <cassert>
 #include <chrono>
 #include <new>
 #include <thread>
+
+#include "system/check.h"
 
 namespace edgejoule::driver {
 
@@ -31,9 +32,23 @@ std::optional<std::uint64_t> AcknowledgedCounter::next(const std::atomic<bool>& 
 }
 
 void AcknowledgedCounter::acknowledge(std::uint64_t number) {
-  assert(number - acknowledged() < window);
+  const auto first = acknowledged();
+  EJ_CHECK(number - first < window, number, first);
+  EJ_CHECK(number < next_.load(std::memory_order_relaxed), number, next_.load());
+  EJ_CHECK(!done_[number % window].load(std::memory_order_relaxed), number);
   done_[number % window].store(true, std::memory_order_release);
   advance();
+  if constexpr (debug_checks) check_invariants();
+}
+
+// Others go on meanwhile: each is compared with what was read on the side that only makes the comparison weaker.
+void AcknowledgedCounter::check_invariants() const {
+  const auto acknowledged_before = acknowledged();
+  const auto issued = next_.load();
+  const auto acknowledged_after = acknowledged();
+  EJ_CHECK(acknowledged_before <= issued, acknowledged_before, issued);
+  EJ_CHECK(acknowledged_before <= acknowledged_after, acknowledged_before, acknowledged_after);
+  EJ_CHECK(acknowledged_after >= issued || issued - acknowledged_after <= window, issued, acknowledged_after);
 }
 
 // One thread at a time advances; the others leave it to that thread, which looks once more after it has let go. Either

@@ -23,11 +23,14 @@ class AcknowledgedCounter {
   // set in that time.
   [[nodiscard]] std::optional<std::uint64_t> next(const std::atomic<bool>& stop);
 
-  // The number is inserted (or given up). Never waits.
+  // The number, which was handed out, is inserted (or given up). Once per number. Never waits.
   void acknowledge(std::uint64_t number);
 
   // All numbers below are acknowledged.
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_.load(std::memory_order_acquire); }
+
+  // No number is acknowledged that was not handed out, and no more than `window` are outstanding. From any thread.
+  void check_invariants() const;
 
  private:
   void advance();

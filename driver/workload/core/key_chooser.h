@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "acknowledged_counter.h"
+#include "system/check.h"
 #include "system/random.h"
 #include "zipfian.h"
 
@@ -40,6 +41,7 @@ class KeySpace {
   static constexpr std::uint64_t foreseen_max = 8;
 
   explicit KeySpace(const KeyRequests& requests) : foreseen_(requests.count + requests.reserved + 1), keys_(foreseen_) {
+    EJ_CHECK(requests.first < requests.records, requests.first, requests.records);
     const auto existing = requests.records - requests.first;
     if (foreseen_ / foreseen_max > existing) keys_ = 2 * existing;
   }
@@ -68,6 +70,13 @@ class KeyChooser {
         space_(requests),
         zipfian_(requests.theta),
         latest_(requests.law == KeyLaw::latest ? std::max<std::uint64_t>(requests.records, 2) - 1 : 1, requests.theta) {
+    EJ_CHECK(client < clients, client, clients);
+    EJ_CHECK(requests.count > 0 && requests.count <= requests.records - requests.first, requests.count,
+             requests.records, requests.first);
+    if (requests.law != KeyLaw::hotspot) return;
+    const auto& hot = requests.hot;
+    EJ_CHECK(hot <= requests.count && (hot > 0 || requests.hot_share <= 0), hot, requests.count, requests.hot_share);
+    EJ_CHECK(hot < requests.count || requests.hot_share >= 1, hot, requests.count, requests.hot_share);
   }
 
   // Draws again while the key is not acknowledged yet. Empty when `stop` is set in that time.
@@ -75,9 +84,27 @@ class KeyChooser {
                                     const std::atomic<bool>& stop) {
     for (;;) {
       const auto end = inserted.acknowledged();
+      EJ_CHECK(end >= requests_.records, end, requests_.records);
       const auto number = draw(random, end);
+      check_invariants(number, end);
       if (number < end) return number;
       if (stop.load(std::memory_order_relaxed)) return std::nullopt;
+    }
+  }
+
+  // number: drawn while the keys below end were there.
+  void check_invariants(std::uint64_t number, std::uint64_t end) const {
+    EJ_CHECK(position_ < requests_.count && stride_ < requests_.count, position_, stride_, requests_.count);
+    switch (requests_.law) {
+      case KeyLaw::zipfian:
+        EJ_CHECK(number >= requests_.first, number, requests_.first);
+        return;
+      case KeyLaw::latest:
+      case KeyLaw::exponential:
+        EJ_CHECK(number < end, number, end);
+        return;
+      default:
+        EJ_CHECK(number - requests_.first < requests_.count, number, requests_.first, requests_.count);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "length_histogram.h"
+#include "system/check.h"
 #include "system/random.h"
 #include "zipfian.h"
 
@@ -23,7 +24,12 @@ struct Length {
 
 class LengthChooser {
  public:
-  explicit LengthChooser(Length length) : length_(std::move(length)), ranks_(length_.most - length_.least + 1) {}
+  explicit LengthChooser(Length length)
+      : length_(std::move(length)), ranks_(length_.law == LengthLaw::zipfian ? length_.most - length_.least + 1 : 1) {
+    const bool ranged = length_.law == LengthLaw::uniform || length_.law == LengthLaw::zipfian;
+    EJ_CHECK(!ranged || length_.least <= length_.most, length_.least, length_.most);
+    EJ_CHECK(length_.law != LengthLaw::histogram || length_.histogram != nullptr);
+  }
 
   std::uint64_t next(Random& random) const {
     switch (length_.law) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "system/check.h"
+
 namespace edgejoule::driver {
 namespace {
 
@@ -54,7 +56,9 @@ Zipfian::Zipfian(std::uint64_t items, double theta, double zeta_of_items)
       zeta_(zeta_of_items),
       zeta_of_two_(zeta(0, 2, theta)),
       rank_one_below_(1 + std::pow(0.5, theta)),
-      eta_(eta()) {}
+      eta_(eta()) {
+  EJ_CHECK(items > 0 && theta >= 0 && theta <= zipfian_theta_max, items, theta);
+}
 
 double Zipfian::eta() const {
   const double two = 2 / static_cast<double>(items_);
@@ -62,12 +66,14 @@ double Zipfian::eta() const {
 }
 
 void Zipfian::grow(std::uint64_t items) {
+  EJ_CHECK(items > counted_, items, counted_);
   zeta_ += zeta(counted_, items, theta_);
   counted_ = items;
   eta_ = eta();
 }
 
 std::uint64_t Zipfian::draw(Random& random, std::uint64_t items) const {
+  EJ_DCHECK(items > 0 && items >= items_, items, items_);
   const double u = random.uniform();
   const double uz = u * zeta_;
   if (uz < 1) return 0;
