@@ -277,9 +277,10 @@ class Supervised:
 
     def _reported(self, reports: int) -> Iterator[bytes]:
         """Lines until the supervisor ends. When the command takes too long it is asked to end, and at last killed."""
-        rest, end_s = b"", time.monotonic() + self._timeout_s
+        rest, end_s, poll = b"", time.monotonic() + self._timeout_s, select.poll()
+        poll.register(reports, select.POLLIN)
         while True:
-            if (left_s := end_s - time.monotonic()) <= 0 or not select.select([reports], [], [], left_s)[0]:
+            if (left_s := end_s - time.monotonic()) <= 0 or not poll.poll(left_s * 1e3):
                 self._end_late_run()
                 end_s += _STOP_TIMEOUT_S
             elif chunk := os.read(reports, _CHUNK_BYTES):
