@@ -70,13 +70,13 @@ test-server: setup-dev build servers ## tests with servers on loopback: eco's fe
 	$(PYTEST) --timeout 1200 -m 'server and not root'
 	$(SKIPS)
 
-test-r: setup-dev ## statistics against R
+test-r: setup-dev build ## statistics against R
 	$(FRESH)
 	@tools/packages test-all
 	$(PYTEST) -m r
 	$(SKIPS)
 
-test-browser: setup-dev ## the report in headless Chromium
+test-browser: setup-dev build ## the report in headless Chromium
 	$(FRESH)
 	@tools/packages test-all
 	$(PYTEST) --timeout 1200 -m browser
