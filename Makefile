@@ -85,7 +85,7 @@ test-browser: setup-dev build ## the report in headless Chromium
 test-java: setup-dev build ## the driver against the real Java YCSB (Maven fetches it)
 	$(FRESH)
 	@tools/packages java
-	@cmake --build --preset release -j $(JOBS) --target driver-recorder
+	@cmake --build --preset release -j $(JOBS) --target driver-recorder eco-preload
 	$(PYTEST) --timeout 1200 -m java
 	$(SKIPS)
 
