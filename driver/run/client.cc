@@ -12,7 +12,7 @@
 namespace edgejoule::driver {
 namespace {
 
-constexpr std::uint64_t sleep_ns_max = 20'000'000;  // so that a stop is seen soon
+constexpr std::uint64_t sleep_ns_max = 20'000'000;  // so that a thread sees a stop soon
 
 }  // namespace
 
@@ -55,7 +55,7 @@ void Client::collect_rest(Measurements& measurements) {
 void Client::hand_over() {
   interval_ = work_.interval.load(std::memory_order_relaxed);
   auto* const empty = spare_.exchange(nullptr, std::memory_order_acquire);
-  if (empty == nullptr) return;  // the reporter has not yet taken the last one: with the next interval then
+  if (empty == nullptr) return;  // the reporter has not taken the last buffer yet: hand over with the next interval
   EJ_CHECK(empty != measured_ && handed_.load(std::memory_order_relaxed) == nullptr);
   handed_.store(measured_, std::memory_order_release);
   measured_ = empty;
@@ -68,7 +68,7 @@ void Client::work(std::uint64_t operations, const Pace& pace) {
   if (!begun_ticks_) begun_ticks_ = start;
   const bool own_times = pace.schedule == nullptr && !work_.unpaced && has_times();
   paced_ = pace.schedule != nullptr || own_times;
-  if (paced_) prctl(PR_SET_TIMERSLACK, 1UL);  // or a sleep ends up to 50 us late
+  if (paced_) prctl(PR_SET_TIMERSLACK, 1UL);  // otherwise a sleep ends up to 50 us late
   next_success_told_ = accompanies() ? ~std::uint64_t{0} : start;
   last_step_failed_ = false;
   std::uint64_t worked = 0;
@@ -105,7 +105,7 @@ void Client::wait_until(std::uint64_t due_ticks) {
   for (bool idle = false;; idle = true) {
     const auto now = work_.clock.now();
     const bool over = now >= due_ticks || work_.stop.load(std::memory_order_relaxed);
-    // Nothing was due: that no operation succeeded meanwhile is no outage.
+    // The client was idle because nothing was due, which is no outage.
     if (over && idle && !last_step_failed_ && due_ticks >= next_success_told_) {
       next_success_told_ = work_.gap.idle_until(std::min(now, due_ticks));
     }

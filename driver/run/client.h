@@ -1,8 +1,8 @@
-// One client: a thread's loop over a session. No lock and no allocation between two operations.
+// A client: the loop of one thread over one session. It takes no lock and allocates nothing between two operations.
 //
-// A kind of workload derives its clients and says in step() what one operation is. What is measured goes into a buffer
-// of the client's own; when the run asks for an interval, the client hands the buffer over between two operations and
-// goes on with an empty one, so that the reporter never touches what the client writes.
+// Each workload derives its clients and defines one operation in step(). A client measures into a buffer that only it
+// writes. When the run asks for an interval, the client hands that buffer to the reporter between two operations and
+// continues with an empty one.
 #pragma once
 
 #include <array>
@@ -19,17 +19,19 @@
 
 namespace edgejoule::driver {
 
-// When the operations of a client are due: those of numbers first, first + stride, first + 2 stride ... of a schedule.
+// When the operations of a client are due. The client performs the operations number first, first + stride, first + 2
+// stride, ... of a schedule.
 struct Pace {
-  const RateSchedule* schedule = nullptr;  // nullptr: as fast as the database answers
+  const RateSchedule* schedule = nullptr;  // nullptr: no pacing
   std::uint64_t first = 0;
   std::uint64_t stride = 1;
 };
 
-// The seed of a client's generators: of the thread of that number.
+// The seed for the random generators of the client with this number.
 [[nodiscard]] std::uint64_t client_seed(std::uint64_t seed, unsigned number);
 
-// The seed of the values that it writes. A run must not write the load's values once more, so that theirs differ.
+// The seed for the values that a client writes. load and run get different seeds, so that a run does not write the
+// values that the load wrote.
 [[nodiscard]] std::uint64_t value_seed(std::uint64_t seed, Command command, unsigned number);
 
 class Client {
@@ -39,18 +41,19 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Works until `operations` are done (0: no limit), nothing is left to do or the shared stop is set. Call again to go
-  // on.
+  // Works until `operations` are done (0: no limit), nothing is left to do, or the run is stopped. A further call
+  // continues.
   void work(std::uint64_t operations, const Pace& pace);
 
-  // True: works beside the others until they have ended, and its operations are measured but not counted as done.
+  // True for a background client: it works until all other clients have ended. Its operations are measured but do not
+  // count as done.
   [[nodiscard]] virtual bool accompanies() const { return false; }
 
-  // Adds what was handed over since the last call to `measurements`; false when nothing was. From the reporter's
-  // thread.
+  // Adds the measurements handed over since the last call to `measurements`. Returns false if there were none. The
+  // reporter's thread calls it.
   bool collect(Measurements& measurements);
 
-  // Adds all that was measured and not collected yet. Only while the client is not working.
+  // Adds everything measured and not yet collected. Only while the client is not working.
   void collect_rest(Measurements& measurements);
 
   // Only while the client is not working.
@@ -59,16 +62,16 @@ class Client {
     failed_.store(0, std::memory_order_relaxed);
   }
 
-  // Operations that ended, from any thread.
+  // Number of operations that succeeded. Any thread may call it.
   [[nodiscard]] std::uint64_t succeeded() const { return succeeded_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t failed() const { return failed_.load(std::memory_order_relaxed); }
 
  protected:
-  // Does one operation, or a batch of at most `most`; returns how many it did. 0: nothing is left to do.
+  // Performs one operation, or a batch of at most `most`. Returns how many it performed; 0: nothing is left to do.
   virtual std::uint64_t step(std::uint64_t most) = 0;
 
-  // Operations that have times of their own (a trace) wait for them where the run has no schedule. Asked at the begin
-  // of work.
+  // True if the operations carry their own times (a replayed trace). Without a schedule, the client waits for these
+  // times. Read when work() begins.
   [[nodiscard]] virtual bool has_times() const { return false; }
 
   // When the next operation is due, ns since the client first began to work.
@@ -78,20 +81,21 @@ class Client {
   [[nodiscard]] std::uint64_t now() const { return work_.clock.now(); }
   [[nodiscard]] Measurements& measurements() { return *measured_; }
 
-  // begin, end: readings of now(). calls: operations that one call of the database stands for (a batch).
+  // begin, end: readings of now(). calls: operations in one call of the database (a batch).
   void measure(Operation operation, Status status, std::uint64_t begin, std::uint64_t end, std::uint64_t calls = 1);
 
-  // The calls of this step that failed were made again, and the database took them.
+  // The calls that failed in this step were retried with success.
   void forgive_failures() { failed_in_step_ = 0; }
 
-  // The database answered `error` or worse: the run ends with its words.
+  // The database returned `error` or `unexpected_state`. Ends the run with the session's message.
   void stop_because(Operation operation, Status status, std::string_view key);
 
  private:
   void wait_until(std::uint64_t due_ticks);
   void tell_success(std::uint64_t at);
   void hand_over();
-  [[nodiscard]] bool count_failure(Operation operation, Status status, std::uint64_t calls);  // false: it is none
+  // Returns false if the status is no failure.
+  [[nodiscard]] bool count_failure(Operation operation, Status status, std::uint64_t calls);
 
   Work& work_;
   Session& session_;
@@ -101,9 +105,9 @@ class Client {
   bool paced_ = false;
   std::uint64_t failed_in_step_ = 0;  // calls
   bool last_step_failed_ = false;
-  std::uint64_t next_success_told_ = 0;  // ticks; successes before need not be told
+  std::uint64_t next_success_told_ = 0;  // ticks; success_gap_ needs no success before this time
 
-  // Two buffers go round: the client's measured_ -> handed_ -> the reporter, who empties it -> spare_ -> the client.
+  // Two buffers circulate: measured_ of the client -> handed_ -> the reporter, who empties it -> spare_ -> the client.
   std::array<Measurements, 2> buffers_;
   Measurements* measured_ = &buffers_[0];
   std::atomic<Measurements*> handed_ = nullptr;
@@ -113,7 +117,7 @@ class Client {
   std::atomic<std::uint64_t> failed_ = 0;
 };
 
-// Bytes of the values.
+// Total bytes of the values.
 [[nodiscard]] std::uint64_t payload_of(Fields fields);
 
 }  // namespace edgejoule::driver

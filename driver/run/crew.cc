@@ -14,7 +14,8 @@
 namespace edgejoule::driver {
 namespace {
 
-// A client between two operations hands over at once; one that is busy or asleep is not waited for.
+// A client hands over its buffer between two operations. After this many polls the crew stops waiting for clients that
+// are busy or asleep.
 constexpr int interval_looks = 20;
 constexpr std::chrono::microseconds interval_look_pause{50};
 
@@ -43,7 +44,7 @@ void Crew::prepare(std::uint64_t operations, const RateSchedule* schedule) {
   const auto count = clients_.size() - accompanying_;
   EJ_CHECK(count > 0, clients_.size(), accompanying_);
   working_ = 0;
-  std::uint64_t place = 0;  // among those that do not only accompany
+  std::uint64_t place = 0;  // position among the clients that are not background clients
   std::uint64_t shared_out = 0;
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     if (clients_[i]->accompanies()) {
@@ -51,7 +52,8 @@ void Crew::prepare(std::uint64_t operations, const RateSchedule* schedule) {
       continue;
     }
     const auto own = operations / count + (place < operations % count ? 1 : 0);
-    if (operations == 0 || own > 0) spawn(i, own, {schedule, place, count});  // else: more clients than operations
+    // With fewer operations than clients, some clients have none.
+    if (operations == 0 || own > 0) spawn(i, own, {schedule, place, count});
     ++place;
     shared_out += own;
   }
@@ -78,7 +80,7 @@ void Crew::work(Client& client, std::uint64_t operations, const Pace& pace) {
     client.work(operations, pace);
   } catch (const DatabaseError& error) {
     shared_.fail({Failure::Kind::database, error.what()});
-  } catch (const std::exception& error) {  // none may leave the thread: that would end the process without a word
+  } catch (const std::exception& error) {  // one that left the thread would end the process without a message
     shared_.fail({Failure::Kind::system, failure_words(error)});
   }
   if (client.accompanies()) return;

@@ -1,4 +1,4 @@
-// The clients of a run, each with its session, and the threads they work in.
+// The clients of a run, with their sessions and threads.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,7 @@ namespace edgejoule::driver {
 
 class TraceWriter;
 
-// How operations ended.
+// Numbers of operations, by how they ended.
 struct Outcome {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
@@ -28,42 +28,42 @@ struct Outcome {
 
 class Crew {
  public:
-  // Opens the sessions. What the clients ask them for is recorded when there is a trace. Throws DatabaseError.
+  // Opens the sessions. Records their calls if there is a trace. Throws DatabaseError.
   Crew(Work& shared, Database& database, TraceWriter* trace = nullptr);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Readies one thread per client; they begin at start(). operations 0: until stopped. schedule nullptr: no pacing;
-  // else it lives until join(). Clients that only accompany work unpaced until the others have ended. Throws RunFailure
-  // when a thread cannot be started. What a client throws becomes the failure of the shared work.
+  // Creates one thread per client; they begin at start(). operations 0: until stopped. schedule nullptr: no pacing;
+  // otherwise it must live until join(). Background clients work unpaced until the others have ended. Throws RunFailure
+  // if a thread cannot be started. An exception in a client becomes the failure of the shared work.
   void prepare(std::uint64_t operations, const RateSchedule* schedule);
 
-  // Lets the clients begin; returns the time, CLOCK_MONOTONIC.
+  // Starts the clients. Returns the time (CLOCK_MONOTONIC).
   std::uint64_t start();
 
-  // Waits at most that long; true when all clients have ended (those that accompany aside).
+  // Waits at most timeout_ns. Returns true if all clients have ended, background clients excepted.
   bool wait(std::uint64_t timeout_ns);
 
-  // Waits for all; returns when the last client ended, CLOCK_MONOTONIC.
+  // Waits for all clients. Returns the time when the last one ended (CLOCK_MONOTONIC).
   std::uint64_t join();
 
-  // Of the clients that do not only accompany, and of those that do.
+  // outcome() counts all but the background clients.
   [[nodiscard]] Outcome outcome() const { return outcome_of(false); }
   [[nodiscard]] Outcome outcome_of_companions() const { return outcome_of(true); }
 
-  // What was measured since the last call, in the operations that had ended when it was asked for. An operation that is
-  // under way, and what ends while its client waits for it, count with the next interval.
+  // The measurements since the last call. An operation still under way counts in the next interval, and so does what
+  // its client has measured but not handed over.
   [[nodiscard]] const Measurements& next_interval();
 
-  // The rest, after join(); then measurements() is complete.
+  // The remaining measurements, after join(). From then on measurements() is complete.
   [[nodiscard]] const Measurements& last_interval();
 
-  void forget_measurements();  // what was done and read before write included
+  void forget_measurements();  // also the counts of operations and of reads before write
   [[nodiscard]] const Measurements& measurements() const { return all_; }  // of all intervals
   [[nodiscard]] std::uint64_t reads_before_write() const;
 
-  // Ends the sessions and says how long each took.
+  // Ends the sessions. Returns how long each took.
   [[nodiscard]] Histogram close_sessions();
 
  private:
@@ -78,7 +78,7 @@ class Crew {
   std::unique_ptr<std::latch> starting_;
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::size_t working_ = 0;  // those that only accompany aside
+  std::size_t working_ = 0;  // background clients excepted
   std::size_t accompanying_ = 0;
   Measurements interval_;
   Measurements all_;

@@ -1,4 +1,4 @@
-// What the driver itself costs: the same operation stream on noop, in the same process.
+// Measures the cost of the driver: runs the same operations on the noop database in the same process.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct DriverShare {
   double driver_cpu_ns_per_op;
 };
 
-// At most `operations_max` operations (capped at 200 000), unpaced, with the seed and threads of the run. Rows are not
-// verified: there are none.
+// Runs at most `operations_max` operations (never more than 200 000), unpaced, with the seed and threads of the run.
+// Does not verify rows, since noop has none.
 [[nodiscard]] DriverShare measure_driver_share(const Invocation& invocation, std::uint64_t operations_max);
 
 }  // namespace edgejoule::driver

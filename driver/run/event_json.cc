@@ -97,7 +97,8 @@ Json interval_latencies(const Measurements& measurements) {
 
 std::optional<std::uint64_t> difference(const std::optional<std::uint64_t>& before,
                                         const std::optional<std::uint64_t>& after) {
-  if (!before || !after || *after < *before) return std::nullopt;  // less: counted anew, by a server started anew
+  // A smaller count means that the server was restarted.
+  if (!before || !after || *after < *before) return std::nullopt;
   return *after - *before;
 }
 

@@ -1,4 +1,4 @@
-// What is written into events: JSON as in schemas/driver-event.schema.json. What is not known is null.
+// The contents of events, as JSON by schemas/driver-event.schema.json. Unknown values are null.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ template <typename Value>
 [[nodiscard]] Json to_json(const DatabaseEvent& event);
 [[nodiscard]] Json to_json(const DroppedCaches& caches);
 
-// The commonest eight at most.
+// At most the eight most frequent causes.
 [[nodiscard]] Json to_json(const std::vector<FailureCause>& commonest_first);
 
-// Of `end`, with the whole histograms, and of `interval`.
+// latencies() is for the `end` event and includes the whole histograms; the other is for `interval` events.
 [[nodiscard]] Json latencies(const Measurements& measurements);
 [[nodiscard]] Json interval_latencies(const Measurements& measurements);
 
-// nullopt where one is absent or the count began anew.
+// nullopt if a value is missing or the counter was reset.
 [[nodiscard]] std::optional<std::uint64_t> difference(const std::optional<std::uint64_t>& before,
                                                       const std::optional<std::uint64_t>& after);
 
-// What the parts of the database did between two looks at them, and what it asked of storage.
+// The difference of two readings of the database's components, and of its I/O counts.
 [[nodiscard]] Json components_between(const std::vector<Component>& before, const std::vector<Component>& after);
 [[nodiscard]] Json io_between(const std::optional<IoCounts>& before, const std::optional<IoCounts>& after);
 

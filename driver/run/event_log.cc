@@ -42,7 +42,7 @@ void EventLog::write(const std::string& event, std::uint64_t monotonic_ns, const
     return;
   }
   const std::string why = std::strerror(errno);
-  file_.reset();  // the failure itself cannot be written either
+  file_.reset();  // the error event about this failure cannot be written either
   throw RunFailure(RunFailure::Kind::io, fmt::format("{}: cannot write an event: {}", name_, why));
 }
 

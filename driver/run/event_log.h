@@ -1,4 +1,4 @@
-// Writes events as JSON lines, each flushed, to a file, to stdout, or nowhere.
+// Writes events as JSON lines to a file or to stdout, and flushes each line.
 #pragma once
 
 #include <cstdio>
@@ -15,10 +15,10 @@ using Json = nlohmann::ordered_json;
 
 class EventLog {
  public:
-  // "-" is stdout; nothing: events are dropped. Throws UsageError when the file cannot be written.
+  // "-" is stdout; nullopt drops the events. Throws UsageError if the file cannot be written.
   explicit EventLog(const std::optional<std::string>& target);
 
-  // Adds event and monotonic_ns in front of the fields. Throws RunFailure (io) when it cannot be written.
+  // Puts `event` and `monotonic_ns` before the fields. Throws RunFailure (io) if the write fails.
   void write(const std::string& event, std::uint64_t monotonic_ns, const Json& fields = Json::object());
 
  private:

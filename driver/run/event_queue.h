@@ -1,4 +1,4 @@
-// Carries database events from the database's own threads to the one that writes them.
+// Carries events from the database's threads to the thread that writes them.
 #pragma once
 
 #include <mutex>
@@ -16,7 +16,7 @@ class EventQueue {
     events_.push_back(event);
   }
 
-  // Empties the queue.
+  // Returns all queued events and empties the queue.
   [[nodiscard]] std::vector<DatabaseEvent> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(events_, {});

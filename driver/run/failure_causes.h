@@ -1,4 +1,4 @@
-// Why operations failed, in the database's words, and how often.
+// Counts failed operations by the database's message.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct FailureCause {
   Operation operation;
   Status status;
   std::uint64_t count;
-  std::string words;  // of the first failure
+  std::string words;  // message of the first failure
 };
 
-// Words that differ in their digits only (a key, a port, a time) are of one cause.
+// Messages that differ only in their digits (a key, a port, a time) are one cause.
 class FailureCauses {
  public:
-  static constexpr std::size_t causes_max = 32;  // of one that has more, the rest counts under "other causes"
+  static constexpr std::size_t causes_max = 32;  // per run; further causes count as "other causes"
 
   void add(Operation operation, Status status, std::string_view words, std::uint64_t count);
   void add(const FailureCauses& other);
@@ -31,7 +31,7 @@ class FailureCauses {
   [[nodiscard]] std::vector<FailureCause> commonest_first() const;
 
  private:
-  using Key = std::tuple<Operation, Status, std::string>;  // the words without their digits
+  using Key = std::tuple<Operation, Status, std::string>;  // the message without its digits
   std::map<Key, FailureCause> causes_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace edgejoule::driver {
 
-// calloc leaves large blocks to the kernel's zero pages, so that an unused histogram takes no memory.
+// calloc maps large blocks to the kernel's zero page, so that an unused histogram takes no memory.
 void Histogram::take_memory() {
   counts_.reset(static_cast<std::uint64_t*>(std::calloc(counters, sizeof(std::uint64_t))));
   if (!counts_) throw std::bad_alloc();
@@ -24,7 +24,8 @@ void Histogram::check_invariants() const {
   EJ_CHECK(counted == count_, counted, count_);
 }
 
-// The whole only when the count is a power of two: reading all counters after each value would take most of the time.
+// Checks everything only if the count is a power of two: reading all counters after each value would take most of the
+// time.
 void Histogram::check_after_record(std::uint64_t value) const {
   EJ_CHECK(count_ > 0 && min_ <= value && value <= max_, value, count_, min_, max_);
   if (std::has_single_bit(count_)) check_invariants();
@@ -47,7 +48,7 @@ void Histogram::add(const Histogram& other) {
   if constexpr (debug_checks) check_invariants();
 }
 
-// Only where something was counted: to write elsewhere would take memory.
+// Clears only counters that are not zero: writing to others would allocate their pages.
 void Histogram::clear() {
   if (count_ == 0) return;
   if constexpr (debug_checks) check_invariants();

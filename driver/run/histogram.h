@@ -1,4 +1,4 @@
-// Latency recorder with the buckets of HdrHistogram: 1 ns to 1 h, three significant digits.
+// A latency histogram with the buckets of HdrHistogram: 1 ns to 1 h, three significant digits.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace edgejoule::driver {
 
-// One writer at a time. Takes memory with the first value, and touches it only where something is counted.
+// One writer at a time. Allocates memory with the first value.
 class Histogram {
  public:
   static constexpr std::uint64_t value_max = 3'600'000'000'000U;
@@ -32,7 +32,7 @@ class Histogram {
     if constexpr (debug_checks) check_after_record(value);
   }
 
-  void add(const Histogram& other);  // not itself
+  void add(const Histogram& other);  // other must not be *this
   void clear();
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -42,7 +42,7 @@ class Histogram {
     return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
   }
 
-  // The largest value that counts as the same as the one at the percentile (0..100), at most max().
+  // The largest value equivalent to the value at the percentile (0..100), at most max().
   [[nodiscard]] std::uint64_t percentile(double percent) const;
 
   [[nodiscard]] std::uint64_t count_at(std::uint32_t index) const {

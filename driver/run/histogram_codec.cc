@@ -10,11 +10,11 @@
 namespace edgejoule::driver {
 namespace {
 
-// Both cookies carry 0x10: word size as the format wants it for variable-length counts.
+// Both cookies carry 0x10, the word size that the format prescribes for counts of variable length.
 constexpr std::uint32_t plain_cookie = 0x1C849303U | 0x10U;
 constexpr std::uint32_t compressed_cookie = 0x1C849304U | 0x10U;
 
-// A reader derives the places of the counts from the digits and the largest value alone.
+// A reader derives the positions of the counts from the number of digits and the largest value.
 static_assert(Histogram::significant_digits == 3 && 2 * Histogram::sub_buckets_half == 2048);
 static_assert(Histogram::value_max == 3'600'000'000'000U);
 constexpr std::size_t plain_header_bytes = 40;
@@ -67,7 +67,7 @@ std::string plain(const Histogram& histogram) {
   append_big_endian(out, static_cast<std::uint32_t>(Histogram::significant_digits));
   append_big_endian(out, std::uint64_t{1});
   append_big_endian(out, Histogram::value_max);
-  append_big_endian(out, std::bit_cast<std::uint64_t>(1.0));  // values are stored as they are
+  append_big_endian(out, std::bit_cast<std::uint64_t>(1.0));  // ratio of integer to value: values are stored unscaled
   EJ_CHECK(out.size() == plain_header_bytes, out.size());
   return out + counts;
 }

@@ -1,5 +1,5 @@
-// The interchange form of HdrHistogram: V2 encoding, zlib, base64. HdrHistogram.decode of Python's hdrhistogram, Java's
-// and C's readers take it.
+// The interchange format of HdrHistogram: V2 encoding, compressed by zlib, as base64. The HdrHistogram libraries of
+// Java, C and Python read it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the command line asks for.
+// The options of a command, checked.
 #pragma once
 
 #include <cstdint>
@@ -22,25 +22,25 @@ struct Invocation {
   Durability durability;
   unsigned threads;
   std::optional<RateSchedule> schedule;
-  std::string rate;  // the schedule as it was written; empty: none
+  std::string rate;  // the schedule as the user wrote it; empty: none
   std::uint64_t seed;
   bool drop_caches;
-  double quiet_before_s;  // the database is open and nobody asks
+  double quiet_before_s;  // time with the database open and no operation
   double quiet_after_s;
-  bool in_step;  // goes on only when standard input says so
+  bool in_step;  // the run waits for lines on standard input (--in-step)
   double warmup_s;
   std::uint64_t interval_ms;
   double settle_timeout_s;
   bool driver_share;
   double driver_share_max;
-  double failure_share_max;  // of all operations; a run in which more fail has failed
-  double longest_gap_s_max;  // without a success; the run says so when it was longer
+  double failure_share_max;  // share of all operations; above it the run fails
+  double longest_gap_s_max;  // time without a success; above it the run prints a warning
   ReportOptions report;
   bool status_lines;  // -s
   std::uint64_t status_interval_s;
   std::string label;  // of the status lines
   bool quiet;
-  std::optional<std::string> record;  // file of the trace that is written
+  std::optional<std::string> record;  // file to which the trace is written
   std::optional<std::string> json;    // file, "-" for stdout
 };
 

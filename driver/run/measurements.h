@@ -1,4 +1,4 @@
-// What the clients count: per operation type statuses, service and intended latencies, payload.
+// The measurements of the clients: for each operation type the statuses, service and intended latencies, and payload.
 #pragma once
 
 #include <array>
@@ -23,8 +23,7 @@ struct OperationMeasure {
   void add(const OperationMeasure& other);
   void clear();
 
-  // No more latencies than calls that returned the status, and intended ones only of operations that have a service
-  // latency.
+  // There are no more latencies than calls that returned the status, and no more intended than service latencies.
   void check_invariants() const;
 };
 
@@ -39,10 +38,10 @@ struct Measurements {
     return operations[static_cast<std::size_t>(operation)];
   }
 
-  void add(const Measurements& other);  // not itself
+  void add(const Measurements& other);  // other must not be *this
   void clear();
 
-  // Database calls that returned the status; what is made of several calls (READ-MODIFY-WRITE, VERIFY) is left out.
+  // Database calls that returned the status. Operations made of several calls (READ-MODIFY-WRITE, VERIFY) are left out.
   [[nodiscard]] std::uint64_t calls_that_returned(Status status) const;
 };
 

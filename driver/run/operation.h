@@ -1,4 +1,4 @@
-// The types of operations and how they may end, with YCSB's names.
+// The operation types and their possible results, with YCSB's names.
 #pragma once
 
 #include <array>

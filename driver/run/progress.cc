@@ -23,7 +23,7 @@ std::string duration(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-// What follows is written as YCSB writes it.
+// The format of YCSB's status lines.
 
 std::string words_for(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));

@@ -1,4 +1,4 @@
-// Progress on standard error: a bar where it is a terminal, YCSB's status lines with -s.
+// Progress on standard error: a bar on a terminal, YCSB's status lines with -s.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // interval: what was measured since the last call.
+  // interval: the measurements since the last call.
   void show(const std::string& phase, std::uint64_t done, double elapsed_s, double rate_ops_s,
             const Measurements& interval);
   void note(const std::string& phase);
 
-  // After the last show(): what no status line has said yet gets one. Removes the bar.
+  // After the last show(): prints a status line for the remaining interval and removes the bar.
   void end(std::uint64_t done, double elapsed_s);
 
   // Removes the bar.
@@ -32,7 +32,7 @@ class Progress {
   void status_line(std::uint64_t done, double elapsed_s, const std::string& left);
   [[nodiscard]] double share(std::uint64_t done, double elapsed_s) const;
 
-  std::uint64_t planned_;  // 0: the run ends by time, after seconds_max
+  std::uint64_t planned_;  // 0: the run ends after seconds_max
   double seconds_max_;
   bool bar_;
   bool drawn_ = false;

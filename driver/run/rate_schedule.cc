@@ -16,8 +16,8 @@ namespace edgejoule::driver {
 namespace {
 
 constexpr double operations_max = 1e9;   // per second
-constexpr double operations_min = 1e-6;  // of a constant rate: an operation in 12 days
-constexpr double due_ns_max = 1e18;      // 31 years: as good as never
+constexpr double operations_min = 1e-6;  // of a constant rate: one operation in 12 days
+constexpr double due_ns_max = 1e18;      // 31 years
 
 [[noreturn]] void refuse(const std::string& text, const std::string& expected) {
   throw UsageError(fmt::format("rate {}: expected {}", text, expected));
@@ -90,7 +90,7 @@ std::vector<Recorded> lines_of(const std::string& text) {
   return lines;
 }
 
-// The last line's rate lasts as long as the one before it.
+// The last line's rate lasts as long as the rate before it.
 std::vector<RateSchedule::Step> recorded_in(const std::string& text) {
   const auto lines = lines_of(text);
   std::vector<RateSchedule::Step> steps;
@@ -190,7 +190,7 @@ RateSchedule::Place RateSchedule::place_of(const Steps& law, double number) {
     ++rounds;
     rest = 0;
   }
-  // The first step that ends above the rest: in one without operations nothing is due.
+  // The first step that ends after the rest. A step without operations is never chosen.
   const auto step = static_cast<std::size_t>(std::ranges::upper_bound(law.end_ops, rest) - law.end_ops.begin());
   EJ_CHECK(step < law.steps.size() && law.steps[step].ops_s > 0, step, law.steps.size(), rest, number);
   const auto begin_s = step == 0 ? 0 : law.end_s[step - 1];
@@ -233,7 +233,7 @@ double RateSchedule::due_s(const Sine& law, double number) {
   constexpr double precision_s = 1e-9;
   while (high - low > precision_s) {
     const auto middle = low + (high - low) / 2;
-    if (middle <= low || middle >= high) break;  // no number between them
+    if (middle <= low || middle >= high) break;  // no floating-point number lies between them
     (law.operations_until(middle) < rest ? low : high) = middle;
   }
   return rounds * law.period_s + high;

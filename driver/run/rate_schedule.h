@@ -1,5 +1,5 @@
-// Rates that change with time, and when the operations of such a rate are due (open loop: an operation is due whether
-// or not the one before it has ended).
+// Rates that change with time, and the time at which each operation is due. The loop is open: an operation is due even
+// if the one before it has not ended.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@ class RateSchedule {
 
   [[nodiscard]] static RateSchedule constant(double ops_s);  // > 0
 
-  // One rate after the other, and again from the first. Durations > 0, rates >= 0 and not all 0.
+  // The steps in turn, repeated. Durations > 0, rates >= 0 and not all 0.
   [[nodiscard]] static RateSchedule steps(const std::vector<Step>& steps);
 
   // mean + amplitude * sin(2 pi t / period + phase). amplitude <= mean, so that no rate is negative.
   [[nodiscard]] static RateSchedule sine(double mean_ops_s, double amplitude_ops_s, double period_s, double phase = 0);
 
-  // What a user writes:
+  // Parses the user's text:
   //   1000                                   operations per second
-  //   steps:1000@10,4000@5                   1000 ops/s for 10 s, 4000 for 5 s, and again
+  //   steps:1000@10,4000@5                   1000 ops/s for 10 s, 4000 for 5 s, repeated
   //   sine:mean=2000,amplitude=1500,period=60[,phase=RADIANS]
   //   file:rates.csv                         recorded: lines `time_s,ops_s`, each rate until the next line's time
   // Throws UsageError.
   [[nodiscard]] static RateSchedule parse(const std::string& text);
 
-  // When the operation of that number (0 is the first) is due, ns since the schedule began.
+  // When operation `number` (from 0) is due, ns since the schedule began.
   [[nodiscard]] std::uint64_t due_ns(std::uint64_t number) const;
 
-  // How long the schedule takes for that many operations: until the last one is due, and one interval more at the rate
-  // of that moment, which ends where a pause begins.
+  // How long the schedule takes for this many operations: until the last one is due, plus one interval at the rate of
+  // that moment. The interval ends where a pause begins.
   [[nodiscard]] std::uint64_t duration_ns(std::uint64_t operations) const;
 
-  // How many operations are due until then, with the part of the next one.
+  // How many operations are due until time_ns, with the fraction of the next one.
   [[nodiscard]] double operations_until(std::uint64_t time_ns) const;
 
   [[nodiscard]] bool is_constant() const { return std::holds_alternative<Constant>(law_); }
@@ -68,7 +68,7 @@ class RateSchedule {
   };
   using Law = std::variant<Constant, Steps, Sine>;
 
-  struct Place {  // of an operation
+  struct Place {  // of an operation in the schedule
     std::size_t step;
     double due_s;
     double step_end_s;

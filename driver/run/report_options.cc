@@ -50,7 +50,7 @@ std::vector<double> percentiles_of(const Properties& properties) {
   return percentiles;
 }
 
-// YCSB names the class; earlier releases had another package.
+// YCSB names the exporter's class. Earlier releases of YCSB used another package.
 ReportFormat format_of(const Properties& properties) {
   const auto name = properties.get("exporter", "site.ycsb.measurements.exporter.TextMeasurementsExporter");
   const std::string_view simple = std::string_view(name).substr(name.rfind('.') + 1);
@@ -62,7 +62,7 @@ ReportFormat format_of(const Properties& properties) {
          "site.ycsb.measurements.exporter");
 }
 
-// Made now, so that a run does not end with a report that cannot be written.
+// Creates the file before the run, so that a run does not end with a report that cannot be written.
 std::string file_of(const Properties& properties) {
   const auto file = properties.get("exportfile", "");
   if (!file.empty() && !std::ofstream(file, std::ios::app)) {

@@ -1,4 +1,4 @@
-// What YCSB's properties say about the closing report.
+// YCSB's properties of the closing report.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct ReportOptions {
   std::vector<double> percentiles;
   ReportFormat format;
   std::string file;                    // empty: standard output
-  bool each_error_apart;               // latencies of failed operations by status
-  std::set<std::string> errors_apart;  // those of these statuses only
+  bool each_error_apart;               // a separate latency line for each failed status
+  std::set<std::string> errors_apart;  // only for these statuses
 };
 
 // Throws UsageError.

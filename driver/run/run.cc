@@ -29,7 +29,7 @@
 namespace edgejoule::driver {
 namespace {
 
-constexpr std::uint64_t look_around_ns = 50'000'000;  // how late an interruption may be seen
+constexpr std::uint64_t look_around_ns = 50'000'000;  // an interruption is noticed at most this much later
 
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
 
@@ -42,7 +42,7 @@ double rate(std::uint64_t operations, std::uint64_t duration_ns) {
   return duration_ns == 0 ? 0 : static_cast<double>(operations) * 1e9 / static_cast<double>(duration_ns);
 }
 
-// With commas between the thousands: 30,100.
+// With commas between thousands: 30,100.
 std::string grouped(double number) {
   if (number < 1000) return fmt::format("{:g}", number);
   auto digits = fmt::format("{:.0f}", number);
@@ -70,8 +70,8 @@ RunFailure::Kind kind_of(const Failure& failure) {
   return RunFailure::Kind::system;
 }
 
-// How long the rate takes for what was done. In a run that its time limit ended (cut): the part of it that the
-// operations done are of those due. Failed operations take time and are not reached.
+// How long the rate takes for the operations done. If the time limit ended the run (cut), only the part of the schedule
+// in proportion to the operations done counts. Failed operations take time and do not count as done.
 std::uint64_t scheduled_ns(const RateSchedule& schedule, const Outcome& outcome, std::uint64_t active_ns, bool cut) {
   const auto succeeded = static_cast<double>(outcome.succeeded);
   const auto scaled = [](std::uint64_t time_ns, double share) {
@@ -85,7 +85,7 @@ std::uint64_t scheduled_ns(const RateSchedule& schedule, const Outcome& outcome,
   return done == 0 ? 0 : scaled(schedule.duration_ns(done), succeeded / static_cast<double>(done));
 }
 
-// One execution of the command, step by step in the order of the schema.
+// One execution of the command. The steps follow the order of the schema.
 class Execution {
  public:
   Execution(const Invocation& invocation, EventLog& log)
@@ -145,7 +145,7 @@ class Execution {
   EventQueue database_events_;
   std::unique_ptr<Work> work_;
   std::unique_ptr<Database> database_;
-  std::unique_ptr<TraceWriter> trace_;  // nullptr: not recorded
+  std::unique_ptr<TraceWriter> trace_;  // nullptr: no recording
   std::unique_ptr<Crew> crew_;
   std::optional<std::string> device_;
 
@@ -156,7 +156,7 @@ class Execution {
   std::uint64_t rss_peak_bytes_ = 0;
   std::uint64_t active_begin_ns_ = 0;
   std::uint64_t active_end_ns_ = 0;
-  std::optional<std::uint64_t> scheduled_ns_;  // nothing: no rate was asked for
+  std::optional<std::uint64_t> scheduled_ns_;  // nullopt: no rate was given
   std::uint64_t interval_begin_ns_ = 0;
   std::optional<std::uint64_t> records_begin_;
   std::optional<std::uint64_t> records_end_;
@@ -208,8 +208,8 @@ void Execution::open_database(EventSink sink) {
                   invocation_.command == Command::load || invocation_.workload->creates, std::move(sink));
 }
 
-// A database that is opened may have a log to replay and writes files: done first, so that what is dropped is what the
-// run will open.
+// Opens and closes the database before the caches are dropped: opening may replay a log and write files, and the run
+// must find the files in the state that it will open.
 void Execution::drop_caches_of_database() {
   progress_.note("dropping caches");
   open_database({});
@@ -260,8 +260,8 @@ void Execution::open() {
   check_interruption();
 }
 
-// The database is open, with a session for each client, and nobody asks it anything; no client's thread is there.
-// settled: it had said that nothing was left to do.
+// An idle phase: the database is open with a session for each client, and no operation runs. No client thread exists
+// yet or any more. settled: the database had settled before.
 void Execution::stand_still(std::string_view place, double seconds, bool settled) {
   progress_.note("standing still");
   const auto begin_ns = now_monotonic_ns();
@@ -328,7 +328,7 @@ void Execution::drive() {
   }
   active_end_ns_ = crew_->join();
   work_->gap.end(work_->clock.now());
-  const auto used = usage();  // before the driver itself works on: merges histograms, writes events
+  const auto used = usage();  // before the driver merges histograms and writes events
   write_interval(active_end_ns_, used, crew_->last_interval());
   if (trace_) trace_->finish();
   outcome_ = crew_->outcome();
@@ -349,7 +349,7 @@ std::map<std::string, std::string> Execution::workload_in_force() const {
   return properties;
 }
 
-// Of all operations so far; noop only.
+// The noop database's checksum of all operations so far.
 std::optional<std::uint64_t> Execution::checksum() const {
   if (invocation_.adapter->name != "noop") return std::nullopt;
   return std::stoull(database_->stats().at("checksum"), nullptr, 16);
@@ -386,14 +386,14 @@ Settled Execution::settle_database() {
     return database_->settle(nanoseconds(invocation_.settle_timeout_s));
   } catch (const DatabaseError& failure) {
     check_interruption();
-    write_database_events();  // what led to it
+    write_database_events();  // the events that preceded the failure
     progress_.clear();
     throw RunFailure(RunFailure::Kind::database, fmt::format("settling: {}", failure.what()));
   }
 }
 
-// A run in which more operations failed than the user allows has failed: its figures are of another load than the one
-// that was asked for. Clients that only accompany the others are judged apart: their operations are not counted.
+// A run fails if the share of failed operations exceeds the user's limit, because its figures then describe another
+// load. Background clients are judged separately, since their operations do not count as done.
 void Execution::check_failures() const {
   if (const auto failure = work_->failure()) {
     throw RunFailure(kind_of(*failure), failure->message);
@@ -419,7 +419,7 @@ void Execution::settle() {
   settled_usage_ = usage();
   components_ = components_between(components_begin_, database_->components());
   io_ = io_between(io_begin_, database_->io_counts());
-  rss_peak_bytes_ = rss_peak_bytes();  // before the driver's share is measured, which needs memory of its own
+  rss_peak_bytes_ = rss_peak_bytes();  // before the driver's share is measured, which uses memory itself
   write_database_events();
   log_.write("settled", settled_ns,
              {{"complete", settled.complete},
@@ -429,8 +429,8 @@ void Execution::settle() {
   check_interruption();
 }
 
-// After a load the database must hold what it has acknowledged. A server that was restarted or evicts records may have
-// lost some without a failed operation.
+// After a load the database must hold every acknowledged record. A server that was restarted or that evicts records may
+// have lost some without a failed operation.
 void Execution::check_load() {
   incidents_ = database_->incidents();
   if (invocation_.command != Command::load) return;
@@ -469,11 +469,11 @@ void Execution::close() {
   phase("close", now_monotonic_ns());
   const auto path = database_->path();
   reads_before_write_ = crew_->reads_before_write();
-  // A sum over operations: what the warm-up added can be taken off again.
+  // The checksum is a sum over operations, so the warm-up's part can be subtracted.
   if (const auto sum = checksum()) checksum_ = *sum - checksum_begin_.value_or(0);
   if (!path.empty()) data_bytes_ = data_bytes(path);
   cleanup_ = crew_->close_sessions();
-  database_stats_ = database_->stats();  // some databases count by session, and add up when it ends
+  database_stats_ = database_->stats();  // some databases count by session and add up when the session ends
   const auto failure = database_->close();
   write_database_events();
   progress_.clear();
@@ -506,7 +506,7 @@ void Execution::check_rate() const {
   }
 }
 
-// Null where it was not measured.
+// Null if it was not measured.
 Json Execution::driver_share() const {
   const auto run_cpu_ns = settled_usage_.cpu_ns();
   if (!share_ || !run_cpu_ns) return nullptr;
@@ -570,13 +570,13 @@ void Execution::report() {
   write_report(checksum);
 }
 
-// On standard output unless a file is named or the events go there.
+// Writes to standard output unless a file is named. Writes nothing there if the events go to standard output.
 void Execution::write_report(const std::optional<std::string>& checksum) const {
   const auto& options = invocation_.report;
   if (options.file.empty() && invocation_.json == "-") return;
   auto text =
       ycsb_report(options, crew_->measurements(), cleanup_, outcome_.succeeded, active_end_ns_ - active_begin_ns_);
-  // No line of the report: what reads YCSB's output reads numbers after its brackets.
+  // Not a line of the report: parsers of YCSB's output expect a number after the brackets.
   if (options.format == ReportFormat::text && checksum) text += fmt::format("noop: checksum {}\n", *checksum);
   const auto where = options.file.empty() ? "standard output" : options.file;
   std::FILE* const out = options.file.empty() ? stdout : std::fopen(options.file.c_str(), "w");
@@ -595,7 +595,7 @@ void carry_out(const Invocation& invocation, EventLog& events) {
   try {
     Execution(invocation, events).carry_out();
   } catch (const DatabaseError& error) {
-    throw_if_interrupted();  // which ends the waits for a server
+    throw_if_interrupted();  // an interruption ends waiting for a server
     throw RunFailure(RunFailure::Kind::database, error.what());
   }
 }

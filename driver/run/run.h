@@ -1,4 +1,4 @@
-// Carries out load and run: opens the database, drives it, waits until it has settled, reports.
+// Performs load and run: opens the database, drives it, waits until it has settled, reports.
 #pragma once
 
 #include "event_log.h"
@@ -6,7 +6,7 @@
 
 namespace edgejoule::driver {
 
-// Writes all events but the error event, and the YCSB text. Throws RunFailure, UsageError.
+// Writes all events except the error event, and YCSB's report. Throws RunFailure, UsageError.
 void carry_out(const Invocation& invocation, EventLog& events);
 
 }  // namespace edgejoule::driver

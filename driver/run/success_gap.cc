@@ -12,7 +12,7 @@ void SuccessGap::begin(std::uint64_t now) {
 
 std::uint64_t SuccessGap::succeeded(std::uint64_t at) {
   const std::lock_guard lock(mutex_);
-  if (at > last_) {  // else a thread that was interrupted tells late
+  if (at > last_) {  // otherwise a thread that was preempted reports late
     if (at - last_ > longest_) {
       longest_ = at - last_;
       longest_begin_ = last_;

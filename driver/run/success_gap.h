@@ -1,5 +1,5 @@
-// The longest time in which an operation was due or under way and none succeeded: what an outage is to all clients
-// together. It ends with the success that ends it, so the latency of that operation is a part of it.
+// The longest time in which an operation was due or under way and none succeeded: an outage as all clients together see
+// it. The gap ends with the next success, so it includes the latency of that operation.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,27 @@ namespace edgejoule::driver {
 
 class SuccessGap {
  public:
-  // How often a client need tell of its successes: a gap is told too long by at most that much.
+  // A client reports successes at most this often. A gap may be overestimated by at most this much.
   static constexpr std::uint64_t resolution_ns = 1'000'000;
 
   explicit SuccessGap(const CycleClock& clock) : clock_(clock), resolution_ticks_(clock.to_ticks(resolution_ns)) {}
 
-  // Times are readings of the clock. begin: before the clients work.
+  // Times are readings of the clock. Call begin() before the clients work.
   void begin(std::uint64_t now);
 
-  // An operation succeeded then. From any thread; returns from when on the thread need tell again.
+  // Reports that an operation succeeded. Any thread may call it. Returns the time before which the thread need not
+  // report a further success.
   std::uint64_t succeeded(std::uint64_t at);
 
-  // A client whose last operation succeeded had nothing to do until then: no part of a gap. The same otherwise.
+  // Reports that a client whose last operation succeeded had nothing to do until `at`; idle time is no part of a gap.
+  // Returns as succeeded() does.
   std::uint64_t idle_until(std::uint64_t at);
 
-  // The clients have ended.
+  // Call after the clients have ended.
   void end(std::uint64_t now);
 
   [[nodiscard]] std::uint64_t longest_ns() const { return clock_.to_ns(longest_); }
-  [[nodiscard]] std::uint64_t longest_begin_ns() const {  // since begin
+  [[nodiscard]] std::uint64_t longest_begin_ns() const {  // ns since begin()
     EJ_CHECK(longest_begin_ >= begin_, longest_begin_, begin_);
     return clock_.to_ns(longest_begin_ - begin_);
   }

@@ -1,13 +1,14 @@
-// A trace: the operations of a run, one a line, in the order of time.
+// A trace: the operations of a run in order of time, one per line.
 //
 //   time_s,op,key,size          the first line, always
 //   0,read,user1,
 //   0.000012345,update,user1,100
 //
-// time_s: seconds, not decreasing, from any origin, used to the ns. op: read, update, insert, upsert, scan, delete or
-// rmw (read-modify-write). key: bytes, of which '%', ',', '"', control characters and those from 0x7F on are written
-// %XX (hexadecimal). size: of update, insert, upsert and rmw the bytes of the values, of scan the records asked for; of
-// read (bytes of the row) and delete it may be empty: unknown.
+// time_s: seconds from any origin, not decreasing, precise to 1 ns.
+// op: read, update, insert, upsert, scan, delete or rmw (read-modify-write).
+// key: bytes; '%', ',', '"', control characters and bytes from 0x7F on are written %XX (hexadecimal).
+// size: for update, insert, upsert and rmw the bytes of the values; for scan the number of records asked for; for read
+// the bytes of the row. It may be empty (unknown) for read and delete.
 #pragma once
 
 #include <array>
@@ -29,7 +30,7 @@ inline constexpr std::string_view trace_header = "time_s,op,key,size";
 struct TraceLine {
   std::uint64_t time_ns;
   TraceOperation operation;
-  std::string_view key;  // lives until the next line is read
+  std::string_view key;  // valid until the next line is read
   std::optional<std::uint64_t> size;
 };
 

@@ -24,7 +24,7 @@ bool is_plain(char c) {
   return byte >= 0x20 && byte < 0x7F && c != '%' && c != ',' && c != '"';
 }
 
-// Appends the key as a trace writes it.
+// Appends the key in the trace's encoding.
 void append_trace_key(std::string_view key, std::string& out) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   for (const char c : key) {

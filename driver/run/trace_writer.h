@@ -1,8 +1,8 @@
-// Writes the trace of a run: what the sessions of its clients are asked for, from when the run says it begins.
+// Records the operations of a run as a trace.
 //
-// A line is written before its operation is carried out, under one lock, so that times grow in the file; the recording
-// therefore costs each operation some 100 ns and the clients wait for each other. The bytes of a row that is read are
-// not known then, and stay empty. A batch is as many lines as it has records.
+// Each line is written before its operation, under one lock, so that times grow in the file. Recording therefore adds
+// about 100 ns to each operation, and clients wait for each other. The size of a read is unknown at that time and stays
+// empty. A batch is recorded as one line per record.
 #pragma once
 
 #include <atomic>
@@ -19,16 +19,16 @@ namespace edgejoule::driver {
 
 class TraceWriter {
  public:
-  // Makes the file, or empties it. Throws UsageError.
+  // Creates or empties the file. Throws UsageError.
   explicit TraceWriter(std::string path);
 
-  // Times count from here; what came before is not written.
+  // Sets the origin of time. Earlier operations are not recorded.
   void start();
 
-  // A session that does what the other does and records it. The writer must outlive it.
+  // Wraps a session so that its calls are recorded. The writer must outlive the result.
   [[nodiscard]] std::unique_ptr<Session> recording(std::unique_ptr<Session> session);
 
-  // Throws RunFailure when the file cannot be written.
+  // Throws RunFailure if the file cannot be written.
   void line(TraceOperation operation, std::string_view key, std::optional<std::uint64_t> size);
   void finish();
 
@@ -44,7 +44,7 @@ class TraceWriter {
   std::atomic<bool> recording_ = false;
   std::mutex mutex_;
   std::uint64_t begin_ns_ = 0;
-  std::string text_;  // not written yet
+  std::string text_;  // not yet written
 };
 
 }  // namespace edgejoule::driver

@@ -1,4 +1,4 @@
-// The driver's version, from the project's.
+// The driver's version, taken from the project's.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// One execution of a workload: what its clients share, and how they are told to stop.
+// One execution of a workload: the state that its clients share, and how they are stopped.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class Session;
 
 enum class Command : std::uint8_t { load, run };
 
-// Why the clients stopped before the end. The first of several wins.
+// Why the clients stopped early. The first failure counts.
 struct Failure {
   enum class Kind : std::uint8_t { database, wrong_data, system };
   Kind kind;
@@ -32,7 +32,7 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // The client of the thread of that number, 0..threads-1. It must not outlive the work or the session.
+  // Creates the client for thread `number` (0 to threads - 1). It must not outlive the work or the session.
   [[nodiscard]] virtual std::unique_ptr<Client> client(Session& session, unsigned number) = 0;
 
   const std::uint64_t seed;
@@ -40,13 +40,13 @@ class Work {
   const CycleClock& clock;
   SuccessGap gap;
   // Set before the clients work.
-  bool unpaced = false;            // operations do not wait for times of their own
-  bool absent_is_failure = false;  // a record that is not found counts as a failed operation
-  bool keeps_nothing = false;      // the database is noop: it finds whatever it is asked for
+  bool unpaced = false;            // operations do not wait for their own times
+  bool absent_is_failure = false;  // a missing record counts as a failed operation
+  bool keeps_nothing = false;      // the database is noop, which accepts every read
   std::atomic<bool> stop = false;
-  std::atomic<std::uint32_t> interval = 0;  // a client that sees it grow hands over what it has measured
+  std::atomic<std::uint32_t> interval = 0;  // when it grows, each client hands over its measurements
 
-  void fail(Failure failure);  // keeps the first failure and stops all clients
+  void fail(Failure failure);  // records the first failure and stops all clients
   [[nodiscard]] std::optional<Failure> failure() const;
 
  private:
@@ -54,7 +54,7 @@ class Work {
   std::optional<Failure> failure_;
 };
 
-// The machine's cycle clock, calibrated once.
+// The machine's cycle clock, calibrated once per process.
 [[nodiscard]] const CycleClock& cycle_clock();
 
 }  // namespace edgejoule::driver

@@ -1,5 +1,5 @@
-// What a load or a run is asked to do: its kind is chosen by the property `workload`, what it means is read from
-// properties and checked, and it begins as Work that the clients share.
+// A workload, chosen by the property `workload`: its settings, read from properties and checked. begin() starts an
+// execution, whose state the clients share as Work.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ class Workload {
  public:
   virtual ~Workload() = default;
 
-  std::uint64_t operations = 0;                 // of the command, all clients; 0: until the time is over
+  std::uint64_t operations = 0;                 // of all clients; 0: until the time is over
   std::uint64_t seconds_max = 0;                // 0: no limit
-  bool verify = false;                          // rows that are read are checked
+  bool verify = false;                          // rows read are checked
   bool creates = false;                         // a run may begin without a database
   std::map<std::string, std::string> in_force;  // every property of the workload, defaults included
-  bool clients_end = false;                     // each client does a share of its own, and ends by itself
-  bool each_key_once = false;                   // a load: no two of its inserts have the same key
+  bool clients_end = false;                     // each client has a share of the operations and ends by itself
+  bool each_key_once = false;                   // a load without two inserts of the same key
 
-  // Properties of the run that hold where the user gave none: its durability, options of an adapter.
+  // Properties that the workload sets if the user does not: its durability, options of an adapter.
   std::map<std::string, std::string> defaults;
 
-  // verify: false where the database keeps nothing to check.
+  // verify: false if the database stores nothing to check.
   [[nodiscard]] virtual std::unique_ptr<Work> begin(std::uint64_t seed, unsigned threads, bool verify) const = 0;
 };
 

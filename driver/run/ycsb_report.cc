@@ -29,7 +29,7 @@ std::string percentile_name(double percent) {
   return fmt::format("{}{}", whole, suffix);
 }
 
-// Latencies of one operation, since it began or since it was due.
+// Latencies of one operation, from its begin (service) or from when it was due (intended).
 struct Timed {
   const Histogram& succeeded;
   const std::array<Histogram, status_kinds>& failed;
@@ -37,7 +37,7 @@ struct Timed {
 
 Timed service_of(const OperationMeasure& measure) { return {measure.service, measure.failed}; }
 
-// Without a target nothing is due before it begins: intended and service latency are the same.
+// Without a target each operation is due when it begins, so intended and service latency are equal.
 Timed intended_of(const OperationMeasure& measure) {
   const auto recorded = [](const Histogram& histogram) { return histogram.count() > 0; };
   const bool due = recorded(measure.intended) || std::ranges::any_of(measure.failed_intended, recorded);
@@ -83,7 +83,7 @@ class Report {
     return text;
   }
 
-  // Jackson's pretty printer: objects over several lines, parted by `between`.
+  // In the layout of Jackson's pretty printer: objects over several lines, separated by `between`.
   [[nodiscard]] std::string json(const char* between) const {
     std::string text;
     for (const auto& line : lines_) {
@@ -96,7 +96,7 @@ class Report {
   }
 
  private:
-  // Where nothing succeeded there are no latencies.
+  // Without a success there are no latencies.
   void succeeded(const std::string& name, const Timed& timed) {
     if (timed.succeeded.count() > 0) {
       latencies(name, timed.succeeded);

@@ -1,4 +1,4 @@
-// The closing report as YCSB 0.17.0 writes it, so that what reads YCSB's output reads the driver's.
+// The closing report in the format of YCSB 0.17.0, so that parsers of YCSB's output read it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace edgejoule::driver {
 [[nodiscard]] std::string ycsb_report(const ReportOptions& options, const Measurements& measurements,
                                       const Histogram& cleanup, std::uint64_t operations, std::uint64_t active_ns);
 
-// A double as Java writes it: 0.001, 1234567.0, 1.0E7, NaN.
+// Formats a double as Java does: 0.001, 1234567.0, 1.0E7, NaN.
 [[nodiscard]] std::string java_number(double value);
 
 }  // namespace edgejoule::driver
