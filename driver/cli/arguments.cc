@@ -15,8 +15,8 @@ namespace {
 
 constexpr auto seed_max = std::numeric_limits<std::uint64_t>::max();
 
-// YCSB's client is told what to do by -load or -t (which is the default), without a command. Beside one they must say
-// the same: -load would else be -l with the label oad.
+// YCSB's client has no command but the option -load or -t (the default). Beside a command, the option must agree with
+// it. CLI11 would read -load as -l with the label "oad".
 void obey_commands_of_ycsb(std::vector<std::string>& arguments) {
   for (const std::string command : {"load", "run"}) {
     const std::string option = command == "load" ? "-load" : "-t";

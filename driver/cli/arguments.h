@@ -1,4 +1,4 @@
-// What the user typed.
+// The arguments of the command line.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class App;
 
 namespace edgejoule::driver {
 
-// What the user typed, before it is checked against the adapters and each other.
+// The arguments as given, not yet checked against the adapters and each other.
 struct Arguments {
   Command command = Command::run;
   std::vector<std::string> files;
@@ -44,17 +44,17 @@ struct Arguments {
   bool quiet = false;
 };
 
-// Of load and run. The arguments are written while the command line is parsed.
+// Adds the options of load and run. Parsing writes into `arguments`.
 void add_options(CLI::App& command, Arguments& arguments);
 
-// Of verify-durability, likewise.
+// Adds the options of verify-durability. Parsing writes into `arguments`.
 void add_verify_options(CLI::App& command, Arguments& arguments);
 
-// The command line as CLI11 takes it. YCSB's long options have one dash here, two there; YCSB's -load and -t become
-// commands. Throws UsageError when one of these contradicts the command.
+// Converts the command line to CLI11's form: YCSB's long options get a second dash, and its -load and -t become
+// commands. Throws UsageError if one of them contradicts the command.
 [[nodiscard]] std::vector<std::string> normalised(int argc, const char* const* argv);
 
-// Of files and command line, which wins. Throws UsageError.
+// Properties of the files and the command line; the command line wins. Throws UsageError.
 [[nodiscard]] Properties gathered(const Arguments& arguments);
 
 }  // namespace edgejoule::driver

@@ -18,7 +18,7 @@
 namespace edgejoule::driver {
 namespace {
 
-// The command says what YCSB says with this property: -load sets it to false, -t to true.
+// YCSB sets this property to false with -load and to true with -t. It must agree with the command.
 void check_command(const Properties& properties, Command command) {
   const bool transactions = properties.get_bool("dotransactions", command == Command::run);
   if (transactions == (command == Command::run) || properties.origin("dotransactions") != "-p") return;
@@ -45,9 +45,10 @@ double longest_gap_s_max_of(const Properties& properties) {
   return seconds;
 }
 
-// YCSB's -target, or a schedule. Empty: none.
+// YCSB's -target or a schedule. Empty: none.
 std::string rate_of(const Properties& properties) {
-  constexpr double target_min = 1e-6;  // an operation in 12 days: slower ones are slips, and runs without an end
+  // One operation in 12 days: a lower value is a typing error and gives a run without an end.
+  constexpr double target_min = 1e-6;
   constexpr double target_max = 1e9;
   const auto target = properties.get_double("target", 0);
   if (target != 0 && !(target >= target_min && target <= target_max)) {
@@ -63,12 +64,12 @@ std::string rate_of(const Properties& properties) {
 bool is_one_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   namespace fs = std::filesystem;
   std::error_code absent;
-  if (fs::exists(a, absent) && !fs::is_regular_file(a, absent)) return false;  // /dev/null takes any number
+  if (fs::exists(a, absent) && !fs::is_regular_file(a, absent)) return false;  // several outputs may go to /dev/null
   return fs::equivalent(a, b, absent) ||
          fs::weakly_canonical(fs::absolute(a), absent) == fs::weakly_canonical(fs::absolute(b), absent);
 }
 
-using NamedFile = std::pair<std::string, std::string>;  // the option or property, and its file
+using NamedFile = std::pair<std::string, std::string>;  // option or property, and its file
 
 std::vector<NamedFile> outputs_of(const Arguments& arguments, const Properties& properties) {
   std::vector<NamedFile> outputs;

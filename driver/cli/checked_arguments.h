@@ -1,5 +1,4 @@
-// From what the user typed to what is done: checked against the adapters, the workload and each other. Throws
-// UsageError.
+// Checks the arguments against the adapters, the workload and each other. Throws UsageError.
 #pragma once
 
 #include "arguments.h"
@@ -11,12 +10,12 @@ namespace edgejoule::driver {
 [[nodiscard]] const AdapterInfo& adapter_of(const Properties& properties);
 [[nodiscard]] Durability durability_of(const Properties& properties);
 [[nodiscard]] unsigned threads_of(const Properties& properties);
-[[nodiscard]] std::uint64_t seed_of(const Arguments& arguments);  // drawn when none was given
+[[nodiscard]] std::uint64_t seed_of(const Arguments& arguments);  // random if none was given
 
 // An output must not overwrite an input or another output.
 void check_outputs(const Arguments& arguments, const Properties& properties);
 
-// Of load and run. Notes for the user go to standard error.
+// Checks the arguments of load and run. Prints notes for the user on standard error.
 [[nodiscard]] Invocation checked(const Arguments& arguments, Properties properties);
 
 }  // namespace edgejoule::driver

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of options of databases and of properties of workloads.
+// Prints options of databases or properties of workloads.
 template <typename Help>
 void print_options(const std::vector<Help>& options) {
   std::size_t width = 0;
@@ -49,7 +49,7 @@ void print_json() {
   fmt::print("{}\n", list.dump(2));
 }
 
-// Words in lines that a terminal of 100 columns does not break.
+// Wraps the words into lines that fit a terminal of 100 columns.
 std::string wrapped(const std::vector<std::string>& words, const std::string& indent) {
   constexpr std::size_t columns = 100;
   std::string text;

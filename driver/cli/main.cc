@@ -52,7 +52,7 @@ int failed(EventLog& log, const RunFailure& failure) {
   return failure.exit_status();
 }
 
-// 0: whatever parent there is.
+// 0: any parent.
 pid_t parent_of(const std::string& text) {
   pid_t parent = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), parent);
@@ -68,9 +68,9 @@ int drive(const Arguments& arguments) {
   try {
     properties = gathered(arguments);
   } catch (const UsageError&) {
-    wrong = std::current_exception();  // told as an event, too
+    wrong = std::current_exception();  // also reported as an event
   }
-  check_outputs(arguments, properties);  // before the first is opened
+  check_outputs(arguments, properties);  // before the first output is opened
   EventLog log(arguments.json);
   try {
     if (wrong) std::rethrow_exception(wrong);
@@ -152,14 +152,14 @@ int obey(int argc, const char* const* argv) {
   return 2;
 }
 
-// What standard output has not taken is lost: no success.
+// Returns false if standard output could not be written; its contents are then lost.
 bool written() {
   std::cout.flush();
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
 
-// Carries out what the arguments ask for and returns the exit status: 0 done, 1 failed, 2 asked wrongly,
-// 130 interrupted. Every failure is one line on standard error.
+// Performs the command and returns the exit status: 0 success, 1 failure, 2 usage error, 130 interrupted. Each failure
+// prints one line on standard error.
 int command_line(int argc, const char* const* argv) {
   const int status = obey(argc, argv);
   constexpr int durability_not_kept = 3;
@@ -173,7 +173,7 @@ int command_line(int argc, const char* const* argv) {
 }  // namespace edgejoule::driver
 
 int main(int argc, char** argv) {
-  // A file size limit is an error the database reports in its own words, not the process's death.
+  // At a file size limit the database must get an error, which it reports, instead of a fatal signal.
   signal(SIGXFSZ, SIG_IGN);
   // libmongoc keeps counters in shared memory under its process id. A killed process leaves them there, and the next
   // process with the same id prints a warning when the adapter is loaded. Nobody reads the counters.

@@ -24,7 +24,7 @@ std::string json_of(const PropertyHelp& property) {
   return json.dump();
 }
 
-// A property a line, so that a change is a line.
+// Prints one property per line, so that a change is one line in a diff.
 std::string json_of(const std::vector<PropertyHelp>& properties, const std::string& indent) {
   std::vector<std::string> lines;
   for (const auto& property : properties) lines.push_back(indent + "  " + json_of(property));

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Installed, and as built.
+// The folders of the installation and of the build.
 std::array<fs::path, 2> folders() {
   std::error_code absent;
   const auto program = fs::read_symlink("/proc/self/exe", absent).parent_path();

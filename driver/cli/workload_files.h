@@ -1,4 +1,4 @@
-// Finds property files: a path, or the name of a workload that comes with the driver.
+// Finds property files by path or by the name of a workload that is part of the driver.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace edgejoule::driver {
 
-// The path itself when it exists or names a folder; else the bundled workload of that name. Throws UsageError with the
-// nearest name when there is neither.
+// Returns the path itself if it exists or names a folder, otherwise the bundled workload of that name. Throws
+// UsageError with the nearest name if there is neither.
 [[nodiscard]] std::filesystem::path workload_file(const std::string& given);
 
 // The names of the bundled workloads, sorted.

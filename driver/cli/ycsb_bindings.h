@@ -1,4 +1,4 @@
-// Names of databases as Java YCSB knows them: classes of its bindings, and the short names of its launcher.
+// Names of databases in Java YCSB: the classes of its bindings and the short names of its launcher.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 12> a
      {"mongodb-async", "mongodb"},
      {"AsyncMongoDbClient", "mongodb"}}};
 
-// Whether the name is that of a Java class of YCSB.
+// True if the name is that of a Java class of YCSB.
 [[nodiscard]] inline bool is_binding_class(std::string_view name) {
   return name.starts_with("site.ycsb.") || name.starts_with("com.yahoo.ycsb.");
 }
 
-// The adapter that does what the binding does, "" when there is none; built in or not.
+// The adapter that corresponds to the binding, built in or not; "" if there is none.
 [[nodiscard]] inline std::string_view adapter_for_binding(std::string_view binding) {
   const auto simple = is_binding_class(binding) ? binding.substr(binding.rfind('.') + 1) : binding;
   for (const auto& [name, adapter] : adapters_of_bindings) {

@@ -1,11 +1,12 @@
-// The adapter interface: what a database must offer to be driven.
+// The interface between the driver and a database: what an adapter implements.
 //
-// A Database is opened once; every client thread works through a Session of its own, so that a database which needs a
-// connection per thread (SQLite) and one that shares a handle (LevelDB, RocksDB) look the same. Sessions are used by
-// one thread at a time; Database::stats, components, flush and settle are called with no operation under way.
+// A Database is opened once. Each client thread has its own Session, whether the database needs a connection per thread
+// (SQLite) or shares one handle (LevelDB, RocksDB). One thread at a time uses a session. Database::stats, components,
+// flush and settle are called while no operation is under way.
 //
-// Errors: every operation returns a Status that must be looked at. The text of the last error of a session is
-// Session::error(); what cannot be opened throws DatabaseError with what, where and the way out.
+// Errors: every operation returns a Status, which the caller must check. Session::error() returns the message of the
+// session's last error. A database that cannot be opened throws DatabaseError, whose message names the problem, the
+// place and the remedy.
 #pragma once
 
 #include <array>
@@ -30,15 +31,15 @@ class Properties;
 enum class [[nodiscard]] Status : std::uint8_t{
     ok,
     not_found,
-    busy,              // the database asks to try again (SQLITE_BUSY and its kind); counted as a failure
+    busy,              // the database asks for a retry (as SQLITE_BUSY); counted as a failure
     error,             // the database failed; the run ends
     unexpected_state,  // the database answered, but with wrong data; the run ends
 };
 
-// What must survive once an operation is acknowledged.
+// What an acknowledged operation survives.
 enum class Durability : std::uint8_t {
-  none,     // nothing promised
-  process,  // the death of the process (kill -9); of a power cut nothing is promised, and no write waits for a sync
+  none,     // nothing is guaranteed
+  process,  // the process is killed (kill -9). After a power cut nothing is guaranteed. No write waits for a sync.
   power,    // a power cut
 };
 inline constexpr std::array<std::string_view, 3> durability_names{"none", "process", "power"};
@@ -47,7 +48,7 @@ inline constexpr std::array<std::string_view, 3> durability_names{"none", "proce
   return durability_names[static_cast<std::size_t>(durability)];
 }
 
-// One column of a row. The views live as long as the call they are passed to.
+// One column of a row. The views are valid during the call to which they are passed.
 struct Field {
   std::string_view name;
   std::string_view value;
@@ -56,7 +57,7 @@ struct Field {
 using FieldNames = std::span<const std::string_view>;  // empty: all fields
 using Fields = std::span<const Field>;
 
-// A row as read. The views point into memory of the session and live until its next call.
+// A row that was read. The views point into the session's memory and are valid until its next call.
 struct Row {
   std::string_view key;  // set by scan only
   std::vector<Field> fields;
@@ -72,7 +73,7 @@ class DatabaseError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Used by one thread at a time, and on cache lines of its own.
+// Used by one thread at a time. Each session has its own cache lines.
 class alignas(cache_line_bytes) Session {
  public:
   virtual ~Session() = default;
@@ -80,55 +81,55 @@ class alignas(cache_line_bytes) Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Reads the named fields (all when empty) of one record into row, whose vector is reused.
+  // Reads the named fields of one record into `row`, whose vector is reused. No names: all fields.
   virtual Status read(std::string_view key, FieldNames names, Row& row) = 0;
 
-  // Reads up to count records in key order from the first key >= start. `rows` is resized to what was found; its
-  // elements are reused. Databases without order return Status::error and say so.
+  // Reads up to `count` records in key order, from the first key >= start. `rows` is resized to the records read; its
+  // elements are reused. Databases without key order return Status::error with that message.
   virtual Status scan(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) = 0;
 
-  // Replaces the given fields of an existing record and keeps the others.
+  // Replaces the given fields of an existing record. The other fields stay.
   virtual Status update(std::string_view key, Fields fields) = 0;
 
   // Adds a record.
   virtual Status insert(std::string_view key, Fields fields) = 0;
 
-  // Adds a record, or replaces the whole record that is there (Put of the LSMs, REPLACE of SQL).
+  // Adds a record, or replaces the existing one entirely (Put of LSM stores, REPLACE of SQL).
   virtual Status upsert(std::string_view key, Fields fields) = 0;
 
-  // Adds records in one batch (one transaction, one WriteBatch). The default inserts one by one.
+  // Adds records in one batch (one transaction, one WriteBatch). The default inserts one record at a time.
   virtual Status insert_batch(std::span<const Record> records);
 
-  // The same with upsert: a key may be there, and may come twice in the batch; its last record stays.
+  // Upserts records in one batch. If a key occurs twice in the batch, its last record stays.
   virtual Status upsert_batch(std::span<const Record> records);
 
   virtual Status remove(std::string_view key) = 0;
 
-  // The last error of this session, in the database's own words, with the key or file where known.
+  // The database's own message for the last error of this session, with the key or file if known.
   [[nodiscard]] virtual std::string error() const = 0;
 
-  // Reads made inside update because the database has no partial update.
+  // Number of reads made inside update() because the database has no partial update.
   [[nodiscard]] std::uint64_t reads_before_write() const noexcept { return reads_before_write_; }
 
  protected:
   std::uint64_t reads_before_write_ = 0;
 };
 
-// Work the database did on its own account: an event on the power trace.
+// Background work of the database. lab shows it as an event on the power trace.
 struct DatabaseEvent {
   enum class Kind : std::uint8_t { flush, compaction, checkpoint, snapshot, stall };
   Kind kind;
   std::uint64_t begin_monotonic_ns;
-  std::int64_t duration_ns;  // -1: the engine does not say
-  std::int64_t read_bytes;   // -1: the engine does not say
-  std::int64_t write_bytes;  // -1: the engine does not say
+  std::int64_t duration_ns;  // -1: not reported by the engine
+  std::int64_t read_bytes;   // -1: not reported by the engine
+  std::int64_t write_bytes;  // -1: not reported by the engine
   std::string detail;
 };
 
-// Called from any thread of the database; must be cheap and must not call back.
+// Any thread of the database may call it. It must be cheap and must not call the database.
 using EventSink = std::function<void(const DatabaseEvent&)>;
 
-// What one part of a database has done since it was opened. What the engine does not report is absent, never 0.
+// Totals of one part of the database since it was opened. A value that the engine does not report is absent, never 0.
 struct Component {
   std::string name;  // flush, compaction, wal, journal (a rollback journal), checkpoint
   std::optional<std::uint64_t> count;
@@ -138,8 +139,8 @@ struct Component {
   std::optional<std::uint64_t> syncs;
 };
 
-// What a database has asked of storage since it was opened, counted at the adapter's own seam: the calls of lunar's
-// device, of SQLite's VFS. What is below the seam may merge requests and add some: a file system has a journal.
+// The database's requests to storage since it was opened, counted at the adapter's lowest layer: lunar's device,
+// SQLite's VFS. Layers below may merge requests or add some, such as a file system's journal.
 struct IoCounts {
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
@@ -149,8 +150,8 @@ struct IoCounts {
 };
 
 struct [[nodiscard]] Settled {
-  bool complete;    // false: the time limit passed first; a failure is thrown instead
-  std::string how;  // what was asked of the database and how it said it is idle
+  bool complete;    // false: the time limit passed first. A failure throws instead.
+  std::string how;  // the request to the database and its answer that it is idle
 };
 
 class Database {
@@ -160,62 +161,63 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // Opens, or creates when the path is empty or absent and `create` is set. Throws DatabaseError.
+  // Opens the database. Creates it if the path is empty or absent and `create` is set. Throws DatabaseError.
   virtual void open(const Properties& properties, Durability durability, bool create, EventSink sink) = 0;
 
-  // Sessions end before close(). Returns what went wrong, empty when nothing did.
+  // Sessions must end before close(). Returns an error message, empty on success.
   [[nodiscard]] virtual std::string close() = 0;
 
   // Throws DatabaseError.
   [[nodiscard]] virtual std::unique_ptr<Session> session() = 0;
 
-  // Everything acknowledged so far is on stable storage when this returns ok; what went wrong is in flush_error().
+  // Makes every acknowledged write durable. If it fails, flush_error() has the message.
   virtual Status flush() = 0;
 
-  // The last error of flush, in the database's own words; empty when there was none.
+  // The database's own message for the last error of flush(), empty if there was none.
   [[nodiscard]] virtual std::string flush_error() const { return {}; }
 
-  // Pays every debt of the run, at most timeout_ns long: all that was acknowledged is on stable storage where the
-  // database keeps it for good (tables, main file), no log is left to replay, no background work is under way or
-  // pending, as the database itself reports. The same meaning in every adapter. Throws DatabaseError, in the
-  // database's own words, when a debt cannot be paid: waiting longer would not help, and the run has failed.
+  // Completes all work that the run has left behind, in at most timeout_ns. Afterwards, as the database itself reports,
+  // every acknowledged write is in its final place on stable storage (tables, main file), no log is left to replay, and
+  // no background work is running or pending. All adapters give it this meaning. Throws DatabaseError, with the
+  // database's own message, if the work cannot be completed and waiting longer would not help.
   virtual Settled settle(std::uint64_t timeout_ns) = 0;
 
-  [[nodiscard]] virtual std::string version() const = 0;  // as the library says at run time
+  [[nodiscard]] virtual std::string version() const = 0;  // as the library reports at run time
 
-  // Effective settings, read back where the database can say them. Names as the database spells them.
+  // Effective settings, read back from the database if it reports them. Names are spelled as the database spells them.
   [[nodiscard]] virtual std::map<std::string, std::string> options() const = 0;
 
-  // Records in the database, counted exactly, in at most timeout_ns; nullopt: it has no exact count at a bounded cost.
-  // Throws DatabaseError.
+  // Exact number of records, counted in at most timeout_ns. nullopt: no exact count at a bounded cost. Throws
+  // DatabaseError.
   [[nodiscard]] virtual std::optional<std::uint64_t> record_count(std::uint64_t /*timeout_ns*/) const {
     return std::nullopt;
   }
 
-  // An insert of a key that is there replaces its record; false: it is an error.
+  // True if insert() of an existing key replaces the record. False if it is an error.
   [[nodiscard]] virtual bool insert_replaces() const { return false; }
 
-  // What befell the server since it was opened and no figure shows: it was started anew, it evicted records. In words;
-  // empty: nothing, or there is no server. Throws DatabaseError.
+  // Messages about events on the server since it was opened that no counter shows, such as a restart or evicted
+  // records. Throws DatabaseError.
   [[nodiscard]] virtual std::vector<std::string> incidents() const { return {}; }
 
-  // Adapter's own settings for the durability class in force, in words.
+  // The database's settings behind the durability class in force, as text.
   [[nodiscard]] virtual std::string durability_how() const = 0;
 
-  // Component accounting as the engine itself reports it; each name once, and the same names from open to close.
+  // The totals that the engine reports for its parts. Each name occurs once, and the names stay the same from open to
+  // close.
   [[nodiscard]] virtual std::vector<Component> components() const { return {}; }
 
-  // nullopt: the adapter has no seam at which to count (LMDB writes through its own calls and reads through a map).
+  // nullopt: the adapter has no layer at which to count (LMDB writes by system calls and reads through a map).
   [[nodiscard]] virtual std::optional<IoCounts> io_counts() const { return std::nullopt; }
 
-  // The database's own counters, names as the database spells them; may be empty.
+  // The database's own counters, named as the database names them. May be empty.
   [[nodiscard]] virtual std::map<std::string, std::string> stats() const = 0;
 
-  // CPU time of the server's processes since they began; nullopt where the database has none of its own, or does not
-  // tell. Two of these differ by what the server took between them.
+  // CPU time of the server's processes since they started. nullopt: the database has no server, or the time is unknown.
+  // The difference of two values is the CPU time used between them.
   [[nodiscard]] virtual std::optional<std::uint64_t> server_cpu_ns() const { return std::nullopt; }
 
-  // Directory or file that holds the data; empty when there is none (noop), or it is on another machine.
+  // Directory or file that holds the data. Empty if there is none (noop) or if it is on another machine.
   [[nodiscard]] virtual std::string path() const = 0;
 };
 

@@ -60,7 +60,7 @@ std::optional<unsigned> four_hex_digits(std::string_view text) {
   return code;
 }
 
-// nullopt: a malformed \uXXXX.
+// nullopt: malformed \uXXXX.
 std::optional<std::string> unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -129,7 +129,7 @@ void check_kind(const std::filesystem::path& path) {
   }
 }
 
-// Of a property file, without the byte order mark that some editors begin it with.
+// Reads a property file, without the byte order mark that some editors put at its start.
 std::string text_of(const std::filesystem::path& path) {
   constexpr std::size_t bytes_max = 16U << 20U;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

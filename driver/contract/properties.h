@@ -1,4 +1,5 @@
-// String properties with the semantics of Java's .properties files, as YCSB reads them: what is set later wins.
+// String properties with the semantics of Java's .properties files, as YCSB reads them: a later value replaces an
+// earlier one.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +15,24 @@ namespace edgejoule::driver {
 class Properties {
  public:
   // Reads Java .properties syntax: comments (# and !), key=value, key: value, key value, continued lines, escapes.
-  // Throws UsageError when the file cannot be read, is neither a file nor a pipe or has more than 16 MiB, and with file
-  // and line when a line is no property.
+  // Throws UsageError if the file cannot be read, is neither a file nor a pipe, or exceeds 16 MiB, and with file and
+  // line for a malformed line.
   void load_file(const std::filesystem::path& path);
 
-  // `origin` says where the value was given, for messages ("-p", "workloada:12").
+  // `origin` is where the value was given ("-p", "workloada:12"). Messages show it.
   void set(const std::string& key, const std::string& value, const std::string& origin = "-p");
 
   [[nodiscard]] bool has(const std::string& key) const;
   [[nodiscard]] std::string get(const std::string& key, const std::string& default_value) const;
 
-  // A malformed value throws UsageError naming the key, the value and what was expected.
+  // Throws UsageError with the key, the value and the expected form if the value is malformed.
   [[nodiscard]] std::uint64_t get_u64(const std::string& key, std::uint64_t default_value) const;
   [[nodiscard]] double get_double(const std::string& key, double default_value) const;
   [[nodiscard]] bool get_bool(const std::string& key, bool default_value) const;
 
   [[nodiscard]] const std::map<std::string, std::string>& all() const noexcept { return values_; }
 
-  // Where the key was given; empty when it was not.
+  // Where the key was given; empty if it was not given.
   [[nodiscard]] std::string origin(const std::string& key) const;
 
  private:

@@ -1,5 +1,5 @@
-// Memory on cache lines of its own: what one thread writes with every operation must not lie beside what another one
-// uses, or both wait for each other's core.
+// Memory on separate cache lines. If two threads write to one line with every operation, each waits for the other's
+// core (false sharing).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace edgejoule::driver {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 
-// Whole lines, for standard containers.
+// Allocates whole cache lines for standard containers.
 template <typename T>
 struct CacheLineAllocator {
   using value_type = T;

@@ -1,11 +1,11 @@
-// Assertions: mistakes of a programmer end the process, since a wrong figure is worse than no figure. What the world
-// does wrong (a user's input, a database, a full disk) is handled and never asserted.
+// Assertions for a programmer's mistakes. They end the process, since a wrong figure is worse than no figure. Errors
+// from outside (a user's input, a database, a full disk) are handled and never asserted.
 //
 //   EJ_CHECK(count <= most, count, most);  // in every build
-//   EJ_DCHECK(begin <= end, begin, end);   // in debug and sanitizer builds: what costs too much between two operations
+//   EJ_DCHECK(begin <= end, begin, end);   // in debug and sanitizer builds: too costly between two operations
 //
-// Values after the condition are printed when it does not hold. A structure has check_invariants() const, which
-// EJ_CHECKs it as a whole; where debug_checks is set, its mutations call it.
+// The values after the condition are printed if it is false. A data structure has check_invariants() const, which
+// checks it as a whole. If debug_checks is set, each mutation calls it.
 #pragma once
 
 #include <initializer_list>
@@ -39,7 +39,7 @@ template <typename Value>
   }
 }
 
-// Writes one line to standard error and aborts. names: of the values, as they are in the source.
+// Writes one line to standard error and aborts. names: the source text of the values.
 [[noreturn]] void abort_with(const char* file, int line, const char* condition, const char* names,
                              std::initializer_list<std::string> values);
 
@@ -52,7 +52,7 @@ template <typename... Values>
 }  // namespace checks
 }  // namespace edgejoule::driver
 
-// The name without its folder, where the compiler has it: a build's folder is nobody's concern.
+// The file name without its folder, if the compiler supports it, so that the program does not contain the build's path.
 #ifdef __FILE_NAME__
 #define EJ_CHECK_FILE __FILE_NAME__
 #else

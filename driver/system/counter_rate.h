@@ -1,4 +1,5 @@
-// The rate of a cycle counter, from two instants on it and on CLOCK_MONOTONIC, and whether it can be believed at all.
+// Measures the rate of a cycle counter from two instants on it and on CLOCK_MONOTONIC, and rejects an unreliable
+// counter.
 #pragma once
 
 #include <cmath>
@@ -13,8 +14,8 @@ struct Instant {
   std::uint64_t ns;
 };
 
-// ticks(), ns(): the clocks. ticks is within half the narrowest of several readings of both, so that a thread that
-// loses the processor between two readings spoils one of them and not the result.
+// Reads both clocks several times and takes the narrowest pair. The error of `ticks` is at most half its width. A
+// thread that loses the processor between two readings spoils only one pair.
 template <typename Ticks, typename Nanoseconds>
 [[nodiscard]] Instant same_instant(Ticks ticks, Nanoseconds ns) {
   constexpr int tries = 16;
@@ -31,12 +32,11 @@ template <typename Ticks, typename Nanoseconds>
   return narrowest;
 }
 
-// ns per tick, times 2^32, from two instants on the counter and on CLOCK_MONOTONIC. stated_hz: the rate that the
-// processor states, 0 when it states none; it is taken when the measured one agrees within 0.5 %. nullopt when the
-// counter stood still or ran backwards, or when the two rates disagree (firmware that sets CNTFRQ wrongly, a counter
-// that stops in sleep): such a counter is no clock.
+// ns per tick times 2^32, from two instants on the counter and on CLOCK_MONOTONIC. stated_hz: the rate that the
+// processor states, 0 if none. It is used if the measured rate agrees within 0.5 %. nullopt if the counter stood still
+// or ran backwards, or if the rates disagree (firmware sets CNTFRQ wrongly, the counter stops in sleep).
 [[nodiscard]] inline std::optional<std::uint64_t> ns_per_tick_q32(Instant begin, Instant end, std::uint64_t stated_hz) {
-  // Far above what adjusting the clock (0.05 % at most) and the two readings add, far below a wrong rate.
+  // Far above the error of clock adjustment (0.05 % at most) and of the two readings; far below that of a wrong rate.
   constexpr double disagreement_max = 0.005;
   const auto q32 = [](double ns_per_tick) { return static_cast<std::uint64_t>(ns_per_tick * 0x1.0p32); };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view counter_name = "rdtsc";
 
-// A counter that neither stops nor changes its rate with the processor's frequency.
+// The counter runs in all sleep states and at a rate independent of the processor's frequency.
 bool counter_is_steady() {
   unsigned eax = 0;
   unsigned ebx = 0;
@@ -32,7 +32,7 @@ std::uint64_t stated_hz() { return 0; }
 
 constexpr std::string_view counter_name = "cntvct";
 
-// By the architecture (Arm ARM, "The Generic Timer"); whether this one is, its rate shows.
+// The architecture guarantees it (Arm ARM, "The Generic Timer"). The measured rate shows whether this machine obeys.
 bool counter_is_steady() { return true; }
 
 std::uint64_t stated_hz() {

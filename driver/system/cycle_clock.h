@@ -14,16 +14,16 @@
 
 namespace edgejoule::driver {
 
-// Ticks of the invariant cycle counter on x86 (rdtsc), the virtual counter on arm64 (cntvct), else, and where the
-// counter disagrees with it, CLOCK_MONOTONIC.
+// Ticks of the invariant cycle counter on x86 (rdtsc) or the virtual counter on arm64 (cntvct). CLOCK_MONOTONIC on
+// other machines, and if the counter disagrees with CLOCK_MONOTONIC.
 class CycleClock {
  public:
-  // Takes about 20 ms where there is a counter: its rate is measured against CLOCK_MONOTONIC.
+  // Takes about 20 ms if there is a counter, to measure its rate against CLOCK_MONOTONIC.
   CycleClock();
 
   [[nodiscard]] std::uint64_t now() const { return counter_ ? counter_ticks() : now_monotonic_ns(); }
 
-  // Of a difference of two readings.
+  // ticks: the difference of two readings.
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const {
     const auto product = wide_product(ticks, ns_per_tick_q32_);
     EJ_DCHECK(product.high >> 32U == 0, ticks, ns_per_tick_q32_);

@@ -1,4 +1,4 @@
-// What to tell of an exception that says little by itself.
+// A message for exceptions whose own message is not enough.
 #pragma once
 
 #include <exception>

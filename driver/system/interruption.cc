@@ -17,7 +17,7 @@ namespace {
 
 constexpr int interrupted_status = 130;
 constexpr std::uint64_t nap_ns_max =
-    1'000'000'000;  // a signal just before a nap, or in another thread, cuts none short
+    1'000'000'000;  // a signal just before the sleep, or in another thread, does not shorten it
 constexpr std::array<int, 3> interrupting = {SIGINT, SIGTERM, SIGHUP};
 std::atomic<int> own_state = 0;
 std::atomic<int>* received = &own_state;
@@ -38,7 +38,7 @@ void (*handler_of(int signal))(int) {
 void catch_interruptions() {
   struct sigaction action {};
   action.sa_handler = receive;
-  action.sa_flags = SA_RESTART;  // a database's system calls are not to fail for it
+  action.sa_flags = SA_RESTART;  // a database's system calls must not fail with EINTR
   for (const int signal : interrupting) {
     if (signal == SIGHUP && handler_of(signal) == SIG_IGN) continue;
     sigaction(signal, &action, nullptr);

@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGHUP: the first asks the run to stop in good order, a second ends the process at once.
+// SIGINT, SIGTERM and SIGHUP: the first signal stops the run cleanly, a second ends the process at once.
 #pragma once
 
 #include <atomic>
@@ -7,30 +7,30 @@
 
 namespace edgejoule::driver {
 
-// SIGHUP stays ignored when the process was started so, as by nohup.
+// SIGHUP stays ignored if the process was started that way (nohup).
 void catch_interruptions();
 
-// In a forked child: the signals that are caught end it again.
+// In a forked child: restores the default, so that the signals end the child.
 void end_at_interruptions();
 
-// In a forked child that its parent stops: the signals do nothing.
+// In a forked child that its parent stops: ignores the signals.
 void ignore_interruptions();
 
-// The signal that came, 0 when none did.
+// The signal received, 0 if none.
 [[nodiscard]] int interruption();
 
-// A module that the program loads has a copy of this file: its functions tell what came by the program's state.
+// A loaded adapter module contains a copy of this file. The copy uses the program's state through this function.
 [[nodiscard]] std::atomic<int>& interruption_state();
 void share_interruption_state(std::atomic<int>& of_program);
 
-// "SIGTERM"; empty when none came.
+// "SIGTERM"; empty if no signal was received.
 [[nodiscard]] std::string_view interruption_name();
 
-// Sleeps until that time of CLOCK_MONOTONIC; an interruption ends it at once. Costs one waking a second. Only for the
-// first thread, to which the kernel gives a process's signals.
+// Sleeps until that time of CLOCK_MONOTONIC. An interruption ends the sleep at once. Wakes once a second. Only for the
+// main thread, to which the kernel delivers the process's signals.
 void sleep_until(std::uint64_t monotonic_ns);
 
-// Waits for a line on standard input, an interruption, or its end; whether a line came.
+// Waits for a line on standard input, its end, or an interruption. Returns true if a line was read.
 [[nodiscard]] bool wait_for_line();
 
 }  // namespace edgejoule::driver

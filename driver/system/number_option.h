@@ -1,5 +1,5 @@
-// Numbers of the command line: decimal, whole in the text, within their range, or refused. CLI11 alone would take
-// 010 as eight, -1 as the largest number there is, an empty text as absent and nan as within every range.
+// Options with numbers: decimal, the entire text a number, within a range, otherwise refused. CLI11 alone reads 010 as
+// eight, -1 as the largest number, an empty text as absent, and accepts nan in any range.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ class Option;
 
 namespace edgejoule::driver {
 
-// Both throw UsageError while the command line is parsed. `most` of limitless options is the largest number.
+// Both throw UsageError during parsing. For no upper limit, pass the largest number as `most`.
 void only_whole_numbers(CLI::Option& option, std::uint64_t least, std::uint64_t most);
 void only_real_numbers(CLI::Option& option, double least, double most);
 

@@ -1,4 +1,4 @@
-// Text that others wrote, in a message of one line: what would move the cursor is shown as an escape.
+// Makes text from other programs safe for a message of one line: control characters become escapes.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace edgejoule::driver {
 
-// Control characters as \n, \t or \x1b; all else, UTF-8 included, unchanged.
+// Writes control characters as \n, \t or \x1b. All other text, including UTF-8, stays unchanged.
 [[nodiscard]] std::string one_line(std::string_view text);
 
 }  // namespace edgejoule::driver

@@ -27,10 +27,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* drop_file = "/proc/sys/vm/drop_caches";
-constexpr std::string_view pages_and_names = "3";      // also what is known of directories and inodes
-constexpr std::uint64_t window_bytes = 256ULL << 20U;  // mapped at a time: a 32-bit process has little room
+constexpr std::string_view pages_and_names = "3";      // pages, and cached directories and inodes
+constexpr std::uint64_t window_bytes = 256ULL << 20U;  // mapped at a time: a 32-bit process has little address space
 constexpr int attempts = 5;
-constexpr std::chrono::milliseconds pause_between{100};  // for pages that were just under way to storage
+constexpr std::chrono::milliseconds pause_between{100};  // for pages that were being written to storage
 
 [[noreturn]] void fail(const std::string& what) {
   throw RunFailure(RunFailure::Kind::system, fmt::format("{}: {}", what, std::strerror(errno)));
@@ -50,7 +50,7 @@ class OpenFile {
   const int descriptor_;
 };
 
-// A part of a file, mapped and not touched, so that looking brings nothing into memory.
+// A part of a file, mapped but never read, so that the check itself loads no page.
 class Window {
  public:
   Window(int file, std::uint64_t offset, std::size_t bytes)
@@ -84,11 +84,11 @@ std::uint64_t resident_bytes_of(const fs::path& path) {
   return bytes;
 }
 
-// A file system in memory has nowhere else to keep its pages.
+// A file system in memory has no other place for its pages.
 void refuse_memory(const fs::path& path) {
   struct statfs status {};
   if (::statfs(path.c_str(), &status) != 0) fail(fmt::format("cannot look at the file system of {}", path.string()));
-  const auto type = static_cast<std::uint32_t>(status.f_type);  // whose own type differs from board to board
+  const auto type = static_cast<std::uint32_t>(status.f_type);  // the field's type differs between architectures
   if (type != TMPFS_MAGIC && type != RAMFS_MAGIC) return;
   throw RunFailure(RunFailure::Kind::system,
                    fmt::format("--drop-caches: {} lies on a file system in memory (tmpfs), which is never cold; "
@@ -96,8 +96,8 @@ void refuse_memory(const fs::path& path) {
                                path.string()));
 }
 
-// The pages of this program and its libraries: mapped ones are not dropped, so that a run reads only the database anew.
-// An old kernel (before 5.14) cannot do this: there, the program may be read again, too.
+// Maps the pages of this program and its libraries. Mapped pages are not dropped, so a run reads only the database from
+// storage. Kernels before 5.14 cannot do this; there the program's pages may be dropped, too.
 void keep_program() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -105,7 +105,7 @@ void keep_program() {
     unsigned long end = 0;
     std::array<char, 5> may{};
     if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, may.data()) != 3 || may[0] != 'r') continue;
-    if (line.find('/') == std::string::npos) continue;  // not of a file
+    if (line.find('/') == std::string::npos) continue;  // not a file
     ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
   }
 }

@@ -1,4 +1,4 @@
-// A small fast generator and the way seeds are derived from one seed, so that a run replays from --seed.
+// A small fast random generator. All seeds derive from one seed, so that a run can be repeated with --seed.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace edgejoule::driver {
 
-// Advances state and returns the next word (splitmix64, Steele, Lea, Flood 2014); used to spread one seed to many.
+// Advances the state and returns the next number (splitmix64; Steele, Lea, Flood 2014). Derives many seeds from one.
 inline std::uint64_t splitmix64(std::uint64_t& state) {
   state += 0x9E3779B97F4A7C15U;
   std::uint64_t z = state;

@@ -1,4 +1,4 @@
-// A command that could not be finished. Kinds as in the error event of schemas/driver-event.schema.json.
+// The failure of a command. The kinds are those of the error event in schemas/driver-event.schema.json.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Words for the user on standard error.
+// Messages for the user on standard error.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace edgejoule::driver {
 
-// What cannot be written is dropped: a closed terminal ends no run and hides no result.
+// Ignores write errors: a closed terminal must not end a run or lose a result.
 template <typename... Values>
 void tell(fmt::format_string<Values...> text, Values&&... values) {
   const auto words = fmt::format(text, std::forward<Values>(values)...);

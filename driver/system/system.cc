@@ -50,9 +50,9 @@ std::optional<std::vector<fs::path>> file_and_companions(const fs::path& path) {
   return failure ? std::nullopt : std::optional{files};
 }
 
-// A file may vanish while a database compacts: it then counts as nothing.
+// A file may vanish while a database compacts. It then counts as 0 bytes.
 std::uint64_t file_bytes(const fs::path& file) {
-  constexpr std::uint64_t block_bytes = 512;  // of st_blocks, whatever the file system's own are
+  constexpr std::uint64_t block_bytes = 512;  // unit of st_blocks on every file system
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) return 0;
   return std::min(static_cast<std::uint64_t>(status.st_size),
@@ -95,7 +95,7 @@ void die_with_parent(pid_t expected) {
   if (prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL)) != 0) {
     throw std::system_error(errno, std::generic_category(), "--die-with-parent");
   }
-  // A parent that ended before the call sends no signal any more.
+  // If the parent ended before the call, the kernel sends no signal.
   if (getppid() != parent) raise(SIGKILL);
 }
 

@@ -20,7 +20,7 @@ std::uint64_t nanoseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1000U;
 }
 
-// The number that follows the label in a file of "label number" lines.
+// The number after the label in a file with lines of "label number".
 Number labelled(const char* file, const std::string& label) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -40,7 +40,7 @@ Number resident_bytes() {
   return resident_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Sectors are 512 bytes in this file, whatever the device's own are (Documentation/block/stat.rst).
+// A sector is 512 bytes in this file, whatever the device's sector size (Documentation/block/stat.rst).
 void read_device(Usage& usage, const std::string& device) {
   constexpr std::uint64_t sector_bytes = 512;
   constexpr std::size_t reads = 0, sectors_read = 2, writes = 4, sectors_written = 6, flushes = 15;
@@ -80,8 +80,9 @@ Usage usage_now(const std::optional<std::string>& device) {
   }
   usage.rss_bytes = resident_bytes();
   usage.process_read_bytes = labelled("/proc/self/io", "read_bytes:");
-  // Not write_bytes: the kernel counts whole folios there, tens of kB for a page of 4 kB (docs/adr/005).
-  const auto own_bytes = own_write_bytes.load(std::memory_order_relaxed);  // before: so it never exceeds the whole
+  // Not write_bytes: there the kernel counts whole folios, tens of kB for a page of 4 kB (docs/adr/005).
+  // Read first, so that it never exceeds the total.
+  const auto own_bytes = own_write_bytes.load(std::memory_order_relaxed);
   usage.process_write_bytes = difference(own_bytes, labelled("/proc/self/io", "wchar:"));
   usage.device = device;
   if (device) read_device(usage, *device);

@@ -1,4 +1,4 @@
-// Resources the process and the device under the data have used.
+// Resources used by the process and by the device that holds the data.
 #pragma once
 
 #include <cstdint>
@@ -7,37 +7,36 @@
 
 namespace edgejoule::driver {
 
-// What cannot be read is missing, never zero.
+// A value that cannot be read is missing, never zero.
 struct Usage {
   std::optional<std::uint64_t> cpu_user_ns;
   std::optional<std::uint64_t> cpu_system_ns;
-  std::optional<std::uint64_t> rss_bytes;  // now
+  std::optional<std::uint64_t> rss_bytes;  // current
   std::optional<std::uint64_t> process_read_bytes;
-  std::optional<std::uint64_t> process_write_bytes;  // less what the driver itself wrote
+  std::optional<std::uint64_t> process_write_bytes;  // without the driver's own writes
   std::optional<std::string> device;
   std::optional<std::uint64_t> device_read_bytes;
   std::optional<std::uint64_t> device_write_bytes;
   std::optional<std::uint64_t> device_reads;
-  std::optional<std::uint64_t> device_writes;   // a flush without data is one, too
+  std::optional<std::uint64_t> device_writes;   // includes flushes without data
   std::optional<std::uint64_t> device_flushes;  // Linux 5.5 and later
   std::optional<std::uint64_t> context_switches;
 
-  // Of user and system together.
+  // user and system time
   [[nodiscard]] std::optional<std::uint64_t> cpu_ns() const;
 };
 
-// Tells that the driver itself has written, for its own purposes: its events, progress, report, or the trace it
-// records. Usage leaves these bytes out of process_write_bytes, which is what the database wrote. Any thread may call
-// it.
+// Counts bytes that the driver itself writes (events, progress, report, recorded trace). They are left out of
+// process_write_bytes, so that it shows the database's writes. Any thread may call it.
 void count_own_writes(std::uint64_t bytes);
 
-// Since the process (the device: the machine) started. device: kernel name or nothing.
+// Totals since the process started; for the device since the machine started. device: kernel name or nullopt.
 [[nodiscard]] Usage usage_now(const std::optional<std::string>& device);
 
-// `now` less `begin`; RSS stays that of now.
+// `now` minus `begin`. RSS is that of `now`.
 [[nodiscard]] Usage usage_since(const Usage& begin, const Usage& now);
 
-// VmHWM, or what getrusage says where /proc is absent.
+// VmHWM, or the value of getrusage if /proc is absent.
 [[nodiscard]] std::uint64_t rss_peak_bytes();
 
 // CPU time of the process at the finest resolution the system has.

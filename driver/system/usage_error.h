@@ -1,4 +1,4 @@
-// What the user asked for cannot be done as asked: says what, where, and what was expected. Exit status 2.
+// A request that cannot be carried out as given. The message names what, where and what was expected. Exit status 2.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// The product of two 64-bit words, as two words: also where the compiler has no type of 128 bits (32-bit boards).
+// The 128-bit product of two 64-bit numbers as two halves, also for compilers without a 128-bit type (32-bit boards).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct WideProduct {
   friend constexpr bool operator==(const WideProduct&, const WideProduct&) = default;
 };
 
-// From four products of 32-bit halves.
+// Adds four products of 32-bit halves.
 constexpr WideProduct wide_product_of_halves(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t half = 0xFFFF'FFFFU;
   const std::uint64_t low = (a & half) * (b & half);

@@ -1,5 +1,5 @@
-// db_bench's values: cut one after the other from a pool of printable bytes, made of pieces of 100 bytes of which the
-// first part is random and then repeated, so that a compressor keeps about that part.
+// The values of db_bench. A pool of printable bytes consists of pieces of 100 bytes; the first part of each piece is
+// random and the rest repeats it, so that compression leaves about that part. Values are consecutive cuts of the pool.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace edgejoule::driver::db_bench {
 
-// The same bytes as db_bench's, whatever the seed. Shared by all threads, read only.
+// The pool has the same bytes as db_bench's, whatever the seed. All threads share it and only read it.
 class CompressibleValues {
  public:
-  // compression_ratio: size after compression / size before, 0 to 1. Values of up to value_bytes_max can be cut.
+  // compression_ratio: size after compression / size before, 0 to 1. Values may have up to value_bytes_max.
   CompressibleValues(double compression_ratio, std::uint64_t value_bytes_max);
 
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
@@ -41,12 +41,12 @@ inline CompressibleValues::CompressibleValues(double compression_ratio, std::uin
   }
 }
 
-// Cuts values off a pool, from its beginning again when what is left is too short. One per thread.
+// Cuts values from a pool, and continues at its beginning when the remainder is too short. One per thread.
 class ValueCutter {
  public:
   explicit ValueCutter(const CompressibleValues& values) : pool_(values.bytes()) {}
 
-  // The view lives as long as the pool.
+  // The view is valid as long as the pool.
   std::string_view next(std::uint64_t bytes) {
     const auto length = memory_size(bytes);
     if (length > pool_.size() - position_) position_ = 0;

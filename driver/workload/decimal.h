@@ -1,4 +1,4 @@
-// Decimal digits of a number, eight at a time: key names are made of 19 of them, and are made for every operation.
+// Writes decimal digits eight at a time. Every operation needs a key name of 19 digits.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace edgejoule::driver {
 
 inline constexpr std::size_t decimal_digits_max = 20;
 
-// How many digits the number has; 1 for 0.
+// Number of digits; 1 for 0.
 inline std::size_t decimal_digits(std::uint64_t number) {
   static constexpr auto powers = [] {
     std::array<std::uint64_t, decimal_digits_max> table{};
@@ -30,7 +30,7 @@ inline std::size_t decimal_digits(std::uint64_t number) {
 // Writes eight digits with leading zeros; number < 10^8.
 inline void write_eight_digits(char* out, std::uint32_t number) {
   static_assert(std::endian::native == std::endian::little);
-  // Two groups of four, then four of two, then eight of one, each in a lane of its own.
+  // Splits into two groups of four digits, then four of two, then eight of one, each in a separate lane.
   std::uint64_t lanes = number / 10'000U + (static_cast<std::uint64_t>(number % 10'000U) << 32U);
   const std::uint64_t hundreds = (lanes * 10'486U >> 20U) & 0x0000'007F'0000'007FU;
   lanes = hundreds + ((lanes - hundreds * 100U) << 16U);
@@ -51,8 +51,8 @@ inline void write_twenty_digits(char* out, std::uint64_t number) {
   write_eight_digits(out + 12, static_cast<std::uint32_t>(low % eight_digits));
 }
 
-// A key that is a number in decimal digits, with leading zeros up to a width. Builds into a buffer of its own; a view
-// lives until the next call. One per thread.
+// A key that is a decimal number with leading zeros up to a width. Builds it in its own buffer; a view is valid until
+// the next call. One per thread.
 class DecimalKey {
  public:
   // width: at most 20; 0: no leading zeros.

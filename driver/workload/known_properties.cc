@@ -66,7 +66,8 @@ std::vector<std::string> effective(const WorkloadKind& kind) {
   return names_of(properties);
 }
 
-// YCSB's, and they change how YCSB itself works or reports, not what the database is asked to do: why not here.
+// YCSB properties that change how YCSB works or reports, not the operations on the database, with the reason why they
+// have no effect here.
 const std::map<std::string, std::string, std::less<>>& without_effect() {
   constexpr auto* single = "single latencies are not kept";
   constexpr auto* all = "-json has the whole histogram of every operation";
@@ -87,7 +88,7 @@ bool keeps_tables(std::string_view adapter) {
   return adapter == "mongodb" || adapter == "postgres" || adapter == "rocksdb" || adapter == "sqlite";
 }
 
-// Of a property whose value is not obeyed, or not by this database; "" when it is.
+// The reason why this value has no effect, or none on this database; "" if it has an effect.
 std::string why_idle(const std::string& name, const std::string& value, const AdapterInfo& adapter) {
   if (name == "measurementtype" && value != "hdrhistogram") {
     return "the report is always that of hdrhistogram; -json's intervals are a time series";
@@ -113,7 +114,7 @@ void check_measurement_type(const Properties& properties) {
                                type, fmt::join(types, ", ")));
 }
 
-constexpr std::size_t slip_max = 2;  // letters that differ in a slip of the keyboard
+constexpr std::size_t slip_max = 2;  // letters that differ in a typing error
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -147,13 +148,14 @@ std::vector<std::string> known_to(const WorkloadKind& kind, const AdapterInfo& a
   return names;
 }
 
-// A dotted name in a file that is neither the adapter's nor a slip of a known one: another database's option.
+// A dotted name in a file that is neither the adapter's option nor a misspelled known one: an option of another
+// database.
 bool is_foreign(const Properties& properties, const std::string& name, const AdapterInfo& adapter) {
   const auto dot = name.find('.');
   return dot != std::string::npos && properties.origin(name) != "-p" && name.substr(0, dot) != adapter.name;
 }
 
-// The adapter whose option the name wants to be; nullptr: none that is built in.
+// The adapter whose option the name seems to be; nullptr: none that is built in.
 const AdapterInfo* adapter_meant(std::string_view name) {
   const auto dot = name.find('.');
   return dot == std::string_view::npos ? nullptr : find_adapter(name.substr(0, dot));
@@ -165,7 +167,7 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   return fmt::format("; {} has: {}", owner, fmt::join(names, ", "));
 }
 
-// Options and words of other tools for what is a property here; "" when the name is none.
+// The property for an option or term of another tool; "" if there is none.
 std::string property_meant(std::string_view name) {
   for (const auto& [word, property] : {std::pair{"threads", "threadcount"}, std::pair{"records", "recordcount"},
                                        std::pair{"operations", "operationcount"}, std::pair{"database", "db"}}) {

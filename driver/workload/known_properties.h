@@ -1,4 +1,4 @@
-// Which property names there are: an unknown one is refused, never ignored.
+// The known property names. An unknown name is refused, never ignored.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace edgejoule::driver {
 
-// What every run knows, whatever its workload.
+// The properties common to all workloads.
 [[nodiscard]] const std::vector<PropertyHelp>& properties_of_every_run();
 
 [[nodiscard]] std::vector<std::string> names_of(const std::vector<PropertyHelp>& properties);
 
-// Throws UsageError for an unknown name, with the nearest known one. Returns notes for the user: names in files that
-// belong to another database, and YCSB properties that have no effect here.
+// Throws UsageError for an unknown name, and suggests the nearest known one. Returns notes for the user: names in files
+// that belong to another database, and YCSB properties without effect here.
 [[nodiscard]] std::vector<std::string> check_names(const Properties& properties, const AdapterInfo& adapter);
 
-// The nearest of the names; empty when none is near.
+// The name nearest to `name`; empty if none is close.
 [[nodiscard]] std::string nearest(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace edgejoule::driver

@@ -1,5 +1,5 @@
-// The numbers 0 .. count - 1 in an order that looks random, each once, in constant memory: a Feistel network over the
-// next power of four, walked until it lands below count (Black, Rogaway 2002: cycle walking).
+// A pseudo-random permutation of 0 .. count - 1 in constant memory: a Feistel network over the next power of four,
+// iterated until the result is below count (cycle walking; Black, Rogaway 2002).
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ class Permutation {
     for (auto& key : keys_) key = splitmix64(seed);
   }
 
-  // The number at a place < count.
+  // The number at a position < count.
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const {
-    EJ_DCHECK(place < count_, place, count_);  // else it is no permutation: two places have the same number
+    EJ_DCHECK(place < count_, place, count_);  // otherwise two positions have the same number
     do place = mixed(place);
     while (place >= count_);
     return place;

@@ -1,4 +1,4 @@
-// A property of a workload as the driver lists it; schemas/properties.json is made from these.
+// The description of a workload's property. The driver lists it, and schemas/properties.json is generated from it.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 namespace edgejoule::driver {
 
 enum class PropertyType : std::uint8_t {
-  count,   // a whole number of at least 0
-  number,  // at least 0
+  count,   // a whole number >= 0
+  number,  // >= 0
   real,    // any number
-  share,   // a part of a whole; proportions that do not add up to 1 are scaled
+  share,   // a proportion; proportions that do not add up to 1 are scaled
   flag,    // true or false
   text,
 };
@@ -20,8 +20,8 @@ struct PropertyHelp {
   std::string name;
   PropertyType type;
   std::string meaning;
-  std::string default_value;              // or how it follows from other properties; empty: none
-  std::vector<std::string> choices = {};  // the values there are; empty: all of the type
+  std::string default_value;              // or the rule for it; empty: none
+  std::vector<std::string> choices = {};  // the permitted values; empty: all of the type
 };
 
 }  // namespace edgejoule::driver

@@ -1,4 +1,4 @@
-// Reads the properties of a workload, checks their ranges and keeps what is in force for the start event.
+// Reads the properties of a workload, checks their ranges and records the values in force for the start event.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,13 +15,13 @@
 
 namespace edgejoule::driver {
 
-// Throws UsageError with the property, its value and where it was given.
+// Throws UsageError with the property, its value and its origin.
 [[noreturn]] void refuse(const Properties& properties, const std::string& key, const std::string& why);
 
-// Every read throws UsageError when the value is malformed or out of range.
+// Each read throws UsageError if the value is malformed or out of range.
 class PropertyReader {
  public:
-  // Both outlive the reader.
+  // Both must outlive the reader.
   PropertyReader(const Properties& properties, std::map<std::string, std::string>& in_force)
       : properties_(properties), in_force_(in_force) {}
 
@@ -32,7 +32,7 @@ class PropertyReader {
   bool flag(const std::string& key, bool default_value);
   std::string text(const std::string& key, const std::string& default_value);
 
-  // The meaning of the word that the property holds.
+  // Maps the property's text to the value of that name.
   template <typename Value>
   Value choice(const std::string& key, const std::string& default_value,
                const std::vector<std::pair<std::string_view, Value>>& choices) {

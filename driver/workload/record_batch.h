@@ -1,4 +1,4 @@
-// Records of one field each, gathered for one call of the database.
+// A batch of records with one field each, for one call of the database.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class RecordBatch {
 
   static constexpr std::string_view field_name = "field0";
 
-  // The key is copied; the value must live until the batch is written. At most as many as the capacity.
+  // Copies the key. The value must live until the batch is written. At most `capacity` records.
   void add(std::string_view key, std::string_view value) {
     keys_[size_].assign(key);
     fields_[size_] = {field_name, value};

@@ -19,7 +19,7 @@ RowWriter::RowWriter(Work& work, Session& session, unsigned number, const RowWri
   if (writing_.order == RowWriting::Order::each_once) permutation_.emplace(writing_.count, work.seed);
 }
 
-// Nothing: all of this client's have been written.
+// Nothing: this client has written all its rows.
 std::optional<std::uint64_t> RowWriter::next_row() {
   if (writing_.order == RowWriting::Order::drawn) return writing_.first + random_.below(writing_.count);
   if (writing_.count > 0 && place_ >= writing_.count) return std::nullopt;

@@ -1,5 +1,5 @@
-// A client that writes numbered rows of one field, alone or in batches: in order, in a random order each once, or
-// drawn.
+// A client that writes numbered rows with one field, one at a time or in batches: in order, each once in random order,
+// or random rows with repetition.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace edgejoule::driver {
 struct RowWriting {
   enum class Order : std::uint8_t { sequential, each_once, drawn };
   Order order = Order::sequential;
-  bool complete = false;      // every row counts: the first that the database refuses ends the work, busy or not
-  bool replace = false;       // upserts, else inserts
+  bool complete = false;      // the work ends at the first refused row, even if the database is only busy
+  bool replace = false;       // true: upsert, false: insert
   std::uint64_t first = 0;    // number of the first row
   std::uint64_t count = 0;    // of rows; 0: no end (sequential only)
   std::size_t key_width = 0;  // digits
@@ -26,10 +26,10 @@ struct RowWriting {
   std::uint64_t batch_records = 1;
 };
 
-// The clients share the rows: each takes every n-th place of the order.
+// The clients share the rows: each takes every n-th position of the order.
 class RowWriter final : public Client {
  public:
-  // The values outlive the client.
+  // The values must outlive the client.
   RowWriter(Work& work, Session& session, unsigned number, const RowWriting& writing,
             const db_bench::CompressibleValues& values);
 

@@ -14,18 +14,18 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "byte 0 of a word is its lowest");
 
-// Twenty-four bytes are four groups and three words. Bits of the three words, by word:
+// 24 bytes are four groups and three 64-bit words. Bits of the three words:
 struct WordBits {
   std::uint64_t random;     // taken from the generator
-  std::uint64_t repeated;   // appear once more three bits higher, in the next byte
-  std::uint64_t following;  // where they appear
+  std::uint64_t repeated;   // repeated three bits higher, in the next byte
+  std::uint64_t following;  // where the repeated bits appear
 };
 
 constexpr std::uint64_t words_of_pattern = 3;
 
 constexpr WordBits word_bits(std::uint64_t word) {
-  // Java takes byte i from the bits 5 i and up of one word, so that bit 5 of byte 1 is bit 0 of byte 2, bit 6 of byte 2
-  // is bit 1 of byte 3, and bit 5 of byte 4 is bit 0 of byte 5.
+  // Java takes byte i from bits 5 i and higher of one word. Therefore bit 5 of byte 1 is bit 0 of byte 2, bit 6 of byte
+  // 2 is bit 1 of byte 3, and bit 5 of byte 4 is bit 0 of byte 5.
   constexpr std::array<std::uint64_t, RandomBytes::group_bytes> masks{31, 63, 95, 31, 63, 95};
   constexpr std::array<std::uint64_t, RandomBytes::group_bytes> repeats{0, 1U << 5U, 1U << 6U, 0, 1U << 5U, 0};
   constexpr std::array<std::uint64_t, RandomBytes::group_bytes> follows{0, 0, 1, 2, 0, 1};
@@ -49,11 +49,11 @@ static_assert((second.repeated << 3U | 1U) == second.following && first.repeated
 
 void store(char* out, std::uint64_t word, std::uint64_t repeated) {
   constexpr std::uint64_t spaces = 0x2020202020202020U;
-  word += ((word & repeated) << 3U) + spaces;  // no sum leaves its byte
+  word += ((word & repeated) << 3U) + spaces;  // no sum overflows its byte
   std::memcpy(out, &word, sizeof word);
 }
 
-// Three random words as four groups.
+// Stores three random words as four groups.
 void store_groups(char* out, std::uint64_t one, std::uint64_t two, std::uint64_t three) {
   one &= first.random;
   two = (two & second.random) | one >> 61U;
@@ -63,7 +63,7 @@ void store_groups(char* out, std::uint64_t one, std::uint64_t two, std::uint64_t
   store(out + 16, three, third.repeated);
 }
 
-// Two words of each product of wyrand (Wang Yi 2019), which gives one.
+// Two words from each product of wyrand (Wang Yi 2019), which yields one.
 struct WordPair {
   std::uint64_t one;
   std::uint64_t two;
@@ -75,7 +75,7 @@ WordPair next_pair(std::uint64_t& state) {
   return {product.high ^ product.low, product.high + std::rotl(product.low, 32)};
 }
 
-// Java's String.hashCode, continued over more text.
+// Continues Java's String.hashCode over more text.
 std::uint32_t java_hash(std::uint32_t hash, std::string_view text) {
   for (const char c : text) hash = 31 * hash + static_cast<unsigned char>(c);
   return hash;
@@ -84,7 +84,7 @@ std::uint32_t java_hash(std::uint32_t hash, std::string_view text) {
 }  // namespace
 
 void RandomBytes::fill(char* out, std::uint64_t bytes) {
-  auto state = state_;  // in a register: out may point anywhere
+  auto state = state_;  // in a register, because `out` may alias it
   for (const char* const end = out + memory_size(bytes); out < end; out += block_bytes) {
     const auto a = next_pair(state);
     const auto b = next_pair(state);
@@ -103,7 +103,7 @@ void ValueBuffer::draw(RandomBytes& random, std::span<const std::uint64_t> lengt
   std::uint64_t total = 0;
   for (const auto length : lengths) total += groups(length) * RandomBytes::group_bytes;
   if (const auto room = memory_size(total + RandomBytes::block_bytes); bytes_.size() < room) {
-    bytes_.clear();  // nothing is copied
+    bytes_.clear();  // so that resizing copies nothing
     bytes_.resize(room);
   }
   random.fill(bytes_.data(), total);

@@ -22,7 +22,7 @@ const std::vector<WorkloadKind>& workload_kinds() {
 
 const WorkloadKind& workload_kind(const Properties& properties) {
   const auto name = properties.get("workload", "");
-  // YCSB names the class; earlier releases had another package.
+  // YCSB names the class. Earlier releases of YCSB used another package.
   if (!properties.has("workload") || name.ends_with("CoreWorkload")) return workload_kinds().front();
   const auto found = std::ranges::find(workload_kinds(), name, &WorkloadKind::name);
   if (found != workload_kinds().end()) return *found;

@@ -8,7 +8,7 @@
 
 namespace edgejoule::driver {
 
-// calloc leaves the window to the kernel's zero pages: a run without inserts takes no memory for it.
+// calloc maps the window to the kernel's zero page, so that a run without inserts uses no memory for it.
 static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free, "zeros are false");
 
 AcknowledgedCounter::AcknowledgedCounter(std::uint64_t first)
@@ -41,7 +41,8 @@ void AcknowledgedCounter::acknowledge(std::uint64_t number) {
   if constexpr (debug_checks) check_invariants();
 }
 
-// Others go on meanwhile: each is compared with what was read on the side that only makes the comparison weaker.
+// Other threads continue meanwhile. Each value is therefore read at the end where a change can only weaken the
+// comparison.
 void AcknowledgedCounter::check_invariants() const {
   const auto acknowledged_before = acknowledged();
   const auto issued = next_.load();
@@ -51,8 +52,8 @@ void AcknowledgedCounter::check_invariants() const {
   EJ_CHECK(acknowledged_after >= issued || issued - acknowledged_after <= window, issued, acknowledged_after);
 }
 
-// One thread at a time advances; the others leave it to that thread, which looks once more after it has let go. Either
-// it sees their flag then, or they see that nobody advances: both writes of advancing_ read its last value.
+// One thread at a time advances. The others leave the work to it, and it checks once more after releasing advancing_.
+// Either it sees their flag then, or they see that no thread advances: both writes of advancing_ read its last value.
 void AcknowledgedCounter::advance() {
   do {
     if (advancing_.exchange(true, std::memory_order_acq_rel)) return;

@@ -1,4 +1,4 @@
-// Numbers for keys inserted by several clients: what is handed out is not read before it is acknowledged.
+// Numbers of keys that several clients insert. No client reads a key before its insert is acknowledged.
 #pragma once
 
 #include <atomic>
@@ -11,25 +11,24 @@
 
 namespace edgejoule::driver {
 
-// Thread safe. At most `window` numbers are outstanding: handed out and neither acknowledged nor below the first that
-// is not acknowledged.
+// Thread safe. At most `window` numbers are outstanding, counted from the first number that is not acknowledged.
 class AcknowledgedCounter {
  public:
   static constexpr std::uint64_t window = 1U << 20U;
 
   explicit AcknowledgedCounter(std::uint64_t first);
 
-  // Waits while the window is full, as when one client gets no answer and the others insert on. Empty when `stop` is
-  // set in that time.
+  // Hands out the next number. Waits while the window is full, for example while one client gets no answer and the
+  // others insert. Returns nothing if `stop` is set meanwhile.
   [[nodiscard]] std::optional<std::uint64_t> next(const std::atomic<bool>& stop);
 
-  // The number, which was handed out, is inserted (or given up). Once per number. Never waits.
+  // Reports that the number was inserted (or given up). Once per number handed out. Never waits.
   void acknowledge(std::uint64_t number);
 
-  // All numbers below are acknowledged.
+  // All numbers below this one are acknowledged.
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_.load(std::memory_order_acquire); }
 
-  // No number is acknowledged that was not handed out, and no more than `window` are outstanding. From any thread.
+  // Every acknowledged number was handed out, and at most `window` are outstanding. Any thread may call it.
   void check_invariants() const;
 
  private:

@@ -23,12 +23,12 @@ std::array<std::uint64_t, transaction_kinds> cumulative(const std::array<double,
     bounds[i] = below >= 1 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(std::ldexp(below, 64));
     if (proportions[i] > 0) last = i;
   }
-  // Rounding must not leave a gap above the last kind that can occur.
+  // Rounding must not leave a gap above the last operation with a share.
   for (auto i = last; i < transaction_kinds; ++i) bounds[i] = ~std::uint64_t{0};
   return bounds;
 }
 
-// Of a value, what fits into a message.
+// The part of a value that fits into a message.
 std::string shown(std::string_view value) {
   constexpr std::size_t shown_max = 60;
   std::string text{value.substr(0, shown_max)};
@@ -41,7 +41,7 @@ std::string shown(std::string_view value) {
 
 CoreWork::CoreWork(const CoreWorkload& the_workload, std::uint64_t the_seed, unsigned the_threads, bool the_verify)
     : Work(the_seed, the_threads), workload(the_workload), verify(the_verify), inserted(the_workload.records) {
-  absent_is_failure = true;  // keys are drawn among those that were loaded or inserted
+  absent_is_failure = true;  // keys are drawn from those loaded or inserted
 }
 
 std::unique_ptr<Client> CoreWork::client(Session& session, unsigned number) {
@@ -103,7 +103,7 @@ std::uint64_t CoreClient::load_batch(std::uint64_t most) {
     measurements().payload_write_bytes += bytes;
     return count;
   }
-  // Also when the database was only busy: a load that went on would leave these records out.
+  // Even if the database was only busy: otherwise the load would lack these records.
   stop_because(Operation::insert, status, batch_[0].key);
   return 0;
 }
@@ -116,7 +116,8 @@ Status CoreClient::insert_records(std::size_t count) {
   return status;
 }
 
-// From 0.8 to 1.2 times the interval, as YCSB, so that clients do not come back all at once. False: the run stops.
+// Pauses 0.8 to 1.2 times the interval, as YCSB does, so that clients do not retry all at once. Returns false if the
+// run was stopped.
 bool CoreClient::pause_before_retry() {
   auto left = std::chrono::duration<double>(workload_.insert_retry_interval_s * (0.8 + 0.4 * random_.uniform()));
   constexpr std::chrono::duration<double> step(0.02);
@@ -134,7 +135,7 @@ Transaction CoreClient::draw_transaction() {
   return static_cast<Transaction>(chosen - chooser_.begin());
 }
 
-// 0: the run was stopped before there was a key for the operation.
+// Returns 0 if the run was stopped before a key was available for the operation.
 std::uint64_t CoreClient::transact() {
   const auto transaction = draw_transaction();
   if (transaction == Transaction::insert) {
@@ -201,7 +202,7 @@ void CoreClient::scan(std::string_view key) {
   const auto begin = now();
   auto status = session().scan(key, count, names, rows_);
   const auto end = now();
-  // The record at which the scan begins was loaded or inserted: the scan has to find it at least.
+  // The record at the start of the scan was loaded or inserted, so the scan must return at least that one.
   if (status == Status::ok && rows_.empty() && !shared_.keeps_nothing) status = Status::not_found;
   measure(Operation::scan, status, begin, end);
   if (status >= Status::error) return stop_because(Operation::scan, status, key);
@@ -217,7 +218,7 @@ void CoreClient::read_modify_write(std::string_view key) {
   const auto between = now();
   measure(Operation::read, read_status, begin, between);
   if (read_status >= Status::error) return stop_because(Operation::read, read_status, key);
-  // The row's views end with the next call of the session.
+  // The row's views end with the session's next call.
   if (read_status == Status::ok) measurements().payload_read_bytes += payload_of(row_.fields);
   if (shared_.verify) verify_row(key, names, read_status);
   const auto update_begin = shared_.verify ? now() : between;
@@ -269,7 +270,7 @@ std::string_view CoreClient::deterministic(std::string_view key, std::size_t fie
 }
 
 void CoreClient::verify_row(std::string_view key, FieldNames asked, Status read_status) {
-  if (read_status == Status::busy) return;  // what row_ holds is an earlier row
+  if (read_status == Status::busy) return;  // row_ still holds an earlier row
   if (read_status == Status::not_found && shared_.was_refused(key)) return;
   const auto begin = now();
   const auto status = row_is_right(key, asked, read_status) ? Status::ok : Status::unexpected_state;

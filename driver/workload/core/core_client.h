@@ -1,4 +1,4 @@
-// The clients of YCSB's core workload: operations on keys that are drawn, values that are cut or follow from the key.
+// The clients of YCSB's core workload: operations on random keys, with values that are random or derived from the key.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class CoreWork final : public Work {
   const bool verify;
   AcknowledgedCounter inserted;
 
-  // Keys of a verified run whose insert the database refused (busy): that they are missing is no loss.
+  // Keys whose insert the database refused (busy) in a verified run. A read may miss them.
   void refused(std::string_view key);
   [[nodiscard]] bool was_refused(std::string_view key) const;
 

@@ -20,7 +20,7 @@ std::vector<PropertyHelp> own_properties() {
   };
 }
 
-// As YCSB 0.17.0 spells them.
+// Spelled as in YCSB 0.17.0.
 std::vector<PropertyHelp> ycsb_properties() {
   return {
       {"core_workload_insertion_retry_interval", number, "load: seconds between the tries of an insert, on average",

@@ -1,4 +1,4 @@
-// YCSB's core workload as a kind of workload, with its properties.
+// The workload kind for YCSB's core workload, with its properties.
 #pragma once
 
 #include "workload/workload_kinds.h"

@@ -69,10 +69,10 @@ void CoreWorkload::read_mix(Reader& reader) {
   }
 }
 
-// Keys a run may add: twice the number that is expected, as YCSB reserves them.
+// Keys that a run may add: twice the expected number, as YCSB reserves.
 std::uint64_t CoreWorkload::reserved_keys() const {
   const auto inserts = proportions[static_cast<std::size_t>(Transaction::insert)];
-  constexpr double keys_max = 1e18;  // more keys than a run can add, and fewer than a count can hold
+  constexpr double keys_max = 1e18;  // more keys than a run can add, and less than a count can hold
   return static_cast<std::uint64_t>(std::min(static_cast<double>(operations) * inserts * 2, keys_max));
 }
 

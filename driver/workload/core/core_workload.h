@@ -1,4 +1,4 @@
-// YCSB's core workload: what it asks for, read from properties and checked.
+// YCSB's core workload: its settings, read from properties and checked.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ inline constexpr std::size_t transaction_kinds = 5;
 
 class CoreWorkload final : public Workload {
  public:
-  // Throws UsageError when a value is malformed, out of range or contradicts another.
+  // Throws UsageError if a value is malformed, out of range or contradicts another.
   CoreWorkload(const Properties& properties, Command command);
 
   Command command;
-  std::uint64_t records;  // in the database when a run starts
+  std::uint64_t records;  // in the database at the start of a run
   std::uint64_t insert_start;
   std::uint64_t insert_count;
   std::array<double, transaction_kinds> proportions;  // by Transaction; they need not add up to 1
@@ -37,9 +37,9 @@ class CoreWorkload final : public Workload {
   bool write_all_fields;
   std::uint64_t batch_records;     // load: records per insert_batch
   std::uint64_t insert_retries;    // load: after an insert that failed
-  double insert_retry_interval_s;  // on average
+  double insert_retry_interval_s;  // mean
 
-  // verify: values follow from key and field, and rows that are read are checked.
+  // verify: values derive from key and field, and rows read are checked.
   [[nodiscard]] std::unique_ptr<Work> begin(std::uint64_t seed, unsigned threads, bool verify) const override;
 
  private:

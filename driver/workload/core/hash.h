@@ -1,11 +1,11 @@
-// YCSB's hash of a number: FNV-1a 64 over its eight bytes, low byte first, then the absolute value as Java takes it.
+// YCSB's hash of a number: FNV-1a 64 over its eight bytes, low byte first, then Java's absolute value.
 #pragma once
 
 #include <cstdint>
 
 namespace edgejoule::driver {
 
-// At most 2^63: Java's Math.abs leaves the most negative number as it is, which no input is known to reach.
+// At most 2^63: Java's Math.abs leaves the most negative number unchanged. No input is known to give it.
 inline std::uint64_t fnv_hash(std::uint64_t number) {
   constexpr std::uint64_t prime = 0x100000001B3U;
   constexpr std::uint64_t prime_to_the_fourth = prime * prime * prime * prime;
@@ -15,7 +15,7 @@ inline std::uint64_t fnv_hash(std::uint64_t number) {
   };
   add_four_bytes(number);
   if (const auto high = number >> 32U; high == 0) {
-    hash *= prime_to_the_fourth;  // most numbers are small, and a zero byte only multiplies
+    hash *= prime_to_the_fourth;  // most numbers are small, and a zero byte is only a multiplication
   } else {
     add_four_bytes(high);
   }

@@ -17,25 +17,25 @@ namespace edgejoule::driver {
 
 enum class KeyLaw : std::uint8_t { uniform, zipfian, zipfian_of_records, latest, hotspot, exponential, sequential };
 
-// Which keys are asked for, as YCSB's properties say it.
+// The distribution of requests over the keys, from YCSB's properties.
 struct KeyRequests {
   KeyLaw law;
-  std::uint64_t first;     // of the keys that are asked for
-  std::uint64_t count;     // of them when the run starts
-  std::uint64_t records;   // in the database when the run starts
+  std::uint64_t first;     // first key that is requested
+  std::uint64_t count;     // of requested keys at the start of the run
+  std::uint64_t records;   // in the database at the start of the run
   std::uint64_t reserved;  // zipfian: keys that the run may add
   double theta;            // zipfian, latest: the skew
   std::uint64_t hot;       // hotspot: keys in the hot set
-  double hot_share;        // hotspot: of the requests, those to the hot set
-  double mean_age;         // exponential: of a requested key, in keys
+  double hot_share;        // hotspot: share of requests to the hot set
+  double mean_age;         // exponential: mean age of a requested key, in keys
 };
 
-// The number of keys over which zipfian requests are scattered. The run may not have added all of them yet.
+// The number of keys over which zipfian requests are scattered. Some may not exist yet.
 //
-// It is YCSB's: the keys at the start and twice the inserts that operationcount lets expect, so that the inserts of the
-// run move no popular key. But where that is more than foreseen_max for each key that is there, nearly all draws would
-// be of keys that do not exist: operationcount is huge then, and maxexecutiontime ends the run. The number then follows
-// the inserts: it is twice the keys at the start, and is doubled when half of it is there (ADR 026).
+// It is YCSB's number: the keys at the start plus twice the inserts expected from operationcount, so that inserts do
+// not change which keys are popular. If that exceeds foreseen_max for each existing key, nearly all draws would be of
+// missing keys: operationcount is then huge and maxexecutiontime ends the run. In that case the number starts at twice
+// the existing keys and doubles whenever half of it exists (ADR 026).
 class KeySpace {
  public:
   static constexpr std::uint64_t foreseen_max = 8;
@@ -46,7 +46,7 @@ class KeySpace {
     if (foreseen_ / foreseen_max > existing) keys_ = 2 * existing;
   }
 
-  // existing: keys that are there now, no fewer than at the last call.
+  // existing: number of existing keys. It must not decrease between calls.
   std::uint64_t keys(std::uint64_t existing) {
     while (keys_ < foreseen_ && existing > keys_ / 2) keys_ = std::min(foreseen_, 2 * keys_);
     return keys_;
@@ -59,7 +59,7 @@ class KeySpace {
 
 class KeyChooser {
  public:
-  // For one of several clients. Sequential: each takes every clients-th key, so that together they pass over all.
+  // The chooser of one client. Sequential: each client takes every clients-th key, so that together they visit all.
   KeyChooser(const KeyRequests& requests, unsigned client, unsigned clients)
       : requests_(requests),
         position_(client % requests.count),
@@ -79,7 +79,7 @@ class KeyChooser {
     EJ_CHECK(hot < requests.count || requests.hot_share >= 1, hot, requests.count, requests.hot_share);
   }
 
-  // Draws again while the key is not acknowledged yet. Empty when `stop` is set in that time.
+  // Draws until the key is acknowledged. Returns nothing if `stop` is set meanwhile.
   std::optional<std::uint64_t> next(Random& random, const AcknowledgedCounter& inserted,
                                     const std::atomic<bool>& stop) {
     for (;;) {
@@ -92,7 +92,7 @@ class KeyChooser {
     }
   }
 
-  // number: drawn while the keys below end were there.
+  // number: drawn while the keys below `end` existed.
   void check_invariants(std::uint64_t number, std::uint64_t end) const {
     EJ_CHECK(position_ < requests_.count && stride_ < requests_.count, position_, stride_, requests_.count);
     switch (requests_.law) {
@@ -134,8 +134,8 @@ class KeyChooser {
     return requests_.hot + random.below(requests_.count - requests_.hot);
   }
 
-  // YCSB draws again while the age is beyond the oldest key. The same distribution in one draw, also where nearly all
-  // ages are beyond it: the exponential distribution cut off at `end`.
+  // YCSB redraws while the age exceeds that of the oldest key. This is the same distribution in one draw, also if
+  // nearly all ages exceed it: an exponential distribution truncated at `end`.
   std::uint64_t exponential(Random& random, std::uint64_t end) const {
     const double oldest = static_cast<double>(end) / requests_.mean_age;
     const double age = -std::log1p(random.uniform() * std::expm1(-oldest)) * requests_.mean_age;

@@ -1,5 +1,5 @@
-// YCSB's key names: "user", zeros up to the padding, and the number, hashed unless keys are inserted in order. Tables
-// with integer keys take the number alone.
+// YCSB's key names: "user", zeros for padding, and the number, hashed unless keys are inserted in order. Tables with
+// integer keys take only the number.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace edgejoule::driver {
 
-// Builds into a buffer of its own; a view lives until the next call. One per thread.
+// Builds the name in its own buffer. A view is valid until the next call. One per thread.
 class KeyName {
  public:
   KeyName(bool hashed, std::uint64_t zero_padding, bool number_alone = false)
@@ -38,7 +38,7 @@ class KeyName {
   bool hashed_;
   std::size_t left_out_;
   std::size_t padding_;
-  CacheLineVector<char> buffer_;  // digits at the end; the prefix goes where they begin
+  CacheLineVector<char> buffer_;  // digits at the end, the prefix directly before them
 };
 
 }  // namespace edgejoule::driver

@@ -14,12 +14,12 @@ namespace edgejoule::driver {
 
 enum class LengthLaw : std::uint8_t { constant, uniform, zipfian, histogram };
 
-// Lengths from least to most, both included.
+// Lengths from `least` to `most`, both included.
 struct Length {
   LengthLaw law;
   std::uint64_t least;
   std::uint64_t most;
-  std::shared_ptr<const LengthHistogram> histogram;  // of the law of that name
+  std::shared_ptr<const LengthHistogram> histogram;  // for the histogram distribution
 };
 
 class LengthChooser {

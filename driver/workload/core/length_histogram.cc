@@ -16,7 +16,7 @@
 namespace edgejoule::driver {
 namespace {
 
-constexpr std::uint64_t number_max = 1U << 30U;  // of bytes in a block, and of a weight
+constexpr std::uint64_t number_max = 1U << 30U;  // limit of the bytes in a block and of a weight
 
 std::optional<std::uint64_t> number(std::string_view text) {
   std::uint64_t value = 0;

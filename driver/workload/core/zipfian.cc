@@ -9,7 +9,7 @@ namespace edgejoule::driver {
 namespace {
 
 constexpr std::uint64_t scrambled_items = 10'000'000'001U;
-constexpr double scrambled_zeta = 26.46902820178302;  // YCSB 0.17.0's constant, taken as it is
+constexpr double scrambled_zeta = 26.46902820178302;  // YCSB 0.17.0's constant, unchanged
 constexpr std::uint64_t summed_one_by_one = 10'000;
 constexpr double pole_width = 1e-9;
 
@@ -19,7 +19,7 @@ double summed(std::uint64_t from, std::uint64_t to, double theta) {
   return sum;
 }
 
-// Euler-Maclaurin over first..last, both included; first must be large.
+// Euler-Maclaurin sum over first..last, both included. `first` must be large.
 double integrated(double first, double last, double theta) {
   const auto slope = [theta](double x) { return -theta * std::pow(x, -theta - 1); };
   const auto third = [theta](double x) { return -theta * (theta + 1) * (theta + 2) * std::pow(x, -theta - 3); };
@@ -80,7 +80,7 @@ std::uint64_t Zipfian::draw(Random& random, std::uint64_t items) const {
   if (uz < rank_one_below_) return 1;
   const auto count = static_cast<double>(items);
   const double rank = count * (pole_ ? std::exp(eta_ * u - eta_) : std::pow(eta_ * u - eta_ + 1, alpha_));
-  return rank < count ? static_cast<std::uint64_t>(rank) : items - 1;  // rounding, or two items and no eta
+  return rank < count ? static_cast<std::uint64_t>(rank) : items - 1;  // rounding, or two items without eta
 }
 
 ScrambledZipfian::ScrambledZipfian(double theta) : ranks_(scrambled_ranks(theta)) {}

@@ -1,7 +1,7 @@
-// The zipfian distributions of YCSB (after Gray et al., SIGMOD 1994), one object per thread.
+// YCSB's zipfian distributions (after Gray et al., SIGMOD 1994). One object per thread.
 //
-// theta is the skew: 0 is uniform, 0.99 YCSB's own. At 1 the formula's exponent 1 / (1 - theta) has a pole; there its
-// limit is drawn from, e to the power of a line.
+// theta is the skew: 0 is uniform, YCSB's default is 0.99. At theta 1 the formula's exponent 1 / (1 - theta) has a
+// pole. The class then draws from the formula's limit, an exponential of a linear function.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr double zipfian_theta_max = 10;
 // Sum of 1/i^theta for i in (from, to]; relative error below 1e-12.
 [[nodiscard]] double zeta(std::uint64_t from, std::uint64_t to, double theta);
 
-// Ranks 0..items-1, rank 0 the most popular. theta from 0 to zipfian_theta_max.
+// Ranks 0..items-1; rank 0 is the most popular. theta from 0 to zipfian_theta_max.
 class Zipfian {
  public:
   explicit Zipfian(std::uint64_t items, double theta = zipfian_theta);
@@ -26,7 +26,7 @@ class Zipfian {
 
   std::uint64_t next(Random& random) const { return draw(random, items_); }
 
-  // The same over a grown number of items (never fewer than before). The sum follows the growth; the number of items
+  // Draws from a larger number of items (never fewer than before). The sum follows the growth. The number of items
   // inside eta stays that of construction, as in YCSB 0.17.0.
   std::uint64_t next(Random& random, std::uint64_t items) {
     if (items > counted_) grow(items);
@@ -41,7 +41,7 @@ class Zipfian {
   std::uint64_t items_;
   std::uint64_t counted_;
   double theta_;
-  bool pole_;  // theta is 1, or too near to it for the formula's precision
+  bool pole_;  // theta is 1 or too close to 1 for the formula's precision
   double alpha_;
   double zeta_;
   double zeta_of_two_;
@@ -49,8 +49,8 @@ class Zipfian {
   double eta_;  // at the pole: the slope of the exponent
 };
 
-// Popular items spread over 0..items-1 by hashing a zipfian rank out of 10^10 + 1, so that their ranks do not depend on
-// the number of items.
+// Spreads popular items over 0..items-1 by hashing a zipfian rank out of 10^10 + 1. The ranks therefore do not depend
+// on the number of items.
 class ScrambledZipfian {
  public:
   explicit ScrambledZipfian(double theta = zipfian_theta);
@@ -61,8 +61,8 @@ class ScrambledZipfian {
   Zipfian ranks_;
 };
 
-// Each of the keys first .. first + count - 1 has a rank of its own, so that theta is the skew among them. Which key
-// has which rank follows from the count alone: it is the same for all clients and runs.
+// Gives each of the keys first .. first + count - 1 a different rank, so that theta is the skew among them. The mapping
+// follows from the count alone, so it is equal for all clients and runs.
 class PermutedZipfian {
  public:
   PermutedZipfian(std::uint64_t first, std::uint64_t count, double theta);
@@ -75,7 +75,7 @@ class PermutedZipfian {
   Zipfian ranks_;
 };
 
-// Distance from the newest key is zipfian.
+// The distance from the newest key is zipfian.
 class SkewedLatest {
  public:
   explicit SkewedLatest(std::uint64_t newest, double theta = zipfian_theta) : distances_(newest, theta) {}

@@ -8,7 +8,7 @@ namespace {
 // db_bench counts its threads from 1.
 std::uint64_t thread_seed(std::uint64_t seed, unsigned number) { return seed + number + 1; }
 
-// A key may hold any bytes.
+// The number, because a key may contain any bytes.
 std::string shown(std::uint64_t number) { return fmt::format("key {}", number); }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What the clients of db_bench's benchmarks do: put and get numbered keys, draw numbers as the thread of that number.
+// The base of the clients of db_bench's benchmarks: puts and gets numbered keys, and draws the numbers that db_bench
+// draws in the thread of the same number.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +18,10 @@
 
 namespace edgejoule::driver::db_bench {
 
-// db_bench's key names: the number as big-endian bytes, then '0' up to the key's length. Shorter keys keep the number's
-// low bytes.
+// db_bench's key names: the number as big-endian bytes, padded with '0' to the key's length. A shorter key has only the
+// low bytes of the number.
 //
-// Builds into a buffer of its own; a view lives until the next call. One per thread.
+// Builds the name in its own buffer. A view is valid until the next call. One per thread.
 class NumberKey {
  public:
   explicit NumberKey(std::uint64_t bytes) : buffer_(memory_size(bytes), '0') {}
@@ -42,9 +43,9 @@ class DbBenchClient : public Client {
 
   [[nodiscard]] const DbBenchWorkload& workload() const { return shared_.workload; }
 
-  // db_bench draws one of its databases before it draws a key. Here there is one, but the draw must be made.
+  // db_bench draws one of its databases before each key. With one database the draw must still be made.
   void draw_database() { random_.discard(1); }
-  std::uint64_t draw_key() { return below_keys_.of(random_()); }  // all alike
+  std::uint64_t draw_key() { return below_keys_.of(random_()); }  // uniform
   std::string_view key(std::uint64_t number) { return key_.of(number); }
   std::string_view value(std::uint64_t bytes) { return values_.next(bytes); }
 

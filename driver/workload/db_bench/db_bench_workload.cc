@@ -8,10 +8,10 @@ namespace edgejoule::driver::db_bench {
 namespace {
 
 constexpr std::uint64_t keys_default = 1'000'000;
-constexpr std::uint64_t keys_max = std::uint64_t{1} << 53U;  // doubles count so far
+constexpr std::uint64_t keys_max = std::uint64_t{1} << 53U;  // doubles hold every integer up to here
 constexpr std::uint64_t bytes_max = 1U << 30U;
 
-// A count that has two names, db_bench's and YCSB's; it is kept under YCSB's, as of every workload.
+// Reads a count with two names, db_bench's and YCSB's. It is recorded under YCSB's, as in every workload.
 std::uint64_t count(const Properties& properties, std::map<std::string, std::string>& in_force,
                     const std::string& db_bench_name, const std::string& ycsb_name, std::uint64_t default_value,
                     std::uint64_t least, std::uint64_t most) {
@@ -29,7 +29,7 @@ std::uint64_t count(const Properties& properties, std::map<std::string, std::str
 
 DbBenchWorkload::DbBenchWorkload(const Properties& properties, Command the_command, const std::string& operations_name)
     : command(the_command) {
-  defaults["rocksdb.column_family"] = "default";  // where db_bench keeps and finds its records
+  defaults["rocksdb.column_family"] = "default";  // where db_bench stores its records
   PropertyReader reader(properties, in_force);
   keys = count(properties, in_force, "num", "recordcount", keys_default, 1, keys_max);
   key_bytes = reader.number("key_size", 16, 1, 1U << 16U);
@@ -40,7 +40,8 @@ DbBenchWorkload::DbBenchWorkload(const Properties& properties, Command the_comma
   const auto asked =
       count(properties, in_force, operations_name, "operationcount", keys, 0, std::numeric_limits<std::int64_t>::max());
   operations = command == Command::load ? keys : asked;
-  each_key_once = command == Command::load && key_bytes >= sizeof(std::uint64_t);  // shorter keys hold no whole number
+  // Shorter keys hold only a part of the number.
+  each_key_once = command == Command::load && key_bytes >= sizeof(std::uint64_t);
   if (operations == 0 && seconds_max == 0) {
     refuse(properties, properties.has(operations_name) ? operations_name : "operationcount",
            "the run would never end: expected a number greater than 0, or maxexecutiontime=SECONDS");

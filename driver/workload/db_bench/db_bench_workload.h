@@ -1,9 +1,8 @@
-// What RocksDB's db_bench benchmarks have in common: numbered keys, values that compress, and draws of a generator that
-// equals db_bench's, so that equal seeds give equal operations, client by client.
+// The common base of RocksDB's db_bench benchmarks: numbered keys, compressible values, and a generator equal to
+// db_bench's, so that with equal seeds each client performs equal operations.
 //
-// load writes the keys 0 .. num - 1, each once and in order (db_bench's fillseq); run is the benchmark. Counts are of
-// all clients together, where db_bench's are of each thread. A put is counted as INSERT, a get as READ, a seek with its
-// nexts as SCAN.
+// load writes the keys 0 .. num - 1 once, in order (db_bench's fillseq). run performs the benchmark. Counts are totals
+// of all clients; db_bench counts per thread. A put counts as INSERT, a get as READ, a seek with its nexts as SCAN.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +27,18 @@ class DbBenchWorkload : public Workload {
   std::uint64_t key_bytes = 0;
   std::uint64_t value_bytes = 0;
   double compression_ratio = 0;
-  std::uint64_t batch_records = 1;  // of what fills
+  std::uint64_t batch_records = 1;  // of the fill benchmarks
 
   [[nodiscard]] std::unique_ptr<Work> begin(std::uint64_t seed, unsigned threads, bool verify) const final;
 
-  // The client of a run.
+  // Creates a client of a run.
   [[nodiscard]] virtual std::unique_ptr<Client> client(DbBenchWork& work, Session& session, unsigned number) const = 0;
 
  protected:
   // operations: db_bench's name for YCSB's operationcount. Throws UsageError.
   DbBenchWorkload(const Properties& properties, Command command, const std::string& operations);
 
-  // Clients of a run beside those that were asked for.
+  // Number of clients that a run adds to those the user asked for.
   [[nodiscard]] virtual unsigned companions() const { return 0; }
 };
 
@@ -53,7 +52,7 @@ class DbBenchWork final : public Work {
   const CompressibleValues values;
 };
 
-// A kind with the properties that all have and those of its own.
+// Creates a kind with the common properties and those given.
 [[nodiscard]] WorkloadKind db_bench_kind(
     const std::string& name, const std::string& summary, const std::vector<PropertyHelp>& own_properties,
     std::function<std::unique_ptr<const Workload>(const Properties&, Command)> make);

@@ -1,4 +1,4 @@
-// Clients that write one record after the other, alone or in batches.
+// Clients that write records, one at a time or in batches.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class FillClient : public DbBenchClient {
   CacheLineVector<Record> batch_;
 };
 
-// Each key once, in order; of several clients each takes every threads-th.
+// Writes each key once, in order. Each client takes every threads-th key.
 class SequentialFill final : public FillClient {
  public:
   SequentialFill(DbBenchWork& shared, Session& session, unsigned number)
@@ -37,7 +37,7 @@ class SequentialFill final : public FillClient {
   std::uint64_t stride_;
 };
 
-// Keys drawn with replacement.
+// Draws keys with replacement.
 class RandomFill final : public FillClient {
  public:
   RandomFill(DbBenchWork& shared, Session& session, unsigned number) : FillClient(shared, session, number) {}

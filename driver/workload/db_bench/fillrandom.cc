@@ -1,4 +1,4 @@
-// fillrandom: writes random keys into a database that need not exist yet.
+// fillrandom: writes random keys. The database need not exist.
 #include "fill_client.h"
 #include "kinds.h"
 

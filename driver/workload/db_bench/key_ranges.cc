@@ -11,10 +11,10 @@
 namespace edgejoule::driver::db_bench {
 namespace {
 
-constexpr double share_least = 1e-16;  // below: never asked for
+constexpr double share_least = 1e-16;  // a smaller share gets no ticket
 constexpr double tickets_max = 0x1p53;
 
-// From the last range, whose share is the least, to the first.
+// From the last range, which has the smallest share, to the first.
 std::vector<std::uint64_t> tickets_of(const TwoTermExponential& law, std::uint64_t count) {
   std::vector<std::uint64_t> tickets;
   tickets.reserve(memory_size(count));

@@ -1,10 +1,9 @@
-// How often each range of keys is asked for: the two-term exponential law of "Characterizing, Modeling, and
+// How often each range of keys is requested, by the two-term exponential law of "Characterizing, Modeling, and
 // Benchmarking RocksDB Key-Value Workloads at Facebook" (Cao et al., FAST '20, section 7): range x of 1..count has the
 // share a exp(b x) + c exp(d x).
 //
-// Shares are rounded down to whole tickets, of which the last range with a share gets one or a few; then the ranges
-// change places, the same way for the same tickets, as db_bench does both. Draws that are not below tickets() are
-// folded.
+// As in db_bench, shares are rounded down to whole tickets, of which the last range with a share gets one or a few.
+// Then the ranges are permuted; equal tickets give the same permutation. A draw of tickets() or more is folded.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +22,10 @@ struct TwoTermExponential {
 
 class KeyRanges {
  public:
-  // count > 0. Throws std::range_error when no range has a share, or the tickets are beyond 2^53.
+  // count > 0. Throws std::range_error if no range has a share or the tickets exceed 2^53.
   KeyRanges(const TwoTermExponential& shares, std::uint64_t count);
 
-  // The place of the range to which the draw falls, from 0.
+  // The position (from 0) of the range that contains the draw.
   [[nodiscard]] std::uint64_t place(std::uint64_t draw) const;
 
   [[nodiscard]] std::uint64_t tickets() const { return tickets_; }
@@ -35,7 +34,7 @@ class KeyRanges {
   explicit KeyRanges(std::vector<std::uint64_t> tickets);
 
   std::uint64_t tickets_;
-  std::vector<std::uint64_t> first_tickets_;  // by place
+  std::vector<std::uint64_t> first_tickets_;  // by position
   Remainder fold_;
 };
 

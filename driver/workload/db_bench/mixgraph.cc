@@ -1,4 +1,4 @@
-// mixgraph: gets, puts and seeks as modelled on a social graph's store, at a rate that may follow a sine.
+// mixgraph: gets, puts and seeks modelled on the store of a social graph, at a rate that may follow a sine.
 #include <cmath>
 #include <numbers>
 #include <numeric>

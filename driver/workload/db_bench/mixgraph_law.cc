@@ -13,7 +13,7 @@ std::int64_t whole(double value) {
   return std::abs(rounded) < 0x1p63 ? static_cast<std::int64_t>(rounded) : std::numeric_limits<std::int64_t>::min();
 }
 
-// Each ratio in thousandths, rounded up, on top of those before it.
+// Cumulative ratios in thousandths, each rounded up.
 std::array<std::uint64_t, 3> bounds(const std::array<double, 3>& ratios) {
   const auto sum = std::accumulate(ratios.begin(), ratios.end(), 0.0);
   std::array<std::uint64_t, 3> bounds{};
@@ -68,7 +68,7 @@ std::uint64_t MixgraphLaw::amount_of(MixgraphOperation::Kind kind, double u) con
   return unsigned_bytes > parameters_.value_bytes_max ? unsigned_bytes % parameters_.value_bytes_max : unsigned_bytes;
 }
 
-// Of the popularity that the draw of so many stands for; keys of one rank are one key.
+// Rank by the popularity of draw / of. Keys of equal rank are one key.
 std::uint64_t MixgraphLaw::rank(std::uint64_t draw, std::uint64_t of) const {
   const auto u = static_cast<double>(draw) / static_cast<double>(of);
   return static_cast<std::uint64_t>(whole(std::pow(u / parameters_.key_dist_a, 1 / parameters_.key_dist_b)));

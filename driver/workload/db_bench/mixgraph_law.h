@@ -1,10 +1,10 @@
 // db_bench's mixgraph: one draw decides key, operation and size together ("Characterizing, Modeling, and Benchmarking
 // RocksDB Key-Value Workloads at Facebook", Cao et al., FAST '20, section 7; RocksDB's tools/db_bench_tool.cc, 7.8.3).
 //
-// What db_bench does beyond the paper is kept, so that equal draws are equal operations:
-// - key_dist_a or key_dist_b 0: every key is asked for alike, whatever the key ranges.
-// - without key ranges, half of the keys are negative (a remainder with a sign), and none of those is loaded.
-// - the operation is the draw's remainder by about 1000: what is asked for of one key is always the same operation.
+// Deviations of db_bench from the paper are reproduced, so that equal draws give equal operations:
+// - If key_dist_a or key_dist_b is 0, every key is equally popular, whatever the key ranges.
+// - Without key ranges, half of the keys are negative (a signed remainder). None of those is loaded.
+// - The operation is the draw's remainder modulo about 1000, so each key always gets the same operation.
 #pragma once
 
 #include <array>
@@ -24,13 +24,13 @@ struct Pareto {
   double k;
   double sigma;
 
-  // The value that is exceeded with probability u, rounded up; the least number when it is beyond 64 bits.
+  // The value exceeded with probability u, rounded up; the smallest number if it exceeds 64 bits.
   [[nodiscard]] std::int64_t quantile(double u) const;
 };
 
 struct MixgraphParameters {
   std::uint64_t keys;
-  double key_dist_a;  // a key's popularity: a x^b; 0: all alike
+  double key_dist_a;  // popularity a x^b; 0: uniform
   double key_dist_b;
   std::optional<TwoTermExponential> key_range_shares;
   std::uint64_t key_range_count;
@@ -47,18 +47,18 @@ struct MixgraphOperation {
   enum class Kind : std::uint8_t { get, put, seek };
   Kind kind;
   std::uint64_t key;
-  std::uint64_t amount;  // put: bytes of the value; seek: records to read from the key on
+  std::uint64_t amount;  // put: bytes of the value; seek: records to read
 };
 
 class MixgraphLaw {
  public:
   using Operations = std::array<MixgraphOperation, scattered_at_once>;
 
-  // keys >= key_range_count > 0; one ratio above 0. Throws std::range_error as KeyRanges does, and when a popularity is
-  // beyond 64 bits.
+  // keys >= key_range_count > 0; at least one ratio above 0. Throws std::range_error as KeyRanges does, and if a
+  // popularity exceeds 64 bits.
   explicit MixgraphLaw(const MixgraphParameters& parameters);
 
-  // What each of the draws, all below `keys`, decides.
+  // Decides the operation for each draw. All draws are below `keys`.
   void decide(const Scattered& draws, Operations& operations) const;
 
  private:

@@ -1,4 +1,5 @@
-// readwhilewriting: the clients read random keys; one client more, number 0, writes random keys until they have ended.
+// readwhilewriting: the clients read random keys. One additional client, number 0, writes random keys until they have
+// ended.
 #include "db_bench_client.h"
 #include "kinds.h"
 

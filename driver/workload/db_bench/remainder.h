@@ -1,4 +1,4 @@
-// x mod n for an n that stays: two multiplications instead of a division.
+// x mod n for a constant n: two multiplications instead of a division.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Remainder {
       : divisor_(divisor), reciprocal_(std::numeric_limits<std::uint64_t>::max() / divisor) {}
 
   [[nodiscard]] std::uint64_t of(std::uint64_t number) const {
-    auto rest = number - wide_product(number, reciprocal_).high * divisor_;  // the quotient, or one or two less
+    auto rest = number - wide_product(number, reciprocal_).high * divisor_;  // the quotient may be one or two too small
     while (rest >= divisor_) rest -= divisor_;
     return rest;
   }

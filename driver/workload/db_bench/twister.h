@@ -1,4 +1,5 @@
-// The first word of a 64-bit Mersenne Twister (Matsumoto, Nishimura 2000, 2004): how db_bench scatters a number.
+// The first output of a 64-bit Mersenne Twister (Matsumoto, Nishimura 2000, 2004). db_bench hashes a number by seeding
+// the generator with it.
 #pragma once
 
 #include <array>
@@ -8,7 +9,7 @@
 
 namespace edgejoule::driver::db_bench {
 
-// Several at once: one alone is a chain of 156 multiplications of which each waits for the one before it.
+// Several are computed together: a single one is a chain of 156 multiplications, each dependent on the one before.
 inline constexpr std::size_t scattered_at_once = 8;
 using Scattered = std::array<std::uint64_t, scattered_at_once>;
 
@@ -31,7 +32,7 @@ inline std::uint64_t tempered(std::uint64_t word) {
 
 }  // namespace twister
 
-// Replaces each number by what std::mt19937_64 seeded with it gives first.
+// Replaces each number by the first output of std::mt19937_64 seeded with it.
 inline void scatter(Scattered& numbers) {
   using namespace twister;
   auto state = numbers;

@@ -1,4 +1,4 @@
-// The clients of Mobibench that change rows that are there.
+// The clients of Mobibench that change existing rows.
 #pragma once
 
 #include "mobibench_workload.h"
@@ -9,7 +9,7 @@
 
 namespace edgejoule::driver {
 
-// Updates rows that are drawn, all alike.
+// Updates random rows, uniformly distributed.
 class RowUpdater final : public Client {
  public:
   RowUpdater(MobibenchWork& work, Session& session, unsigned number);
@@ -24,7 +24,7 @@ class RowUpdater final : public Client {
   db_bench::ValueCutter values_;
 };
 
-// Deletes rows in a random order, each once; the clients share the rows.
+// Deletes each row once in a random order. The clients share the rows.
 class RowRemover final : public Client {
  public:
   RowRemover(MobibenchWork& work, Session& session, unsigned number);

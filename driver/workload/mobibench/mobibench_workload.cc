@@ -23,7 +23,7 @@ MobibenchWorkload::MobibenchWorkload(const Properties& properties, Command the_c
   rows = reader.number("recordcount", 10'000, 1, std::uint64_t{1} << 62U);
   load_batch_records = reader.number("batchsize", 1000, 1, 1'000'000);
   seconds_max = reader.number("maxexecutiontime", 0, 0, 1'000'000'000);
-  // Truncate is Mobibench's own journal mode.
+  // Truncate is Mobibench's journal mode.
   defaults = {{"durability", "power"}, {"sqlite.journal_mode", "truncate"}};
   if (command == Command::load) {
     operations = rows;

@@ -2,11 +2,11 @@
 // LUNAR paper, section 4.1): rows with an integer key and one text, and one transaction for each insert, update or
 // delete.
 //
-// load makes the rows 0 .. recordcount - 1. run inserts further rows, updates rows that are drawn (all alike), or
-// deletes rows in a random order, each once. A transaction is synchronous because the durability class is `power`
-// unless the user asks for another.
+// load writes the rows 0 .. recordcount - 1. run inserts further rows, updates random rows (uniformly), or deletes each
+// row once in a random order. Transactions are synchronous because the durability class is `power` unless the user
+// chooses another.
 //
-// This file: what a run of Mobibench is asked to do, read from properties and checked.
+// This file: the settings of a run, read from properties and checked.
 #pragma once
 
 #include "run/workload.h"
@@ -28,7 +28,7 @@ class MobibenchWorkload final : public Workload {
   Command command;
   Deed deed;
   bool random_inserts;
-  std::uint64_t rows;  // in the table when a run starts
+  std::uint64_t rows;  // in the table at the start of a run
   std::uint64_t value_bytes;
   std::uint64_t load_batch_records;
 

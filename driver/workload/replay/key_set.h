@@ -1,5 +1,5 @@
-// Which keys have been seen: a set of their 64-bit hashes, 8 to 32 bytes a key. Two keys of equal hash are taken for
-// one: among 10^7 keys with a probability of 5 in a million.
+// A set of keys, stored as 64-bit hashes in 8 to 32 bytes per key. Keys with equal hashes count as one: the probability
+// is 5 in a million among 10^7 keys.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace edgejoule::driver {
 
 class KeySet {
  public:
-  // True: it was not there.
+  // Returns true if the hash was not in the set.
   bool add(std::uint64_t hash) {
     if (2 * (size_ + 1) > slots_.size()) grow();
     const bool added = put(hash | 1U);  // 0 marks a free slot

@@ -15,7 +15,7 @@ ReplayLoadClient::ReplayLoadClient(ReplayWork& work, Session& session, unsigned 
       made_(memory_size(workload_.load_batch_records), Made(work)),
       records_(made_.size()) {}
 
-// The next line with a key that the trace has not had yet and does not insert there.
+// The next line with a new key whose first operation in the trace is not an insert.
 const TraceLine* ReplayLoadClient::next_missing() {
   while (const auto* line = work_.stop.load(std::memory_order_relaxed) ? nullptr : lines_.next()) {
     const bool first = seen_.add(key_hash(line->key));
@@ -25,7 +25,7 @@ const TraceLine* ReplayLoadClient::next_missing() {
   return nullptr;
 }
 
-// Of the whole row, as far as its first line says.
+// Bytes of the whole row, if the key's first line states them.
 std::uint64_t ReplayLoadClient::bytes_of(const TraceLine& line) const {
   const bool writes_whole = workload_.fields.size() == 1 || workload_.write_all_fields;
   const bool updates = line.operation == TraceOperation::update || line.operation == TraceOperation::read_modify_write;
@@ -53,7 +53,7 @@ std::uint64_t ReplayLoadClient::step(std::uint64_t most) {
     measurements().payload_write_bytes += bytes;
     return count;
   }
-  // Also when the database was only busy: the replay would miss these rows.
+  // Even if the database was only busy: otherwise the replay would lack these rows.
   stop_because(Operation::insert, status, records_[0].key);
   return 0;
 }

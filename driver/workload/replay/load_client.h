@@ -1,4 +1,4 @@
-// A client that makes the rows that its share of a trace finds, before the trace is replayed.
+// A client that, before the replay, writes the rows that its share of the trace expects to exist.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class ReplayLoadClient final : public Client {
   ReplayLoadClient(ReplayWork& work, Session& session, unsigned number);
 
  private:
-  // A row that is gathered for a batch.
+  // A row of the current batch.
   struct Made {
     explicit Made(const ReplayWork& work) : values(work) {}
 

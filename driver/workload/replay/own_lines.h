@@ -1,4 +1,4 @@
-// The lines of a trace that fall to one of several clients, by the hash of their keys.
+// The lines of a trace that belong to one client, chosen by the hash of the key.
 #pragma once
 
 #include "replay_workload.h"
@@ -6,7 +6,7 @@
 
 namespace edgejoule::driver {
 
-// Of the bytes, the same on every machine.
+// Hash of the bytes; the same on every machine.
 [[nodiscard]] inline std::uint64_t key_hash(std::string_view key) {
   std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
   for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
@@ -21,7 +21,7 @@ class OwnLines {
   OwnLines(const ReplayWork& work, unsigned number)
       : reader_(work.workload.trace), lines_max_(work.workload.lines), threads_(work.threads), number_(number) {}
 
-  // The next own line; nullptr at the end. Throws UsageError when the file has changed since it was looked through.
+  // The client's next line; nullptr at the end. Throws UsageError if the file has changed since it was checked.
   const TraceLine* next() {
     while (reader_.lines() < lines_max_) {
       const auto* line = reader_.next();

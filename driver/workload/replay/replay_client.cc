@@ -12,7 +12,7 @@ ReplayClient::ReplayClient(ReplayWork& work, Session& session, unsigned number)
       random_bytes_(value_seed(work.seed, Command::run, number)),
       values_(work) {}
 
-// False at the end of the trace.
+// Returns false at the end of the trace.
 bool ReplayClient::look_ahead() {
   if (line_ == nullptr && !ended_) {
     line_ = lines_.next();

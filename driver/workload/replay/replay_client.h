@@ -1,4 +1,4 @@
-// A client that does its share of a trace.
+// A client that performs its share of a trace.
 #pragma once
 
 #include <vector>
@@ -30,7 +30,7 @@ class ReplayClient final : public Client {
 
   const ReplayWorkload& workload_;
   OwnLines lines_;
-  const TraceLine* line_ = nullptr;  // the next one; nullptr: not looked for yet, or none
+  const TraceLine* line_ = nullptr;  // nullptr: not read yet, or end of the trace
   bool ended_ = false;
   Random random_;
   RandomBytes random_bytes_;

@@ -1,14 +1,14 @@
-// Replays a recorded trace (trace.h) on any database, at its own times, faster, or as fast as the database answers.
+// Replays a recorded trace (run/trace.h) on any database: at its own times, faster, or without waiting.
 //
-// run streams the trace: every client reads the file and takes the lines whose keys fall to it by their hash, so that
-// the operations of one key keep their order, and memory does not grow with the trace. load streams it too and makes
-// the keys that are read, updated, deleted or scanned from before the trace inserts them; it remembers which keys it
-// has seen.
+// run streams the trace. Every client reads the file and takes the lines that belong to it by the hash of the key, so
+// that the operations on one key stay in order and memory does not grow with the trace. load streams it, too. It writes
+// each key that the trace reads, updates, deletes or scans from before inserting it, and stores the hashes of the keys
+// seen.
 //
-// Rows have `fieldcount` fields. What a trace does not say is the replay's: the values (random bytes), and which field
-// an update writes.
+// Rows have `fieldcount` fields. The replay chooses what a trace does not contain: the values (random bytes) and the
+// field that an update writes.
 //
-// This file: what a replay is asked to do, read from properties and checked; the whole trace is checked before anything
+// This file: the settings of a replay, read from properties and checked. The whole trace is checked before the replay
 // begins.
 #pragma once
 
@@ -30,13 +30,13 @@ class ReplayWorkload final : public Workload {
 
   Command command;
   std::string trace;
-  double speed;                 // trace time / run time; 0: does not wait
-  std::uint64_t lines;          // of the trace, that are replayed
+  double speed;                 // trace time / run time; 0: no waiting
+  std::uint64_t lines;          // lines that are replayed
   std::uint64_t first_time_ns;  // of the first line
   std::uint64_t size_max;       // bytes of the largest row
   std::vector<std::string> fields;
   bool write_all_fields;
-  std::uint64_t value_bytes;  // load: of a row whose size the trace does not say
+  std::uint64_t value_bytes;  // load: for a row whose size the trace does not state
   std::uint64_t load_batch_records;
 
  private:

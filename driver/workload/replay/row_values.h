@@ -1,4 +1,4 @@
-// The fields of a replay's rows, filled with random bytes.
+// The fields of replayed rows, filled with random bytes.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ class RowValues {
         lengths_(names_.size()),
         fields_(names_.size()) {}
 
-  // All fields, which share the bytes; the first ones get what is left over. The view lives until the next call.
+  // All fields, which share the bytes; the first fields get the remainder. The view is valid until the next call.
   Fields all(RandomBytes& random, std::uint64_t bytes) {
     const auto count = names_.size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -30,7 +30,7 @@ class RowValues {
     return fields_;
   }
 
-  // One field, drawn, with all bytes.
+  // One random field with all the bytes.
   Fields one(Random& choice, RandomBytes& random, std::uint64_t bytes) {
     fields_[0].name = names_[static_cast<std::size_t>(choice.below(names_.size()))];
     buffer_.draw(random, std::span(&bytes, 1), fields_);

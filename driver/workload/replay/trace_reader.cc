@@ -14,9 +14,9 @@
 namespace edgejoule::driver {
 namespace {
 
-constexpr std::size_t buffer_bytes = 256 * 1024;  // of which a line takes at most all
+constexpr std::size_t buffer_bytes = 256 * 1024;  // also the longest line
 constexpr std::uint64_t ns_per_s = 1'000'000'000;
-constexpr std::uint64_t seconds_max = 10'000'000'000;  // in ns within 64 bits, and any time since 1970
+constexpr std::uint64_t seconds_max = 10'000'000'000;  // fits into 64 bits as ns; any time since 1970 is below it
 constexpr std::uint64_t size_max = 1U << 30U;
 
 bool is_number(std::string_view text, std::uint64_t& number) {
@@ -24,7 +24,7 @@ bool is_number(std::string_view text, std::uint64_t& number) {
   return failure == std::errc{} && end == text.data() + text.size();
 }
 
-// Of a line, what fits into a message.
+// The part of a line that fits into a message.
 std::string shown(std::string_view text) {
   std::string part{text.substr(0, 60)};
   std::ranges::replace_if(
@@ -38,7 +38,7 @@ int hexadecimal(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// The text up to the next comma, which is taken off; the whole text when there is none.
+// Removes and returns the text up to the next comma, or all of it.
 std::string_view cut(std::string_view& text) {
   const auto comma = std::min(text.find(','), text.size());
   const auto part = text.substr(0, comma);
@@ -81,7 +81,7 @@ void TraceReader::fill() {
   ended_ = got == 0;
 }
 
-// False at the end of the file.
+// Returns false at the end of the file.
 bool TraceReader::next_text(std::string_view& text) {
   const char* newline = nullptr;
   while ((newline = static_cast<const char*>(std::memchr(buffer_.data() + begin_, '\n', end_ - begin_))) == nullptr) {

@@ -1,4 +1,4 @@
-// Reads a trace line by line, plain or compressed by gzip, in constant memory.
+// Reads a trace line by line in constant memory. The file may be compressed by gzip.
 #pragma once
 
 #include <zlib.h>
@@ -16,10 +16,10 @@ class TraceReader {
   // Opens the file and checks its first line. Throws UsageError.
   explicit TraceReader(std::string path);
 
-  // The next line; nullptr at the end. Throws UsageError with file, line and what was expected.
+  // The next line; nullptr at the end. Throws UsageError with file, line and the expected form.
   const TraceLine* next();
 
-  [[nodiscard]] std::uint64_t lines() const { return line_ - 1; }  // read so far, the header aside
+  [[nodiscard]] std::uint64_t lines() const { return line_ - 1; }  // read so far, without the header
 
  private:
   struct CloseGzip {
@@ -37,10 +37,10 @@ class TraceReader {
   std::string path_;
   std::unique_ptr<gzFile_s, CloseGzip> file_;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0;  // what is in the buffer and not given out yet
+  std::size_t begin_ = 0;  // first byte in the buffer that is not yet used
   std::size_t end_ = 0;
   bool ended_ = false;
-  std::uint64_t line_ = 0;  // number of the last one given out
+  std::uint64_t line_ = 0;  // number of the last line returned
   TraceLine current_{};
   std::string decoded_;
 };

@@ -44,7 +44,7 @@ std::uint64_t ScanClient::step(std::uint64_t most) {
   if (status != Status::ok) return count;
   for (const auto& row : rows_) measurements().payload_read_bytes += payload_of(row.fields);
   start_.assign(rows_.back().key);
-  start_ += '\0';  // the next key there can be
+  start_ += '\0';  // the smallest key above this one
   return count;
 }
 

@@ -1,4 +1,4 @@
-// The clients of the benchmarks that read.
+// The clients of the reading benchmarks.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace edgejoule::driver {
 
-// Reads rows by key, drawn or in order; in order, the clients share the rows and end with them.
+// Reads rows by key, random or in order. In order, the clients share the rows and end after the last.
 class KeyReader final : public Client {
  public:
   KeyReader(SqliteBenchWork& work, Session& session, unsigned number);
@@ -28,8 +28,8 @@ class KeyReader final : public Client {
   Row row_;
 };
 
-// Reads rows one after the other, many with one query; each client begins at a part of the table of its own. Ends with
-// the table. A row counts as an operation, a latency is that of a query.
+// Reads consecutive rows, many per query. Each client begins at another part of the table and ends with the table. A
+// row counts as one operation; a latency is that of one query.
 class ScanClient final : public Client {
  public:
   ScanClient(SqliteBenchWork& work, Session& session, unsigned number);

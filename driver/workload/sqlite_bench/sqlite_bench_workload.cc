@@ -65,7 +65,7 @@ SqliteBenchWorkload::SqliteBenchWorkload(const Properties& properties, Command t
   choose_defaults(properties);
 }
 
-// The originals' pragmas: a cache of 4096 pages, a WAL of as many, locks that are kept, a table without rowid.
+// The originals' pragmas: a cache of 4096 pages, a WAL of the same size, exclusive locks, a table without rowid.
 void SqliteBenchWorkload::choose_defaults(const Properties& properties) {
   defaults = {{"durability", benchmark.synchronous ? "power" : "none"},
               {"sqlite.cache_bytes", "16777216"},

@@ -1,10 +1,10 @@
-// The benchmarks of LevelDB's db_bench_sqlite3 and of its port sqlite-bench (used by the LUNAR paper, section 4.1),
-// whose names the property sqlite-bench.benchmark takes: keys of 16 digits and values of 100 bytes, both blobs.
+// The benchmarks of LevelDB's db_bench_sqlite3 and of its port sqlite-bench (used by the LUNAR paper, section 4.1). The
+// property sqlite-bench.benchmark takes their names. Keys have 16 digits and values 100 bytes, both blobs.
 //
-// load writes the keys 0 .. n - 1, each once and in order, in batches; run is the benchmark. One that fills begins
+// load writes the keys 0 .. n - 1 once, in order, in batches. run performs the benchmark. A fill benchmark begins
 // without a database.
 //
-// This file: what one of the benchmarks is asked to do, read from properties and checked.
+// This file: the settings of one benchmark, read from properties and checked.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct SqliteBenchmark {
   Deed deed;
   bool sequential;
   bool synchronous;             // durability class power, else none
-  std::uint64_t batch_records;  // rows in a transaction
-  std::uint64_t divisor;        // of the number of rows, and of reads
-  std::uint64_t value_bytes;    // 0: as the user says
+  std::uint64_t batch_records;  // rows per transaction
+  std::uint64_t divisor;        // divides the number of rows and of reads
+  std::uint64_t value_bytes;    // 0: set by the user
 };
 
-// In the order in which the originals run them.
+// In the order of the originals.
 [[nodiscard]] const std::vector<SqliteBenchmark>& sqlite_benchmarks();
 
 class Properties;
@@ -44,10 +44,10 @@ class SqliteBenchWorkload final : public Workload {
 
   Command command;
   SqliteBenchmark benchmark;
-  std::uint64_t rows;  // of the whole table; keys are drawn among as many
+  std::uint64_t rows;  // of the whole table; keys are drawn from this range
   std::uint64_t value_bytes;
-  bool read_by_key;            // readseq: one query a row
-  std::uint64_t scan_records;  // readseq otherwise: rows of one query
+  bool read_by_key;            // readseq: one query per row
+  std::uint64_t scan_records;  // readseq otherwise: rows per query
 
  private:
   void choose_defaults(const Properties& properties);
