@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "check.h"
+
 namespace eco {
 namespace {
 
@@ -174,6 +176,7 @@ class Choice {
       case PolicyKind::eco_plus: {
         const Option* best = least(
             decision_.options, [](const Option& o) { return o.available; }, cost_of);
+        ECO_CHECK(best != nullptr);  // home is always available
         if (best->server == home_) return stay("the least cost is here");
         return go(best, "the least cost", "");
       }
@@ -185,6 +188,7 @@ class Choice {
 
   void go(const Option* option, std::string_view why, std::string otherwise) {
     if (option == nullptr) return stay(std::move(otherwise));
+    ECO_CHECK(option->available && option->server != home_, option->server, home_);
     decision_.offload = true, decision_.target = option->server;
     decision_.reason = fmt::format("{}: {}", servers_[option->server].name, why);
   }
@@ -252,8 +256,11 @@ bool same_release(std::string_view a, std::string_view b) {
 }
 
 Decision decide(const Policy& policy, const Request& request, const std::vector<Server>& servers, std::size_t home) {
+  ECO_CHECK(home < servers.size(), home, servers.size());
   Decision decision;
   decision.options = Places(policy, request, servers, home).options();
+  for (std::size_t i = 0; i < servers.size(); ++i)
+    ECO_CHECK(decision.options[i].server == i, i, decision.options[i].server);
   if (decision.options[home].time_s.mean <= 0 && policy.kind != PolicyKind::fixed && policy.kind != PolicyKind::local) {
     decision.reason = "nothing is known yet of compactions here";
     return decision;

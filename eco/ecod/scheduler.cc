@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "check.h"
 #include "messages.h"
 
 namespace eco {
@@ -59,6 +60,7 @@ proto::Placement Scheduler::place(const proto::PlaceRequest& request, const Poli
   }
   const Request asked = request_of(request);
   const Decision decision = decide(policy, asked, servers, *home);
+  ECO_CHECK(decision.options.size() == servers.size(), decision.options.size(), servers.size());
   log_options(decision, servers, *home, log);
   placement.set_reason(decision.reason);
   placement.set_local_s(decision.options[*home].time_s.upper());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "check.h"
 #include "messages.h"
 
 namespace eco {
@@ -33,6 +34,7 @@ void Tracker::heard(const proto::ServerState& state, double now_s) {
   while (entry.shown.size() > shown_kept) entry.shown.pop_front();
   servers_[at->second] = server_of(state);
   refresh(at->second);
+  if constexpr (debug_checks) check_invariants();
 }
 
 void Tracker::left(const std::string& name, double now_s) {
@@ -86,6 +88,7 @@ void Tracker::placed(const std::string& server, const std::string& token, const 
   if (!found) return;
   entries_[*found].placed.push_back({token, job, now_s, expected_s});
   refresh(*found);
+  if constexpr (debug_checks) check_invariants();
 }
 
 void Tracker::ended(const std::string& job) {
@@ -94,6 +97,22 @@ void Tracker::ended(const std::string& job) {
     const bool was_shown = std::erase_if(entries_[i].shown, is_it) > 0;
     if (was_shown) ++entries_[i].ended;
     if (was_shown || std::erase_if(entries_[i].placed, is_it) > 0) refresh(i);
+  }
+  if constexpr (debug_checks) check_invariants();
+}
+
+void Tracker::check_invariants() const {
+  ECO_CHECK(index_.size() == entries_.size() && servers_.size() == entries_.size(), index_.size(), entries_.size(),
+            servers_.size());
+  for (const auto& [name, i] : index_) {
+    ECO_CHECK(i < entries_.size() && servers_[i].name == name && entries_[i].state.name() == name, name, i);
+    const Entry& entry = entries_[i];
+    ECO_CHECK(entry.shown.size() <= shown_kept, name, entry.shown.size());
+    ECO_CHECK(servers_[i].jobs <= entry.state.jobs() + entry.placed.size(), name, servers_[i].jobs, entry.state.jobs(),
+              entry.placed.size());
+    ECO_CHECK(servers_[i].jobs >= entry.placed.size(), name, servers_[i].jobs, entry.placed.size());
+    for (const Placed& placed : entry.placed)
+      ECO_CHECK(std::ranges::count(entry.placed, placed.token, &Placed::token) == 1, name, placed.job);
   }
 }
 
@@ -123,6 +142,7 @@ const std::vector<Server>& Tracker::servers(double now_s, double alive_s) {
     while (!entry.placed.empty() && now_s - entry.placed.front().at_s > placed_s_) entry.placed.pop_front();
     if (entry.placed.size() != before) refresh(i);
   }
+  if constexpr (debug_checks) check_invariants();
   return servers_;
 }
 

@@ -46,6 +46,10 @@ class Tracker {
   };
   [[nodiscard]] std::vector<Line> lines(double now_s) const;
 
+  // Each server has one entry, under its own name; no job is placed twice; no server has more jobs than it shows and
+  // were placed there.
+  void check_invariants() const;
+
  private:
   struct Placed {
     std::string token, job;

@@ -2,10 +2,10 @@
 
 #include <grpcpp/create_channel.h>
 
-#include <cassert>
 #include <filesystem>
 #include <system_error>
 
+#include "check.h"
 #include "credentials.h"
 #include "staging.h"
 #include "tcp.h"
@@ -72,7 +72,7 @@ RemoteJob::Order Attempts::order_of(const std::string& database, const PortableJ
 
 void Attempts::launch(const Ask& ask, const proto::Placement& placement, const PortableJob& job, TextForm form,
                       const Begun& begun, const std::string& text) {
-  assert(placement.offload() && !placement.shadow());
+  ECO_CHECK(placement.offload() && !placement.shadow(), ask.id);
   RemoteJob::Order order = order_of(ask.database, job, form, begun);
   if (first_of(ask.database)) clean(*begun.files, ask.database);
   order.worker = channel(placement.address());
@@ -94,6 +94,7 @@ void Attempts::launch(const Ask& ask, const proto::Placement& placement, const P
 
 void Attempts::begin(const std::string& id, const std::string& server, RemoteJob::Order order, Tracked tracked) {
   const std::lock_guard lock(mutex_);
+  ECO_CHECK(!tracked.remote && !tracked.accepted && tracked.report.job() == id, id, tracked.report.job());
   refusals_[tracked.database].began(server, now_s());
   Tracked& here = jobs_[id] = std::move(tracked);  // the janitor spares its folder from now on
   try {
@@ -102,6 +103,7 @@ void Attempts::begin(const std::string& id, const std::string& server, RemoteJob
     jobs_.erase(id);
     throw;
   }
+  if constexpr (debug_checks) check_invariants();
 }
 
 std::shared_ptr<grpc::Channel> Attempts::channel(const std::string& address) {
@@ -184,7 +186,7 @@ bool Attempts::wait(const std::string& id, std::string& result) {
 Attempts::Tracked Attempts::settle(const std::string& id, const RemoteJob::Outcome& outcome) {
   const std::lock_guard lock(mutex_);
   Tracked& tracked = jobs_.at(id);
-  assert(tracked.remote && !tracked.accepted);
+  ECO_CHECK(tracked.remote && !tracked.accepted, id);
   tally(tracked, outcome);
   tracked.accepted = outcome.failure.empty();
   Backoff& refusals = refusals_[tracked.database];
@@ -195,12 +197,23 @@ Attempts::Tracked Attempts::settle(const std::string& id, const RemoteJob::Outco
       shared_.insert(tracked.database);
     else
       shared_.erase(tracked.database);
+    if constexpr (debug_checks) check_invariants();
     return tracked;
   }
   waste(tracked, outcome);
   Tracked job = std::move(tracked);
   jobs_.erase(id);
+  if constexpr (debug_checks) check_invariants();
   return job;
+}
+
+void Attempts::check_invariants() const {
+  for (const auto& [id, job] : jobs_) {
+    ECO_CHECK((job.remote != nullptr) != job.accepted, id, job.accepted);
+    ECO_CHECK(job.report.job() == id && !job.database.empty() && !job.address.empty(), id, job.report.job());
+  }
+  const auto& s = statistics_;
+  ECO_CHECK(s.installed + s.fell_back <= s.asked, s.installed, s.fell_back, s.asked);
 }
 
 // Adds what the job took to its report and to the statistics.
@@ -251,6 +264,7 @@ Attempts::Ended Attempts::ended(const std::string& database, const rocksdb::Comp
     job = jobs_.erase(job);
   }
   if (fell_back_.erase({database, info.job_id}) > 0) ended.elsewhere = true;
+  if constexpr (debug_checks) check_invariants();
   return ended;
 }
 

@@ -92,6 +92,8 @@ class Attempts {
   // mutex_ is held by the caller of these.
   void tally(Tracked& tracked, const RemoteJob::Outcome& outcome);
   void waste(Tracked& tracked, const RemoteJob::Outcome& outcome);
+  // A job in the table is at a worker or its result is accepted, never both; what has ended is at most what was asked.
+  void check_invariants() const;
 
   const Settings& settings_;
   Learning& learning_;

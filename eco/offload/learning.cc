@@ -1,8 +1,9 @@
 #include "learning.h"
 
 #include <algorithm>
-#include <cassert>
 #include <string>
+
+#include "check.h"
 
 namespace eco {
 
@@ -28,7 +29,7 @@ proto::JobReport Learning::learn_local(const Begun& begun, const rocksdb::Compac
 }
 
 void Learning::learn_remote(const Job& job, double wall_s) {
-  assert(wall_s >= 0);
+  ECO_CHECK(wall_s >= 0, wall_s);
   const std::lock_guard lock(mutex_);
   remote_.learn(job, {.compute_s = wall_s});
 }

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
+#include "check.h"
 #include "job_options.h"
 #include "portability.h"
 #include "subcompaction.h"
@@ -36,7 +36,7 @@ double number_option(const rocksdb_text::Fields& options, const char* name) {
 
 PortableJob portable_job(const Settings& settings, TextForm form, const std::string& database, const std::string& text,
                          const Begun& begun) {
-  assert(begun.files && begun.default_options && begun.db != nullptr);
+  ECO_CHECK(begun.files && begun.default_options && begun.db != nullptr);
   std::string why;
   auto input = read_input(form, text, why);
   if (!input) throw NotOffloadable{"its input: " + why};

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attempts.h"
+#include "check.h"
 #include "compaction_text.h"
 #include "compat.h"
 #include "eco.h"
@@ -62,6 +63,17 @@ class Service final : public PortableCompactionService, public CompactionService
 
   Monitor& monitor() { return monitor_; }
 
+  // From now on every job is compacted here. What is at workers is given up.
+  void end_use(const Mistake& mistake) noexcept try {
+    {
+      const std::lock_guard lock(mutex_);
+      if (unusable_.empty()) unusable_ = mistake.what();
+    }
+    attempts_.give_up_all(mistake.what());
+  } catch (...) {
+    return;
+  }
+
   // The compaction has ended, whoever did it.
   void ended(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) noexcept try {
     const auto begun = monitor_.begun(db.GetName(), info.job_id);
@@ -82,6 +94,8 @@ class Service final : public PortableCompactionService, public CompactionService
       }
     if (ended.elsewhere) attempts_.clean(*begun->files, db.GetName());
     for (const auto& report : ended.reports) settings_.placer->report(report);
+  } catch (const Mistake& mistake) {
+    end_use(mistake);
   } catch (...) {
     return;  // RocksDB must not see our exceptions; the reports are lost
   }
@@ -92,6 +106,9 @@ class Service final : public PortableCompactionService, public CompactionService
     return true;
   } catch (const NotOffloadable& why) {
     return kept(info, why.reason, why.placer_s);
+  } catch (const Mistake& mistake) {
+    end_use(mistake);
+    return kept(info, mistake.what());
   } catch (const std::exception& error) {
     return kept(info, error.what());
   } catch (...) {
@@ -104,6 +121,9 @@ class Service final : public PortableCompactionService, public CompactionService
 
   bool wait(const std::string& id, std::string* result) noexcept override try {
     return attempts_.wait(id, *result);
+  } catch (const Mistake& mistake) {
+    end_use(mistake);
+    return false;
   } catch (...) {
     return false;
   }
@@ -117,7 +137,7 @@ class Service final : public PortableCompactionService, public CompactionService
     if (!begun) throw NotOffloadable{"it is not of level 0"};
     attempts_.count([](Statistics& s) { ++s.asked; });
     if (!offload_) throw NotOffloadable{"offloading is switched off"};
-    if (!unusable_.empty()) throw NotOffloadable{unusable_};
+    if (std::string why = unusable(); !why.empty()) throw NotOffloadable{std::move(why)};
     if (begun->output_level == 0) throw NotOffloadable{"it stays in level 0"};
     if (!begun->unsuited.empty()) throw NotOffloadable{begun->unsuited};
     const PortableJob job = portable_job(settings_, *form_, info.db_name, text, *begun);
@@ -142,6 +162,11 @@ class Service final : public PortableCompactionService, public CompactionService
   void note_placed_here(const Info& info, const std::string& id) {
     const std::lock_guard lock(mutex_);
     placed_here_[{info.db_name, number_of(info)}].push_back(id);
+  }
+
+  [[nodiscard]] std::string unusable() {
+    const std::lock_guard lock(mutex_);
+    return unusable_;
   }
 
   std::vector<std::string> take_placed_here(const std::string& database, int number) {
@@ -174,7 +199,6 @@ class Service final : public PortableCompactionService, public CompactionService
 
   const Settings settings_;
   const std::string release_ = rocksdb::GetRocksVersionAsString(true);
-  std::string unusable_;
   std::optional<TextForm> form_;
   Monitor monitor_;
   Learning learning_{settings_};
@@ -182,6 +206,7 @@ class Service final : public PortableCompactionService, public CompactionService
   std::atomic<bool> offload_ = true;
 
   std::mutex mutex_;
+  std::string unusable_;                                                         // why; empty: it is usable
   std::map<std::pair<std::string, int>, std::vector<std::string>> placed_here_;  // by their placer: their ids
 };
 
@@ -202,8 +227,10 @@ class Listener final : public rocksdb::EventListener {
  private:
   // RocksDB knows no exceptions. A job that is not noted stays local.
   template <typename Work>
-  static void guarded(Work work) noexcept try {
+  void guarded(Work work) noexcept try {
     work();
+  } catch (const Mistake& mistake) {
+    service_->end_use(mistake);
   } catch (...) {
     return;
   }

@@ -83,3 +83,8 @@ eco_mutant(each_worker_is_tried_for_itself backoff.cc "failed_last_ = worker;" "
 eco_mutant(a_slow_worker_is_waited_for patience.cc "remainder_now_s > limits_.usual_s" "false")
 eco_mutant(a_worker_that_only_speaks_is_waited_for patience.cc "now_s - moved_s_ > limits_.standstill_s" "false")
 eco_mutant(a_slow_begin_is_taken_for_the_speed patience.cc "elapsed_s = now_s - *began_s_" "elapsed_s = now_s - begin_s_")
+
+# By an assertion, not by a test's comparison.
+eco_mutant(options_name_another_server policy.cc "option{.server = i," "option{.server = i + 1,")
+set_tests_properties(eco_mutant.options_name_another_server_is_caught PROPERTIES
+  WILL_FAIL FALSE PASS_REGULAR_EXPRESSION "a mistake in eco: .*options.i..server == i")

@@ -18,6 +18,7 @@
 
 #include "bench_bed.h"
 #include "certificates.h"
+#include "check.h"
 #include "compat.h"
 #include "shared_folder.h"
 #include "worker.h"
@@ -197,6 +198,33 @@ TEST(Offload, a_compaction_that_its_placer_keeps_is_reported_by_the_name_it_was_
   const std::lock_guard lock(placer->mutex);
   EXPECT_GT(placer->asked.size(), 3U);
   EXPECT_EQ(placer->reported, placer->asked);
+}
+
+TEST(Offload, after_a_mistake_in_eco_every_job_is_compacted_here_and_no_key_is_lost) {
+  class Mistaken final : public eco::Placer {
+   public:
+    [[nodiscard]] eco::proto::Placement place(const eco::proto::PlaceRequest&) override {
+      const int answers = ++asked;
+      ECO_CHECK(answers == 0, answers);
+      return {};
+    }
+    void report(const eco::proto::JobReport& report) override {
+      if (!report.kept().empty()) ++kept;
+    }
+    std::atomic<int> asked = 0, kept = 0;
+  };
+  TemporaryFolder folder;
+  const auto placer = std::make_shared<Mistaken>();
+  rocksdb::Options options = small_tables();
+  const auto service = eco::attach(options, {.placer = placer});
+  Bed bed(folder / "db", options);
+  bed.write(60000, 24);
+  bed.settle();
+  EXPECT_EQ(bed.difference(), Difference{});
+  EXPECT_EQ(bed.background_errors(), 0U);
+  EXPECT_EQ(placer->asked, 1) << "the service is unusable from its first mistake on";
+  expect_all_kept(service->statistics(), "a mistake in eco: offload_test.cc:");
+  EXPECT_GT(placer->kept, 2);
 }
 
 TEST(Offload, subcompactions_are_jobs_of_their_own) {
