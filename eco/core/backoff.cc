@@ -18,7 +18,7 @@ void Backoff::succeeded(const std::string& worker) {
 
 void Backoff::failed(const std::string& worker, double wasted_s, double now_s) {
   Worker& state = workers_[worker];
-  const bool known = state.failures > 0 && now_s - wasted_s < state.failed_s;  // it began before the last one failed
+  const bool known = state.failures > 0 && now_s - wasted_s < state.failed_s;  // this job began before the last failure
   if (known) return;
   ++state.failures, state.failed_s = now_s;
   const double least_s = std::max(limits_.pause_s_min, wasted_s / limits_.cost_share);

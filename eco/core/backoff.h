@@ -1,11 +1,12 @@
-// Which workers a server leaves alone because jobs failed there, and how long. Pure; times are of any one clock.
+// Decides which workers a server avoids after failed jobs, and for how long. Pure; all times come from one clock.
 //
-// A failed job costs its application the time until it is compacted at home. The worker is left alone for at least
-// 1 / cost_share times as long, so that one that never answers costs no more than cost_share of the time, and twice as
-// long with each further failure in a row. Then one job tries it, and others keep away until that has ended.
+// A failed job wastes its application's time until the job is compacted locally. The worker is avoided for at least 1 /
+// cost_share times the wasted time, so that a worker that never answers costs at most cost_share of the time. Each
+// further failure in a row doubles the pause. After the pause one job tries the worker; the others avoid it until that
+// job has ended.
 //
-// Where jobs fail at several workers, and at none succeed in between, the fault is the way to them: then all are left
-// alone.
+// If jobs fail at two workers and succeed at none in between, the network is assumed to be at fault and all workers are
+// avoided.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ class Backoff {
   struct Limits {
     double cost_share = 0.05;
     double pause_s_min = 1;
-    double pause_s_max = 120;  // for one that fails at once; cost_share holds whatever this says
+    double pause_s_max = 120;  // limits the doubling; cost_share can demand more
   };
 
   explicit Backoff(const Limits& limits) : limits_(limits) {}
@@ -28,13 +29,13 @@ class Backoff {
 
   void began(const std::string& worker, double now_s);
   void succeeded(const std::string& worker);
-  // wasted_s: from the job's begin until it was given up.
+  // wasted_s: from the start of the job until the primary gave it up.
   void failed(const std::string& worker, double wasted_s, double now_s);
 
-  // Seconds; 0: a job may go there.
+  // Seconds until a job may go there; 0: now.
   [[nodiscard]] double left_s(const std::string& worker, double now_s) const;
   [[nodiscard]] double all_left_s(double now_s) const;
-  [[nodiscard]] std::uint32_t failures(const std::string& worker) const;  // in a row
+  [[nodiscard]] std::uint32_t failures(const std::string& worker) const;  // consecutive
   [[nodiscard]] std::vector<std::string> avoided(double now_s) const;
 
  private:
@@ -44,8 +45,8 @@ class Backoff {
   };
 
   Limits limits_;
-  std::map<std::string, Worker> workers_;  // those that failed last
-  std::string failed_last_;                // and at none has a job succeeded since
+  std::map<std::string, Worker> workers_;  // whose last job failed
+  std::string failed_last_;                // worker of the last failure; empty after any success
   double all_resume_s_ = 0;
 };
 

@@ -3,7 +3,7 @@
 namespace eco {
 namespace {
 
-// So that the terms of a common compaction are of order 1.
+// Scales the terms of a typical compaction to order 1.
 constexpr double bytes_unit = 64.0 * (1 << 20), entries_unit = 64.0 * (1 << 10);
 
 }  // namespace

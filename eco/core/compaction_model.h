@@ -1,6 +1,6 @@
-// What a compaction takes on one server, learnt from those that ran there: seconds and joules, by bytes, entries and
-// codec. The paper's regression on bytes alone (Section VII-C) is kept for comparison: it errs by half where the sizes
-// of values differ.
+// Predicts the time and energy of a compaction on one server from its bytes, entries and codec. Learns from the
+// compactions that ran there. The paper's regression on bytes alone (Section VII-C) stays for comparison: its error is
+// one half where value sizes differ.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,27 @@
 
 namespace eco {
 
-// What is known of a compaction before it runs.
+// The properties of a compaction that are known before it runs.
 struct Job {
-  std::uint64_t input_bytes = 0;    // of the files to merge, as stored
-  std::uint64_t input_entries = 0;  // in them
-  std::string codec;                // of the outputs, RocksDB's name: "NoCompression", "Snappy", "ZSTD"
+  std::uint64_t input_bytes = 0;    // stored size of the input files
+  std::uint64_t input_entries = 0;  // entries in the input files
+  std::string codec;                // of the outputs, by RocksDB's name: "NoCompression", "Snappy", "ZSTD"
 };
 
-// What it took.
 struct Cost {
-  double compute_s = 0;  // from its begin to its end, waits for the network not included
-  double energy_j = 0;   // of the server that ran it: marginal, what it would not have drawn otherwise
+  double compute_s = 0;  // from start to end, without waits for the network
+  double energy_j = 0;   // of the server that ran it, marginal: above what it would have used without the job
 };
 
 struct Prediction {
   Estimate compute_s;
   Estimate energy_j;
-  double observations = 0;  // 0: nothing is known
+  double observations = 0;  // 0: the prediction has no basis
 };
 
 class CompactionModel {
  public:
-  enum class Terms : std::uint8_t { bytes_and_entries, bytes };  // bytes: the paper's
+  enum class Terms : std::uint8_t { bytes_and_entries, bytes };  // bytes: the paper's model
   struct State {
     LinearModel::State compute, energy;
   };
@@ -40,7 +39,7 @@ class CompactionModel {
   explicit CompactionModel(Terms terms = Terms::bytes_and_entries) : terms_(terms) {}
 
   void learn(const Job& job, const Cost& cost);
-  // By what is known of the job's codec; where nothing is, by the codec that is known best.
+  // Uses the model of the job's codec. If that has no observations, uses the codec that has most.
   [[nodiscard]] Prediction predict(const Job& job) const;
 
   // By codec.

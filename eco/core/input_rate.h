@@ -1,4 +1,4 @@
-// The Monitor's input rate (Section VI-B): what the application writes, by an exponential moving average.
+// The Monitor's input rate (Section VI-B): an exponential moving average of the bytes that the application writes.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@ namespace eco {
 
 class InputRate {
  public:
-  // window_s: the plain moving average of as old data has this window, so the time constant is half of it. The paper's
-  // is 3 s, looked at each second.
+  // window_s: length of the plain moving average whose data has the same mean age; the time constant is half of it. The
+  // paper averages over 3 s, sampled each second.
   explicit InputRate(double window_s = 3) : window_s_(window_s) {}
 
-  // `bytes`: all that was written so far, at `now_s` of any clock. A count that falls begins anew.
+  // bytes: the total written so far. now_s: by any one clock. A falling total restarts the average.
   void observe(double now_s, std::uint64_t bytes);
 
   [[nodiscard]] bool known() const { return known_; }

@@ -7,9 +7,9 @@ namespace eco {
 namespace {
 
 constexpr std::size_t n = LinearModel::terms_max;
-constexpr double prior_variance = 1e4;      // of a coefficient, beside relative errors
-constexpr double deviation_unknown = 0.25;  // of the first predictions, relative
-constexpr double scale_max = 4;             // an observation so much larger than predicted is relative to itself
+constexpr double prior_variance = 1e4;      // of a coefficient, for relative errors of variance 1
+constexpr double deviation_unknown = 0.25;  // relative deviation of the first predictions
+constexpr double scale_max = 4;  // above this ratio to the prediction, an error is relative to the observation
 
 using Terms = LinearModel::Terms;
 
@@ -37,7 +37,7 @@ LinearModel::LinearModel(const State& state, double forgetting) : state_(state),
 void LinearModel::learn(const Terms& terms, double y) {
   if (!(y > 0) || !std::isfinite(y)) return;
   const double predicted = product(state_.coefficients, terms);
-  const bool settled = state_.observations >= 2;  // what was predicted from less says nothing of later predictions
+  const bool settled = state_.observations >= 2;  // predictions from fewer do not measure the error
   const double scale = settled ? std::max(predicted, y / scale_max) : y;
   const double error = (y - predicted) / scale;
   if (settled) {
@@ -54,8 +54,8 @@ void LinearModel::learn(const Terms& terms, double y) {
   const double r = product(x, px);
   if (!(r > 0)) return;
   for (std::size_t i = 0; i < n; ++i) state_.coefficients[i] += px[i] * error / (1 + r);
-  // Forgets only where the observation says something new: where bytes and entries stay proportional, the other
-  // direction keeps what it knows.
+  // Forgets only in the direction that the observation informs. While bytes and entries stay proportional, the other
+  // direction keeps its information.
   const double kept = forgetting_ - (1 - forgetting_) / r;
   if (kept == 0) return;
   const double gain = 1 / (1 / kept + r);

@@ -1,7 +1,7 @@
-// Linear regression that forgets: recursive least squares with directional forgetting (R. Kulhavy, Automatica 23 (5),
-// 1987), of errors relative to the prediction, because a job of 10 ms matters as much as one of 10 s. Where the terms
-// go together (one size of values: bytes and entries are proportional) the small prior keeps the coefficients small;
-// the prediction is what counts.
+// Linear regression with forgetting: recursive least squares with directional forgetting (R. Kulhavy, Automatica 23
+// (5), 1987). Errors are relative to the prediction, because a job of 10 ms matters as much as one of 10 s. Where terms
+// are collinear (with one value size, bytes and entries are proportional) a weak prior keeps the coefficients small;
+// only the prediction is used.
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@
 
 namespace eco {
 
-// A predicted value, and what it will rarely exceed.
+// A predicted value with its uncertainty.
 struct Estimate {
   double mean = 0;
-  double deviation = 0;  // standard deviation of one observation, the uncertainty of the mean included
+  double deviation = 0;  // standard deviation of one observation, including the uncertainty of the mean
 
-  // What one observation in some twenty exceeds, as far as they are normal.
+  // One-sided 95 % bound under a normal distribution: about one observation in twenty exceeds it.
   [[nodiscard]] double upper() const { return mean + 1.645 * deviation; }
 };
 
@@ -23,20 +23,20 @@ class LinearModel {
   static constexpr std::size_t terms_max = 3;
   using Terms = std::array<double, terms_max>;  // of order 1 each; unused ones are 0
 
-  // What a server tells the others of its model.
+  // The state of the model that a server sends to the others.
   struct State {
     Terms coefficients{};
     std::array<double, terms_max * terms_max> covariance{};
-    double squares = 0;       // sum of squared relative errors, each predicted before it was learnt
-    double weight = 0;        // of these
-    double observations = 0;  // all that were learnt
+    double squares = 0;       // sum of squared relative errors of predictions made before learning the observation
+    double weight = 0;        // sum of the weights of these errors
+    double observations = 0;  // number learnt
   };
 
-  // forgetting: the weight that an observation keeps when the next one comes, in (0, 1].
+  // forgetting: factor on the weight of earlier observations at each new one, in (0, 1].
   explicit LinearModel(double forgetting = 0.99);
   explicit LinearModel(const State& state, double forgetting = 0.99);
 
-  // y > 0; others are not learnt.
+  // Ignores the observation unless y > 0.
   void learn(const Terms& terms, double y);
   // Never negative. Before the first observation the mean is 0.
   [[nodiscard]] Estimate predict(const Terms& terms) const;

@@ -9,7 +9,7 @@ namespace eco {
 double Patience::remainder_s(double now_s) const {
   if (limits_.usual_s <= 0) return -1;
   if (!began_s_) return now_s - begin_s_ < limits_.usual_s + 1 ? -1 : std::numeric_limits<double>::infinity();
-  // A speed is only known after a part of the time.
+  // The speed is unreliable until part of the time has passed.
   const double elapsed_s = now_s - *began_s_, part = done_ - done_first_;
   if (elapsed_s < std::max(1.0, limits_.usual_s / 2)) return -1;
   return part > 0 ? elapsed_s * (1 - done_) / part : std::numeric_limits<double>::infinity();

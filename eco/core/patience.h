@@ -1,4 +1,4 @@
-// How long a job is waited for: no wait is without a bound. Pure; times are of any one clock.
+// Limits how long a primary waits for a job; every wait is bounded. Pure; all times come from one clock.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace eco {
 class Patience {
  public:
   struct Limits {
-    double heartbeat_s = 3;    // without a word from the worker
-    double standstill_s = 10;  // without a byte more, read or written
-    double total_s = 600;      // whatever happens
-    double usual_s = 0;        // a local compaction, or this one where it was to take longer; 0: not known
+    double heartbeat_s = 3;    // without a message from the worker
+    double standstill_s = 10;  // without another byte read or written
+    double total_s = 600;      // in any case
+    double usual_s = 0;        // of a local compaction, or of this job if predicted longer; 0: unknown
   };
 
   Patience(const Limits& limits, std::uint64_t input_bytes, double now_s)
@@ -32,13 +32,13 @@ class Patience {
     done_ = input_bytes_ > 0 ? std::min(1.0, static_cast<double>(read_bytes) / input_bytes_) : 0;
     if (!began_s_ && read_bytes > 0) began_s_ = now_s, done_first_ = done_;
   }
-  // The worker has done its part.
+  // The primary has the worker's result; only work at home remains.
   void received() { received_ = true; }
 
-  // Seconds that are still to come, at the speed since the first bytes were read, because a slow server takes its time
-  // to begin; negative: nothing can be said yet.
+  // Predicted remaining seconds. The speed counts from the first bytes read, because a slow server needs time to start.
+  // Negative: unknown yet.
   [[nodiscard]] double remainder_s(double now_s) const;
-  // Why it is over; empty: it is not.
+  // Returns why the job is given up; empty: keep waiting.
   [[nodiscard]] std::string exhausted(double now_s) const;
 
  private:

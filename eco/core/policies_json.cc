@@ -1,4 +1,4 @@
-// Prints schemas/policies.json: the names of the policies, for other languages.
+// Prints schemas/policies.json, the policy names for other languages.
 #include <fmt/format.h>
 
 #include "policy.h"

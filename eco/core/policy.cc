@@ -23,7 +23,7 @@ constexpr std::string_view head_of(std::string_view name) { return name.substr(0
 
 constexpr double battery_low_weight = 10;
 
-constexpr double guests_min = 3;  // fewer tell less than a server's own compactions
+constexpr double guests_min = 3;  // with fewer guest jobs the server's own compactions predict better
 
 double joule_weight(const Policy& policy, const Server& server) {
   const bool low = server.battery && *server.battery < policy.battery_low;
@@ -32,7 +32,7 @@ double joule_weight(const Policy& policy, const Server& server) {
 
 double upper_j(const Prediction& prediction) { return prediction.energy_j.upper(); }
 
-// Power that a server draws while its application waits: its idle power and what it computes with.
+// Power of a server while its application waits: idle power plus its busy cores.
 double waiting_w(const Server& server) { return server.power.idle_w + server.power.busy_core_w * server.busy_cores; }
 
 class Places {
@@ -59,7 +59,7 @@ class Places {
     const Server &server = servers_[i], &home = servers_[home_];
     Prediction there = predict_guest(server.guest, server.model, request_.job);
     if (there.observations == 0) there = as_at_home(here, server);
-    const double moved = 2.0 * static_cast<double>(request_.job.input_bytes);  // in, and about as much out
+    const double moved = 2.0 * static_cast<double>(request_.job.input_bytes);  // output is about as large
     const double link = std::min(server.link_bytes_s > 0 ? server.link_bytes_s - server.network_bytes_s : 0,
                                  home.link_bytes_s > 0 ? home.link_bytes_s - home.network_bytes_s : 0);
     Option option{.server = i, .time_s = there.compute_s};
@@ -70,7 +70,7 @@ class Places {
     const double network_s = link > 0 ? moved / link : 0;
     const double wait_s = server.jobs < server.slots ? 0 : server.jobs_s;
     const Job at_home = staying(request_.job, request_.tls, request_.shared);
-    const Estimate added_s = home.overhead.predict(at_home).compute_s;  // none until it was learnt: jobs teach it
+    const Estimate added_s = home.overhead.predict(at_home).compute_s;  // 0 until learnt from jobs
     option.time_s.mean += network_s + wait_s + added_s.mean;
     option.time_s.deviation = std::hypot(option.time_s.deviation, added_s.deviation);
     const Prediction stays = home.residual.predict(at_home);
@@ -85,8 +85,8 @@ class Places {
     return option;
   }
 
-  // Seconds that the application would have written in: a home with more than busy_max of its cores in use has none to
-  // spare. computed_j: of the home's cores.
+  // Writing time that the compaction takes from the application: a home with more than busy_max of its cores in use has
+  // no spare CPU time. computed_j: energy of the home's cores for the compaction.
   [[nodiscard]] double crowded_out_s(double computed_j) const {
     const Server& home = servers_[home_];
     if (home.cores <= 0 || home.power.busy_core_w <= 0 || policy_.busy_max >= 1) return 0;
@@ -94,7 +94,7 @@ class Places {
     return std::clamp(crowded, 0.0, 1.0) * computed_j / home.power.busy_core_w / home.cores;
   }
 
-  // A server where nothing ran yet: the home's model at the speed of its cores and their watts.
+  // For a server without observations: home's prediction scaled by core speed and core power.
   [[nodiscard]] Prediction as_at_home(Prediction prediction, const Server& server) const {
     const Server& home = servers_[home_];
     const bool known = server.core_speed > 0 && home.core_speed > 0;
@@ -125,7 +125,7 @@ class Places {
   std::size_t home_;
 };
 
-// The least of those that are candidates; nullptr: there is none.
+// Returns the candidate with the least measure; nullptr: no candidate.
 template <typename Candidate, typename Measure>
 const Option* least(const std::vector<Option>& options, Candidate candidate, Measure measure) {
   const Option* best = nullptr;

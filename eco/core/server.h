@@ -1,4 +1,4 @@
-// What the Tracker knows of a server: a line of its table.
+// The Tracker's record of one server.
 #pragma once
 
 #include <cstdint>
@@ -10,42 +10,42 @@
 namespace eco {
 
 struct Power {
-  double busy_core_w = 0;          // above idle, of one busy core
+  double busy_core_w = 0;          // of one busy core, above idle
   double idle_w = 0;               // of the server
-  double transfer_j_per_byte = 0;  // above idle, of a byte that the server sends or receives
+  double transfer_j_per_byte = 0;  // of a byte sent or received, above idle
 };
 
 struct Server {
   std::string name;
-  std::string address;         // of its worker, host:port; empty: it takes no jobs
-  std::string rocksdb;         // the release it compacts with, "7.8.3"
-  double cores = 1;            // that it may use
-  double busy_cores = 0;       // of them, in use
-  double link_bytes_s = 0;     // of its network
-  double network_bytes_s = 0;  // in use
-  std::uint32_t slots = 1;     // jobs that it runs at a time
-  std::uint32_t jobs = 0;      // that run there or wait
-  double jobs_s = 0;           // until the last of them ends, as predicted
-  bool alive = false;          // it was heard of in time
-  bool draining = false;       // its operator wants it empty
+  std::string address;         // of its worker, HOST:PORT; empty: it takes no jobs
+  std::string rocksdb;         // its release of RocksDB, "7.8.3"
+  double cores = 1;            // cores that it may use
+  double busy_cores = 0;       // cores in use
+  double link_bytes_s = 0;     // capacity of its network
+  double network_bytes_s = 0;  // network use
+  std::uint32_t slots = 1;     // jobs that it runs at the same time
+  std::uint32_t jobs = 0;      // running or waiting
+  double jobs_s = 0;           // predicted seconds until the last of them ends
+  bool alive = false;          // its heartbeat is in time
+  bool draining = false;       // its operator stopped new jobs
   Power power;
-  std::optional<double> battery;  // what is left of it, in [0, 1]; without one: mains
-  double energy_weight = 1;       // price of a joule here, relative
-  double core_speed = 0;          // of the core or the part of one that a job gets there, by one measure; 0: not known
+  std::optional<double> battery;  // charge, in [0, 1]; none: mains
+  double energy_weight = 1;       // relative price of a joule here
+  double core_speed = 0;          // speed of the core share that a job gets; unit common to all servers; 0: unknown
   CompactionModel model;          // of its own compactions
-  CompactionModel guest;          // of others' that ran there: a process each, what it reads and writes is sent
-  CompactionModel residual;       // of what stays there of jobs that run elsewhere: to serve, receive and verify
+  CompactionModel guest;          // of guest jobs: one process each, data over the network
+  CompactionModel residual;       // of the home's part of offloaded jobs: serving, receiving, verifying
   CompactionModel overhead;       // seconds that such jobs took beyond their compute there and their bytes on the link
                                   // (both of staying())
 
-  // The part of a core that a job can have.
+  // The share of a core that one job can use.
   [[nodiscard]] double usable_core() const { return cores < 1 ? cores : 1; }
-  // It takes a job, which may have to wait for a slot.
+  // Accepts a job, which may have to wait for a slot.
   [[nodiscard]] bool reachable(double busy_max) const {
     return alive && !draining && !address.empty() && slots > 0 && busy_cores <= busy_max * cores &&
            (link_bytes_s <= 0 || network_bytes_s <= busy_max * link_bytes_s);
   }
-  // The paper's binary table (Section VI-B): it takes a job now.
+  // The paper's binary table (Section VI-B): accepts a job that starts at once.
   [[nodiscard]] bool takes_jobs(double busy_max) const { return reachable(busy_max) && jobs < slots; }
 };
 

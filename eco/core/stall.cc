@@ -12,7 +12,7 @@ double LevelZero::until(double limit) const {
 
 double LevelZero::lost_within(double seconds) const {
   const double slow_from = std::min(until(slowdown), until(stop));
-  // Between the triggers level 0 grows as slowly as it is written.
+  // Between the triggers level 0 grows at the delayed rate.
   const double growth = files_s * (1 - delayed), left = stop - std::max(files, slowdown);
   const double slow_for = left <= 0 ? 0 : growth > 0 ? left / growth : std::numeric_limits<double>::infinity();
   const double slow = std::clamp(seconds - slow_from, 0.0, slow_for);
