@@ -17,7 +17,7 @@ constexpr std::chrono::minutes data_pause{1};
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// What the result of a job is checked against.
+// The facts that a job's result must match.
 Expectation expectation_of(const PortableJob& job, const Begun& begun) {
   Expectation expected;
   expected.output_level = job.input.output_level;
@@ -25,8 +25,9 @@ Expectation expectation_of(const PortableJob& job, const Begun& begun) {
   expected.latest_sequence = begun.latest_sequence;
   if (job.input.has_begin) expected.begin = job.input.begin;
   if (job.input.has_end) expected.end = job.input.end;
-  // A compaction makes no entries. What a snapshot lets go, a merge takes in or a filter drops is not counted whole.
-  // RocksDB counts a range deletion that it drops once for each table that it would be in, so there is no bound.
+  // A compaction creates no entries, so the input count bounds the output. The result's drop counts are incomplete with
+  // snapshots, merges and filters, and RocksDB counts a dropped range deletion once per table that it would be in: with
+  // range deletions there is no bound.
   if (begun.input_records && !begun.range_deletions) expected.entries_max = begun.features.input_entries;
   const bool filtered = job.opened->compaction_filter != nullptr || job.opened->compaction_filter_factory != nullptr;
   expected.accountable =
@@ -96,7 +97,7 @@ void Attempts::begin(const std::string& id, const std::string& server, RemoteJob
   const std::lock_guard lock(mutex_);
   ECO_CHECK(!tracked.remote && !tracked.accepted && tracked.report.job() == id, id, tracked.report.job());
   refusals_[tracked.database].began(server, now_s());
-  Tracked& here = jobs_[id] = std::move(tracked);  // the janitor spares its folder from now on
+  Tracked& here = jobs_[id] = std::move(tracked);  // from now on clean() spares its folder
   try {
     here.remote = std::make_shared<RemoteJob>(std::move(order));
   } catch (...) {
@@ -115,14 +116,14 @@ std::shared_ptr<grpc::Channel> Attempts::channel(const std::string& address) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-    // A worker that comes back is used again soon.
+    // Reconnects soon to a worker that has restarted.
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
     known = grpc::CreateCustomChannel(address, credentials_, arguments);
   }
   return known;
 }
 
-// Empty: a firewall, say, stood between a while ago, and is not to cost each job its time.
+// Empty for a minute after a refused data connection: a firewall would otherwise delay every job.
 std::string Attempts::data_host(const std::string& address) {
   const std::lock_guard lock(mutex_);
   const auto refused = data_refused_.find(address);
@@ -130,7 +131,7 @@ std::string Attempts::data_host(const std::string& address) {
   return lately ? "" : host_of(address);
 }
 
-// The database's folder as the system names it, where workers see it, too.
+// The canonical path of the database's folder if it lies below shared_directory.
 std::optional<std::string> Attempts::shared_folder(const rocksdb::FileSystem& files,
                                                    const std::string& database) const {
   if (settings_.shared_directory.empty() || &files != rocksdb::FileSystem::Default().get()) return std::nullopt;
@@ -150,7 +151,7 @@ bool Attempts::first_of(const std::string& database) {
 void Attempts::clean(rocksdb::FileSystem& files, const std::string& database) {
   const std::lock_guard lock(mutex_);
   std::set<std::string> keep;
-  for (const auto& [id, job] : jobs_) keep.insert(id);  // a job makes its folder while it is tracked
+  for (const auto& [id, job] : jobs_) keep.insert(id);  // jobs create folders only while tracked
   statistics_.orphans_removed += clean_staging(files, database, keep);
 }
 
@@ -182,7 +183,7 @@ bool Attempts::wait(const std::string& id, std::string& result) {
   return true;
 }
 
-// A job is over. It stays tracked where its result is accepted: until RocksDB has installed it.
+// Accounts for an ended job. An accepted job stays tracked until RocksDB has installed its result.
 Attempts::Tracked Attempts::settle(const std::string& id, const RemoteJob::Outcome& outcome) {
   const std::lock_guard lock(mutex_);
   Tracked& tracked = jobs_.at(id);
@@ -216,7 +217,7 @@ void Attempts::check_invariants() const {
   ECO_CHECK(s.installed + s.fell_back <= s.asked, s.installed, s.fell_back, s.asked);
 }
 
-// Adds what the job took to its report and to the statistics.
+// Adds the job's costs to its report and to the statistics.
 void Attempts::tally(Tracked& tracked, const RemoteJob::Outcome& outcome) {
   auto& report = tracked.report;
   report.set_wall_s(outcome.wall_s), report.set_home_cpu_s(outcome.home_cpu_s);

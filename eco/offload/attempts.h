@@ -1,5 +1,5 @@
-// The jobs at workers: launched, waited for, given up, and reported to the placer. Also what they teach about workers:
-// which refuse a database's jobs, and how their data is reached. Thread-safe.
+// Launches jobs at workers, waits for them, gives them up and reports them to the placer. Records which workers refuse
+// a database's jobs and whether a worker's data port is reachable. Thread-safe.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -28,30 +28,30 @@ namespace eco {
 
 class Attempts {
  public:
-  // One job of RocksDB's; number: of its compaction, which several jobs may be parts of.
+  // One job as RocksDB offers it. number: of its compaction; several jobs can be parts of one compaction.
   struct Ask {
     std::string id, database;
     int number = 0;
   };
-  // What is known of a compaction's jobs at workers when RocksDB has ended it.
+  // The jobs of one compaction that workers tried, once RocksDB has ended the compaction.
   struct Ended {
-    bool elsewhere = false;  // a worker tried one of them
+    bool elsewhere = false;  // a worker tried at least one
     std::vector<proto::JobReport> reports;
   };
 
-  // release: RocksDB's. Throws std::runtime_error: TLS files cannot be read.
+  // release: RocksDB's. Throws std::runtime_error if the TLS files cannot be read.
   Attempts(const Settings& settings, Learning& learning, std::string release);
 
-  // Fills in which workers to avoid, and whether the database's last job went by a shared folder.
+  // Adds the workers to avoid, and whether the database's last job used a shared folder.
   void describe(proto::PlaceRequest& request, const std::string& database) const;
-  // Begins a job at the worker that the placer chose. Throws NotOffloadable, or whatever else goes wrong.
+  // Starts a job at the worker that the placer chose. Throws NotOffloadable or another exception.
   void launch(const Ask& ask, const proto::Placement& placement, const PortableJob& job, TextForm form,
               const Begun& begun, const std::string& text);
-  // Waits for a job's end. False: RocksDB is to compact it.
+  // Waits until a job ends. False: RocksDB must compact it locally.
   [[nodiscard]] bool wait(const std::string& id, std::string& result);
   void give_up_all(const char* why);
   [[nodiscard]] Ended ended(const std::string& database, const rocksdb::CompactionJobInfo& info);
-  // The janitor: removes the folders in a database's directory that no job of now owns.
+  // Removes the staging folders in a database's directory that belong to no current job.
   void clean(rocksdb::FileSystem& files, const std::string& database);
 
   // Changes the statistics, one thread at a time.
@@ -72,9 +72,9 @@ class Attempts {
     int number = 0;
     std::shared_ptr<rocksdb::FileSystem> files;
     std::shared_ptr<rocksdb::Logger> log;
-    std::shared_ptr<RemoteJob> remote;  // none: it is over
+    std::shared_ptr<RemoteJob> remote;  // nullptr: the job has ended
     proto::JobReport report;
-    bool accepted = false;  // RocksDB is installing it
+    bool accepted = false;  // its result is valid; RocksDB is installing it
   };
 
   [[nodiscard]] RemoteJob::Order order_of(const std::string& database, const PortableJob& job, TextForm form,
@@ -89,7 +89,7 @@ class Attempts {
   [[nodiscard]] std::shared_ptr<RemoteJob> remote_of(const std::string& id);
   [[nodiscard]] Tracked settle(const std::string& id, const RemoteJob::Outcome& outcome);
   void report_failure(const std::string& id, const RemoteJob::Outcome& outcome, Tracked& job);
-  // mutex_ is held by the caller of these.
+  // The caller holds mutex_.
   void tally(Tracked& tracked, const RemoteJob::Outcome& outcome);
   void waste(Tracked& tracked, const RemoteJob::Outcome& outcome);
   // A job in the table is at a worker or its result is accepted, never both; what has ended is at most what was asked.
@@ -103,10 +103,10 @@ class Attempts {
   mutable std::mutex mutex_;
   Statistics statistics_;
   std::map<std::string, Tracked> jobs_;              // by id
-  std::set<std::pair<std::string, int>> fell_back_;  // until RocksDB has compacted them
-  std::map<std::string, Backoff> refusals_;          // by database: of workers that refused its jobs for their options
-  std::set<std::string> shared_;                     // databases whose last job went by a shared folder
-  std::set<std::string> seen_;                       // databases
+  std::set<std::pair<std::string, int>> fell_back_;  // local compactions still to come
+  std::map<std::string, Backoff> refusals_;          // by database: workers that refused the options of its jobs
+  std::set<std::string> shared_;                     // databases whose last job used a shared folder
+  std::set<std::string> seen_;                       // databases with a job so far
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // by address
   std::map<std::string, Clock::time_point> data_refused_;           // by address
 };

@@ -20,7 +20,7 @@ struct Malformed : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-// Fields of which each has to be used.
+// Fields; one that stays unread is an error.
 class Members {
  public:
   explicit Members(std::string_view text) {
@@ -94,7 +94,7 @@ CompactionInput input_of(TextForm form, std::string_view text) {
   return input;
 }
 
-// RocksDB reads every member, so every one has to be of its type. names: with spaces between.
+// RocksDB reads every member, so each must have its type. names: separated by spaces.
 template <typename Read>
 void expect(const char* names, Read read) {
   std::istringstream words(names);

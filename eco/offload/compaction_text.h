@@ -1,10 +1,10 @@
-// What RocksDB hands to a compaction service, and what it wants back. Neither text is a public interface: both are read
-// by the exact forms of known minor releases, and a job of another form stays local.
+// Parses the texts that RocksDB gives to a compaction service and expects back. Neither text is a public interface. eco
+// reads only the exact forms of known minor releases; a job in another form stays local.
 //
 // | release | input | result |
 // |---|---|---|
-// | 7.8 | format 1, options inside | format 1, eight members |
-// | 9.10 | format 1, the number of the OPTIONS file | format 1, six members; tables with their properties |
+// | 7.8 | format 1, contains the options | format 1, eight members |
+// | 9.10 | format 1, names the OPTIONS file | format 1, six members; tables with their properties |
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct CompactionInput {
   bool has_snapshots = false;
   bool has_begin = false, has_end = false;  // a subcompaction: user keys in [begin, end)
   std::string begin, end;
-  std::optional<std::uint64_t> options_file;  // its number; nothing: the options are here
+  std::optional<std::uint64_t> options_file;  // its number; nothing: the input contains the options
   rocksdb_text::Fields db_options, cf_options;
 };
 
@@ -34,28 +34,30 @@ struct OutputTable {
   std::string smallest, largest;  // internal keys
   std::string unique_id;
   std::uint64_t created_s = 0;                                // Unix time by the clock that the worker used
-  std::optional<std::uint64_t> entries{}, range_deletions{};  // of its properties, where they are told
+  std::optional<std::uint64_t> entries{}, range_deletions{};  // from its properties, if the form has them
 };
 
 struct CompactionResult {
-  int code = 0;         // of RocksDB's Status; 0: it compacted
-  std::string message;  // of it
+  int code = 0;  // of RocksDB's Status; 0: success
+  std::string message;
   std::vector<OutputTable> tables;
   int output_level = 0;
-  std::string folder;  // of the tables
+  std::string folder;  // that holds the tables
   std::uint64_t records = 0, bytes = 0;
-  std::uint64_t replaced = 0, expired = 0;  // records of the input that are not in the output
+  std::uint64_t replaced = 0, expired = 0;  // input records missing from the output
   std::uint64_t single_delete_mismatches = 0, corrupt_keys = 0;
-  // Of the input, range deletions apart. RocksDB compares it with its tables; a difference stops the database.
+  // Input records without range deletions. RocksDB compares the number with its tables; a difference stops the
+  // database.
   std::optional<std::uint64_t> input_records{};
 };
 
 enum class TextForm : std::uint8_t { rocksdb_7_8, rocksdb_9_10 };
 
-// The form of a release's texts, "7.8.3". Nothing: it is not known.
+// Returns the form of a release such as "7.8.3"; nothing: unknown release.
 [[nodiscard]] std::optional<TextForm> text_form(std::string_view release);
 
-// The text is read whole or not at all: what is missing, twice, unknown or no number is an error, which `why` tells.
+// Reads the whole text or nothing: a field that is missing, doubled, unknown or no number is an error. `why` receives
+// it.
 [[nodiscard]] std::optional<CompactionInput> read_input(TextForm form, std::string_view text, std::string& why);
 [[nodiscard]] std::optional<CompactionResult> read_result(TextForm form, std::string_view text, std::string& why);
 

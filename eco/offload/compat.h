@@ -1,12 +1,12 @@
-// RocksDB's interface of a compaction service, which changed its form between releases, as one: start, wait.
+// Unifies RocksDB's interface for compaction services, which differs between releases, into start and wait.
 //
-// | release | start | wait | then |
+// | release | start | wait | also |
 // |---|---|---|---|
 // | 7.8 ... 9.0 | StartV2 | WaitForCompleteV2 | |
 // | 9.1 ... | Schedule | Wait | |
 // | 9.11 ... | | | CancelAwaitingJobs when a database closes |
 //
-// OnInstallation (9.6 ...) tells nothing that OnCompactionCompleted, which all of them have, does not.
+// OnInstallation (9.6 ...) is not used: OnCompactionCompleted, in all releases, gives the same information.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -21,10 +21,10 @@
 
 namespace eco {
 
-// The release that this was compiled for, "7.8".
+// The release that this was compiled for, such as "7.8".
 inline std::string compiled_release() { return std::to_string(ROCKSDB_MAJOR) + '.' + std::to_string(ROCKSDB_MINOR); }
 
-// What DB::Open opens into: from 9.11 on its form with DB** is in the headers alone, from 11 on it is gone.
+// The result type of DB::Open. From 9.11 on the form with DB** exists only in the headers, from 11 on not at all.
 #if ECO_ROCKSDB_GE(9, 11)
 using Opened = std::unique_ptr<rocksdb::DB>;
 #else
@@ -55,11 +55,11 @@ class PortableCompactionService : public rocksdb::CompactionService {
 #endif
 
  protected:
-  // True: the job is taken, or done. False: RocksDB compacts itself. There is no third: a failure that RocksDB is told
-  // of stops the database.
+  // True: the job was accepted, or has succeeded. False: RocksDB compacts locally. Failure is never reported, because
+  // it would stop the database.
   [[nodiscard]] virtual bool start(const Info& info, const std::string& input) noexcept = 0;
   [[nodiscard]] virtual bool wait(const std::string& id, std::string* result) noexcept = 0;
-  // Every wait ends soon, with false.
+  // Makes every wait return false soon.
   virtual void cancel() noexcept = 0;
 
  private:

@@ -1,9 +1,9 @@
-// Compactions of level 0 at other servers. Two lines:
+// Offloads level 0 compactions to other servers. Two lines enable it:
 //
-//   rocksdb::Options options = ...;
-//   eco::attach(options, {.placer = std::make_shared<eco::FixedPlacer>("10.0.0.2:7070"), .tls = {...}});
+//    rocksdb::Options options = ...;
+//    eco::attach(options, {.placer = std::make_shared<eco::FixedPlacer>("10.0.0.2:7070"), .tls = {...}});
 //
-// Whatever happens to a worker or the network, RocksDB compacts the job itself.
+// If the worker or the network fails in any way, RocksDB compacts the job locally.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -21,32 +21,33 @@ namespace eco {
 
 struct Settings {
   std::shared_ptr<Placer> placer{};
-  TlsFiles tls{};          // without it only workers on loopback are used
-  double heartbeat_s = 3;  // a worker that is silent for so long is given up, or for a local compaction if that is less
-  double standstill_s = 10;  // so is one that reads and writes nothing for so long
-  double job_s_max = 600;    // and one that has no result after so long
-  // Databases below it are seen by workers, too, at a path of theirs (NFS): their tables need no streams. Empty: none.
+  TlsFiles tls{};            // without files only workers on loopback are used
+  double heartbeat_s = 3;    // a job is given up after this silence of its worker, or sooner
+  double standstill_s = 10;  // after this time without a byte read or written
+  double job_s_max = 600;    // after this time without a result
+  // A directory that workers see too, at their own path (NFS). Tables of databases below it are not streamed. Empty:
+  // none.
   std::string shared_directory{};
-  // Besides the default one: those that are offloaded, with the options that the database is opened with. eco sees only
-  // the default one's objects (merge operator, collectors, ...) by itself, and offloads no other whose objects it does
-  // not know.
+  // Column families besides the default one to offload, with the options that the database is opened with. eco knows
+  // the objects (merge operator, collectors, ...) of the default family by itself; other families stay local unless
+  // listed.
   std::vector<rocksdb::ColumnFamilyDescriptor> column_families{};
-  // Consent: all workers have the same code as the application of the comparators, merge operators, prefix extractors,
-  // compaction filters, their factories and table properties collectors of these names (Name()). Their jobs are
-  // offloaded then; else an object that is not RocksDB's own keeps its jobs local.
+  // Names (Name()) of the application's comparators, merge operators, prefix extractors, compaction filters and their
+  // factories, and table properties collectors whose code all workers have. Jobs with any other object that is not
+  // RocksDB's own stay local.
   std::vector<std::string> same_code{};
 };
 
-// Shared by as many databases as are opened with it.
+// Can serve several databases.
 class CompactionService {
  public:
   virtual ~CompactionService() = default;
   [[nodiscard]] virtual Statistics statistics() const = 0;
-  // False: every job is kept from now on, and those elsewhere are given up.
+  // False: all new jobs stay local, and running jobs at workers are given up.
   virtual void offload(bool on) = 0;
 };
 
-// Sets the options' compaction_service and adds a listener. Throws std::runtime_error: TLS files cannot be read.
+// Sets the options' compaction_service and adds a listener. Throws std::runtime_error if the TLS files cannot be read.
 std::shared_ptr<CompactionService> attach(rocksdb::DBOptions& options, const Settings& settings);
 
 }  // namespace eco

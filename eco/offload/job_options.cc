@@ -25,7 +25,7 @@ std::string text_of(const Fields& fields) {
   return text;
 }
 
-// False: no output of a compaction depends on it, so that a worker need not know the application's own kind.
+// False: the option affects no output, so that the worker may have another value.
 bool matters(std::string_view name) {
   constexpr std::array unused{"env", "listeners", "memtable_factory", "statistics", "wal_filter"};
   return std::ranges::find(unused, name) == unused.end();
@@ -42,7 +42,7 @@ std::string first_change(const Fields& before, const Fields& after) {
   return "";
 }
 
-// status: of RocksDB's reading and writing of the options.
+// status: of RocksDB's conversion of the options from and to text.
 std::string first_change(const char* what, const Fields& before, const rocksdb::Status& status,
                          const std::string& after) {
   if (!status.ok()) return fmt::format("the {} options: {}", what, status.ToString());
@@ -51,7 +51,7 @@ std::string first_change(const char* what, const Fields& before, const rocksdb::
   return first_change(before, *fields);
 }
 
-// As OpenAndCompact reads them.
+// The settings with which OpenAndCompact reads options.
 rocksdb::ConfigOptions reading() {
   rocksdb::ConfigOptions config;
   config.invoke_prepare_options = false;

@@ -1,6 +1,6 @@
-// The options of a job as a worker has them: RocksDB re-creates them from text, and objects (comparator, merge
-// operator, table format, ...) by their names. The primary re-creates them, too, before it asks for a place, and the
-// worker before it compacts: an option that RocksDB's text does not keep would change the contents without a word.
+// Re-creates the options of a job from RocksDB's text, and its objects (comparator, merge operator, table format, ...)
+// from their names. The primary does so before it asks for a place, and the worker before it compacts: an option that
+// RocksDB's text loses would silently change the contents.
 #pragma once
 
 #include <rocksdb/convenience.h>
@@ -21,19 +21,18 @@ namespace eco {
 
 using Objects = rocksdb::CompactionServiceOptionsOverride;
 
-// The options that a job's input tells, or the OPTIONS file that it names. Returns nothing where they cannot be read;
-// `why` says so.
+// Returns the options in a job's input or in the OPTIONS file that it names; nothing and `why` if they cannot be read.
 [[nodiscard]] std::optional<OptionsFile> options_of_job(const CompactionInput& input, rocksdb::FileSystem& files,
                                                         const std::string& database, std::string& why);
 
-// Creates the objects by RocksDB's registry of this process. Returns which one is not known here; empty: none.
+// Creates the objects with RocksDB's registry of this process. Returns the unknown object; empty: all are created.
 [[nodiscard]] std::string create_objects(const proto::TableOptions& names, Objects& created);
 
 // Re-creates the options from `texts` and `objects` as RocksDB's OpenAndCompact does. Returns the first option whose
-// text then is another one, and both texts; empty: there is none.
+// text differs after that, with both texts; empty: none differs.
 [[nodiscard]] std::string changed_option(const OptionsFile& texts, const Objects& objects);
 
-// One object from RocksDB's text of it. An unknown name is an error, as nothing is to be compacted by another one.
+// Creates one object from RocksDB's text. An unknown name is an error: no other object may stand in.
 template <typename T, typename Pointer>
 std::string create_object(
     std::string_view kind, const std::string& text, Pointer& created,

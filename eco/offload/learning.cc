@@ -39,13 +39,14 @@ Patience::Limits Learning::limits(const proto::Placement& placement, const Job& 
   double local_s = placement.local_s(), expected_s = placement.expected_s();
   if (local_s <= 0) local_s = local_.predict(features).compute_s.upper();
   if (expected_s <= 0) expected_s = remote_.predict(features).compute_s.upper();
-  // Without a local compaction to compare with: twice what it takes there.
+  // Without a local time for comparison: twice the time expected at the worker.
   double usual_s = local_s > 0 ? std::max(local_s, expected_s) : 2 * expected_s;
-  if (usual_s > 0) usual_s = std::max(1.0, usual_s);  // below it, it is noise
-  // A worker speaks five times a second. Silence is waited for as long as a compaction here takes at most.
-  const double slow_bytes_s = 10e6;  // of a small board's compaction, where none was seen yet
+  if (usual_s > 0) usual_s = std::max(1.0, usual_s);  // shorter times are noise
+  // A worker sends progress five times a second. Its silence is tolerated for as long as a local compaction takes, at
+  // most.
+  const double slow_bytes_s = 10e6;  // speed of a small board, assumed before the first local compaction
   const double here_s = local_s > 0 ? local_s : static_cast<double>(features.input_bytes) / slow_bytes_s;
-  const double silence_s = std::max(1.5, here_s);  // a process begins first
+  const double silence_s = std::max(1.5, here_s);  // allows for the start of a process
   return {.heartbeat_s = std::min(settings_.heartbeat_s, silence_s),
           .standstill_s = settings_.standstill_s,
           .total_s = settings_.job_s_max,

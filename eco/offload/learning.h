@@ -1,5 +1,5 @@
-// What compactions take here and at workers, learnt from those that have ended; and how long a job is waited for by it.
-// Thread-safe.
+// Learns the cost of compactions at home and at workers from those that have ended, and derives how long to wait for a
+// job. Thread-safe.
 #pragma once
 
 #include <rocksdb/listener.h>
@@ -21,11 +21,11 @@ class Learning {
  public:
   explicit Learning(const Settings& settings) : settings_(settings) {}
 
-  // A compaction has ended here. Returns its report.
+  // Learns from a local compaction that has ended. Returns its report.
   [[nodiscard]] proto::JobReport learn_local(const Begun& begun, const rocksdb::CompactionJobInfo& info);
-  // A job has ended at a worker.
+  // Learns from a job that has ended at a worker.
   void learn_remote(const Job& job, double wall_s);
-  // How long a job is waited for, by the placer's expectations or by what was learnt here.
+  // Returns how long to wait for a job, from the placer's predictions or from local experience.
   [[nodiscard]] Patience::Limits limits(const proto::Placement& placement, const Job& features) const;
 
  private:

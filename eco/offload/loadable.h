@@ -1,5 +1,5 @@
-// libeco-service.so for a program that loads eco where it is asked for (dlopen, eco_attach) instead of linking it. The
-// program's RocksDB is a shared library of the release that eco was built for.
+// Interface of libeco-service.so for a program that loads eco at run time (dlopen, eco_attach) instead of linking it.
+// The program's RocksDB must be a shared library of the release that eco was built for.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -13,15 +13,15 @@
 
 namespace eco {
 
-// Exactly one is given.
+// Exactly one is set.
 struct LoadableSettings {
   std::string file{};    // TOML (settings_file.h)
   std::string node{};    // the socket of this server's ecod
   std::string worker{};  // one worker, HOST:PORT
 };
 
-// eco_attach: as attach() in eco.h. families: Settings::column_families. What is returned says
-// what was done since. Throws std::runtime_error.
+// eco_attach does the same as attach() in eco.h. families: see Settings::column_families. The returned function gives
+// the current statistics. Throws std::runtime_error.
 using LoadedAttach = std::function<Statistics()>(rocksdb::DBOptions& options, const LoadableSettings& settings,
                                                  const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 

@@ -12,7 +12,7 @@ namespace {
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// RocksDB's result of a job elsewhere does not tell which blob files its tables refer to: they would be deleted.
+// The result of an offloaded job does not name the blob files that its tables refer to; RocksDB would delete them.
 bool has_blob_files(rocksdb::DB& db, const std::string& column_family) {
   std::vector<rocksdb::ColumnFamilyMetaData> families;
   db.GetAllColumnFamilyMetaData(&families);
@@ -20,7 +20,7 @@ bool has_blob_files(rocksdb::DB& db, const std::string& column_family) {
       families, [&](const auto& family) { return family.name == column_family && family.blob_file_count > 0; });
 }
 
-// What a job's options do not tell.
+// Reasons against offloading that a job's options do not show.
 std::string unsuited(rocksdb::DB& db, const rocksdb::DBOptions& options, const std::string& column_family) {
   if (std::string elsewhere = tables_elsewhere(options.db_paths, db.GetName()); !elsewhere.empty()) return elsewhere;
   if (options.allow_2pc) return "it has transactions";
@@ -112,7 +112,7 @@ void Monitor::on_begin(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) 
   begun.log = db.GetDBOptions().info_log;
   begun.latest_sequence = db.GetLatestSequenceNumber();
   rocksdb::Options options = db.GetOptions();
-  options.listeners.clear(), options.compaction_service.reset();  // they own this: a job that never ends would leak it
+  options.listeners.clear(), options.compaction_service.reset();  // they own this object: a cycle would leak it
   begun.default_options = std::make_shared<const rocksdb::Options>(std::move(options));
   begun.unsuited = unsuited(db, *begun.default_options, info.cf_name);
   for (const auto& path : info.input_files) {

@@ -1,4 +1,4 @@
-// The Monitor (Section VI-B): what an application's databases do, by RocksDB's events. Thread-safe.
+// The Monitor (Section VI-B): observes an application's databases through RocksDB's events. Thread-safe.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -18,24 +18,24 @@
 
 namespace eco {
 
-// A compaction that has begun.
+// A running compaction.
 struct Begun {
   rocksdb::DB* db = nullptr;
   std::string column_family;
   int level = 0, output_level = 0;
   Job features;
-  std::optional<std::uint64_t> input_records;  // without range deletions; nothing: not all tables tell
-  bool countable = false;  // only puts and deletions: each entry that goes in comes out, or is dropped and counted
-  bool range_deletions = false;  // are in the input
-  LevelZero level_zero;          // its triggers are the service's to fill in
+  std::optional<std::uint64_t> input_records;  // without range deletions; nothing: a table lacks its count
+  bool countable = false;        // only puts and deletions: every input entry is output, or dropped and counted
+  bool range_deletions = false;  // the input has some
+  LevelZero level_zero;          // the service fills in the triggers
   std::shared_ptr<rocksdb::FileSystem> files;
   std::shared_ptr<rocksdb::Logger> log;
   std::uint64_t latest_sequence = 0;
-  std::shared_ptr<const rocksdb::Options> default_options;  // the database's, and its default column family's
-  std::string unsuited;  // why no job of this database is offloaded; empty: nothing is known against it
+  std::shared_ptr<const rocksdb::Options> default_options;  // of the database and its default column family
+  std::string unsuited;  // why no job of this database can be offloaded; empty: no reason
 };
 
-// Says so where not all of the paths are the database's own folder; else empty.
+// Returns a reason if a path is not the database's own folder; else empty.
 [[nodiscard]] std::string tables_elsewhere(const std::vector<rocksdb::DbPath>& paths, const std::string& database);
 
 class Monitor {
@@ -62,7 +62,7 @@ class Monitor {
   std::map<Family, Input> inputs_;
 };
 
-// RocksDB's name of a compression, as in its options: "Snappy".
+// RocksDB's name of a compression in its options, such as "Snappy".
 [[nodiscard]] std::string codec_name(rocksdb::CompressionType type);
 
 }  // namespace eco

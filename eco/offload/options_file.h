@@ -1,4 +1,4 @@
-// What RocksDB writes of a database's options into its OPTIONS-N files: all that a job's input does not carry.
+// Reads a database's options from RocksDB's OPTIONS-N files; a job's input does not contain them all.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -11,19 +11,19 @@
 
 namespace eco {
 
-// Of one column family.
+// The options of one column family.
 struct OptionsFile {
   rocksdb_text::Fields db, family;
-  std::string table;  // RocksDB's string of a block-based table, "id=BlockBasedTable;..."
+  std::string table;  // RocksDB's text of the block-based table format, "id=BlockBasedTable;..."
 };
 
-// number: of the file; nothing: the newest. Nothing: it is not found, or has no such family with block-based tables;
-// `why` tells.
+// number: of the file; nothing: the newest. Returns nothing and sets `why` if there is no such file, or no such family
+// with block-based tables in it.
 [[nodiscard]] std::optional<OptionsFile> read_options_file(rocksdb::FileSystem& files, const std::string& database,
                                                            std::optional<std::uint64_t> number,
                                                            const std::string& column_family, std::string& why);
 
-// The same of the file's text.
+// Parses the text of an OPTIONS file; otherwise as read_options_file.
 [[nodiscard]] std::optional<OptionsFile> options_in(const std::string& text, const std::string& column_family,
                                                     std::string& why);
 

@@ -91,7 +91,7 @@ void NodePlacer::report(const proto::JobReport& report) {
   grpc::ClientContext context;
   impl_->bound(context);
   proto::Empty nothing;
-  // Its own server's ecod is away: it learns from the next job.
+  // ecod does not answer; it learns from the next job.
   if (!impl_->stub->Report(&context, report, &nothing).ok()) return;
 }
 

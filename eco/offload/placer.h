@@ -1,5 +1,5 @@
-// Where a job goes: asked before it begins, told when it has ended. No placer ever fails a job; what it cannot answer
-// stays local.
+// Decides where a job runs and receives the report when it has ended. A placer never fails a job; without a decision
+// the job stays local.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@ namespace eco {
 class Placer {
  public:
   virtual ~Placer() = default;
-  // Any thread; bounded. Without an answer in time: a placement that does not offload, with the reason.
+  // Any thread; bounded time. Without an answer in time the placement does not offload and has the reason.
   [[nodiscard]] virtual proto::Placement place(const proto::PlaceRequest& request) = 0;
-  // Any thread; bounded; a lost report is no error.
+  // Any thread; bounded time. A lost report is no error.
   virtual void report(const proto::JobReport& report) = 0;
 };
 
-// Without a federation: every job goes to one worker. After a job that fell back the worker is left alone for a while
+// Sends every job to one worker, without a federation. After a job that fell back, avoids the worker for a while
 // (backoff.h).
 class FixedPlacer : public Placer {
  public:
@@ -33,7 +33,7 @@ class FixedPlacer : public Placer {
   std::unique_ptr<Impl> impl_;
 };
 
-// The ecod of this server decides, asked over its Unix socket, "unix:/run/ecod/node.sock".
+// Asks the ecod of this server over its Unix socket, such as "unix:/run/ecod/node.sock".
 class NodePlacer : public Placer {
  public:
   explicit NodePlacer(const std::string& socket, int deadline_ms = 20);

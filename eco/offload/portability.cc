@@ -33,13 +33,13 @@ const std::string& option(const rocksdb_text::Fields& options, const std::string
   return found->second;
 }
 
-// An object as RocksDB writes it, "name" or "{id=name;...}"; empty: there is none.
+// RocksDB's text of an object, "name" or "{id=name;...}"; empty: no object.
 std::string object_text(const rocksdb_text::Fields& options, const std::string& name) {
   const std::string& text = option(options, name);
   return text == "nullptr" ? "" : std::string(rocksdb_text::without_braces(text));
 }
 
-// Identifies an object's class also where its code was compiled without run-time type information.
+// Identifies an object's class, even if its code was compiled without run-time type information.
 template <typename T>
 const void* virtual_table(const T& object) {
   static_assert(std::is_polymorphic_v<T>);
@@ -53,14 +53,15 @@ const void* library_of(const void* address) {
   return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
 }
 
-// A class of the library that RocksDB's own comparator is of. Where RocksDB is linked statically, that is the program.
+// Whether the object's class is in the library that contains RocksDB's own comparator, which is the program itself if
+// RocksDB is linked statically.
 template <typename T>
 bool is_rocksdb_s(const T& object) {
   const void* library = library_of(virtual_table(object));
   return library != nullptr && library == library_of(virtual_table(*rocksdb::BytewiseComparator()));
 }
 
-// Why an object that RocksDB created from the text of another one is not equal to it; empty: it is.
+// Compares an object with the one that RocksDB created from its text. Returns the difference; empty: equal.
 template <typename T>
 std::string difference(const T& original, const T& created) {
   if (!is_rocksdb_s(original) || virtual_table(original) != virtual_table(created))
@@ -104,7 +105,7 @@ class ObjectCheck {
     return std::ranges::find(same_code_, name) != same_code_.end();
   }
 
-  // Pointer: a raw or a shared one. Returns the text that a worker creates the object from.
+  // Pointer: raw or shared. Returns the text from which a worker creates the object.
   template <typename T, typename Pointer>
   std::string checked(const char* kind, const char* name, const Pointer& original, Pointer& created) {
     std::string text = object_text(texts_.family, name);
@@ -115,7 +116,8 @@ class ObjectCheck {
     return text;
   }
 
-  // What RocksDB itself registers. DBWithTTL, for example, adds its own objects to the registry of its process alone.
+  // Only the objects that RocksDB itself registers. DBWithTTL, for example, registers its objects only in its own
+  // process.
   static std::shared_ptr<rocksdb::ObjectRegistry> of_every_process() {
     return std::make_shared<rocksdb::ObjectRegistry>(rocksdb::ObjectLibrary::Default());
   }
@@ -155,7 +157,7 @@ class ObjectCheck {
     names.set_table_factory(texts_.table);
   }
 
-  // Of the table format. A worker creates it with the format, so that no consent helps.
+  // For objects of the table format. A worker creates them with the format, so that consent has no effect.
   template <typename T>
   static void check_part(const char* kind, const std::shared_ptr<T>& original, const std::shared_ptr<T>& created) {
     if (original == nullptr && created == nullptr) return;
@@ -171,7 +173,7 @@ class ObjectCheck {
   Objects objects_;
 };
 
-// Of RocksDB's options whose effect a job elsewhere does not have.
+// Checks for options whose effect an offloaded job lacks.
 void expect_supported(const OpenedWith& opened, const OptionsFile& texts) {
   const auto& family = opened.family;
   if (family.compaction_style != rocksdb::kCompactionStyleLevel) throw NotPortable{"it is no leveled compaction"};

@@ -1,11 +1,12 @@
-// Whether a worker would compact a job to the contents that RocksDB would produce here.
+// Decides whether a worker would produce the same contents as a local compaction.
 //
-// A worker has of the application's objects (comparator, merge operator, prefix extractor, filter policy, compaction
-// filter, collectors) no more than RocksDB's text of them. A job stays local unless
-// - each object is of RocksDB's own code and its text re-creates an equal one, or the application says that its workers
+// A worker has only RocksDB's text of the application's objects (comparator, merge operator, prefix extractor, filter
+// policy, compaction filter, collectors). A job stays local unless
+// - each object is RocksDB's own and its text re-creates an equal object, or the application declares that its workers
 //   have the same code (Settings::same_code);
 // - RocksDB's text of every option re-creates the same option;
-// - RocksDB hands all that the outputs depend on to the worker, and all that it needs to know of them back.
+// - RocksDB passes to the worker everything that affects the outputs, and passes back everything that it needs to know
+//   about them.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -18,14 +19,14 @@
 
 namespace eco {
 
-// What a database, or one of its column families, was opened with.
+// The options that a column family was opened with.
 struct OpenedWith {
   const rocksdb::ColumnFamilyOptions& family;
   const rocksdb::Comparator* default_comparator;  // of the default column family
 };
 
-// Returns why the job stays local, in plain words; empty: nothing is against it, and `objects` is what a worker
-// creates. texts: the job's options. same_code: names of objects whose code all workers have.
+// Returns why the job stays local. Empty: it can be offloaded, and `objects` has what a worker must create. texts: the
+// job's options. same_code: names of objects whose code all workers have.
 [[nodiscard]] std::string why_local(const OpenedWith& opened, const OptionsFile& texts,
                                     const std::vector<std::string>& same_code, proto::TableOptions& objects);
 

@@ -19,7 +19,8 @@ const std::string& option(const rocksdb_text::Fields& options, const char* name)
   return found->second;
 }
 
-// What the job's column family was opened with. Throws NotOffloadable: the application did not name it.
+// Returns the options that the job's column family was opened with. Throws NotOffloadable if the application did not
+// list the family.
 const rocksdb::ColumnFamilyOptions& opened_with(const Settings& settings, const std::string& family,
                                                 const Begun& begun) {
   if (family == rocksdb::kDefaultColumnFamilyName) return *begun.default_options;

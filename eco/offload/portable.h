@@ -1,4 +1,5 @@
-// May this job be offloaded: what a worker needs of RocksDB's input, or the reason why the job stays here.
+// Checks whether a job can be offloaded: extracts what a worker needs from RocksDB's input, or the reason to stay
+// local.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -12,17 +13,17 @@
 
 namespace eco {
 
-// Thrown: the job is compacted here.
+// Thrown when a job must be compacted locally.
 struct NotOffloadable {
   std::string reason;
-  bool placer_s = false;  // the placer's decision, which it knows
+  bool placer_s = false;  // the placer made this decision; it needs no report
 };
 
-// A job that a worker may have.
+// A job that can be offloaded.
 struct PortableJob {
-  CompactionInput input{};                               // with all options of the job
-  proto::TableOptions objects{};                         // what the worker creates
-  const rocksdb::ColumnFamilyOptions* opened = nullptr;  // what its column family was opened with
+  CompactionInput input{};                               // includes all options of the job
+  proto::TableOptions objects{};                         // that the worker creates
+  const rocksdb::ColumnFamilyOptions* opened = nullptr;  // options that its column family was opened with
   Job features{};
 };
 
@@ -30,7 +31,7 @@ struct PortableJob {
 [[nodiscard]] PortableJob portable_job(const Settings& settings, TextForm form, const std::string& database,
                                        const std::string& text, const Begun& begun);
 
-// A number among a job's options; 0: the option is no number. Throws NotOffloadable: it is not there.
+// Returns a numeric option of a job; 0 if its value is no number. Throws NotOffloadable if it is missing.
 [[nodiscard]] double number_option(const rocksdb_text::Fields& options, const char* name);
 
 }  // namespace eco

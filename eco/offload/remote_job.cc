@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::chrono::milliseconds look{50};
 constexpr int connect_ms = 500;
-constexpr std::size_t part_bytes = 256 << 10;  // stays in a core's cache between its arrival and its writing
+constexpr std::size_t part_bytes = 256 << 10;  // fits in a core's cache from receipt to write
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -83,7 +83,7 @@ class RemoteJob::Impl {
   }
 
  private:
-  // Waits for so long at most. True: the job has failed, or its tables are verified.
+  // Waits at most this long. True: the job has failed, or its tables are verified.
   bool over(std::chrono::milliseconds at_most) {
     std::unique_lock lock(mutex_);
     const auto is = [this] { return failed() || verified_; };
@@ -151,7 +151,7 @@ class RemoteJob::Impl {
     if (!received_) fail_locked(fmt::format("the worker: {}", status.ok() ? "no result" : status.error_message()));
   }
 
-  // What the worker is to find, where it sees this folder.
+  // Creates the proof file by which the worker recognizes the shared folder.
   void share() {
     if (!order_.start.has_shared()) return;
     auto& shared = *order_.start.mutable_shared();
@@ -163,13 +163,14 @@ class RemoteJob::Impl {
 
   using Stream = grpc::ClientReaderWriter<proto::FromPrimary, proto::FromWorker>;
 
-  // False: no more is wanted.
+  // False: ends the stream.
   bool take(proto::FromWorker& message, Stream& stream) {
     {
       const std::lock_guard lock(mutex_);
       patience_.heard(now_s());
     }
-    // Two threads would serve and receive, and count. This one alone asks; the other was begun by it.
+    // Tables on both connections would make two threads serve, receive and count. Only this thread reads and starts
+    // carrier_.
     if (carrier_.joinable() && (message.has_read() || message.has_output() || message.has_offer())) {
       fail("the worker uses the stream for tables beside its data connection");
       return false;
@@ -208,7 +209,7 @@ class RemoteJob::Impl {
       fail("the worker asks for what is not served");
       return false;
     }
-    // The data connection's thread counts, too, while lists are still answered here.
+    // Only for reads: with a data connection its thread changes served_bytes_ while this thread answers lists.
     if (answer_.has_bytes()) served_bytes_ += answer_.bytes().data().size();
     return stream.Write(answer_);
   }
@@ -240,7 +241,7 @@ class RemoteJob::Impl {
   // --- the data connection
 
   bool connect(const proto::DataOffer& offer) {
-    // Never in plain text beside a stream that is not.
+    // Refuses plain text if the stream is encrypted, and the reverse.
     if (offer.port() == 0 || offer.port() > 65535 || order_.tls == offer.key().empty()) return false;
     Fd fd = connect_tcp(order_.data_host, static_cast<int>(offer.port()), connect_ms);
     if (!fd || !write_all(fd.get(), offer.ticket().data(), offer.ticket().size())) return false;
@@ -252,7 +253,7 @@ class RemoteJob::Impl {
   }
 
   void carry(Fd fd, const std::string& key) {
-    // A file that the kernel sends to who is gone is no reason to end the application.
+    // A lost worker during sendfile must not end the application by SIGPIPE.
     sigset_t pipe;
     sigemptyset(&pipe), sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
@@ -296,7 +297,7 @@ class RemoteJob::Impl {
       job_refused_ = result.job_refused() && !failed();
       return fail_locked("the worker: " + result.error());
     }
-    if (carrier_.joinable()) carrier_.join();  // the last outputs are on their way
+    if (carrier_.joinable()) carrier_.join();  // waits for the last outputs
     if (!staging_.all_complete()) return fail("the worker left a table incomplete");
     const std::lock_guard lock(mutex_);
     result_ = std::move(result);
@@ -329,7 +330,7 @@ class RemoteJob::Impl {
     change_.notify_all();
   }
 
-  // By the clock of the database.
+  // Time of the database's clock.
   [[nodiscard]] std::int64_t unix_time_s() const {
     std::int64_t seconds = 0;
     (void)order_.table_format.env->GetSystemClock()->GetCurrentTime(&seconds);

@@ -1,5 +1,5 @@
-// One job at a worker, seen from the primary: the stream, the outputs, their verification. It has ended, with a
-// verified result or a reason, when wait() returns.
+// The primary's side of one job at a worker: stream, outputs and their verification. When wait() returns, the job has
+// ended with a verified result or a reason.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -21,37 +21,37 @@ class RemoteJob {
  public:
   struct Order {
     std::shared_ptr<grpc::Channel> worker;
-    std::string data_host;  // where its data connection would be; empty: all goes over the stream
-    bool tls = false;       // of the stream; the data connection has to have it, too
-    proto::Start start;     // its output folder is filled in, and how the worker knows a shared one
+    std::string data_host;  // host of the data connection; empty: everything goes over the stream
+    bool tls = false;       // the stream uses TLS; the data connection must too
+    proto::Start start;     // RemoteJob adds the output folder and the proof of a shared one
     std::shared_ptr<rocksdb::FileSystem> files;
     std::string database;
-    std::string staging;  // name of its folder there
+    std::string staging;  // name of its folder below the staging root
     std::uint64_t input_bytes = 0;
     Patience::Limits limits;
-    Expectation expected;           // its folder is filled in
+    Expectation expected;           // RemoteJob adds the folder
     TextForm form{};                // of the result
-    rocksdb::Options table_format;  // to read the outputs with
+    rocksdb::Options table_format;  // for reading the outputs
   };
   struct Outcome {
     std::string failure;        // empty: the result may be installed
     std::string result;         // RocksDB's text
-    proto::Result worker;       // what it took there
-    bool cancelled = false;     // by cancel(), before anything else failed
-    bool job_refused = false;   // the worker cannot do it as the options of the job want it
-    bool data_refused = false;  // its data connection could not be opened: it went over the stream
+    proto::Result worker;       // the worker's report of its cost
+    bool cancelled = false;     // cancel() ended it, not a failure
+    bool job_refused = false;   // the worker cannot honour the job's options
+    bool data_refused = false;  // no data connection could be opened; the stream carried the tables
     double wall_s = 0, home_cpu_s = 0;
-    std::uint64_t bytes_moved = 0, bytes_shared = 0;  // by streams, by a shared folder
+    std::uint64_t bytes_moved = 0, bytes_shared = 0;  // over streams, through a shared folder
   };
 
-  // Begins. Throws only std::system_error (no thread can be had).
+  // Starts the job. Throws only std::system_error (no thread available).
   explicit RemoteJob(Order order);
   ~RemoteJob();
   RemoteJob(const RemoteJob&) = delete;
   RemoteJob& operator=(const RemoteJob&) = delete;
 
   [[nodiscard]] Outcome wait();
-  // wait() returns soon.
+  // Makes wait() return soon.
   void cancel(const std::string& why);
 
  private:

@@ -3,7 +3,7 @@
 namespace eco::rocksdb_text {
 namespace {
 
-// Where `separator` comes next outside of braces, or the end; nothing: a brace has no partner.
+// Position of the next `separator` outside braces, or the end; nothing: unbalanced braces.
 std::optional<std::size_t> find_outside(std::string_view text, char separator, std::size_t from) {
   int depth = 0;
   for (std::size_t i = from; i < text.size(); ++i) {
@@ -15,7 +15,7 @@ std::optional<std::size_t> find_outside(std::string_view text, char separator, s
   return text.size();
 }
 
-// Whether one pair of braces encloses all of it: not so in "{a}:{b}".
+// Whether one pair of braces encloses the whole text; false for "{a}:{b}".
 bool in_braces(std::string_view text) {
   return text.size() >= 2 && text.front() == '{' && text.back() == '}' &&
          find_outside(text.substr(1, text.size() - 2), '\0', 0);
@@ -52,7 +52,7 @@ std::optional<Fields> fields(std::string_view text) {
 }
 
 std::optional<std::vector<std::string>> list(std::string_view text) {
-  // Braces around the whole list, but not those of its only element, "{a=1;b=2;}".
+  // Removes braces around the whole list, but not those of a single element, "{a=1;b=2;}".
   for (auto inside = text; in_braces(text); text = inside) {
     inside = text.substr(1, text.size() - 2);
     if (inside.find('=') != std::string_view::npos && !inside.starts_with('{')) break;

@@ -1,5 +1,5 @@
-// The text that RocksDB writes options, inputs and results of jobs in: "name=value;name={...};", lists as "a:b" or
-// "{a}:{b}", strings of any bytes as hexadecimal digits.
+// Parses RocksDB's text format for options, job inputs and job results: "name=value;name={...};", lists as "a:b" or
+// "{a}:{b}", binary strings as hexadecimal digits.
 #pragma once
 
 #include <charconv>
@@ -14,7 +14,7 @@ namespace eco::rocksdb_text {
 
 using Fields = std::map<std::string, std::string, std::less<>>;
 
-// Nothing: the text is malformed, or a name comes twice. Values keep their braces.
+// Returns nothing if the text is malformed or a name occurs twice. Values keep their braces.
 [[nodiscard]] std::optional<Fields> fields(std::string_view text);
 [[nodiscard]] std::string_view without_braces(std::string_view text);
 [[nodiscard]] std::optional<std::vector<std::string>> list(std::string_view text);

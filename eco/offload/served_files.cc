@@ -35,7 +35,7 @@ bool ServedFiles::answer(const proto::List& list, proto::FromPrimary& answer) co
   found.set_request(list.request());
   for (const auto& name : names) {
     std::uint64_t bytes = 0;
-    // One that is gone by now is not listed.
+    // Skips a file deleted meanwhile.
     if (!serves(name) || !files_->GetFileSize(database_ + '/' + name, {}, &bytes, nullptr).ok()) continue;
     auto& file = *found.add_files();
     file.set_name(name), file.set_bytes(bytes);

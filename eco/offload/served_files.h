@@ -1,5 +1,5 @@
-// What a worker may read of a database: the files of its folder that a compaction needs, by name. Never the write-ahead
-// log, never another folder.
+// Serves the files of a database's folder that a compaction needs, by name. Never serves the write-ahead log or another
+// folder.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -21,15 +21,15 @@ class ServedFiles {
       : files_(std::move(files)), database_(std::move(database)) {}
 
   [[nodiscard]] static bool serves(const std::string& name);
-  // The answers to a worker's question. False: the folder cannot be read, or more is asked for than ever needed.
+  // Answer a worker's request. False: the folder cannot be read, or the request exceeds any legitimate one.
   [[nodiscard]] bool answer(const proto::List& list, proto::FromPrimary& answer) const;
   [[nodiscard]] bool answer(const proto::Read& read, proto::FromPrimary& answer);
-  // Sends it, and adds up the bytes. False: the channel broke, too.
+  // Sends the answer and adds its bytes to `bytes`. False: as above, or the channel broke.
   [[nodiscard]] bool answer(const proto::Read& read, DataChannel& channel, std::uint64_t& bytes);
 
  private:
   [[nodiscard]] rocksdb::FSRandomAccessFile* open(const std::string& name);
-  // The file for the kernel to read; -1: it is no plain file, or not there.
+  // Descriptor for sendfile; -1: not a plain file, or missing.
   [[nodiscard]] int open_plain(const std::string& name);
 
   std::shared_ptr<rocksdb::FileSystem> files_;

@@ -1,5 +1,4 @@
-// RocksDB's face of eco: what it calls when a job may start, is waited for and has ended. Nothing that happens here may
-// reach RocksDB as an exception.
+// The entries that RocksDB calls: before a job, while it waits, and after its end. No exception may reach RocksDB.
 #include <fmt/format.h>
 #include <rocksdb/listener.h>
 
@@ -27,14 +26,14 @@ namespace {
 
 constexpr std::size_t reasons_max = 100;
 
-// What is asked of the placer about level 0.
+// The level 0 state in the request to the placer.
 void fill(proto::LevelZero& message, const CompactionInput& input, const LevelZero& level_zero) {
   const double files_s = level_zero.files_s, flush_bytes = number_option(input.cf_options, "write_buffer_size");
   message.set_files(level_zero.files), message.set_files_s(files_s);
   const double slowdown = number_option(input.cf_options, "level0_slowdown_writes_trigger");
   const double stop = number_option(input.cf_options, "level0_stop_writes_trigger");
   message.set_slowdown(slowdown), message.set_stop(stop);
-  // The paper's threshold is 20 files, which is RocksDB's default for the trigger from which on writes are slowed.
+  // The paper's threshold is 20 files, RocksDB's default for level0_slowdown_writes_trigger.
   message.set_stall(slowdown > 0 ? std::min(slowdown, stop) : stop);
   message.set_trigger(number_option(input.cf_options, "level0_file_num_compaction_trigger"));
   const double rate = files_s * flush_bytes, delayed_rate = number_option(input.db_options, "delayed_write_rate");
@@ -74,7 +73,7 @@ class Service final : public PortableCompactionService, public CompactionService
     return;
   }
 
-  // The compaction has ended, whoever did it.
+  // Called when a compaction has ended, local or offloaded.
   void ended(rocksdb::DB& db, const rocksdb::CompactionJobInfo& info) noexcept try {
     const auto begun = monitor_.begun(db.GetName(), info.job_id);
     monitor_.on_end(db, info);
@@ -86,7 +85,7 @@ class Service final : public PortableCompactionService, public CompactionService
       ended.reports.push_back(learning_.learn_local(*begun, info));
       if (!placed_here.empty()) ended.reports.back().set_job(std::exchange(placed_here.back(), ""));
     }
-    // Further ones are parts of the same compaction, whose time is reported once.
+    // Further reports are parts of the same compaction, whose time counts once.
     for (const auto& id : placed_here)
       if (!id.empty()) {
         auto& part = ended.reports.emplace_back();
@@ -131,7 +130,7 @@ class Service final : public PortableCompactionService, public CompactionService
  private:
   static int number_of(const Info& info) { return static_cast<int>(info.job_id >> 32); }
 
-  // Throws NotOffloadable, or whatever else goes wrong.
+  // Throws NotOffloadable or another exception.
   void begin(const Info& info, const std::string& text) {
     const auto begun = monitor_.begun(info.db_name, number_of(info));
     if (!begun) throw NotOffloadable{"it is not of level 0"};
@@ -207,7 +206,7 @@ class Service final : public PortableCompactionService, public CompactionService
 
   std::mutex mutex_;
   std::string unusable_;                                                         // why; empty: it is usable
-  std::map<std::pair<std::string, int>, std::vector<std::string>> placed_here_;  // by their placer: their ids
+  std::map<std::pair<std::string, int>, std::vector<std::string>> placed_here_;  // ids of local jobs
 };
 
 class Listener final : public rocksdb::EventListener {
@@ -225,7 +224,7 @@ class Listener final : public rocksdb::EventListener {
   }
 
  private:
-  // RocksDB knows no exceptions. A job that is not noted stays local.
+  // RocksDB must not see exceptions. A job that cannot be recorded stays local.
   template <typename Work>
   void guarded(Work work) noexcept try {
     work();

@@ -23,7 +23,7 @@ void read_milliseconds(StrictToml& toml, const char* key, int& value) {
   value = static_cast<int>(read);
 }
 
-// HOST:PORT, or a Unix socket.
+// Accepts HOST:PORT or a Unix socket.
 void read_address(StrictToml& toml, const char* key, std::string& value) {
   if (!toml.read(key, value) || value.starts_with("unix:")) return;
   const auto colon = value.rfind(':');

@@ -36,7 +36,7 @@ IOStatus Staging::make(const std::string& name) {
 }
 
 void Staging::remove(const std::string& name) {
-  files_->DeleteFile(folder_ + '/' + name, {}, nullptr).PermitUncheckedError();  // else the janitor does
+  files_->DeleteFile(folder_ + '/' + name, {}, nullptr).PermitUncheckedError();  // else clean_staging does
 }
 
 IOStatus Staging::adopt(const std::string& name, std::uint64_t bytes) {
@@ -44,7 +44,7 @@ IOStatus Staging::adopt(const std::string& name, std::uint64_t bytes) {
   if (complete_.contains(name) || open_.contains(name)) return IOStatus::InvalidArgument("an output twice", name);
   bytes_shared_ += bytes;
   if (bytes_ + bytes_shared_ > bytes_max_) return IOStatus::InvalidArgument("more output than the input can make");
-  // Opened, so that NFS looks at it anew.
+  // Opening makes NFS refresh the file's attributes.
   const Fd file(::open((folder_ + '/' + name).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat found {};
   if (!file || ::fstat(file.get(), &found) != 0) return IOStatus::IOError(name, std::strerror(errno));
@@ -77,7 +77,7 @@ IOStatus Staging::receive(const std::string& name, std::uint64_t offset, const r
 }
 
 IOStatus Staging::sync(const std::string& name, bool adopted) {
-  if (adopted) {  // it may be another user's
+  if (adopted) {  // its owner may be another user
     const Fd file(::open((folder_ + '/' + name).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file || ::fsync(file.get()) != 0) return IOStatus::IOError(name, std::strerror(errno));
     return IOStatus::OK();
@@ -101,13 +101,13 @@ std::size_t clean_staging(rocksdb::FileSystem& files, const std::string& databas
     }
     std::vector<std::string> names;
     const std::string folder = root + '/' + job;
-    // What cannot be removed now is met again by the next job.
+    // The next job tries to remove what remains.
     if (files.GetChildren(folder, {}, &names, nullptr).ok())
       for (const auto& name : names)
         if (name != "." && name != "..") removed += files.DeleteFile(folder + '/' + name, {}, nullptr).ok();
     if (!files.DeleteDir(folder, {}, nullptr).ok()) ++kept;
   }
-  // A job that is kept may be about to make its folder.
+  // A job in `keep` may be about to create its folder.
   if (kept == 0 && keep.empty()) files.DeleteDir(root, {}, nullptr).PermitUncheckedError();
   return removed;
 }

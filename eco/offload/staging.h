@@ -1,5 +1,5 @@
-// Where the outputs of a job arrive: DATABASE/eco-staging/JOB, on the database's file system, so that RocksDB installs
-// them by renaming. RocksDB takes no notice of the folder; its live files never lie in it.
+// Receives the outputs of a job in DATABASE/eco-staging/JOB. The folder is on the database's file system, so that
+// RocksDB installs the tables by renaming. RocksDB ignores the folder, and its live files are never in it.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -17,25 +17,25 @@ namespace eco {
 
 class Staging {
  public:
-  // Of one job. bytes_max: more is no plausible output.
+  // For one job. bytes_max: limit of plausible output.
   Staging(std::shared_ptr<rocksdb::FileSystem> files, const std::string& database, const std::string& job,
           std::uint64_t bytes_max);
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  // Makes the folder.
+  // Creates the folder.
   [[nodiscard]] rocksdb::IOStatus begin();
-  // The next bytes of a file, in order. Where they were its last, `complete` gets its name.
+  // Appends the next bytes of a file. If they are its last, sets `complete` to its name.
   [[nodiscard]] rocksdb::IOStatus receive(const std::string& name, std::uint64_t offset, const rocksdb::Slice& data,
                                           bool last, std::string* complete);
-  // A file that the worker wrote here itself, by a shared folder.
+  // Adopts a file that the worker wrote here itself through a shared folder.
   [[nodiscard]] rocksdb::IOStatus adopt(const std::string& name, std::uint64_t bytes);
-  // An empty file, by which a worker knows the folder.
+  // Creates an empty file by which a worker recognizes the folder.
   [[nodiscard]] rocksdb::IOStatus make(const std::string& name);
   void remove(const std::string& name);
-  // Of a complete file: on the disk for good. Another thread may call it while others are received.
+  // Syncs a complete file to disk. Another thread may call it during receive().
   [[nodiscard]] rocksdb::IOStatus sync(const std::string& name, bool adopted = false);
   [[nodiscard]] bool all_complete() const { return open_.empty(); }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // that it received
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // received so far
 
  private:
   [[nodiscard]] static bool is_output(const std::string& name);
@@ -52,8 +52,7 @@ class Staging {
   std::set<std::string> complete_;
 };
 
-// Removes what failed jobs left in a database's staging folder: the folders of all jobs but those named. Returns how
-// many files it removed.
+// Removes the staging folders of all jobs except `keep`. Returns the number of files removed.
 std::size_t clean_staging(rocksdb::FileSystem& files, const std::string& database, const std::set<std::string>& keep);
 
 }  // namespace eco

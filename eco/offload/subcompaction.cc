@@ -15,7 +15,7 @@ struct KeyRange {
   std::string smallest, largest;
 };
 
-// Of all tables of the default column family.
+// Total over all tables of the default column family.
 std::optional<KeyRange> all_keys(rocksdb::DB& db, const rocksdb::Comparator& order) {
   rocksdb::ColumnFamilyMetaData family;
   db.GetColumnFamilyMetaData(&family);
@@ -29,12 +29,13 @@ std::optional<KeyRange> all_keys(rocksdb::DB& db, const rocksdb::Comparator& ord
   return keys;
 }
 
-// Nothing: it cannot be estimated. RocksDB counts whole blocks between the two keys, so that few entries are 0.
+// Returns nothing if no estimate is possible. RocksDB counts whole blocks between the keys, so that a few entries count
+// as 0.
 std::optional<double> share_by_size(const CompactionInput& input, rocksdb::DB& db, const rocksdb::Comparator& order) {
   const auto keys = all_keys(db, order);
   if (!keys) return std::nullopt;
   const KeyRange part{input.has_begin ? input.begin : keys->smallest, input.has_end ? input.end : keys->largest};
-  // RocksDB asserts that a range does not end before it begins.
+  // RocksDB asserts that the start is not after the end.
   if (order.Compare(part.smallest, part.largest) > 0) return 0;
   const rocksdb::Range ranges[] = {{part.smallest, part.largest}, {keys->smallest, keys->largest}};
   std::uint64_t bytes[2] = {0, 0};

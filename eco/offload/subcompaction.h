@@ -8,9 +8,9 @@
 
 namespace eco {
 
-// A subcompaction's part of its compaction, at least one entry and its bytes; of a job that is no subcompaction: the
-// whole. Estimated from the sizes of the default column family; of another family from max_subcompactions alone, as
-// RocksDB makes the parts even.
+// Returns the share of a subcompaction in its compaction: at least one entry and its bytes; the whole if the job is no
+// subcompaction. Estimates it from sizes in the default column family. For another family it divides by
+// max_subcompactions, because RocksDB makes the parts equal.
 [[nodiscard]] Job part_of(const Job& compaction, const CompactionInput& input, rocksdb::DB& db,
                           const rocksdb::Comparator& order);
 

@@ -13,7 +13,7 @@ namespace {
 
 using rocksdb::Slice;
 
-// An internal key: the user key and 8 bytes, sequence * 256 + type, least significant byte first.
+// An internal key is the user key and 8 bytes: sequence * 256 + type, least significant byte first.
 struct InternalKey {
   explicit InternalKey(const std::string& key) : user(key.data(), key.size() - 8) {
     for (std::size_t i = 0; i < 8; ++i)
@@ -23,7 +23,7 @@ struct InternalKey {
   std::uint64_t trailer = 0;
 };
 
-// The user key at which an iterator stands; nothing: it stands nowhere.
+// The user key at an iterator's position; nothing: the iterator is not valid.
 std::optional<std::string> key_at(const rocksdb::Iterator& iterator) {
   if (!iterator.Valid()) return std::nullopt;
   return iterator.key().ToString();
@@ -63,7 +63,7 @@ class Check {
 
   // RocksDB schedules periodic compactions and expires tables by these times.
   [[nodiscard]] std::string times() const {
-    constexpr std::int64_t slack_s = 1;  // times are cut to whole seconds
+    constexpr std::int64_t slack_s = 1;  // times are truncated to seconds
     for (const auto& table : result_.tables)
       for (const std::uint64_t time : {table.created_s, tables_.at(table.name).created_s}) {
         const auto created_s = static_cast<std::int64_t>(time);
@@ -108,7 +108,7 @@ class Check {
           (facts.last && compare(*facts.last, largest.user) > 0))
         return table.name + " has keys out of its range";
       if (expected_.begin && compare(smallest.user, *expected_.begin) < 0) return table.name + " begins before the job";
-      // A range deletion may end where the job does.
+      // A range deletion may end at the end of the job's range.
       if (expected_.end && compare(largest.user, *expected_.end) > 0) return table.name + " ends after the job";
       if (previous != nullptr) {
         const InternalKey before(previous->largest);
@@ -133,7 +133,7 @@ std::optional<TableFacts> verify_table(const rocksdb::Options& options, const st
   rocksdb::SstFileReader reader(options);
   rocksdb::Status status = reader.Open(path);
   rocksdb::ReadOptions read;
-  read.fill_cache = false, read.verify_checksums = true, read.readahead_size = 64 << 10;  // stays in a core's cache
+  read.fill_cache = false, read.verify_checksums = true, read.readahead_size = 64 << 10;  // fits in a core's cache
   if (status.ok()) status = reader.VerifyChecksum(read);
   if (status.ok()) status = options.env->GetFileSize(path, &facts.bytes);
   if (status.ok()) {

@@ -1,19 +1,18 @@
-// libeco-preload.so: offloads the level 0 compactions of an unmodified program that opens a RocksDB database.
+// libeco-preload.so offloads the level 0 compactions of an unmodified program that opens a RocksDB database.
 //
 //   LD_PRELOAD=.../libeco-preload.so ECO_CONFIG=eco.toml db_bench ...
 //
-// Every program that is started so loads this library, shells and their commands too. So it needs the C library alone
-// (a libstdc++ of its own choice would replace the program's), it includes no type of RocksDB (their inline
-// constructors would replace the program's), and it exports three functions (preload.map):
+// Every program started with it loads this library, including shells and their commands. It therefore needs only the C
+// library (its libstdc++ would replace the program's) and includes no RocksDB type (their inline constructors would
+// replace the program's). It exports three functions (preload.map):
 //
-//   DB::Open, both forms   hand the call to libeco-service.so, which attaches eco to a copy of the options, where the
-//                          program's RocksDB is the shared library that eco was built for
-//   rename                 RocksDB renames OPTIONS-*.dbtmp each time it opens a database. A RocksDB that opens one
-//   without
-//                          coming by DB::Open here (linked into the program or into one of its libraries, opened as a
-//                          TransactionDB) is found by that, with its release, which the file says
+// - DB::Open, both forms: pass the call to libeco-service.so, which attaches eco to a copy of the options, if the
+//   program's RocksDB is the shared library that eco was built for.
+// - rename: detects a RocksDB whose DB::Open does not come through here (linked into the program or one of its
+//   libraries, or opened as a TransactionDB). RocksDB renames OPTIONS-*.dbtmp whenever it opens a database, and the
+//   file contains the release.
 //
-// A process that opens a database prints one line on stderr then: attached, or not attached and why. Others print
+// A process that opens a database prints one line on stderr: attached, or not attached and why. Other processes print
 // nothing.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -41,7 +40,7 @@
 
 namespace preload {
 
-// rocksdb::Status, passed on and never looked into: the caller has its memory, whatever its size.
+// rocksdb::Status, passed on unread: the caller owns its memory, whatever its size.
 struct Status {
   ~Status();
 };
@@ -51,14 +50,14 @@ namespace {
 
 using preload::Status;
 
-// The test of a mismatch builds this library for a release that nobody has.
+// The mismatch test builds this library for a release that does not exist.
 #ifndef ECO_BUILT_FOR
 #define ECO_BUILT_FOR ECO_TEXT_OF(ROCKSDB_MAJOR) "." ECO_TEXT_OF(ROCKSDB_MINOR)
 #endif
 constexpr char built_for[] = ECO_BUILT_FOR;
 constexpr char release_name[] = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
 
-// A std::string as libstdc++ lays it out. The texts of releases are short: they are in `local`.
+// The layout of libstdc++'s std::string. Release texts are short and therefore stored in `local`.
 struct Text {
   const char* data;
   std::size_t bytes;
@@ -72,16 +71,16 @@ using Release = Text (*)(bool with_patch);
 using Rename = int (*)(const char* from, const char* to);
 using Say = void (*)(const char* text);
 
-// What libeco-service.so has for this library.
+// The entry point of libeco-service.so.
 using AttachAndOpen = Status (*)(Say, Open, const void* options, const void* name, void* db);
 using AttachAndOpenFamilies = Status (*)(Say, OpenFamilies, const void* options, const void* name, const void* families,
                                          void* handles, void* db);
 
 pthread_mutex_t said_mutex = PTHREAD_MUTEX_INITIALIZER;
-char said[1024];  // the last line, of this process or of the one that forked it
+char said[1024];  // the last line printed by this process or the parent that forked it
 Rename next_rename;
 
-// One line for each different outcome: a program may open a hundred databases.
+// Prints one line per distinct outcome: a program may open a hundred databases.
 void say(const char* text) {
   pthread_mutex_lock(&said_mutex);
   char line[sizeof said];
@@ -89,7 +88,7 @@ void say(const char* text) {
   const bool again = std::strcmp(line, said) == 0;
   std::strcpy(said, line);
   pthread_mutex_unlock(&said_mutex);
-  // A daemon may have closed stderr; RocksDB's files, which are closed on exec, may have its number then.
+  // A daemon may have closed stderr; one of RocksDB's close-on-exec files may then have its number.
   const int flags = fcntl(STDERR_FILENO, F_GETFD);
   if (!again && flags >= 0 && (flags & FD_CLOEXEC) == 0) dprintf(STDERR_FILENO, "%s\n", line);
 }
@@ -111,13 +110,13 @@ bool nothing_was_said() {
   return nothing;
 }
 
-// Not what eco says of itself in its text: "7.8." of "7.8.3".
+// Compares the minor release only: "7.8." of "7.8.3".
 bool is_built_for(const char* release) {
   constexpr std::size_t length = sizeof built_for - 1;
   return std::strncmp(release, built_for, length) == 0 && release[length] == '.';
 }
 
-// A loaded library, or the program.
+// A loaded library or the program.
 class Library {
  public:
   explicit Library(const void* address) {
@@ -133,7 +132,7 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   [[nodiscard]] const char* path() const { return path_; }
-  // In it or in those that it needs; nullptr: not there.
+  // Searches the library and its dependencies; nullptr: absent.
   [[nodiscard]] void* symbol(const char* name) const { return handle_ == nullptr ? nullptr : dlsym(handle_, name); }
 
  private:
@@ -141,8 +140,8 @@ class Library {
   void* handle_ = nullptr;
 };
 
-// What the caller would have reached without this library: of all programs what they are linked to, of a library that
-// was loaded later and for itself what it is linked to.
+// The function that the call would have reached without this library: for a program the one it is linked to; for a
+// library that was loaded later and for its own calls the one that library is linked to.
 void* real_open(const char* name, const void* caller) {
   if (void* found = dlsym(RTLD_NEXT, name)) return found;
   const Library library(caller);
@@ -151,7 +150,7 @@ void* real_open(const char* name, const void* caller) {
   std::abort();
 }
 
-// libeco-service.so, from the folder of this library; nullptr: dlerror() has the reason.
+// Loads libeco-service.so from this library's folder; nullptr: see dlerror().
 void* load_service() {
   Dl_info info{};
   char path[4096] = "";
@@ -163,7 +162,7 @@ void* load_service() {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-// A function of the service's; nullptr: the program passes through, and why was said.
+// A function of the service; nullptr: the program continues without eco, and the reason was printed.
 void* service_function(const char* name, void* open) {
   if (std::getenv("ECO_CONFIG") == nullptr) {
     say_not_attached("ECO_CONFIG names no configuration");
@@ -180,7 +179,7 @@ void* service_function(const char* name, void* open) {
     say_not_attached("%s is RocksDB %s; eco was built for %s", rocksdb.path(), text.data, built_for);
     return nullptr;
   }
-  // The service brings the shared library of RocksDB with it where the program has it not.
+  // The service loads RocksDB's shared library if the program has none.
   const char* slash = std::strrchr(rocksdb.path(), '/');
   const bool shared = std::strstr(slash == nullptr ? rocksdb.path() : slash, "librocksdb.so") != nullptr;
   void* service = shared ? load_service() : nullptr;
@@ -196,7 +195,7 @@ void* service_function(const char* name, void* open) {
   return dlsym(service, name);
 }
 
-// Whether `path` is the file of options that RocksDB writes when it opens a database. A signal handler may ask.
+// Whether `path` is an options file that RocksDB writes when it opens a database. Async-signal-safe.
 bool is_new_options_file(const char* path) {
   constexpr char prefix[] = "OPTIONS-", suffix[] = ".dbtmp";
   const char* slash = std::strrchr(path, '/');
@@ -206,7 +205,7 @@ bool is_new_options_file(const char* path) {
          std::strcmp(name + length - (sizeof suffix - 1), suffix) == 0;
 }
 
-// The release that wrote the file, "9.10.0".
+// The release that wrote the file, such as "9.10.0".
 void read_release(const char* options_file, char* release, std::size_t size) {
   std::snprintf(release, size, "of an unknown release");
   const int file = open(options_file, O_RDONLY | O_CLOEXEC);
@@ -245,7 +244,7 @@ __attribute__((constructor)) void find_next_rename() {
 
 namespace preload {
 
-// Exported by the names of DB::Open.
+// Exported under the mangled names of DB::Open.
 Status eco_open(const void* options, const void* name, void* db) __asm__(ECO_OPEN);
 Status eco_open_families(const void* options, const void* name, const void* families, void* handles,
                          void* db) __asm__(ECO_OPEN_FAMILIES);

@@ -1,4 +1,4 @@
-// libeco-service.so: what libeco-preload.so loads into a program whose RocksDB fits, and what a program may load
+// libeco-service.so: libeco-preload.so loads it into a program with a suitable RocksDB; a program can also load it
 // itself.
 #include <rocksdb/db.h>
 #include <rocksdb/version.h>
@@ -58,14 +58,14 @@ namespace {
 using Say = void (*)(const char* text);
 
 struct ProcessSettings {
-  pid_t process;  // a child of fork() makes its own: the connections are its parent's
+  pid_t process;  // a forked child creates its own, because the connections belong to its parent
   std::string file, text;
   std::vector<std::string> warnings{};
   eco::Settings settings{};
 };
 
-// One placer serves all databases that the process opens with the same settings: it has the connection to ecod, and it
-// knows which worker failed. A file that has changed is read again. Throws what read_settings throws.
+// One placer serves all databases that the process opens with the same settings: it holds the connection to ecod and
+// knows which worker failed. A changed file is read on the next open. Throws as read_settings does.
 const ProcessSettings& settings_of_process(const std::string& file) {
   static std::mutex mutex;
   static ProcessSettings* last = nullptr;  // never destroyed: databases may be open when the process ends
@@ -78,15 +78,15 @@ const ProcessSettings& settings_of_process(const std::string& file) {
   if (last == nullptr || last->process != getpid() || last->file != file || last->text != text) {
     auto read = std::make_unique<ProcessSettings>(ProcessSettings{.process = getpid(), .file = file, .text = text});
     read->settings = eco::read_settings(file, read->warnings);
-    last = read.release();  // the one before is used by other threads
+    last = read.release();  // other threads may still use the previous one
   }
   return *last;
 }
 
-// DB::Open may call itself by its other form: these options have eco already.
+// DB::Open may call its other form with options that have eco already.
 thread_local const rocksdb::CompactionService* attached = nullptr;
 
-// True: the options have eco's service. False: they are as they were. Either is said, once for both forms.
+// True: eco's service is attached. False: the options are unchanged. Prints the outcome once for both forms.
 bool attach_preloaded(rocksdb::DBOptions& options, const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
                       Say say) {
   if (options.compaction_service) {
@@ -116,7 +116,7 @@ using OpenFamilies = rocksdb::Status (*)(const rocksdb::DBOptions&, const std::s
 
 }  // namespace
 
-// For libeco-preload.so: as DB::Open, which is `open`, with eco attached to a copy of the options.
+// Called by libeco-preload.so: calls `open`, the real DB::Open, with eco attached to a copy of the options.
 extern "C" __attribute__((visibility("default"))) rocksdb::Status eco_preload_open(Say say, Open open,
                                                                                    const rocksdb::Options& options,
                                                                                    const std::string& name,
