@@ -27,7 +27,7 @@ bool BlockTrace::add(TraceEntry entry, std::span<const std::byte> data) {
   const auto data_at = state_->data_bytes.load();
   EJ_CHECK(index <= entries_.size() && data_at <= data_memory_.bytes().size(), index, data_at);
   EJ_CHECK(index == 0 || entries_[memory_size(index - 1)].monotonic_ns <= entry.monotonic_ns, index,
-           entry.monotonic_ns);  // position_at() searches by halves
+           entry.monotonic_ns);  // position_at() uses a binary search
   const auto room = data_memory_.bytes().subspan(memory_size(data_at));
   if (state_->full || index == entries_.size() || data.size() > room.size()) {
     state_->full = true;

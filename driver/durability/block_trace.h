@@ -1,8 +1,9 @@
-// What a block device was asked to do, in the order in which it did it: each write with its data, each flush.
+// The requests that a block device performed, in order: each write with its data, and each flush.
 //
-// A position is a number of entries: at position p, entries 0 to p-1 have been done. The device adds an entry before it
-// answers the request, so that whoever has seen the answer finds the entry before the position it reads.
-// One process adds; others, forked after the trace was made, may read size() and the entries below it at any time.
+// A position is a number of entries: at position p, entries 0 to p-1 are done. The device adds an entry before it
+// answers the request. A process that has seen the answer therefore finds the entry below the position that it reads.
+// One process adds entries. Others, forked after the trace was created, may call size() and read the entries below it
+// at any time.
 #pragma once
 
 #include <atomic>
@@ -20,7 +21,7 @@ namespace edgejoule::driver {
 struct TraceEntry {
   enum class Kind : std::uint32_t { write, flush };
   Kind kind;
-  std::uint32_t bytes;   // 0 for a flush
+  std::uint32_t bytes;   // 0: a flush
   std::uint64_t offset;  // on the device
   std::uint64_t data_at;
   std::uint64_t monotonic_ns;
@@ -33,8 +34,8 @@ class BlockTrace {
  public:
   BlockTrace(std::uint64_t entries_max, std::uint64_t data_bytes_max);
 
-  // False when the trace is full: nothing was added, and full() holds from then on.
-  // monotonic_ns: not before that of the last entry.
+  // Returns false if the trace is full. The entry is then not added, and full() is true from then on. monotonic_ns must
+  // not be before that of the last entry.
   [[nodiscard]] bool add_write(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t monotonic_ns);
   [[nodiscard]] bool add_flush(std::uint64_t monotonic_ns);
 
@@ -47,7 +48,7 @@ class BlockTrace {
   [[nodiscard]] std::uint64_t data_bytes() const;
   [[nodiscard]] bool full() const;
 
-  // The first position at which an entry of that time or later is not yet done.
+  // The first position whose entry has that time or a later one.
   [[nodiscard]] std::uint64_t position_at(std::uint64_t monotonic_ns) const;
 
  private:

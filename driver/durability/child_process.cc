@@ -49,7 +49,7 @@ void stop_when_interrupted() {
 ChildProcess::ChildProcess(const std::function<void()>& work) {
   int ends[2];
   if (pipe2(ends, 0) != 0) throw std::system_error(errno, std::generic_category(), "pipe to a child process");
-  std::fflush(nullptr);  // or the child writes it, too
+  std::fflush(nullptr);  // otherwise the child would write it, too
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ == 0) {
@@ -106,7 +106,7 @@ std::string ChildProcess::wait_through(std::chrono::milliseconds limit) {
 std::string ChildProcess::wait(std::chrono::milliseconds limit, const std::function<void()>& meanwhile) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   pollfd message{messages_, POLLIN, 0};
-  // The pipe is readable when the child speaks, which it does last, and when it ends.
+  // The pipe becomes readable when the child sends its message, at its end, and when the child ends.
   while (poll(&message, 1, poll_ms) <= 0) {
     meanwhile();
     if (std::chrono::steady_clock::now() < deadline) continue;

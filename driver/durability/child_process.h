@@ -1,7 +1,7 @@
-// Work done in a forked child: what it breaks, it breaks alone, and it ends when its parent does.
+// Runs work in a forked child, so that a crash affects only the child. The child ends with its parent.
 //
-// The parent has one thread when it forks. The signals of interruption.h end the child unless the work changes
-// that.
+// The parent must have only one thread when it forks. The signals of interruption.h end the child unless the work
+// changes that.
 #pragma once
 
 #include <sys/types.h>
@@ -15,22 +15,22 @@ namespace edgejoule::driver {
 
 class ChildProcess {
  public:
-  // The child leaves a message by throwing; returning is success.
+  // `work` reports an error by throwing, and success by returning.
   explicit ChildProcess(const std::function<void()>& work);
 
-  // Kills the child when it is still there.
+  // Kills the child if it still runs.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // Waits until the child has ended; kills it after `limit`. Returns what went wrong, empty when nothing did. Throws
-  // Interrupted, with the child still running, when the user interrupts.
+  // Waits until the child has ended; kills it after `limit`. Returns an error message, empty on success. Throws
+  // Interrupted, with the child still running, if the user interrupts.
   [[nodiscard]] std::string wait(std::chrono::milliseconds limit);
 
-  // The same, whatever the user does.
+  // As wait(), but ignores interruptions.
   [[nodiscard]] std::string wait_through(std::chrono::milliseconds limit);
 
-  // Whether it is still running.
+  // True while the child runs.
   [[nodiscard]] bool alive() const;
 
  private:
@@ -42,13 +42,13 @@ class ChildProcess {
   int messages_ = -1;
 };
 
-// The kind of failure that interruption by the user is.
+// The user's interruption, as an exception.
 class Interrupted : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
 };
 
-// Throws Interrupted when a signal of interruption.h has come.
+// Throws Interrupted if a signal of interruption.h was received.
 void stop_when_interrupted();
 
 }  // namespace edgejoule::driver

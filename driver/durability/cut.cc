@@ -17,7 +17,7 @@ constexpr std::uint64_t block_bytes = 4096;
 constexpr std::uint64_t sector_bytes = 512;
 constexpr std::uint64_t lying_cache_writes = 64;
 
-// A piece of a write that the disk keeps: [begin, end) of its data.
+// Called for each piece of a write that survives: bytes [begin, end) of its data.
 using Keep = std::function<void(const TraceEntry&, std::uint64_t begin, std::uint64_t end)>;
 
 void keep_pieces(const TraceEntry& entry, std::uint64_t piece_bytes, double share, Random& random, const Keep& keep) {
@@ -26,7 +26,7 @@ void keep_pieces(const TraceEntry& entry, std::uint64_t piece_bytes, double shar
   }
 }
 
-// The unflushed pieces that survive, in the order in which they were written.
+// Calls `keep` for the unflushed pieces that survive, in the order of the writes.
 void for_survivors(const BlockTrace& trace, const Cut& cut, Flushes flushes, const Keep& keep) {
   Random random(cut.seed);
   const auto first = durable_entries(trace, cut.position, flushes);
@@ -73,7 +73,7 @@ std::uint64_t within(const Positions& positions, Random& random) {
   return positions.begin + random.below(positions.end - positions.begin);
 }
 
-// A position next to a flush: just before it, after it, or a few writes away.
+// A position near a flush: just before it, just after it, or a few writes away.
 std::uint64_t near_flush(const BlockTrace& trace, const Positions& range, Random& random) {
   constexpr std::uint64_t away_max = 4;
   auto position = within(range, random);

@@ -46,13 +46,13 @@ class Descriptor {
 };
 
 void serve(const DiskContent& content, const std::filesystem::path& mount_point, int ready) {
-  // Ctrl-C and the terminal's end reach all its processes; the disk is needed until the others have let go of it.
+  // Ctrl-C and the end of the terminal signal all processes. The disk must stay until the others have released it.
   ignore_interruptions();
-  // libfuse writes there that the connection has ended, which it does when all is well.
+  // libfuse prints the end of the connection as an error, although it is normal here.
   const Descriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
   dup2(nowhere.number(), STDERR_FILENO);
 #ifdef PR_SET_IO_FLUSHER
-  // Without it, the kernel short of memory could wait for this disk to write, from within this disk.
+  // Otherwise the kernel, short of memory, could wait for this disk to write from within this process (deadlock).
   prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 #endif
   const PrivateView image(*content.base);
@@ -74,7 +74,7 @@ loop_config configuration(int file) {
   return configuration;
 }
 
-// Aligned as direct I/O wants it.
+// Aligned for direct I/O.
 using Buffer = std::unique_ptr<void, decltype(&std::free)>;
 
 Buffer aligned_buffer() { return {std::aligned_alloc(probe_bytes, probe_bytes), std::free}; }
@@ -122,7 +122,7 @@ void Disk::attach(const std::filesystem::path& mount_point) {
 
 Disk::~Disk() {
   if (loop_ >= 0) close(loop_);
-  // It ends by itself once nobody has the device open; a use that does not end is cut off.
+  // The server ends once no process has the device open. If that takes too long, the child is killed.
   if (server_) static_cast<void>(server_->wait_through(10s));
 }
 

@@ -1,9 +1,9 @@
-// A disk of our own: a block device whose every write and flush passes through this program.
+// A virtual disk: a block device whose writes and flushes all pass through this program.
 //
-// A child process serves one file by FUSE; a loop device stands on that file. What the kernel asks of the loop device
-// arrives here as reads, writes and syncs of the file: no cache lies between (FUSE direct I/O), so that a request is
-// seen before the kernel is told that it is done. The loop device lets go by itself when nobody has it open any more,
-// and the FUSE mount is gone as soon as the loop device has the file: nothing is left when all processes have ended,
+// A child process serves one file by FUSE, and a loop device uses that file. The kernel's requests to the loop device
+// arrive here as reads, writes and syncs of the file. FUSE direct I/O leaves no cache in between, so a request is
+// recorded before the kernel learns that it is done. The loop device detaches itself when no process has it open, and
+// the FUSE mount is removed as soon as the loop device has the file. Nothing remains when all processes have ended,
 // however they ended.
 #pragma once
 
@@ -19,9 +19,9 @@
 
 namespace edgejoule::driver {
 
-// What the disk does with requests.
+// The disk's contents and its trace.
 struct DiskContent {
-  const SharedMemory* base = nullptr;                      // the content to begin with; it is not changed
+  const SharedMemory* base = nullptr;                      // initial contents; not changed
   std::function<void(std::span<std::byte>)> before_first;  // changes the copy before it is served; may be empty
   BlockTrace* trace = nullptr;                             // nullptr: requests are not recorded
 };
@@ -32,15 +32,15 @@ class Disk {
   // Throws std::system_error and std::runtime_error.
   Disk(const DiskContent& content, const std::filesystem::path& mount_point);
 
-  // Lets the loop device go and waits for the end of the serving process.
+  // Detaches the loop device and waits for the end of the serving process.
   ~Disk();
   Disk(const Disk&) = delete;
   Disk& operator=(const Disk&) = delete;
 
   [[nodiscard]] const std::string& device() const { return device_; }
 
-  // Writes and flushes the device and looks whether the trace has seen each when the kernel said it was done. Returns
-  // what it missed, empty when nothing. The content stays as it is.
+  // Checks the disk: writes and flushes the device and verifies that the trace contains each request when the kernel
+  // reports it done. Returns the missing requests, empty if there are none. The contents stay unchanged.
   [[nodiscard]] std::string missed_requests(const BlockTrace& trace) const;
 
  private:
@@ -51,7 +51,7 @@ class Disk {
   int loop_ = -1;
 };
 
-// Why there can be no such disk in this build; empty when there can.
+// Why this build cannot create a disk; empty if it can.
 [[nodiscard]] std::string disk_unavailable();
 
 }  // namespace edgejoule::driver

@@ -56,7 +56,7 @@ void get_attributes(fuse_req_t request, fuse_ino_t inode, fuse_file_info* /*file
 }
 
 void open_file(fuse_req_t request, fuse_ino_t /*inode*/, fuse_file_info* file) {
-  file->direct_io = 1;  // the kernel caches nothing of the file
+  file->direct_io = 1;  // the kernel must not cache the file
   fuse_reply_open(request, file);
 }
 
@@ -90,7 +90,7 @@ void sync_file(fuse_req_t request, fuse_ino_t /*inode*/, int /*data_only*/, fuse
   fuse_reply_err(request, recorded ? 0 : ENOSPC);
 }
 
-// What libfuse has to say, for the message of a failure.
+// libfuse's messages, for error reports.
 std::string fuse_words;
 
 void keep_words(fuse_log_level /*level*/, const char* format, va_list values) {
@@ -111,7 +111,7 @@ fuse_lowlevel_ops operations() {
 
 }  // namespace
 
-// One thread serves: requests are done one after another, and the trace is their order.
+// One thread serves, so that the order of the trace is the order of the requests.
 void serve_disk(std::span<std::byte> image, BlockTrace* trace, const std::filesystem::path& directory,
                 const std::function<void()>& ready) {
   Served disk{image, trace};
@@ -126,7 +126,7 @@ void serve_disk(std::span<std::byte> image, BlockTrace* trace, const std::filesy
     throw std::runtime_error(fmt::format("FUSE: cannot mount at {}: {}", directory.string(), fuse_words));
   }
   ready();
-  // The end of the connection, which is the end of the file's use, is no failure, nor is its abortion.
+  // The end of the connection means that the file is no longer used. It is no failure; neither is an abort.
   const int outcome = fuse_session_loop(session.get());
   if (outcome < 0 && outcome != -ENODEV && outcome != -ECONNABORTED) {
     throw std::runtime_error(fmt::format("FUSE: serving the disk failed: {}", std::strerror(-outcome)));

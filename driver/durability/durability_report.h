@@ -1,4 +1,4 @@
-// What a test found, for people and for programs.
+// The results of a test, as a table and as JSON.
 #pragma once
 
 #include <string>
@@ -27,14 +27,14 @@ struct DurabilityReport {
   TestDisk disk;
   StreamShape stream;
   Flushes flushes = Flushes::honoured;
-  std::string small_buffers;  // what the test set itself
+  std::string small_buffers;  // the buffer sizes that the test set
   std::vector<SettingReport> settings;
 };
 
-// One line for each setting, and for each whose promise does not hold the cut that shows it best.
+// One line for each setting. For a broken promise, also the cut that shows it best.
 [[nodiscard]] std::string as_table(const DurabilityReport& report);
 
-// One JSON object; the fields are those of docs/guides/durability.md.
+// One JSON object. docs/guides/durability.md describes the fields.
 [[nodiscard]] std::string as_json(const DurabilityReport& report);
 
 [[nodiscard]] bool all_kept(const DurabilityReport& report);

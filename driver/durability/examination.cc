@@ -18,7 +18,7 @@ constexpr std::size_t words_bytes = 512;
 
 enum class Stage : std::uint8_t { mounting, opening, closed };
 
-// What the examining process leaves for the one that started it.
+// The results that the examining process leaves in shared memory for its parent.
 struct SharedFindings {
   std::atomic<Stage> stage;
   char first_failure[words_bytes];
@@ -58,7 +58,7 @@ void read_all(const DatabaseSetting& setting, std::uint64_t seed, std::span<Foun
   if (const auto failure = database->close(); !failure.empty()) throw DatabaseError(failure);
 }
 
-// A cut at a position may be as late as the last acknowledgement given there.
+// A cut at a position may be as late as the last acknowledgement at that position.
 std::uint64_t cut_time_ns(const Recording& recording, std::uint64_t position) {
   std::uint64_t time_ns = position == 0 ? 0 : recording.trace->entry(position - 1).monotonic_ns;
   for (const auto& write : recording.writes) {

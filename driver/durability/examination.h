@@ -1,4 +1,4 @@
-// One cut, examined: the disk that it leaves, mounted, the database on it opened, every row read.
+// Examines one cut: mounts the disk after the cut, opens the database on it, and reads every row.
 #pragma once
 
 #include <string>
@@ -13,21 +13,21 @@ namespace edgejoule::driver {
 struct CutOutcome {
   enum class Kind : std::uint8_t {
     judged,
-    database_failed,     // it did not open, or failed while it was read
-    file_system_failed,  // it did not mount: nothing can be said of the database
+    database_failed,     // opening it or reading from it failed
+    file_system_failed,  // the mount failed, so the database cannot be judged
   };
   Cut cut;
   Kind kind;
-  std::string failure;  // in the words of who failed; for `judged`, of the first row that could not be read
-  Judgement judgement;  // a database that failed has lost all rows; meaningless when the file system failed
+  std::string failure;  // message of the failed part; for `judged`, of the first unreadable row
+  Judgement judgement;  // a failed database has lost all rows; undefined if the file system failed
 };
 
-// Throws Interrupted, and std::exception when the disk itself cannot be made.
+// Throws Interrupted, and std::exception if the disk cannot be created.
 [[nodiscard]] CutOutcome examine(const Recording& recording, const DatabaseSetting& setting, const TestDisk& disk,
                                  const StreamShape& stream, const Cut& cut, Flushes flushes,
                                  const Workplace& workplace);
 
-// Where cuts of this recording may be: from the first acknowledgement to the end.
+// The possible positions of cuts: from the first acknowledgement to the end of the recording.
 [[nodiscard]] CutPlan cut_plan(const Recording& recording, Flushes flushes);
 
 }  // namespace edgejoule::driver

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t mib = 1024 * 1024;
 constexpr std::array<const char*, 3> directories_of_mkfs = {"/usr/sbin", "/sbin", "/usr/local/sbin"};
 
-// Blocks of 4096 bytes, as on any disk that is not this small; everything is made now, not later in the background.
+// Blocks of 4096 bytes, as on larger disks. Everything is initialised now, not later in the background.
 std::string make_command(const std::string& file_system) {
   if (file_system == "xfs") return "mkfs.xfs -q -f -K";
   return "mkfs.ext4 -q -F -b 4096 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0";

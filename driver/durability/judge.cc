@@ -9,10 +9,10 @@ namespace {
 
 using Kind = WriteOperation::Kind;
 
-// The writes of one key that had begun before the cut, as indices into all writes.
+// The writes of one key that began before the cut, as indices into all writes.
 struct KeyHistory {
   std::vector<std::size_t> writes;
-  std::size_t acknowledged = 0;  // the last acknowledged one is writes[acknowledged - 1]; 0: none
+  std::size_t acknowledged = 0;  // number of writes up to the last acknowledged one
 };
 
 bool leaves(const WriteOperation& write, const Found& found) {
@@ -20,13 +20,13 @@ bool leaves(const WriteOperation& write, const Found& found) {
   return found.kind == Found::Kind::version && found.version == write.version;
 }
 
-// States of a key are numbered: 0 before the first write, n after the n-th.
+// States of a key: 0 is before its first write, n is after its n-th.
 bool is_state(std::span<const PerformedWrite> writes, const KeyHistory& key, std::size_t state, const Found& found) {
   if (state == 0) return found.kind == Found::Kind::absent;
   return leaves(writes[key.writes[state - 1]].operation, found);
 }
 
-// The latest state of the key that looks like what was found; nullopt: none does.
+// The latest state of the key that equals the row read; nullopt: no state does.
 std::optional<std::size_t> state_of(std::span<const PerformedWrite> writes, const KeyHistory& key, const Found& found) {
   for (auto state = key.writes.size() + 1; state-- > 0;) {
     if (is_state(writes, key, state, found)) return state;
@@ -50,7 +50,7 @@ std::vector<KeyHistory> histories(std::span<const PerformedWrite> writes, std::u
   return histories;
 }
 
-// Counts, for each number n of writes, the keys that look as they did after the first n.
+// Counts, for each n, the keys whose row equals their state after the first n writes of all keys.
 class EarlierStates {
  public:
   explicit EarlierStates(std::size_t writes) : changes_(writes + 2) {}
@@ -76,7 +76,7 @@ class EarlierStates {
   std::int64_t keys_ = 0;
 };
 
-// The oldest acknowledged write of the key that is not in the state found.
+// The oldest acknowledged write of the key that the row read does not contain.
 const PerformedWrite& oldest_lost(std::span<const PerformedWrite> writes, const KeyHistory& key, std::size_t state) {
   EJ_CHECK(key.acknowledged > 0 && key.acknowledged <= key.writes.size(), key.acknowledged, key.writes.size());
   auto place = std::min(state, key.acknowledged - 1);

@@ -1,4 +1,4 @@
-// The disk of a build without libfuse3: there is none, and the command says what to install.
+// Replaces disk.cc in a build without libfuse3. The command then names the package to install.
 #include "disk.h"
 
 namespace edgejoule::driver {

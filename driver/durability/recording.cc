@@ -32,7 +32,7 @@ constexpr std::uint64_t trace_data_bytes_max = sizeof(void*) == 8 ? 8 * gib : gi
 constexpr std::uint64_t trace_entries_max = sizeof(void*) == 8 ? 16'000'000 : 1'000'000;
 constexpr auto recording_limit = 1h;
 
-// Positions are kept plus one: 0 is never.
+// Positions are stored plus one; 0 means never.
 struct SharedWrite {
   std::atomic<std::uint64_t> begun;
   std::atomic<std::uint64_t> acknowledged;
@@ -42,10 +42,11 @@ static_assert(sizeof(SharedWrite) == 24 && std::is_standard_layout_v<SharedWrite
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
 constexpr std::size_t background_max = 4096;
-constexpr int tries_max = 10;  // of a write that the database is too busy for; each waits as the adapter does
+// Attempts for a write while the database is busy; each waits as long as the adapter does.
+constexpr int tries_max = 10;
 constexpr std::size_t words_bytes = 1024;
 
-// What the writing process leaves for the one that started it.
+// The results that the writing process leaves in shared memory for its parent.
 struct SharedSummary {
   bool asked_wrongly;
   std::uint64_t end_position;
@@ -61,10 +62,10 @@ void keep_words(char (&place)[words_bytes], const std::string& words) {
   std::strncpy(place, words.c_str(), words_bytes - 1);
 }
 
-// The kernel may write dirty pages back at any moment. A test of seconds would hardly see it happen, so it is asked to:
-// pages reach the disk without a flush.
+// The kernel may write dirty pages at any moment, but rarely within a test of seconds. This call asks it to: pages
+// reach the disk without a flush.
 void write_back(const fs::path& directory) {
-  std::error_code failure;  // files come and go meanwhile
+  std::error_code failure;  // files may vanish meanwhile
   for (const auto& entry : fs::recursive_directory_iterator(directory, failure)) {
     if (!entry.is_regular_file(failure)) continue;
     const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
@@ -82,7 +83,7 @@ void sync_file_system(const fs::path& directory) {
   if (!synced) throw std::system_error(failure, std::generic_category(), "sync of the file system");
 }
 
-// The stream of writes on one database, in the process that the disk's end ends.
+// Performs the stream of writes on one database, in the process that ends with the disk.
 class Writer {
  public:
   Writer(const DatabaseSetting& setting, const StreamShape& shape, const std::vector<WriteOperation>& stream,
@@ -118,8 +119,8 @@ class Writer {
     }
   }
 
-  // A class that promises nothing of a power cut would lose the whole database in its first seconds, and with it
-  // everything else worth seeing.
+  // Without this, a class without a promise for power cuts would lose the whole database in the first seconds, and the
+  // test would show nothing else.
   void settle_creation(Database& database) const {
     if (database.flush() != Status::ok) throw DatabaseError(database.flush_error());
     sync_file_system(directory_);
@@ -161,7 +162,8 @@ class Writer {
     constexpr std::uint64_t writes_per_write_back = 40;
     constexpr std::uint64_t writes_per_sync = 150;
     if (random.below(writes_per_write_back) == 0) write_back(directory_);
-    // Where nothing is synced, a sync by somebody else now and then makes a state to lose later writes from.
+    // If the database does not sync, an occasional sync from outside creates a state after which later writes can be
+    // lost.
     if (setting_.durability != Durability::power && random.below(writes_per_sync) == 0) sync_file_system(directory_);
   }
 

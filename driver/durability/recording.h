@@ -1,4 +1,5 @@
-// A database at work on a recorded disk: the trace of the disk, and for each write when it began and was acknowledged.
+// Runs a database on a recorded disk. The result is the trace of the disk, and for each write when it began and was
+// acknowledged.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@
 
 namespace edgejoule::driver {
 
-// One database under one group of settings.
+// One database with one combination of settings.
 struct DatabaseSetting {
   const AdapterInfo* adapter = nullptr;
-  Properties properties;  // with NAME.path inside the workplace
+  Properties properties;  // NAME.path is inside the workplace
   Durability durability = Durability::process;
-  Durability promise = Durability::process;  // what it is judged by
+  Durability promise = Durability::process;  // the class by which it is judged
 };
 
 struct TestDisk {
@@ -43,8 +44,8 @@ struct Recording {
   std::unique_ptr<BlockTrace> trace;
   std::vector<PerformedWrite> writes;
   std::uint32_t keys = 0;
-  std::uint64_t end_position = 0;     // the database is closed
-  std::vector<Positions> background;  // the database's own work, as it reports it
+  std::uint64_t end_position = 0;     // position after the database was closed
+  std::vector<Positions> background;  // background work that the database reported
   std::string version;
   std::string durability_how;
 };
@@ -53,7 +54,7 @@ struct Recording {
 [[nodiscard]] Recording record(const DatabaseSetting& setting, const TestDisk& disk, const StreamShape& stream,
                                const Workplace& workplace);
 
-// The content of the stream's rows for this setting (fieldcount, fieldlength).
+// The contents of the stream's rows for this setting (fieldcount, fieldlength).
 [[nodiscard]] RowContent row_content(const Properties& properties, std::uint64_t seed);
 
 }  // namespace edgejoule::driver

@@ -1,4 +1,4 @@
-// Memory that a process shares with the children it forks. Pages count only once they are written.
+// Memory that a process shares with its forked children. A page uses memory only once it is written.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace edgejoule::driver {
 
 class SharedMemory {
  public:
-  // Zeroed. Throws std::system_error.
+  // The memory is zeroed. Throws std::system_error.
   SharedMemory(const std::string& name, std::size_t bytes);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
@@ -17,7 +17,7 @@ class SharedMemory {
 
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
 
-  // For programs that want a file: /proc/PID/fd/N of this process.
+  // A path for programs that need a file: /proc/PID/fd/N of this process.
   [[nodiscard]] std::string path() const;
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
@@ -27,7 +27,7 @@ class SharedMemory {
   std::size_t size_;
 };
 
-// A copy of shared memory that costs only the pages that are changed in it.
+// A private copy of shared memory. It uses memory only for changed pages.
 class PrivateView {
  public:
   explicit PrivateView(const SharedMemory& base);

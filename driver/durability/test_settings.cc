@@ -33,7 +33,7 @@ Variation parsed(const std::string& text) {
   return variation;
 }
 
-// A key varied twice, or varied and given, would leave settings that do not work as their names say.
+// A key varied twice, or varied and given, would produce settings that contradict their names.
 std::vector<Variation> parsed(const std::vector<std::string>& texts, const Properties& given) {
   std::vector<Variation> variations;
   for (const auto& text : texts) {

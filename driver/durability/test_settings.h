@@ -1,4 +1,4 @@
-// Which settings are tested: those asked for, in all combinations of what varies.
+// The settings to test: all combinations of the varied properties.
 #pragma once
 
 #include <filesystem>
@@ -10,23 +10,23 @@
 namespace edgejoule::driver {
 
 struct NamedSetting {
-  std::string name;  // what varies: "journal_mode=wal synchronous=full"; "as given" when nothing does
+  std::string name;  // the varied values ("journal_mode=wal synchronous=full"), or "as given"
   DatabaseSetting setting;
 };
 
-// The class of that name; throws UsageError that begins with `origin`.
+// The class of that name. Throws UsageError; the message begins with `origin`.
 [[nodiscard]] Durability durability_named(const std::string& name, const std::string& origin);
 
-// Every combination of the given `vary` ("key=value,value"; the key `durability` is the class), on top of `base`.
-// Throws UsageError for a malformed or unknown one.
+// All combinations of the given `vary` ("key=value,value"; the key `durability` is the class), added to `base`. Throws
+// UsageError for a malformed or unknown one.
 [[nodiscard]] std::vector<NamedSetting> test_settings(const DatabaseSetting& base, const std::vector<std::string>& vary,
                                                       const std::optional<std::string>& expected);
 
-// Throws UsageError when the adapter keeps no files, or a property has no meaning here.
+// Throws UsageError if the adapter stores no files, or if a property has no meaning for this command.
 void check_testable(const AdapterInfo& adapter, const Properties& properties);
 
-// Puts the database into the directory, and gives it buffers so small that a short stream makes it flush and compact,
-// where the user has not set them. Returns what was set for that, in words; empty: nothing.
+// Places the database in the directory. Unless the user has set them, makes buffers so small that a short stream causes
+// flushes and compactions. Returns a description of these settings, empty if there are none.
 [[nodiscard]] std::string prepare_for_test(const AdapterInfo& adapter, Properties& properties,
                                            const std::filesystem::path& directory);
 

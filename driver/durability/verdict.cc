@@ -12,7 +12,7 @@ bool broken(const CutOutcome& outcome) {
          outcome.judgement.rows_unreadable > 0;
 }
 
-// Orders by how much a cut shows: a broken database before any loss.
+// Orders cuts by severity: a broken database ranks above any loss.
 std::pair<bool, std::uint64_t> badness(const CutOutcome& outcome) {
   return {broken(outcome), outcome.judgement.rows_lost};
 }

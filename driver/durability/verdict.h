@@ -1,4 +1,4 @@
-// All cuts of one setting taken together, and what they say of its promise.
+// The result of all cuts of one setting, and the verdict on its promise.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct CutSummary {
   std::uint64_t rows_unreadable = 0;
   std::uint64_t databases_failed = 0;     // cuts
   std::uint64_t file_systems_failed = 0;  // cuts
-  std::optional<bool> earlier_state;      // after every cut that could be judged
+  std::optional<bool> earlier_state;      // nullopt: nothing was lost or broken
   std::optional<CutOutcome> worst;        // nullopt: nothing was lost or broken
 };
 
@@ -33,8 +33,9 @@ struct Verdict {
   std::string words;
 };
 
-// Classes none and process promise nothing of a power cut: the words tell what it left. Class power: the database
-// opens, its rows are such as were written, and every acknowledged one is there. What no cut could show is not kept.
+// Classes none and process promise nothing for a power cut, so the verdict only describes what remained. Class power
+// promises that the database opens, that each row is one that was written, and that every acknowledged row is present.
+// If no cut could be examined, the promise counts as not kept.
 [[nodiscard]] Verdict verdict_on(Durability promise, const CutSummary& summary);
 
 }  // namespace edgejoule::driver

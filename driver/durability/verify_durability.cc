@@ -36,7 +36,7 @@ constexpr const char* examples = R"(Examples (all need root):
 Exit status: 0 every promise was kept, 1 the test could not be made, 2 asked wrongly, 3 a promise was not kept.
 What it does, what it proves and what not: docs/guides/durability.md.)";
 
-// One line on standard error that is written over.
+// A progress line on standard error that is overwritten in place.
 class CutProgress {
  public:
   explicit CutProgress(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO) == 1) {}
@@ -55,7 +55,7 @@ class CutProgress {
   }
 
  private:
-  // Time left, from the pace of this setting's cuts.
+  // Remaining time, estimated from this setting's cuts so far.
   std::string left(std::size_t done, std::size_t planned) {
     const auto now = std::chrono::steady_clock::now();
     if (done == 0) begin_ = now;
@@ -93,7 +93,7 @@ void count_requests(const Recording& recording, SettingReport& report) {
   report.trace_bytes = recording.trace->data_bytes();
 }
 
-// One setting after another: recorded, cut, examined.
+// Tests one setting after another: records, cuts, examines.
 class Tester {
  public:
   Tester(const DurabilityTest& test, const DurabilityTestOptions& options, TestDisk disk)

@@ -1,4 +1,4 @@
-// The command verify-durability: what a setting promises, tested by power cuts.
+// The command verify-durability: tests the promises of settings by power cuts.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class App;
 
 namespace edgejoule::driver {
 
-// What the command has beyond the options it shares with the other commands.
+// Options that only this command has.
 struct DurabilityTestOptions {
   std::uint64_t cuts = 100;
   std::uint64_t operations = 2000;
@@ -38,12 +38,12 @@ struct DurabilityTest {
   Durability durability;
   unsigned threads;
   std::uint64_t seed;
-  bool seed_drawn;                  // and therefore told before the test begins
-  std::optional<std::string> json;  // file; - is standard output, where the table then is not
+  bool seed_drawn;                  // then printed before the test begins
+  std::optional<std::string> json;  // file, or "-" for standard output, which then does not get the table
   bool quiet;
 };
 
-// Exit status 0: every promise is kept; 3: one is not. Throws UsageError and RunFailure.
+// Exit status 0: every promise is kept; 3: at least one is not. Throws UsageError and RunFailure.
 [[nodiscard]] int verify_durability(const DurabilityTest& test, const DurabilityTestOptions& options);
 
 }  // namespace edgejoule::driver

@@ -24,7 +24,7 @@ std::string name_of_this_call() { return fmt::format("{}{}", directory_prefix, g
 bool process_runs(std::string_view number) {
   pid_t process = 0;
   const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), process);
-  if (failure != std::errc{} || end != number.data() + number.size()) return true;  // not ours to judge
+  if (failure != std::errc{} || end != number.data() + number.size()) return true;  // not one of our directories
   return kill(process, 0) == 0 || errno != ESRCH;
 }
 
@@ -33,7 +33,7 @@ bool is_leftover(const fs::path& path) {
   return name.starts_with(directory_prefix) && !process_runs(std::string_view(name).substr(directory_prefix.size()));
 }
 
-// Only empty directories: whatever else is in there was not made by a test.
+// Removes only empty directories: any contents were not made by a test.
 bool removed(const fs::path& directory) {
   std::error_code failure;
   for (const char* part : {"disk", "files"}) fs::remove(directory / part, failure);

@@ -1,7 +1,7 @@
-// The place where a test mounts its disk: a directory of its own, in a mount namespace that nobody else sees.
+// The directory where a test mounts its disk, in a private mount namespace.
 //
-// When the process is killed, the kernel takes mounts, loop device and disk away with it; an empty directory is all
-// that can stay behind. The next test finds and removes it.
+// If the process is killed, the kernel removes mounts, loop device and disk. Only an empty directory can remain, which
+// the next test removes.
 #pragma once
 
 #include <filesystem>
@@ -25,14 +25,15 @@ class Workplace {
   std::filesystem::path directory_;
 };
 
-// The disk's file, by which the kernel names the loop device: edgejoule-durability-PID.img.
+// Name of the disk's file, under which the kernel lists the loop device: edgejoule-durability-PID.img.
 [[nodiscard]] std::string disk_file_name();
 
-// What this machine, user or build lacks for a test on the file system, each with the way out; empty: nothing.
+// What this machine, user or build lacks for a test on the file system, each with its remedy. Empty: nothing is
+// missing.
 [[nodiscard]] std::vector<std::string> missing_for_test(const std::string& file_system);
 
-// Removes what ended calls left behind and returns its names, loop devices that still hang on such a disk included
-// (these are only named).
+// Removes the remains of ended tests and returns their names. Loop devices still attached to such a disk are named but
+// not removed.
 [[nodiscard]] std::vector<std::string> clear_leftovers();
 
 }  // namespace edgejoule::driver

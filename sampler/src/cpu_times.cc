@@ -7,7 +7,7 @@
 namespace edgejoule::sampler {
 namespace {
 
-// Places in the first line of /proc/stat, proc(5): "cpu" user nice system idle iowait irq softirq steal ...
+// Positions in the first line of /proc/stat, proc(5): "cpu" user nice system idle iowait irq softirq steal ...
 constexpr std::size_t idle_place = 4;
 constexpr std::size_t iowait_place = 5;
 constexpr std::size_t steal_place = 8;  // since Linux 2.6.11

@@ -1,4 +1,4 @@
-// edgejoule-sampler INTERVAL_NS FILE...: see usage below and reading.h.
+// edgejoule-sampler INTERVAL_NS FILE...: see `usage` below and reading.h.
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr std::int64_t interval_ns_min = 50'000;  // a read of such a file takes a few µs, a late wake-up 50
+constexpr std::int64_t interval_ns_min = 50'000;  // reading such a file takes a few µs, a late wake-up 50 µs
 
 constexpr const char* usage =
     "Usage: edgejoule-sampler INTERVAL_NS FILE...\n"
@@ -45,8 +45,8 @@ int refused(const char* words, const char* found) {
   return 2;
 }
 
-// The workload keeps the processors busy: without a real-time priority one deadline in five is missed at 5 kHz then.
-// Where it is not permitted (root, or CAP_SYS_NICE) the rows are as exact and some are missing.
+// Requests real-time priority. While the workload occupies the processors, a normal process misses one deadline in five
+// at 5 kHz. Without permission (root or CAP_SYS_NICE) rows are equally exact, but some are missing.
 void be_punctual() {
   sched_param lowest{};
   lowest.sched_priority = sched_get_priority_min(SCHED_FIFO);
@@ -66,8 +66,8 @@ int main(int argc, char** argv) {
     return refused("expected an interval of 50000 ns or more", argc > 1 ? argv[1] : "");
   }
   if (argc < 3) return refused("expected at least one file", "");
-  ::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of the write
-  ::signal(SIGINT, SIG_IGN);   // Ctrl-C is for the reader, who asks once more and then closes standard input
+  ::signal(SIGPIPE, SIG_IGN);  // a closed pipe must be an error of the write
+  ::signal(SIGINT, SIG_IGN);   // Ctrl-C is for the reader, which sends a last request and then closes standard input
   be_punctual();
   edgejoule::sampler::Order order{*interval_ns, {}};
   for (int i = 2; i < argc; ++i) order.files.push_back(file_order(argv[i]));

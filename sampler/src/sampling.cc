@@ -18,7 +18,7 @@ namespace edgejoule::sampler {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-constexpr std::int64_t kept_ns = 4 * second_ns;  // of readings that nobody has asked for
+constexpr std::int64_t kept_ns = 4 * second_ns;  // readings are kept this long without a request
 constexpr std::int64_t kept_rows_min = 256;
 
 enum class Wake : std::uint8_t { deadline, request, end };
@@ -47,7 +47,7 @@ class Rows {
 
   [[nodiscard]] bool full() const { return readings_.size() == columns_ * capacity_; }
   void left_out() { ++left_out_; }
-  // Valid until the next call: the readings of one file.
+  // Adds the readings of one file. The result is valid until the next call.
   std::span<Reading> add(std::size_t count) {
     readings_.resize(readings_.size() + count);
     return std::span(readings_).last(count);

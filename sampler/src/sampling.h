@@ -1,4 +1,4 @@
-// Reads files at their deadlines and hands the readings over when it is asked.
+// Reads files at fixed deadlines and returns the readings on request.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Order {
   std::vector<FileOrder> files;
 };
 
-// Until the end of `requests`; frames (reading.h) go to `answers`. Returns 0, or the errno of a pipe that failed.
+// Runs until the end of `requests`. Writes frames (reading.h) to `answers`. Returns 0, or the errno of a failed pipe.
 [[nodiscard]] int sample(const Order& order, int requests, int answers);
 
 }  // namespace edgejoule::sampler

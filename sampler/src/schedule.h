@@ -1,4 +1,4 @@
-// Absolute deadlines: a late row does not shift the later ones, and one that has passed is not made up for.
+// Absolute deadlines: a late row does not delay later ones, and a missed deadline is skipped.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Schedule {
 
   [[nodiscard]] std::int64_t next_ns() const { return next_ns_; }
 
-  // To the first deadline after now; returns how many in between had passed unused.
+  // Moves to the first deadline after now_ns. Returns how many deadlines were missed in between.
   std::uint32_t advance(std::int64_t now_ns) {
     const std::int64_t passed = now_ns < next_ns_ ? 0 : (now_ns - next_ns_) / interval_ns_;
     next_ns_ += (passed + 1) * interval_ns_;

@@ -15,11 +15,11 @@ namespace edgejoule::sampler {
 namespace {
 
 constexpr std::int64_t open_interval_ns = 100'000'000;
-constexpr std::size_t number_bytes_max = 64;   // a number and a newline; longer is none
-constexpr std::size_t cpu_times_bytes = 4096;  // at first; a machine with many CPUs or interrupts has more
+constexpr std::size_t number_bytes_max = 64;   // a number and a newline; a longer text is no number
+constexpr std::size_t cpu_times_bytes = 4096;  // initial size; a machine with many CPUs or interrupts needs more
 constexpr std::size_t cpu_times_bytes_max = 1 << 22;
 
-// One pread: the kernel makes the whole text at once, so that its lines belong together.
+// Reads with one pread: the kernel creates the text in one piece, so its lines are consistent.
 ssize_t read_once(int descriptor, std::vector<char>& buffer) {
   ssize_t length = 0;
   do {
@@ -66,7 +66,7 @@ void WatchedFile::read(std::span<Reading> readings, std::int64_t now_ns) {
   readings[0].value = *value;
 }
 
-// Returns error_none, or the errno of what failed.
+// Returns error_none, or the errno of the failure.
 std::int32_t WatchedFile::read_text(std::int64_t now_ns) {
   if (descriptor_ < 0 && !open(now_ns)) return open_error_;
   ssize_t length = read_once(descriptor_, buffer_);

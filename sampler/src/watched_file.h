@@ -1,4 +1,4 @@
-// A small file of the kernel that is read again and again.
+// A small kernel file that is read repeatedly.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace edgejoule::sampler {
 
-// What a file holds, and so how many values it gives.
+// The contents of a file, which determine its number of values.
 enum class Content : std::uint8_t {
   whole_number,  // one value
-  cpu_times,     // /proc/stat's text; two values: CPUs online, and their idle time in ticks (cpu_times.h)
+  cpu_times,     // /proc/stat; two values: CPUs online and their idle time in ticks (cpu_times.h)
 };
 
 [[nodiscard]] constexpr std::size_t values_of(Content content) { return content == Content::cpu_times ? 2 : 1; }
@@ -23,8 +23,8 @@ struct FileOrder {
   Content content = Content::whole_number;
 };
 
-// The file stays open between readings. One that cannot be read (its device is gone) is opened anew, at most every
-// 100 ms. Not for several threads.
+// The file stays open between readings. After a failed read (its device is gone) it is reopened, at most every 100 ms.
+// Not thread safe.
 class WatchedFile {
  public:
   explicit WatchedFile(FileOrder order);
@@ -36,7 +36,7 @@ class WatchedFile {
 
   [[nodiscard]] std::size_t values() const { return values_of(content_); }
 
-  // Fills in value and error of values() readings. now_ns: CLOCK_MONOTONIC, for the distance between attempts to open.
+  // Sets value and error of values() readings. now_ns: CLOCK_MONOTONIC, which limits the attempts to reopen.
   void read(std::span<Reading> readings, std::int64_t now_ns);
 
  private:

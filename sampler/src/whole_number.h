@@ -1,4 +1,4 @@
-// The text of a kernel's attribute as a whole number.
+// Parses a kernel attribute as a whole number.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace edgejoule::sampler {
 
-// Decimal digits, a minus sign before them or none, a newline after them or none; nullopt for all else, for an empty
-// text and for what does not fit.
+// Decimal digits, with an optional minus sign before and an optional newline after them. nullopt for any other text and
+// for a number that does not fit.
 [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text);
 
 }  // namespace edgejoule::sampler

@@ -17,7 +17,7 @@ namespace edgejoule::supervisor {
 namespace {
 
 constexpr std::int64_t term_grace_ns = second_ns;
-constexpr std::int64_t kill_interval_ns = second_ns / 50;  // what was started meanwhile is killed, too
+constexpr std::int64_t kill_interval_ns = second_ns / 50;  // repeated, to kill processes started meanwhile
 constexpr std::int64_t kill_limit_ns = 10 * second_ns;
 
 std::string names_of_descendants() {
@@ -46,7 +46,7 @@ void Children::begin(pid_t command) {
 void Children::reap() {
   int status = 0;
   rusage used{};
-  // The command before its orphans: its end is the end of the measured interval.
+  // The command is checked before its orphans, because its end is the end of the measured interval.
   if (command_ > 0 && !exit_ && ::wait4(command_, &status, WNOHANG, &used) == command_)
     count_end(command_, status, used);
   pid_t child = 0;
@@ -71,7 +71,7 @@ int Children::end_all() {
   reap();
   if (!any_left_) return 0;
   const int ended = signal_all(SIGTERM);
-  signal_all(SIGCONT);  // a stopped process handles SIGTERM only when it continues
+  signal_all(SIGCONT);  // a stopped process handles SIGTERM only after it continues
   if (wait_for_all(term_grace_ns)) return ended;
   const std::int64_t limit_ns = monotonic_ns() + kill_limit_ns;
   do {

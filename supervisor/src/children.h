@@ -1,4 +1,4 @@
-// The processes that the supervisor is the ancestor of: waits for them, ends them.
+// Waits for the descendants of the supervisor and ends them.
 #pragma once
 
 #include <sys/types.h>
@@ -11,32 +11,32 @@
 
 namespace edgejoule::supervisor {
 
-// How the command's own process ended.
+// How the command's process ended.
 struct Exit {
   std::int64_t end_ns;
-  std::optional<std::int64_t> code;  // one of the two
+  std::optional<std::int64_t> code;  // either code or signal is set
   std::optional<std::int64_t> signal;
 };
 
-// As a child subreaper the supervisor becomes the parent of every descendant whose own parent ends. Therefore it has no
-// child left exactly when it has no descendant left.
+// The supervisor is a child subreaper: it becomes the parent of every descendant whose parent ends. Therefore it has no
+// child exactly when it has no descendant.
 class Children {
  public:
   // Throws std::system_error.
   explicit Children(Wakeups& wakeups);
 
-  // From now on usage and exit are those of `command`, a child.
+  // Sets the child to which usage() and exit() refer.
   void begin(pid_t command);
 
-  // Waits for all children that have ended. What a child uses after the command's exit is not counted.
+  // Waits for all children that have ended. Resource use after the command's exit is not counted.
   void reap();
 
-  // Ends all descendants: SIGTERM, after a second SIGKILL. Returns how many still ran. Throws std::runtime_error that
-  // names those that cannot be ended (another user's, or waiting for a device).
+  // Ends all descendants: SIGTERM, and SIGKILL after a second. Returns how many were still running. Throws
+  // std::runtime_error with the names of those that cannot be ended (another user's, or waiting for a device).
   int end_all();
 
   [[nodiscard]] const std::optional<Exit>& exit() const { return exit_; }
-  // Until the command's exit: of the children that ended before, and of the descendants that still ran then.
+  // Resource use until the command's exit, of children that ended before it and of descendants still running at it.
   [[nodiscard]] const Usage& usage() const { return usage_; }
   // At the last reap().
   [[nodiscard]] bool any_left() const { return any_left_; }

@@ -11,7 +11,7 @@ namespace edgejoule::supervisor {
 namespace {
 
 constexpr double repeat_for_s_max = 1e6;
-constexpr int first_free_fd = 3;  // 0, 1 and 2 belong to the command
+constexpr int first_free_fd = 3;  // the command uses 0, 1 and 2
 
 enum Option : int { report_fd, repeat, repeat_for, keep, ignore_failure, marks, help, version };
 

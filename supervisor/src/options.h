@@ -9,12 +9,12 @@ namespace edgejoule::supervisor {
 
 struct Options {
   int report_fd = -1;
-  std::int64_t repeat = 1;                    // repetitions; without meaning where repeat_for_ns is set
-  std::optional<std::int64_t> repeat_for_ns;  // a repetition begins as long as this time has not passed
-  bool keep = false;                          // descendants go on after the command's exit
+  std::int64_t repeat = 1;                    // number of repetitions; ignored if repeat_for_ns is set
+  std::optional<std::int64_t> repeat_for_ns;  // repetitions begin until this time has passed
+  bool keep = false;                          // descendants continue after the command's exit
   bool ignore_failure = false;                // a non-zero exit code does not end the repetitions
-  std::optional<std::string> marks;           // FIFO to read phase marks from
-  char** command = nullptr;                   // argv of the command, ends with nullptr
+  std::optional<std::string> marks;           // FIFO that delivers phase marks
+  char** command = nullptr;                   // argv of the command, terminated by nullptr
 
   bool help = false;
   bool version = false;

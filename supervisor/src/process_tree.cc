@@ -33,7 +33,7 @@ struct Ticks {
 using Text = std::array<char, 1024>;
 using LongText = std::array<char, 8192>;
 
-// The beginning of a file of /proc/PID; empty when it cannot be read.
+// The beginning of a file of /proc/PID; empty if it cannot be read.
 std::string_view read_text(pid_t process, const char* name, std::span<char> text) {
   std::array<char, 64> path;
   std::snprintf(path.data(), path.size(), "/proc/%d/%s", process, name);
@@ -70,7 +70,8 @@ std::unordered_map<pid_t, Stat> all_processes() {
 }
 
 bool descends(pid_t process, pid_t ancestor, const std::unordered_map<pid_t, Stat>& processes) {
-  // The list is no snapshot, so that reused ids could form a circle: steps are bounded by its size.
+  // The list is no snapshot, so reused ids could form a cycle. The number of steps is therefore limited to the list's
+  // size.
   for (std::size_t steps = 0; steps < processes.size(); ++steps) {
     const auto found = processes.find(process);
     if (found == processes.end()) return false;
@@ -86,7 +87,7 @@ std::optional<Ticks> read_ticks(pid_t process) {
   const std::string_view line = read_text(process, "stat", text);
   std::size_t at = line.rfind(')');
   if (at == std::string_view::npos) return std::nullopt;
-  constexpr int fields_before = 12;  // the state is the first behind the name, the user time the twelfth
+  constexpr int fields_before = 12;  // after the name, the state is the first field and the user time the twelfth
   for (int field = 0; field < fields_before; ++field) {
     at = line.find(' ', at + 1);
     if (at == std::string_view::npos) return std::nullopt;
@@ -101,7 +102,7 @@ std::optional<Ticks> read_ticks(pid_t process) {
   return ticks;
 }
 
-// CPU time of all threads of a process, ended ones too; nullopt where the process is gone.
+// CPU time of all threads of a process, including ended ones. nullopt if the process is gone.
 std::optional<std::int64_t> cpu_time_ns(pid_t process) {
   clockid_t clock{};
   timespec used{};
@@ -131,7 +132,7 @@ std::optional<std::uint64_t> labelled(std::string_view text, std::string_view la
   return value;
 }
 
-// Of the process's first thread; the kernel shows no sum of all.
+// Context switches of the process's first thread only; the kernel provides no total.
 void add_status(pid_t process, Usage& usage) {
   LongText text;
   const std::string_view status = read_text(process, "status", text);
@@ -169,7 +170,7 @@ std::optional<StorageBytes> sum_of(const std::vector<pid_t>& processes) {
 std::vector<pid_t> descendants(pid_t ancestor) { return descendants(ancestor, false); }
 
 std::optional<StorageBytes> storage_bytes_of_descendants(pid_t ancestor) {
-  // A process that is waited for during the reading gives its bytes to a parent that may have been read before.
+  // If a process is waited for during the reading, its bytes move to a parent that may have been read before.
   constexpr int attempts_max = 5;
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     if (const auto sum = sum_of(descendants(ancestor, true))) return sum;

@@ -35,7 +35,7 @@ std::string find_program(const std::string& name, const char* path) {
   if (name.empty()) throw NotStarted("the command's name is empty", not_found);
   if (name.find('/') != std::string::npos) return check_file(name);
   const std::string_view folders = path != nullptr ? path : path_default;
-  std::string present;  // a file of that name that cannot be executed
+  std::string present;  // a file of that name that is not executable
   for (std::size_t begin = 0; begin <= folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
     const std::string_view folder = folders.substr(begin, end - begin);

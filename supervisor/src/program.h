@@ -1,4 +1,4 @@
-// The program file of a command.
+// Finds the program file of a command.
 #pragma once
 
 #include <stdexcept>
@@ -6,17 +6,17 @@
 
 namespace edgejoule::supervisor {
 
-// The command cannot be started. `exit_code`: as a shell's, 127 not found, 126 not executable.
+// The command cannot be started. `exit_code` as in a shell: 127 not found, 126 not executable.
 struct NotStarted : std::runtime_error {
   NotStarted(const std::string& message, int code) : std::runtime_error(message), exit_code(code) {}
   int exit_code;
 };
 
-// The file that `name` runs: itself where it contains a slash, else the first executable file of that name on `path` (a
-// list of folders, separated by colons). Throws NotStarted.
+// The file that `name` runs: `name` itself if it contains a slash, otherwise the first executable file of that name on
+// `path` (folders separated by colons). Throws NotStarted.
 [[nodiscard]] std::string find_program(const std::string& name, const char* path);
 
-// The error of an execve that returned.
+// The error after execve has failed.
 [[nodiscard]] NotStarted exec_failure(const std::string& file, int error);
 
 }  // namespace edgejoule::supervisor

@@ -1,4 +1,4 @@
-// JSON lines on a descriptor (format: supervisor/README.md).
+// Writes JSON lines to a descriptor (format: supervisor/README.md).
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace edgejoule::supervisor {
 
-// `text` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
+// `text` as a quoted JSON string. Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string quoted(std::string_view text);
 
-// One line.
+// One line of the report.
 class Line {
  public:
   explicit Line(std::string_view event);
@@ -24,15 +24,15 @@ class Line {
   std::string text_;
 };
 
-// Keeps lines until flush(), so that the reader does not wake up for each repetition of a short command.
+// Buffers lines until flush(), so that the reader does not wake for each repetition of a short command.
 class Report {
  public:
   explicit Report(int descriptor) : descriptor_(descriptor) {}
   void write(Line&& line);
-  // When the oldest line is older than a quarter of a second, or the lines fill a page.
+  // Flushes if the oldest line is older than a quarter of a second, or if the lines fill a page.
   void flush_if_due();
   void flush();
-  // The reader is gone: nothing can be reported any more.
+  // True if the reader has closed the pipe, so that nothing can be reported.
   [[nodiscard]] bool broken() const { return broken_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
 

@@ -10,7 +10,7 @@
 namespace edgejoule::supervisor {
 namespace {
 
-// Runs in the memory of the parent (vfork): system calls only.
+// Runs in the memory of the parent (vfork), so only system calls are permitted.
 [[noreturn]] void become(const char* file, char* const* argv, char* const* environment, pid_t parent,
                          volatile int* error) {
   ::setpgid(0, 0);
@@ -30,7 +30,7 @@ namespace {
 Spawned spawn(const char* file, char* const* argv, char* const* environment) {
   const pid_t parent = ::getpid();
   volatile int error = 0;
-  // vfork: the cost of a start does not depend on the size of this process, and the error of execve is seen here.
+  // vfork: the cost of a start does not depend on the size of this process, and this process sees the error of execve.
   const pid_t pid = ::vfork();
   if (pid == 0) become(file, argv, environment, parent, &error);
   if (pid < 0) return {-1, errno};

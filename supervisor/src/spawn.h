@@ -6,12 +6,13 @@
 namespace edgejoule::supervisor {
 
 struct Spawned {
-  pid_t pid;  // -1: no process could be made, or the program could not be executed
-  int error;  // errno then
+  pid_t pid;  // -1: the process could not be created or the program not executed
+  int error;  // errno of that failure
 };
 
-// Runs `file` in a process group of its own, with an empty signal mask and SIGPIPE at its default; SIGKILL reaches it
-// when the caller's thread dies. The descriptors without close-on-exec are inherited. Returns when the program runs.
+// Runs `file` in a new process group, with an empty signal mask and the default action of SIGPIPE. The process receives
+// SIGKILL when the caller's thread ends. It inherits the descriptors without close-on-exec. Returns once the program
+// runs.
 [[nodiscard]] Spawned spawn(const char* file, char* const* argv, char* const* environment);
 
 }  // namespace edgejoule::supervisor

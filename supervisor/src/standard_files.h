@@ -7,16 +7,17 @@
 
 namespace edgejoule::supervisor {
 
-// Opens /dev/null for each of the three that is closed, and keeps all other descriptors from the command.
+// Opens /dev/null for each of the three that is closed. Keeps the command from inheriting any other descriptor.
 void protect_descriptors();
 
-// Gives the command /dev/null as its input and returns the former standard input. Throws std::system_error.
+// Gives the command /dev/null as its input. Returns the former standard input. Throws std::system_error.
 [[nodiscard]] int take_standard_input();
 
-// Every repetition starts with the files that the first one had: input from the same offset, output cut to its length.
+// Restores the standard files before each repetition, as they were before the first: input at the same offset, output
+// cut to the same length.
 class StandardFiles {
  public:
-  // A file that the reports are written to, too, is left as it is.
+  // A file that also receives the reports is not changed.
   explicit StandardFiles(int report);
   void restore() const;
 

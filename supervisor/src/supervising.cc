@@ -22,7 +22,7 @@
 namespace edgejoule::supervisor {
 namespace {
 
-constexpr std::int64_t marks_max = 20'000;  // in all: a command that announces more has no phases worth a report
+constexpr std::int64_t marks_max = 20'000;  // in total; more marks than this are no useful phases
 
 class Supervisor {
  public:
@@ -47,11 +47,11 @@ class Supervisor {
   StandardFiles files_;
   std::string program_;
   std::int64_t marks_left_ = marks_max;
-  std::optional<StorageBytes> bytes_before_;   // of this process, when the repetition began
-  std::optional<StorageBytes> bytes_at_exit_;  // of the tree, when the command ended
+  std::optional<StorageBytes> bytes_before_;   // of this process at the start of the repetition
+  std::optional<StorageBytes> bytes_at_exit_;  // of the tree at the end of the command
 };
 
-// Opened for writing, too, so that it does not end with its first writer.
+// Opened for writing, too, so that the FIFO does not end when its first writer closes it.
 int open_marks(const std::optional<std::string>& path) {
   if (!path) return -1;
   const int marks = ::open(path->c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -116,7 +116,7 @@ void Supervisor::run_once(std::int64_t repetition) {
   await_exit();
   if (!children_.exit()) return;  // stopped
   const int ended = options_.keep ? 0 : children_.end_all();
-  if (!bytes_at_exit_) bytes_at_exit_ = bytes_of_tree();  // one that ran on did not let itself be read
+  if (!bytes_at_exit_) bytes_at_exit_ = bytes_of_tree();  // read now if a process that ran on could not be read
   report_marks();
   if (!wakeups_.stop()) report_exit(repetition, start_ns, ended);
 }
@@ -159,7 +159,8 @@ void Supervisor::report_exit(std::int64_t repetition, std::int64_t start_ns, int
   if (options_.keep) report_.flush();
 }
 
-// /proc/PID/io holds a process and what it has waited for: this process stands for all descendants that have ended.
+// /proc/PID/io covers a process and the children it has waited for. This process therefore covers all descendants that
+// have ended.
 std::optional<StorageBytes> Supervisor::bytes_of_tree() const {
   const auto ended = since(bytes_before_, storage_bytes(::getpid()));
   if (!ended || !children_.any_left()) return ended;

@@ -1,12 +1,12 @@
-// One run of the supervisor: the repetitions of a command and their reports.
+// Runs the repetitions of a command and reports them.
 #pragma once
 
 #include "options.h"
 
 namespace edgejoule::supervisor {
 
-// Returns the exit code of the supervisor: 0 when the repetitions came to their end, whatever the command returned; 126
-// and 127 when the command could not be started; 128 + N when signal N stopped it; 1 for all else.
+// Returns the supervisor's exit code: 0 if all repetitions ended, whatever the command returned; 126 or 127 if the
+// command could not be started; 128 + N if signal N stopped it; otherwise 1.
 [[nodiscard]] int supervise(const Options& options);
 
 }  // namespace edgejoule::supervisor

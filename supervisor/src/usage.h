@@ -1,4 +1,4 @@
-// What processes used.
+// Resources that processes have used.
 #pragma once
 
 #include <sys/resource.h>
@@ -8,7 +8,8 @@
 
 namespace edgejoule::supervisor {
 
-// A process and the descendants that it has waited for; added up over the children of the supervisor, the whole tree.
+// Usage of a process and of the descendants it has waited for. The sum over the supervisor's children is that of the
+// whole tree.
 struct Usage {
   std::int64_t cpu_user_ns = 0;
   std::int64_t cpu_system_ns = 0;

@@ -18,14 +18,15 @@ namespace {
 
 constexpr std::array<int, 4> stop_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::size_t mark_bytes_max = 200;
-constexpr std::size_t pipe_bytes = 1 << 16;  // all that a FIFO holds: what the command wrote before its exit
+// Capacity of a FIFO: all that the command can have written before its exit.
+constexpr std::size_t pipe_bytes = 1 << 16;
 
-// A command must not inherit what the caller ignores (Python ignores SIGPIPE, nohup SIGHUP).
+// The command must not inherit the ignored signals of the caller (Python ignores SIGPIPE, nohup SIGHUP).
 void reset_dispositions() {
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   for (int signal = 1; signal <= SIGRTMAX; ++signal) ::sigaction(signal, &by_default, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);  // a gone reader is an error of write()
+  ::signal(SIGPIPE, SIG_IGN);  // a closed reader is an error of write()
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ Wakeups::Wakeups() {
   ::sigprocmask(SIG_SETMASK, &handled, nullptr);
   signals_ = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
-  // Without pidfd_open (Linux before 5.3) the closed report pipe is the only sign that the parent is gone.
+  // Without pidfd_open (Linux before 5.3), the closed report pipe is the only sign that the parent has ended.
   parent_ = static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0));
 }
 
@@ -50,7 +51,7 @@ Wakeups::~Wakeups() {
 
 void Wakeups::wait(std::optional<std::int64_t> timeout_ns) {
   enum : std::size_t { signals, parent, report, marks, input };
-  // A pipe's writing end shows POLLERR, which is always reported, once its reader is gone.
+  // The writing end of a pipe gets POLLERR, which poll always reports, when the reader closes.
   std::array<pollfd, 5> sources{{{signals_, POLLIN, 0},
                                  {parent_, POLLIN, 0},
                                  {watched_.report, 0, 0},

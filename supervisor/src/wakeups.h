@@ -1,4 +1,5 @@
-// What the supervisor waits for: signals, the death of its parent, a gone reader, phase marks, the end of its input.
+// The events for which the supervisor waits: signals, the end of its parent, a closed reader, phase marks, the end of
+// its input.
 #pragma once
 
 #include <signal.h>
@@ -10,7 +11,7 @@
 
 namespace edgejoule::supervisor {
 
-// The beginning of a phase, as the command announced it.
+// The beginning of a phase, announced by the command.
 struct Mark {
   std::int64_t arrived_ns;
   std::string name;
@@ -25,7 +26,7 @@ struct Watched {
 
 class Wakeups {
  public:
-  // Blocks SIGCHLD and the signals that stop the supervisor, gives all others their default (SIGPIPE: ignored), and
+  // Blocks SIGCHLD and the signals that stop the supervisor, sets all others to their default (SIGPIPE: ignored), and
   // watches the parent. Throws std::system_error.
   Wakeups();
   ~Wakeups();
@@ -34,12 +35,12 @@ class Wakeups {
 
   void watch(const Watched& watched) { watched_ = watched; }
 
-  // Returns when something happened, or after `timeout_ns` (none: without limit).
+  // Returns when an event has occurred, or after `timeout_ns` (nullopt: no limit).
   void wait(std::optional<std::int64_t> timeout_ns);
 
-  // Why everything has to end: a signal's name, or a sentence; nullopt as long as nothing asks for it.
+  // Why the supervisor must stop: a signal's name or a sentence. nullopt: it need not stop.
   [[nodiscard]] const std::optional<std::string>& stop() const { return stop_; }
-  // The signal that asked for it, 0 for another reason.
+  // The signal that requested the stop, 0 for another reason.
   [[nodiscard]] int stop_signal() const { return stop_signal_; }
   [[nodiscard]] bool input_ended() const { return input_ended_; }
   [[nodiscard]] std::vector<Mark> take_marks();
@@ -56,7 +57,7 @@ class Wakeups {
   std::optional<std::string> stop_;
   int stop_signal_ = 0;
   bool input_ended_ = false;
-  std::string mark_text_;  // after the last newline
+  std::string mark_text_;  // text after the last newline
   std::vector<Mark> marks_;
 };
 
