@@ -15,7 +15,8 @@
 namespace edgejoule::driver {
 namespace {
 
-// Of who holds a flock on the open file, as the kernel lists it: "1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF".
+// The process that holds a flock on the open file, from the kernel's list: "1: FLOCK ADVISORY WRITE 4711 08:01:1234 0
+// EOF".
 std::string holder_of(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return "";
@@ -35,7 +36,7 @@ void ExclusiveUse::take(const std::string& file, bool create, std::string_view a
   constexpr mode_t file_mode = 0644;
   descriptor_ = ::open(file.c_str(), O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), file_mode);
   if (descriptor_ < 0) descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) return;  // the library says why it cannot be opened
+  if (descriptor_ < 0) return;  // the library reports why it cannot open the file
   if (flock(descriptor_, (concurrent ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   const auto holder = holder_of(descriptor_);
   release();

@@ -1,7 +1,7 @@
-// A lock on a database's file, so that no second driver works on the database unnoticed: its operations would be in
-// this run's files, caches and figures. For databases whose library lets several processes in.
+// A lock that prevents a second driver from using the database at the same time: its operations would change this run's
+// files, caches and figures. For databases whose library allows several processes.
 //
-// It is an flock on the file itself: the end of the process releases it, and neither SQLite nor LMDB uses that kind.
+// The lock is a flock on the file itself. It ends with the process, and neither SQLite nor LMDB uses flock.
 #pragma once
 
 #include <string>
@@ -16,11 +16,13 @@ class ExclusiveUse {
   ExclusiveUse(const ExclusiveUse&) = delete;
   ExclusiveUse& operator=(const ExclusiveUse&) = delete;
 
-  // Makes the file when it is absent and `create` is set. `concurrent`: others may use it too, who say so as well.
-  // Throws DatabaseError when another process uses it. adapter: as in "sqlite.allow_concurrent".
+  // Creates the file if it is absent and `create` is set. `concurrent`: other processes that also set it may use the
+  // file. Throws DatabaseError if another process uses it. adapter: the name in options, as in
+  // "sqlite.allow_concurrent".
   void take(const std::string& file, bool create, std::string_view adapter, bool concurrent);
 
-  // Only after the library has closed the file: to close another descriptor of it drops the library's own locks.
+  // Call it only after the library has closed the file: closing another descriptor of the file drops the library's
+  // locks.
   void release();
 
  private:

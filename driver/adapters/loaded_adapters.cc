@@ -1,4 +1,5 @@
-// lib/edgejoule/adapter-NAME.so beside the program's folder. What is loaded stays so until the program ends.
+// Loads lib/edgejoule/adapter-NAME.so, found relative to the program's folder. A loaded module stays until the program
+// ends.
 #include <dlfcn.h>
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Compiled once for each adapter with a library: EDGEJOULE_ADAPTER is the function that describes it.
+// Compiled once for each adapter with a library. EDGEJOULE_ADAPTER is the function that describes the adapter.
 #include "registry.h"
 #include "system/interruption.h"
 

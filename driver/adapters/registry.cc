@@ -1,5 +1,5 @@
-// The adapters there are. A further one with a library is a line here and in registry.h, one in
-// linked_adapters.cc and one in CMakeLists.txt.
+// The list of adapters. To add one with a library, add a line here and in registry.h, in linked_adapters.cc and in
+// CMakeLists.txt.
 #include "registry.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The adapters there are, and where each comes from: its function, and the library or module that has it.
+// The adapters, and where each one comes from: its function, and its library or module.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace edgejoule::driver {
 
-// All adapters that can be had, in alphabetical order.
+// All available adapters in alphabetical order.
 [[nodiscard]] const std::vector<AdapterInfo>& adapters();
 
-// An adapter that cannot be had: its library was absent when the driver was built (why is empty), or is so now.
+// An adapter that is not available: its library was missing when the driver was built (`why` is empty) or is missing
+// now.
 struct LeftOutAdapter {
   std::string name;
-  std::string install;  // the package
+  std::string install;  // the package to install
   std::string why;
 
   [[nodiscard]] std::string way_out() const;
@@ -23,10 +24,10 @@ struct LeftOutAdapter {
 
 [[nodiscard]] const std::vector<LeftOutAdapter>& left_out_adapters();
 
-// nullptr when there is none of that name.
+// nullptr if there is none of that name.
 [[nodiscard]] const AdapterInfo* find_adapter(std::string_view name);
 
-// In the adapter's folder. One whose library is absent is not in the build, and its function must not be called.
+// Defined in the adapter's folder. If the library is missing, the function is not in the build and must not be called.
 [[nodiscard]] AdapterInfo leveldb_adapter();
 [[nodiscard]] AdapterInfo lmdb_adapter();
 [[nodiscard]] AdapterInfo lunar_adapter();
@@ -37,13 +38,14 @@ struct LeftOutAdapter {
 [[nodiscard]] AdapterInfo rocksdb_adapter();
 [[nodiscard]] AdapterInfo sqlite_adapter();
 
-// An adapter that needs a library. adapter: nullptr, and why it is not there; why is empty where none was made.
+// An adapter that needs a library. If `adapter` is nullptr, `why` is the reason; it is empty if the adapter was not
+// built.
 struct LibraryAdapter {
   const AdapterInfo* adapter = nullptr;
   std::string why;
 };
 
-// Linked with the program (linked_adapters.cc), or a module that is loaded when it is asked for (loaded_adapters.cc).
+// Returns an adapter linked into the program (linked_adapters.cc) or loads its module on demand (loaded_adapters.cc).
 [[nodiscard]] LibraryAdapter library_adapter(std::string_view name);
 
 }  // namespace edgejoule::driver

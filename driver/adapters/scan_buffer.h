@@ -1,4 +1,4 @@
-// Keys and values copied out of a cursor, which keeps only its current entry valid.
+// Keys and values copied from a cursor, which guarantees only its current entry.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class ScanBuffer {
 
   [[nodiscard]] std::size_t size() const { return parts_.size(); }
 
-  // Lives until the next append or clear.
+  // Valid until the next append or clear.
   [[nodiscard]] std::string_view operator[](std::size_t index) const {
     return std::string_view(bytes_).substr(parts_[index].begin, parts_[index].length);
   }

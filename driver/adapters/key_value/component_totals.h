@@ -1,4 +1,4 @@
-// Adds up what a database reports of its flushes, compactions and the like, event by event.
+// Sums a database's events about flushes, compactions and similar work.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace edgejoule::driver {
 
-// A component whose figures begin at 0; syncs, which no event says, are absent, and so are read_bytes if asked.
+// A component with all counters 0. `syncs` is absent because events do not report it; `read_bytes` only if
+// says_read_bytes.
 [[nodiscard]] inline Component counted_component(std::string name, bool says_read_bytes) {
   return {.name = std::move(name),
           .count = 0,

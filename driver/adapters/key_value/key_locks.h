@@ -1,4 +1,5 @@
-// Locks by key, so that a read-modify-write on a store without partial updates loses no other thread's fields.
+// Locks by key. On a store without partial updates they prevent a read-modify-write from losing another thread's
+// fields.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@ namespace edgejoule::driver {
 
 class KeyLocks {
  public:
-  // Two keys may share a lock; a holder must not take a second one.
+  // Two keys may share a lock, so a holder must not take a second one.
   [[nodiscard]] std::unique_lock<std::mutex> hold(std::string_view key) {
     return std::unique_lock(stripes_[std::hash<std::string_view>{}(key) % stripes_.size()].mutex);
   }
@@ -20,7 +21,7 @@ class KeyLocks {
  private:
   static constexpr std::size_t stripe_count = 1024;
 
-  struct alignas(cache_line_bytes) Stripe {  // a cache line each: neighbours do not slow each other down
+  struct alignas(cache_line_bytes) Stripe {  // one cache line each, against false sharing
     std::mutex mutex;
   };
 

@@ -1,5 +1,5 @@
-// A store of keys and values in a directory of its own, opened alike whatever its library: options are checked, then
-// the directory, then the library opens it.
+// The common part of key-value stores that live in one directory. open() checks the options, then the directory, then
+// calls the library.
 #pragma once
 
 #include <string>
@@ -19,20 +19,21 @@ class KeyValueDatabase : public Database {
   [[nodiscard]] std::string path() const final { return path_; }
 
  protected:
-  // adapter: as in "leveldb.path". options: all it has; they outlive the database.
+  // adapter: the name in options, as in "leveldb.path". options: all options of the adapter; they must outlive the
+  // database.
   KeyValueDatabase(std::string_view adapter, const DirectoryMarks& marks, const std::vector<OptionHelp>& options)
       : adapter_(adapter), marks_(marks), options_(options) {}
 
   [[nodiscard]] Durability durability() const { return durability_; }
   [[nodiscard]] KeyLocks& locks() { return locks_; }
 
-  // Outcome of a flush. doing: "flush", "sync"; failure: in the library's words, empty when there was none.
+  // Converts the outcome of a flush. doing: "flush", "sync"; failure: the library's message, empty on success.
   Status flushed(std::string_view doing, const std::string& failure);
 
  private:
-  // Before anything is touched. Throws UsageError.
+  // Reads and checks the options before anything is opened. Throws UsageError.
   virtual void take_options(const Properties& properties) = 0;
-  // The directory is there, and empty or a database of this kind. Throws DatabaseError.
+  // Opens the database. The directory exists and is empty or holds a database of this kind. Throws DatabaseError.
   virtual void open_library(const Properties& properties, bool create, EventSink sink) = 0;
 
   const std::string_view adapter_;
@@ -40,7 +41,7 @@ class KeyValueDatabase : public Database {
   const std::vector<OptionHelp>& options_;
   std::string path_;
   Durability durability_ = Durability::process;
-  KeyLocks locks_;  // of all sessions
+  KeyLocks locks_;  // shared by all sessions
   std::string flush_error_;
 };
 

@@ -1,7 +1,8 @@
-// A session on a store that knows only keys and values: rows by the row codec, updates by read-modify-write.
+// A session on a store that has only keys and values. It stores rows with the row codec and updates them by
+// read-modify-write.
 //
-// An adapter of such a store implements the seven private calls. Every update reads the row first, also when all fields
-// are written: an update must not create a record that does not exist.
+// An adapter implements the seven private functions. Every update reads the row first, even if it writes all fields,
+// because an update must not create a missing record.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ namespace edgejoule::driver {
 
 class KeyValueSession : public Session {
  public:
-  // The locks are shared by all sessions of a database and outlive them.
+  // All sessions of a database share the locks, which must outlive them.
   explicit KeyValueSession(KeyLocks& locks) : locks_(locks) {}
 
   Status read(std::string_view key, FieldNames names, Row& row) final;
@@ -24,7 +25,7 @@ class KeyValueSession : public Session {
   Status update(std::string_view key, Fields fields) final;
   Status insert(std::string_view key, Fields fields) final;
   Status upsert(std::string_view key, Fields fields) final { return insert(key, fields); }
-  // Takes no lock: a batch must not hold keys that other sessions update at the same time.
+  // Takes no lock: no other session may update keys of a batch at the same time.
   Status insert_batch(std::span<const Record> records) final;
   Status upsert_batch(std::span<const Record> records) final { return insert_batch(records); }
   Status remove(std::string_view key) final;
@@ -33,7 +34,8 @@ class KeyValueSession : public Session {
  protected:
   void set_error(std::string error) { error_ = std::move(error); }
 
-  // Appends at most count records from where the cursor stands: an iterator of LevelDB or RocksDB, which are alike.
+  // Appends at most `count` records from the cursor's position. LevelDB's and RocksDB's iterators have the same
+  // interface.
   template <typename Cursor>
   static void copy(Cursor& cursor, std::uint64_t count, ScanBuffer& entries) {
     for (std::uint64_t copied = 0; copied < count && cursor.Valid(); ++copied, cursor.Next()) {
@@ -42,13 +44,13 @@ class KeyValueSession : public Session {
   }
 
  private:
-  // All of these set the error when they return neither ok nor not_found.
+  // Each of these sets the error if it returns neither ok nor not_found.
 
-  // The view lives until the next call of the session.
+  // The view is valid until the session's next call.
   virtual Status fetch(std::string_view key, std::string_view& value) = 0;
   virtual Status put(std::string_view key, std::string_view value) = 0;
   virtual Status erase(std::string_view key) = 0;
-  // Appends key, value, key, value, ... of at most count records from the first key >= start.
+  // Appends key, value, key, value, ... of at most `count` records from the first key >= start.
   virtual Status collect(std::string_view start, std::uint64_t count, ScanBuffer& entries) = 0;
   virtual void clear_batch() = 0;
   virtual void add_to_batch(std::string_view key, std::string_view value) = 0;

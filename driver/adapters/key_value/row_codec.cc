@@ -23,7 +23,7 @@ void append_part(std::string_view part, std::string& bytes) {
 
 std::uint32_t byte_at(std::string_view bytes, std::size_t index) { return static_cast<unsigned char>(bytes[index]); }
 
-// Takes one part off the front of `bytes`; false when it is not whole.
+// Removes one part from the front of `bytes`. Returns false if it is incomplete.
 bool take_part(std::string_view& bytes, std::string_view& part) {
   if (bytes.size() < length_bytes) return false;
   const std::size_t length =

@@ -1,4 +1,4 @@
-// LevelDB in the driver's process. See README.md for what an operation does and what durability is asked for.
+// LevelDB in the driver's process. README.md describes the operations and the durability classes.
 #include <fmt/format.h>
 #include <leveldb/cache.h>
 #include <leveldb/db.h>
@@ -20,7 +20,7 @@
 namespace edgejoule::driver {
 namespace {
 
-// LevelDB clamps what it is given to these; what is outside is refused, so that options() says the truth.
+// LevelDB silently limits options to these bounds. The adapter refuses values outside, so that options() is true.
 constexpr std::uint64_t write_buffer_bytes_min = 64ULL << 10U;
 constexpr std::uint64_t write_buffer_bytes_max = 1ULL << 30U;
 constexpr std::uint64_t file_bytes_min = 1ULL << 20U;
@@ -30,7 +30,7 @@ constexpr std::uint64_t block_bytes_max = 4ULL << 20U;
 constexpr std::uint64_t open_files_min = 74;
 constexpr std::uint64_t open_files_max = 50000;
 constexpr std::uint64_t bloom_bits_max = 64;
-constexpr std::uint64_t library_cache_bytes = 8ULL << 20U;  // what LevelDB makes itself when it is given no cache
+constexpr std::uint64_t library_cache_bytes = 8ULL << 20U;  // the cache that LevelDB creates by default
 
 const std::vector<OptionHelp>& option_help() {
   static const std::vector<OptionHelp> options = {
@@ -47,7 +47,7 @@ const std::vector<OptionHelp>& option_help() {
   return options;
 }
 
-// Sorts behind every key a workload writes.
+// Sorts after every key that a workload writes.
 constexpr std::string_view beyond_all_keys = "\xff\xff\xff\xff\xff\xff\xff\xff";
 
 class LevelDb final : public KeyValueDatabase {
@@ -72,7 +72,7 @@ class LevelDb final : public KeyValueDatabase {
   void close_library();
   [[nodiscard]] std::uint64_t log_bytes() const;
 
-  // In this order: the database goes before what it uses.
+  // The order matters: the database must be destroyed before the objects it uses.
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
   WatchingEnv env_;
@@ -80,7 +80,7 @@ class LevelDb final : public KeyValueDatabase {
   std::unique_ptr<leveldb::DB> db_;
 
   leveldb::Options options_;
-  leveldb::WriteOptions write_;  // of every session
+  leveldb::WriteOptions write_;  // used by every session
   std::uint64_t cache_bytes_ = library_cache_bytes;
   int bloom_bits_ = 0;
   bool verify_checksums_ = false;
@@ -106,7 +106,7 @@ void LevelDb::take_options(const Properties& properties) {
   write_.sync = durability() == Durability::power;
 }
 
-// As LevelDB does by itself when it is given no logger: the former LOG is kept as LOG.old.
+// Opens LOG as LevelDB does by default: the old LOG becomes LOG.old.
 std::unique_ptr<leveldb::Logger> LevelDb::log_file() {
   const std::string name = path() + "/LOG";
   if (env_.FileExists(name)) {
@@ -143,7 +143,7 @@ void LevelDb::open_library(const Properties& /*properties*/, bool create, EventS
 
 void LevelDb::close_library() {
   db_.reset();
-  // LevelDB's own wait ends before the Env has counted the work as done.
+  // LevelDB's wait ends before the Env has counted the work as done.
   env_.wait_until_idle();
 }
 
@@ -158,8 +158,8 @@ std::unique_ptr<Session> LevelDb::session() {
   return std::make_unique<LevelDbSession>(*db_, locks(), read, write_);
 }
 
-// A manual compaction of a range without tables writes the memtable out as a (synced) table and moves nothing else.
-// Syncing the log alone would not do: the log of a memtable that is being flushed is closed without a sync.
+// A manual compaction of a range without tables writes the memtable to a synced table and changes nothing else. Syncing
+// the log would not be enough: LevelDB closes the log of a memtable being flushed without a sync.
 Status LevelDb::flush() {
   leveldb::WriteBatch nothing;
   leveldb::WriteOptions write;
@@ -188,9 +188,9 @@ Settled LevelDb::settle(std::uint64_t timeout_ns) {
   if (!env_.wait_until_idle(deadline)) return {false, still_busy};
   if (flush() != Status::ok) throw DatabaseError(flush_error());
   if (!env_.wait_until_idle(deadline)) return {false, still_busy};
-  const std::string failure = log_->failure();  // a failed compaction leaves nothing scheduled either
+  const std::string failure = log_->failure();  // after a failed compaction nothing is scheduled either
   if (!failure.empty()) throw DatabaseError(fmt::format("LevelDB: {}", failure));
-  // LevelDB keeps to itself why it could not begin a new log, and with it a new memtable.
+  // LevelDB does not report why it could not start a new log and a new memtable.
   if (const std::uint64_t left = log_bytes(); left > 0) {
     throw DatabaseError(fmt::format(
         "LevelDB: the memtable of {} was not written out: {} bytes of log are left, expected 0", path(), left));

@@ -1,4 +1,4 @@
-// One client thread's work on an open LevelDB.
+// A client thread's session on an open LevelDB.
 #pragma once
 
 #include <leveldb/db.h>

@@ -16,7 +16,7 @@ using Kind = DatabaseEvent::Kind;
 constexpr std::size_t line_bytes_max = 512;
 constexpr std::int64_t not_said = -1;
 
-// The number that follows `mark`, as in "Level-0 table #5: 2100 bytes OK".
+// The number after `mark`, as in "Level-0 table #5: 2100 bytes OK".
 std::int64_t number_after(std::string_view text, std::string_view mark) {
   const std::size_t found = text.find(mark);
   if (found == std::string_view::npos) return not_said;

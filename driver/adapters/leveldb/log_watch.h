@@ -1,8 +1,8 @@
-// Reads LevelDB's own log lines as they are written and reports flushes, compactions and stalls as events.
+// Reports flushes, compactions and stalls as events, by parsing LevelDB's log lines as they are written.
 //
-// LevelDB has no listener. Its log says when a memtable flush and a compaction begin and end and how many bytes they
-// wrote; it does not say how many bytes were read, which the caller may count, nor when a stalled writer goes on. Lines
-// are passed on to the log file unchanged.
+// LevelDB has no listener interface. Its log reports the begin and end of memtable flushes and compactions and the
+// bytes they wrote. It does not report the bytes read, which the caller may count, nor the end of a writer's stall.
+// Lines are also passed to the log file, unchanged.
 #pragma once
 
 #include <leveldb/env.h>
@@ -21,25 +21,25 @@ namespace edgejoule::driver {
 
 class LogWatch : public leveldb::Logger {
  public:
-  // `file` may be null: then the lines go nowhere else. `read_bytes`: what background work has read so far; empty: not
-  // known.
+  // `file` may be null: lines are then not written anywhere. `read_bytes` returns the bytes read by background work so
+  // far; empty: unknown.
   LogWatch(std::unique_ptr<leveldb::Logger> file, EventSink sink, std::function<std::uint64_t()> read_bytes = {});
 
   void Logv(const char* format, std::va_list arguments) override;
 
-  // The last failed flush or compaction in LevelDB's own words; empty when none failed.
+  // LevelDB's message for the last failed flush or compaction; empty if none failed.
   [[nodiscard]] std::string failure();
 
   // Flushes and compactions so far.
   [[nodiscard]] std::vector<Component> components();
 
-  // What one line means at a given time; public so that tests can feed lines.
+  // Processes one line that LevelDB wrote at that time. Public for tests.
   void line(std::string_view text, std::uint64_t monotonic_ns);
 
  private:
   struct Begun {
     std::uint64_t monotonic_ns;
-    std::uint64_t read_bytes;  // before it
+    std::uint64_t read_bytes;  // at its begin
   };
 
   void ended(DatabaseEvent::Kind kind, std::optional<Begun>& begun, std::string_view text, std::int64_t write_bytes,

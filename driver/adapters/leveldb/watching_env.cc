@@ -62,7 +62,7 @@ void WatchingEnv::Schedule(void (*function)(void* arg), void* arg) {
     const std::lock_guard lock(mutex_);
     ++outstanding_;
   }
-  // The thread of LevelDB's Env takes the work over as a plain pointer.
+  // LevelDB's Env passes only a plain pointer to its thread, which takes ownership.
   target()->Schedule(&WatchingEnv::run, std::make_unique<Work>(Work{this, function, arg}).release());
 }
 
@@ -77,7 +77,7 @@ void WatchingEnv::run(void* work) {
 void WatchingEnv::finished() {
   const std::lock_guard lock(mutex_);
   --outstanding_;
-  // Under the lock: a waiter that is woken may destroy this Env at once.
+  // Notify under the lock: a waiter may destroy this Env as soon as it wakes.
   if (outstanding_ == 0) idle_.notify_all();
 }
 

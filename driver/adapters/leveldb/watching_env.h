@@ -1,7 +1,7 @@
-// LevelDB's seam to the system, watched: whether there is background work, and what goes through the files.
+// An Env, LevelDB's interface to the system, that counts background work and file I/O.
 //
-// LevelDB decides at the end of each piece of background work, and before it counts as done, whether there is more to
-// do; a count of zero therefore means that LevelDB itself sees nothing left.
+// LevelDB schedules further work before the current work counts as done. A count of zero therefore means that LevelDB
+// has nothing left to do.
 #pragma once
 
 #include <leveldb/env.h>
@@ -14,11 +14,11 @@
 
 namespace edgejoule::driver {
 
-// What LevelDB has asked of the files since the Env was made.
+// LevelDB's file I/O since the Env was created.
 struct LevelDbIo {
   std::atomic<std::uint64_t> log_write_bytes = 0;
   std::atomic<std::uint64_t> log_syncs = 0;
-  std::atomic<std::uint64_t> background_read_bytes = 0;  // of tables, by background work: stored blocks
+  std::atomic<std::uint64_t> background_read_bytes = 0;  // blocks of tables as stored, read by background work
 };
 
 class WatchingEnv : public leveldb::EnvWrapper {
@@ -33,7 +33,7 @@ class WatchingEnv : public leveldb::EnvWrapper {
 
   void wait_until_idle();
 
-  // False when work is still queued or running at the deadline.
+  // Returns false if work is still queued or running at the deadline.
   [[nodiscard]] bool wait_until_idle(std::chrono::steady_clock::time_point deadline);
 
  private:

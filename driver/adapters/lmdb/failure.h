@@ -1,4 +1,4 @@
-// LMDB's result codes in words, each with the way out where there is one.
+// Messages for LMDB's result codes, with a remedy if there is one.
 #pragma once
 
 #include <lmdb.h>
@@ -7,7 +7,7 @@
 
 namespace edgejoule::driver {
 
-// `environment` may be null when it is not open yet.
+// `environment` is null if it is not open yet.
 [[nodiscard]] std::string lmdb_failure(MDB_env* environment, int code);
 
 }  // namespace edgejoule::driver

@@ -1,4 +1,4 @@
-// LMDB in the driver's process. See README.md for what an operation does and what durability is asked for.
+// LMDB in the driver's process. README.md describes the operations and the durability classes.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -18,12 +18,12 @@
 namespace edgejoule::driver {
 namespace {
 
-// An upper bound of the database's size that costs address space, not memory. It fits into the 39 bits that some 64-bit
-// ARM kernels give a process, and between the libraries of a 32-bit one.
+// The limit of the database's size. It uses address space, not memory. It fits into the 39-bit address space of some
+// 64-bit ARM kernels, and between the libraries of a 32-bit process.
 constexpr std::uint64_t default_map_bytes = sizeof(void*) >= 8 ? 128ULL << 30U : 1ULL << 30U;
 constexpr std::uint64_t map_bytes_min = 64ULL << 10U;
-constexpr std::uint64_t library_readers = 126;  // LMDB's own default
-constexpr std::uint64_t readers_to_spare = 16;  // other processes that look at the database
+constexpr std::uint64_t library_readers = 126;  // LMDB's default
+constexpr std::uint64_t readers_to_spare = 16;  // for other processes that read the database
 constexpr std::uint64_t readers_max = 1'000'000;
 constexpr mode_t file_mode = 0644;
 
@@ -63,7 +63,7 @@ struct Settings {
   bool allow_concurrent = false;
 
   [[nodiscard]] unsigned flags() const {
-    // MDB_NOTLS: a session may move from one thread to another.
+    // MDB_NOTLS: a session may move between threads.
     return MDB_NOTLS | (nosync ? MDB_NOSYNC : 0U) | (nometasync ? MDB_NOMETASYNC : 0U) |
            (writemap ? MDB_WRITEMAP : 0U) | (mapasync ? MDB_MAPASYNC : 0U) | (nordahead ? MDB_NORDAHEAD : 0U) |
            (nomeminit ? MDB_NOMEMINIT : 0U);
@@ -97,7 +97,7 @@ Settings taken(const Properties& properties, Durability durability) {
   return settings;
 }
 
-// LMDB syncs the pages of a commit, then the meta page that makes them valid. lmdb_test.cc counts the calls.
+// LMDB syncs the pages of a commit, then the meta page that makes them valid. lmdb_test.cc checks these counts.
 std::uint64_t syncs_of_a_commit(const Settings& settings) {
   if (settings.nosync || settings.mapasync) return 0;
   return settings.nometasync ? 1 : 2;
@@ -116,7 +116,7 @@ std::string sync_words(const Settings& settings) {
   return "a commit syncs its pages, then the meta page that makes them valid, before it is acknowledged";
 }
 
-// Every setting hands a commit to the operating system, which is all that class process needs.
+// Every setting passes a commit to the operating system, which is sufficient for class process.
 bool promise_holds(const Settings& settings, Durability durability) {
   if (durability != Durability::power) return true;
   return !settings.nosync && !settings.mapasync && !settings.nometasync;
@@ -157,7 +157,7 @@ class Lmdb final : public KeyValueDatabase {
   [[nodiscard]] MDB_stat table_stat() const;
 
   Settings settings_;
-  std::unique_ptr<MapFaultMessage> map_fault_;  // longer than the map
+  std::unique_ptr<MapFaultMessage> map_fault_;  // must outlive the map
   ExclusiveUse exclusive_use_;
   std::unique_ptr<MDB_env, CloseEnvironment> environment_;
   MDB_dbi table_ = 0;
@@ -170,7 +170,7 @@ int Lmdb::open_environment() {
   if (code == MDB_SUCCESS) code = mdb_env_set_mapsize(made, static_cast<std::size_t>(settings_.map_bytes));
   if (code == MDB_SUCCESS) code = mdb_env_set_maxreaders(made, settings_.readers);
   if (code == MDB_SUCCESS) code = mdb_env_open(made, path().c_str(), settings_.flags(), file_mode);
-  int dead_readers = 0;  // of processes that were killed: they would keep old pages from reuse
+  int dead_readers = 0;  // entries of killed processes, which would prevent the reuse of old pages
   if (code == MDB_SUCCESS) code = mdb_reader_check(made, &dead_readers);
   return code;
 }
@@ -185,7 +185,7 @@ int Lmdb::open_table() {
 
 void Lmdb::open_library(const Properties& /*properties*/, bool create, EventSink /*sink*/) {
   exclusive_use_.take(file(), create, "lmdb", settings_.allow_concurrent);
-  std::error_code ignored;  // LMDB says what is wrong with it
+  std::error_code ignored;  // LMDB reports the error
   if (!create && std::filesystem::file_size(file(), ignored) == 0) {
     throw DatabaseError(fmt::format("{} is empty: the database was cut to nothing; load anew", file()));
   }
@@ -199,8 +199,9 @@ void Lmdb::open_library(const Properties& /*properties*/, bool create, EventSink
   }
 }
 
-// LMDB opens a file that is shorter than its database, and the first read beyond the end is a SIGBUS. Only pages that
-// were freed in the transaction that took them are never written.
+// LMDB opens a file that is shorter than its database, and the first read beyond the end raises SIGBUS. The only pages
+// that are legitimately missing are those freed in the transaction that allocated them, because LMDB never writes
+// these.
 void Lmdb::check_that_the_file_is_whole() const {
   mdb_filehandle_t descriptor = -1;
   struct stat status {};
@@ -213,14 +214,14 @@ void Lmdb::check_that_the_file_is_whole() const {
   if (pages_there >= pages) return;
   const auto cut_short = fmt::format("LMDB: {} has {} bytes, but its database {}: it was cut short; load anew", file(),
                                      status.st_size, pages * page_bytes);
-  map_fault_->say(cut_short);  // the list of free pages may be in what is missing
+  map_fault_->say(cut_short);  // the list of free pages itself may be in the missing part
   if (free_pages_from(pages_there) != pages - pages_there) throw DatabaseError(cut_short);
   map_fault_->say(words_of_map_fault());
 }
 
-// Pages in the list of free pages from that number on.
+// The number of free pages with that number or a higher one.
 std::uint64_t Lmdb::free_pages_from(std::uint64_t page) const {
-  constexpr MDB_dbi free_list = 0;  // by transaction: a count, then as many page numbers
+  constexpr MDB_dbi free_list = 0;  // per transaction: a count, then that many page numbers
   MDB_txn* begun = nullptr;
   if (mdb_txn_begin(environment_.get(), nullptr, MDB_RDONLY, &begun) != MDB_SUCCESS) return 0;
   const LmdbTransaction transaction(begun);
@@ -253,7 +254,7 @@ Status Lmdb::flush() {
   return flushed("sync", code == MDB_SUCCESS ? "" : lmdb_failure(nullptr, code));
 }
 
-// A file that was removed is synced without a complaint.
+// Syncing a file that was removed succeeds, so its presence is checked.
 void Lmdb::check_that_the_file_is_there() const {
   mdb_filehandle_t descriptor = -1;
   struct stat open_file {};
@@ -324,7 +325,7 @@ std::string Lmdb::durability_how() const {
   return how;
 }
 
-// LMDB counts commits and no syncs; how many a commit makes follows from the flags.
+// LMDB counts commits but not syncs. The flags determine the syncs per commit.
 std::vector<Component> Lmdb::components() const {
   const std::uint64_t commits = environment_info().me_last_txnid;
   return {Component{.name = "commit",

@@ -7,11 +7,11 @@
 namespace edgejoule::driver {
 namespace {
 
-// LMDB takes what it only reads through the same pointer as what it writes.
+// LMDB uses one non-const pointer type for reading and writing.
 MDB_val val(std::string_view text) { return {text.size(), const_cast<char*>(text.data())}; }
 std::string_view view(const MDB_val& value) { return {static_cast<const char*>(value.mv_data), value.mv_size}; }
 
-// The snapshot of one read: renewed here, let go at the end.
+// The snapshot of one read: renewed in the constructor, released in the destructor.
 class Snapshot {
  public:
   explicit Snapshot(MDB_txn* transaction) : transaction_(transaction), code_(mdb_txn_renew(transaction)) {}
@@ -81,7 +81,7 @@ Status LmdbSession::collect(std::string_view start, std::uint64_t count, ScanBuf
   return outcome(code, "scan", start);
 }
 
-// `changes` works in a write transaction and returns LMDB's code; what fails is undone as a whole.
+// Runs `changes`, which returns LMDB's code, in a write transaction. Rolls back entirely on failure.
 template <typename Changes>
 Status LmdbSession::change(std::string_view operation, std::string_view key, Changes changes) {
   MDB_txn* begun = nullptr;

@@ -1,8 +1,8 @@
-// One client thread's work on an open LMDB environment.
+// A client thread's session on an open LMDB environment.
 //
-// A session keeps one read transaction, which holds its place in the table of readers from the session's begin to its
-// end, and takes a new snapshot for each read: values are copied, since a snapshot that is kept would stop the reuse
-// of every page freed meanwhile.
+// A session has one read transaction, which occupies a slot in the reader table until the session ends. Each read takes
+// a new snapshot and copies the values, because a snapshot that stays open prevents the reuse of all pages freed
+// meanwhile.
 #pragma once
 
 #include <lmdb.h>
@@ -21,7 +21,7 @@ using LmdbTransaction = std::unique_ptr<MDB_txn, EndTransaction>;
 
 class LmdbSession final : public KeyValueSession {
  public:
-  // Throws DatabaseError, for example when the table of readers is full. The environment is open with MDB_NOTLS.
+  // Throws DatabaseError, for example if the reader table is full. The environment must be open with MDB_NOTLS.
   LmdbSession(MDB_env& environment, MDB_dbi table, KeyLocks& locks);
 
  private:

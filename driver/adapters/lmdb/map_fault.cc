@@ -7,11 +7,11 @@
 namespace edgejoule::driver {
 namespace {
 
-std::string message;  // made before the signal: the handler may not allocate
+std::string message;  // formatted in advance: a signal handler must not allocate
 struct sigaction former;
 
 void end_with_message(int signal, siginfo_t* info, void* /*context*/) {
-  if (info->si_code != BUS_ADRERR) {  // no fault of a file's page
+  if (info->si_code != BUS_ADRERR) {  // not a fault of a mapped page
     ::signal(signal, SIG_DFL);
     raise(signal);
     return;

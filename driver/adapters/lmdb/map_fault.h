@@ -1,16 +1,17 @@
-// A fault in LMDB's memory map as an error with words. LMDB reads pages straight from the map: where the file is
-// shorter than the database, or its disk fails, the kernel sends SIGBUS.
+// Gives a message for faults in LMDB's memory map. LMDB reads pages directly from the map. If the file is shorter than
+// the database or its disk fails, the kernel sends SIGBUS.
 #pragma once
 
 #include <string>
 
 namespace edgejoule::driver {
 
-// While it lives such a signal ends the process with the words on standard error and status 1. One at a time.
+// During its life, SIGBUS prints the message on standard error and ends the process with status 1. Only one object at a
+// time.
 class MapFaultMessage {
  public:
   explicit MapFaultMessage(const std::string& words);
-  void say(const std::string& words);  // from now on
+  void say(const std::string& words);  // sets the message
   ~MapFaultMessage();
   MapFaultMessage(const MapFaultMessage&) = delete;
   MapFaultMessage& operator=(const MapFaultMessage&) = delete;

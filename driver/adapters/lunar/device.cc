@@ -35,7 +35,7 @@ void make_directory_of(const fs::path& file) {
                   file.parent_path().string(), failure.message()));
 }
 
-// False: errno says why not.
+// Returns false on failure; errno has the reason.
 bool fill(int descriptor, std::uint64_t bytes, bool allocate) {
   if (ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) return false;
   const std::vector<char> zeros(allocate ? chunk_bytes : 0);
@@ -64,7 +64,7 @@ void LunarDevice::make(const LunarSettings& settings) {
                                   settings.size_bytes, why));
 }
 
-// A block device that is mounted refuses the claim.
+// The kernel refuses the claim for a mounted block device.
 void LunarDevice::claim_block_device() {
   struct stat status {};
   if (fstat(posix_.descriptor, &status) != 0 || !S_ISBLK(status.st_mode)) return;

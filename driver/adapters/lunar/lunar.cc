@@ -1,4 +1,4 @@
-// lunar in the driver's process: tables in an image or on a raw block device, without a file system (README.md).
+// lunar in the driver's process: tables in an image file or on a raw block device, without a file system (README.md).
 #include <fmt/format.h>
 
 #include <optional>
@@ -60,7 +60,7 @@ Settled Lunar::settle(std::uint64_t /*timeout_ns*/) {
   int code = lunar_checkpoint(&volume_->handle());
   if (code == LUNAR_OK) code = lunar_sync(&volume_->handle());
   if (kept(code) != Status::ok) throw DatabaseError(flush_error_);
-  // A file that was removed is written and synced without a complaint.
+  // Writing and syncing a file that was removed succeeds, so its presence is checked.
   if (!volume_->device().still_there()) {
     throw DatabaseError(
         fmt::format("lunar: {} is no longer the file that is open: what it held is lost", settings_.file));
@@ -94,7 +94,7 @@ std::vector<Component> Lunar::components() const {
                     .duration_ns = std::nullopt,
                     .read_bytes = counts.log_read_bytes,
                     .write_bytes = counts.log_write_bytes,
-                    .syncs = counts.flushes},  // of the image, which holds log and pages
+                    .syncs = counts.flushes},  // of the whole image, which contains log and pages
           Component{.name = "checkpoint",
                     .count = volume_->statistics().checkpoints,
                     .duration_ns = std::nullopt,

@@ -37,7 +37,7 @@ LunarSession::LunarSession(const LunarSettings& settings, LunarVolume& volume)
       bytes_(row_bytes_max),
       batch_records_max_(std::numeric_limits<std::size_t>::max()) {}
 
-// False: a key that the table cannot have; the error says so.
+// Returns false for a key that the table cannot store, and sets the error.
 bool LunarSession::take_key(std::string_view text, lunar_value& key) {
   if (settings_.key_type != LUNAR_INT64) {
     set_bytes(key, settings_.key_type, text);
@@ -50,7 +50,7 @@ bool LunarSession::take_key(std::string_view text, lunar_value& key) {
   return false;
 }
 
-// Workloads name the fields in the table's order: the guess is right but for parts of a row.
+// Workloads usually name all fields in the table's order, so `guess` is right except for parts of a row.
 std::size_t LunarSession::column_of(std::string_view name, std::size_t guess) const {
   const auto& names = settings_.field_names;
   if (guess < names.size() && names[guess] == name) return guess + 1;
@@ -99,7 +99,7 @@ int LunarSession::put(const lunar_value& key, Fields fields) {
   return LUNAR_OK;
 }
 
-// Wholly or not at all; mode none has no transactions.
+// Runs the work atomically. Mode none has no transactions.
 template <typename Work>
 int LunarSession::in_transaction(Work work) {
   if (settings_.mode == LUNAR_MODE_NONE) return work();
@@ -110,7 +110,7 @@ int LunarSession::in_transaction(Work work) {
   return undone == LUNAR_OK ? code : undone;
 }
 
-// The mutex is held.
+// The caller holds the mutex.
 int LunarSession::handed_over(int code) { return code == LUNAR_OK ? volume_.hand_over() : code; }
 
 Status LunarSession::outcome(int code, std::string_view operation, std::string_view key) {
@@ -145,7 +145,7 @@ Status LunarSession::read(std::string_view key, FieldNames names, Row& row) {
   return Status::ok;
 }
 
-// Key and fields of a row that a cursor gave; false when it lacks one.
+// Copies key and fields of a cursor's row. Returns false if it lacks a field.
 bool LunarSession::copy_row(const Values& values, FieldNames names) {
   append_key(values_, values[0]);
   const std::size_t count = names.empty() ? settings_.field_names.size() : names.size();
@@ -221,7 +221,7 @@ Status LunarSession::remove(std::string_view key) {
   return outcome(handed_over(lunar_remove(&volume_.table(), &name)), "remove", key);
 }
 
-// The mutex is held.
+// The caller holds the mutex.
 int LunarSession::write_all(std::span<const Record> records, Write one, std::string_view& failed_key) {
   for (const Record& record : records) {
     failed_key = record.key;
@@ -232,7 +232,7 @@ int LunarSession::write_all(std::span<const Record> records, Write one, std::str
   return LUNAR_OK;
 }
 
-// One transaction; halves of the records when it cannot hold them.
+// Writes the records in one transaction, or in two halves if it cannot hold them all.
 Status LunarSession::write_part(std::span<const Record> records, Write one) {
   std::string_view key;
   int code = LUNAR_OK;

@@ -1,4 +1,4 @@
-// One client thread's way to the volume: the operations, and the row that was read last.
+// A client thread's session on the volume. It holds the row that was read last.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace edgejoule::driver {
 
 class LunarSession final : public Session {
  public:
-  // Both outlive the session.
+  // Both must outlive the session.
   LunarSession(const LunarSettings& settings, LunarVolume& volume);
 
   Status read(std::string_view key, FieldNames names, Row& row) override;
@@ -27,11 +27,12 @@ class LunarSession final : public Session {
 
  private:
   using Values = std::array<lunar_value, LUNAR_COLUMNS_MAX>;
-  // One record; a negative enum lunar_error. The mutex is held, and a transaction may be open.
+  // Writes one record. Returns a negative enum lunar_error on failure. The caller holds the mutex; a transaction may be
+  // open.
   using Write = int (LunarSession::*)(const lunar_value& key, Fields fields);
 
   [[nodiscard]] bool take_key(std::string_view text, lunar_value& key);
-  [[nodiscard]] std::size_t column_of(std::string_view name, std::size_t guess) const;  // 0: there is none
+  [[nodiscard]] std::size_t column_of(std::string_view name, std::size_t guess) const;  // 0: no such column
   [[nodiscard]] int row_of(const lunar_value& key, Fields fields, Values& values);
   [[nodiscard]] int add(const lunar_value& key, Fields fields);
   [[nodiscard]] int put(const lunar_value& key, Fields fields);
@@ -51,7 +52,7 @@ class LunarSession final : public Session {
   LunarVolume& volume_;
   std::vector<char> bytes_;  // of the row read last
   ScanBuffer values_;
-  std::size_t batch_records_max_;  // what one transaction was found to hold
+  std::size_t batch_records_max_;  // observed capacity of one transaction
   std::string error_;
 };
 

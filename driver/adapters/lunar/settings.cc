@@ -118,7 +118,7 @@ LunarSettings lunar_settings(const Properties& properties, Durability durability
   refuse_unknown_options(properties, "lunar", lunar_option_help());
   LunarSettings settings;
   settings.data_path = required_option(properties, "lunar.path", "FILE");
-  std::error_code ignored;  // what cannot be looked at fails at open, with the system's reason
+  std::error_code ignored;  // if the path cannot be examined, open fails with the system's message
   const bool directory = std::filesystem::is_directory(settings.data_path, ignored);
   settings.file =
       directory ? (std::filesystem::path(settings.data_path) / file_in_directory).string() : settings.data_path;

@@ -1,4 +1,4 @@
-// What the options and the durability class ask of lunar.
+// The settings for lunar, derived from the options and the durability class.
 #pragma once
 
 #include <lunar.h>
@@ -14,15 +14,15 @@
 namespace edgejoule::driver {
 
 struct LunarSettings {
-  std::string data_path;  // as lunar.path says: a file, a directory for one, or a block device
+  std::string data_path;  // lunar.path: a file, a directory for the file, or a block device
   std::string file;
   std::string table;
-  std::vector<std::string> field_names;  // as the workload asks for them; columns 1, 2, ... of the table
+  std::vector<std::string> field_names;  // of the workload; columns 1, 2, ... of the table
   std::uint8_t key_type;                 // enum lunar_type
   std::uint8_t field_type;
   lunar_mode mode;
-  bool hands_over;                   // each write goes to the system before it is acknowledged, and is synced later
-  std::optional<lunar_index> index;  // of a new table; nothing: the table's own
+  bool hands_over;                   // each write is passed to the system before it is acknowledged, and synced later
+  std::optional<lunar_index> index;  // of a new table; nullopt: that of the existing table
   std::uint64_t size_bytes;          // of a new image
   std::uint64_t buffer_bytes;
   std::uint64_t cache_bytes;  // 0: no query cache
@@ -37,7 +37,7 @@ struct LunarSettings {
 [[nodiscard]] std::string_view name_of(lunar_mode mode);
 [[nodiscard]] std::string_view name_of(lunar_index index);
 
-// What the table calls a field: its name; the field of a raw row has none, its column has.
+// The column's name for a field. The field of a raw row has no name, but its column has.
 [[nodiscard]] std::string column_name(const std::string& field);
 
 [[nodiscard]] const std::vector<OptionHelp>& lunar_option_help();

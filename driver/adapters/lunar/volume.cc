@@ -29,7 +29,7 @@ std::string_view name_of_type(std::uint8_t type) {
 
 lunar_column column(std::string_view name, std::uint8_t type, std::uint8_t flags) {
   lunar_column made{};
-  std::memcpy(made.name, name.data(), name.size());  // settings have checked its length; a zero is left behind it
+  std::memcpy(made.name, name.data(), name.size());  // settings checked the length; a terminating zero follows
   made.type = type;
   made.flags = flags;
   return made;
@@ -103,7 +103,7 @@ void LunarVolume::mount(bool create) {
   if (code != LUNAR_OK) fail("mount", code);
 }
 
-// A volume that mode none left behind may be damaged: only one that is whole is worked with in another mode.
+// A volume last used in mode none may be damaged. Another mode may use it only if a check succeeds.
 void LunarVolume::mount_after_mode_none() {
   lunar_config& config = device_.config();
   config.mode = LUNAR_MODE_NONE;

@@ -1,7 +1,7 @@
-// A mounted volume and the table in it, shared by the sessions of all threads.
+// A mounted volume and its table. The sessions of all threads share it.
 //
-// A transaction of lunar belongs to the handle, not to a thread: whoever works with the handle holds the mutex from the
-// first call of an operation to its last. So the clients take turns.
+// A transaction of lunar belongs to the handle, not to a thread. A session therefore holds the mutex from the first
+// call of an operation to its last, and the clients take turns.
 #pragma once
 
 #include <lunar.h>
@@ -18,8 +18,8 @@ namespace edgejoule::driver {
 
 class LunarVolume {
  public:
-  // Mounts; makes volume and table where they are absent and `create` is set. Throws DatabaseError. Settings outlive
-  // it.
+  // Mounts the volume. Creates volume and table if they are absent and `create` is set. Throws DatabaseError. The
+  // settings must outlive it.
   LunarVolume(const LunarSettings& settings, bool create);
   ~LunarVolume() { (void)unmount(); }
   LunarVolume(const LunarVolume&) = delete;
@@ -27,19 +27,19 @@ class LunarVolume {
 
   [[nodiscard]] std::mutex& mutex() { return mutex_; }
 
-  // All of these want the mutex held, or no session at work.
+  // All of these require that the caller holds the mutex, or that no session is working.
   [[nodiscard]] lunar& handle() { return handle_; }
   [[nodiscard]] lunar_table& table() { return table_; }
   [[nodiscard]] LunarDevice& device() { return device_; }
   [[nodiscard]] lunar_statistics statistics();  // throws DatabaseError
-  [[nodiscard]] int unmount();                  // 0 when it is not mounted
-  // Where the settings say so: what is committed goes to the system, which syncs it with the next checkpoint.
+  [[nodiscard]] int unmount();                  // 0 if it is not mounted
+  // If the settings ask for it: passes committed writes to the system, which syncs them with the next checkpoint.
   [[nodiscard]] int hand_over();
 
   [[nodiscard]] const lunar_cache& cache() const { return cache_; }
   [[nodiscard]] lunar_index index() const { return static_cast<lunar_index>(table_.index); }
 
-  // The file, lunar's words, the system's reason, and the way out.
+  // A message with the file, lunar's error, the system's error, and the remedy.
   [[nodiscard]] std::string error(int code);
 
  private:

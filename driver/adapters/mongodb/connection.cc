@@ -9,11 +9,11 @@
 namespace edgejoule::driver {
 namespace {
 
-// Codes of the server's own (error_codes.yml of its sources).
+// Error codes of the server (error_codes.yml in its sources).
 constexpr std::int64_t authentication_failed = 18;
 constexpr std::int64_t unauthorized = 13;
 constexpr std::array<std::int64_t, 8> busy_codes = {24, 46, 50, 112, 202, 262, 11601, 290};
-// It goes away, or is no primary any more.
+// The server shuts down or is no longer primary.
 constexpr std::array<std::int64_t, 7> leaving_codes = {91, 189, 10107, 11600, 11602, 13435, 13436};
 
 bool is_one_of(std::span<const std::int64_t> codes, std::int64_t code) {
@@ -53,7 +53,7 @@ MongoConnection::MongoConnection(const MongoSettings& settings)
   if (settings.wtimeout_ms > 0) append(concern, "wtimeout", static_cast<std::int64_t>(settings.wtimeout_ms));
 }
 
-// A new client each time: libmongoc's own waits seconds before it tries a server again that was away.
+// Creates a new client each time, because libmongoc waits seconds before it retries a server that was away.
 void MongoConnection::connect() {
   collection_.reset();
   client_.reset();
@@ -100,7 +100,7 @@ MongoRefusal MongoConnection::refused(const bson_error_t& error, Clock::time_poi
   const bool leaving = error.domain == MONGOC_ERROR_SERVER && is_one_of(leaving_codes, error.code);
   if (!is_of_the_way(error) && !leaving) return {error.code, words_of(error)};
   const auto& server = settings_.server;
-  // libmongoc says "socket error or timeout", and its clock is a coarse one.
+  // libmongoc reports "socket error or timeout" for both, and its clock is coarse.
   const bool timed_out =
       !leaving && Clock::now() - begin >= std::chrono::milliseconds(server.timeout_ms - server.timeout_ms / 10);
   throw LostServer(

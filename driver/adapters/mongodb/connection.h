@@ -1,4 +1,4 @@
-// One connection to a MongoDB server, or to those of a replica set. Every wait has an end.
+// A connection to one MongoDB server or to a replica set. Every wait has a time limit.
 #pragma once
 
 #include <mongoc/mongoc.h>
@@ -16,12 +16,12 @@
 
 namespace edgejoule::driver {
 
-// What the server refused, in its own words. code: its own.
+// A refusal by the server, with its message and error code.
 struct MongoRefusal {
   std::int64_t code = 0;
   std::string words;
 
-  [[nodiscard]] bool is_busy() const;  // tried again it may be done
+  [[nodiscard]] bool is_busy() const;  // a retry may succeed
 };
 
 using MongoDocuments = std::vector<std::unique_ptr<MongoDocument>>;
@@ -30,16 +30,17 @@ class MongoConnection {
  public:
   explicit MongoConnection(const MongoSettings& settings);
 
-  // Connects (anew). Throws DatabaseError.
+  // Connects or reconnects. Throws DatabaseError.
   void connect();
 
-  // Asks once; nothing is tried again. False: refused. These throw LostServer when no answer came.
+  // Sends a command once, without retry. Returns false if the server refused it. These functions throw LostServer if
+  // there was no answer.
   [[nodiscard]] bool ask(const std::string& database, const bson_t* command, MongoDocument& reply,
                          MongoRefusal& refusal);
-  // All documents of a find in the collection, over several answers if need be.
+  // Returns all documents of a find in the collection, with several requests if necessary.
   [[nodiscard]] bool find(const bson_t* filter, const bson_t* options, MongoDocuments& found, MongoRefusal& refusal);
 
-  // Writes of one batch, split where it is larger than a message may be.
+  // A batch of writes, split if it exceeds the size of a message.
   class Batch {
    public:
     void insert(const bson_t* document);
@@ -71,14 +72,14 @@ class MongoConnection {
     void operator()(mongoc_read_prefs_t* preference) const { mongoc_read_prefs_destroy(preference); }
   };
 
-  // Throws LostServer unless it is the server's own answer.
+  // Returns the server's refusal. Throws LostServer if the error is not an answer of the server.
   [[nodiscard]] MongoRefusal refused(const bson_error_t& error, Clock::time_point begin);
 
   const MongoSettings& settings_;
   std::unique_ptr<mongoc_read_prefs_t, DestroyPreference> preference_;
   MongoDocument write_concern_;
   std::unique_ptr<mongoc_client_t, DestroyClient> client_;
-  std::unique_ptr<mongoc_collection_t, DestroyCollection> collection_;  // ends before its client
+  std::unique_ptr<mongoc_collection_t, DestroyCollection> collection_;  // destroyed before its client
 };
 
 }  // namespace edgejoule::driver

@@ -5,7 +5,7 @@ namespace {
 
 int length(std::string_view text) { return static_cast<int>(text.size()); }
 
-// bson_iter_t is aligned more strictly than std::optional would keep it.
+// The iterator is a parameter because bson_iter_t needs a stricter alignment than std::optional provides.
 bool find(const bson_t* document, const char* path, bson_iter_t* at) {
   bson_iter_t begin;
   return bson_iter_init(&begin, document) && bson_iter_find_descendant(&begin, path, at);

@@ -1,4 +1,4 @@
-// A BSON document, its parts and figures.
+// A BSON document, and access to its values.
 #pragma once
 
 #include <bson/bson.h>
@@ -10,7 +10,7 @@
 
 namespace edgejoule::driver {
 
-// Owns its bytes; the address stays.
+// Owns its bytes. Its address never changes.
 class MongoDocument {
  public:
   MongoDocument() { bson_init(&bson_); }
@@ -24,7 +24,7 @@ class MongoDocument {
     bson_reinit(&bson_);
     return &bson_;
   }
-  // For a function that initialises what it is given.
+  // For a function that initialises its argument.
   bson_t* taken() {
     bson_destroy(&bson_);
     return &bson_;
@@ -40,7 +40,7 @@ void append(bson_t* to, std::string_view name, std::int64_t number);
 void append(bson_t* to, std::string_view name, bool value);
 void append(bson_t* to, std::string_view name, const bson_t* document);
 
-// "a.b.c" within nested documents; nullopt: not there, or of another type. A number of any kind is one.
+// The number at the path "a.b.c" in nested documents, of any numeric type. nullopt: absent or of another type.
 [[nodiscard]] std::optional<std::int64_t> number_at(const bson_t* document, const char* path);
 [[nodiscard]] std::optional<std::string> text_at(const bson_t* document, const char* path);
 [[nodiscard]] std::optional<bool> truth_at(const bson_t* document, const char* path);

@@ -43,8 +43,8 @@ class Mongo final : public Database {
   [[nodiscard]] std::vector<std::string> incidents() const override;
 
  private:
-  // Asks on the connection that is not the sessions', made anew once when it broke. Throws DatabaseError, and for what
-  // the server refuses Refused.
+  // Sends a command on the control connection, which no session uses, and reconnects once if it broke. Throws
+  // DatabaseError, or Refused if the server refuses the command.
   struct Refused : DatabaseError {
     using DatabaseError::DatabaseError;
   };
@@ -61,7 +61,7 @@ class Mongo final : public Database {
   MongoSettings settings_;
   Durability durability_ = Durability::process;
   ServerCounters client_;
-  mutable std::mutex mutex_;  // of control_ and events_: the watch asks too
+  mutable std::mutex mutex_;  // for control_ and events_, which the watch thread uses, too
   mutable std::unique_ptr<MongoConnection> control_;
   std::unique_ptr<ServerWatch> watch_;
   CheckpointEvents events_;
@@ -84,7 +84,7 @@ void Mongo::ask(const std::string& database, const char* command, MongoDocument&
   try {
     done = control_->ask(database, question.get(), reply, refusal);
   } catch (const LostServer&) {
-    control_->connect();  // the server may be back, as another process
+    control_->connect();  // the server may be back as another process
     try {
       done = control_->ask(database, question.get(), reply, refusal);
     } catch (const LostServer& lost) {
@@ -113,7 +113,7 @@ void Mongo::open(const Properties& properties, Durability durability, bool creat
   try {
     at_open_ = status();
   } catch (const Refused&) {
-    at_open_ = {};  // the user may not ask for it: options tell
+    at_open_ = {};  // the user may lack the right; options() says so
   }
   version_ = mongo_version(build_info.get(), at_open_);
   is_stand_in_ = is_stand_in(build_info.get(), at_open_);
@@ -211,7 +211,7 @@ void Mongo::look() {
   try {
     tell_checkpoints(status());
   } catch (const std::runtime_error&) {
-    // Away: the sessions tell.
+    // The server is away; the sessions report it.
   }
 }
 
@@ -243,7 +243,7 @@ Status Mongo::flush() {
   return Status::ok;
 }
 
-// Of what takes as long as it takes: the operation's time limit is not its own.
+// Settings for work of unlimited duration: the time limit of an operation does not apply to it.
 MongoSettings Mongo::patient_for(std::uint64_t timeout_ns) const {
   auto patient = settings_;
   patient.uri.reset(mongoc_uri_copy(settings_.uri.get()), mongoc_uri_destroy);
@@ -311,7 +311,7 @@ std::vector<std::string> Mongo::incidents() const {
   return {server_was_restarted};
 }
 
-// By looking at every document: what the server's count keeps beside them may be wrong after a crash.
+// Counts every document, because the server's stored count may be wrong after a crash.
 std::optional<std::uint64_t> Mongo::record_count(std::uint64_t timeout_ns) const {
   const auto patient = patient_for(timeout_ns);
   MongoConnection connection(patient);
@@ -337,7 +337,7 @@ std::map<std::string, std::string> Mongo::stats() const {
   client_.add_to(stats);
   if (!control_ || at_open_.process.empty()) return stats;
   const auto now = status();
-  // Counted anew by a server that was started anew: then no difference is a count of this run.
+  // A restarted server has new counters, so a difference would not describe this run.
   if (!was_restarted(now)) {
     for (const auto& [name, count] : now.operations) {
       const auto before = at_open_.operations.find(name);

@@ -13,7 +13,7 @@ constexpr std::int64_t duplicate_key = 11000;
 constexpr std::int64_t write_concern_failed = 64;
 constexpr std::int64_t unknown_command = 59;
 
-// The name of the only element of a list.
+// The key of the first element of a BSON array.
 constexpr const char* first = "0";
 
 int length(std::string_view text) { return static_cast<int>(text.size()); }
@@ -204,7 +204,7 @@ Status MongoSession::scan(std::string_view start, std::uint64_t count, FieldName
   });
 }
 
-// Of command_, which is a write. touched: documents that it found or made.
+// Sends command_, which is a write. touched: number of documents matched or created.
 Status MongoSession::ask_to_write(std::string_view operation, std::string_view key, std::int64_t& touched) {
   append(command_.get(), "writeConcern", connection_.write_concern());
   MongoRefusal refusal;
@@ -296,7 +296,7 @@ Status MongoSession::insert_batch(std::span<const Record> records) {
 Status MongoSession::upsert_batch(std::span<const Record> records) {
   if (records.empty()) return Status::ok;
   return guarded("batch", records.front().key, [&] {
-    auto batch = connection_.batch(true);  // the last record of a key stays
+    auto batch = connection_.batch(true);  // ordered, so that the last record of a key stays
     for (const auto& record : records) {
       MongoDocument filter;
       auto* const document = command_.cleared();

@@ -1,4 +1,4 @@
-// One client thread's connection to MongoDB. A record is a document, its key under _id, as in YCSB's binding.
+// A client thread's connection to MongoDB. A record is a document with its key as _id, as in YCSB's binding.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@ namespace edgejoule::driver {
 
 class MongoSession final : public ServerSession {
  public:
-  // Throws DatabaseError. Settings and counters outlive the session.
+  // Throws DatabaseError. Settings and counters must outlive the session.
   MongoSession(const MongoSettings& settings, ServerCounters& counters);
 
   Status read(std::string_view key, FieldNames names, Row& row) override;
@@ -41,9 +41,9 @@ class MongoSession final : public ServerSession {
   const MongoSettings& settings_;
   MongoConnection connection_;
   MongoDocument command_;
-  MongoDocument reply_;           // what the last row points into
-  MongoDocuments found_;          // what the rows of the last scan point into
-  std::deque<std::string> keys_;  // of these, where they are numbers
+  MongoDocument reply_;           // the last row points into it
+  MongoDocuments found_;          // the rows of the last scan point into it
+  std::deque<std::string> keys_;  // keys of these rows, if they are numbers
 };
 
 }  // namespace edgejoule::driver

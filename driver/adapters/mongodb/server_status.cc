@@ -14,7 +14,7 @@ std::optional<std::uint64_t> count_at(const bson_t* document, const std::string&
   return number && *number >= 0 ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
-// Since 8.0 in a part of their own.
+// Since 8.0 checkpoints are a separate section.
 std::optional<MongoCheckpoints> checkpoints_of(const bson_t* status) {
   struct Names {
     const char* count;
@@ -37,7 +37,7 @@ std::optional<MongoCheckpoints> checkpoints_of(const bson_t* status) {
   return std::nullopt;
 }
 
-// Of a path such as /usr/bin/mongod.
+// The program's name in a path such as /usr/bin/mongod.
 std::string program_name(const std::string& process) {
   const auto slash = process.rfind('/');
   return slash == std::string::npos ? process : process.substr(slash + 1);
@@ -73,7 +73,7 @@ MongoStatus mongo_status(const bson_t* server_status) {
 bool is_stand_in(const bson_t* build_info, const MongoStatus& status) {
   if (text_at(build_info, "standIn")) return true;
   if (!status.process.empty()) return status.process != "mongod" && status.process != "mongos";
-  return !text_at(build_info, "gitVersion");  // who may not ask for the status
+  return !text_at(build_info, "gitVersion");  // for a user without the right to read the status
 }
 
 std::string mongo_version(const bson_t* build_info, const MongoStatus& status) {

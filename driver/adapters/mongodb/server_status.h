@@ -1,4 +1,4 @@
-// What a server says of itself: buildInfo, serverStatus, getCmdLineOpts.
+// Reads a server's description of itself: buildInfo, serverStatus, getCmdLineOpts.
 #pragma once
 
 #include <bson/bson.h>
@@ -16,7 +16,7 @@ struct MongoCheckpoints : Checkpoints {
   bool running = false;
 };
 
-// What the server does not tell is absent.
+// A value that the server does not report is absent.
 struct MongoStatus {
   std::string process;
   std::optional<long> pid;
@@ -33,16 +33,16 @@ struct MongoStatus {
 
 [[nodiscard]] MongoStatus mongo_status(const bson_t* server_status);
 
-// mongo-java-server and its kind: what they answer like MongoDB says nothing of MongoDB.
+// True for servers that imitate MongoDB, such as mongo-java-server. Their figures are not MongoDB's.
 [[nodiscard]] bool is_stand_in(const bson_t* build_info, const MongoStatus& status);
 
-// "7.0.14"; of a stand-in, that it is one and which.
+// "7.0.14". For an imitation, says so and names it.
 [[nodiscard]] std::string mongo_version(const bson_t* build_info, const MongoStatus& status);
 
-// Settings that weigh on cost and durability, by the server's names, from getCmdLineOpts.
+// Settings that affect cost and durability, under the server's names, from getCmdLineOpts.
 [[nodiscard]] std::map<std::string, std::string> mongo_configuration(const bson_t* command_line);
 
-// False: it was told to keep none (before 6.1, where that was possible).
+// False: the server was started without a journal (possible before 6.1).
 [[nodiscard]] bool keeps_journal(const bson_t* command_line);
 
 }  // namespace edgejoule::driver

@@ -25,18 +25,18 @@ constexpr std::array<std::string_view, 3> key_types = {"text", "integer", "blob"
 constexpr std::array<std::string_view, 2> field_types = {"text", "blob"};
 constexpr std::uint64_t wait_ms_max = 3'600'000;
 
-// An option of this adapter, and what it is called in a connection string.
+// An option of this adapter and its name in a connection string.
 struct Pair {
   const char* option;
   const char* in_uri;
 };
 
-// What either the connection string says or these.
+// Options that exclude a connection string.
 constexpr std::array<const char*, 7> instead_of_uri = {
     "mongodb.host",         "mongodb.port",          "mongodb.user",         "mongodb.password",
     "mongodb.password_env", "mongodb.password_file", "mongodb.auth_database"};
 
-// Once; its messages would go to standard error.
+// Initialises libmongoc once, and silences its messages on standard error.
 void begin_library() {
   static const bool begun = [] {
     mongoc_log_set_handler(nullptr, nullptr);
@@ -53,7 +53,7 @@ std::string named_uri(const Properties& properties) {
   return properties.get("mongodb.uri", properties.get("mongodb.url", ""));
 }
 
-// The words of libmongoc may quote the string, and with it a password.
+// libmongoc's error messages may quote the string, and with it a password.
 std::shared_ptr<mongoc_uri_t> parsed(const Properties& properties, const std::string& text) {
   const std::string option = properties.has("mongodb.uri") ? "mongodb.uri" : "mongodb.url";
   const auto refuse = [&](std::string_view why) {
@@ -105,7 +105,7 @@ std::shared_ptr<mongoc_uri_t> built(const Properties& properties, const ServerOp
   return uri;
 }
 
-// An option's value wins over the connection string's, and that over the default.
+// An option takes precedence over the connection string, and both over the default.
 void take_time(const Properties& properties, mongoc_uri_t* uri, Pair pair, std::uint64_t& value_ms) {
   if (!properties.has(pair.option) && mongoc_uri_has_option(uri, pair.in_uri)) {
     value_ms = static_cast<std::uint64_t>(std::max(1, mongoc_uri_get_option_as_int32(uri, pair.in_uri, 1)));
@@ -122,13 +122,14 @@ void take_hosts(MongoSettings& settings) {
     settings.server.port = host->port;
     is_local = is_local && settings.server.is_local();
   }
-  if (!is_local && settings.server.is_local()) settings.server.host = settings.address;  // some are elsewhere
+  // Some hosts are on other machines.
+  if (!is_local && settings.server.is_local()) settings.server.host = settings.address;
   if (const char* const service = mongoc_uri_get_srv_hostname(settings.uri.get())) {
     settings.server.host = settings.address = service;
   }
 }
 
-// libmongoc reads certificate and key from one file: here one in memory, that nobody else can open.
+// libmongoc reads certificate and key from one file. This creates it in memory, where no other process can open it.
 std::shared_ptr<int> joined(const std::string& certificate, const std::string& key) {
   const std::shared_ptr<int> file(new int(memfd_create("edgejoule-tls", MFD_CLOEXEC)), [](int* descriptor) {
     if (*descriptor >= 0) close(*descriptor);

@@ -1,4 +1,4 @@
-// What the options ask of MongoDB.
+// The settings for MongoDB, derived from the options.
 #pragma once
 
 #include <mongoc/mongoc.h>
@@ -15,23 +15,23 @@ namespace edgejoule::driver {
 enum class MongoKeyType : std::uint8_t { text, integer, blob };
 
 struct MongoSettings {
-  ServerOptions server;               // of the first host; `password` is in the uri
-  std::shared_ptr<mongoc_uri_t> uri;  // never shown: it may hold a password
-  std::shared_ptr<int> certificate;   // descriptor of the file that the uri names
+  ServerOptions server;               // of the first host; `password` is in `uri`
+  std::shared_ptr<mongoc_uri_t> uri;  // may contain a password, so it is never shown
+  std::shared_ptr<int> certificate;   // descriptor of the file named in `uri`
   std::string address;                // of all hosts
   std::string database;
   std::string collection;
   MongoKeyType key_type = MongoKeyType::text;
-  bool text_fields = false;  // strings; else binary values, as YCSB's binding
+  bool text_fields = false;  // strings; otherwise binary values, as in YCSB's binding
   bool raw_rows = false;     // one field without a name
-  std::string w;             // a number of nodes, "majority", or a name of the replica set's own
+  std::string w;             // a number of nodes, "majority", or a name defined in the replica set
   bool journal = false;
   bool journal_set = false;
   std::uint64_t wtimeout_ms = 0;
-  std::string read_concern;  // "": the server's own
+  std::string read_concern;  // "": the server's default
   std::string read_preference;
   std::uint64_t max_time_ms = 0;
-  bool upserts = false;  // inserts are upserts
+  bool upserts = false;  // inserts are performed as upserts
 };
 
 [[nodiscard]] const std::vector<OptionHelp>& mongo_option_help();
@@ -42,7 +42,7 @@ struct MongoSettings {
 // The field's name in a document.
 [[nodiscard]] std::string_view mongo_field(std::string_view name);
 
-// Of Database::options(): without credentials.
+// For Database::options(), without credentials.
 [[nodiscard]] std::map<std::string, std::string> shown(const MongoSettings& settings);
 
 }  // namespace edgejoule::driver

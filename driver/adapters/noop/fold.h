@@ -1,4 +1,4 @@
-// Folds every byte of keys, field names and values into 64 bits, cheaply; no cryptographic promise.
+// Folds every byte of keys, field names and values into 64 bits at low cost. Not a cryptographic hash.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ class Fold {
     return loaded;
   }
 
-  // Of the `left` last bytes of a text of `size` bytes; takes others before them too where that saves branches.
+  // Folds the last `left` bytes of a text of `size` bytes. It may include bytes before them if that saves branches.
   static std::uint64_t tail(const char* end, std::size_t left, std::size_t size) {
     if (left == 0) return 0;
     if (size >= word_bytes) return word(end - word_bytes);

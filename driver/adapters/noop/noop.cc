@@ -1,4 +1,4 @@
-// A database that keeps nothing: what a run on it costs is what the driver costs.
+// A database that stores nothing. The cost of a run on it is the cost of the driver.
 #include <deque>
 #include <string>
 
@@ -11,7 +11,7 @@ namespace {
 
 enum class Operation : std::uint8_t { read, scan, update, insert, remove };
 
-// Sum over operations, so that the order in which threads work leaves no trace. On a cache line of its own.
+// A sum over operations, so that it does not depend on the order of the threads. On a separate cache line.
 struct alignas(cache_line_bytes) Checksum {
   std::uint64_t sum = 0;
 };
@@ -76,7 +76,7 @@ class NoopDatabase final : public Database {
   [[nodiscard]] std::string path() const override { return {}; }
 
  private:
-  std::deque<Checksum> checksums_;  // one per session; a deque never moves them
+  std::deque<Checksum> checksums_;  // one per session; a deque does not move its elements
 };
 
 std::map<std::string, std::string> NoopDatabase::stats() const {

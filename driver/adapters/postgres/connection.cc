@@ -86,7 +86,7 @@ void PostgresConnection::connect(std::uint64_t time_limit_ms) {
       {"sslrootcert", server.tls_ca_file},
       {"sslcert", server.tls_cert_file},
       {"sslkey", server.tls_key_file},
-      {"connect_timeout", std::to_string((server.connect_timeout_ms + 999) / 1000)}};  // of PQping; in s
+      {"connect_timeout", std::to_string((server.connect_timeout_ms + 999) / 1000)}};  // for PQping; in s
   std::erase_if(words, [](const auto& word) { return word.second.empty(); });
   std::vector<const char*> names;
   std::vector<const char*> values;
@@ -132,14 +132,14 @@ PostgresConnection::Deadline PostgresConnection::operation_deadline() const {
   return Clock::now() + std::chrono::milliseconds(settings_.server.timeout_ms);
 }
 
-// False: the deadline passed, or an interruption came.
+// Returns false if the deadline has passed or an interruption came.
 bool PostgresConnection::wait(short events, Deadline deadline) const {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return false;
     pollfd socket{PQsocket(connection_.get()), events, 0};
     const int ready = poll(&socket, 1, static_cast<int>(std::min(left, interruption_look).count()));
-    if (ready != 0) return true;  // an error is libpq's to find
+    if (ready != 0) return true;  // libpq will report an error
     if (interruption() != 0) return false;
   }
 }
@@ -173,7 +173,7 @@ PostgresResult PostgresConnection::next(Deadline deadline) {
   return PostgresResult(PQgetResult(connection_.get()));
 }
 
-// The first result that is an error, or the last.
+// Returns the first result that is an error, otherwise the last result.
 PostgresResult PostgresConnection::last(Deadline deadline) {
   flush(deadline);
   PostgresResult kept;

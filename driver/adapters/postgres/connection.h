@@ -1,4 +1,4 @@
-// One connection to a PostgreSQL server. Every wait has an end: libpq is used without blocking.
+// A connection to a PostgreSQL server. Every wait has a time limit: libpq is used in non-blocking mode.
 #pragma once
 
 #include <libpq-fe.h>
@@ -23,12 +23,12 @@ using PostgresResult = std::unique_ptr<PGresult, PostgresResultFree>;
   return {PQgetvalue(result, row, column), static_cast<std::size_t>(PQgetlength(result, row, column))};
 }
 
-// Values of a statement's parameters: the views live until it has run.
+// The parameters of a statement. Views must be valid until it has run.
 class PostgresParameters {
  public:
   void clear();
-  void add_bytes(std::string_view bytes);  // of text and bytea columns
-  void add_text(const std::string& text);  // of any other, as PostgreSQL writes it; copied
+  void add_bytes(std::string_view bytes);  // for text and bytea columns
+  void add_text(const std::string& text);  // for other types, in PostgreSQL's text form; copied
 
   [[nodiscard]] int count() const { return static_cast<int>(lengths_.size()); }
   [[nodiscard]] const char* const* values() const { return values_.data(); }
@@ -46,16 +46,16 @@ class PostgresConnection {
  public:
   explicit PostgresConnection(const PostgresSettings& settings) : settings_(settings) {}
 
-  // Connects (anew); what was prepared is gone. Throws DatabaseError.
+  // Connects or reconnects. Prepared statements are lost. Throws DatabaseError.
   void connect(std::uint64_t time_limit_ms = ~std::uint64_t{0});
 
-  // One statement without parameters, results as text. These throw LostServer; an error of the statement is in the
-  // result.
+  // Runs one statement without parameters; results are text. These functions throw LostServer. An error of the
+  // statement is in the result.
   [[nodiscard]] PostgresResult ask(const std::string& sql);
   [[nodiscard]] PostgresResult prepare(const std::string& name, const std::string& sql);
-  // Results as bytes.
+  // Runs a prepared statement; results are binary.
   [[nodiscard]] PostgresResult run(const std::string& name, const PostgresParameters& parameters);
-  // COPY ... FROM STDIN of these bytes.
+  // Runs COPY ... FROM STDIN with these bytes.
   [[nodiscard]] PostgresResult copy_in(const std::string& sql, std::string_view bytes);
 
   [[nodiscard]] int backend_pid() const { return PQbackendPID(connection_.get()); }
@@ -82,7 +82,7 @@ class PostgresConnection {
 
 [[nodiscard]] bool is_ok(const PGresult* result);
 
-// The server's words, in one line.
+// The server's message in one line.
 [[nodiscard]] std::string words_of(const PGresult* result);
 
 }  // namespace edgejoule::driver

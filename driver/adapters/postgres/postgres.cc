@@ -1,4 +1,4 @@
-// PostgreSQL through libpq, and Citus on it.
+// PostgreSQL through libpq, with or without Citus.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ constexpr int version_18 = 180000;
 std::uint64_t number(std::string_view text) { return std::strtoull(std::string(text).c_str(), nullptr, 10); }
 
 std::string_view declared(PostgresKeyType type) {
-  // By bytes, as every other database here orders keys, whatever language the database sorts by.
+  // Keys are ordered by bytes, as in every other database here, whatever the database's collation.
   return type == PostgresKeyType::text      ? "VARCHAR(255) COLLATE \"C\""
          : type == PostgresKeyType::integer ? "BIGINT"
                                             : "BYTEA";
@@ -56,7 +56,8 @@ class Postgres final : public Database {
  private:
   using Row = std::vector<std::string>;
 
-  // Asks on the connection that is not the sessions', made anew once when it broke. Throws DatabaseError.
+  // Runs a query on the control connection, which no session uses, and reconnects once if it broke. Throws
+  // DatabaseError.
   [[nodiscard]] std::vector<Row> rows(const std::string& sql) const;
   [[nodiscard]] Row first_row(const std::string& sql) const;
   [[nodiscard]] std::string value(const std::string& sql) const;
@@ -77,15 +78,15 @@ class Postgres final : public Database {
   PostgresSettings settings_;
   Durability durability_ = Durability::process;
   ServerCounters client_;
-  mutable std::recursive_mutex mutex_;  // of control_ and events_: the watch asks too
+  mutable std::recursive_mutex mutex_;  // for control_ and events_, which the watch thread uses, too
   mutable std::unique_ptr<PostgresConnection> control_;
   std::unique_ptr<ServerWatch> watch_;
   CheckpointEvents events_;
-  std::string started_;  // when the server was
-  std::string opened_;   // when this was, by the server's clock
+  std::string started_;  // start time of the server
+  std::string opened_;   // time of open(), by the server's clock
   std::string version_;
   int version_number_ = 0;
-  bool knows_statements_ = false;  // pg_stat_statements
+  bool knows_statements_ = false;  // the extension pg_stat_statements is available
   std::optional<long> postmaster_;
   std::string data_path_;
   std::map<std::string, std::string> options_;
@@ -291,7 +292,7 @@ std::string Postgres::version() const {
 Status Postgres::flush() {
   flush_error_.clear();
   try {
-    // A transaction that waits for its log takes all before it along; it must write something to have a log.
+    // A synchronous commit also makes all earlier log records durable. It must write something to have a log record.
     (void)rows("SET synchronous_commit TO on; SELECT txid_current(); RESET synchronous_commit");
     (void)rows("CHECKPOINT");
   } catch (const DatabaseError& failure) {
@@ -303,7 +304,7 @@ Status Postgres::flush() {
 
 Settled Postgres::settle(std::uint64_t timeout_ns) {
   const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout_ns);
-  // CHECKPOINT takes as long as it takes: the operation's time limit is not its own.
+  // CHECKPOINT may take long: the time limit of an operation does not apply to it.
   auto patient = settings_;
   patient.server.timeout_ms = std::max<std::uint64_t>(timeout_ns / 1'000'000, 1);
   try {
@@ -347,7 +348,7 @@ void Postgres::look() {
     const std::lock_guard lock(mutex_);
     events_.look(checkpoints());
   } catch (const std::runtime_error&) {
-    // Away: the sessions tell.
+    // The server is away; the sessions report it.
   }
 }
 
@@ -378,7 +379,7 @@ std::vector<Component> Postgres::components() const {
   return {checkpoint, wal};
 }
 
-// Of this driver's table and its database, since they were last reset.
+// Counters of the driver's table and its database, since their last reset.
 std::map<std::string, std::uint64_t> Postgres::counters() const {
   std::map<std::string, std::uint64_t> all;
   const auto add = [&all, this](const std::vector<std::string>& names, const std::string& from) {
@@ -390,7 +391,7 @@ std::map<std::string, std::uint64_t> Postgres::counters() const {
   const std::vector<std::string> of_table = {"n_tup_ins", "n_tup_upd",     "n_tup_hot_upd", "n_tup_del",
                                              "idx_scan",  "idx_tup_fetch", "seq_scan"};
   if (settings_.citus) {
-    // The coordinator's own table is empty; each copy of each shard counts.
+    // The coordinator's table is empty. Each copy of each shard counts.
     for (const auto& name : of_table) {
       all[name] = number(
           value(fmt::format("SELECT coalesce(sum(result::bigint), 0) FROM run_command_on_placements('{}', 'SELECT "
@@ -417,7 +418,7 @@ std::string Postgres::calls_sql() const {
       settings_.table);
 }
 
-// What a session did is in the statistics when its process has ended.
+// A session's statistics are complete when its server process has ended.
 void Postgres::await_end_of_sessions() const {
   const auto deadline = Clock::now() + std::chrono::seconds(2);
   const std::string others =
@@ -432,7 +433,7 @@ void Postgres::await_end_of_sessions() const {
   };
   wait_for_end([&] { return number(value(others)) > open; });
   if (!settings_.citus || open > 0) return;
-  // A session at the coordinator has its own at the workers, which are named after it.
+  // A session at the coordinator has sessions at the workers, which are named after it.
   const auto at_workers = fmt::format(
       "SELECT coalesce(sum(result::bigint), 0) FROM run_command_on_workers('SELECT count(*) FROM pg_stat_activity "
       "WHERE "
@@ -449,7 +450,7 @@ std::map<std::string, std::string> Postgres::stats() const {
   tell_statistics();
   await_end_of_sessions();
   if (was_restarted()) stats["server.restarted"] = "true";
-  // Kept over a restart, but forgotten by one after a crash.
+  // The counters survive a restart, but not a crash.
   for (const auto& [name, count] : counters()) {
     const auto before = counters_at_open_.find(name);
     const auto base = before == counters_at_open_.end() ? 0 : before->second;
@@ -466,7 +467,7 @@ std::vector<std::string> Postgres::incidents() const {
   return {};
 }
 
-// Counting takes as long as it takes: the operation's time limit is not its own.
+// Counting may take long: the time limit of an operation does not apply to it.
 std::optional<std::uint64_t> Postgres::record_count(std::uint64_t timeout_ns) const {
   auto patient = settings_;
   patient.server.timeout_ms = std::max<std::uint64_t>(timeout_ns / 1'000'000, 1);

@@ -52,7 +52,7 @@ void PostgresSession::tell_statistics() {
   try {
     if (connection_.server_version() >= since) (void)connection_.ask("SELECT pg_stat_force_next_flush()");
   } catch (const LostServer&) {
-    // The next operation finds it.
+    // The next operation detects a failure.
   }
 }
 
@@ -61,7 +61,7 @@ void PostgresSession::connect(std::uint64_t time_limit_ms) {
   connection_.connect(time_limit_ms);
 }
 
-// nullptr: it cannot be prepared, the error says why.
+// Returns nullptr if it cannot be prepared, and sets the error.
 template <typename Named, typename Sql>
 const std::string* PostgresSession::statement(char kind, std::span<const Named> named, std::string_view key, Sql sql) {
   const auto found = std::ranges::find_if(prepared_, [&](const Prepared& each) {
@@ -87,7 +87,7 @@ Status PostgresSession::failed(std::string_view operation, std::string_view key,
       fmt::format("PostgreSQL at {}: {} of key {}: {}", settings_.server.address(), operation, key, words_of(result));
   if (state == "23505") error_ += "; has an earlier run or load inserted it?";
   if (state == "22021") error_ += "; values of any bytes need fieldtype=blob at load and run";
-  // Serialisation, deadlock, lock and query time-outs: the server asks to try again.
+  // Serialisation failure, deadlock, lock and query time-outs: the server asks for a retry.
   return state == "40001" || state == "40P01" || state == "55P03" || state == "57014" ? Status::busy : Status::error;
 }
 
@@ -176,7 +176,7 @@ std::string PostgresSession::insert_sql(Fields fields, bool replaces) const {
   }
   auto sql = fmt::format("INSERT INTO {} ({}) VALUES ({})", settings_.table, names, marks);
   if (!replaces) return sql;
-  std::string changes;  // columns that are not given become NULL, as in the row that was to be inserted
+  std::string changes;  // columns that are not given become NULL, as the inserted row has them
   for (const auto& field : settings_.field_names) {
     const auto column = postgres_column(field);
     changes += fmt::format("{}{}=EXCLUDED.{}", changes.empty() ? "" : ",", column, column);
@@ -184,7 +184,7 @@ std::string PostgresSession::insert_sql(Fields fields, bool replaces) const {
   return sql + " ON CONFLICT (ycsb_key) DO UPDATE SET " + changes;
 }
 
-// Kinds: u(pdate), i(nsert), p: upsert.
+// kind: 'u' update, 'i' insert, 'p' upsert.
 Status PostgresSession::write(char kind, std::string_view operation, std::string_view key, Fields fields) {
   const auto* id = statement(kind, fields, key, [&] {
     if (kind != 'u') return insert_sql(fields, kind == 'p');
@@ -228,8 +228,8 @@ Status PostgresSession::remove(std::string_view key) {
   });
 }
 
-// In PostgreSQL's binary form of COPY: a head, then for each row the number of its columns, and for each column its
-// length and bytes.
+// Uses the binary form of COPY: a header, then for each row the number of its columns, and for each column its length
+// and bytes.
 Status PostgresSession::copy(std::span<const Record> records) {
   constexpr std::string_view signature("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
   copied_ = signature;

@@ -1,4 +1,4 @@
-// One client thread's connection to PostgreSQL and its prepared statements.
+// A client thread's connection to PostgreSQL with its prepared statements.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace edgejoule::driver {
 
 class PostgresSession final : public ServerSession {
  public:
-  // Throws DatabaseError. Settings and counters outlive the session; `ended` is told when it ends.
+  // Throws DatabaseError. Settings and counters must outlive the session, which calls `ended` when it ends.
   PostgresSession(const PostgresSettings& settings, ServerCounters& counters,
                   std::function<void(PostgresSession*)> ended);
   ~PostgresSession() override;
@@ -27,12 +27,12 @@ class PostgresSession final : public ServerSession {
   Status upsert_batch(std::span<const Record> records) override;
   Status remove(std::string_view key) override;
 
-  // Makes the server add what this session did to its statistics now, not some seconds later (PostgreSQL 15). What
-  // goes wrong is left to the next operation.
+  // Makes the server add this session's work to its statistics now instead of seconds later (PostgreSQL 15). Leaves an
+  // error to the next operation.
   void tell_statistics();
 
  private:
-  // Statements by kind and columns; those of a new connection are prepared anew.
+  // Statements by kind and columns. A new connection prepares them anew.
   struct Prepared {
     char kind;
     std::vector<std::string> names;
@@ -61,7 +61,7 @@ class PostgresSession final : public ServerSession {
   PostgresConnection connection_;
   std::vector<Prepared> prepared_;
   PostgresParameters parameters_;
-  PostgresResult result_;  // what the last rows point into
+  PostgresResult result_;  // the last rows point into it
   std::string copied_;
 };
 

@@ -50,7 +50,7 @@ std::optional<PostgresCitus> citus_of(const Properties& properties) {
 }  // namespace
 
 std::string postgres_column(std::string_view field) {
-  if (field.empty()) return "\"value\"";  // of a raw row
+  if (field.empty()) return "\"value\"";  // for a raw row
   std::string name(field);
   if (!std::ranges::all_of(name, is_of_a_word)) {
     throw UsageError(fmt::format("field name \"{}\": expected letters, digits and underscores", field));

@@ -1,4 +1,4 @@
-// What the options and the durability class ask of PostgreSQL.
+// The settings for PostgreSQL, derived from the options and the durability class.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct PostgresSettings {
   PostgresKeyType key_type = PostgresKeyType::text;
   bool blob_fields = false;
   std::string synchronous_commit;
-  bool synchronous_commit_set = false;  // by an option, not by the class
-  bool copies = true;                   // batches by COPY
+  bool synchronous_commit_set = false;  // set by an option, not by the class
+  bool copies = true;                   // batches use COPY
   std::optional<PostgresCitus> citus;
 };
 
@@ -36,8 +36,7 @@ struct PostgresSettings {
 // Throws UsageError.
 [[nodiscard]] PostgresSettings postgres_settings(const Properties& properties, Durability durability);
 
-// A column's name in SQL, in the lower case to which PostgreSQL folds what YCSB's JDBC binding writes. Throws
-// UsageError.
+// A column's name in SQL, in lower case: PostgreSQL folds the names written by YCSB's JDBC binding. Throws UsageError.
 [[nodiscard]] std::string postgres_column(std::string_view field);
 
 }  // namespace edgejoule::driver

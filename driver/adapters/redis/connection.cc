@@ -25,7 +25,7 @@ void RedisConnection::connect(std::uint64_t time_limit_ms) {
   connecting_ = true;
   out_.clear();
   tls_.reset();
-  context_.reset();  // the old connection is gone before the new one comes
+  context_.reset();  // close the old connection before opening a new one
   context_.reset(server.is_socket() ? redisConnectUnixNonBlock(server.host.c_str())
                                     : redisConnectNonBlock(server.host.c_str(), server.port));
   if (!context_) throw std::bad_alloc();

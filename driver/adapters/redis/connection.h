@@ -1,7 +1,7 @@
-// One connection to a Redis server: commands are appended, flushed together, and their replies read one by one.
+// A connection to a Redis server. Commands are appended and flushed together, and their replies read one by one.
 //
-// hiredis connects, writes and reads the protocol; the bytes go through here, so that a broken connection raises no
-// SIGPIPE, every wait has an end, and TLS works with any version of hiredis.
+// hiredis connects and implements the protocol. The bytes pass through this class, so that a broken connection raises
+// no SIGPIPE, every wait has a time limit, and TLS works with every version of hiredis.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -34,18 +34,18 @@ class RedisConnection {
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
 
-  // Connects (anew), says who asks and chooses the database, all within redis.connect_timeout_ms and time_limit_ms.
-  // Throws DatabaseError.
+  // Connects or reconnects, authenticates and selects the database, all within redis.connect_timeout_ms and
+  // time_limit_ms. Throws DatabaseError.
   void connect(std::uint64_t time_limit_ms = ~std::uint64_t{0});
 
   void append(std::span<const std::string_view> words);
   void append(std::initializer_list<std::string_view> words) { append(std::span(words.begin(), words.size())); }
 
-  // The reply of the first command whose reply was not read yet; sends what was appended before, which begins an
-  // operation: its replies must all be there within redis.timeout_ms. Throws LostServer.
+  // Returns the next unread reply. Sends the appended commands first, which begins an operation: all its replies must
+  // arrive within redis.timeout_ms. Throws LostServer.
   [[nodiscard]] RedisReply next();
 
-  // append and next. An error in the reply is the caller's to see.
+  // Appends a command and returns its reply. The caller checks the reply for an error.
   [[nodiscard]] RedisReply ask(std::initializer_list<std::string_view> words);
 
  private:
@@ -67,9 +67,9 @@ class RedisConnection {
   std::vector<const char*> words_;
   std::vector<std::size_t> lengths_;
   std::uint64_t timeout_ms_ = 0;
-  const char* timeout_option_ = "";  // in brackets; empty: the limit is the caller's
-  bool connecting_ = false;          // under the time limit of a connection
-  bool answered_ = false;            // on this connection or one before it
+  const char* timeout_option_ = "";  // name of the time limit's option, in brackets; empty: the limit is the caller's
+  bool connecting_ = false;          // the time limit of a connection applies
+  bool answered_ = false;            // a reply was received, on this connection or an earlier one
 };
 
 }  // namespace edgejoule::driver

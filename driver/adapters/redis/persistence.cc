@@ -83,7 +83,7 @@ void RedisWork::look(Kind& kind, const RedisInfo& persistence) {
   const auto count = number_of(persistence, kind.count);
   const bool ended = kind.seen && count && *count > *kind.seen;
   if (ended && sink_) {
-    // One that began and ended between two looks is known by the whole seconds that Redis tells of it.
+    // Work that began and ended between two polls is known only by the duration that Redis reports, in whole seconds.
     const auto told_s = number_of(persistence, kind.last).value_or(-1);
     const bool watched = kind.begin_ns != 0;
     const auto duration_ns = watched      ? static_cast<std::int64_t>(now_ns - kind.begin_ns)

@@ -1,4 +1,4 @@
-// What a Redis server keeps, and when: the promise that follows from it, and what it does for it on its own account.
+// A Redis server's persistence: its settings, the durability class that follows from them, and its background work.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace edgejoule::driver {
 
 struct RedisPersistence {
-  std::optional<std::string> appendonly;  // nullopt: the server does not tell
+  std::optional<std::string> appendonly;  // nullopt: not reported
   std::optional<std::string> appendfsync;
   std::optional<std::string> save;
 
@@ -21,13 +21,13 @@ struct RedisPersistence {
 
 [[nodiscard]] RedisPersistence persistence_of(RedisConnection& connection);
 
-// Sets what the class asks for, and waits for the log that it begins. Throws DatabaseError.
+// Applies the settings of the class, and waits for the log that they start. Throws DatabaseError.
 void configure_persistence(RedisConnection& connection, Durability durability, std::uint64_t timeout_ms);
 
 [[nodiscard]] std::string durability_in_words(const RedisPersistence& persistence, const RedisSettings& settings,
                                               Durability durability);
 
-// Snapshots and rewrites of the log, told once each as they end: from what INFO persistence says now and then.
+// Reports each snapshot and log rewrite once, when it ends. It polls INFO persistence.
 class RedisWork {
  public:
   explicit RedisWork(EventSink sink) : sink_(std::move(sink)) {}
@@ -35,16 +35,16 @@ class RedisWork {
   void look(const RedisInfo& persistence);
 
  private:
-  // One of the two kinds.
+  // Names of INFO's fields for one kind of work.
   struct Kind {
-    const char* running;  // 1 while it is under way
-    const char* elapsed;  // s it has taken so far
-    const char* count;    // how many there were (Redis 7)
-    const char* last;     // s the last one took
+    const char* running;  // 1 while it runs
+    const char* elapsed;  // s since it began
+    const char* count;    // how many have run (Redis 7)
+    const char* last;     // s that the last one took
     DatabaseEvent::Kind event;
     const char* detail;
     std::optional<std::int64_t> seen = {};
-    std::uint64_t begin_ns = 0;  // 0: none is under way
+    std::uint64_t begin_ns = 0;  // 0: none is running
   };
   void look(Kind& kind, const RedisInfo& persistence);
 

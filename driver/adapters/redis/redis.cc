@@ -49,8 +49,8 @@ class Redis final : public Database {
   [[nodiscard]] std::vector<std::string> incidents() const override;
 
  private:
-  // Asks on the connection that is not the sessions', made anew once when it broke. Throws DatabaseError: at once where
-  // the server has just not come back, so that many questions do not wait one after the other.
+  // Sends a question on the control connection, which no session uses, and reconnects once if it broke. Throws
+  // DatabaseError. If a reconnection has just failed, it throws at once, so that many questions do not wait in turn.
   template <typename Question>
   auto asked(Question question) const {
     const std::lock_guard lock(mutex_);
@@ -83,16 +83,16 @@ class Redis final : public Database {
   RedisSettings settings_;
   Durability durability_ = Durability::process;
   ServerCounters counters_;
-  mutable std::mutex mutex_;  // of control_ and work_: the watch asks too
+  mutable std::mutex mutex_;  // for control_ and work_, which the watch thread uses, too
   mutable std::unique_ptr<RedisConnection> control_;
-  mutable Clock::time_point away_until_;  // no attempt to connect before
+  mutable Clock::time_point away_until_;  // no attempt to connect before this time
   mutable std::string away_words_;
   std::unique_ptr<RedisWork> work_;
   std::unique_ptr<ServerWatch> watch_;
   RedisPersistence persistence_;
   std::string version_;
   std::string run_id_;
-  std::string data_path_;  // of the log or the snapshot, when the server is here
+  std::string data_path_;  // of the log or the snapshot, if the server is on this machine
   std::string log_folder_;
   std::map<std::string, std::string> options_;
   std::map<std::string, std::uint64_t> calls_at_open_;
@@ -123,7 +123,7 @@ void Redis::open(const Properties& properties, Durability durability, bool creat
   watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { look(); });
 }
 
-// The server may be back, as another process. An attempt that failed is not repeated for as long as it has lasted.
+// The server may be back as another process. After a failed attempt, the next one waits as long as the attempt lasted.
 void Redis::reconnect() const {
   const auto begin = Clock::now();
   if (begin < away_until_) throw DatabaseError(away_words_);
@@ -137,7 +137,7 @@ void Redis::reconnect() const {
   }
 }
 
-// An index of another kind would let scans find other records than were asked for.
+// With an index of another kind, scans would return other records than requested.
 void Redis::check_contents(bool create) {
   const auto [records, first, last] = asked([](RedisConnection& connection) {
     const auto score = [&connection](std::string_view place) {
@@ -168,10 +168,10 @@ void Redis::check_contents(bool create) {
   }
 }
 
-// Scans of an index that is not there find nothing, at full speed. An index without its records, too.
+// Scans of a missing index return nothing at full speed. So do scans of an index whose records are missing.
 void Redis::check_index(long long keys) const {
   const auto indexed = asked([](RedisConnection& connection) {
-    return connection.ask({"ZCARD", redis_index_key})->integer;  // 0: there is none
+    return connection.ask({"ZCARD", redis_index_key})->integer;  // 0: no index
   });
   const auto where = fmt::format("Redis at {}: database {}", settings_.server.address(), settings_.database);
   if (indexed == 0) {
@@ -218,7 +218,7 @@ void Redis::look() {
     const std::lock_guard lock(mutex_);
     work_->look(persistence);
   } catch (const std::runtime_error&) {
-    // Away: the sessions tell.
+    // The server is away; the sessions report it.
   }
 }
 
@@ -233,7 +233,7 @@ std::string Redis::version() const {
   return fmt::format("hiredis {}.{}.{}", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
 }
 
-// True: all of the log is on storage. Every file of it is synced through a descriptor of our own.
+// Syncs every file of the log through the driver's own descriptors. Returns true if the whole log is on storage.
 bool Redis::sync_log(std::string& how) const {
   if (persistence_.appendfsync == "always") {
     how = "every write was synced before it was acknowledged";
@@ -262,7 +262,7 @@ bool Redis::sync_log(std::string& how) const {
 
 Status Redis::flush() {
   flush_error_.clear();
-  if (!persistence_.logs()) return Status::ok;  // what Redis promises without a log is nothing
+  if (!persistence_.logs()) return Status::ok;  // without a log Redis promises nothing
   if (!sync_log(flush_error_)) return Status::error;
   flush_error_.clear();
   return Status::ok;
@@ -286,7 +286,7 @@ bool Redis::idle_until(Clock::time_point deadline) {
   }
 }
 
-// What was changed since the last snapshot is a debt where snapshots are all that is kept.
+// If snapshots are the only persistence, changes since the last snapshot must be saved.
 bool Redis::save_snapshot(Clock::time_point deadline) {
   if (number_of(info("persistence"), "rdb_changes_since_last_save") == 0) return true;
   asked([](RedisConnection& connection) {
@@ -339,7 +339,7 @@ std::vector<std::string> Redis::incidents() const {
   return found;
 }
 
-// Every key is a record, but for the index.
+// Every key is a record, except the index.
 std::optional<std::uint64_t> Redis::record_count(std::uint64_t /*timeout_ns*/) const {
   return asked([](RedisConnection& connection) {
     const auto keys = connection.ask({"DBSIZE"})->integer;
@@ -362,7 +362,7 @@ std::map<std::string, std::string> Redis::stats() const {
   std::map<std::string, std::string> stats;
   counters_.add_to(stats);
   if (!control_) return stats;
-  // Counted anew by a server that was started anew: then no difference is a count of this run.
+  // A restarted server has new counters, so a difference would not describe this run.
   if (same_server(info("server"))) {
     for (const auto& [command, calls] : redis_calls(info("commandstats"))) {
       const auto before = calls_at_open_.find(command);

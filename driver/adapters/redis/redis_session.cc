@@ -7,8 +7,8 @@
 namespace edgejoule::driver {
 namespace {
 
-// Of a record that an update made because there was none: removed, unless somebody has inserted it meanwhile.
-// 1: the record was there.
+// Undoes an update that created a missing record: removes it, unless another client has inserted it meanwhile. Returns
+// 1 if the record existed.
 constexpr std::string_view undo_script =
     "if redis.call('HLEN',KEYS[1])~=#ARGV/2 then return 1 end "
     "for i=1,#ARGV,2 do if redis.call('HGET',KEYS[1],ARGV[i])~=ARGV[i+1] then return 1 end end "
@@ -48,7 +48,7 @@ void RedisSession::ask_for_row(std::string_view key, FieldNames names) {
   connection_.append(words_);
 }
 
-// not_found: no record, or none that has a field that was asked for.
+// Returns not_found if there is no record, or if it has none of the requested fields.
 Status RedisSession::take_row(std::string_view key, FieldNames names, const redisReply& reply,
                               std::vector<Field>& fields) {
   if (is_error(reply)) return failed("read", key, reply);
@@ -101,7 +101,7 @@ Status RedisSession::scan_now(std::string_view start, std::uint64_t count, Field
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto key = text_of(*keys[i]);
     const auto status = take_row(key, names, *replies_[i], rows[found].fields);
-    if (status == Status::not_found) continue;  // removed since the index was read
+    if (status == Status::not_found) continue;  // removed after the index was read
     if (status != Status::ok) return status;
     rows[found++].key = key;
   }
@@ -132,7 +132,7 @@ void RedisSession::append_wait() {
   connection_.append({"WAIT", std::to_string(settings_.wait_replicas), std::to_string(settings_.wait_timeout_ms)});
 }
 
-// Reads the reply to append_wait.
+// Checks the reply to append_wait().
 Status RedisSession::check_wait(std::string_view operation, std::string_view key) {
   if (settings_.wait_replicas == 0) return Status::ok;
   const auto reply = connection_.next();
@@ -144,7 +144,7 @@ Status RedisSession::check_wait(std::string_view operation, std::string_view key
   return Status::busy;
 }
 
-// True: there was no record, and there is none now; or it failed.
+// Returns true if the record did not exist and has been removed, or if the script failed.
 bool RedisSession::undo_if_new(std::string_view key, Fields fields, Status& status) {
   words_.assign({"EVAL", undo_script, "1", key});
   for (const auto& field : fields) words_.insert(words_.end(), {field.name, field.value});
@@ -181,7 +181,7 @@ std::size_t RedisSession::append_upsert(std::string_view key, Fields fields) {
   return 3 + writes;
 }
 
-// Of the replies to all that was appended, the first that is bad.
+// Returns the first failure among the replies to all appended commands.
 Status RedisSession::finish_writes(std::string_view operation, std::string_view key, std::size_t replies) {
   append_wait();
   auto status = Status::ok;
@@ -199,7 +199,7 @@ Status RedisSession::finish_writes(std::string_view operation, std::string_view 
   const auto error = error_;
   const auto waited = check_wait(operation, key);
   if (status == Status::ok) return waited;
-  error_ = error;  // of the write itself
+  error_ = error;  // the error of the write itself
   return status;
 }
 

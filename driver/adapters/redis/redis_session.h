@@ -1,4 +1,4 @@
-// One client thread's connection to Redis. A record is a hash under its key, as in YCSB's binding.
+// A client thread's connection to Redis. A record is a hash under its key, as in YCSB's binding.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace edgejoule::driver {
 
 inline constexpr std::string_view redis_index_key = "_indices";
 
-// As java.lang.String.hashCode, which YCSB takes for the score of a key.
+// Equals java.lang.String.hashCode, which YCSB uses as the score of a key.
 [[nodiscard]] std::int32_t java_hash(std::string_view key);
 
 class RedisSession final : public ServerSession {
  public:
-  // Throws DatabaseError. Settings and counters outlive the session.
+  // Throws DatabaseError. Settings and counters must outlive the session.
   RedisSession(const RedisSettings& settings, ServerCounters& counters);
 
   Status read(std::string_view key, FieldNames names, Row& row) override;
@@ -48,8 +48,8 @@ class RedisSession final : public ServerSession {
 
   const RedisSettings& settings_;
   RedisConnection connection_;
-  RedisReply reply_;                 // what the last row points into
-  std::vector<RedisReply> replies_;  // what the rows of the last scan point into
+  RedisReply reply_;                 // the last row points into it
+  std::vector<RedisReply> replies_;  // the rows of the last scan point into them
   Words words_;
 };
 

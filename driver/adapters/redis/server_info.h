@@ -1,4 +1,4 @@
-// What a Redis server says of itself: INFO and CONFIG GET as maps.
+// Reads a Redis server's description of itself: INFO and CONFIG GET, as maps.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace edgejoule::driver {
 
 using RedisInfo = std::map<std::string, std::string, std::less<>>;
 
-// Throws LostServer, and DatabaseError when the server refuses.
+// Throws LostServer, and DatabaseError if the server refuses.
 [[nodiscard]] RedisInfo redis_info(RedisConnection& connection, std::string_view section);
 
-// nullopt: the server does not tell (renamed commands, another user's right).
+// nullopt: the server does not report it (renamed commands, missing rights).
 [[nodiscard]] std::optional<std::string> redis_config(RedisConnection& connection, std::string_view name);
 
 [[nodiscard]] std::optional<std::int64_t> number_of(const RedisInfo& info, std::string_view name);
 [[nodiscard]] std::optional<double> seconds_of(const RedisInfo& info, std::string_view name);
 
-// Calls by command, without the server's own name for it ("cmdstat_"), of section commandstats.
+// Calls by command, from section commandstats, without the prefix "cmdstat_".
 [[nodiscard]] std::map<std::string, std::uint64_t> redis_calls(const RedisInfo& commandstats);
 
 }  // namespace edgejoule::driver

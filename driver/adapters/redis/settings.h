@@ -1,4 +1,4 @@
-// What the options ask of Redis.
+// The settings for Redis, derived from the options.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace edgejoule::driver {
 
-// How scans find their keys, and what an insert pays for it.
+// How scans locate their keys, and the cost that inserts pay for it.
 enum class RedisIndex : std::uint8_t {
-  ycsb,     // sorted set _indices, score: the key's hash; scans go by the hash
-  ordered,  // the same set, all scores 0; scans go by the key
-  none,     // no set, no scans
+  ycsb,     // sorted set _indices with the key's hash as score; scans are in order of the hash
+  ordered,  // the same set with all scores 0; scans are in order of the key
+  none,     // no set and no scans
 };
 
 struct RedisSettings {

@@ -23,7 +23,7 @@ int finished(BIO* bio, ssize_t moved) {
   return static_cast<int>(moved);
 }
 
-// OpenSSL's own socket writes raise SIGPIPE when the server is gone.
+// OpenSSL's default socket BIO raises SIGPIPE if the server has closed.
 BIO_METHOD* quiet_socket() {
   static BIO_METHOD* const method = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without SIGPIPE");
@@ -127,7 +127,7 @@ ssize_t RedisTls::receive(char* bytes, std::size_t size) {
 
 namespace edgejoule::driver {
 
-// Never made: redis_settings refuses redis.tls.
+// Never created: redis_settings refuses redis.tls.
 struct RedisTls::State {};
 RedisTls::RedisTls(const PatientSocket& /*socket*/, const ServerOptions& /*options*/) {}
 RedisTls::~RedisTls() = default;

@@ -14,13 +14,13 @@ namespace edgejoule::driver {
 
 class RedisTls {
  public:
-  // Shakes hands. Throws DatabaseError. `socket` outlives it.
+  // Performs the handshake. Throws DatabaseError. `socket` must outlive it.
   RedisTls(const PatientSocket& socket, const ServerOptions& options);
   ~RedisTls();
   RedisTls(const RedisTls&) = delete;
   RedisTls& operator=(const RedisTls&) = delete;
 
-  // As those of the socket.
+  // As PatientSocket's functions.
   [[nodiscard]] ssize_t send(const char* bytes, std::size_t size);
   [[nodiscard]] ssize_t receive(char* bytes, std::size_t size);
 

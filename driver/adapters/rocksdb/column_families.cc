@@ -25,7 +25,7 @@ void require(const rocksdb::Status& status, const std::string& path) {
                   path, status.ToString()));
 }
 
-// Of the database at the path; only the default one when there is none yet.
+// The column families of the database at the path; only the default one if there is no database yet.
 std::vector<std::string> names_at(const rocksdb::Options& options, const std::string& path) {
   if (!fs::exists(fs::path(path) / "CURRENT")) return {rocksdb::kDefaultColumnFamilyName};
   std::vector<std::string> names;
@@ -42,7 +42,7 @@ std::string rows_in(const std::vector<std::string>& names, const Properties& pro
   return properties.get(option, contains(names, table) ? table : rocksdb::kDefaultColumnFamilyName);
 }
 
-// For YCSB's own binding, which opens what is listed there.
+// YCSB's binding opens the column families listed in this file.
 void list_for_ycsb(const std::string& path, const std::vector<std::string>& names) {
   const auto file = fs::path(path) / "CF_NAMES";
   std::ofstream out(file);

@@ -1,8 +1,8 @@
-// The column family that holds the rows, and the opening of a database whatever column families it has.
+// Opens a database with all its column families, and selects the one that holds the rows.
 //
-// The option rocksdb.column_family names it. Without it, rows are in the column family named as the property `table`
-// where the database has one (YCSB's own RocksDB binding keeps them there), in the default one otherwise. A column
-// family that is made is listed in the file CF_NAMES beside the database, from which YCSB's binding learns of it.
+// The option rocksdb.column_family names it. Without the option, it is the one named by the property `table`, if it
+// exists (YCSB's RocksDB binding stores rows there), otherwise the default one. A new column family is added to the
+// file CF_NAMES in the database's directory, which YCSB's binding reads.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -17,11 +17,12 @@ namespace edgejoule::driver {
 
 struct OpenedDatabase {
   std::unique_ptr<rocksdb::DB> db;
-  std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;  // all of them; they end before the database
-  rocksdb::ColumnFamilyHandle* rows = nullptr;                         // one of them
+  // All column families; destroyed before the database.
+  std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;
+  rocksdb::ColumnFamilyHandle* rows = nullptr;  // one of them
 };
 
-// Creates what is missing when options.create_if_missing is set. Throws DatabaseError.
+// Creates missing column families if options.create_if_missing is set. Throws DatabaseError.
 [[nodiscard]] OpenedDatabase open_with_column_families(const rocksdb::Options& options, const std::string& path,
                                                        const Properties& properties);
 

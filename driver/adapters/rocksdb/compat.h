@@ -1,5 +1,4 @@
-// What differs between the releases of RocksDB that the adapter is built with: 7.8 (Debian 12), 9.10 (Debian 13),
-// newer.
+// Differences between the supported releases of RocksDB: 7.8 (Debian 12), 9.10 (Debian 13), newer.
 #pragma once
 
 #include <rocksdb/cache.h>
@@ -14,8 +13,8 @@
 
 namespace edgejoule::driver {
 
-// Opens all the column families of `descriptors`. Releases from 9.11 on hand the database over as a unique_ptr (from 11
-// on only so), earlier ones as a plain pointer.
+// Opens all the column families of `descriptors`. From 9.11 on RocksDB returns the database as unique_ptr (from 11 on
+// only so), before as a plain pointer.
 template <typename Database = rocksdb::DB>
 rocksdb::Status open_rocksdb(const rocksdb::DBOptions& options, const std::string& path,
                              const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors,

@@ -1,4 +1,4 @@
-// Turns RocksDB's listener calls into database events: flushes, compactions and write stalls with times and bytes.
+// Converts RocksDB's listener calls into database events: flushes, compactions and write stalls with times and bytes.
 #pragma once
 
 #include <rocksdb/listener.h>
@@ -26,25 +26,25 @@ class EventWatch : public rocksdb::EventListener {
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override;
   void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override;
 
-  // Flushes and compactions that have begun and not ended.
+  // Flushes and compactions that are running.
   [[nodiscard]] std::uint64_t running() const;
 
-  // All that have ever begun.
+  // Flushes and compactions begun since the database was opened.
   [[nodiscard]] std::uint64_t begun() const;
 
   // Flushes and compactions so far.
   [[nodiscard]] std::vector<Component> components() const;
 
-  // The last background error in RocksDB's own words; empty when there was none, or RocksDB has recovered from it.
+  // RocksDB's message for the last background error. Empty if there was none or RocksDB has recovered.
   [[nodiscard]] std::string failure() const;
 
-  // Reports a stall that is still under way, with its duration unknown.
+  // Reports a stall still in progress, with unknown duration.
   void close();
 
  private:
   struct Job {
     std::uint64_t begin_monotonic_ns;
-    std::int64_t write_bytes;  // -1: not said yet
+    std::int64_t write_bytes;  // -1: unknown
   };
 
   struct Stall {

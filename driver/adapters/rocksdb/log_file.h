@@ -1,5 +1,6 @@
-// RocksDB's own LOG, written with the C library. RocksDB's writer of it asserts, in builds with assertions as Debian's,
-// when it is used again after a write that failed: a full disk would kill the process instead of failing the write.
+// Writes RocksDB's LOG with the C library. RocksDB's own writer fails an assertion, in builds that have them as
+// Debian's, if it is used after a failed write. A full disk would then kill the process instead of failing the
+// database's write.
 #pragma once
 
 #include <fmt/chrono.h>
@@ -16,8 +17,8 @@ namespace edgejoule::driver {
 
 class LogFile final : public rocksdb::Logger {
  public:
-  // Goes on at the end of the file LOG in the directory; without a file where that cannot be written. What cannot be
-  // written later is left out.
+  // Appends to the file LOG in the directory, or writes nothing if it cannot be opened. Lines that cannot be written
+  // are dropped.
   LogFile(const std::string& directory, rocksdb::InfoLogLevel level);
 
   using rocksdb::Logger::Logv;

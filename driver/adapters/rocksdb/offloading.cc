@@ -34,7 +34,7 @@ eco::LoadedAttach* load(const std::string& asked) {
 
 #else
 
-// Beside the driver, installed or as built; else where the system looks.
+// eco's library relative to the driver, as installed or as built, otherwise on the system's search path.
 std::string library() {
   std::error_code absent;
   const auto beside =

@@ -1,5 +1,5 @@
-// Compactions of level 0 at other servers: eco, which is loaded only where it is asked for, so that a run without it
-// pays nothing for it.
+// Runs compactions of level 0 on other servers, through eco. eco is loaded only on request, so that other runs do not
+// pay for it.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -16,16 +16,16 @@ namespace edgejoule::driver {
 
 class Offloading {
  public:
-  // The properties that ask for it.
+  // The properties that request it.
   [[nodiscard]] static std::vector<OptionHelp> option_help();
 
-  // Changes nothing when no property asks for it. Throws UsageError, or DatabaseError when eco cannot be had.
+  // Does nothing unless a property requests it. Throws UsageError, or DatabaseError if eco is not available.
   void attach(rocksdb::Options& options, const Properties& properties);
 
-  // What asked for it, "eco_worker=127.0.0.1:7070"; empty: nothing did.
+  // The property that requested it, "eco_worker=127.0.0.1:7070"; empty: none.
   [[nodiscard]] const std::string& asked() const { return asked_; }
   [[nodiscard]] eco::Statistics statistics() const { return statistics_(); }
-  // Adds "eco.installed" and the like; nothing when it was not asked for.
+  // Adds "eco.installed" and similar values if it was requested.
   void add_to(std::map<std::string, std::string>& stats) const;
 
  private:

@@ -1,4 +1,4 @@
-// RocksDB in the driver's process. See README.md for what an operation does and what durability is asked for.
+// RocksDB in the driver's process. README.md describes the operations and the durability classes.
 #include <fmt/format.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
@@ -30,7 +30,7 @@ namespace {
 constexpr std::uint64_t bytes_max = 1ULL << 62U;
 constexpr std::uint64_t bloom_bits_max = 64;
 constexpr std::chrono::milliseconds poll_period{1};
-constexpr std::chrono::seconds start_of_compaction_max{1};  // that it takes milliseconds is the rule
+constexpr std::chrono::seconds start_of_compaction_max{1};  // it usually takes milliseconds
 
 const std::vector<OptionHelp>& option_help() {
   static const std::vector<OptionHelp> options = [] {
@@ -62,7 +62,7 @@ OptionMap parsed(const std::string& text) {
   return map;
 }
 
-// What a reader of a result needs to know of RocksDB's hundreds of options; those set by rocksdb.options are added.
+// The options that a reader of a result needs, out of RocksDB's hundreds. Options set by rocksdb.options are added.
 constexpr std::string_view told_options[] = {
     "write_buffer_size",
     "max_write_buffer_number",
@@ -114,7 +114,7 @@ class RocksDb final : public KeyValueDatabase {
   rocksdb::ColumnFamilyHandle* rows_ = nullptr;
   rocksdb::Options options_asked_;
   std::string passed_options_;
-  rocksdb::WriteOptions write_;  // of every session
+  rocksdb::WriteOptions write_;  // used by every session
 };
 
 rocksdb::BlockBasedTableOptions RocksDb::table_options(const Properties& properties) const {
@@ -171,12 +171,12 @@ std::unique_ptr<Session> RocksDb::session() {
   return std::make_unique<RocksDbSession>(*db_, *rows_, locks(), rocksdb::ReadOptions(), write_);
 }
 
-// The memtable goes to a synced table whatever the durability class: without a log it is the only way, and with one
-// it leaves none to replay.
+// Writes the memtable to a synced table in every durability class. Without a log this is the only way. With a log,
+// nothing is left to replay.
 Status RocksDb::flush() {
   rocksdb::FlushOptions wait;
   wait.wait = true;
-  wait.allow_write_stall = true;  // nobody writes meanwhile; otherwise it would wait for compactions without a limit
+  wait.allow_write_stall = true;  // no client writes now; otherwise the flush would wait for compactions without limit
   const rocksdb::Status status = db_->Flush(wait, rows_);
   return flushed("flush", status.ok() ? "" : status.ToString());
 }
@@ -200,19 +200,20 @@ void RocksDb::throw_background_failure() const {
   if (!failure.empty()) throw DatabaseError(fmt::format("RocksDB: background work of {}: {}", path(), failure));
 }
 
-// Polls: DB::WaitForCompact is not in RocksDB 7.8.
+// Polls, because RocksDB 7.8 has no DB::WaitForCompact.
 Settled RocksDb::settle(std::uint64_t timeout_ns) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
   if (flush() != Status::ok) throw DatabaseError(flush_error());
   const rocksdb::Options options = db_->GetOptions(rows_);
-  // Universal and FIFO compaction may find, at a closer look, nothing to do in what is reported as pending.
+  // Universal and FIFO compaction may report pending work and then do nothing.
   const bool starts_what_is_pending = options.compaction_style == rocksdb::kCompactionStyleLevel;
   auto last_work = std::chrono::steady_clock::now();
   const auto pending = [&] {
     if (options.disable_auto_compactions || number(rocksdb::DB::Properties::kCompactionPending) == 0) return false;
     return starts_what_is_pending || std::chrono::steady_clock::now() - last_work < start_of_compaction_max;
   };
-  // What one look finds pending another may find running; a compaction that begins between them is in neither.
+  // Reads running work before and after pending work: a compaction that starts between two readings could be missing in
+  // both.
   bool working = false;
   const auto busy = [&] {
     const std::uint64_t begun = watch_->begun();
@@ -227,7 +228,7 @@ Settled RocksDb::settle(std::uint64_t timeout_ns) {
     }
     std::this_thread::sleep_for(poll_period);
   }
-  throw_background_failure();  // a failed compaction leaves RocksDB idle, too
+  throw_background_failure();  // after a failed compaction RocksDB is idle, too
   if (const auto left = number(rocksdb::DB::Properties::kNumEntriesActiveMemTable); left > 0) {
     throw DatabaseError(
         fmt::format("RocksDB: {} entries are left in the memtable of {} after its flush, expected 0", left, path()));
@@ -293,7 +294,7 @@ std::string RocksDb::durability_how() const {
   return how;
 }
 
-// RocksDB keeps these counts whether or not its tickers are asked for.
+// RocksDB maintains these counts even without its statistics.
 std::map<std::string, std::string> RocksDb::database_counts() const {
   std::map<std::string, std::string> counts;
   db_->GetMapProperty(rocksdb::DB::Properties::kDBStats, &counts);

@@ -1,4 +1,4 @@
-// One client thread's work on an open RocksDB.
+// A client thread's session on an open RocksDB.
 #pragma once
 
 #include <rocksdb/db.h>

@@ -15,7 +15,7 @@ void CheckpointEvents::begin(EventSink sink, const Checkpoints& from) {
 
 void CheckpointEvents::look(const Checkpoints& now) {
   constexpr std::uint64_t ms = 1'000'000;
-  if (now.count < seen_.count) seen_ = {};  // the server was started anew
+  if (now.count < seen_.count) seen_ = {};  // the server was restarted
   if (now.count > seen_.count && sink_) {
     const auto duration_ns = (now.duration_ms - seen_.duration_ms) * ms;
     const auto write_bytes =

@@ -1,4 +1,4 @@
-// Checkpoints as a server counts them, and the events that follow from two counts.
+// Derives checkpoint events from a server's checkpoint counters.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace edgejoule::driver {
 
-// Since the server began.
+// Totals since the server started.
 struct Checkpoints {
   std::uint64_t count = 0;
   std::uint64_t duration_ms = 0;
-  std::optional<std::uint64_t> write_bytes;  // nullopt: the server does not say
+  std::optional<std::uint64_t> write_bytes;  // nullopt: not reported
 };
 
-// One event for the checkpoints that ended between two looks. Not for several threads at once.
+// Reports one event for the checkpoints that ended between two polls. Not thread safe.
 class CheckpointEvents {
  public:
-  // from: what was there when the database was opened.
+  // from: the counters when the database was opened.
   void begin(EventSink sink, const Checkpoints& from);
 
   void look(const Checkpoints& now);

@@ -10,7 +10,8 @@
 namespace edgejoule::driver {
 namespace {
 
-// At least once; an attempt is told how many ms are left. False: the time passed, or an interruption came.
+// Calls `attempt` at least once, with the remaining time in ms, until it succeeds. Returns false if the time passed or
+// an interruption came.
 bool done_within(std::uint64_t wait_ms, const std::function<bool(std::uint64_t)>& attempt) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds first_pause{5};

@@ -1,8 +1,8 @@
-// A connection that broke, and the way back to it.
+// Recovery after a broken connection.
 //
-// An operation whose connection breaks has failed: whether the server did it is unknown, so it is not tried again. The
-// session then waits for the server, at most reconnect_ms long. When it is back the operation is BUSY and the run goes
-// on; else it is ERROR and the run ends. An interruption (system/interruption.h) ends every wait.
+// An operation whose connection breaks has failed. It is not retried, because the server may have performed it. The
+// session then waits for the server, at most reconnect_ms. If the server is back, the operation is BUSY and the run
+// continues; otherwise it is ERROR and the run ends. An interruption (system/interruption.h) ends every wait.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,10 @@
 
 namespace edgejoule::driver {
 
-// How long a wait for a server may go on without a look whether an interruption came.
+// Maximum time of a wait between two checks for an interruption.
 constexpr std::chrono::milliseconds interruption_look{100};
 
-// Of Database::incidents().
+// A message for Database::incidents().
 inline constexpr const char* server_was_restarted = "the server was restarted";
 
 class LostServer : public std::runtime_error {
@@ -33,7 +33,7 @@ class LostServer : public std::runtime_error {
 
 // Shared by the sessions of a database.
 struct ServerCounters {
-  std::atomic<std::uint64_t> connections_lost = 0;  // time-outs included
+  std::atomic<std::uint64_t> connections_lost = 0;  // includes time-outs
   std::atomic<std::uint64_t> timeouts = 0;
   std::atomic<std::uint64_t> reconnections = 0;
 
@@ -44,10 +44,10 @@ struct ServerCounters {
   }
 };
 
-// Connects, within so many ms. Throws DatabaseError or LostServer while the server is away.
+// Connects within that time. Throws DatabaseError or LostServer while the server is away.
 using ConnectWithin = std::function<void(std::uint64_t time_limit_ms)>;
 
-// Status of the operation, and what to say of it.
+// The operation's status and error message.
 struct Recovery {
   Status status;
   std::string words;
@@ -55,12 +55,12 @@ struct Recovery {
 [[nodiscard]] Recovery recover(const LostServer& lost, std::uint64_t reconnect_ms, ServerCounters& counters,
                                const ConnectWithin& connect);
 
-// The server is there and does not serve yet: it loads its data, or recovers.
+// The server answers but is not ready: it loads its data or recovers.
 class NotReady : public DatabaseError {
   using DatabaseError::DatabaseError;
 };
 
-// Connects. A server that is not ready is waited for, at most reconnect_ms long; any other failure is thrown at once.
+// Connects. Waits at most reconnect_ms for a server that is not ready. Throws any other failure at once.
 void connect_when_ready(std::uint64_t reconnect_ms, const std::function<void()>& connect);
 
 }  // namespace edgejoule::driver

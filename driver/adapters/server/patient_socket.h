@@ -1,5 +1,4 @@
-// A blocking socket whose waits have an end: the time limit of an operation, or an interruption
-// (system/interruption.h).
+// A blocking socket whose waits end at the time limit of an operation or at an interruption (system/interruption.h).
 #pragma once
 
 #include <sys/types.h>
@@ -14,21 +13,22 @@ class PatientSocket {
   using Clock = std::chrono::steady_clock;
 
  public:
-  // A connection under way. Returns 0 when it is made, else what errno names; ETIMEDOUT, ECANCELED: the wait ended.
-  // The socket stays its owner's, who closes it. What is sent and received until begin() has the same time limit.
+  // Completes a connection. Returns 0 on success, otherwise an errno value; ETIMEDOUT, ECANCELED: the wait ended. The
+  // caller still owns the socket and closes it. The time limit also covers everything sent and received until begin().
   [[nodiscard]] int connect(int socket, std::uint64_t timeout_ms);
 
-  // Of each operation from the next begin() on.
+  // The time limit of each operation, from the next begin() on.
   void set_timeout(std::uint64_t timeout_ms);
 
-  // An operation begins: all that is sent and received for it must be done within the time limit.
+  // Begins an operation: everything sent and received for it must end within the time limit.
   void begin() { deadline_ = Clock::now() + timeout_; }
 
-  // The operation that began last has had its time. A server that sends a byte now and then never lets a wait pass it.
+  // True if the time limit of the current operation has passed. It also catches a server that sends single bytes, so
+  // that no single wait times out.
   [[nodiscard]] bool is_over() const { return Clock::now() >= deadline_; }
 
-  // As send and recv, without SIGPIPE and EINTR: -1 with errno, EAGAIN when the time is over, ECANCELED at an
-  // interruption; 0: closed.
+  // As send and recv, but without SIGPIPE and EINTR. -1 with errno: EAGAIN after the time limit, ECANCELED after an
+  // interruption. 0: closed.
   [[nodiscard]] ssize_t send(const char* bytes, std::size_t size) const;
   [[nodiscard]] ssize_t receive(char* bytes, std::size_t size) const;
 

@@ -16,7 +16,7 @@ namespace {
 struct Process {
   std::string name;
   long parent = 0;
-  std::uint64_t ticks = 0;  // of its own and of the children it has waited for
+  std::uint64_t ticks = 0;  // of the process and of the children it has waited for
 };
 
 std::optional<Process> process(long pid) {

@@ -1,4 +1,4 @@
-// A client thread's connection to a server, made anew when it breaks.
+// A client thread's connection to a server, with reconnection.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ class ServerSession : public Session {
   [[nodiscard]] std::string error() const final { return error_; }
 
  protected:
-  // The counters outlive the session. reconnect_ms: how long a lost server is waited for.
+  // The counters must outlive the session. reconnect_ms: how long to wait for a lost server.
   ServerSession(std::uint64_t reconnect_ms, ServerCounters& counters)
       : reconnect_ms_(reconnect_ms), counters_(counters) {}
 
-  // Does the operation, which returns a Status. When the connection breaks it has failed, and the connection is made
-  // anew.
+  // Performs the operation, which returns a Status. If the connection breaks, the operation has failed, and the session
+  // reconnects.
   template <typename Operation>
   Status guarded(std::string_view operation, std::string_view key, Operation operate) {
     try {
@@ -28,10 +28,10 @@ class ServerSession : public Session {
     }
   }
 
-  std::string error_;  // of the last operation that failed
+  std::string error_;  // of the last failed operation
 
  private:
-  // What was prepared on the connection before is gone. Throws DatabaseError.
+  // Reconnects; prepared statements are lost. Throws DatabaseError.
   virtual void connect(std::uint64_t time_limit_ms) = 0;
 
   Status recovered(const LostServer& lost, std::string_view operation, std::string_view key);

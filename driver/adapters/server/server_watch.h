@@ -1,4 +1,4 @@
-// A thread that looks at a server now and then.
+// A thread that polls a server.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace edgejoule::driver {
 
 class ServerWatch {
  public:
-  // Calls `look` every period_ms until it is stopped; 0: never. `look` throws nothing.
+  // Calls `look` every period_ms until destruction; 0: never. `look` must not throw.
   ServerWatch(std::uint64_t period_ms, std::function<void()> look) {
     if (period_ms == 0) return;
     thread_ = std::jthread([period_ms, look = std::move(look)](const std::stop_token& stop) {

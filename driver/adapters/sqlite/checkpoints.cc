@@ -26,7 +26,7 @@ void SqliteCheckpoints::watch(sqlite3* connection) {
 int SqliteCheckpoints::after_commit(void* self, sqlite3* connection, const char* schema, int wal_pages) {
   auto& checkpoints = *static_cast<SqliteCheckpoints*>(self);
   if (wal_pages >= checkpoints.autocheckpoint_pages_) {
-    // As in SQLite's own hook a failed checkpoint is no failed commit; a later one tries again.
+    // As in SQLite's own hook, a failed checkpoint does not fail the commit. A later one retries.
     (void)checkpoints.checkpoint(connection, schema, SQLITE_CHECKPOINT_PASSIVE);
   }
   return SQLITE_OK;

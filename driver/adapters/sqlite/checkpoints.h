@@ -1,4 +1,4 @@
-// Checkpoints of the WAL, done as SQLite does them by itself, timed, and their input and output counted.
+// Checkpoints of the WAL by SQLite's own rule, with their times and I/O.
 #pragma once
 
 #include <sqlite3.h>
@@ -16,17 +16,17 @@ class SqliteCheckpoints {
   SqliteCheckpoints(EventSink sink, int autocheckpoint_pages)
       : sink_(std::move(sink)), autocheckpoint_pages_(autocheckpoint_pages) {}
 
-  // Takes the place of SQLite's automatic checkpoint on the connection: after a commit that leaves at least
-  // autocheckpoint_pages in the WAL, a PASSIVE checkpoint. The connection must not outlive this object.
+  // Replaces SQLite's automatic checkpoint on the connection: after a commit that leaves at least autocheckpoint_pages
+  // in the WAL, it runs a PASSIVE checkpoint. This object must outlive the connection.
   void watch(sqlite3* connection);
 
-  // One checkpoint now. Returns SQLite's result code.
+  // Runs a checkpoint now. Returns SQLite's result code.
   [[nodiscard]] int checkpoint(sqlite3* connection, const char* schema, int mode);
 
   [[nodiscard]] std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t duration_ns() const { return duration_ns_.load(std::memory_order_relaxed); }
-  [[nodiscard]] const SqliteIo& io() const { return io_; }  // of those that found another in the way, too
-  // Times another connection was checkpointing or in the way.
+  [[nodiscard]] const SqliteIo& io() const { return io_; }  // includes checkpoints that were blocked
+  // How often another connection was checkpointing or blocked the checkpoint.
   [[nodiscard]] std::uint64_t busy() const { return busy_.load(std::memory_order_relaxed); }
 
  private:

@@ -14,7 +14,7 @@ int last_error_of(sqlite3_file* file) {
   return code == SQLITE_OK ? error : 0;
 }
 
-// sqlite3_system_errno alone misses failed writes: only the file that failed remembers them.
+// sqlite3_system_errno alone misses failed writes; only the affected file stores their error.
 int system_error_of(sqlite3* handle) {
   int error = sqlite3_system_errno(handle);
   for (const int which : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
@@ -49,9 +49,9 @@ SqliteConnection::SqliteConnection(const SqliteSettings& settings, bool create) 
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, settings.busy_timeout_ms);
   if (settings.page_size_bytes) execute(fmt::format("PRAGMA page_size={}", *settings.page_size_bytes));
-  // Before the journal mode: a WAL that is opened by one connection alone needs no shared memory.
+  // Before the journal mode: with exclusive locking a WAL needs no shared memory.
   if (settings.exclusive) execute("PRAGMA locking_mode=EXCLUSIVE");
-  // Read back: SQLite keeps the old mode where it cannot change it.
+  // Reads the mode back, because SQLite stays in the old mode if it cannot change it.
   const std::string journal_mode = value_of(fmt::format("PRAGMA journal_mode={}", settings.journal_mode));
   if (journal_mode != settings.journal_mode) {
     throw DatabaseError(

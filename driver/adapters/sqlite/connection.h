@@ -1,4 +1,4 @@
-// One connection to an SQLite file and the statements prepared on it. Used by one thread at a time.
+// A connection to an SQLite file, and its prepared statements. Used by one thread at a time.
 #pragma once
 
 #include <sqlite3.h>
@@ -23,7 +23,7 @@ struct CloseConnection {
 
 class SqliteConnection {
  public:
-  // Opens with every per-connection setting in force. Throws DatabaseError.
+  // Opens the file with all per-connection settings. Throws DatabaseError.
   SqliteConnection(const SqliteSettings& settings, bool create);
 
   [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
@@ -32,10 +32,11 @@ class SqliteConnection {
   [[nodiscard]] Statement prepare(const std::string& sql) const;
   void execute(const std::string& sql) const;
 
-  // The first column of the first row, as text; empty when there is none. Throws DatabaseError.
+  // The first column of the first row as text, empty if there is none. Throws DatabaseError.
   [[nodiscard]] std::string value_of(const std::string& sql) const;
 
-  // Result code, extended code, SQLite's words, the operating system's if it failed, and the file.
+  // A message with the result code, the extended code, SQLite's message, the operating system's if it failed, and the
+  // file.
   [[nodiscard]] std::string error(int code) const;
 
  private:
@@ -43,7 +44,7 @@ class SqliteConnection {
   std::unique_ptr<sqlite3, CloseConnection> handle_;
 };
 
-// A name as SQL wants it, whatever is in it.
+// Quotes a name for SQL.
 [[nodiscard]] std::string sql_name(std::string_view name);
 
 }  // namespace edgejoule::driver

@@ -18,7 +18,7 @@ std::string next_name() {
 
 }  // namespace
 
-// SQLite allocates it with room for the system's own file behind it.
+// SQLite allocates space for the system's file behind it.
 struct CountedFile : sqlite3_file {
   SqliteIo* io;
 
@@ -64,14 +64,14 @@ int sync_file(sqlite3_file* file, int flags) {
   return code;
 }
 
-// `Method` of the system's file with the same arguments.
+// Calls `Method` of the system's file with the same arguments.
 template <auto Method, typename... Arguments>
 auto pass_on(sqlite3_file* file, Arguments... arguments) {
   sqlite3_file* const real = CountedFile::real(file);
   return (real->pMethods->*Method)(real, arguments...);
 }
 
-// SQLite looks at the version to know which methods there are.
+// SQLite uses the version to determine which methods exist.
 constexpr sqlite3_io_methods methods_of_version(int version) {
   using M = sqlite3_io_methods;
   return {version,
@@ -102,7 +102,7 @@ constexpr int version_max = 3;
 constexpr std::array<sqlite3_io_methods, version_max> methods = {methods_of_version(1), methods_of_version(2),
                                                                  methods_of_version(3)};
 
-// The calls that need no counting go to the VFS that is wrapped, which must be given itself.
+// Forwards a call that needs no counting to the wrapped VFS, which must be its first argument.
 template <auto Method, typename... Arguments>
 auto pass_on_vfs(sqlite3_vfs* vfs, Arguments... arguments) {
   sqlite3_vfs* const real = CountedFile::system(vfs);
@@ -130,7 +130,7 @@ void SqliteIo::add_to(IoCounts& sum) const {
 CountingVfs::CountingVfs() : system_(sqlite3_vfs_find(nullptr)), name_(next_name()) {
   using V = sqlite3_vfs;
   vfs_ = *system_;
-  vfs_.iVersion = std::min(system_->iVersion, 2);  // 3 adds only what SQLite's own tests use
+  vfs_.iVersion = std::min(system_->iVersion, 2);  // version 3 adds only functions for SQLite's own tests
   vfs_.szOsFile = static_cast<int>(sizeof(CountedFile)) + system_->szOsFile;
   vfs_.pNext = nullptr;
   vfs_.zName = name_.c_str();
@@ -147,7 +147,7 @@ CountingVfs::CountingVfs() : system_(sqlite3_vfs_find(nullptr)), name_(next_name
   vfs_.xCurrentTime = pass_on_vfs<&V::xCurrentTime, double*>;
   vfs_.xGetLastError = pass_on_vfs<&V::xGetLastError, int, char*>;
   vfs_.xCurrentTimeInt64 = pass_on_vfs<&V::xCurrentTimeInt64, sqlite3_int64*>;
-  // xDlSym gives a pointer to a function and is left as it is; SQLite asks for none without extensions.
+  // xDlSym returns a function pointer and is not wrapped. SQLite calls it only for extensions.
   sqlite3_vfs_register(&vfs_, 0);
 }
 
@@ -164,7 +164,7 @@ int CountingVfs::open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, in
   sqlite3_file* const real = CountedFile::real(file);
   const int code = self.system_->xOpen(self.system_, name, real, flags, out_flags);
   CountedFile::of(file).io = &self.of_kind(flags);
-  // Without methods SQLite does not close it.
+  // SQLite does not close a file without methods.
   file->pMethods = nullptr;
   if (real->pMethods != nullptr) {
     const int version = std::clamp(real->pMethods->iVersion, 1, version_max);

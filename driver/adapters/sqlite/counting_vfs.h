@@ -1,8 +1,8 @@
-// Counts what SQLite asks of the system, at SQLite's own seam to it: a VFS around the default one.
+// Counts SQLite's system calls in a VFS around the default one.
 //
-// SQLite says neither how many bytes a checkpoint or its log wrote nor how often it synced. Every call is passed on
-// unchanged. A call made inside a checkpoint counts to it, any other to the kind of its file. What goes through a
-// memory map is no call.
+// SQLite does not report the bytes that a checkpoint or the log wrote, nor the number of syncs. Every call is forwarded
+// unchanged. A call inside a checkpoint counts for the checkpoint, any other for its kind of file. Access through a
+// memory map is not a call and does not count.
 #pragma once
 
 #include <sqlite3.h>
@@ -28,7 +28,7 @@ struct SqliteIo {
 
 class CountingVfs {
  public:
-  // Registered under a name of its own, around what is SQLite's default then. Outlives the connections opened by it.
+  // Registers itself under a unique name, around SQLite's current default. Must outlive the connections opened by it.
   CountingVfs();
   ~CountingVfs();
   CountingVfs(const CountingVfs&) = delete;
@@ -37,7 +37,7 @@ class CountingVfs {
   [[nodiscard]] const std::string& name() const { return name_; }
 
   [[nodiscard]] const SqliteIo& main_file() const { return main_file_; }
-  [[nodiscard]] const SqliteIo& log() const { return log_; }      // the WAL, or the rollback journal
+  [[nodiscard]] const SqliteIo& log() const { return log_; }      // the WAL or the rollback journal
   [[nodiscard]] const SqliteIo& other() const { return other_; }  // temporary files
 
  private:
@@ -54,7 +54,7 @@ class CountingVfs {
   SqliteIo other_;
 };
 
-// While it lives, what this thread asks of the files of any CountingVfs counts to `io`, and to nothing else.
+// During its life, this thread's calls on files of any CountingVfs count only for `io`.
 class CheckpointIo {
  public:
   explicit CheckpointIo(SqliteIo& io);

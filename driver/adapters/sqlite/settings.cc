@@ -30,9 +30,9 @@ std::optional<std::uint64_t> optional_bytes(const Properties& properties, const 
   return bounded_option(properties, key, 0, 0, max);
 }
 
-// The weakest level that keeps the class's promise under the journal mode. A rollback journal needs more than a WAL:
-// with NORMAL a power cut may corrupt the file, and with FULL the DELETE mode may undo the last commit, since the
-// directory from which the journal was deleted is not synced.
+// The weakest level that fulfils the class's promise in the journal mode. A rollback journal needs more than a WAL.
+// With NORMAL a power cut may corrupt the file. With FULL the DELETE mode may undo the last commit, because the
+// directory is not synced after the journal is deleted.
 std::string class_synchronous(Durability durability, const std::string& journal_mode) {
   switch (durability) {
     case Durability::none:
@@ -124,7 +124,7 @@ SqliteSettings sqlite_settings(const Properties& properties, Durability durabili
   refuse_unknown_options(properties, "sqlite", sqlite_option_help());
   SqliteSettings settings;
   settings.data_path = required_option(properties, "sqlite.path", "FILE");
-  std::error_code ignored;  // what cannot be looked at fails at open, with SQLite's reason
+  std::error_code ignored;  // if the path cannot be examined, open fails with SQLite's message
   const bool directory = std::filesystem::is_directory(settings.data_path, ignored);
   settings.file =
       directory ? (std::filesystem::path(settings.data_path) / file_in_directory).string() : settings.data_path;

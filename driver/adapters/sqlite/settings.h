@@ -1,4 +1,4 @@
-// What the options and the durability class ask of SQLite.
+// The settings for SQLite, derived from the options and the durability class.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ enum class SqliteFieldType : std::uint8_t { text, blob };
 
 struct SqliteSettings {
   std::string file;
-  std::string data_path;  // the directory given by sqlite.path, or the file
+  std::string data_path;  // the directory in sqlite.path, or the file
   std::string table;
   std::vector<std::string> field_names;
   SqliteKeyType key_type;
   SqliteFieldType field_type;
-  std::string journal_mode;  // lower case, as SQLite reports it
+  std::string journal_mode;  // in lower case, as SQLite reports it
   std::string synchronous;   // off, normal, full, extra
   std::optional<std::uint64_t> cache_bytes;
   std::optional<std::uint64_t> mmap_bytes;
@@ -29,13 +29,13 @@ struct SqliteSettings {
   int wal_autocheckpoint_pages;
   int busy_timeout_ms;
   bool without_rowid;
-  bool exclusive;  // one connection, which keeps its locks
+  bool exclusive;  // a single connection that holds its locks
   bool allow_concurrent;
   std::string durability_how;
-  std::string vfs;  // name of the VFS that every connection uses
+  std::string vfs;  // the VFS of every connection
 };
 
-// As the table declares them.
+// The type as the table declares it.
 [[nodiscard]] std::string_view declared(SqliteKeyType type);
 [[nodiscard]] std::string_view declared(SqliteFieldType type);
 

@@ -1,4 +1,4 @@
-// SQLite in the driver's process. See README.md for what an operation does and what durability is asked for.
+// SQLite in the driver's process. README.md describes the operations and the durability classes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-// Whether keys of the declared type are kept as those of `wanted`. SQLite takes any type that names characters for text
-// (datatype3, 3.1): YCSB's own tool makes VARCHAR, its manual VARCHAR(255).
+// True if a column of the declared type stores keys as `wanted` does. SQLite treats every type with CHAR in its name as
+// text (datatype3, 3.1): YCSB's tool declares VARCHAR, its manual VARCHAR(255).
 bool holds_keys(const std::string& type, SqliteKeyType wanted) {
   if (wanted != SqliteKeyType::text) return type == declared(wanted);
   const auto name = lower(type);
@@ -36,7 +36,7 @@ bool holds_keys(const std::string& type, SqliteKeyType wanted) {
          (name.find("char") != std::string::npos || name.find("text") != std::string::npos);
 }
 
-// While it lives the connection does not wait for others' locks: who asks has a time limit of his own.
+// During its life, the connection does not wait for others' locks, because the caller has its own time limit.
 class NoBusyWait {
  public:
   NoBusyWait(sqlite3* connection, int former_ms) : connection_(connection), former_ms_(former_ms) {
@@ -77,12 +77,12 @@ class Sqlite final : public Database {
   Status sync(int which);
   [[nodiscard]] std::uintmax_t wal_bytes() const;
 
-  CountingVfs vfs_;  // before all connections
+  CountingVfs vfs_;  // created before all connections
   SqliteSettings settings_;
-  ExclusiveUse exclusive_use_;  // before all connections: released after them
+  ExclusiveUse exclusive_use_;  // created before all connections, so that it is released after them
   std::unique_ptr<SqliteCheckpoints> checkpoints_;
   SqliteConnectionCounters counters_;
-  // Held open beside the sessions: makes the table, settles, reads options and counters back.
+  // Open beside the sessions: creates the table, settles, reads options and counters back.
   std::shared_ptr<SqliteConnection> control_;
   std::string flush_error_;
 };
@@ -184,7 +184,7 @@ std::unique_ptr<Session> Sqlite::session() {
   return std::make_unique<SqliteSession>(settings_, std::move(connection), *checkpoints_, counters_);
 }
 
-// Through SQLite's own file handles: opening and closing the file anew would drop the locks of the whole process.
+// Uses SQLite's file handles: opening and closing the file separately would drop all locks of the process.
 Status Sqlite::sync(int which) {
   sqlite3_file* file = nullptr;
   int code = sqlite3_file_control(control_->handle(), "main", which, static_cast<void*>(&file));
@@ -198,7 +198,7 @@ Status Sqlite::sync(int which) {
 
 Status Sqlite::flush() {
   flush_error_.clear();
-  // A connection opens the WAL with its first read, which nobody's lock holds up.
+  // A connection opens the WAL at its first read, which no lock delays.
   if (settings_.journal_mode == "wal") (void)control_->value_of("SELECT count(*) FROM sqlite_schema");
   const Status journal = sync(SQLITE_FCNTL_JOURNAL_POINTER);
   return journal == Status::ok ? sync(SQLITE_FCNTL_FILE_POINTER) : journal;

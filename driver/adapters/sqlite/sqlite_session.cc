@@ -14,7 +14,7 @@ namespace {
 std::string_view name(std::string_view name) { return name; }
 std::string_view name(const Field& field) { return field.name; }
 
-// The cached statement of exactly these names, or a new one made by `prepare`.
+// The cached statement for exactly these names, or a new one from `prepare`.
 template <typename Cache, typename Named, typename Prepare>
 sqlite3_stmt* cached(Cache& cache, std::span<const Named> named, Prepare prepare) {
   const auto same = [named](const auto& prepared) {
@@ -30,7 +30,7 @@ sqlite3_stmt* cached(Cache& cache, std::span<const Named> named, Prepare prepare
   return cache.back().statement.get();
 }
 
-// Bound without a copy: the bytes live as long as the call that steps the statement. SQLITE_TOOBIG: beyond SQLite's
+// Binds without a copy: the bytes must be valid during the call that steps the statement. SQLITE_TOOBIG: above SQLite's
 // limit.
 int bind_text(sqlite3_stmt* statement, int index, std::string_view text) {
   return sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
@@ -47,7 +47,7 @@ std::optional<sqlite3_int64> integer(std::string_view text) {
   return number;
 }
 
-// The key of the row that ends the scanned values, whole or not; `start` when there is none.
+// The key of the last scanned row, complete or not; `start` if there is none.
 std::string_view last_key(const ScanBuffer& values, std::size_t columns, std::string_view start) {
   return values.size() == 0 ? start : values[(values.size() - 1) / columns * columns];
 }
@@ -147,7 +147,7 @@ Status SqliteSession::missing_field(std::string_view key) {
   return Status::unexpected_state;
 }
 
-// False: a key that SQLite or the table's type of keys cannot take; the error says so.
+// Returns false for a key that SQLite or the table's key type cannot store, and sets the error.
 bool SqliteSession::bind_key(sqlite3_stmt* statement, int index, std::string_view key) {
   if (settings_.key_type != SqliteKeyType::integer) {
     const auto bind = settings_.key_type == SqliteKeyType::text ? bind_text : bind_blob;
@@ -183,7 +183,8 @@ bool SqliteSession::copy_key(sqlite3_stmt* statement) {
   return true;
 }
 
-// Copied, not pinned: an unfinished read would keep its snapshot and stop the checkpoints of every other session.
+// Copies instead of leaving the statement open: an unfinished read holds its snapshot and blocks the checkpoints of all
+// other sessions.
 bool SqliteSession::copy_columns(sqlite3_stmt* statement, int first, int last) {
   for (int column = first; column < last; ++column) {
     const int type = sqlite3_column_type(statement, column);
@@ -283,7 +284,7 @@ Status SqliteSession::write_batch(std::span<const Record> records,
     if (status != Status::ok) break;
   }
   if (status == Status::ok) status = control(commit_.get(), "commit of a batch");
-  // SQLite itself rolls back on some errors (a full disk); then there is nothing left to undo.
+  // On some errors (a full disk) SQLite has rolled back already.
   if (status != Status::ok && sqlite3_get_autocommit(connection_->handle()) == 0) {
     const std::string cause = error_;
     const Status undone = control(rollback_.get(), "rollback of a batch");

@@ -1,4 +1,4 @@
-// One client thread's connection and its prepared statements.
+// A client thread's connection with its prepared statements.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace edgejoule::driver {
 
-// Counters of connections that are closed, so that stats() covers a whole run.
+// Counters of closed connections, so that stats() covers the whole run.
 struct SqliteConnectionCounters {
   std::atomic<std::uint64_t> cache_hits = 0;
   std::atomic<std::uint64_t> cache_misses = 0;
@@ -25,7 +25,7 @@ struct SqliteConnectionCounters {
 
 class SqliteSession final : public Session {
  public:
-  // Throws DatabaseError. Checkpoints and counters outlive the session.
+  // Throws DatabaseError. Checkpoints and counters must outlive the session.
   SqliteSession(const SqliteSettings& settings, std::shared_ptr<SqliteConnection> connection,
                 SqliteCheckpoints& checkpoints, SqliteConnectionCounters& counters);
   ~SqliteSession() override { counters_.add(connection_->handle()); }
@@ -41,12 +41,12 @@ class SqliteSession final : public Session {
   [[nodiscard]] std::string error() const override { return error_; }
 
  private:
-  // A statement and the fields it names, in its order.
+  // A statement and its fields, in its order.
   struct Prepared {
     std::vector<std::string> names;
     Statement statement;
   };
-  // As many as the workload has field sets; a deque so that references stay.
+  // One per set of fields in the workload. A deque, so that references stay valid.
   using Cache = std::deque<Prepared>;
 
   [[nodiscard]] sqlite3_stmt* read_statement(FieldNames names);
