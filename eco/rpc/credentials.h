@@ -1,4 +1,4 @@
-// Who may talk to whom: mutual TLS between servers, plain text where none is configured (loopback only).
+// Credentials between servers: mutual TLS, or plain text if none is configured (loopback only).
 #pragma once
 
 #include <grpcpp/security/credentials.h>
@@ -9,17 +9,17 @@
 
 namespace eco {
 
-// PEM files. All three, or none.
+// PEM files; all three or none.
 struct TlsFiles {
   std::string ca, certificate, key;
   [[nodiscard]] bool none() const { return ca.empty() && certificate.empty() && key.empty(); }
 };
 
-// Throw std::runtime_error: a file is missing or cannot be read.
+// Throw std::runtime_error if a file cannot be read.
 [[nodiscard]] std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsFiles& files);
 [[nodiscard]] std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const TlsFiles& files);
 
-// Whether an address HOST:PORT is of this machine alone: 127.x.x.x, [::1], localhost or a Unix socket.
+// Whether an address HOST:PORT belongs to this machine only: 127.x.x.x, [::1], localhost or a Unix socket.
 [[nodiscard]] bool is_loopback(const std::string& address);
 
 }  // namespace eco

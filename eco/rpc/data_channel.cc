@@ -28,7 +28,7 @@ std::size_t get(const char* text) {
   return value;
 }
 
-// The session that the key stands for. It is the connection's own; OpenSSL takes it.
+// The session for the pre-shared key. It belongs to the connection; OpenSSL takes ownership.
 SSL_SESSION* session_of(SSL* ssl) {
   const auto& key = *static_cast<const std::string*>(SSL_get_app_data(ssl));
   SSL_SESSION* session = SSL_SESSION_new();
@@ -43,7 +43,7 @@ SSL_SESSION* session_of(SSL* ssl) {
 }
 
 int use_key(SSL* ssl, const EVP_MD*, const unsigned char** id, std::size_t* id_bytes, SSL_SESSION** session) {
-  static const unsigned char name[] = {'e', 'c', 'o'};  // one key a connection: it needs no name
+  static const unsigned char name[] = {'e', 'c', 'o'};  // one key per connection, so any identity serves
   *id = name, *id_bytes = sizeof name, *session = session_of(ssl);
   return *session != nullptr;
 }
@@ -52,7 +52,7 @@ int find_key(SSL* ssl, const unsigned char*, std::size_t, SSL_SESSION** session)
   return *session != nullptr;
 }
 
-// Several records go to the kernel at once, at the end of a frame at the latest.
+// Buffers several records per write to the kernel; flushes at the end of a frame.
 bool connect_to(SSL* ssl, int fd) {
   if (SSL_set_fd(ssl, fd) != 1) return false;
   BIO* buffer = BIO_new(BIO_f_buffer());
@@ -96,7 +96,7 @@ std::unique_ptr<DataChannel> DataChannel::over(Fd fd, Side side, const std::stri
   if (made) {
     SSL_CTX_set_psk_use_session_callback(context, use_key);
     SSL_CTX_set_psk_find_session_callback(context, find_key);
-    // Without the key there is no certificate to fall back to, on either side.
+    // Key only: neither side accepts a certificate instead.
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
     if (side == Side::worker) SSL_CTX_set_session_id_context(context, cipher_id, sizeof cipher_id);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -163,7 +163,7 @@ bool DataChannel::write(const char* data, std::size_t bytes, bool more) {
   return more || flush();
 }
 
-// OpenSSL's own record of what a call waits for is not the buffer's; nor is the buffer's that of a call that reads.
+// Checks the buffering BIO itself: SSL_get_error refers to the last SSL call, which may be another thread's read.
 bool DataChannel::flush() {
   while (true) {
     {

@@ -1,10 +1,10 @@
-// The tables of a job, on a TCP connection of their own beside its gRPC stream. The messages are the stream's; the
-// bytes of a table follow their message instead of lying within it, so that the kernel sends a file by itself and what
-// arrives is written from where it was received.
+// Carries a job's tables on a separate TCP connection beside its gRPC stream. The messages are the stream's. A table's
+// bytes follow their message instead of being inside it, so that the kernel sends a file directly and received bytes
+// are written without a copy.
 //
-// A frame: the length of the message and of what follows it (4 bytes each, least significant first), the message, the
-// bytes. With a key the connection is TLS 1.3, both sides having the key (and ephemeral Diffie-Hellman): only who was
-// told it on the job's own stream, mutually authenticated, can speak here.
+// A frame is the length of the message and the length of the payload (4 bytes each, least significant first), the
+// message, and the payload. With a key the connection uses TLS 1.3 with a pre-shared key and ephemeral Diffie-Hellman.
+// The key travels on the job's mutually authenticated stream, so that only its two ends can connect.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -29,37 +29,38 @@ class DataChannel {
                                payload_bytes_max = 64 << 20;
   enum class Side : std::uint8_t { primary, worker };
 
-  // Over a connection. key: of key_bytes, or empty: plain text. Nothing: they do not agree; `why` tells.
+  // Opens a channel over a connection. key: key_bytes long, or empty for plain text. Returns nothing and sets `why` if
+  // the sides disagree.
   [[nodiscard]] static std::unique_ptr<DataChannel> over(Fd fd, Side side, const std::string& key, std::string& why);
   ~DataChannel();
   DataChannel(const DataChannel&) = delete;
   DataChannel& operator=(const DataChannel&) = delete;
 
-  // Any thread sends, one receives. False: the other side is gone, or sent what is no frame.
+  // Any thread sends, one receives. False: the other side is gone or sent no valid frame.
   [[nodiscard]] bool send(const google::protobuf::MessageLite& message, std::string_view payload);
-  // With so many bytes of a file.
+  // With this many bytes of a file as payload.
   [[nodiscard]] bool send_file(const google::protobuf::MessageLite& message, int file, std::uint64_t offset,
                                std::size_t bytes);
-  // The message; its payload has to be received next, in parts or at once.
+  // Receives a message; the caller must then receive its payload, in parts or whole.
   [[nodiscard]] bool receive(google::protobuf::MessageLite& message, std::size_t& payload_bytes);
   [[nodiscard]] bool receive_payload(char* data, std::size_t bytes);
-  // receive() was refused because the other side had finished, between two frames.
+  // receive() failed because the other side had finished, between two frames.
   [[nodiscard]] bool ended() const { return ended_; }
-  // Nothing more is sent.
+  // Ends sending.
   void finish();
-  // Both sides' calls return false from now on.
+  // Makes the calls of both sides return false from now on.
   void shut();
 
  private:
   DataChannel(Fd fd, ssl_ctx_st* context, ssl_st* ssl) : fd_(std::move(fd)), context_(context), ssl_(ssl) {}
   [[nodiscard]] bool write(const char* data, std::size_t bytes, bool more);
-  // With TLS: what is buffered goes out.
+  // With TLS: sends the buffered records.
   [[nodiscard]] bool flush();
-  // What came, 0 at the end; negative: it broke.
+  // Bytes received; 0 at the end; negative: the connection broke.
   [[nodiscard]] long read_some(char* data, std::size_t bytes);
   [[nodiscard]] bool read(char* data, std::size_t bytes);
   [[nodiscard]] bool send_head(const google::protobuf::MessageLite& message, std::size_t payload_bytes);
-  // One of OpenSSL's calls until it has done something; its result.
+  // Repeats an OpenSSL call until it makes progress; returns its result.
   int tls(const std::function<int()>& call);
 
   Fd fd_;

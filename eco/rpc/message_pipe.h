@@ -1,4 +1,4 @@
-// Messages over a stream socket between two processes of one machine: each as its length (4 bytes, the machine's order)
+// Sends messages over a stream socket between two processes of one machine: each as its length (4 bytes, native order)
 // and its bytes.
 #pragma once
 
@@ -19,10 +19,10 @@ class MessagePipe {
   MessagePipe(const MessagePipe&) = delete;
   MessagePipe& operator=(const MessagePipe&) = delete;
 
-  // False: the other side is gone, or sent what is no message. Any thread may send; one receives.
+  // False: the other side is gone or sent no valid message. Any thread may send; one receives.
   [[nodiscard]] bool send(const google::protobuf::MessageLite& message);
   [[nodiscard]] bool receive(google::protobuf::MessageLite& message);
-  // Both sides' send and receive return false from now on.
+  // Makes send and receive of both sides return false from now on.
   void shut();
 
  private:

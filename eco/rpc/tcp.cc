@@ -26,7 +26,7 @@ Addresses addresses_of(const std::string& host, int port) {
 
 Fd socket_for(const addrinfo& address, int flags) {
   Fd fd(::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | flags, address.ai_protocol));
-  const int on = 1;  // a request is not to wait for the next
+  const int on = 1;  // no delay: sends each request at once
   if (fd) ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return fd;
 }

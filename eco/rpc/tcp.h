@@ -1,11 +1,11 @@
-// TCP as the data connections of jobs use it.
+// TCP connections for the data of jobs.
 #pragma once
 
 #include <string>
 
 namespace eco {
 
-// A file descriptor, closed with it.
+// Owns a file descriptor.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -23,15 +23,15 @@ class Fd {
   int fd_;
 };
 
-// "10.0.0.2" of "10.0.0.2:7070", "::1" of "[::1]:7070"; empty: it is no address of TCP.
+// The host in HOST:PORT: "10.0.0.2" of "10.0.0.2:7070", "::1" of "[::1]:7070"; empty: no TCP address.
 [[nodiscard]] std::string host_of(const std::string& address);
 
-// Port 0: a free one. Invalid: it cannot be had, or not within the time; errno tells.
+// Port 0: a free port. Returns an invalid Fd on failure or timeout; errno has the reason.
 [[nodiscard]] Fd listen_tcp(const std::string& host, int port);
 [[nodiscard]] Fd connect_tcp(const std::string& host, int port, int timeout_ms);
 [[nodiscard]] int port_of(const Fd& listener);
 
-// Exactly so many bytes. False: the other side is gone, or the socket's timeout is over.
+// Transfer exactly this many bytes. False: the other side is gone, or the socket timed out.
 [[nodiscard]] bool write_all(int fd, const char* data, std::size_t bytes);
 [[nodiscard]] bool read_all(int fd, char* data, std::size_t bytes);
 

@@ -12,12 +12,12 @@
 namespace eco {
 
 struct StrictToml::Node {
-  std::shared_ptr<const toml::table> root;  // owns what `table` lies in
+  std::shared_ptr<const toml::table> root;  // owns `table`
   const toml::table* table;
   std::string file, path;
   std::vector<std::string> known{}, retired{};
 
-  // What the key has; nullptr: it is not there. The key is known from now on.
+  // The key's value; nullptr: absent. Marks the key as known.
   const toml::node* get(std::string_view key) {
     if (std::ranges::find(known, key) == known.end()) known.emplace_back(key);
     return table->get(key);

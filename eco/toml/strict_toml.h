@@ -1,5 +1,5 @@
-// TOML in which every key must be known: what was not read is refused by done(), with file, line and key. The one
-// reader of eco's files: ecod's configuration, an application's settings, eco-sim's experiments.
+// Reads TOML in which every key must be known: done() refuses keys that were not read, with file, line and key. All of
+// eco's files use it: ecod's configuration, an application's settings, eco-sim's experiments.
 #pragma once
 
 #include <cstdint>
@@ -20,31 +20,31 @@ struct TomlError : std::runtime_error {
 class StrictToml {
  public:
   explicit StrictToml(const std::filesystem::path& file);
-  // file: its name in messages.
+  // file: file name for messages.
   static StrictToml parse(const std::string& text, const std::string& file);
   ~StrictToml();
   StrictToml(StrictToml&&) noexcept;
   StrictToml& operator=(StrictToml&&) noexcept;
 
-  // Each asks for a key, which is known from then on.
+  // Each reads a key and marks it as known.
 
   [[nodiscard]] bool has(std::string_view key);
-  // At least `least`. Without a default the key must be there.
+  // Must be at least `least`. Without a default the key is required.
   double number(std::string_view key, double least);
   double number(std::string_view key, double least, double otherwise);
   std::string text(std::string_view key);  // not empty
   std::string text(std::string_view key, std::string otherwise);
   std::vector<double> numbers(std::string_view key, double least, std::vector<double> otherwise);
   std::vector<std::string> texts(std::string_view key, std::vector<std::string> otherwise);
-  // Of this key; empty where there is none.
+  // Elements under this key; empty if the key is absent.
   std::vector<StrictToml> tables(std::string_view key);
   StrictToml table(std::string_view key);
-  // The tables under a key, by name.
+  // Tables under a key, by name.
   std::map<std::string, StrictToml> named_tables(std::string_view key);
   // Texts under a key, by name.
   std::map<std::string, std::string> named_texts(std::string_view key);
 
-  // True: the key is there, and `field` has its value. Numbers are 0 or more.
+  // True: the key is present, and `field` has its value. Numbers are 0 or more.
   bool read(std::string_view key, std::string& field);
   bool read(std::string_view key, bool& field);
   bool read(std::string_view key, std::int64_t& field);
@@ -52,12 +52,12 @@ class StrictToml {
   bool read(std::string_view key, std::vector<std::string>& field);
   bool read(std::string_view key, std::map<std::string, std::string>& field);
 
-  // A key of earlier versions: it has no effect, and a file that has it gets a warning.
+  // An obsolete key: it has no effect, and a file that has it gets a warning.
   void retired(std::string_view key, std::string_view why, std::vector<std::string>& warnings);
 
   void done() const;
   [[noreturn]] void fail(std::string_view key, std::string_view expected) const;
-  // "FILE:LINE" of a key; of the table, where the key is not there.
+  // "FILE:LINE" of a key, or of the table if the key is absent.
   [[nodiscard]] std::string where(std::string_view key) const;
 
  private:

@@ -39,7 +39,7 @@ DataPort::~DataPort() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  ::shutdown(listener_.get(), SHUT_RDWR);  // accept returns
+  ::shutdown(listener_.get(), SHUT_RDWR);  // makes accept return
   thread_.join();
 }
 
@@ -51,7 +51,7 @@ void DataPort::listen() {
       if (stop_) return;
     }
     if (!fd) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // too many files are open
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // probably too many open files
       continue;
     }
     std::string ticket(DataChannel::ticket_bytes, '\0');

@@ -1,4 +1,4 @@
-// Where primaries open the data connections of their jobs. A connection begins with the ticket of its job.
+// The port for primaries' data connections. A connection starts with the ticket of its job.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@ namespace eco {
 
 class DataPort {
  public:
-  // Throws std::runtime_error: it cannot be listened to there.
+  // Throws std::runtime_error if it cannot listen.
   DataPort(const std::string& host, int port);
   ~DataPort();
   DataPort(const DataPort&) = delete;
@@ -21,7 +21,7 @@ class DataPort {
 
   [[nodiscard]] int port() const { return port_; }
 
-  // One job's claim to a connection.
+  // One job's claim to the connection with its ticket.
   class Claim {
    public:
     explicit Claim(DataPort& port);
@@ -29,7 +29,7 @@ class DataPort {
     Claim(const Claim&) = delete;
     Claim& operator=(const Claim&) = delete;
     [[nodiscard]] const std::string& ticket() const { return ticket_; }
-    // Invalid: it did not come in time.
+    // Waits for the connection; invalid: timeout.
     [[nodiscard]] Fd wait(int timeout_ms);
 
    private:
@@ -44,12 +44,12 @@ class DataPort {
   int port_ = 0;
   std::mutex mutex_;
   std::condition_variable change_;
-  std::map<std::string, Fd> claims_;  // by ticket; invalid until the connection came
+  std::map<std::string, Fd> claims_;  // by ticket; invalid until connected
   bool stop_ = false;
   std::thread thread_;
 };
 
-// So many bytes that cannot be guessed.
+// Cryptographically random bytes.
 [[nodiscard]] std::string random_bytes(std::size_t bytes);
 
 }  // namespace eco

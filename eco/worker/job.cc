@@ -32,7 +32,7 @@ double cpu_s() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Tells the primary every 200 ms what has been done.
+// Sends the job's progress to the primary every 200 ms.
 class Heart {
  public:
   explicit Heart(PrimaryLink& primary) : thread_([this, &primary] { beat(primary); }) {}
@@ -58,7 +58,7 @@ class Heart {
   std::thread thread_;
 };
 
-// Why the job cannot be compacted here to what RocksDB would produce at the primary; empty: it can.
+// Returns why this process would not produce the primary's contents; empty: it would.
 std::string unsupported(const proto::Start& start, rocksdb::FileSystem& files, Objects& objects) {
   const std::string here = rocksdb::GetRocksVersionAsString(true);
   const auto form = text_form(here);
@@ -77,7 +77,7 @@ std::string unsupported(const proto::Start& start, rocksdb::FileSystem& files, O
 rocksdb::Status compact(const proto::Start& start, PrimaryLink& primary, const std::string& scratch,
                         proto::Result& result) {
   std::unique_ptr<SharedFolder> shared;
-  std::string why;  // its tables go by streams, then
+  std::string why;  // ignored: without a shared folder the tables are streamed
   if (start.has_shared()) shared = SharedFolder::open(start.shared(), why);
   const auto files = std::make_shared<RemoteFileSystem>(
       primary, RemoteFileSystem::Folders{.database = start.database(), .output = start.output(), .scratch = scratch},
@@ -104,7 +104,7 @@ int run_job(int fd, int data_fd, const std::string& scratch) {
     data = DataChannel::over(std::move(connection), DataChannel::Side::worker, first.start().data_key(), why);
     if (!data) return 5;
   }
-  // A lost primary leaves nothing to finish; RocksDB may be deep in a computation.
+  // The primary is lost. _exit stops RocksDB in the middle of a computation.
   PrimaryLink primary(pipe, std::move(data), [] { ::_exit(4); });
   proto::FromWorker message;
   auto& result = *message.mutable_result();

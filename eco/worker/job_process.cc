@@ -20,7 +20,8 @@ namespace {
 
 constexpr int child_fd = 3, child_data_fd = 4;
 
-// Of the child: dup2 of a descriptor to itself, or over one that is still to be given, would lose it.
+// Copies a descriptor above the child's fixed numbers: dup2 onto itself would keep close-on-exec, and onto another one
+// still needed would lose it.
 Fd above(int fd) {
   Fd copy(fcntl(fd, F_DUPFD_CLOEXEC, child_data_fd + 1));
   if (!copy) throw std::runtime_error(fmt::format("a job's descriptor: {}", std::strerror(errno)));
@@ -43,7 +44,7 @@ class SpawnAttributes {
  public:
   SpawnAttributes() {
     posix_spawnattr_init(&attributes_);
-    // Ctrl-C ends the worker, which ends its jobs in order.
+    // Shields the job from Ctrl-C; the worker ends its jobs.
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setpgroup(&attributes_, 0);
     sigset_t none;

@@ -1,4 +1,4 @@
-// A job's process: started, limited, spoken to, ended.
+// Starts, limits and ends the process of a job, and talks to it.
 #pragma once
 
 #include <sys/types.h>
@@ -20,16 +20,17 @@ class JobProcess {
     double cpu_s_max = 0;
   };
 
-  // connection: its data connection; invalid: it has none. Throws std::runtime_error.
+  // connection: the job's data connection, or invalid. Throws std::runtime_error.
   JobProcess(std::vector<std::string> command, const std::string& scratch, Fd connection, const Limits& limits);
-  // Kills it if it still runs, and waits for it.
+  // Kills the process if it still runs, and waits for it.
   ~JobProcess();
   JobProcess(const JobProcess&) = delete;
   JobProcess& operator=(const JobProcess&) = delete;
 
   [[nodiscard]] MessagePipe& pipe() { return *pipe_; }
   void kill();
-  // How it ended: "exit 3", "signal 9 (Killed)". Kills what has not ended after its pipe was closed.
+  // Returns how the process ended, "exit 3" or "signal 9 (Killed)". Kills it if it does not end after its pipe was
+  // closed.
   [[nodiscard]] std::string wait();
 
  private:
@@ -37,9 +38,9 @@ class JobProcess {
   std::unique_ptr<MessagePipe> pipe_;
 };
 
-// What that process does: one compaction, so that RocksDB crashes, leaks or hangs without its server.
-// Runs the job that the socket `fd` tells, with outputs in the folder `scratch`, and answers there. data_fd: its data
-// connection; negative: it has none. Returns the process's exit code; does not return when the primary is gone.
+// The body of a job's process: one compaction, in isolation so that a crash, leak or hang of RocksDB does not affect
+// the worker. Receives the job on the socket `fd`, answers there, and writes outputs to the folder `scratch`. data_fd:
+// data connection, or negative. Returns the exit code; does not return if the primary is lost.
 [[nodiscard]] int run_job(int fd, int data_fd, const std::string& scratch);
 
 }  // namespace eco

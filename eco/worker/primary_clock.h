@@ -1,5 +1,5 @@
-// The clock of the primary's database, at the worker. RocksDB writes the times of the outputs by it and compares them
-// with the clock of the database later, so that a wrong clock of the worker must not reach them.
+// Gives RocksDB at the worker the clock of the primary's database. RocksDB stamps the outputs with it and later
+// compares them with the database's clock; a wrong clock of the worker must not affect them.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -10,11 +10,11 @@
 
 namespace eco {
 
-// One clock for all processes of this machine, which nobody sets.
+// Monotonic seconds, common to all processes of this machine.
 [[nodiscard]] double steady_s();
 
-// `files`, and the time that was unix_time_s when steady_s() was received_s. unix_time_s 0: an older primary does not
-// tell its time, and the clock is this machine's.
+// An Env with `files` and a clock that showed unix_time_s when steady_s() was received_s. unix_time_s 0: the primary is
+// older and sends no time; the clock is this machine's.
 [[nodiscard]] std::unique_ptr<rocksdb::Env> env_with_primary_clock(const std::shared_ptr<rocksdb::FileSystem>& files,
                                                                    std::int64_t unix_time_s, double received_s);
 

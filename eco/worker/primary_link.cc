@@ -72,7 +72,7 @@ std::future<PrimaryLink::Answer> PrimaryLink::ask(const proto::FromWorker& quest
     waiting_.emplace(request, std::move(promise));
   }
   const Waiting counted(*this);
-  if (!(by_data ? data_->send(question, "") : pipe_.send(question))) pipe_.shut();  // the listener answers everybody
+  if (!(by_data ? data_->send(question, "") : pipe_.send(question))) pipe_.shut();  // fails all open questions
   return answer;
 }
 

@@ -1,5 +1,5 @@
-// A job's process, seen from inside: its questions to the primary, and what it tells it. The time that the compaction
-// waits for either is counted apart.
+// The job process's link to its primary: sends questions, outputs, progress and the result. Measures the time that the
+// compaction waits for the primary.
 #pragma once
 
 #include <atomic>
@@ -23,26 +23,26 @@ namespace eco {
 
 class PrimaryLink {
  public:
-  using Answer = std::optional<proto::FromPrimary>;  // nothing: the primary is gone
+  using Answer = std::optional<proto::FromPrimary>;  // nothing: the primary is lost
 
-  // data: the job's data connection, for reads and outputs; nullptr: all goes through the pipe.
-  // on_loss: called, by another thread, when the primary is gone before finish().
+  // data: the job's data connection for reads and outputs; nullptr: everything goes through the pipe.
+  // on_loss: called by another thread if the primary is lost before finish().
   PrimaryLink(MessagePipe& pipe, std::unique_ptr<DataChannel> data, std::function<void()> on_loss);
   ~PrimaryLink();
 
-  // Reads of SST files count as the job's progress.
+  // Reads of SST files count as progress.
   [[nodiscard]] std::future<Answer> read(const std::string& file, std::uint64_t offset, std::uint64_t bytes);
   [[nodiscard]] std::future<Answer> list();
-  // Waits, and counts it.
+  // Waits, and adds the time to waited_s().
   [[nodiscard]] Answer wait(std::future<Answer>& answer);
-  // The next bytes of an output.
+  // Sends the next bytes of an output.
   [[nodiscard]] bool write(const std::string& file, std::uint64_t offset, std::string_view data, bool last);
   void count_read(std::uint64_t bytes) { read_bytes_ += bytes; }
   void count_written(std::uint64_t bytes) { written_bytes_ += bytes; }
   void count_shared(std::uint64_t bytes) { shared_bytes_ += bytes; }
-  // An output that lies in the shared folder.
+  // Announces an output in the shared folder.
   [[nodiscard]] bool tell_shared(const std::string& file, std::uint64_t bytes);
-  // What the shared folder lets the compaction wait for.
+  // Runs `work` on the shared folder, and adds its time to waited_s().
   template <typename Work>
   auto waiting(Work work) {
     const Waiting counted(*this);
@@ -50,13 +50,13 @@ class PrimaryLink {
   }
 
   [[nodiscard]] bool send_progress(double cpu_s);
-  // The last message. No loss is told afterwards.
+  // Sends the last message. on_loss is not called after it.
   [[nodiscard]] bool finish(const proto::FromWorker& result);
 
-  // Of tables, in and out: by streams, and by the shared folder.
+  // Table bytes in both directions: streamed, and through the shared folder.
   [[nodiscard]] std::uint64_t bytes_moved() const { return received_bytes_ + sent_bytes_; }
   [[nodiscard]] std::uint64_t bytes_shared() const { return shared_bytes_; }
-  // Time in which some thread waited.
+  // Time in which at least one thread waited.
   [[nodiscard]] double waited_s();
   [[nodiscard]] double elapsed_s() const;
 

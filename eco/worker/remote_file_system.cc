@@ -24,7 +24,7 @@ IOStatus absent(const std::string& path) { return IOStatus::PathNotFound(path); 
 
 bool is_table(const std::string& name) { return name.ends_with(".sst"); }
 
-// A window of a file, being fetched or here.
+// A window of a file, fetched or in flight.
 class Window {
  public:
   Window() = default;
@@ -34,7 +34,7 @@ class Window {
   [[nodiscard]] bool covers(std::uint64_t offset) const { return offset >= offset_ && offset < offset_ + asked_; }
   [[nodiscard]] std::uint64_t end() const { return offset_ + asked_; }
 
-  // What it has from offset on; shorter than `bytes` where it or the file ends.
+  // The bytes from `offset` on; fewer than `bytes` at the end of the window or the file.
   [[nodiscard]] IOStatus bytes_at(PrimaryLink& primary, std::uint64_t offset, std::size_t bytes, Slice* result) {
     if (!here_) {
       auto answer = primary.wait(answer_);
@@ -58,12 +58,12 @@ class Window {
   bool here_ = false;
 };
 
-// A table in the shared folder, open.
+// An open table in the shared folder.
 class SharedTable {
  public:
   SharedTable(Fd file, std::uint64_t bytes) : file_(std::move(file)), bytes_(bytes) {}
 
-  // False: it cannot be read there any more, or ends too early.
+  // False: unreadable there now, or too short.
   bool read(PrimaryLink& primary, std::uint64_t offset, std::size_t bytes, Slice* result, char* scratch) {
     if (!file_) return false;
     const std::size_t wanted = offset < bytes_ ? std::min<std::uint64_t>(bytes, bytes_ - offset) : 0;
@@ -88,8 +88,7 @@ class SharedTable {
   std::uint64_t bytes_;
 };
 
-// Reads in sequence are answered from two windows, the second on its way while the first is used. Others are fetched as
-// they come.
+// Serves sequential reads from two windows: while one is read the next is fetched. Fetches other reads individually.
 class RemoteReader {
  public:
   RemoteReader(PrimaryLink& primary, std::string file, SharedTable shared)
@@ -191,8 +190,8 @@ class RemoteRandomAccessFile : public rocksdb::FSRandomAccessFile {
   mutable RemoteReader reader_;
 };
 
-// Written here and sent at once, or written to the shared folder and told. That it survives a crash is the primary's
-// concern, so nothing is synced here but, at its end, what the primary does not write itself.
+// An output: written locally and sent at once, or written to the shared folder and announced. The primary syncs what it
+// writes; only a file in the shared folder is synced here, at its end.
 class OutputFile : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   OutputFile(PrimaryLink& primary, std::string name, bool shared, std::unique_ptr<rocksdb::FSWritableFile>&& local)
@@ -323,7 +322,7 @@ IOStatus RemoteFileSystem::refresh() {
   return IOStatus::OK();
 }
 
-// Only a table never changes once it is there.
+// Only tables are immutable.
 IOStatus RemoteFileSystem::size_of(const std::string& name, std::uint64_t* bytes) {
   const auto known = [&] {
     const std::lock_guard lock(mutex_);
@@ -370,7 +369,7 @@ IOStatus RemoteFileSystem::NewWritableFile(const std::string& path, const rocksd
   if (!name) return read_only(path);
   std::unique_ptr<rocksdb::FSWritableFile> local;
   const bool shared = shared_ && shared_->create(*name);
-  // It is there already, and nobody else's.
+  // create() made the file, owned by this process alone.
   auto status = shared ? target()->ReopenWritableFile(shared_->output(*name), buffered(options), &local, debug)
                        : target()->NewWritableFile(*scratch(path), buffered(options), &local, debug);
   if (!status.ok()) return status;

@@ -1,13 +1,13 @@
-// The primary's database as a RocksDB FileSystem, read-only, and the outputs of the job.
+// Gives RocksDB the primary's database as a read-only FileSystem, and takes the outputs of the job.
 //
-// | path | what happens |
+// | path | effect |
 // |---|---|
-// | DATABASE/name | read from the primary, SSTs with a read-ahead of 2 MB; the write-ahead log is not there |
-// | DATABASE/*.sst | where this server sees the folder: read there, and from the primary what cannot be read there |
-// | OUTPUT/name | written to the scratch folder and sent to the primary at once; or to the shared folder |
-// | others | folders are empty, files are not there, nothing is written |
+// | DATABASE/name | read from the primary, SSTs with a read-ahead of 2 MB; the write-ahead log is absent |
+// | DATABASE/*.sst | if this server sees the folder: read there; from the primary if that fails |
+// | OUTPUT/name | written to the scratch folder and sent to the primary at once; or written to the shared folder |
+// | others | folders are empty, files are absent, nothing is written |
 //
-// What RocksDB logs is dropped: a job says why it failed in its result.
+// RocksDB's log is dropped: a job's result has the reason of a failure.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -28,12 +28,12 @@ namespace eco {
 class RemoteFileSystem : public rocksdb::FileSystemWrapper {
  public:
   struct Folders {
-    std::string database;  // as the input of the job names it
-    std::string output;    // as its result is to name it
-    std::string scratch;   // here
+    std::string database;  // path in the job's input
+    std::string output;    // path for the job's result
+    std::string scratch;   // local path
   };
 
-  // shared: where this server sees the database's folder; nullptr: it does not.
+  // shared: the database's folder as this server sees it; nullptr: not visible.
   RemoteFileSystem(PrimaryLink& primary, Folders folders, std::unique_ptr<SharedFolder> shared = nullptr);
 
   [[nodiscard]] const char* Name() const override { return "eco.RemoteFileSystem"; }
@@ -101,11 +101,11 @@ class RemoteFileSystem : public rocksdb::FileSystemWrapper {
                                 rocksdb::IODebugContext* debug) override;
 
  private:
-  // A file's name, if the path is right in this folder.
+  // The file's name if the path is directly in this folder.
   [[nodiscard]] static std::optional<std::string> name_in(const std::string& folder, const std::string& path);
   [[nodiscard]] std::optional<std::string> remote(const std::string& path) const;
   [[nodiscard]] std::optional<std::string> scratch(const std::string& path);
-  // Invalid: it is not to be read there.
+  // Invalid: cannot be read there.
   [[nodiscard]] Fd shared_table(const std::string& name, std::uint64_t bytes) const;
   [[nodiscard]] rocksdb::IOStatus refresh();
   [[nodiscard]] rocksdb::IOStatus size_of(const std::string& name, std::uint64_t* bytes);
@@ -115,7 +115,7 @@ class RemoteFileSystem : public rocksdb::FileSystemWrapper {
   std::unique_ptr<SharedFolder> shared_;
   std::mutex mutex_;
   std::set<std::string> shared_outputs_;
-  std::map<std::string, std::uint64_t> sizes_;  // of the database's files, as last listed
+  std::map<std::string, std::uint64_t> sizes_;  // of the database's files, from the last listing
 };
 
 }  // namespace eco

@@ -11,7 +11,7 @@
 namespace eco {
 namespace {
 
-// Without empty parts, "." and "..".
+// Splits a path; drops empty parts, "." and "..".
 bool is_plain(std::string_view path) {
   while (!path.empty()) {
     const auto slash = path.find('/');
@@ -27,7 +27,7 @@ bool is_table(const std::string& name) {
   return name.ends_with(".sst") && name.find_first_not_of("0123456789") == name.size() - 4 && name.size() > 4;
 }
 
-// A folder below another, part by part, so that no link is followed on the way.
+// Opens a folder below another one, part by part, without following links.
 Fd folder_in(int from, std::string_view path) {
   Fd at(::openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   while (at && !path.empty()) {
@@ -40,7 +40,7 @@ Fd folder_in(int from, std::string_view path) {
 }
 
 Fd plain_file(int folder, const std::string& name, struct stat& found) {
-  // Nothing that a reader would wait at.
+  // Rejects pipes and the like, which would block a reader.
   Fd file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file || fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return Fd();
   return file;

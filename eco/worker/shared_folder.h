@@ -1,5 +1,5 @@
-// The primary's database folder where this server sees it, too (NFS): its tables, and the folder for the outputs of one
-// job. Opened below what the worker's operator names, without following a link; nothing else there can be reached.
+// The primary's database folder as this server sees it (NFS): its tables and the output folder of one job. Opened below
+// a directory that the worker's operator configures, without following links; nothing else there can be reached.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace eco {
 
-// By the primary's folder, absolute: where this server sees it.
+// Local directory by the primary's directory, both absolute.
 using SharedDirectories = std::map<std::string, std::string>;
 
-// Fills in where a job's folder is here, by the longest of the directories that it lies in. False: in none, or the
-// primary's path is none that a primary tells.
+// Sets the local path of a job's folder, by the longest matching directory. False: no directory matches, or the
+// primary's path is invalid.
 [[nodiscard]] bool locate(const SharedDirectories& directories, proto::Shared& shared);
 
 class SharedFolder {
  public:
-  // nullptr, and the reason: it is not there, or another one is.
+  // Returns nullptr and the reason if the folder is missing or is another one.
   [[nodiscard]] static std::unique_ptr<SharedFolder> open(const proto::Shared& shared, std::string& why);
 
-  // To read a table; invalid: it is not there, is no plain file or has another size than the primary's.
+  // Opens a table. Invalid: missing, not a plain file, or of another size than the primary's.
   [[nodiscard]] Fd table(const std::string& name, std::uint64_t bytes) const;
-  // Makes an output, empty; false: it is there already, or cannot be made.
+  // Creates an empty output. False: it exists, or cannot be created.
   [[nodiscard]] bool create(const std::string& name) const;
-  // By which this process alone can open it.
+  // A path that only this process can open.
   [[nodiscard]] std::string output(const std::string& name) const;
 
  private:

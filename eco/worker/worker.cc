@@ -32,7 +32,7 @@ constexpr int connection_ms = 1000;
 
 using Stream = grpc::ServerReaderWriter<proto::FromWorker, proto::FromPrimary>;
 
-// The folder that jobs write in, one below it each, of one worker alone.
+// The scratch folder of one worker, with a subfolder per job.
 class Scratch {
  public:
   explicit Scratch(fs::path folder) : folder_(std::move(folder)) {
@@ -64,7 +64,7 @@ class JobFolder {
  public:
   explicit JobFolder(fs::path path) : path_(std::move(path)) { fs::create_directories(path_); }
   ~JobFolder() {
-    std::error_code ignored;  // the next worker removes it
+    std::error_code ignored;  // a failure is left to the next worker
     fs::remove_all(path_, ignored);
   }
   JobFolder(const JobFolder&) = delete;
@@ -75,19 +75,19 @@ class JobFolder {
   fs::path path_;
 };
 
-// Who runs, who waits, and when all have to end.
+// Admits jobs to slots and a queue, and ends them all at shutdown.
 class Slots {
  public:
   Slots(std::uint32_t slots, std::uint32_t queue_max) : slots_(slots), queue_max_(queue_max) {}
 
-  // False: too many wait, or no jobs are taken.
+  // False: the queue is full, or new jobs are refused.
   [[nodiscard]] bool enter() {
     const std::lock_guard lock(mutex_);
     if (draining_ || closed_ || jobs_ >= slots_ + queue_max_) return false;
     ++jobs_;
     return true;
   }
-  // Waits at most this long for a slot; the job has entered.
+  // Waits at most this long for a slot. True: the job has a slot.
   [[nodiscard]] bool begin(std::chrono::milliseconds at_most) {
     std::unique_lock lock(mutex_);
     if (!change_.wait_for(lock, at_most, [this] { return running_ < slots_ || closed_; }) || closed_) return false;
@@ -125,7 +125,7 @@ class Slots {
   bool draining_ = false, closed_ = false;
 };
 
-// A job's place among the slots.
+// Holds a job's slot.
 class Turn {
  public:
   explicit Turn(Slots& slots) : slots_(slots), entered_(slots.enter()) {}
@@ -160,7 +160,7 @@ class Worker::Impl final : public proto::Worker::Service {
     builder.AddListeningPort(options_.listen, server_credentials(options_.tls), &port_);
     builder.RegisterService(this);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    // A primary that is gone without a word ends its job.
+    // Ends the job of a primary that disappears without closing the connection.
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
@@ -176,7 +176,7 @@ class Worker::Impl final : public proto::Worker::Service {
       const std::lock_guard lock(mutex_);
       for (JobProcess* process : running_) process->kill();
     }
-    server_->Shutdown(std::chrono::system_clock::now());  // nothing of a job that is killed is worth a wait
+    server_->Shutdown(std::chrono::system_clock::now());  // killed jobs need no grace period
     server_->Wait();
   }
 
@@ -214,7 +214,7 @@ class Worker::Impl final : public proto::Worker::Service {
     return run(context, stream, first);
   }
 
-  // Offers the job a connection for its tables. False: the primary is gone, or answers with something else.
+  // Offers the primary a connection for the tables. False: the primary is gone or sent a wrong answer.
   bool connect(Stream& stream, proto::Start& start, Fd& connection) {
     start.clear_data_key();
     start.mutable_shared()->clear_root();
@@ -230,7 +230,7 @@ class Worker::Impl final : public proto::Worker::Service {
     }
     proto::FromPrimary answer;
     if (!stream.Write(message) || !stream.Read(&answer) || !answer.has_data()) return false;
-    // What was connected arrives, or is lost for good: the primary would wait there.
+    // The primary has connected, so the connection arrives or is lost; then the job must fail.
     if (claim && answer.data().connected() && !(connection = claim->wait(connection_ms))) return false;
     start.set_data_channel(static_cast<bool>(connection));
     if (connection) start.set_data_key(offer.key());
@@ -250,7 +250,7 @@ class Worker::Impl final : public proto::Worker::Service {
     std::thread inbound([&] {
       for (proto::FromPrimary message; stream.Read(&message);)
         if (!process.pipe().send(message)) break;
-      // The primary has its result, or is gone: either way nothing more is wanted of the process.
+      // The primary has its result or is gone: the process is no longer needed.
       process.pipe().shut();
       primary_left.set_value();
     });
@@ -268,7 +268,7 @@ class Worker::Impl final : public proto::Worker::Service {
       const std::string end = process.wait();
       status = {grpc::StatusCode::ABORTED, "the job's process ended: " + end};
     }
-    // The primary ends its side when it has the result. One that does not keeps no slot.
+    // The primary closes its side when it has the result. One that does not must not hold the slot.
     const bool left = done && heard && primary_left.get_future().wait_for(farewell) == std::future_status::ready;
     if (!left) context.TryCancel();
     inbound.join();
@@ -291,7 +291,7 @@ class Worker::Impl final : public proto::Worker::Service {
                          .error = result.error()});
   }
 
-  // Killed when the worker ends.
+  // Killed at shutdown.
   class Running {
    public:
     Running(Impl& worker, JobProcess& process) : worker_(worker), process_(process) {

@@ -38,7 +38,7 @@ void WorkerProcess::start(const std::string& listen) {
   std::vector<std::string> words{ecod_, "worker", "--while-stdin", "--listen", listen, "--scratch", scratch_};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   if (file_kib_max_ > 0) {
-    // Without the signal a write fails, as on a full disk.
+    // With the signal ignored a write fails, as on a full disk.
     const std::string script =
         "trap '' XFSZ; ulimit -f " + std::to_string(2 * file_kib_max_) + "; exec \"$@\"";  // in 512 bytes
     words.insert(words.begin(), {"/bin/sh", "-c", script, "sh"});
@@ -91,7 +91,7 @@ std::vector<pid_t> WorkerProcess::jobs() const {
 double WorkerProcess::cpu_s() const {
   std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
   std::string text((std::istreambuf_iterator<char>(stat)), {});
-  std::istringstream fields(text.substr(text.rfind(')') + 1));  // from the third one on
+  std::istringstream fields(text.substr(text.rfind(')') + 1));  // from field 3 on
   std::string skipped;
   for (int i = 0; i < 11; ++i) fields >> skipped;
   double ticks = 0;

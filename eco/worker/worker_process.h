@@ -1,4 +1,4 @@
-// `ecod worker` as an operator starts it, on a free port of loopback.
+// Runs `ecod worker` as an operator does, on a free loopback port.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@ namespace eco {
 
 class WorkerProcess {
  public:
-  // file_kib_max: its jobs write no larger files, as if the disk were full; 0: they do.
+  // file_kib_max: limit on the jobs' file sizes, which acts as a full disk; 0: none.
   WorkerProcess(std::string ecod, std::string scratch, std::vector<std::string> arguments = {}, int file_kib_max = 0);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
@@ -18,14 +18,14 @@ class WorkerProcess {
 
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // The processes of its jobs.
+  // Processes of its jobs.
   [[nodiscard]] std::vector<pid_t> jobs() const;
-  // Its CPU time, with that of the jobs that ended.
+  // CPU time, including ended jobs.
   [[nodiscard]] double cpu_s() const;
   void kill();
-  // Killed, and another one at its address.
+  // Kills it and starts another at its address.
   void restart();
-  // The disk has room again.
+  // Removes the file size limit.
   void make_room();
 
  private:
@@ -34,7 +34,7 @@ class WorkerProcess {
   std::string ecod_, scratch_;
   std::vector<std::string> arguments_;
   int file_kib_max_;
-  int lifeline_ = -1;  // its standard input: it ends with this process, however that ends
+  int lifeline_ = -1;  // its standard input, whose end stops it even if this process crashes
   pid_t pid_ = -1;
   int port_ = 0;
 };
