@@ -1,4 +1,4 @@
-// Seconds of a clock that only runs forward, and runs on while the machine or the process sleeps: a lease's clock.
+// Seconds of a monotonic clock that continues while the machine or the process sleeps, as a lease needs.
 #pragma once
 
 #include <time.h>

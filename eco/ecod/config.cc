@@ -18,7 +18,7 @@
 namespace eco {
 namespace {
 
-// Every key, once: visit.section(NAME, ABOUT), visit(KEY, FIELD, ABOUT), visit.retired(KEY, WHY).
+// Visits every key once: visit.section(NAME, ABOUT), visit(KEY, FIELD, ABOUT), visit.retired(KEY, WHY).
 template <typename Configuration, typename Visitor>
 void visit_keys(Configuration& c, Visitor& visit) {
   visit.section("", "");
@@ -120,7 +120,7 @@ class Reader {
   }
 
  private:
-  std::vector<StrictToml> tables_;  // the top of the file, then the sections
+  std::vector<StrictToml> tables_;  // the top level, then the sections
   std::string section_;
   Config& config_;
 };
@@ -295,7 +295,7 @@ Config read_config(const std::filesystem::path& file) {
   for (const auto& [key, path] : {std::pair{"tls.ca", &config.tls.ca},
                                   {"tls.certificate", &config.tls.certificate},
                                   {"tls.key", &config.tls.key}}) {
-    std::error_code unknown;  // who may not look there cannot say that it is missing
+    std::error_code unknown;  // without access permission the file is not known to be missing
     if (!path->empty() && !std::filesystem::exists(*path, unknown) && !unknown)
       fail(config, key, fmt::format("{}: there is no such file", *path));
   }

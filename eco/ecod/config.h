@@ -1,5 +1,5 @@
-// The daemon's configuration: TOML, every key with a default that works on one server alone. Sections and keys are
-// described once, in config.cc: what reads them, what refuses unknown ones and what `ecod --print-config` prints.
+// The daemon's configuration in TOML. Every key has a default that works for a single server. config.cc describes
+// sections and keys once; reading, refusing unknown keys and `ecod --print-config` all use that description.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct FederationConfig {
   std::string master;                                      // member: host:port
   bool candidate = true;                                   // nats: may be elected
   std::vector<std::string> urls{"nats://127.0.0.1:4222"};  // nats
-  std::int64_t replicas = 3;                               // nats: of its buckets
+  std::int64_t replicas = 3;                               // nats: copies of its buckets
   std::int64_t beat_ms = 1000, alive_ms = 3500, lease_ms = 5000, table_age_max_ms = 15000, place_timeout_ms = 20,
                forget_ms = 3600 * 1000;
 };
@@ -37,14 +37,14 @@ struct PolicyConfig {
 };
 
 struct TelemetryConfig {
-  std::string network_interface;  // empty: of the default route
+  std::string network_interface;  // empty: that of the default route
   std::string cgroup;             // empty: the whole server
   double cores = 0;               // 0: all
-  double link_mbit_s = 0;         // 0: as the interface says
+  double link_mbit_s = 0;         // 0: the interface's speed
 };
 
 struct PowerConfig {
-  double busy_core_w = 0, idle_w = 0;  // 0: a default, and said so
+  double busy_core_w = 0, idle_w = 0;  // 0: a default; power_method shows it
   double transfer_j_per_byte = 5e-9;
   bool rapl = true;
   double energy_weight = 1;
@@ -53,7 +53,7 @@ struct PowerConfig {
 struct WorkerConfig {
   bool enabled = true;
   std::string listen = "127.0.0.1:7420", address;  // empty address: `listen`
-  std::string rocksdb;                             // empty: the release that it is linked with
+  std::string rocksdb;                             // empty: the linked release
   std::string scratch = "/var/tmp/ecod";
   std::int64_t data_port = 0, slots = 1, queue = 8, nice = 0;
   std::string cgroup;
@@ -62,7 +62,7 @@ struct WorkerConfig {
 };
 
 struct Config {
-  std::string name;  // empty: the host's
+  std::string name;  // empty: the host name
   std::string node_socket = "/run/ecod/node.sock", control_socket = "/run/ecod/control.sock";
   std::string node_socket_mode = "0660";
   std::string state_directory = "/var/lib/ecod";
@@ -75,18 +75,18 @@ struct Config {
   WorkerConfig worker;
   std::string metrics_listen = "127.0.0.1:9464";
 
-  std::map<std::string, std::string> where;  // "FILE:LINE" of each key that the file gives
+  std::map<std::string, std::string> where;  // "FILE:LINE" of each key in the file
   std::vector<std::string> warnings;         // "FILE:LINE: KEY: what to change"
 };
 
-// Throws ConfigError. An absent file is an error, too.
+// Throws ConfigError, also if the file is absent.
 [[nodiscard]] Config read_config(const std::filesystem::path& file);
 [[nodiscard]] Config parse_config(const std::string& toml, const std::string& file);
 
-// Annotated TOML which read_config() reads as the same configuration.
+// Annotated TOML that read_config() reads back as the same configuration.
 [[nodiscard]] std::string print_config(const Config& config);
 
-// The policy's own, for the policies' functions. Throws ConfigError when it has no such name.
+// The configured policy. Throws ConfigError if its name is unknown.
 [[nodiscard]] Policy policy_of(const Config& config);
 
 }  // namespace eco

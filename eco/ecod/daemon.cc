@@ -44,14 +44,14 @@ std::unique_ptr<Federation> make_federation(const Config& config, StateFile& sta
   return std::make_unique<StaticMaster>(state);
 }
 
-// gRPC's own threads grow with the load.
+// Limits gRPC's threads, which otherwise grow with the load.
 void few_threads(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);
 }
 
-// A Unix socket that a killed ecod left behind is replaced; one that still answers belongs to another ecod.
+// Replaces a Unix socket that a killed ecod left behind. One that answers belongs to another ecod.
 void make_way(const std::string& socket) {
   std::error_code error;
   const auto folder = std::filesystem::path(socket).parent_path();
@@ -71,7 +71,7 @@ std::unique_ptr<grpc::Server> serve_unix(const std::string& socket, mode_t mode,
   few_threads(builder);
   builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
   builder.RegisterService(&service);
-  const mode_t before = umask(0177);  // nobody else gets in before it has its mode
+  const mode_t before = umask(0177);  // denies access until the mode is set
   auto server = builder.BuildAndStart();
   umask(before);
   if (!server) throw std::runtime_error(fmt::format("{}: cannot listen there", socket));
@@ -92,7 +92,7 @@ class Daemon {
         control_service_(node_),
         master_service_(node_, *federation_) {}
 
-  ~Daemon() { federation_->leave(); }  // before the node that it calls goes
+  ~Daemon() { federation_->leave(); }  // it calls the node, so it must end first
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
@@ -150,7 +150,7 @@ class Daemon {
     spdlog::info("members are served at {}", with_port(config_.federation.listen, port));
   }
 
-  // 0: the time has come; else the signal that ends the daemon.
+  // Returns 0 at the time of the next beat, or the signal that ends the daemon.
   int wait_until(double until_s, const sigset_t& signals) {
     for (;;) {
       const double left_s = std::max(0.0, until_s - boot_clock_s());

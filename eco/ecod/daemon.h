@@ -1,4 +1,4 @@
-// One ecod: the node, its federation, its sockets and its beat, from start to a clean end.
+// Runs one ecod from start to clean end: the node, its federation, its sockets and its beat.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace eco {
 
-// Runs until SIGTERM or SIGINT; SIGHUP reads the [policy] section of `file` anew. Returns the exit code; throws
-// std::runtime_error where it cannot start. All threads but the caller's begin after the signals are blocked.
+// Runs until SIGTERM or SIGINT; SIGHUP re-reads the [policy] section of `file`. Returns the exit code; throws
+// std::runtime_error if it cannot start. Blocks the signals before it starts threads.
 [[nodiscard]] int run_daemon(Config config, const std::filesystem::path& file);
 
 }  // namespace eco

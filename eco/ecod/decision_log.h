@@ -1,4 +1,4 @@
-// The last decisions and what became of them. Any number of threads.
+// The last decisions and their outcomes. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class DecisionLog {
   explicit DecisionLog(std::size_t kept = 1000) : kept_(kept) {}
 
   void add(proto::LoggedDecision decision);
-  // Of the decision on its job, if that is still kept.
+  // Adds the outcome to the decision on its job, if the log still has it.
   void report(const proto::JobReport& report);
   // Newest last.
   [[nodiscard]] std::vector<proto::LoggedDecision> last(std::size_t count) const;

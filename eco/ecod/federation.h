@@ -1,8 +1,8 @@
-// The seam between a server's ecod and the others: who is the master, and what the servers tell each other. Everything
-// above it runs in a test with another implementation.
+// The interface between a server's ecod and the other servers: who is the master, and the messages between them. Tests
+// use other implementations.
 //
-// A master's epoch is its fencing number: a later master has a greater one, and who has heard of it refuses what an
-// earlier one still says.
+// A master's epoch is its fencing number. A later master has a greater epoch, and every server that knows it refuses
+// messages of earlier masters.
 #pragma once
 
 #include <cstdint>
@@ -14,52 +14,52 @@
 
 namespace eco {
 
-// What a federation calls; from threads of its own.
+// Callbacks of a federation, from its own threads.
 class Member {
  public:
   virtual ~Member() = default;
 
-  // As the master: of another server.
+  // To the master, about another server.
   virtual void heard_server(const proto::ServerState& state) = 0;
   virtual void heard_gone(const std::string& server) = 0;
-  // Fails where this server is not the master, or not any more.
+  // Fails if this server is not the master now.
   [[nodiscard]] virtual Result<proto::Placement> place_for(const proto::PlaceRequest& request) = 0;
   virtual void heard_report(const proto::JobReport& report) = 0;
-  // The master's word for the others.
+  // The table that the master sends to the others.
   [[nodiscard]] virtual proto::Table table(bool with_servers) = 0;
 
-  // As anybody: from the master. False: an earlier master's, and not heeded.
+  // To every server, from the master. False: from an earlier master, and ignored.
   virtual bool heard_table(const proto::Table& table) = 0;
   virtual void heard_settings(const proto::Settings& settings) = 0;
-  // What it obeys: the federation keeps them again where it has lost them.
+  // The settings that this server obeys; the federation restores them if its storage was lost.
   [[nodiscard]] virtual proto::Settings settings() const = 0;
-  // The newest epoch that it or a server it heard of knows.
+  // The newest epoch known to it or to a server that it heard from.
   [[nodiscard]] virtual std::uint64_t epoch_known() = 0;
 };
 
 class Federation {
  public:
   struct Standing {
-    bool master = false;  // this server, by a clock of its own: it is true of no two at a time
+    bool master = false;  // this server is the master; never true of two at once
     std::uint64_t epoch = 0;
   };
 
   virtual ~Federation() = default;
 
-  // Begins to call `member`, which outlives it. Does not wait for others.
+  // Starts to call `member`, which must outlive the federation. Does not wait for other servers.
   virtual void join(Member& member) = 0;
-  // Once each beat_ms: tells the others of this server, and settles who is the master.
+  // Call once each beat_ms: sends this server's state and settles the mastership.
   virtual void beat(const proto::ServerState& own) = 0;
   [[nodiscard]] virtual Standing standing() const = 0;
   // Asks the master. Fails within timeout_s.
   [[nodiscard]] virtual Result<proto::Placement> place(const proto::PlaceRequest& request, double timeout_s) = 0;
   [[nodiscard]] virtual Result<> report(const proto::JobReport& report) = 0;
-  // What the operator wants, for all and to stay. `settings.revision` is the one it was made from; fails where a later
-  // one is kept. The answer carries the new revision, the next one.
+  // Changes the persistent settings of all servers. settings.revision: the revision that the change is based on; fails
+  // if a later one exists. Returns the settings with the next revision.
   [[nodiscard]] virtual Result<proto::Settings> change(const proto::Settings& settings) = 0;
-  // What the federation keeps; fails where it cannot be asked.
+  // The stored settings; fails if the storage does not answer.
   [[nodiscard]] virtual Result<proto::Settings> settings() = 0;
-  // Says goodbye; the mastership is free at once. No call of `member` afterwards.
+  // Leaves the federation and frees the mastership at once. No callbacks afterwards.
   virtual void leave() = 0;
 };
 

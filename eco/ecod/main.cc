@@ -54,7 +54,7 @@ void add_worker(CLI::App& app, eco::WorkerOptions& options) {
   app.add_option("--token", options.token, "what a job must bring")->envname("ECO_TOKEN");
 }
 
-// Until SIGINT or SIGTERM.
+// Waits for SIGINT or SIGTERM.
 int run_worker(eco::WorkerOptions options, bool while_stdin) {
   sigset_t stop;
   sigemptyset(&stop), sigaddset(&stop, SIGINT), sigaddset(&stop, SIGTERM);
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   worker->add_flag("--while-stdin", while_stdin, "ends when its standard input does: with who started it");
   int fd = -1, data_fd = -1;
   std::string scratch;
-  auto* job = app.add_subcommand("job")->group("");  // a worker's own process of one job
+  auto* job = app.add_subcommand("job")->group("");  // internal: the process of one job
   job->add_option("--fd", fd)->required();
   job->add_option("--data-fd", data_fd);
   job->add_option("--scratch", scratch)->required();

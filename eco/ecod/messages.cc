@@ -58,7 +58,7 @@ Server server_of(const proto::ServerState& state) {
   server.rocksdb = state.rocksdb();
   server.cores = state.cores();
   server.busy_cores = busy_cores_of(state);
-  server.link_bytes_s = state.link_bytes_s();  // 0: not known, and no candidate
+  server.link_bytes_s = state.link_bytes_s();  // 0: unknown; the server is no candidate
   server.network_bytes_s = state.has_network_bytes_s() ? state.network_bytes_s() : state.link_bytes_s();
   server.slots = state.slots();
   server.jobs = state.jobs();

@@ -1,4 +1,4 @@
-// What Prometheus reads, collected when it asks.
+// Serves metrics to Prometheus, collected on each request.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace eco {
 
 class Metrics {
  public:
-  // Serves http://listen/metrics of `node`, which outlives it. Throws std::runtime_error where it cannot listen.
+  // Serves http://listen/metrics of `node`, which must outlive it. Throws std::runtime_error if it cannot listen.
   Metrics(Node& node, const std::string& listen);
   ~Metrics();
 

@@ -37,7 +37,7 @@ using Watcher = Owned<kvWatcher, kvWatcher_Destroy>;
 using BucketStatus = Owned<kvStatus, kvStatus_Destroy>;
 using ConnectionOptions = Owned<natsOptions, natsOptions_Destroy>;
 
-constexpr int servers_per_part = 64;  // of a table: far below a NATS server's 1 MB per message
+constexpr int servers_per_part = 64;  // of a table: keeps messages far below NATS' limit of 1 MB
 constexpr std::uint64_t beats_per_settings = 10;
 
 void require(natsStatus status, std::string_view what) {
@@ -103,7 +103,7 @@ class NatsFederation final : public Federation {
   [[nodiscard]] Result<proto::Settings> settings() override {
     const std::scoped_lock lock(settings_mutex_);
     auto kept = read_settings();
-    if (!kept && !settings_) kept = read_settings();  // the bucket was lost, and is made anew
+    if (!kept && !settings_) kept = read_settings();  // the bucket was lost; this creates it
     if (!kept) return Error{kept.error()};
     return kept->settings;
   }
@@ -175,7 +175,7 @@ class NatsFederation final : public Federation {
     if (self.member_ != nullptr) (self.*handle)(message);
   }
 
-  // A connection and what belongs to it. Whoever uses it holds it, because a beat may replace it.
+  // A connection with its JetStream context and subscriptions. Users hold a reference, because a beat may replace it.
   struct Link {
     Connection connection;
     JetStream js;
@@ -210,19 +210,19 @@ class NatsFederation final : public Federation {
     if (!federation_.candidate) return;
     subscribe(link, prefix_ + "place." + server_, call<&NatsFederation::on_place>);
     subscribe(link, prefix_ + "report." + server_, call<&NatsFederation::on_report>);
-    // What is put into the bucket arrives here, too; a beat that is missed is followed by the next.
+    // Also delivers the bucket's changes. A missed beat is followed by the next.
     subscribe(link, "$KV." + bucket_name("servers") + ".*", call<&NatsFederation::on_server>);
   }
 
   void subscribe(Link& link, const std::string& subject, natsMsgHandler handler) {
     natsSubscription* subscription = nullptr;
     const auto status = natsConnection_Subscribe(&subscription, link.connection.get(), subject.c_str(), handler, this);
-    if (status == NATS_CONNECTION_CLOSED) return;  // given up already: the next beat connects again
+    if (status == NATS_CONNECTION_CLOSED) return;  // closed by NATS; the next beat reconnects
     require(status, subject);
     link.subscriptions.emplace_back(subscription);
   }
 
-  // NATS gives up a connection that fails before it was ever established, and one that is refused twice.
+  // NATS closes a connection that fails before it was established, or that is refused twice.
   [[nodiscard]] bool given_up() const {
     return natsConnection_Status(link()->connection.get()) == NATS_CONN_STATUS_CLOSED;
   }
@@ -248,7 +248,7 @@ class NatsFederation final : public Federation {
       last->subscriptions.clear();
       natsConnection_Close(last->connection.get());
     }
-    const std::unique_lock lock(calls_);  // those that run end first
+    const std::unique_lock lock(calls_);  // waits for running calls
     member_ = nullptr;
   }
 
@@ -273,7 +273,7 @@ class NatsFederation final : public Federation {
     kvStore* made = nullptr;
     const auto last = link();
     natsStatus status = js_CreateKeyValue(&made, last->js.get(), &config);
-    // Made by another server, perhaps with other times: it is there, and used.
+    // Uses a bucket that another server has created, perhaps with other times.
     if (status != NATS_OK && status != NATS_TIMEOUT) status = js_KeyValue(&made, last->js.get(), name.c_str());
     bucket.reset(made);
     if (status != NATS_OK)
@@ -282,10 +282,10 @@ class NatsFederation final : public Federation {
     return Done{};
   }
 
-  // After NATS has lost its storage a bucket is no more, and is made anew when it is used next.
+  // True if NATS has lost the bucket with its storage; the next use creates it.
   [[nodiscard]] static bool is_lost(natsStatus status, const Bucket& bucket) {
     if (status == NATS_OK || status == NATS_NOT_FOUND) return false;
-    if (status == NATS_NO_RESPONDERS) return true;  // of a change
+    if (status == NATS_NO_RESPONDERS) return true;  // answer to a write
     kvStatus* asked = nullptr;
     const natsStatus answer = kvStore_Status(&asked, bucket.get());
     const BucketStatus owned(asked);
@@ -294,10 +294,10 @@ class NatsFederation final : public Federation {
 
   struct KeptSettings {
     proto::Settings settings;
-    std::uint64_t at = 0;  // of the bucket's revisions; 0: there are none
+    std::uint64_t at = 0;  // bucket revision; 0: no settings
   };
 
-  // settings_mutex_ is held.
+  // The caller holds settings_mutex_.
   Result<KeptSettings> read_settings() {
     if (!connected()) return Error{"NATS is not connected"};
     if (const auto ready = make_bucket("settings", 0, settings_); !ready) return Error{ready.error()};
@@ -330,7 +330,7 @@ class NatsFederation final : public Federation {
     return Done{};
   }
 
-  // Obeys what is kept, or has kept again what was lost.
+  // Obeys the stored settings, or restores them if the storage lost them.
   void compare_settings() {
     const auto kept = settings();
     if (!kept) return complain("settings", kept.error());
@@ -349,7 +349,7 @@ class NatsFederation final : public Federation {
     return false;
   }
 
-  // The bucket's time holds, which the first server made: else two could hold the lease at a time.
+  // Uses the lease time of the bucket, set by its creator: with different times two servers could hold the lease.
   bool take_lease_time() {
     if (lease_s_ > 0) return true;
     kvStatus* asked = nullptr;
@@ -365,7 +365,7 @@ class NatsFederation final : public Federation {
     return lease_s_ > 0;
   }
 
-  // Once, not at each beat.
+  // Logs a complaint once, not at each beat.
   void complain(std::string_view about, const std::string& what) {
     const std::string text = fmt::format("{}: {}", about, what);
     const std::scoped_lock lock(complaint_mutex_);
@@ -403,7 +403,7 @@ class NatsFederation final : public Federation {
     std::uint64_t revision = 0;
     if (kvStore_UpdateString(&revision, lease_.get(), "master", instance_.c_str(), revision_) == NATS_OK)
       return hold(epoch_, revision, sent_s);
-    // An update may have been made though its answer did not come.
+    // The update may have succeeded although its answer was lost.
     const auto ours = our_revision();
     if (!ours) return;
     if (*ours == 0) {
@@ -420,13 +420,13 @@ class NatsFederation final : public Federation {
     std::uint64_t revision = 0;
     if (kvStore_CreateString(&revision, lease_.get(), "master", instance_.c_str()) == NATS_OK)
       return begin_mastership(revision, sent_s);
-    const auto ours = our_revision();  // of a creation whose answer did not come
+    const auto ours = our_revision();  // the key may exist although its answer was lost
     if (!ours || *ours == 0) return;
     if (kvStore_UpdateString(&revision, lease_.get(), "master", instance_.c_str(), *ours) == NATS_OK)
       begin_mastership(revision, sent_s);
   }
 
-  // The bucket's revisions count up from master to master, but begin anew with a new bucket.
+  // Revisions grow from master to master but restart with a new bucket.
   void begin_mastership(std::uint64_t revision, double sent_s) {
     const std::uint64_t epoch = std::max(revision, member_->epoch_known() + 1);
     hold(epoch, revision, sent_s);
@@ -434,7 +434,7 @@ class NatsFederation final : public Federation {
     load_servers();
   }
 
-  // 0: it is another's, or nobody's; absent: nobody knows.
+  // Revision of our lease; 0: another server's or none; nothing: unknown.
   std::optional<std::uint64_t> our_revision() {
     kvEntry* found = nullptr;
     const natsStatus status = kvStore_Get(&found, lease_.get(), "master");
@@ -452,13 +452,13 @@ class NatsFederation final : public Federation {
     lease_until_s_ = sent_s + 0.9 * lease_s_;
   }
 
-  // A new master's table: who beat within alive_ms.
+  // Fills a new master's table with the servers that beat within alive_ms.
   void load_servers() {
     kvWatchOptions options;
     if (kvWatchOptions_Init(&options) != NATS_OK) return;
     options.IgnoreDeletes = true;
     kvWatcher* made = nullptr;
-    if (kvStore_WatchAll(&made, servers_.get(), &options) != NATS_OK) return;  // the next beats tell
+    if (kvStore_WatchAll(&made, servers_.get(), &options) != NATS_OK) return;  // the next beats fill the table
     const Watcher watcher(made);
     kvEntry* next = nullptr;
     while (kvWatcher_Next(&next, made, federation_.beat_ms) == NATS_OK && next != nullptr) {
@@ -481,7 +481,7 @@ class NatsFederation final : public Federation {
     const natsStatus status =
         kvStore_Put(&revision, servers_.get(), server_.c_str(), bytes.data(), static_cast<int>(bytes.size()));
     report_failure("servers", status);
-    if (status == NATS_NO_RESPONDERS) servers_.reset();  // lost: it is made anew with the next beat
+    if (status == NATS_NO_RESPONDERS) servers_.reset();  // lost; the next beat creates it
   }
 
   void publish_table() {
@@ -534,7 +534,7 @@ class NatsFederation final : public Federation {
     master_heard_s_ = boot_clock_s();
   }
 
-  // Its own table, or that of another ecod under the same name.
+  // Handles a table under this server's name: its own, or that of another ecod with the same name.
   void heard_own_name(const proto::Table& table) {
     for (const auto& state : table.servers())
       if (state.name() == server_) member_->heard_server(state);
@@ -552,7 +552,7 @@ class NatsFederation final : public Federation {
       if (parse(bytes_of(message), state)) member_->heard_server(state);
       return;
     }
-    const std::string name(subject.substr(subject.rfind('.') + 1));  // its key was deleted: it left
+    const std::string name(subject.substr(subject.rfind('.') + 1));  // a deleted key: the server left
     member_->heard_gone(name);
     const std::scoped_lock lock(mutex_);
     if (name == master_) master_heard_s_ = -1e9;
@@ -578,11 +578,11 @@ class NatsFederation final : public Federation {
   std::shared_mutex calls_;
   Member* member_ = nullptr;
   ConnectionOptions options_;
-  bool secure_ = false;  // by TLS
+  bool secure_ = false;  // uses TLS
   mutable std::mutex link_mutex_;
   std::shared_ptr<Link> link_;
-  Bucket servers_, lease_;  // of the beat's thread
-  double lease_s_ = 0;      // as the bucket has it; 0: not known yet
+  Bucket servers_, lease_;  // used only by the beat's thread
+  double lease_s_ = 0;      // the bucket's value; 0: unknown yet
   std::uint64_t beats_ = 0, revision_ = 0;
   std::size_t servers_alive_ = 0;
   std::mutex complaint_mutex_;
@@ -590,7 +590,7 @@ class NatsFederation final : public Federation {
   std::mutex settings_mutex_;
   Bucket settings_;
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the following
   std::string master_;
   double master_heard_s_ = -1e9, lease_until_s_ = 0;
   std::uint64_t epoch_ = 0;

@@ -1,16 +1,17 @@
-// The federation by NATS. Three key-value buckets (JetStream), FED being the federation's name:
+// Implements the federation with NATS. It uses three key-value buckets (JetStream); FED is the federation's name:
 //
-//   eco-FED-servers   key: a server's name; its ServerState, put at each beat; gone when it was silent for alive_ms
-//   eco-FED-lease     key "master": who holds it, renewed at each beat; gone lease_ms after the last renewal
-//   eco-FED-settings  key "settings": what the operator set
+//   eco-FED-servers   key: server name; its ServerState, written at each beat; expires after alive_ms of silence
+//   eco-FED-lease     key "master": its holder, renewed at each beat; expires lease_ms after the last renewal
+//   eco-FED-settings  key "settings": the operator's settings
 //
-// The lease is taken by creating its key and renewed by an update of the revision that was written last, so no two
-// hold it. A master's epoch is the lease's revision when it was taken; revisions of a bucket only grow. The master
-// believes in its lease from before a renewal was sent for less than lease_ms, by a clock that runs while the process
-// is stopped: it ends here before it ends there.
+// A server takes the lease by creating its key and renews it by updating the last revision that it wrote, so that two
+// servers never hold it. A master's epoch is at least the lease's revision when it was taken. The master counts its
+// lease from before it sent a renewal, for less than lease_ms, by a clock that continues while the process is stopped:
+// the lease ends here before it ends in NATS.
 //
-// Subjects: eco.FED.table (the master's word, at each beat; the servers in parts), eco.FED.settings (news of them),
-// eco.FED.place.SERVER and eco.FED.report.SERVER (requests to the master; an empty answer: it is none).
+// Subjects: eco.FED.table (the master's table, at each beat; the servers in parts), eco.FED.settings (changes),
+// eco.FED.place.SERVER and eco.FED.report.SERVER (requests to the master; an empty answer means that it is not the
+// master).
 #pragma once
 
 #include <memory>
@@ -28,8 +29,8 @@ struct NatsOptions {
   TlsFiles tls;
 };
 
-// Throws std::runtime_error where the options cannot be used (a certificate that cannot be read). NATS servers need not
-// be there yet.
+// Throws std::runtime_error if the options are unusable, for example an unreadable certificate. The NATS servers may
+// start later.
 [[nodiscard]] std::unique_ptr<Federation> make_nats_federation(const NatsOptions& options);
 
 }  // namespace eco

@@ -118,7 +118,7 @@ void Node::beat(const Telemetry& telemetry) {
   if (standing.master) {
     epoch_ = std::max(epoch_.load(), standing.epoch);
     const std::scoped_lock lock(mutex_);
-    // When it is deposed and hears of no other, its own table is the last.
+    // After it is deposed, and until another master appears, its own table is the last one.
     master_ = {
         .name = config_.name, .at_s = now_s_(), .policy = message_of(configured_, configured_shadow_), .silent = true};
   }
@@ -126,7 +126,7 @@ void Node::beat(const Telemetry& telemetry) {
   warn_of_twins();
 }
 
-// Once for each name that two ecods have.
+// Warns once for each name that two ecods use.
 void Node::warn_of_twins() {
   const auto lines = scheduler_.with_tracker([&](Tracker& tracker) {
     (void)tracker.servers(now_s_(), scheduler_.alive_s());
@@ -178,7 +178,7 @@ proto::Placement Node::stay(std::string reason) const {
   return placement;
 }
 
-// The paper's Local System: where no stall is near, or nothing is known, nobody is asked.
+// The paper's Local System: stays local without asking the master if no stall is near or nothing is known.
 std::optional<proto::Placement> Node::stay_by_own_model(const proto::PlaceRequest& request, const Policy& policy,
                                                         proto::LoggedDecision& log) const {
   if (policy.kind == PolicyKind::fixed) return std::nullopt;
@@ -306,9 +306,9 @@ void Node::learn_guest(const Job& job, const Cost& cost) {
   guest_learnt_s_ = now_s_();
 }
 
-// What this server adds to a job that ran elsewhere: waits and all, because here they are seen.
+// Learns what this server adds to an offloaded job, waits included, because only this server sees them.
 void Node::learn_remote(const proto::JobReport& report) {
-  if (report.home_cpu_s() <= 0 || report.compute_s() <= 0) return;  // not told
+  if (report.home_cpu_s() <= 0 || report.compute_s() <= 0) return;  // not reported
   double link_bytes_s = 0;
   scheduler_.with_tracker([&](Tracker& tracker) {
     const auto& servers = tracker.servers(now_s_(), scheduler_.alive_s());
@@ -318,7 +318,7 @@ void Node::learn_remote(const proto::JobReport& report) {
       link_bytes_s = link_bytes_s > 0 ? std::min(link_bytes_s, servers[*at].link_bytes_s) : servers[*at].link_bytes_s;
     }
   });
-  constexpr double least_s = 1e-3;  // nothing is not learnt
+  constexpr double least_s = 1e-3;  // the model ignores 0
   const auto moved = static_cast<double>(report.bytes_moved() + report.bytes_shared());
   const double link_s = link_bytes_s > 0 ? moved / link_bytes_s : 0;
   const double added_s = std::max(least_s, report.wall_s() - report.compute_s() - link_s);
@@ -344,13 +344,13 @@ void Node::learn_reachability(const proto::JobReport& report) {
                outcome);
 }
 
-// mutex_ is held.
+// The caller holds mutex_.
 std::string Node::why_left_alone(const std::string& server) const {
   return fmt::format("left alone for {:.0f} s: {} jobs failed there in a row", backoff_.left_s(server, now_s_()),
                      backoff_.failures(server));
 }
 
-// A job that the application keeps without asking is a decision, too: the operator is to see why.
+// Logs a job that the application kept without asking, so that the operator sees the reason.
 void Node::log_kept(const proto::JobReport& report) {
   proto::LoggedDecision log;
   log.set_at_s(unix_time_s());
@@ -364,7 +364,7 @@ void Node::log_kept(const proto::JobReport& report) {
 
 void Node::report(proto::JobReport report) {
   if (!report.kept().empty()) return log_kept(report);
-  // One without a time says no more than what became of it.
+  // A report without a time carries only the outcome.
   if (report.outcome() == "local" && report.wall_s() > 0) {
     const double joules = report.energy_j() > 0 ? report.energy_j() : report.cpu_s() * power().first.busy_core_w;
     learn(job_of(report.features()),
@@ -392,7 +392,7 @@ void Node::report(proto::JobReport report) {
   send_reports();
 }
 
-// Those that find no master are sent with a later beat.
+// Reports that cannot reach a master are sent with a later beat.
 void Node::send_reports() {
   while (master_is_heard()) {
     proto::JobReport next;
@@ -538,9 +538,9 @@ std::uint64_t Node::epoch_known() {
   return known;
 }
 
-// --- of the operator
+// --- For the operator
 
-// A federation that lost what it kept knows less than its members. A change is made from a revision that none of them
+// A federation that lost its storage knows less than its members. The change starts from a revision that no member
 // exceeds, so that all obey it.
 proto::Settings Node::newest_settings(const proto::Settings& kept) {
   const proto::Settings own = settings();
@@ -600,7 +600,7 @@ Result<> Node::drain(const proto::DrainRequest& request) {
   });
 }
 
-// Here at once, whatever the others hear of it.
+// Takes effect here at once, even if the others cannot be reached.
 Result<> Node::kill(bool local_only) {
   if (local_only) {
     const std::scoped_lock lock(mutex_);

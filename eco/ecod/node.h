@@ -1,8 +1,8 @@
-// A server's part in the federation: decides or has decided where its applications' compactions run, learns what they
-// take here, and, when it is the master, decides for the others. Any number of threads.
+// One server's part in the federation: decides where its applications' compactions run or asks the master, learns their
+// costs and, as the master, decides for the others. Thread-safe.
 //
-// Who decides: the master; this server itself, with the last server table, when no master answers; nobody (the
-// compaction stays here) when that table is too old, while the kill switch is on, and before anything is known.
+// The master decides. If no master answers, this server decides with the last server table. The compaction stays local
+// if that table is too old, while the kill switch is on, and before anything is known.
 #pragma once
 
 #include <atomic>
@@ -26,9 +26,9 @@
 
 namespace eco {
 
-// What the worker of this server does now.
+// The current load of this server's worker.
 struct WorkerLoad {
-  std::string address, rocksdb;  // empty address: there is none
+  std::string address, rocksdb;  // empty address: no worker
   std::uint32_t slots = 0, jobs = 0;
   double jobs_s = 0;
   std::vector<std::string> tokens;
@@ -49,32 +49,32 @@ class Node final : public Member {
   Node(const Config& config, Federation& federation, StateFile& state, Clock now_s);
 
   void set_worker(std::function<WorkerLoad()> load) { worker_ = std::move(load); }
-  void set_policy(const Config& config);  // the [policy] section, read anew
+  void set_policy(const Config& config);  // the re-read [policy] section
 
-  // Once each beat.
+  // Call once each beat.
   void beat(const Telemetry& telemetry);
 
-  // --- of an application of this server; timeout_s: what it can wait
+  // --- For this server's applications; timeout_s: how long they can wait
   [[nodiscard]] proto::Placement place(proto::PlaceRequest request, double timeout_s);
   void report(proto::JobReport report);
-  // A compaction of this server's own ran here.
+  // Learns from a compaction of this server's own that ran here.
   void learn(const Job& job, const Cost& cost);
-  // One of another server did.
+  // Learns from a guest job that ran here.
   void learn_guest(const Job& job, const Cost& cost);
   [[nodiscard]] Prediction predict_guest(const proto::JobFeatures& features) const;
-  // For who has only seconds and bytes; and how it is known.
+  // Power per core for callers that know only seconds and bytes, and its source.
   [[nodiscard]] std::pair<Power, std::string> power() const;
-  // The newest master that was heard of: what is older is refused.
+  // The newest known master; messages of older ones are refused.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
-  // --- of the operator
+  // --- For the operator
   [[nodiscard]] proto::FederationView view();
   [[nodiscard]] const DecisionLog& decisions() const { return log_; }
   [[nodiscard]] Result<> set_policy(const proto::PolicyRequest& request);
   [[nodiscard]] Result<> drain(const proto::DrainRequest& request);
   [[nodiscard]] Result<> kill(bool local_only);
   [[nodiscard]] NodeCounts counts() const;
-  // What this server has learnt, for the next start.
+  // Saves the models for the next start.
   [[nodiscard]] Result<> save();
 
   // --- Member
@@ -94,17 +94,17 @@ class Node final : public Member {
     bool shadow = false;
     bool local_only = false;
   };
-  struct Heard {  // of the master
+  struct Heard {  // from the master
     std::string name;
     double at_s = -1e9;
     proto::Policy policy;
-    bool silent = false;  // it did not answer, and was not heard of since
+    bool silent = false;  // it did not answer, and sent nothing since
   };
 
   [[nodiscard]] proto::ServerState own_state(const Telemetry& telemetry);
   [[nodiscard]] InForce in_force() const;
   [[nodiscard]] bool master_is_heard() const;
-  // How long ago a server that the last table shows alive was heard of: what says nothing more ages as a whole.
+  // Age limit for servers in the last table: without new messages the table ages as a whole.
   [[nodiscard]] double last_table_alive_s();
   [[nodiscard]] proto::Placement decide_here(const proto::PlaceRequest& request, const InForce& in_force,
                                              double alive_s, const std::string& decided_by, std::uint64_t epoch,
@@ -135,7 +135,7 @@ class Node final : public Member {
   Scheduler scheduler_;
   DecisionLog log_;
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the following
   Policy configured_;
   bool configured_shadow_;
   proto::Settings settings_;
@@ -146,12 +146,12 @@ class Node final : public Member {
   Power power_;
   std::string power_method_;
   std::deque<proto::JobReport> unsent_;
-  Backoff backoff_;  // of this server's applications' jobs
+  Backoff backoff_;  // for this server's applications' jobs
   NodeCounts counts_;
   std::atomic<std::uint64_t> epoch_ = 0;
   std::uint64_t beat_;
-  const std::string instance_;   // of this run
-  std::set<std::string> twins_;  // names that were warned of; of the beat's thread
+  const std::string instance_;   // identifies this run
+  std::set<std::string> twins_;  // names with a warning; used only by the beat's thread
 };
 
 }  // namespace eco

@@ -69,7 +69,7 @@ WorkerLoad NodeWorker::load() {
   const std::scoped_lock lock(mutex_);
   while (!tokens_.empty() && now_s - tokens_.front().first > told_s_) tokens_.pop_front();
   for (const auto& [at_s, token] : tokens_) load.tokens.push_back(token);
-  if (load.jobs == 0) begun_.clear();  // those that broke off do not finish
+  if (load.jobs == 0) begun_.clear();  // aborted jobs never finish
   for (const Begun& begun : begun_) load.jobs_s = std::max(load.jobs_s, begun.ends_s - now_s);
   return load;
 }

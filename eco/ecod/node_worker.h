@@ -1,5 +1,5 @@
-// The worker as a part of the node: it refuses what a deposed master placed, tells what it does, and the node learns
-// from its jobs.
+// Connects the worker to the node: refuses jobs that a deposed master placed, reports the worker's load, and lets the
+// node learn from its jobs.
 #pragma once
 
 #include <deque>
@@ -15,16 +15,16 @@ namespace eco {
 
 class NodeWorker {
  public:
-  // Listens when it returns; throws std::runtime_error. `node` outlives it.
+  // Listens when the constructor returns; throws std::runtime_error. `node` must outlive it.
   NodeWorker(const Config& config, Node& node);
 
-  [[nodiscard]] std::string address() const { return address_; }  // by which the primaries reach it
+  [[nodiscard]] std::string address() const { return address_; }  // where primaries reach it
   [[nodiscard]] WorkerLoad load();
 
  private:
   struct Begun {
     std::string job;
-    double ends_s = 0;  // as predicted
+    double ends_s = 0;  // predicted
   };
 
   [[nodiscard]] std::string admit(const proto::Start& start);
@@ -33,15 +33,15 @@ class NodeWorker {
   Node& node_;
   const WorkerConfig config_;
   const std::string rocksdb_;
-  const double told_s_;  // a job's token is told for so long: some beats
+  const double told_s_;  // a job's token is reported for this long: some beats
   std::mutex mutex_;
-  std::deque<std::pair<double, std::string>> tokens_;  // when they came
+  std::deque<std::pair<double, std::string>> tokens_;  // with arrival times
   std::deque<Begun> begun_;
   std::unique_ptr<Worker> worker_;
   std::string address_;
 };
 
-// "host:0" with the port that was taken.
+// Replaces the port 0 in "host:0" by the actual port.
 [[nodiscard]] std::string with_port(const std::string& host_port, int port);
 
 }  // namespace eco

@@ -1,4 +1,4 @@
-// A value, or why there is none.
+// A value, or the reason why it is missing.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace eco {
 
 struct Error {
-  std::string what;  // a sentence, without a stop
+  std::string what;  // a sentence, without a full stop
 };
 
 struct Done {};

@@ -1,4 +1,4 @@
-// Places compactions, one after the other, on the servers of the table (the paper's Scheduler). Any number of threads.
+// Places compactions one at a time on the servers of the table (the paper's Scheduler). Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -12,10 +12,10 @@ namespace eco {
 
 struct SchedulerOptions {
   double alive_s = 3.5;
-  double placed_s = 5, forget_s = 3600;  // Tracker's
+  double placed_s = 5, forget_s = 3600;  // see Tracker
 };
 
-// Into the log: the home, the choice and the cheapest others.
+// Logs the home, the choice and the cheapest other servers.
 void log_options(const Decision& decision, const std::vector<Server>& servers, std::size_t home,
                  proto::LoggedDecision& log);
 
@@ -23,9 +23,9 @@ class Scheduler {
  public:
   explicit Scheduler(SchedulerOptions options) : options_(options), tracker_(options.placed_s, options.forget_s) {}
 
-  // alive_s: how long ago a candidate may have been heard of.
-  // Fills `decision` but for its times. A placement that offloads carries a new token; in shadow mode nothing is
-  // counted as placed.
+  // alive_s: greatest age of a candidate's last beat.
+  // Fills `decision` except its times. A placement that offloads carries a new token; in shadow mode nothing counts as
+  // placed.
   [[nodiscard]] proto::Placement place(const proto::PlaceRequest& request, const Policy& policy, bool shadow,
                                        double now_s, double alive_s, proto::LoggedDecision& decision);
   [[nodiscard]] double alive_s() const { return options_.alive_s; }
@@ -42,7 +42,7 @@ class Scheduler {
   Tracker tracker_;
 };
 
-// 128 bits that cannot be guessed, in hexadecimal.
+// 128 random bits in hexadecimal, from a cryptographic source.
 [[nodiscard]] std::string new_token();
 
 }  // namespace eco

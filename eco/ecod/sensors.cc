@@ -81,7 +81,7 @@ bool CpuUse::version_1() const { return !cgroup_.empty() && fs::exists(below(roo
 
 std::optional<double> CpuUse::busy_cores(double now_s) { return rate_.per_s(now_s, busy_s()); }
 
-// Version 1 counts in a hierarchy that may be mounted apart: .../cpu/NAME limits, .../cpuacct/NAME counts.
+// Version 1 may mount its hierarchies separately: .../cpu/NAME has limits, .../cpuacct/NAME counters.
 std::optional<double> CpuUse::busy_s_of_version_1() const {
   const fs::path folder = below(root_, cgroup_);
   fs::path counting;
@@ -197,7 +197,7 @@ std::optional<double> battery_level(const fs::path& root) {
   double left = 0, full = 0;
   for (const auto& folder : folders_in(below(root, "/sys/class/power_supply"))) {
     if (text_of(folder / "type").value_or("") != "Battery\n") continue;
-    if (text_of(folder / "scope").value_or("") == "Device\n") continue;  // of a mouse or the like
+    if (text_of(folder / "scope").value_or("") == "Device\n") continue;  // a peripheral's battery, such as a mouse's
     if (number_of(folder / "present").value_or(1) == 0) continue;
     auto now = number_of(folder / "energy_now"), most = number_of(folder / "energy_full");
     if (!now || !most) now = number_of(folder / "charge_now"), most = number_of(folder / "charge_full");

@@ -1,5 +1,5 @@
-// What Linux tells of a server. `root` precedes every path (a test's folder; else empty). What cannot be read is
-// absent, and a rate needs two readings.
+// Reads a server's load from Linux. `root` precedes every path (a test's folder, else empty). An unreadable value is
+// absent; a rate needs two readings.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace eco {
 
-// A count's growth per second. A count that falls begins anew.
+// Growth of a counter per second. A falling counter restarts it.
 class Rate {
  public:
   [[nodiscard]] std::optional<double> per_s(double now_s, std::optional<double> count);
@@ -19,15 +19,15 @@ class Rate {
   std::optional<double> last_s_, last_count_;
 };
 
-// Busy cores, of /proc/stat or of a cgroup (version 2, or version 1 by its folder of the cpu controller); time that a
-// hypervisor took counts as neither.
+// Busy cores, from /proc/stat or a cgroup (version 2, or the cpu controller's folder of version 1). Time stolen by a
+// hypervisor counts neither as busy nor as idle.
 class CpuUse {
  public:
-  // cgroup: its folder; empty: the machine.
+  // cgroup: its folder; empty: the whole machine.
   CpuUse(std::filesystem::path root, std::filesystem::path cgroup);
 
   [[nodiscard]] std::optional<double> busy_cores(double now_s);
-  // Of the machine, or of the cgroup's quota where that is less.
+  // Cores of the machine, or the cgroup's quota if less.
   [[nodiscard]] std::optional<double> cores() const;
 
  private:
@@ -41,13 +41,13 @@ class CpuUse {
 
 class NetworkUse {
  public:
-  // interface: empty: the one of the default route, looked up anew when it changes.
+  // interface: empty: that of the default route, also after a change of it.
   NetworkUse(std::filesystem::path root, std::string interface);
 
-  // Of the direction that is used more: a link carries both at a time.
+  // Rate of the busier direction: a link carries both directions at the same time.
   [[nodiscard]] std::optional<double> bytes_s(double now_s);
   [[nodiscard]] std::optional<double> link_bytes_s() const;
-  [[nodiscard]] std::string interface() const;  // empty: there is none
+  [[nodiscard]] std::string interface() const;  // empty: none
 
  private:
   std::filesystem::path root_;
@@ -55,26 +55,26 @@ class NetworkUse {
   Rate received_, sent_;
 };
 
-// The processor's energy counters (RAPL), of all packages, by powercap. Most systems let only root read them.
+// The processor's energy counters (RAPL) of all packages, from powercap. On most systems only root can read them.
 class Rapl {
  public:
   explicit Rapl(const std::filesystem::path& root);
 
   [[nodiscard]] bool readable() const { return !packages_.empty(); }
-  // Mean power since the reading before.
+  // Mean power since the previous reading.
   [[nodiscard]] std::optional<double> power_w(double now_s);
 
  private:
   struct Package {
     std::filesystem::path folder;
-    double range_uj = 0;  // the counter starts again behind it
+    double range_uj = 0;  // the counter wraps after it
     std::optional<double> last_uj;
   };
   std::vector<Package> packages_;
   std::optional<double> last_s_;
 };
 
-// What is left of the batteries that feed the machine, in [0, 1]; absent: it has none.
+// Charge of the batteries that feed the machine, in [0, 1]; absent: no battery.
 [[nodiscard]] std::optional<double> battery_level(const std::filesystem::path& root);
 
 }  // namespace eco

@@ -15,7 +15,7 @@ Status status_of(const Result<>& result) {
   return result ? Status::OK : Status(StatusCode::FAILED_PRECONDITION, result.error());
 }
 
-// What is left of a caller's time, less what the answer takes to arrive.
+// The caller's remaining time, minus the time for the answer to arrive.
 double time_left_s(const grpc::ServerContext& context) {
   constexpr double answer_share = 0.2, at_most_s = 1;
   const auto left = context.deadline() - std::chrono::system_clock::now();

@@ -1,5 +1,4 @@
-// The node's services by gRPC: for the applications of this server, for its operator, and for the members of a static
-// master.
+// The node's gRPC services for this server's applications, its operator, and the members of a static master.
 #pragma once
 
 #include <map>
@@ -50,7 +49,7 @@ class MasterService final : public proto::Master::Service {
   Node& node_;
   Federation& federation_;
   std::mutex mutex_;
-  std::map<std::string, std::uint64_t> beats_;  // of each server, since its last table
+  std::map<std::string, std::uint64_t> beats_;  // by server, since its last full table
 };
 
 }  // namespace eco

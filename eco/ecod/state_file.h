@@ -1,4 +1,4 @@
-// What outlives a restart of ecod, as one protobuf file that is replaced as a whole.
+// The state that survives a restart of ecod: one protobuf file, replaced as a whole.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +12,11 @@ namespace eco {
 
 class StateFile {
  public:
-  // Reads `directory`/state, or begins with nothing. Throws std::runtime_error where it is there and cannot be read.
+  // Reads `directory`/state, or starts empty. Throws std::runtime_error if the file exists and cannot be read.
   explicit StateFile(const std::filesystem::path& directory);
 
   [[nodiscard]] proto::SavedState get() const;
-  // On disk when it returns.
+  // The change is on disk when it returns.
   Result<> change(const std::function<void(proto::SavedState&)>& change);
 
  private:

@@ -1,5 +1,5 @@
-// A federation without NATS: one server is the master for good, the others beat to it by gRPC. When it is down they
-// decide for themselves.
+// A federation without NATS: one server is always the master, and the others send their beats to it by gRPC. While it
+// is down each server decides for itself.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace eco {
 
-// The master; or a server that is alone. Its settings and the epochs of its starts are in the state file.
+// The master, or a single server. The state file holds its settings and the epochs of its starts.
 class StaticMaster final : public Federation {
  public:
   explicit StaticMaster(StateFile& state);
@@ -54,8 +54,8 @@ class StaticMember final : public Federation {
   std::optional<proto::Settings> settings_;
 };
 
-// With each how many of a server's beats the master sends it the whole table, so that the tables of a large federation
-// do not fill its links: about a hundred servers a beat.
+// A member gets the whole table only with every n-th beat, so that large federations do not fill their links: about a
+// hundred server entries per beat.
 [[nodiscard]] std::uint64_t beats_per_table(std::size_t servers);
 
 }  // namespace eco

@@ -12,11 +12,11 @@
 namespace eco {
 namespace {
 
-// Of a small server, so that energies compare at all before anything was declared.
+// Figures of a small server, so that energies are comparable before any are declared.
 constexpr double default_busy_core_w = 5, default_idle_w = 10;
 
 constexpr double samples_wanted = 60;
-constexpr double spread_wanted_cores = 0.5;  // a slope from less is noise
+constexpr double spread_wanted_cores = 0.5;  // with less spread the slope is noise
 
 double thread_cpu_s() {
   timespec t{};
@@ -46,7 +46,7 @@ double measure_core_speed() {
       hash ^= std::hash<std::string>()(block);
       block.clear();
     }
-    const double took_s = thread_cpu_s() - began_s + static_cast<double>(hash % 2) * 1e-12;  // it is used
+    const double took_s = thread_cpu_s() - began_s + static_cast<double>(hash % 2) * 1e-12;  // hash must be used
     if (took_s > 0) best = std::max(best, static_cast<double>(values.size()) * 1e-6 / took_s);
   }
   return best;

@@ -1,4 +1,4 @@
-// What a server tells of itself, by its sensors and its configuration.
+// A server's state, from its sensors and its configuration.
 #pragma once
 
 #include <filesystem>
@@ -12,12 +12,12 @@
 
 namespace eco {
 
-// Watts of one busy core and of the idle server: declared, or learnt from RAPL once the load has varied.
+// Power of one busy core and of the idle server: declared, or learnt from RAPL once the load has varied.
 class PowerModel {
  public:
   explicit PowerModel(const PowerConfig& declared);
 
-  // What RAPL counted while so many cores were busy.
+  // Adds RAPL's power at this number of busy cores.
   void observe(double busy_cores, double power_w);
 
   [[nodiscard]] bool counted() const;
@@ -35,20 +35,20 @@ struct Telemetry {
   std::optional<double> cores, busy_cores, network_bytes_s, link_bytes_s, power_w, battery;
   Power power;
   std::string power_method;  // of `power`
-  double core_speed = 0;     // of the core, or the part of one, that a job gets
+  double core_speed = 0;     // of the core share that a job gets
 };
 
-// What a core does of what a compaction does (merging, copying, checksums), in MB by CPU second: the best of a few runs
-// of some milliseconds.
+// Measures a core's speed at a compaction's work (merging, copying, checksums), in MB per CPU second: the best of a few
+// runs of some milliseconds.
 [[nodiscard]] double measure_core_speed();
 
 class Sensors {
  public:
   explicit Sensors(const Config& config, const std::filesystem::path& root = {});
 
-  // now_s: of a clock that only runs forward.
+  // now_s: from a monotonic clock.
   [[nodiscard]] Telemetry read(double now_s);
-  // Empty: none was found.
+  // Empty: none exists.
   [[nodiscard]] std::string interface() const { return network_.interface(); }
 
  private:

@@ -10,7 +10,7 @@ namespace eco {
 namespace {
 
 constexpr double namesake_memory_s = 30;
-constexpr std::size_t shown_kept = 64;  // of a server: more jobs than run there at a time
+constexpr std::size_t shown_kept = 64;  // per server: more than run there at the same time
 
 }  // namespace
 
@@ -48,8 +48,8 @@ void Tracker::heard_namesake(const proto::ServerState& state, double now_s) {
     note_namesake(entries_[*found], state, state, now_s);
 }
 
-// A server that begins again has another instance, and the old one is not heard of any more. Where an instance beats on
-// after another one was heard, there are two. next: the one that is the other from now on.
+// A restarted server has a new instance, and the old one falls silent. If an instance still beats after another was
+// heard, two ecods exist. next: the other one from now on.
 void Tracker::note_namesake(Entry& entry, const proto::ServerState& now, const proto::ServerState& next, double now_s) {
   if (now.instance() == entry.namesake.instance() && now.beat() > entry.namesake.beat()) entry.namesake_s = now_s;
   proto::ServerState other;
@@ -57,9 +57,9 @@ void Tracker::note_namesake(Entry& entry, const proto::ServerState& now, const p
   entry.namesake = std::move(other);
 }
 
-// Where the other ecod is that beats under this name; empty: there is none.
+// Address of the other ecod with this name; empty: none.
 std::string Tracker::twin_of(const Entry& entry, double now_s) {
-  if (now_s - entry.namesake_s > namesake_memory_s) return entry.state.twin_address();  // as the master tells
+  if (now_s - entry.namesake_s > namesake_memory_s) return entry.state.twin_address();  // from the master's table
   return entry.namesake.address().empty() ? "an ecod without a worker" : entry.namesake.address();
 }
 
@@ -68,7 +68,7 @@ void Tracker::drain(const std::set<std::string>& names) {
   for (std::size_t i = 0; i < entries_.size(); ++i) refresh(i);
 }
 
-// What its telemetry will show when the jobs that were placed there have begun and those that ended are gone.
+// Predicts the telemetry after the placed jobs have started and the ended ones are gone.
 void Tracker::refresh(std::size_t i) {
   const Entry& entry = entries_[i];
   Server& server = servers_[i];

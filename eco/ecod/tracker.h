@@ -1,5 +1,5 @@
-// The server table: who is there, by their beats, and what they told last (the paper's Tracker), together with the jobs
-// that were placed there and that their telemetry does not show yet, or still shows. One thread at a time.
+// The server table (the paper's Tracker): the servers that beat, their last state, and the jobs placed there that this
+// state does not show yet or still shows. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace eco {
 
 class Tracker {
  public:
-  // placed_s: a placed job that its server has not shown for so long was never started.
-  // forget_s: one that was not heard of for so long is no part of the table any more.
+  // placed_s: a placed job that its server has not shown by then counts as never started.
+  // forget_s: a server leaves the table after this silence.
   explicit Tracker(double placed_s, double forget_s = 3600) : placed_s_(placed_s), forget_s_(forget_s) {}
 
-  // A beat that does not count up is not news of the server. With left_s it tells that the server left.
+  // Ignores a beat whose number does not grow. With left_s the state announces that the server left.
   void heard(const proto::ServerState& state, double now_s);
-  // The server said goodbye.
+  // The server announced its end.
   void left(const std::string& name, double now_s);
-  // Of a server that is in the table by its own word: another ecod says to be it.
+  // Another ecod uses the name of a server in the table.
   void heard_namesake(const proto::ServerState& state, double now_s);
   void drain(const std::set<std::string>& names);
 
@@ -33,15 +33,15 @@ class Tracker {
               double now_s);
   void ended(const std::string& job);
 
-  // Brought up to `now_s`: alive is who was heard of within alive_s. What find() returned before does not hold.
+  // The table at `now_s`; alive: last beat within alive_s. Invalidates indices from find().
   [[nodiscard]] const std::vector<Server>& servers(double now_s, double alive_s);
   [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const;
-  [[nodiscard]] std::size_t alive() const;  // by the last servers()
-  // When a server but this one was last heard of; nothing: none ever was.
+  [[nodiscard]] std::size_t alive() const;  // as of the last servers()
+  // When any server except `but` was last heard from; nothing: never.
   [[nodiscard]] std::optional<double> last_heard_s(const std::string& but) const;
 
   struct Line {
-    proto::ServerState state;  // with its age
+    proto::ServerState state;  // includes its age
     std::uint32_t placed = 0;
   };
   [[nodiscard]] std::vector<Line> lines(double now_s) const;
@@ -58,13 +58,13 @@ class Tracker {
   struct Entry {
     proto::ServerState state;
     double heard_s = 0;
-    std::optional<double> left_at_s{};  // it said goodbye
+    std::optional<double> left_at_s{};  // when it announced its end
     proto::ServerState namesake;        // the last one under this name of another instance: name, address, beat alone
     double namesake_s = -1e9;           // when both were last known to be alive
-    bool ambiguous = false;             // another ecod beats under this name: no jobs are placed there
-    std::deque<Placed> placed;          // not shown yet
+    bool ambiguous = false;             // two ecods use this name: it gets no jobs
+    std::deque<Placed> placed;          // not yet in the server's state
     std::deque<Placed> shown;
-    std::uint32_t ended = 0;  // of those that the last beat shows
+    std::uint32_t ended = 0;  // ended jobs that the last beat still shows
   };
 
   [[nodiscard]] static std::string twin_of(const Entry& entry, double now_s);
@@ -75,11 +75,11 @@ class Tracker {
   double placed_s_, forget_s_;
   std::map<std::string, std::size_t> index_;
   std::vector<Entry> entries_;
-  std::vector<Server> servers_;  // of the entries, in their order
+  std::vector<Server> servers_;  // parallel to entries_
   std::set<std::string> drained_;
 };
 
-// Why it takes no job, in a few words; empty: it takes one.
+// Returns briefly why the server takes no job; empty: it takes one.
 [[nodiscard]] std::string why_not(const Server& server, double busy_max);
 
 }  // namespace eco
