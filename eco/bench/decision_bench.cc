@@ -1,5 +1,5 @@
-// How long a decision takes, by the policies' code alone and through ecod's socket and NATS, and what an idle ecod
-// costs. Prints tables; nothing here passes or fails.
+// Measures the time of a decision, by the policies' code alone and through ecod's socket and NATS, and the cost of an
+// idle ecod. Prints tables; there is no pass or fail.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <nats/nats.h>
@@ -77,7 +77,7 @@ void in_process(std::size_t servers, std::uint64_t seed) {
   }
 }
 
-// The others of a large federation: they only beat.
+// The other servers of a large federation, which only send beats.
 class Crowd {
  public:
   Crowd(const std::string& url, std::size_t servers, std::uint64_t seed) : states_(states(servers, seed)) {
@@ -136,7 +136,7 @@ void through_nats(std::size_t servers, std::uint64_t seed) {
   const std::size_t real = 3;
   Nats nats(1);
   const std::string federation = fmt::format("mode = \"nats\"\nurls = {}\nreplicas = 1\n", nats.urls());
-  const std::string timing = "place_timeout_ms = 1000\n";  // the others are the defaults
+  const std::string timing = "place_timeout_ms = 1000\n";  // other keys have defaults
   std::vector<std::unique_ptr<Ecod>> ecods;
   for (const char* name : {"a", "b", "c"}) {
     ecods.push_back(std::make_unique<Ecod>(name, federation, "", timing));

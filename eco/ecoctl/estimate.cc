@@ -21,7 +21,7 @@ double overlap_s(const LoggedStall& stall, double from_s, double to_s) {
   return std::max(0.0, std::min(stall.end_s, to_s) - std::max(stall.begin_s, from_s));
 }
 
-// What the writers waited of a stall's part.
+// Time that writers waited in a part of a stall.
 double waited_s(const LoggedStall& stall, double from_s, double to_s, double delay_share) {
   return overlap_s(stall, from_s, to_s) * (stall.stopped ? 1 : delay_share);
 }
@@ -115,11 +115,11 @@ class Replay {
             .slowdown = e_.log.slowdown_files,
             .stop = e_.log.stop_files,
             .delayed = e_.delay_share,
-            .stall = e_.log.slowdown_files};  // both stop and delay are time that writers wait
+            .stall = e_.log.slowdown_files};  // writers wait in both stops and delays
   }
 
   [[nodiscard]] double avoided_s(const LoggedCompaction& compaction, double new_end_s) const {
-    if (new_end_s > compaction.end_s) {  // it would have come later: the state at its end goes on
+    if (new_end_s > compaction.end_s) {  // later than logged: the state at its end persists
       for (const auto& stall : e_.log.stalls)
         if (stall.cause == StallCause::level_zero && stall.column_family == compaction.column_family &&
             stall.begin_s <= compaction.end_s && stall.end_s >= compaction.end_s - 1e-3)
@@ -133,7 +133,7 @@ class Replay {
     return sum_s;
   }
 
-  static constexpr std::uint64_t flush_unit = 1'000'000;  // the rate counts whole numbers
+  static constexpr std::uint64_t flush_unit = 1'000'000;  // InputRate takes integers
 
   const Estimation& e_;
   Policy policy_;

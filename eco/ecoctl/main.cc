@@ -1,4 +1,4 @@
-// ecoctl: asks and tells the ecod of this server; and reads a RocksDB LOG.
+// ecoctl: queries and controls the ecod of this server; also reads a RocksDB LOG.
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/grpcpp.h>
@@ -121,7 +121,7 @@ void drain(const Arguments& arguments, bool on) {
   fmt::print("{} takes {}\n", arguments.server, on ? "no more jobs; those that run there end" : "jobs again");
 }
 
-// Until each server has confirmed, or the time is over.
+// Waits until every server has confirmed, or the time is over.
 Confirmation wait_for_confirmation(Ecod& ecod, bool on, double wait_s) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
   for (;;) {
@@ -144,7 +144,7 @@ void kill(const Arguments& arguments, bool on) {
   const auto told =
       wait_for_confirmation(ecod, on, untold.empty() ? arguments.wait_s : std::min(arguments.wait_s, 2.0));
   fmt::print("{}", told.table);
-  std::fflush(stdout);  // before what is wrong, also where both go to one file
+  std::fflush(stdout);  // keeps the order with stderr in a common file
   if (!untold.empty()) throw Failure(untold);
   if (!told.own_switches.empty())
     throw Failure(
@@ -173,7 +173,7 @@ const CLI::Validator finite(
     },
     "");
 
-// The lines of the examples that show one command.
+// The example lines for one command.
 std::string examples_of(const std::string& command) {
   std::string lines;
   std::istringstream all(examples);

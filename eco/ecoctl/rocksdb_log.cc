@@ -23,7 +23,7 @@ struct Line {
   std::string_view thread, text;
 };
 
-// "2026/11/22-19:10:03.469611 6340 TEXT"
+// Parses "2026/11/22-19:10:03.469611 6340 TEXT".
 std::optional<Line> line_of(const std::string& text) {
   std::tm tm{};
   int micros = 0, end = 0;
@@ -48,7 +48,7 @@ std::optional<double> number_at(std::string_view text, std::string_view before) 
   return error == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-// "[NAME] ..." within; empty: it names none.
+// The column family in "[NAME] ..."; empty: none.
 std::string column_family_of(std::string_view text) {
   for (auto open = text.find('['); open != std::string_view::npos; open = text.find('[', open + 1)) {
     const auto close = text.find(']', open);
@@ -82,8 +82,8 @@ class Parser {
  private:
   struct Family {
     double level_zero_files = 0;
-    std::optional<LoggedStall> stall;  // that lasts
-    std::set<std::string> said;        // threads that said so since they last changed the files
+    std::optional<LoggedStall> stall;  // current stall
+    std::set<std::string> said;        // threads that reported a stall since their last change of files
   };
 
   void take_words(const Line& line) {
@@ -131,7 +131,7 @@ class Parser {
       if (kind == "flush_finished") log_.flushes.push_back({line.at_s, family_of_job_[job]});
       if (kind == "compaction_finished" || kind == "flush_finished") files_changed(line, job, event);
     } catch (const json::exception&) {
-      ++log_.bad_events;  // a line that a crash cut short
+      ++log_.bad_events;  // for example cut by a crash
     }
   }
 
@@ -148,7 +148,7 @@ class Parser {
 
   void ended(const Line& line, int job, const json& event) {
     const auto found = running_.find(job);
-    if (found == running_.end()) return;  // it began before the log
+    if (found == running_.end()) return;  // it started before the log
     LoggedCompaction compaction = std::move(found->second);
     running_.erase(found);
     compaction.end_s = line.at_s;
@@ -160,7 +160,7 @@ class Parser {
     log_.compactions.push_back(std::move(compaction));
   }
 
-  // The thread said before whether writes stall with the new files; where it did not, they do not.
+  // A thread reports a stall before its change of files. Without a report writes do not stall with the new files.
   void files_changed(const Line& line, int job, const json& event) {
     Family& family = families_[family_of_job_[job]];
     if (const auto state = event.find("lsm_state"); state != event.end() && !state->empty())

@@ -65,7 +65,7 @@ std::string head(const proto::FederationView& view) {
   return out;
 }
 
-// Of the server that is asked: its applications' jobs.
+// For the queried server: its applications' jobs.
 std::string jobs_elsewhere(const proto::FederationView& view) {
   const auto& jobs = view.own_jobs();
   if (jobs.offloaded() == 0) return "";

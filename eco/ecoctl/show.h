@@ -1,4 +1,4 @@
-// What ecoctl prints of an ecod's answers.
+// Formats an ecod's answers for ecoctl.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace eco {
 [[nodiscard]] std::string show(const proto::FederationView& view);
 [[nodiscard]] std::string show(const proto::DecisionLog& log, bool with_options);
 
-// Whether each server of the table has said since that it obeys the kill switch (on), or no kill switch (off).
+// Whether each server of the table has confirmed the kill switch (on) or its end (off).
 struct Confirmation {
   std::size_t confirmed = 0, servers = 0;
-  std::string table;         // a line for each
-  std::string own_switches;  // names of those that obey a kill switch of their own: `ecoctl resume` there ends it
+  std::string table;         // one line per server
+  std::string own_switches;  // servers with a local kill switch, which `ecoctl resume` there ends
 
   [[nodiscard]] bool complete() const { return servers > 0 && confirmed == servers; }
 };

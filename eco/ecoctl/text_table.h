@@ -1,4 +1,4 @@
-// Columns of text, aligned: words to the left, numbers to the right.
+// Aligns columns: text left, numbers right.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // As many cells as columns.
+  // Needs one cell per column.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  // Each line ends with a line feed and has no blanks before it.
+  // Lines end with a line feed, without trailing blanks.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -36,7 +36,7 @@ std::size_t Database::running_max() const {
   return static_cast<std::size_t>(std::max(1.0, options_.max_background_jobs - flushes));
 }
 
-// Distinct keys in a and b of so many.
+// Expected number of distinct keys in a and b, from `keys`.
 double Database::united(double a, double b, double keys) const {
   a = std::min(a, keys), b = std::min(b, keys);
   return a + b - a * b / keys;
@@ -70,7 +70,7 @@ std::optional<Compaction> Database::pick() {
       if (score(i) >= 1 && free(i) && (best == depth || score(i) > score(best))) best = i;
     if (best == depth) return std::nullopt;
     const Compaction compaction = inputs_of(best);
-    if (best > 0 && compaction.lower.bytes < 1) {  // a file moves as it is
+    if (best > 0 && compaction.lower.bytes < 1) {  // a trivial move
       levels_[best] -= compaction.upper;
       levels_[best + 1] += compaction.upper;
       continue;

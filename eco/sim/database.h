@@ -1,6 +1,5 @@
-// A RocksDB database as far as compactions and stalls go: level 0 in files, the deeper levels in bytes and entries,
-// keys drawn uniformly, leveled compaction. What is left out: compactions within level 0, limits on pending bytes,
-// storage.
+// Models a RocksDB database's compactions and stalls: level 0 in files, deeper levels in bytes and entries, uniformly
+// drawn keys, leveled compaction. Not modelled: compactions within level 0, limits on pending bytes, storage.
 #pragma once
 
 #include <array>
@@ -20,9 +19,9 @@ struct Amount {
 };
 
 struct Compaction {
-  std::size_t level = 0;    // to the next
-  double files = 0;         // of level 0
-  Amount upper{}, lower{};  // inputs
+  std::size_t level = 0;    // compacted into the next
+  double files = 0;         // level 0 files
+  Amount upper{}, lower{};  // inputs of this and the next level
   Amount output{};
 
   [[nodiscard]] Amount inputs() const { return {upper.bytes + lower.bytes, upper.entries + lower.entries}; }
@@ -30,19 +29,19 @@ struct Compaction {
 
 class Database {
  public:
-  // keys: of the key space.
+  // keys: size of the key space.
   Database(const DatabaseOptions& options, double keys);
 
   void add_file(const Amount& file);
-  // What compacts next, until installed; one compaction of level 0 at a time, because all of level 1 takes part in it.
+  // Returns the next compaction. Level 0 has one at a time until it is installed, because it takes all of level 1.
   [[nodiscard]] std::optional<Compaction> pick();
   void install(const Compaction& compaction);
 
   [[nodiscard]] double level0_files() const { return files_; }
   [[nodiscard]] std::size_t running() const { return running_; }
-  // RocksDB's: one at a time unless level 0 grows.
+  // Number of compactions, as RocksDB limits it: one at a time unless level 0 grows.
   [[nodiscard]] std::size_t running_max() const;
-  // RocksDB's estimate of what is to be compacted until all levels have their size.
+  // RocksDB's estimate of the bytes to compact until all levels have their target size.
   [[nodiscard]] double bytes_needed() const;
   [[nodiscard]] const Amount& level(std::size_t i) const { return levels_[i]; }
 
@@ -61,7 +60,7 @@ class Database {
   std::size_t running_ = 0;
 };
 
-// When writes are delayed or stopped: RocksDB's triggers, and how it finds the delayed rate.
+// Delays and stops writes by RocksDB's triggers, at the delayed rate that RocksDB derives.
 class WriteController {
  public:
   explicit WriteController(const DatabaseOptions& options) : options_(options), rate_(options.delayed_write_rate) {}

@@ -29,7 +29,7 @@ void Jobs::done(std::size_t i, const Task& task) {
   Node& node = state_.nodes[i];
   switch (task.kind) {
     case Task::Kind::flush:
-      assert(false);  // no part of a job
+      assert(false);  // flushes are no jobs
       return;
     case Task::Kind::compaction:
       placement_.learn(node, node.model, state_.jobs[task.job], state_.now_s - task.begun_s, task.work);

@@ -1,5 +1,5 @@
-// The life of a compaction: at home, or over the network at a worker until its outputs are verified at home or it is
-// given up.
+// Simulates the life of a compaction: at home, or over the network at a worker until its outputs are verified at home
+// or it is given up.
 #pragma once
 
 #include "links.h"
@@ -14,38 +14,38 @@ class Jobs {
   Jobs(State& state, Processors& processors, Links& links)
       : state_(state), processors_(processors), links_(links), placement_(state) {}
 
-  // A task of a job is done at a server.
+  // Call when a server has finished a task of a job.
   void done(std::size_t i, const Task& task);
-  // Begins the compactions that a server's database wants now.
+  // Starts the compactions that a server's database is due for.
   void level0_changed(std::size_t i);
-  // The request reaches the worker.
+  // Call when the request reaches the worker.
   void begin_elsewhere(std::size_t id);
-  // Gives the job up where its progress is too slow, and looks again soon.
+  // Gives the job up if its progress is too slow; otherwise schedules the next check.
   void look(std::size_t id);
-  // The job elsewhere brings nothing: it is compacted at home.
+  // The offloaded job failed: compacts it at home.
   void fail(std::size_t id);
-  // All bytes of a transfer are there.
+  // Call when all bytes of a transfer have arrived.
   void arrived(std::size_t id);
-  // A worker ends with all its jobs; their homes notice later.
+  // Ends a worker with all its jobs; their homes notice later.
   void worker_lost(std::size_t server);
 
  private:
   void compact(std::size_t i, const Compaction& compaction);
   void install(std::size_t i, std::size_t id);
-  // Inputs to the worker, or outputs back.
+  // Starts the transfer of inputs to the worker or outputs back.
   void send(std::size_t id, bool back);
   [[nodiscard]] double work_there(const Job& job) const;
   // At its worker.
   void compute(std::size_t id);
-  // Of a job that runs elsewhere.
+  // For an offloaded job.
   void part_done(std::size_t id, bool at_worker);
   [[nodiscard]] double computed_part(std::size_t id) const;
-  // What the worker tells of its progress. A real one reads, computes and sends all the time: here each part counts by
-  // the time that it is expected to take.
+  // Share of the job that the worker reports as done. A real worker reads, computes and sends concurrently; here each
+  // part counts by its expected time.
   [[nodiscard]] double done_part(std::size_t id) const;
-  // Ends a job elsewhere at both sides; what it took was in vain.
+  // Ends an offloaded job at both sides and counts its costs as wasted.
   void abandon(std::size_t id);
-  // The job's slot is free for the next.
+  // Frees the job's slot.
   void leave(std::size_t i, std::size_t id);
 
   State& state_;

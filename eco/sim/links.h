@@ -1,4 +1,4 @@
-// The links between the servers: each is shared equally by what goes over it in one direction.
+// The links between the servers. Transfers in one direction of a link share it equally.
 #pragma once
 
 #include "state.h"
@@ -9,15 +9,15 @@ class Links {
  public:
   explicit Links(State& state) : state_(state) {}
 
-  // Adds a transfer of a job: its inputs to the worker, or its outputs back. share() gives it a rate.
+  // Adds a job's transfer of inputs to the worker or outputs back. share() sets its rate.
   std::size_t add(std::size_t id, bool back, double rate_max);
-  // Moves a transfer on to now.
+  // Advances a transfer to the current time.
   void advance(Flow& flow);
-  // Shares the links of two servers anew, and schedules the ends of their transfers.
+  // Recomputes the rates on the links of two servers and schedules the ends of their transfers.
   void share(std::size_t a, std::size_t b);
-  // Ends a transfer, whether it is complete or not.
+  // Ends a transfer, complete or not.
   void end(std::size_t id);
-  // The share of its bytes that has arrived; none: 0.
+  // Share of its bytes that has arrived; 0 without a transfer.
   [[nodiscard]] double arrived_part(std::size_t flow) const;
 
  private:

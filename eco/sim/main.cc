@@ -1,4 +1,4 @@
-// eco-sim: a federation simulated, by the daemon's policies and predictors.
+// eco-sim: simulates a federation with the daemon's policies and predictors.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -94,7 +94,7 @@ void run(const Options& options) {
   write(options.inputs, looks_csv(outcomes));
 }
 
-// Energy per operation of all servers against the first policy's, in percent, seeds taken together.
+// Energy per operation of all servers relative to the first policy, in percent, over all seeds.
 std::vector<double> verdicts(const Spec& spec) {
   const auto outcomes = run_all(spec);
   std::vector<double> changes;

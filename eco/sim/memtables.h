@@ -1,4 +1,4 @@
-// The memtables of the applications: they fill, wait for their flush, and become tables of level 0.
+// The applications' memtables: they fill, wait for their flush and become level 0 tables.
 #pragma once
 
 #include "processors.h"
@@ -10,11 +10,11 @@ class Memtables {
  public:
   Memtables(State& state, Processors& processors) : state_(state), processors_(processors) {}
 
-  // An empty memtable, for entries of a size that is drawn.
+  // Starts an empty memtable, with a drawn entry size.
   void next(Node& node);
-  // The memtable is full: the next one takes over, or the application waits for a flush.
+  // The memtable is full: switches to the next one, or the application waits for a flush.
   void switch_memtable(Node& node);
-  // The oldest full memtable has become a table of level 0.
+  // The oldest full memtable has become a level 0 table.
   void flushed(std::size_t i);
 
  private:

@@ -1,4 +1,4 @@
-// What a simulated run gives.
+// The results of a simulated run.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace eco::sim {
 
-struct Energy {  // J; all but idle is marginal, of the server that spends it
+struct Energy {  // J; all except idle is marginal, by the server that spends it
   double idle = 0, application = 0, flush = 0, compaction = 0, others_jobs = 0, serving = 0, network = 0;
 
   [[nodiscard]] double marginal() const { return application + flush + compaction + others_jobs + serving + network; }
@@ -20,7 +20,7 @@ struct Energy {  // J; all but idle is marginal, of the server that spends it
   }
 };
 
-// Mean of absolute relative errors, each of a prediction made before.
+// Mean absolute relative error of predictions made before the observation.
 struct Error {
   double sum = 0, count = 0;
 
@@ -31,45 +31,45 @@ struct Error {
   Error& operator+=(const Error& o) { return sum += o.sum, count += o.count, *this; }
 };
 
-// A compaction that went elsewhere, from the decision until it was installed, wherever that was done in the end.
+// An offloaded compaction, from the decision until its result was installed, wherever it ran in the end.
 struct Away {
   double took_s = 0;
-  bool slow = false;  // its worker was slow
+  bool slow = false;  // at a slow worker
 };
 
 struct ServerOutcome {
   std::string name, tier{};
   double writes = 0, reads = 0;  // operations
   double stopped_s = 0;          // writes stopped by level 0
-  double delayed_s = 0;          // and slept through its delays
-  double memtable_s = 0;         // waited for a flush
+  double delayed_s = 0;          // slept in delays
+  double memtable_s = 0;         // waits for a flush
   double level0_mean = 0, level0_max = 0;
-  double compactions = 0;  // of level 0, ended
-  double near_stall = 0;   // of those decided, where Equation 2 held
+  double compactions = 0;  // level 0 compactions that ended
+  double near_stall = 0;   // decisions in which Equation 2 predicted a stall
   double near_stall_offloaded = 0, offloaded = 0, fell_back = 0;
-  double given_up = 0;      // jobs elsewhere that were slow
-  double bytes_moved = 0;   // of tables, by this server's jobs elsewhere
-  double wasted_bytes = 0;  // of them, by jobs that brought nothing
-  double wasted_cpu_s = 0;  // of such jobs' workers
-  double jobs_taken = 0;    // of other servers, ended
+  double given_up = 0;      // offloaded jobs given up as slow
+  double bytes_moved = 0;   // table bytes of this server's offloaded jobs
+  double wasted_bytes = 0;  // of failed jobs
+  double wasted_cpu_s = 0;  // at workers, of failed jobs
+  double jobs_taken = 0;    // guest jobs that ended
   std::vector<Away> away{};
   Energy energy{};
-  Error time{}, job_energy{}, input{};  // of predictions, after 20 jobs of a server; of the input rate
+  Error time{}, job_energy{}, input{};  // prediction errors after a server's first 20 jobs; of the input rate
 
   [[nodiscard]] double operations() const { return writes + reads; }
   [[nodiscard]] double stall_s() const { return stopped_s + delayed_s; }
   ServerOutcome& operator+=(const ServerOutcome& o);
 };
 
-// A compaction that was learnt from, and what had been predicted for it.
+// A compaction that a model learnt from, with its prediction.
 struct LearntJob {
-  std::string server, home;          // where it ran, and whose it was
-  double at_s = 0, jobs_before = 0;  // that this server had learnt
+  std::string server, home;          // where it ran, and its home
+  double at_s = 0, jobs_before = 0;  // jobs that this server had learnt from
   double input_bytes = 0, input_entries = 0;
   double took_s = 0, energy_j = 0, predicted_s = 0, predicted_j = 0;
 };
 
-// The application's input between two looks, and what had been predicted.
+// The application's input between two observations, with its prediction.
 struct InputLook {
   std::string server;
   double at_s = 0, bytes_s = 0, predicted_bytes_s = 0;
@@ -81,9 +81,9 @@ struct Outcome {
   double duration_s = 0;
   std::vector<ServerOutcome> servers;
   std::uint64_t events = 0, decisions = 0;
-  std::vector<float> decision_us;  // CPU time of each decision; the one thing that no seed repeats
+  std::vector<float> decision_us;  // CPU time of each decision; the only result that a seed does not reproduce
 
-  std::vector<LearntJob> jobs;  // where the experiment wants them recorded
+  std::vector<LearntJob> jobs;  // if the experiment records them
   std::vector<InputLook> looks;
 
   [[nodiscard]] ServerOutcome total() const;

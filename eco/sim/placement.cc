@@ -8,9 +8,9 @@
 namespace eco::sim {
 namespace {
 
-constexpr double settled_jobs = 20;  // prediction errors count from here on
+constexpr double settled_jobs = 20;  // prediction errors count after this many jobs
 
-// As libeco: without a local compaction to compare with, twice what it takes there; below a second it is noise.
+// As in libeco: without a local time for comparison, twice the expected time; times below a second are noise.
 double usual(double local_s, double expected_s) {
   const double usual_s = local_s > 0 ? std::max(local_s, expected_s) : 2 * expected_s;
   return usual_s > 0 ? std::max(1.0, usual_s) : 0;
@@ -58,14 +58,14 @@ void Placement::place(std::size_t id, const Decision& decision) {
   assert(!job.placed && decision.target != job.home);
   job.target = decision.target, job.placed = true;
   job.until_s = state_.now_s + expected.mean;
-  Server& entry = state_.table[job.target];  // what was placed counts at once
+  Server& entry = state_.table[job.target];  // a placed job counts at once
   entry.jobs += 1;
   entry.jobs_s = std::max(entry.jobs_s, job.until_s - state_.now_s);
   target.taken.push_back(id);
   if (target.slow_share > 0 && target.dice.uniform() < target.slow_share)
     job.slow = target.slow_factor, job.met_slow = true;
   const double usual_s = usual(decision.options[job.home].time_s.upper(), expected.upper());
-  const Patience::Limits limits{.heartbeat_s = never, .usual_s = usual_s};  // worker_down tells the loss
+  const Patience::Limits limits{.heartbeat_s = never, .usual_s = usual_s};  // worker_down reports the loss
   state_.patience.emplace(id, Patience(limits, job.features.input_bytes, state_.now_s));
   state_.push(state_.now_s + look_s, Event::Kind::look, id);
 }

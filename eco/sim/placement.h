@@ -1,4 +1,4 @@
-// Where a compaction runs: the policy decides by the server table, and the models learn from what has ended.
+// Places compactions by the policy and the server table, and lets the models learn from ended ones.
 #pragma once
 
 #include "state.h"
@@ -9,11 +9,11 @@ class Placement {
  public:
   explicit Placement(State& state) : state_(state) {}
 
-  // Asks the policy for a place, and waits for the job from now on if that is elsewhere.
+  // Places a job by the policy. If it is offloaded, starts to wait for it.
   void decide_place(std::size_t id);
-  // By the table, where it was placed.
+  // By the table, at its server.
   void predict(Job& job) const;
-  // A job took this long at a server.
+  // Learns that a job took this long at a server.
   void learn(Node& node, CompactionModel& model, const Job& job, double took_s, double work);
 
  private:

@@ -1,5 +1,5 @@
-// The processors of the servers: each core serves what runs on a server in equal shares, and energy is watts by busy
-// cores. Between events all rates are constant.
+// The servers' processors. Everything that runs on a server shares its cores equally, and energy is power by busy
+// cores. Rates are constant between events.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@ class Processors {
  public:
   explicit Processors(State& state) : state_(state) {}
 
-  // Moves a server on to now: its tasks, its application and their energy.
+  // Advances a server to the current time: its tasks, its application and their energy.
   void advance(Node& node);
-  // Shares the cores anew, and schedules when something ends.
+  // Recomputes the shares of the cores and schedules the next end.
   void allocate(std::size_t i);
   void start(Node& node, Task::Kind kind, std::size_t job, double work, double pace = 1);
 
-  // Takes the next task that is done, from a position on; nothing: there is none. The caller asks until then.
+  // Removes the next finished task from a position on; nothing: no more. Call until it returns nothing.
   [[nodiscard]] static std::optional<Task> take_done(Node& node, std::size_t& from);
-  // Ends what a server does for a job, unfinished.
+  // Aborts a server's tasks for a job.
   static void drop(Node& node, std::size_t job);
 
  private:

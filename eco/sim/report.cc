@@ -11,7 +11,7 @@ namespace eco::sim {
 namespace {
 
 using Figure = std::function<double(const ServerOutcome&)>;
-constexpr std::size_t rows_max = 24;  // servers in a table; beyond, tiers
+constexpr std::size_t rows_max = 24;  // more servers are summed by tier
 
 struct Row {
   std::string name;
@@ -66,7 +66,7 @@ std::string change(const Row& row, const Row& base, const Figure& figure) {
   return n > 1 ? fmt::format("{:+.1f} ±{:.1f}", sum / n, deviation) : fmt::format("{:+.1f}", sum / n);
 }
 
-// Columns are counted in characters, of which ± is one.
+// Counts columns in characters; ± is one.
 std::string right(const std::string& text, std::size_t width) {
   const auto characters =
       static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
@@ -78,7 +78,7 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(q * static_cast<double>(sorted.size())))];
 }
 
-// Seconds, sorted, of the compactions that went elsewhere.
+// Sorted durations of the offloaded compactions, in seconds.
 std::vector<double> away_s(const ServerOutcome& outcome, bool slow_alone = false) {
   std::vector<double> all;
   for (const Away& away : outcome.away)
@@ -92,7 +92,7 @@ std::string text_of(const std::vector<double>& sorted) {
                      quantile(sorted, 0.5), quantile(sorted, 0.95), quantile(sorted, 0.99));
 }
 
-// What became of the jobs that a policy's runs sent elsewhere.
+// Outcomes of the jobs that a policy's runs offloaded.
 std::string elsewhere_of(const Row& total) {
   ServerOutcome sum;
   for (const auto& one : total.by_seed) sum += one;

@@ -1,4 +1,4 @@
-// A table for people, JSON for programs.
+// Reports a run as a table for people and JSON for programs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,15 +10,15 @@
 
 namespace eco::sim {
 
-// Means over the seeds; ratios to the first policy, and to the second, are of the same seed.
+// Means over the seeds. Ratios to the first and second policy are within the same seed.
 [[nodiscard]] std::string table_of(const Spec& spec, const std::vector<Outcome>& outcomes);
 [[nodiscard]] nlohmann::ordered_json json_of(const Spec& spec, const std::vector<Outcome>& outcomes);
 
-// A line for each job, or each look at the input.
+// CSV with a line per job, or per observation of the input.
 [[nodiscard]] std::string jobs_csv(const std::vector<Outcome>& outcomes);
 [[nodiscard]] std::string looks_csv(const std::vector<Outcome>& outcomes);
 
-// Energy per operation of all servers, joules.
+// Energy per operation over all servers, in joules.
 [[nodiscard]] double energy_per_op(const ServerOutcome& outcome);
 
 }  // namespace eco::sim

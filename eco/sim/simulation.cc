@@ -11,7 +11,7 @@
 namespace eco::sim {
 namespace {
 
-// The event loop: sets the servers up, lets time go from event to event, and gathers the outcome.
+// The event loop: sets up the servers, advances from event to event and collects the outcome.
 class Simulation {
  public:
   Simulation(const Spec& spec, const Policy& policy, std::uint64_t seed) : state_(spec, policy), seed_(seed) {
@@ -92,7 +92,7 @@ class Simulation {
     ++state_.outcome.events;
   }
 
-  // Something ended, or the memtable is full.
+  // A task ended, or the memtable is full.
   void step(std::size_t i) {
     Node& node = state_.nodes[i];
     processors_.advance(node);
@@ -143,7 +143,7 @@ class Simulation {
     if (!node.worker_down) tell(node, state_.table[i], passed);
     node.beat_s = state_.now_s, node.busy_core_s = 0, node.bytes_in = node.bytes_out = 0;
     node.beat_written = node.app.written_bytes;
-    processors_.allocate(i);  // the offered rate moves on
+    processors_.allocate(i);  // the offered rate changes
     state_.push(state_.now_s + state_.spec.beat_s, Event::Kind::beat, i);
   }
 

@@ -1,12 +1,13 @@
-// A federation as a discrete-event simulation: RocksDB's databases, processors and links in fluid form; predictor,
-// input rate, server table and policy are the daemon's own code.
+// A discrete-event simulation of a federation. RocksDB's databases, processors and links are fluid models; predictor,
+// input rate, server table and policies are the daemon's own code.
 //
-// - Each core serves what runs on a server in equal shares: threads of the application, the flush, compactions, jobs of
-//   others, what serves and verifies offloaded jobs. Energy is watts by busy cores.
-// - An offloaded job reads its inputs over the network, then computes; meanwhile its outputs are sent back and verified
-//   at home. A link is shared equally in each direction.
-// - A decision sees the server table: what each server told at its last beat, and what was placed since.
-// - The application's operations and the end of whatever runs change rates; between such events all is linear.
+// - Everything that runs on a server shares its cores equally: application threads, the flush, compactions, guest jobs,
+//   and the serving and verifying of offloaded jobs. Energy is power by busy cores.
+// - An offloaded job reads its inputs over the network, then computes, while its outputs are sent back and verified at
+//   home. Transfers share a link equally in each direction.
+// - A decision uses the server table: each server's last beat, and the placements since.
+// - Rates change with the application's operations and at the end of anything that runs; between events everything is
+//   linear.
 #pragma once
 
 #include "outcome.h"

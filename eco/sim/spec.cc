@@ -17,7 +17,7 @@ void check_version(StrictToml& toml) {
   if (toml.number("schema_version", 1) != 1) toml.fail("schema_version", "expected 1");
 }
 
-// Flushes and compactions: what differs by codec.
+// The costs of flushes and compactions, which differ by codec.
 void read_compaction(StrictToml& toml, Costs& costs) {
   costs.flush_s_per_entry = toml.number("flush_us_per_entry", 0) * us;
   costs.flush_s_per_byte = toml.number("flush_ns_per_byte", 0) * ns;
@@ -99,7 +99,7 @@ Tier read_tier(const std::string& name, StrictToml& toml, const Calibration& cal
       throw SpecError(fmt::format("--scale leaves {}.{} at {}, expected {}", name, key, figures[key],
                                   key == std::string_view("slots") ? "1 or more" : "more than 0"));
   toml.done();
-  const auto own = calibration.by_tier.find(name);  // measured there: no speed needed
+  const auto own = calibration.by_tier.find(name);  // measured on that tier; needs no speed factor
   const bool measured = own != calibration.by_tier.end();
   Tier tier{.name = name,
             .cores = figures["cores"],
@@ -223,7 +223,7 @@ void read_faults(StrictToml& toml, Spec& spec) {
   }
 }
 
-// How servers are slow that do not say it themselves.
+// Default slowness of servers that do not set their own.
 Slow read_run(StrictToml toml, Spec& spec) {
   spec.duration_s = toml.number("duration_s", 1, spec.duration_s);
   for (const double seed : toml.numbers("seeds", 0, {1})) spec.seeds.push_back(static_cast<std::uint64_t>(seed));

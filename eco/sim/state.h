@@ -1,5 +1,4 @@
-// What a simulation knows at one moment: servers, compactions, transfers and the events to come. Rooms above it change
-// it.
+// The state of a simulation: servers, compactions, transfers and future events. Higher-level files change it.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +26,7 @@ namespace eco::sim {
 
 inline constexpr double never = std::numeric_limits<double>::infinity();
 inline constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-inline constexpr double look_s = 0.05;      // between two looks at a job elsewhere, as libeco has it
+inline constexpr double look_s = 0.05;      // between two checks of an offloaded job, as in libeco
 inline constexpr char release[] = "8.3.2";  // of RocksDB, on all servers
 
 class Dice {
@@ -43,32 +42,32 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-// What keeps one core of a server busy until it is done.
+// A task that keeps one core of a server busy until it ends.
 struct Task {
   enum class Kind : std::uint8_t { flush, compaction, job, serve, verify };
   Kind kind;
-  std::size_t job;    // flushes have none
+  std::size_t job;    // none for flushes
   double left, work;  // seconds of CPU time
   double begun_s;
-  double pace = 1;  // of a core at most: a slow worker waits for something else
+  double pace = 1;  // maximum share of a core; a slow worker waits for other resources
 };
 
-// A compaction, here or elsewhere.
+// A compaction, local or offloaded.
 struct Job {
   std::size_t home = 0, target = 0;
   Compaction compaction;
   eco::Job features;
   double noise = 1;
-  Prediction predicted;    // of the place that was chosen
-  double jobs_before = 0;  // that were learnt there, its own and others'
-  double until_s = 0;      // when it is expected to have ended
+  Prediction predicted;    // for the chosen server
+  double jobs_before = 0;  // jobs learnt there before, own and guest
+  double until_s = 0;      // expected end
   double asked_s = 0;
   bool placed = false, cancelled = false;  // cancelled: its worker died
   bool over = false, running = false;      // running: it has a slot
   bool met_slow = false;                   // its worker was slow
-  std::size_t in = none, back = none;      // flows
+  std::size_t in = none, back = none;      // transfers
   double slow = 1, moved = 0, cpu_s = 0;
-  int at_worker = 2, in_all = 3;  // what is still to end: computing, sending back; and verifying at home
+  int at_worker = 2, in_all = 3;  // parts still running: computing and sending back; also verifying at home
 };
 
 struct Flow {
@@ -78,17 +77,17 @@ struct Flow {
   bool returns = false, over = false;
 };
 
-// The memtables and the threads of the application.
+// The application's memtables and threads.
 struct Application {
   const Workload* workload = nullptr;
-  double entry_bytes = 0;    // of the memtable that fills
-  double memtable = 0;       // bytes in it
-  double capacity = 0;       // of it
-  std::vector<Amount> full;  // waiting for the flush, the first being flushed
+  double entry_bytes = 0;    // of the active memtable
+  double memtable = 0;       // bytes in the active memtable
+  double capacity = 0;       // of the active memtable, bytes
+  std::vector<Amount> full;  // wait for a flush; the first is being flushed
   bool waits_for_flush = false;
   double written_bytes = 0;
   double swing_phase = 0;
-  // Rates now.
+  // Current rates.
   double threads_cores = 0, readers_cores = 0, operations_s = 0, reads_s = 0, asleep = 0;
 };
 
@@ -111,7 +110,7 @@ struct Node {
   CompactionModel model, guest, residual;
   double guest_learnt_s = 0;
   std::vector<Task> tasks;
-  std::vector<std::size_t> queue, taken;  // jobs that wait for a slot; all that were placed here
+  std::vector<std::size_t> queue, taken;  // jobs waiting for a slot; all jobs placed here
   std::vector<std::size_t> flows;         // in both directions
   std::size_t flows_out = 0, flows_in = 0;
   std::uint32_t slots_used = 0;
@@ -139,7 +138,7 @@ struct Event {
 struct State {
   State(const Spec& given, const Policy& chosen) : spec(given), policy(chosen) {}
 
-  // An event that never comes is not kept.
+  // Drops an event that never comes.
   void push(double at_s, Event::Kind kind, std::size_t id, std::uint32_t version = 0) {
     if (at_s < never) events.push({at_s, order++, kind, version, id});
   }
@@ -150,9 +149,9 @@ struct State {
   std::uint64_t order = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   std::vector<Node> nodes;
-  std::vector<Server> table;  // as each server described itself at its last beat
+  std::vector<Server> table;  // each server's state at its last beat
   std::vector<Job> jobs;
-  std::map<std::size_t, Patience> patience;  // by job elsewhere
+  std::map<std::size_t, Patience> patience;  // by offloaded job
   std::vector<Flow> flows;
   Outcome outcome;
 };

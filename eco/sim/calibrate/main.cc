@@ -1,5 +1,5 @@
-// eco-calibrate: measures what RocksDB's operations cost on this machine. `edgejoule eco calibration` fits the costs
-// and writes the file that eco-sim reads.
+// eco-calibrate: measures the costs of RocksDB's operations on this machine. `edgejoule eco calibration` fits the costs
+// and writes the file for eco-sim.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ std::string processor() {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// Says what is measured, and ends it when it is interrupted.
+// Prints the progress, and ends the measurement on an interrupt.
 class Progress {
  public:
   void operator()(const std::string& what, double part) const {

@@ -46,7 +46,7 @@ struct Case {
   std::size_t value_bytes = 0;
   std::string codec;
   std::size_t write_buffer_mb = 0;
-  bool rewrites = false;  // each key some eight times
+  bool rewrites = false;  // writes each key about eight times
 
   [[nodiscard]] std::string name() const {
     return fmt::format("values of {} B, {}, {} MB memtables{}", value_bytes, codec, write_buffer_mb,
@@ -59,7 +59,7 @@ struct Ended {
   double entries = 0, bytes_in = 0, bytes_out = 0, cpu_s = 0;
 };
 
-// Both calls of a listener for one job come from the thread that does it.
+// A listener's two calls for one job come from the thread that runs it.
 class Clock final : public rocksdb::EventListener {
  public:
   void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { begun_s = thread_cpu_s(); }
@@ -74,7 +74,7 @@ class Clock final : public rocksdb::EventListener {
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override { begun_s = thread_cpu_s(); }
   void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo& info) override {
     const double cpu_s = thread_cpu_s() - begun_s;
-    if (info.stats.num_input_records == 0) return;  // a file moved as it is
+    if (info.stats.num_input_records == 0) return;  // a trivial move
     const std::lock_guard lock(mutex_);
     compactions_.push_back({.entries = static_cast<double>(info.stats.num_input_records),
                             .bytes_in = static_cast<double>(info.stats.total_input_bytes),
@@ -106,7 +106,7 @@ rocksdb::CompressionType codec_of(const std::string& name) {
   return std::ranges::find(codecs, name, &std::pair<std::string_view, rocksdb::CompressionType>::first)->second;
 }
 
-// A database of its own, removed with it. Sizes are in the proportions of RocksDB's defaults; writes are never delayed.
+// A temporary database. Sizes have the proportions of RocksDB's defaults; writes are never delayed.
 class Bed {
  public:
   Bed(const Plan& plan, const Case& a_case, bool compacts)
@@ -125,7 +125,7 @@ class Bed {
     open(options);
     while (values_.size() < mib + a_case.value_bytes) {
       const std::string half = printable(50);
-      values_ += half + half;  // half of it is the other half again, as db_bench's
+      values_ += half + half;  // one half repeats the other, as in db_bench
     }
   }
   ~Bed() {
@@ -254,7 +254,7 @@ void measure_reads(const Plan& plan, const Case& a_case, Measured& measured) {
     (void)bed.write(file, level0_files * file / a_case.entry_bytes());
     bed.flush();
   }
-  (void)read(bed);  // files are opened
+  (void)read(bed);  // opens the files
   const auto full = read(bed);
   bed.compact();
   (void)read(bed);
@@ -266,7 +266,7 @@ void measure_reads(const Plan& plan, const Case& a_case, Measured& measured) {
   measured.rounds["get"][a_case.name()].push_back(empty.first);
 }
 
-// Level 0 as it is compacted here, and at a worker on loopback.
+// Compactions of level 0, local and at a worker on loopback.
 void measure_offloaded(const Plan& plan, const Case& a_case, Measured& measured) {
   const WorkerProcess worker(plan.ecod, (plan.directory / "scratch").string());
   std::optional<Ended> here;
@@ -315,7 +315,7 @@ Measured measure(const Plan& plan, const std::function<void(const std::string&, 
     tell(fmt::format("round {} of {}: {}", step / cases.size() + 1, plan.rounds, a_case.name()),
          static_cast<double>(step) / static_cast<double>(steps));
     measure_writes(plan, a_case, measured);
-    // Of the largest database: what the block cache holds says nothing.
+    // Uses the largest database: reads from the block cache would not be representative.
     const bool largest = a_case.write_buffer_mb == std::ranges::max(plan.write_buffer_mb);
     if (largest && !a_case.rewrites && a_case.codec == plan.codecs.front()) measure_reads(plan, a_case, measured);
     if (!plan.ecod.empty()) measure_offloaded(plan, a_case, measured);
