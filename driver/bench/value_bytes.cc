@@ -1,5 +1,5 @@
-// What the random values of records cost: CPU time per kilobyte, by the length of a value. One line for each length,
-// least of five rounds: value bytes, values of a record, ns of CPU per 1,000 bytes.
+// Measures the CPU time of random values per kilobyte, by the length of a value. Prints one line per length, minimum of
+// five rounds: value bytes, values of a record, ns of CPU per 1,000 bytes.
 #include <fmt/format.h>
 #include <time.h>
 

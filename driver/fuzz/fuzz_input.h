@@ -1,4 +1,4 @@
-// How a fuzzer looks at its bytes, and how it says that something is wrong.
+// Reads a fuzzer's bytes and reports an error.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,14 +12,14 @@
 
 namespace edgejoule::driver {
 
-// Ends the process as a finding, also in a build without assertions.
+// Ends the process if `holds` is false, also in a build without assertions.
 inline void require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);
   std::abort();
 }
 
-// A file in memory that holds the bytes; the next call overwrites it.
+// A file in memory with the bytes. The next call overwrites it.
 inline std::string file_with(std::string_view bytes) {
   static const int file = memfd_create("fuzz", 0);
   require(file >= 0 && ftruncate(file, 0) == 0, "a file in memory can be had");

@@ -1,4 +1,4 @@
-// Any file is either properties or refused with its place, and what is read is what was set.
+// Any file is either accepted as properties or refused with its place, and the properties read are those set.
 #include "contract/properties.h"
 #include "fuzz_input.h"
 

@@ -1,4 +1,4 @@
-// Any text is a schedule or is refused; what is due is never earlier than what was due before it.
+// Any text is either a schedule or refused, and due times never decrease.
 #include "fuzz_input.h"
 #include "run/rate_schedule.h"
 #include "system/usage_error.h"

@@ -1,4 +1,4 @@
-// Bytes from a database are a row or are refused; a row that is read is written back to the same bytes.
+// Bytes from a database are either a row or refused, and a decoded row encodes to the same bytes.
 #include "adapters/key_value/row_codec.h"
 #include "fuzz_input.h"
 

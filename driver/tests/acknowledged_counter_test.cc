@@ -11,7 +11,7 @@
 namespace edgejoule::driver {
 namespace {
 
-const std::atomic<bool> running = false;  // the stop that nobody sets
+const std::atomic<bool> running = false;  // a stop that is never set
 
 TEST(AcknowledgedCounter, begins_behind_the_records_that_are_there) {
   AcknowledgedCounter counter(1000);
@@ -30,7 +30,7 @@ TEST(AcknowledgedCounter, a_gap_holds_back_what_comes_after_it) {
   EXPECT_EQ(counter.acknowledged(), 3U);
 }
 
-// Threads that insert for a while each; how often one saw a newest number that was not inserted yet.
+// Threads insert for a while. Returns how often one saw a newest number that was not inserted yet.
 template <typename Counter>
 std::uint64_t numbers_seen_too_early() {
   constexpr unsigned threads = 8;
@@ -93,7 +93,7 @@ TEST(AcknowledgedCounter, goes_on_after_the_window_has_wrapped) {
   EXPECT_EQ(counter.acknowledged(), 5 + count);
 }
 
-// One number that stays unacknowledged, as of a connection without an answer, and all others that the window has.
+// One number stays unacknowledged, as on a connection without an answer. All others in the window are acknowledged.
 std::uint64_t fill_window(AcknowledgedCounter& counter) {
   const auto unanswered = counter.next(running).value();
   for (std::uint64_t i = 1; i < AcknowledgedCounter::window; ++i) counter.acknowledge(counter.next(running).value());

@@ -1,5 +1,5 @@
-// Many clients on a database that is slow to insert, and finishes inserts in another order than they began: nobody
-// reads a record above the last acknowledged insert.
+// Many clients on a database with slow inserts that finish in another order than they began: no client reads a record
+// above the last acknowledged insert.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::uint64_t operations = 8000;
 constexpr unsigned threads = 16;
 constexpr std::uint64_t seed = 7;
 
-// Which records there are, and what was asked of them.
+// The existing records, and the requests.
 struct Shelf {
   Shelf() : there(records + operations) { std::fill_n(there.begin(), records, true); }
 
@@ -39,7 +39,7 @@ struct Shelf {
   std::atomic<std::uint64_t> stored = 0;
   std::atomic<std::uint64_t> out_of_order = 0;
   std::atomic<std::uint64_t> reads_of_inserted = 0;
-  std::atomic<std::uint64_t> missing = 0;  // reads of a record that is not there
+  std::atomic<std::uint64_t> missing = 0;  // reads of a missing record
 };
 
 class SlowSession : public Session {
@@ -78,7 +78,7 @@ class SlowSession : public Session {
   }
 };
 
-// The mutant: what it is given is there only when it is given the next.
+// Mutant: a record exists only when the next one is inserted.
 class EarlySession final : public SlowSession {
  public:
   using SlowSession::SlowSession;

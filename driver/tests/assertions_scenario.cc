@@ -1,5 +1,5 @@
-// A load and a run of each distribution of keys, with intervals, a rate and a trace. It compares nothing: a mutant of
-// the driver that it is linked with (mutants.cmake) ends by an assertion or not at all.
+// A load and a run of each key distribution, with intervals, a rate and a trace. It compares nothing: linked with a
+// mutant of the driver (mutants.cmake), it must end by an assertion.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -45,7 +45,7 @@ CoreWorkload workload(Command command, const Settings& settings) {
   return {properties, command};
 }
 
-// operations 0: until two intervals are taken.
+// operations 0: until two intervals have been taken.
 void work(const CoreWorkload& what, std::uint64_t operations, const RateSchedule* schedule) {
   constexpr unsigned threads = 3;
   constexpr std::uint64_t interval_ns = 5'000'000;

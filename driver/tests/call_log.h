@@ -1,4 +1,4 @@
-// A session that keeps nothing but a log of what it was asked for.
+// A session that only logs its calls.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace edgejoule::driver {
 struct Call {
   std::string name;
   std::string key;
-  std::uint64_t bytes = 0;  // of the values; of a scan the records
+  std::uint64_t bytes = 0;  // of the values; for a scan the records
   std::size_t fields = 0;
-  std::size_t batch = 0;  // number of the batch, from 1; 0: alone
+  std::size_t batch = 0;  // number of the batch, from 1; 0: a single call
 };
 
 struct Calls {

@@ -1,4 +1,4 @@
-// Mistakes of a programmer, made on purpose: each ends the process with a message that names the condition.
+// Deliberate programming mistakes: each ends the process with a message that names the condition.
 #include "system/check.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace edgejoule::driver {
 
-// A histogram whose counters do not belong to its values.
+// A histogram whose counters do not match its values.
 class DamagedHistogram {
  public:
   static Histogram without_a_count() {
@@ -45,7 +45,7 @@ class DamagedHistogram {
 
 namespace {
 
-const std::atomic<bool> running = false;  // the stop that nobody sets
+const std::atomic<bool> running = false;  // a stop that is never set
 
 TEST(CheckDeathTest, names_the_place_the_condition_and_the_values) {
   const std::uint64_t count = 7;
@@ -159,7 +159,7 @@ TEST(TraceWriterDeathTest, a_write_has_a_size_and_a_trace_ends_once) {
   EXPECT_DEATH(writer.finish(), "recording_");
 }
 
-// Does more than it is asked for.
+// Performs more operations than requested.
 class Eager final : public Client {
  public:
   using Client::Client;

@@ -52,7 +52,7 @@ TEST(CoreClient, the_same_seed_gives_the_same_operations_on_several_threads) {
   EXPECT_EQ(checksum_of_run(updates, 1, 3), checksum_of_run(updates, 1, 3));
 }
 
-// Remembers keys; fails as told.
+// Remembers keys, and fails as configured.
 class Witness : public Session {
  public:
   Status read(std::string_view key, FieldNames, Row& row) override {
@@ -116,7 +116,7 @@ class LineWitness final : public Witness {
   std::uint64_t misplaced = 0;
 };
 
-// Else threads slow each other down, by up to a factor of two.
+// Otherwise threads slow each other down, by up to a factor of two.
 TEST(CoreClient, what_a_client_writes_for_every_operation_lies_on_lines_of_its_own) {
   const auto updates = workload({{"readproportion", "0"}, {"updateproportion", "1"}, {"fieldcount", "1"}});
   constexpr unsigned clients = 64;
@@ -203,7 +203,7 @@ TEST(FailureCauses, very_many_causes_take_bounded_memory_and_lose_no_failure) {
   EXPECT_LE(causes.commonest_first().size(), FailureCauses::causes_max + 1);
 }
 
-// A read-modify-write of which both calls fail is one operation that failed.
+// A read-modify-write whose two calls fail counts as one failed operation.
 TEST(CoreClient, an_operation_of_several_calls_fails_once) {
   class AlwaysBusy final : public Witness {
    public:
@@ -239,7 +239,7 @@ TEST(CoreClient, an_insert_that_succeeds_when_it_is_tried_again_is_no_failed_ope
   EXPECT_EQ(client.failed(), 0U);
 }
 
-// The record at which a scan begins is there: an index that has lost it gives no rows, and no error.
+// The record at the start of a scan exists. An index without it returns no rows and no error.
 TEST(CoreClient, a_scan_that_finds_nothing_has_failed) {
   class WithoutIndex final : public Witness {
    public:
@@ -297,7 +297,7 @@ TEST(CoreClient, a_lost_record_is_wrong_data_and_named) {
   EXPECT_EQ(witness.calls, 1U);
 }
 
-// Rows that a database was too busy to take would be missing from every run after the load.
+// Rows that a busy database refused would be missing from every run after the load.
 TEST(CoreClient, a_load_that_stays_busy_fails) {
   for (const auto* batch : {"1", "10"}) {
     const auto load = workload({{"recordcount", "100"}, {"batchsize", batch}}, Command::load);
@@ -328,7 +328,7 @@ TEST(CoreClient, a_busy_read_verifies_nothing) {
   EXPECT_EQ(verify.service.count() + verify.failures(), 0U);
 }
 
-// Keeps what it is given, and refuses every third insert.
+// Stores records, but refuses every third insert.
 class Refusing : public Witness {
  public:
   Status read(std::string_view key, FieldNames, Row& row) override {

@@ -1,4 +1,4 @@
-// The threads of a run end in good order whatever a database throws.
+// The threads of a run end cleanly whatever a database throws.
 #include "run/crew.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace edgejoule::driver {
 namespace {
 
-// Every operation does the same; each update counts a read before it.
+// All operations have the same result; each update counts a read before it.
 class Doing : public Session {
  public:
   explicit Doing(const std::function<void()>& deed) : deed_(deed) {}
@@ -122,7 +122,7 @@ TEST(Crew, intervals_taken_while_the_clients_work_add_up_to_the_whole) {
   EXPECT_GT(intervals_with_operations, 1U);
 }
 
-// Works until the others have ended.
+// A background client.
 class Companion final : public Client {
  public:
   using Client::Client;

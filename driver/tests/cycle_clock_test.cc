@@ -1,5 +1,5 @@
-// The rate of the cycle counter, also when the thread loses the processor while it is measured; counters that are no
-// clock.
+// The measured rate of the cycle counter, also if the thread loses the processor meanwhile; unreliable counters are
+// rejected.
 #include "system/cycle_clock.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace edgejoule::driver {
 namespace {
 
-// Two clocks of one time, three ticks a ns; each reading takes 20 ns, and those that are listed 5 ms.
+// Two clocks of the same time, three ticks per ns. Each reading takes 20 ns, the listed ones 5 ms.
 class Clocks {
  public:
   explicit Clocks(std::set<int> interrupted) : interrupted_(std::move(interrupted)) {}
@@ -65,7 +65,7 @@ TEST(CounterRate, is_the_measured_one_where_the_processor_states_none) {
 }
 
 TEST(CounterRate, is_exactly_the_stated_one_where_the_measured_one_agrees) {
-  // 54 MHz as on a Raspberry Pi 4; the reading is off by 0.1 %.
+  // 54 MHz as on a Raspberry Pi 4; the reading is 0.1 % too high.
   const auto rate = ns_per_tick_q32(begin, later(54'054'000, second_ns), 54'000'000);
   ASSERT_TRUE(rate);
   EXPECT_NEAR(static_cast<double>(*rate) / 0x1.0p32, 1e9 / 54e6, 1e-8);

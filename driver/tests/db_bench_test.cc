@@ -1,5 +1,5 @@
-// The generators of db_bench's kinds. Golden values come from db_bench 7.8.3 itself (Debian's rocksdb-tools), by its
-// trace and by ldb; test_db_bench.py compares whole runs.
+// The generators of db_bench's kinds. Golden values come from db_bench 7.8.3 (Debian's rocksdb-tools), from its trace
+// and ldb. test_db_bench.py compares whole runs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -149,8 +149,8 @@ TEST(Pareto, beyond_64_bits_is_the_least_number) {
   EXPECT_EQ((Pareto{0, 0.2615, 25.45}.quantile(0)), std::numeric_limits<std::int64_t>::min());
 }
 
-// db_bench --benchmarks=mixgraph --seed=42 --num=20000 --key_size=48 and the published parameters: its first trace
-// records, and what its generator draws for them.
+// db_bench --benchmarks=mixgraph --seed=42 --num=20000 --key_size=48 with the published parameters: its first trace
+// records, and the numbers that its generator draws for them.
 TEST(Mixgraph, decides_of_a_seed_what_db_bench_decides) {
   std::mt19937_64 random(43);
   Scattered draws{};
@@ -230,7 +230,7 @@ TEST(DbBenchKinds, a_sine_of_mixgraph_is_the_rate_of_the_run) {
   EXPECT_FALSE(made(mixgraph(), values, Command::load)->defaults.contains("rate"));
 }
 
-// Runs the workload on noop; returns how many operations were done.
+// Runs the workload on noop. Returns the number of operations.
 std::uint64_t run(const Workload& workload, unsigned threads, Measurements& all) {
   const auto database = find_adapter("noop")->make();
   const auto work = workload.begin(1, threads, false);

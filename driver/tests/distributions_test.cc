@@ -1,4 +1,4 @@
-// Request distributions against the law they are defined by, with mutants that the same test rejects.
+// Compares request distributions with their defining laws. The same test rejects mutants.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::uint64_t draws = 2'000'000;
 using Probabilities = std::vector<double>;
 
 // Probability of each rank under YCSB's inversion, from its formula and not from draws: rank r is returned for u in
-// [u(r), u(r+1)) where items * (eta * u - eta + 1)^alpha = r; ranks 0 and 1 have bounds of their own. At theta 1 the
+// [u(r), u(r+1)) where items * (eta * u - eta + 1)^alpha = r; ranks 0 and 1 have separate bounds. At theta 1 the
 // formula's limit: items * e^(slope * (u - 1)) = r.
 Probabilities ycsb_law(std::uint64_t items, double theta, double zeta_of_items, std::uint64_t items_at_construction) {
   const double two = 1 + std::pow(0.5, theta);
@@ -132,7 +132,7 @@ TEST(Zipfian, the_law_of_every_skew_rejects_its_neighbour) {
   }
 }
 
-// Of the keys themselves, each with the probability of its rank.
+// The keys, each with the probability of its rank.
 template <typename Chooser>
 double deviate_of_records(double theta, Chooser chooser, std::uint64_t items) {
   const auto of_ranks = ycsb_law(items, theta, zeta(0, items, theta), items);
@@ -200,7 +200,7 @@ TEST(Zipfian, skew_1_is_the_limit_of_its_neighbours) {
 constexpr std::uint64_t scrambled_ranks = 10'000'000'001U;
 constexpr double scrambled_zeta = 26.46902820178302;
 
-// Ranks below 100 are cells of their own; beyond, each cell reaches a quarter further than the one before.
+// Each rank below 100 is a cell. Beyond, each cell is a quarter larger than the one before.
 std::vector<std::uint64_t> rank_cells() {
   std::vector<std::uint64_t> begins;
   for (std::uint64_t begin = 0; begin < scrambled_ranks;

@@ -1,4 +1,4 @@
-// A database that keeps nothing and says nothing: tests derive from it and give their own sessions.
+// A database without contents or settings. Tests derive from it and provide their sessions.
 #pragma once
 
 #include <map>

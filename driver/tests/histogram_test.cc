@@ -52,7 +52,7 @@ TEST(Histogram, percentiles_are_those_of_the_sorted_values) {
 
 TEST(Histogram, no_percentile_exceeds_the_maximum) {
   Histogram histogram;
-  constexpr std::uint64_t latency_ns = 1'000'003;  // below the largest value that counts as the same
+  constexpr std::uint64_t latency_ns = 1'000'003;  // below the largest equivalent value
   histogram.record(latency_ns);
   for (const double percent : {50.0, 99.9, 100.0}) EXPECT_EQ(histogram.percentile(percent), latency_ns);
 }

@@ -1,4 +1,5 @@
-// Standing still ends at its time, or at once when a signal comes. In a process of its own each: what came stays known.
+// A sleep ends at its time, or at once at a signal. Each test has its own process, because a received signal is
+// remembered.
 #include "system/interruption.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ TEST(Interruption, SleepUntilATimeThatIsOverIsNone) {
 TEST(Interruption, SleepCostsNextToNothing) {
   const auto cpu_ns = process_cpu_ns();
   sleep_until(now_monotonic_ns() + second_ns / 5);
-  EXPECT_LT(process_cpu_ns() - cpu_ns, second_ns / 100);  // one that polls or spins takes the whole fifth
+  EXPECT_LT(process_cpu_ns() - cpu_ns, second_ns / 100);  // polling or spinning would use the whole fifth of a second
 }
 
 TEST(InterruptionDeathTest, ASignalEndsTheSleep) {

@@ -1,5 +1,5 @@
-// Golden values were printed by Java YCSB itself: Utils.hash, CoreWorkload.buildKeyName, buildDeterministicValue and
-// ZipfianGenerator of the artifact site.ycsb:core:0.17.0 (driver/bench/pom.xml fetches it).
+// Golden values printed by Java YCSB: Utils.hash, CoreWorkload.buildKeyName, buildDeterministicValue and
+// ZipfianGenerator of the artifact site.ycsb:core:0.17.0 (fetched by driver/bench/pom.xml).
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -77,7 +77,7 @@ TEST(KeyName, is_that_of_java_ycsb_for_every_order_and_padding) {
                                     {false, 24, 3000000000U, "user000000000000003000000000"}};
   for (const auto& golden : goldens) {
     KeyName key(golden.hashed, golden.padding);
-    static_cast<void>(key.of(18446744073709551615U));  // leaves digits behind that must not show
+    static_cast<void>(key.of(18446744073709551615U));  // leaves digits in the buffer that must not appear
     EXPECT_EQ(key.of(golden.number), golden.name);
   }
 }

@@ -151,7 +151,7 @@ TEST(KnownProperties, no_property_of_ycsb_s_core_is_unknown) {
   }
 }
 
-// A kind, with what it needs to be made.
+// A kind, with the properties that it requires.
 class KindOfWorkload {
  public:
   explicit KindOfWorkload(const WorkloadKind& kind) : kind_(kind) {
@@ -165,7 +165,7 @@ class KindOfWorkload {
 
   [[nodiscard]] std::map<std::string, std::string> in_force() const { return made({})->in_force; }
 
-  // Why it refuses the value; empty when it does not.
+  // The error message for the value, empty if it is accepted.
   [[nodiscard]] std::string refusal(const std::string& name, const std::string& value) const {
     try {
       static_cast<void>(made({{name, value}}));
@@ -193,7 +193,7 @@ bool follows_from_others(const PropertyHelp& property) {  // "num", "recordcount
   return is_number && property.default_value.find_first_not_of("0123456789.") != std::string::npos;
 }
 
-// The name under which the value is in force: "keys; also as recordcount" is kept as YCSB's.
+// The name under which the value is recorded: "keys; also as recordcount" is recorded under YCSB's name.
 std::string name_in_force(const PropertyHelp& property) {
   constexpr std::string_view also_as = "also as ";
   const auto at = property.meaning.find(also_as);
@@ -205,7 +205,7 @@ class ListOfProperties : public testing::TestWithParam<WorkloadKind> {};
 TEST_P(ListOfProperties, has_the_names_and_defaults_that_the_workload_reads) {
   auto read = KindOfWorkload(GetParam()).in_force();
   for (const auto& property : properties_of(GetParam())) {
-    if (property.name == "fieldlengthhistogram") continue;  // read with fieldlengthdistribution=histogram only
+    if (property.name == "fieldlengthhistogram") continue;  // read only with fieldlengthdistribution=histogram
     const auto name = name_in_force(property);
     ASSERT_TRUE(read.contains(name)) << name;
     if (property.name != "trace" && !follows_from_others(property)) {

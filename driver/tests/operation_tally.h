@@ -1,5 +1,5 @@
-// Counts what a database is asked for, by one client. Dimensions and cells are those of the recorder of Java YCSB,
-// java/src/main/java/edgejoule/ycsb/Tally.java, so that the two can be compared; a line of the result is
+// Counts the operations of one client. Dimensions and cells are those of the recorder of Java YCSB,
+// java/src/main/java/edgejoule/ycsb/Tally.java, so that both can be compared. A line of the result is
 // dimension,cell,count.
 #pragma once
 
@@ -31,7 +31,7 @@ class OperationTally {
  private:
   static constexpr std::size_t group_bytes = 6;
 
-  // A bit that two neighbours of a group of six take from the same bit of one word.
+  // A bit that two adjacent bytes of a group of six take from the same bit of one word.
   struct Shared {
     std::size_t place;
     unsigned first_bit;

@@ -1,10 +1,10 @@
-// Prints what one client of a workload asks its database for, an operation a line, so that a test can compare it with
-// what another benchmark asks for:
+// Prints the operations of one client of a workload, one per line, so that a test can compare them with another
+// benchmark's:
 //
 //   driver-trace SEED THREADS NUMBER OPERATIONS load|run KEY=VALUE...
 //
 // NUMBER is the client's, of THREADS clients. Lines: get KEY, seek KEY RECORDS, put KEY BYTES, and commit after the
-// puts of a batch; keys in hexadecimal digits.
+// puts of a batch. Keys are hexadecimal.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// What is said to be in the page cache is in it. Dropping needs root: tests/test_drop_caches.py.
+// Pages reported as cached are cached. Dropping needs root: tests/test_drop_caches.py.
 #include "system/page_cache.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t file_bytes = 4ULL << 20U;
 
-// A file whose pages are on storage; in the system's temporary directory unless that is in memory.
+// A file whose pages are on storage, in the system's temporary directory unless that is in memory.
 class StoredFile {
  public:
   StoredFile() {

@@ -1,8 +1,8 @@
-// Random values have the distribution of Java YCSB's, and none of them comes again: a database that compresses or
-// deduplicates them gains no more than it does from Java's.
+// Random values have the distribution of Java YCSB's and do not repeat, so a database that compresses or deduplicates
+// them gains no more than from Java's.
 //
-// Java takes six bytes from one word of 32 random bits, of which 31 show. The tests read those bits back, so that they
-// can be judged as a random word is. Each test has mutants that must fail it.
+// Java takes six bytes from one word of 32 random bits, of which 31 are visible. The tests recover those bits and test
+// them for randomness. Mutants must fail each test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void append_java_group(std::string& out, std::uint32_t word) {
   for (std::size_t i = 0; i < group_bytes; ++i) out += static_cast<char>(' ' + (word >> 5 * i & masks[i]));
 }
 
-// The 31 bits that the group was made of; none when no word gives these bytes.
+// The 31 bits from which the group was made; nullopt if no word gives these bytes.
 std::optional<std::uint32_t> word_of_group(std::string_view group) {
   std::uint32_t word = 0;
   for (std::size_t i = 0; i < group_bytes; ++i) {
@@ -40,7 +40,7 @@ std::optional<std::uint32_t> word_of_group(std::string_view group) {
   return made == group ? std::optional(word) : std::nullopt;
 }
 
-// A source of values of one length, one after the other.
+// A source of consecutive values of one length.
 class Source {
  public:
   virtual ~Source() = default;
@@ -80,7 +80,7 @@ class Java : public Source {
 
 // Mutants.
 
-// What the driver did: values cut from a pool of 1 MiB, from its start plus a multiple of six bytes.
+// The driver's former values: cut from a pool of 1 MiB, at multiples of six bytes from its start.
 class Pool final : public Source {
  public:
   explicit Pool(std::uint64_t seed) : pool_(Java(1).next(6 * places + 10'000)), random_(seed) {}
@@ -92,7 +92,7 @@ class Pool final : public Source {
   Random random_;
 };
 
-// Neighbouring bytes do not share their bits.
+// Adjacent bytes do not share bits.
 class Unbound final : public Source {
  public:
   explicit Unbound(std::uint32_t seed) : random_(seed) {}
@@ -116,7 +116,7 @@ class Biased final : public Java {
   }
 };
 
-// Two bits of a group are more often equal than not.
+// Two bits of a group are equal too often.
 class Correlated final : public Java {
  public:
   using Java::Java;
@@ -126,7 +126,7 @@ class Correlated final : public Java {
   }
 };
 
-// The words of so many groups; empty when a group is not one of Java's.
+// The words of that many groups; empty if a group is not one of Java's.
 std::vector<std::uint32_t> words_of(Source& source, std::uint64_t value_bytes, std::uint64_t groups) {
   std::vector<std::uint32_t> words;
   while (words.size() < groups) {
@@ -166,7 +166,7 @@ TEST(RandomBytes, of_any_length_begin_a_group_and_are_cut_where_they_end) {
   }
 }
 
-// Most standard deviations of a count that is binomial with probability 1/2.
+// The largest deviation, in standard deviations, of a count that is binomial with probability 1/2.
 double worst_deviation(const std::vector<std::uint32_t>& words) {
   const auto draws = static_cast<double>(words.size());
   double worst = 0;
@@ -174,7 +174,7 @@ double worst_deviation(const std::vector<std::uint32_t>& words) {
     worst = std::max(worst, std::abs(static_cast<double>(ones) - draws / 2) / (std::sqrt(draws) / 2));
   };
   for (unsigned i = 0; i < 32; ++i) {
-    if (i == 30) continue;  // shows nowhere
+    if (i == 30) continue;  // not visible in the bytes
     std::array<std::uint64_t, 32> differs{};
     std::uint64_t ones = 0;
     for (const auto word : words) {
@@ -190,7 +190,7 @@ double worst_deviation(const std::vector<std::uint32_t>& words) {
   return worst;
 }
 
-constexpr double deviations_max = 6;  // of 496 counts; by chance in 1 of 10^6 runs
+constexpr double deviations_max = 6;  // for 496 counts; exceeded by chance in 1 of 10^6 runs
 
 TEST(RandomBytes, have_31_fair_and_independent_bits_in_each_group) {
   constexpr std::uint64_t groups = 400'000;
@@ -206,8 +206,8 @@ TEST(RandomBytes, have_31_fair_and_independent_bits_in_each_group) {
   EXPECT_GT(worst_deviation(words_of(correlated, 100, groups)), deviations_max);
 }
 
-// Pairs of neighbouring groups that occur more than once. Twelve bytes are less than what a compressor needs to gain
-// from a repetition that lies far back.
+// Pairs of adjacent groups that occur more than once. A compressor gains nothing from a distant repetition of twelve
+// bytes.
 std::uint64_t repeated_pairs(const std::vector<std::uint32_t>& words) {
   std::vector<std::uint64_t> pairs;
   for (std::size_t i = 1; i < words.size(); ++i) {

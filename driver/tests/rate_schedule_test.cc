@@ -1,4 +1,4 @@
-// The operations of a schedule are due when the cumulated rate says so.
+// The operations of a schedule are due when the cumulative rate reaches their number.
 #include "run/rate_schedule.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(RateSchedule, its_duration_leaves_out_the_pause_behind_the_last_operation) 
            Case{"steps:200000@1,0@9", 200'000, 1}, Case{"steps:200000@1,0@9", 200'001, 10.000005},
            Case{"steps:1000@1,0@1", 2000, 3}, Case{"steps:0@1,1000@1", 2000, 4}, Case{"steps:0@1,1000@1", 1000, 2},
            Case{"steps:100@1,0@1,0@3,50@1,0@2", 100, 1},
-           Case{"steps:100@1,0@1,0@3,50@1,0@2", 150, 6},  // two pauses, one behind the other
+           Case{"steps:100@1,0@1,0@3,50@1,0@2", 150, 6},  // two adjacent pauses
            Case{"steps:1000.5@1,0@1", 1001, 1},           // half an operation is left for the next round
            Case{"steps:0.5@1,0@1", 1, 1},                 // less than one operation in a step
            Case{"steps:100@1,400@1", 100, 1},             // edges between rates
@@ -127,7 +127,7 @@ class RecordedRate : public testing::Test {
     return "file:" + path_;
   }
 
-  // Tests run side by side.
+  // Unique, because tests run in parallel.
   const std::string path_ = testing::TempDir() + "rates-" + std::to_string(::getpid()) + ".csv";
 };
 

@@ -1,9 +1,9 @@
-// Prints what the driver asks a database for, so that a test can compare it with what Java YCSB asks for.
+// Prints the driver's operations on a database, so that a test can compare them with Java YCSB's:
 //
 //   driver-recorder tally DIMENSIONS SEED RUNS THREADS load|run KEY=VALUE...
 //     counts of RUNS runs, seeds SEED, SEED+1 ..
 //   driver-recorder values SEED THREADS load|run KEY=VALUE...
-//     the bytes of all values that are written, one after the other
+//     the bytes of all values written, in order
 //   driver-recorder golden NUMBER...
 //     hashes, key names and values, as edgejoule.ycsb.Golden prints them
 #include <fmt/format.h>
@@ -77,10 +77,10 @@ class RecordingDatabase final : public Database {
 
  private:
   OperationTally empty_;
-  std::deque<OperationTally> tallies_;  // one per session; a deque never moves them
+  std::deque<OperationTally> tallies_;  // one per session; a deque does not move its elements
 };
 
-// Keeps the values that one session is given.
+// Stores the values written by one session.
 class ValueSession final : public Session {
  public:
   explicit ValueSession(std::string& values) : values_(values) {}

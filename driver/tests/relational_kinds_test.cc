@@ -1,4 +1,4 @@
-// Mobibench and sqlite-bench: which rows they touch, how often, in what order and how many at once.
+// Mobibench and sqlite-bench: the rows of their operations, how often, in what order and how many at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::unique_ptr<const Workload> made(const std::string& kind, const Pairs& pairs
 
 const Pace unpaced;
 
-// What all clients ask for, one client after the other.
+// The calls of all clients, one client after the other.
 Calls calls_of(const Workload& what, unsigned threads = 1) {
   CallLog log;
   const auto work = what.begin(1, threads, false);
@@ -217,7 +217,7 @@ TEST_P(SqliteBench, does_what_db_bench_sqlite3_does) {
   EXPECT_EQ(what->defaults.at("durability"), expected.benchmark.ends_with("sync") ? "power" : "none");
 }
 
-// Rows "0000000000000000" to 999, found in order.
+// Rows "0000000000000000" to 999, returned in order.
 class Table : public CallLog {
  public:
   Status scan(std::string_view start, std::uint64_t count, FieldNames, std::vector<Row>& rows) override {
@@ -253,7 +253,7 @@ TEST(SqliteBenchClients, readseq_finds_each_row_once_and_ends_with_the_table) {
   EXPECT_EQ(client->succeeded(), 1000U);
   EXPECT_EQ(table.found.size(), 1000U);
   EXPECT_TRUE(std::ranges::all_of(table.found, [](const auto& row) { return row.second == 1; }));
-  EXPECT_EQ(table.calls.size(), 35U);  // 34 with rows, and one that finds the end
+  EXPECT_EQ(table.calls.size(), 35U);  // 34 with rows, and one at the end of the table
 }
 
 TEST(SqliteBenchClients, the_clients_of_readseq_share_the_table) {

@@ -1,4 +1,4 @@
-// No wait and no loop of a client outlasts the stop of its run.
+// No wait and no loop of a client continues after the stop of its run.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,7 +23,7 @@ CoreWorkload workload(const std::map<std::string, std::string>& pairs) {
   return {properties, Command::run};
 }
 
-// A server whose first connection gets no answer to its first insert; the others are answered at once.
+// A server that never answers the first insert of its first connection, and answers all others at once.
 class SilentConnection {
  public:
   void wait_for_answer() {
@@ -82,7 +82,7 @@ class PartlySilentDatabase final : public EmptyDatabase {
   int sessions_ = 0;
 };
 
-// Until no client has inserted anything for a while.
+// Waits until no client has inserted anything for a while.
 void wait_for_standstill(const PartlySilentDatabase& database) {
   for (std::uint64_t before = 0; before == 0 || database.inserts != before;) {
     before = database.inserts;
@@ -131,7 +131,7 @@ KeyRequests requests_of(KeyLaw law, std::uint64_t records, std::uint64_t reserve
           .mean_age = static_cast<double>(records)};
 }
 
-// Before, nine of ten thousand million draws were of keys that no insert had made yet.
+// Before ADR 026 nearly every draw was of a key that did not exist yet.
 TEST(KeyChooser, finds_keys_also_when_operationcount_foresees_far_more_inserts_than_there_are_records) {
   constexpr std::uint64_t records = 10;
   KeyChooser keys(requests_of(KeyLaw::zipfian, records, 100'000'000'000), 0, 1);
@@ -153,12 +153,13 @@ TEST(KeyChooser, finds_a_key_that_is_young_enough_however_old_keys_are_on_averag
   std::array<double, 10> drawn{};
   constexpr int draws = 100'000;
   for (int i = 0; i < draws; ++i) ++drawn.at(keys.next(random, inserted, running).value());
-  for (const auto count : drawn) EXPECT_NEAR(count, draws / 10.0, 600);  // six standard deviations of a uniform law
+  // Six standard deviations of a uniform distribution.
+  for (const auto count : drawn) EXPECT_NEAR(count, draws / 10.0, 600);
 }
 
 TEST(KeyChooser, gives_up_when_the_run_stops) {
   auto requests = requests_of(KeyLaw::zipfian, 1, 0);
-  requests.theta = zipfian_theta_max;  // nearly all draws are of rank 0, whose key is not there
+  requests.theta = zipfian_theta_max;  // nearly all draws are of rank 0, whose key is missing
   KeyChooser keys(requests, 0, 1);
   const AcknowledgedCounter inserted(1);
   const std::atomic<bool> stopped = true;

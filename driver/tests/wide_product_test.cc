@@ -1,4 +1,4 @@
-// The product of words, by halves and by the compiler's own 128 bits: boards with 32 bits draw the same numbers.
+// The product by halves equals the compiler's own 128-bit product, so 32-bit boards draw the same numbers.
 #include "system/wide_product.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ constexpr std::uint64_t all_ones = ~std::uint64_t{0};
 
 using Product = WideProduct (*)(std::uint64_t, std::uint64_t);
 
-// How many of the products are not those of wide_product.
+// How many products differ from wide_product.
 int differences(Product product) {
   constexpr std::array<std::uint64_t, 8> corners{
       0, 1, 0xFFFF'FFFFU, 0x1'0000'0000U, 0x1'0000'0001U, 1ULL << 63U, all_ones - 1, all_ones};

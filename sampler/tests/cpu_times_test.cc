@@ -1,4 +1,4 @@
-// What /proc/stat says about CPUs, on kernels old and new, and what is no such text.
+// Parses /proc/stat of old and new kernels, and rejects other text.
 #include "cpu_times.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A folder of its own for files that a test plays the kernel with.
+// A temporary folder with files that stand for the kernel's.
 #pragma once
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  // The file keeps its inode, as an attribute does.
+  // Preserves the file's inode, as a kernel attribute does.
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path_ / name) << text;
     return (path_ / name).string();

@@ -19,7 +19,7 @@ struct Frame {
   std::vector<Reading> readings;
 };
 
-// The loop in a thread; the test is the reader.
+// Runs the loop in a thread. The test is the reader.
 class Loop {
  public:
   explicit Loop(Order order) {
@@ -71,7 +71,7 @@ std::int64_t now_ns() {
 TEST(Sampling, an_answer_ends_with_a_reading_taken_after_the_question) {
   const Folder folder;
   Loop loop(
-      {1'000'000'000'000, {{folder.write("a", "5\n")}}});  // one deadline, at once; the next in a quarter of an hour
+      {1'000'000'000'000, {{folder.write("a", "5\n")}}});  // one deadline at once; the next in a quarter of an hour
   const std::int64_t asked_ns = now_ns();
   const Frame frame = loop.ask();
   ASSERT_GE(frame.header.rows, 1U);

@@ -1,4 +1,4 @@
-// Deadlines stay where they are, whatever happened before them.
+// Deadlines do not move, however late a reading is.
 #include "schedule.h"
 
 #include <gtest/gtest.h>

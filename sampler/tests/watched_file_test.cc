@@ -1,4 +1,4 @@
-// A file that is read again and again: its value now, and why there is none.
+// A file that is read repeatedly: its current value, or the reason for its absence.
 #include "watched_file.h"
 
 #include <gtest/gtest.h>
@@ -46,14 +46,14 @@ TEST(WatchedFile, a_file_that_appears_later_is_found_after_a_while) {
   WatchedFile file({path});
   EXPECT_EQ(read(file, 0).error, ENOENT);
   folder.write("energy_uj", "8\n");
-  EXPECT_EQ(read(file, 1'000'000).error, ENOENT);  // not tried again within 100 ms
+  EXPECT_EQ(read(file, 1'000'000).error, ENOENT);  // no retry within 100 ms
   const Reading later = read(file, 100'000'000);
   EXPECT_EQ(later.error, error_none);
   EXPECT_EQ(later.value, 8);
 }
 
 TEST(WatchedFile, a_read_that_fails_says_why_until_it_works_again) {
-  WatchedFile file({"/proc/self"});  // a folder: opens, and does not read
+  WatchedFile file({"/proc/self"});  // a folder: it can be opened but not read
   EXPECT_EQ(read(file, 0).error, EISDIR);
   EXPECT_EQ(read(file, 1).error, EISDIR);
 }

@@ -1,4 +1,4 @@
-// What a kernel's attribute may hold, and what is no number.
+// Texts of kernel attributes that are numbers, and texts that are not.
 #include "whole_number.h"
 
 #include <gtest/gtest.h>

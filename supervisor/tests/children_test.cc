@@ -1,4 +1,4 @@
-// Real processes; each test is a child of the test program, as it makes a subreaper of itself.
+// Real processes. Each test is a child of the test program, because it becomes a subreaper.
 #include "children.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace edgejoule::supervisor {
 namespace {
 
-// Runs `body` in a process of its own; its assertions are those of that process.
+// Runs `body` in a separate process, including its assertions.
 void in_own_process(const std::function<void()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -39,7 +39,7 @@ pid_t start(const std::function<void()>& body) {
   return child;
 }
 
-// Processes tell that they are set up.
+// Lets processes report that they are ready.
 class Ready {
  public:
   Ready() { EXPECT_EQ(::pipe(pipe_.data()), 0); }
@@ -115,7 +115,7 @@ TEST(Children, usage_ends_with_the_command) {
     await_exit(wakeups, children);
     const Usage at_exit = children.usage();
     const std::int64_t end_ns = children.exit()->end_ns;
-    const std::int64_t tick_ns = second_ns / 100;  // what a descendant has waited for is known in ticks
+    const std::int64_t tick_ns = second_ns / 100;  // the usage of waited-for children is known in ticks
     EXPECT_GE(cpu_ns(children), second_ns / 10 - tick_ns);
     EXPECT_GT(at_exit.rss_peak_bytes, 0);
     EXPECT_EQ(children.end_all(), 1);
@@ -173,7 +173,7 @@ TEST(Children, what_is_started_while_they_end_ends_too) {
     Children children(wakeups);
     Ready ready;
     children.begin(start([&] {
-      // Each one starts the next before it dies of SIGTERM's handler.
+      // Each one starts the next in its SIGTERM handler before it ends.
       ::signal(SIGTERM, [](int) {
         if (::fork() != 0) ::_exit(0);
       });

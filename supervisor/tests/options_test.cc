@@ -9,7 +9,7 @@
 namespace edgejoule::supervisor {
 namespace {
 
-// The texts outlive the options, which point to them.
+// The texts must outlive the options, which point to them.
 class Arguments {
  public:
   Arguments(std::initializer_list<std::string> texts) : texts_(texts) {

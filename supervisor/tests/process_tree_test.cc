@@ -13,7 +13,7 @@
 namespace edgejoule::supervisor {
 namespace {
 
-// A child that has a child of its own; both wait to be killed.
+// A child with its own child; both wait to be killed.
 class Family {
  public:
   Family() {

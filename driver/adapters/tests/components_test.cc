@@ -1,6 +1,5 @@
-// What a database says of its parts agrees with what it asked of the system meanwhile, as this program's own
-// definitions of the C library's calls saw it, and with the tables that it left and deleted. So do the requests that an
-// adapter counts at its seam to storage.
+// A database's component figures agree with its system calls, which this program intercepts, and with the tables that
+// it left and deleted. So do the I/O counts of an adapter.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -18,7 +17,7 @@ using Components = std::map<std::string, Component>;
 
 constexpr std::uint64_t time_limit_ns = 60'000'000'000;
 constexpr std::uint64_t log_block_bytes = 32768;    // of LevelDB's and RocksDB's log
-constexpr std::uint64_t log_record_head_bytes = 7;  // RocksDB leaves these out of what it counts
+constexpr std::uint64_t log_record_head_bytes = 7;  // RocksDB does not count these
 
 struct FigureName {
   const char* name;
@@ -55,7 +54,7 @@ bool is_log(std::string_view name) {
 bool is_table(std::string_view name) { return name.ends_with(".ldb") || name.ends_with(".sst"); }
 bool is_main(std::string_view name) { return name == "database"; }
 
-// What the test saw with its own eyes.
+// The figures that the test observed itself.
 struct Witness {
   FileCalls log;
   FileCalls tables;
@@ -63,7 +62,7 @@ struct Witness {
   std::uint64_t deleted_table_bytes = 0;
   std::map<Kind, std::uint64_t> events;
   std::uint64_t duration_ns = 0;
-  std::uint64_t insert_ns = 0;  // of the one session, all calls together
+  std::uint64_t insert_ns = 0;  // total of all calls of the single session
   std::uint64_t log_records = 0;
 };
 
@@ -89,7 +88,7 @@ Expected expected_of_tables(const std::string& adapter, const Components& seen, 
   expected[{"compaction", "count"}] = exactly(witness.events.at(Kind::compaction));
   expected[{"compaction", "duration_ns"}] = {1, longest};
   expected[{"compaction", "write_bytes"}] = exactly(witness.tables.write_bytes - flushed);
-  // What is compacted is deleted. LevelDB reads the indexes of the tables it has just written, too.
+  // Compacted tables are deleted. LevelDB also reads the indexes of the tables that it has just written.
   expected[{"compaction", "read_bytes"}] =
       adapter == "rocksdb" ? exactly(witness.deleted_table_bytes) : about(witness.deleted_table_bytes, 0.05);
   return expected;
@@ -127,7 +126,7 @@ Expected expected_of(const std::string& adapter, const Components& seen, const W
   return expected;
 }
 
-// Figures that are not what the witness saw, and figures that nobody expects.
+// Figures that differ from the observed ones, and figures that are not expected.
 std::vector<std::string> disagreements(const std::string& adapter, const Components& seen, const Witness& witness) {
   std::vector<std::string> list;
   const Expected expected = expected_of(adapter, seen, witness);
@@ -238,12 +237,12 @@ TEST_P(ComponentAccounting, agrees_with_the_syncs_of_class_power) {
   const Component& log = seen_.at("wal");
   EXPECT_GE(log.syncs.value(), 60U);
   for (const std::string& disagreement : disagreements(GetParam(), seen_, witness_)) {
-    // 60 rows make no compaction.
+    // 60 rows cause no compaction.
     EXPECT_TRUE(disagreement.starts_with("compaction.duration_ns=0")) << disagreement;
   }
 }
 
-// The mutants: an engine that misses a tenth of what it did, counts it twice, or says 0 for what it does not know.
+// Mutants: an engine that misses a tenth of its work, counts it twice, or reports an unknown value as 0.
 TEST_P(ComponentAccounting, is_caught_when_a_figure_is_wrong) {
   work(Durability::process, 6000);
   for (const auto& [name, component] : seen_) {
@@ -297,10 +296,10 @@ TEST_P(DatabaseStats, are_single_lines) {
   }
 }
 
-// The adapters with a seam at which their requests are counted.
+// The adapters that count their I/O.
 class IoCounting : public testing::TestWithParam<std::string> {
  protected:
-  // The calls of the program since this was asked last. SQLite makes its shared memory (-shm) without its seam.
+  // The program's calls since the previous call. SQLite creates its shared memory (-shm) without its VFS.
   FileCalls calls() {
     const auto through_the_seam = [](std::string_view name) { return !name.ends_with("-shm"); };
     const FileCalls now = file_calls(database_.directory(), through_the_seam);
@@ -312,7 +311,7 @@ class IoCounting : public testing::TestWithParam<std::string> {
             .syncs = now.syncs - before.syncs};
   }
 
-  // The requests that the adapter counted since this was asked last.
+  // The requests that the adapter counted since the previous call.
   IoCounts counted() {
     const IoCounts now = database_->io_counts().value();
     const IoCounts before = std::exchange(counts_, now);
@@ -370,7 +369,7 @@ TEST_P(IoCounting, counts_each_request_that_the_program_makes) {
   EXPECT_TRUE(agree(counted_writes, written))
       << counted_writes.reads << " reads, " << written.reads << " seen; " << counted_writes.writes << " writes, "
       << written.writes << " seen; " << counted_writes.flushes << " flushes, " << written.syncs << " seen";
-  // The mutants: an adapter that misses one request of one kind, or one byte.
+  // Mutants: an adapter that misses one request of one kind, or one byte.
   for (const auto count :
        {&IoCounts::reads, &IoCounts::writes, &IoCounts::flushes, &IoCounts::read_bytes, &IoCounts::write_bytes}) {
     IoCounts mutant = counted_writes;

@@ -1,4 +1,4 @@
-// What every adapter promises by adapter.h.
+// The guarantees of adapter.h, for every adapter.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -112,7 +112,7 @@ TEST_P(Contract, removed_records_are_gone) {
   EXPECT_EQ(session->read("user1", {}, row), Status::not_found);
 }
 
-// LevelDB and RocksDB would have to read all that they keep.
+// LevelDB and RocksDB would have to read all their data.
 TEST_P(Contract, counts_its_records_where_that_is_cheap) {
   constexpr std::uint64_t patience_ns = 10'000'000'000;
   const bool counts = GetParam() != "leveldb" && GetParam() != "rocksdb";

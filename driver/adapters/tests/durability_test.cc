@@ -1,4 +1,5 @@
-// What is acknowledged survives kill -9 of the process, and in class power it is synced first; both checks can fail.
+// Acknowledged writes survive kill -9 of the process, and in class power they are synced first. Mutants fail both
+// checks.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -28,7 +29,7 @@ int write_and_kill(const std::string& adapter, const std::string& path, const st
   FILE* acknowledgements = fdopen(ends[0], "r");
   int acknowledged = 0;
   char line[32];
-  // What is still in the pipe after the kill was acknowledged, too.
+  // Text still in the pipe after the kill was acknowledged, too.
   while (std::fgets(line, sizeof line, acknowledgements) != nullptr) {
     ++acknowledged;
     if (acknowledged == rows) kill(child, SIGKILL);
@@ -74,7 +75,7 @@ TEST_P(ProcessDeath, keeps_every_acknowledged_row_of_class_power) {
 }
 
 #ifdef EDGEJOULE_ROCKSDB
-// The mutant: without a log the rows of the memtable go with the process, and the check above would see it.
+// Mutant: without a log the rows of the memtable are lost with the process, and the check above detects it.
 TEST(ProcessDeath, loses_rows_of_class_none_on_rocksdb) {
   TestDatabase database("rocksdb");
   const int acknowledged = write_and_kill("rocksdb", database.path().string(), "none", 3000);
@@ -86,8 +87,8 @@ TEST(ProcessDeath, loses_rows_of_class_none_on_rocksdb) {
 
 constexpr int writes_of_each_kind = 50;
 
-// Of single inserts, updates, removes and batches: how many were acknowledged before the thread that asked had synced
-// a file of the database.
+// How many single inserts, updates, removes and batches were acknowledged before their thread had synced a file of the
+// database.
 int writes_acknowledged_unsynced(TestDatabase& database) {
   const auto session = database->session();
   int unsynced = 0;
@@ -122,8 +123,8 @@ TEST_P(PowerCut, every_write_of_class_power_is_synced_before_it_is_acknowledged)
   EXPECT_EQ(writes_acknowledged_unsynced(database), 0);
 }
 
-// The mutant of the check above: the same writes with sync=false (SQLite: synchronous=NORMAL, LMDB: MDB_NOSYNC, lunar:
-// mode data).
+// Mutant of the check above: the same writes with sync=false (SQLite: synchronous=NORMAL, LMDB: MDB_NOSYNC, lunar: mode
+// data).
 TEST_P(PowerCut, a_lower_class_acknowledges_without_a_sync) {
   for (const auto durability : {Durability::none, Durability::process}) {
     TestDatabase database(GetParam());
@@ -132,7 +133,7 @@ TEST_P(PowerCut, a_lower_class_acknowledges_without_a_sync) {
   }
 }
 
-// All threads together, so that a write that another thread syncs counts, too.
+// Counts all threads together, because another thread may sync a write.
 double syncs_of_a_write(const std::string& adapter, Durability durability) {
   constexpr int writes = 200;
   TestDatabase database(adapter);
@@ -147,7 +148,7 @@ double syncs_of_a_write(const std::string& adapter, Durability durability) {
   return static_cast<double>(file_calls(database.directory(), every_file).syncs - before) / writes;
 }
 
-// Databases are compared within a class: there none may sync each write while another does not.
+// Databases are compared within a class, so in one class none may sync each write while another does not.
 TEST_P(PowerCut, a_write_costs_a_sync_in_class_power_and_none_below) {
   EXPECT_LT(syncs_of_a_write(GetParam(), Durability::none), 0.1);
   EXPECT_LT(syncs_of_a_write(GetParam(), Durability::process), 0.1);

@@ -1,5 +1,5 @@
-// Writes rows for ever and says each one on stdout once it is acknowledged; the durability tests kill it.
-// Usage: durable_writer ADAPTER PATH none|process|power
+// Writes rows endlessly and prints each one once it is acknowledged. The durability tests kill it. Usage:
+// durable_writer ADAPTER PATH none|process|power
 #include <unistd.h>
 
 #include <cstdio>

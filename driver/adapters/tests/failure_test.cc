@@ -1,4 +1,4 @@
-// A database that fails says so in words, and nothing crashes.
+// A database that fails returns a message, and nothing crashes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -31,7 +31,7 @@
 namespace edgejoule::driver {
 namespace {
 
-// No file may grow beyond `bytes` while this lives: as a full disk, but only for this process.
+// Limits the size of files during its life: a full disk for this process only.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : former_handler_(signal(SIGXFSZ, SIG_IGN)) {
@@ -80,7 +80,7 @@ TEST_P(Failure, a_file_that_cannot_grow_is_an_error_in_the_database_s_words) {
     }
   }
   EXPECT_EQ(status, Status::error);
-  // LMDB writes several pages by one call, and calls one that was cut short an input/output error.
+  // LMDB writes several pages in one call, and reports an incomplete one as an input/output error.
   const bool cut_short = GetParam() == "lmdb" && error.find("a write that was cut short") != std::string::npos;
   EXPECT_TRUE(cut_short || error.find("File too large") != std::string::npos) << error;
   EXPECT_NE(error.find("user0"), std::string::npos) << error;
@@ -143,7 +143,7 @@ TEST(Failure, a_compaction_of_rocksdb_that_fails_while_settling_is_a_failure) {
     const std::string key = test_key(number % 250);
     ASSERT_EQ(session->insert(key, TestRow(key, 0, 100).fields()), Status::ok) << session->error();
   }
-  // The table of the last rows fits, that of the compaction does not.
+  // The table of the last rows fits; that of the compaction does not.
   const FileSizeLimit limit(200 * 1024);
   const std::string error = settle_error(database);
   EXPECT_NE(error.find("File too large"), std::string::npos) << error;
@@ -244,8 +244,8 @@ TEST_P(Failure, files_of_something_else_are_left_alone) {
   EXPECT_EQ(std::filesystem::file_size(foreign), bytes);
 }
 
-// Another process that opens a database when it is asked to. It is forked before this one has opened anything: a fork
-// of a process with threads inherits their locks, and may wait for them for ever.
+// Another process that opens a database on request. It is forked before this process opens anything, because a fork of
+// a process with threads inherits their locks and may block.
 class OtherProcess {
  public:
   OtherProcess(const TestDatabase& database, const std::string& adapter, bool concurrent) {
@@ -270,7 +270,7 @@ class OtherProcess {
     waitpid(child_, nullptr, 0);
   }
 
-  // The error message of opening the database there; empty when it was opened.
+  // The error message of opening the database there, empty on success.
   [[nodiscard]] std::string open() const {
     if (write(request_[1], "o", 1) != 1) return "the other process does not run";
     std::array<char, 1000> text{};

@@ -38,7 +38,7 @@ std::string name_of(int file) {
   return failure ? "" : name.string();
 }
 
-// The file that is mapped at an address; empty for none.
+// The file mapped at an address; empty for none.
 std::string name_mapped_at(const void* address) {
   const auto sought = reinterpret_cast<std::uintptr_t>(address);
   std::ifstream maps("/proc/self/maps");
@@ -121,7 +121,7 @@ FileCalls file_calls(const std::filesystem::path& directory, const std::function
 
 namespace {
 
-// The C library's own.
+// The C library's function.
 template <typename Function>
 Function* real(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));

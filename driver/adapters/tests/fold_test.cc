@@ -1,4 +1,4 @@
-// The checksum of noop: no byte of a text and no border between texts goes without a trace.
+// The checksum of noop depends on every byte of a text and on every boundary between texts.
 #include "adapters/noop/fold.h"
 
 #include <gtest/gtest.h>

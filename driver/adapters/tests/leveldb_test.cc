@@ -1,4 +1,4 @@
-// What is LevelDB's alone: events read from its log lines, and why updates take a lock.
+// Tests specific to LevelDB: events parsed from its log lines, and why updates take a lock.
 #include <gtest/gtest.h>
 #include <leveldb/db.h>
 
@@ -86,7 +86,7 @@ TEST(LevelDb, settles_what_several_threads_left) {
   for (const DatabaseEvent& event : database.events().take()) EXPECT_NE(event.kind, Kind::compaction) << event.detail;
 }
 
-// Two threads change one field each of one row; returns whether a change was lost.
+// Two threads change one field each of one row. Returns true if a change was lost.
 bool loses_fields(KeyLocks& locks, KeyLocks& other_locks) {
   const TemporaryDirectory directory;
   leveldb::Options options;
@@ -119,7 +119,7 @@ TEST(KeyLocks, keep_updates_of_two_threads_from_losing_fields) {
   EXPECT_FALSE(loses_fields(locks, locks));
 }
 
-// The mutant: locks that are not shared.
+// Mutant: locks that are not shared.
 TEST(KeyLocks, are_needed) {
   KeyLocks locks;
   KeyLocks others;

@@ -1,4 +1,4 @@
-// What is LMDB's alone: its map, its table of readers, its limits, and what its durability classes sync.
+// Tests specific to LMDB: its map, its reader table, its limits, and the syncs of its durability classes.
 #include <gtest/gtest.h>
 #include <lmdb.h>
 
@@ -144,7 +144,7 @@ TEST(Lmdb, tells_that_a_key_to_remove_is_not_there) {
   EXPECT_EQ(database->session()->remove("user1"), Status::not_found);
 }
 
-// A session between two reads holds no snapshot: pages that updates free are used again, and the file stays small.
+// Between two reads a session holds no snapshot, so pages that updates free are reused and the file stays small.
 TEST(Lmdb, idle_sessions_do_not_stop_the_reuse_of_pages) {
   TestDatabase database("lmdb");
   database.open(true, Durability::none);

@@ -1,4 +1,4 @@
-// What is lunar's own: modes, indexes, the image and who may have it, columns, what a transaction holds, components.
+// Tests specific to lunar: modes, indexes, exclusive use of the image, columns, capacity of a transaction, components.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -209,7 +209,7 @@ TEST(LunarAdapter, a_full_volume_says_so_and_how_to_have_a_larger_one) {
   EXPECT_EQ(session->read(test_key(0), {}, row), Status::ok) << session->error();
 }
 
-// 64 KiB of log hold no 500 rows at once.
+// 64 KiB of log cannot hold 500 rows at once.
 TEST(LunarAdapter, a_batch_too_large_for_one_transaction_is_written_in_several) {
   TestDatabase database("lunar");
   database.set("size_bytes", "2097152");
@@ -250,7 +250,7 @@ std::string content(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// What mode none leaves behind is worked with when lunar finds it whole.
+// A volume left by mode none is used only if lunar finds it sound.
 TEST(LunarAdapter, a_volume_cut_off_in_mode_none_opens_again_or_is_called_damaged) {
   TestDatabase database("lunar");
   database.set("size_bytes", "2097152");
@@ -261,7 +261,7 @@ TEST(LunarAdapter, a_volume_cut_off_in_mode_none_opens_again_or_is_called_damage
   const auto before = content(database.path());
   for (int row = 300; row < 600; ++row) insert(database, test_key(row), 0, 100);
   const auto after = content(database.path());
-  auto half = after;  // every other sector of the last writes has not arrived
+  auto half = after;  // every other sector of the last writes is missing
   for (std::size_t at = 0; at + 512 < half.size(); at += 1024) half.replace(at, 512, before, at, 512);
 
   const auto copy = database.directory() / "copy";
@@ -304,7 +304,7 @@ TEST(LunarAdapter, stats_and_components_agree_with_the_calls_of_the_program) {
   const auto seen_before = file_calls(database.directory(), whole);
   const auto before = database->stats();
   const auto log_before = database->components().front();
-  for (int row = 0; row < 100; ++row) insert(database, test_key(row), 0, 10);  // small rows go through the log
+  for (int row = 0; row < 100; ++row) insert(database, test_key(row), 0, 10);  // small rows are written to the log
   const auto session = database->session();
   for (int row = 0; row < 100; ++row) {
     const std::vector<Field> change = {{"field3", "changed"}};
@@ -350,7 +350,7 @@ TEST(LunarAdapter, direct_and_through_the_page_cache_read_each_other_s_rows) {
   ASSERT_EQ(database.close(), "");
   database.set("direct", "true");
   const auto error = open_error(database, false);
-  if (error.find("lunar.direct=false") != std::string::npos) GTEST_SKIP() << error;  // tmpfs, for one
+  if (error.find("lunar.direct=false") != std::string::npos) GTEST_SKIP() << error;  // for example tmpfs
   ASSERT_EQ(error, "it opened");
   Row row;
   EXPECT_EQ(database->session()->read("user1", {}, row), Status::ok);

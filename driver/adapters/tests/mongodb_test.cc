@@ -1,4 +1,4 @@
-// What MongoDB's adapter makes of its options and of a server's answers; without a server.
+// Tests of MongoDB's adapter without a server: its options and its parsing of answers.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -189,7 +189,7 @@ TEST_F(MongodbSettings, certificate_and_key_in_two_files_become_one_that_nobody_
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(both), {}), "CERTIFICATE\nKEY");
 }
 
-// The names are those of MongoDB's manual and of WiredTiger's statistics.
+// The names are from MongoDB's manual and WiredTiger's statistics.
 constexpr auto of_seven = R"json({"host": "h", "version": "7.0.14", "process": "/usr/bin/mongod",
   "pid": {"$numberLong": "42"}, "uptimeMillis": {"$numberLong": "9000"},
   "opcounters": {"insert": {"$numberLong": "5"}, "query": 6, "update": 7, "delete": 8, "getmore": 9, "command": 10},
@@ -201,7 +201,7 @@ constexpr auto of_seven = R"json({"host": "h", "version": "7.0.14", "process": "
       "transaction checkpoint most recent time (msecs)": 30, "transaction checkpoint total time (msecs)": 340}}})json";
 constexpr auto of_eight = R"json({"process": "mongod", "pid": 42, "wiredTiger": {"transaction": {},
   "checkpoint": {"total succeed number of checkpoints": 4, "total time (msecs)": 50, "progress state": 0}}})json";
-// Of mongo-java-server 1.47.
+// From mongo-java-server 1.47.
 constexpr auto of_a_stand_in = R"({"version": "3.6.0", "process": "java", "pid": 42, "uptimeMillis": 10})";
 
 TEST(MongodbStatus, is_read_where_the_server_tells_it) {

@@ -1,4 +1,4 @@
-// What the tests of every adapter share: rows to write, a database opened in a directory of its own, its events.
+// Shared by the tests of every adapter: test rows, a database in a temporary directory, its events.
 #pragma once
 
 #include <map>
@@ -22,8 +22,7 @@ namespace edgejoule::driver {
   return adapter == "mongodb" || adapter == "postgres" || adapter == "redis";
 }
 
-// Adapters whose databases keep what they are given: all but noop; those in the driver's process, or in server_tests
-// those in processes of their own.
+// All adapters except noop: in the driver's process, or in server_tests those with a server.
 [[nodiscard]] inline std::vector<std::string> keeping_adapters() {
 #ifdef EDGEJOULE_SERVER_TESTS
   constexpr bool servers = true;
@@ -37,8 +36,8 @@ namespace edgejoule::driver {
   return names;
 }
 
-// Of these, the ones that write ahead to a log of its own file, and settle by bringing what is in it to its place.
-// (lunar has its log inside the image: lunar_test.cc.)
+// Of these, the ones with a separate write-ahead log file, which settling writes back. (lunar's log is inside the
+// image: lunar_test.cc.)
 [[nodiscard]] inline std::vector<std::string> logging_adapters() {
   std::vector<std::string> names = keeping_adapters();
   std::erase(names, "lmdb");
@@ -47,7 +46,7 @@ namespace edgejoule::driver {
   return names;
 }
 
-// A row of ten fields whose values tell the key, the field and a version.
+// A row of ten fields whose values contain the key, the field and a version.
 class TestRow {
  public:
   static constexpr int field_count = 10;
@@ -68,7 +67,7 @@ class TestRow {
 
   [[nodiscard]] static std::string value(std::string_view key, int field, int version, std::size_t value_bytes = 20) {
     std::string text = std::string(key) + "/" + std::to_string(field) + "/" + std::to_string(version) + "/";
-    // No two rows alike, so that compression does not make a test's database tiny.
+    // No two rows are alike, so that compression does not make a test's database tiny.
     std::uint64_t state = std::hash<std::string>{}(text);
     while (text.size() < value_bytes) {
       state = state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -118,7 +117,7 @@ class EventList {
   std::vector<DatabaseEvent> events_;
 };
 
-// One database of one adapter, in a directory that can outlive it.
+// A database of one adapter in a directory that may outlive it.
 class TestDatabase {
  public:
   explicit TestDatabase(std::string adapter) : adapter_(std::move(adapter)) {
@@ -149,7 +148,7 @@ class TestDatabase {
   [[nodiscard]] std::filesystem::path directory() const { return directory_.path(); }
   [[nodiscard]] std::filesystem::path path() const { return directory_.path() / "database"; }
 
-  // Bytes of the logs that would have to be replayed after a crash.
+  // Bytes of the logs that recovery would replay after a crash.
   [[nodiscard]] std::uintmax_t log_bytes() const {
     std::uintmax_t bytes = 0;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path())) {

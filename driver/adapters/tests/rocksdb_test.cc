@@ -1,4 +1,4 @@
-// What is RocksDB's alone: its own counters as a witness, settings read back, options that break a promise.
+// Tests specific to RocksDB: its own counters as a check, settings read back, options that break a promise.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -104,8 +104,8 @@ TEST(RocksDb, settling_ends_with_its_time_limit_while_compactions_run) {
   EXPECT_FALSE(settled.complete) << "1.5 MB at 0.5 MB/s cannot have been compacted: " << settled.how;
 }
 
-// Flushes are limited to 60 KB/s, so that its one writer does little but wait for them, however slow it is: a stall in
-// another unit, or of none, is found.
+// Flushes are limited to 60 KB/s, so that the single writer mostly waits for them, however slow it is. The test detects
+// a missing stall or one in another unit.
 TEST(RocksDb, tells_how_long_its_writer_was_stalled) {
   TestDatabase database("rocksdb");
   database.set("options",

@@ -1,4 +1,4 @@
-// Settling pays every debt in every database, and what the database does by itself is seen.
+// Settling completes all work in every database, and background work is reported.
 #include <gtest/gtest.h>
 
 #include "open_database.h"
@@ -13,12 +13,12 @@ constexpr std::uint64_t time_limit_ns = 60'000'000'000;
 constexpr int row_count = 6000;
 constexpr std::size_t value_bytes = 100;
 
-// Every key once, in an order that makes tables overlap: LevelDB moves tables that do not out of the way.
+// Each key once, in an order that makes tables overlap; LevelDB would only move tables that do not overlap.
 std::string scattered_key(int number) { return test_key(number * 7919 % (row_count + 1)); }
 
 class Settling : public testing::TestWithParam<std::string> {
  protected:
-  // Small memtables, so that seconds of work make flushes and compactions.
+  // Small memtables, so that seconds of work cause flushes and compactions.
   void SetUp() override {
     if (GetParam() == "leveldb") database_.set("write_buffer_bytes", "262144");
     if (GetParam() == "rocksdb") {
@@ -27,7 +27,7 @@ class Settling : public testing::TestWithParam<std::string> {
                     "level0_file_num_compaction_trigger=2");
     }
     begin_ns_ = now_monotonic_ns();
-    // lunar keeps most for the settling in class none.
+    // in class none lunar leaves most of the work to settling
     database_.open(true, GetParam() == "lunar" ? Durability::none : Durability::process);
   }
 

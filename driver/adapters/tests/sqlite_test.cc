@@ -1,4 +1,4 @@
-// What is SQLite's alone: busy, checkpoints as by itself, settings by durability class.
+// Tests specific to SQLite: busy, checkpoints at SQLite's own moments, settings by durability class.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -83,7 +83,7 @@ TEST(Sqlite, a_batch_that_fails_leaves_nothing_behind) {
   EXPECT_EQ(session->read("user2", {}, found), Status::not_found);
 }
 
-// The same commits on a connection that SQLite checkpoints by itself leave files of the same size.
+// The same commits on a connection with SQLite's own checkpoints leave files of the same size.
 TEST(Sqlite, checkpoints_where_sqlite_would_by_itself) {
   TestDatabase watched("sqlite");
   TestDatabase by_itself("sqlite");
@@ -283,7 +283,7 @@ TEST(Sqlite, settling_that_a_reader_holds_up_ends_with_the_time_limit_and_is_no_
   EXPECT_TRUE(database->settle(5'000'000'000).complete);
 }
 
-// With SQLite's wait of sqlite.busy_timeout_ms the first try alone would outlast the limit.
+// With SQLite's wait of sqlite.busy_timeout_ms, the first attempt alone would exceed the limit.
 TEST(Sqlite, settling_tries_again_within_its_limit_whatever_the_busy_timeout) {
   TestDatabase database("sqlite");
   database.set("busy_timeout_ms", "5000");
@@ -310,7 +310,8 @@ TEST(Sqlite, settling_with_a_rollback_journal_is_not_held_up_by_another_writer) 
 int (*real_lock)(sqlite3_file*, int, int, int) = nullptr;
 int recoveries = 0;
 
-// SQLite's words for "another process recovers the WAL just now": the first that asks for the checkpoint lock hears it.
+// Simulates another process that recovers the WAL: the first request for the checkpoint lock fails with SQLite's code
+// for it.
 int lock_that_recovers_first(sqlite3_file* file, int offset, int count, int flags) {
   constexpr int checkpoint_lock = 1;
   const bool asks = (flags & SQLITE_SHM_LOCK) != 0 && (flags & SQLITE_SHM_EXCLUSIVE) != 0;

@@ -1,4 +1,4 @@
-// A directory that lives as long as a test.
+// A directory that exists during a test.
 #pragma once
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ class TemporaryDirectory {
     path_ = name;
   }
   ~TemporaryDirectory() {
-    std::error_code ignored;  // what is left behind is in the system's own temporary directory
+    std::error_code ignored;  // remains are in the system's temporary directory
     std::filesystem::remove_all(path_, ignored);
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;

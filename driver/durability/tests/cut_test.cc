@@ -1,4 +1,4 @@
-// Cuts against an independent model of a disk: for each sector, which writes it may hold after a power cut.
+// Compares cuts with an independent model of a disk: for each sector, the writes that it may hold after a power cut.
 #include "durability/cut.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ constexpr std::uint64_t sector_bytes = 512;
 constexpr std::uint64_t disk_sectors = 64;
 constexpr std::uint64_t never = 0;
 
-// Every sector of a write holds the number of the write's entry, plus one; an untouched sector holds `never`.
+// Every sector of a write contains the number of the write's entry plus one; an untouched sector contains `never`.
 void add_write(BlockTrace& trace, std::uint64_t sector, std::uint64_t sectors) {
   std::vector<std::byte> data(sectors * sector_bytes);
   const std::uint64_t stamp = trace.size() + 1;
@@ -40,7 +40,7 @@ void fill_at_random(BlockTrace& trace, std::uint64_t entries, Random& random) {
   }
 }
 
-// What each sector may hold after a cut at the position.
+// The permitted contents of each sector after a cut at the position.
 std::vector<std::set<std::uint64_t>> permitted(const BlockTrace& trace, std::uint64_t position) {
   std::vector<std::set<std::uint64_t>> sectors(disk_sectors, {never});
   for (std::uint64_t index = 0; index < position; ++index) {
@@ -67,7 +67,7 @@ std::vector<std::byte> image_after(const BlockTrace& trace, const Cut& cut, Flus
   return image;
 }
 
-// Sectors of the image that hold what no disk could hold after a cut at the position.
+// Sectors of the image with contents that no disk could have after a cut at the position.
 std::uint64_t impossible_sectors(const BlockTrace& trace, std::uint64_t position, std::span<const std::byte> image) {
   const auto sectors = permitted(trace, position);
   std::uint64_t impossible = 0;
@@ -99,7 +99,7 @@ TEST_F(RandomTrace, a_cut_leaves_only_what_a_disk_could_hold) {
   }
 }
 
-// Mutant: an image made as if flushes were nothing loses flushed writes, and the model above sees it.
+// Mutant: an image made without regard to flushes loses flushed writes, and the model detects it.
 TEST_F(RandomTrace, a_disk_that_ignores_flushes_is_told_by_the_model) {
   std::uint64_t impossible = 0;
   for (auto cut : choose_cuts(trace_, plan_of(trace_), 100, seed_)) {
@@ -135,7 +135,7 @@ TEST_F(RandomTrace, no_two_cuts_are_the_same) {
   std::set<std::pair<std::uint64_t, std::vector<std::byte>>> different;
   const auto cuts = choose_cuts(trace_, plan_of(trace_), 300, seed_);
   for (const auto& cut : cuts) different.emplace(cut.position, image_after(trace_, cut, Flushes::honoured));
-  // Writes that are written over may make two images alike that keep different writes.
+  // If later writes overwrite earlier ones, two cuts that preserve different writes may give the same image.
   EXPECT_GT(different.size(), cuts.size() * 3 / 4);
   EXPECT_GT(cuts.size(), 250);
 }
@@ -164,7 +164,7 @@ TEST_F(RandomTrace, acknowledgements_and_background_work_are_preferred) {
     if (cut.position == 3 || cut.position == 17 || cut.position == 40) ++at_acknowledgements;
     if (cut.position >= 100 && cut.position < 120) ++in_background;
   }
-  // By chance alone 1 % and 7 % of the cuts would be there.
+  // Random positions would give 1 % and 7 % of the cuts.
   EXPECT_GT(at_acknowledgements, cuts.size() / 50);
   EXPECT_GT(in_background, cuts.size() / 8);
 }

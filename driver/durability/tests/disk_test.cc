@@ -1,4 +1,4 @@
-// The disk under a real loop device: what the kernel is told and what the trace has seen. Needs root.
+// The disk under a real loop device: every request that the kernel considers done is in the trace. Needs root.
 #include "durability/disk.h"
 
 #include <fcntl.h>
@@ -107,7 +107,7 @@ TEST_F(DiskTest, lets_the_loop_device_go) {
   EXPECT_NE(access(backing.c_str(), F_OK), 0);
 }
 
-// The mutant: a trace that another disk would fill sees nothing of this one.
+// Mutant: a trace that belongs to another disk.
 TEST_F(DiskTest, misses_requests_that_never_reach_the_trace) {
   const Disk disk({&base_, {}, nullptr}, workplace_.disk());
   EXPECT_EQ(disk.missed_requests(trace_), "a write");

@@ -121,7 +121,7 @@ TEST(Judge, knows_the_state_of_an_earlier_moment_from_one_with_holes) {
   EXPECT_EQ(judge(writes, false, 40, 0, std::vector{absent, absent}).earlier_state, std::nullopt);
 }
 
-// A database that keeps the first `kept` of the writes, and nothing of the others.
+// A database that has the first `kept` writes and none of the others.
 std::vector<Found> state_after(const std::vector<PerformedWrite>& writes, std::size_t kept, std::size_t keys) {
   std::vector<Found> found(keys, absent);
   for (std::size_t number = 0; number < kept; ++number) {
@@ -167,7 +167,7 @@ TEST(Judge, finds_the_one_write_that_a_database_lacks) {
   }
 }
 
-// Mutant: a judge that does not hear of acknowledgements finds nothing where a whole database is gone.
+// Mutant: without acknowledgements, the judge reports no loss even if the whole database is missing.
 TEST(Judge, finds_loss_by_the_acknowledgements_and_by_nothing_else) {
   const auto seed = test_seed();
   auto writes = steady_stream(seed);

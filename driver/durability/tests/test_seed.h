@@ -1,4 +1,4 @@
-// The seed of a random test: drawn and printed, or replayed from EDGEJOULE_TEST_SEED.
+// The seed of a random test: random and printed, or taken from EDGEJOULE_TEST_SEED.
 #pragma once
 
 #include <gtest/gtest.h>

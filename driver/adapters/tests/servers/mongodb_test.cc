@@ -1,5 +1,5 @@
-// What MongoDB's adapter promises beyond the contract: of a mongod where one is given or installed, else of
-// mongo-java-server, a stand-in. What a server does not have is skipped by what it answers.
+// Guarantees of MongoDB's adapter beyond the contract, on a mongod if one is given or installed, otherwise on
+// mongo-java-server, a stand-in. Tests skip features that the server lacks.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace edgejoule::driver {
 
 namespace {
 
-// One command {NAME: VALUE} of the adapter's connection.
+// One command {NAME: VALUE} on the adapter's connection.
 class Asked {
  public:
   explicit Asked(const Properties& properties) : settings_(mongo_settings(properties, Durability::process)) {
@@ -66,7 +66,7 @@ std::uint64_t count(const Database& database, const std::string& name) {
   return std::stoull(database.stats().at(fmt::format("opcounters.{}", name)));
 }
 
-// site.ycsb.db.MongoDbClient puts the key under _id as a string and each field as binary.
+// site.ycsb.db.MongoDbClient stores the key as string _id and each field as binary.
 TEST_F(Mongodb, keeps_records_as_ycsb_s_binding_does) {
   share();
   load(*open(), 1);
@@ -211,7 +211,7 @@ TEST_F(Mongodb, a_server_that_does_not_come_back_ends_the_run_in_time) {
 
 TEST_F(Mongodb, a_paused_server_hits_the_time_limit) {
   start();
-  load(*open(), 5);  // a Java server's first answers take their time
+  load(*open(), 5);  // the first answers of a Java server are slow
   set("timeout_ms", "2000");
   set("connect_timeout_ms", "2000");
   set("reconnect_ms", "400");
@@ -247,7 +247,7 @@ TEST_F(Mongodb, speaks_tls_to_whom_its_authority_has_signed) {
   set("tls", "true");
   EXPECT_NE(open_error().find("mongodb.tls_ca_file"), std::string::npos) << open_error();
   set("tls_ca_file", in("ca.crt"));
-  set("tls_cert_file", in("server.crt"));  // a certificate of the client, its key in a file of its own
+  set("tls_cert_file", in("server.crt"));  // the client's certificate; its key is in a separate file
   set("tls_key_file", in("server.key"));
   set("reconnect_ms", "0");
   const auto database = open();

@@ -1,4 +1,4 @@
-// What PostgreSQL's adapter promises beyond the contract, of a real server.
+// Guarantees of PostgreSQL's adapter beyond the contract, on a real server.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -174,7 +174,7 @@ TEST_F(Postgres, a_wrong_password_is_told_but_not_shown) {
   std::string error;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while ((error = open_error()) == "it opened" && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until the configuration is read
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until the server has read its configuration
   }
   EXPECT_NE(error.find("right password"), std::string::npos) << error;
   EXPECT_EQ(error.find("secret"), std::string::npos) << error;
@@ -231,7 +231,7 @@ TEST_F(Postgres, settling_makes_a_checkpoint_and_tells_it) {
   const auto before = database->components();
   const auto settled = database->settle(60'000'000'000);
   EXPECT_TRUE(settled.complete) << settled.how;
-  // The statistics of the checkpoint come a moment after it.
+  // The statistics of the checkpoint arrive a moment after it.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   std::vector<DatabaseEvent> events;
   while (events.empty() && std::chrono::steady_clock::now() < deadline) {
@@ -279,7 +279,7 @@ TEST_F(Postgres, citus_options_want_citus) {
   EXPECT_THROW((void)open(), UsageError);
 }
 
-// A recorded coordinator: PostgreSQL that believes it has Citus, and writes down what it is asked. No shard is made.
+// An emulated coordinator: a PostgreSQL server with functions that record Citus's calls. No shard is created.
 TEST_F(Postgres, asks_a_recorded_coordinator_to_distribute_the_table) {
   start({"allow_system_table_mods=on"});
   (void)column(properties_, "INSERT INTO pg_extension SELECT 99999, 'citus', 10, 2200, true, '0 recorded', NULL, NULL");

@@ -1,4 +1,4 @@
-// What Redis's adapter promises beyond the contract, of a real server.
+// Guarantees of Redis's adapter beyond the contract, on a real server.
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
 
@@ -38,7 +38,7 @@ std::uint64_t calls(const Database& database, const std::string& command) {
   return found == stats.end() ? 0 : std::stoull(found->second);
 }
 
-// The values are those that Java's String.hashCode gives.
+// The values are those of Java's String.hashCode.
 TEST(RedisIndex, scores_are_the_hash_codes_of_java) {
   EXPECT_EQ(java_hash(""), 0);
   EXPECT_EQ(java_hash("a"), 97);
@@ -223,7 +223,7 @@ TEST_F(Redis, acknowledged_rows_are_there_after_kill_with_a_log_and_are_gone_wit
     }
     server_->kill();
     const auto again = logged ? std::string("yes") : std::string("no");
-    // The log that was switched on by CONFIG SET is read only by a server that is told so.
+    // A server reads the log enabled by CONFIG SET only if its own configuration enables it.
     const auto folder = server_->folder();
     const auto second = TestServer::Arguments{"--appendonly", again, "--dir", folder};
     const auto old = std::move(server_);

@@ -1,4 +1,4 @@
-// What the tests of all servers' adapters share: a server, the properties that reach it, and what holds for each.
+// Shared by the tests of all server adapters: a server, the properties to connect to it, and common checks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,14 +20,14 @@ class ServerFixture : public testing::Test {
 
   ServerFixture(std::string adapter, Make make) : adapter_(std::move(adapter)), make_(make) {}
 
-  // Ours to kill.
+  // Starts a server for this test, which the test may kill.
   void start(TestServer::Arguments more = {}) {
     server_ = make_(std::move(more));
     if (!server_) GTEST_SKIP() << "no server of " << adapter_ << " is installed (make servers)";
     properties_ = server_->properties();
   }
 
-  // The one that all tests share, emptied.
+  // Uses the server that all tests share, after emptying it.
   void share() { properties_ = emptied_server(adapter_).properties(); }
 
   void set(const std::string& option, const std::string& value) { properties_.set(adapter_ + "." + option, value); }
@@ -96,7 +96,7 @@ class ServerFixture : public testing::Test {
     return session->error();
   }
 
-  // The time limit, and between which times a read must have ended.
+  // Checks the time limit and the range of times in which a read must end.
   void expect_a_paused_server_to_hit(int timeout_ms, Database& database, std::uint64_t least_ns,
                                      std::uint64_t most_ns) {
     const auto session = database.session();
@@ -122,7 +122,7 @@ class ServerFixture : public testing::Test {
     EXPECT_NE(error.find("Set " + adapter_ + ".host and " + adapter_ + ".port"), std::string::npos) << error;
   }
 
-  // Where the server is on this machine.
+  // Only if the server is on this machine.
   void expect_the_cpu_time_of_the_server(Database& database) {
     const auto before = database.server_cpu_ns();
     load(database, 3000);

@@ -54,7 +54,7 @@ pid_t spawn(const TestServer::Arguments& words, const std::string& log) {
   _exit(127);
 }
 
-// Processes of PostgreSQL have groups of their own.
+// PostgreSQL's processes have their own process groups.
 std::vector<pid_t> with_descendants(pid_t root) {
   std::vector<pid_t> all = {root};
   std::vector<pid_t> others;
@@ -75,7 +75,7 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// All of its threads are stopped.
+// True if all its threads are stopped.
 bool stands_still(pid_t process) {
   std::error_code failure;
   for (const auto& thread : fs::directory_iterator("/proc/" + std::to_string(process) + "/task", failure)) {
@@ -96,7 +96,7 @@ bool on_path(const std::string& program) {
   return false;
 }
 
-// The one that is named, or the newest that Debian installed; empty: none.
+// The folder given, or that of the newest PostgreSQL from Debian; empty: none.
 std::string postgres_folder() {
   const char* const named = std::getenv("EDGEJOULE_POSTGRES");
   if (named != nullptr && *named != '\0') return named;
@@ -109,7 +109,7 @@ std::string postgres_folder() {
   return newest;
 }
 
-// PostgreSQL refuses root.
+// PostgreSQL refuses to run as root.
 TestServer::Arguments as_postgres(TestServer::Arguments words) {
   if (geteuid() != 0) return words;
   TestServer::Arguments all = {"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL"};
@@ -212,7 +212,7 @@ void TestServer::stop() {
   process_ = -1;
 }
 
-// A thread that runs on another processor stops a moment after the signal.
+// A thread on another processor stops a moment after the signal.
 void TestServer::pause() {
   signal_all(SIGSTOP);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -239,14 +239,14 @@ Properties TestServer::properties() const {
   if (kind_.adapter == "postgres") {
     set("user", "postgres");
     set("database", "postgres");
-    properties.set("fieldtype", "blob");  // values of any bytes
+    properties.set("fieldtype", "blob");  // for values of any bytes
   }
   return properties;
 }
 
 namespace {
 
-// The folder of the stand-in's jars, which `make servers` fetched; empty: none.
+// The folder of the stand-in's jars, fetched by `make servers`; empty: none.
 std::string stand_in_folder() {
   const char* const named = std::getenv("EDGEJOULE_SERVERS");
   const auto folder = std::string(named == nullptr ? SERVERS_FOLDER : named) + "/mongodb-stand-in";
