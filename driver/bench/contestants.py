@@ -1,7 +1,7 @@
-"""The drivers that are measured: ours and the peers, and how each is told what to do.
+"""The drivers to compare, ours and the peers, with their command lines.
 
-A peer is a program that the user built outside this repository (Java YCSB: jars that Maven fetches); one that is not
-given is absent from the tables and named as such.
+A peer is a program that the user built outside this repository (Java YCSB: jars that Maven downloads). The tables list
+a peer without a path as absent.
 """
 
 import json
@@ -27,15 +27,15 @@ class Contestant(ABC):
 
     @abstractmethod
     def null_command(self, work: Work) -> list[str]:
-        """On the database of its own that keeps nothing."""
+        """Returns the command for a run on the driver's own null database."""
 
     def engine_command(self, engine: str, options: dict[str, str], work: Work) -> list[str]:
-        """On a real database."""
+        """Returns the command for a run on a real database."""
         raise NotImplementedError(f"{self.name} {engine}")
 
 
 class Edgejoule(Contestant):
-    """edgejoule-driver, which says in its events what it used."""
+    """edgejoule-driver, which reports its resource use in its events."""
 
     name = "edgejoule-driver"
     quirks = ("edgejoule-driver, noop: folds every byte of keys, field names and values into a checksum",)
@@ -46,31 +46,31 @@ class Edgejoule(Contestant):
         self._events = events
 
     def null_command(self, work: Work) -> list[str]:
-        """On noop."""
+        """Returns the command for a run on noop."""
         return self._command("noop", {}, work)
 
     def engine_command(self, engine: str, options: dict[str, str], work: Work) -> list[str]:
-        """With the driver's own share measured after it."""
+        """Returns the command with a measurement of the driver's own share."""
         return [*self._command(engine, options, work), "--driver-share"]
 
     def insert_one_command(self, engine: str, options: dict[str, str], records: int) -> list[str]:
-        """Adds a record to those in a database and waits until it has settled."""
+        """Returns the command that adds one record to a database and waits until it has settled."""
         only_insert = {"readproportion": "0", "updateproportion": "0", "insertproportion": "1"}
         return self._command(engine, options | only_insert, Work("C", records, 1))
 
     def engines(self) -> set[str]:
-        """The databases built in."""
+        """Returns the databases built in."""
         listed = subprocess.run([self.program, "databases"], capture_output=True, text=True, check=True).stdout
         return set(re.findall(r"^(\w+): ", listed, re.MULTILINE))
 
     def event(self, kind: str) -> dict[str, Any]:
-        """The last event of that kind in the last run."""
+        """Returns the last event of that kind in the last run."""
         events = [json.loads(line) for line in self._events.read_text().splitlines()]
         found: dict[str, Any] = next(event for event in reversed(events) if event["event"] == kind)
         return found
 
     def cpu_ns(self, kind: str) -> float | None:
-        """CPU time from the first operation to that event of the last run."""
+        """Returns the CPU time from the first operation to that event of the last run."""
         usage = self.event(kind)["usage"]
         parts = usage["cpu_user_ns"], usage["cpu_system_ns"]
         return None if None in parts else float(sum(parts))
@@ -92,7 +92,7 @@ class JavaYcsb(Contestant):
         self._class_path = class_path
 
     def null_command(self, work: Work) -> list[str]:
-        """On the class of the constructor."""
+        """Returns the command for the database class of the constructor."""
         command = ["java", "-cp", self._class_path, "site.ycsb.Client", "-load" if work.is_load else "-t"]
         command += ["-db", self._database, "-p", "basicdb.verbose=false", "-threads", str(work.threads)]
         command += ["-p", "workload=site.ycsb.workloads.CoreWorkload", *assignments(work.properties())]
@@ -100,7 +100,7 @@ class JavaYcsb(Contestant):
 
 
 class JavaYcsbBasic(JavaYcsb):
-    """On the class that comes with it."""
+    """Java YCSB on its own null database."""
 
     operations: ClassVar = {"C": 4_000_000, "A": 3_000_000, "load": 800_000}
     quirks = (
@@ -110,7 +110,7 @@ class JavaYcsbBasic(JavaYcsb):
 
 
 class JavaYcsbFold(JavaYcsb):
-    """On java/FoldDB.java of this folder."""
+    """Java YCSB on java/FoldDB.java in this folder."""
 
     operations: ClassVar = {"C": 4_000_000, "A": 3_000_000, "load": 400_000}
     quirks = ("Java YCSB, FoldDB (java/FoldDB.java): asks for every value and folds every byte, as noop does",)
@@ -130,7 +130,7 @@ class GoYcsb(Contestant):
         self.program = program
 
     def null_command(self, work: Work) -> list[str]:
-        """On basic, silent as it is by default."""
+        """Returns the command for its database basic, which is silent by default."""
         command = [str(self.program), "load" if work.is_load else "run", "basic", *assignments(work.properties())]
         command += ["-p", "debug.pprof=127.0.0.1:0", "--threads", str(work.threads)]
         return command if work.target_ops_s is None else [*command, "--target", str(work.target_ops_s)]
@@ -150,11 +150,11 @@ class YcsbCpp(Contestant):
         self.program = program
 
     def null_command(self, work: Work) -> list[str]:
-        """On basic, told to be silent."""
+        """Returns the command for its database basic, made silent."""
         return self.engine_command("basic", {"basic.silent": "true"}, work)
 
     def engine_command(self, engine: str, options: dict[str, str], work: Work) -> list[str]:
-        """On the binding of that name."""
+        """Returns the command for the binding of that name."""
         command = [str(self.program), "-load" if work.is_load else "-run", "-db", engine]
         command += ["-threads", str(work.threads), *assignments(work.properties() | options)]
         return command if work.target_ops_s is None else [*command, "-p", f"limit.ops={work.target_ops_s}"]
@@ -162,7 +162,7 @@ class YcsbCpp(Contestant):
 
 @dataclass(frozen=True)
 class Field:
-    """Who takes part, and who does not and why."""
+    """The drivers that take part, and the absent ones with the reason."""
 
     ours: Edgejoule
     peers: list[Contestant]
@@ -170,12 +170,12 @@ class Field:
 
     @property
     def all(self) -> list[Contestant]:
-        """Ours first."""
+        """Returns all drivers, ours first."""
         return [self.ours, *self.peers]
 
 
 def java_ycsb(folder: Path) -> list[Contestant]:
-    """Java YCSB on both database classes; Maven copies the jars into the folder on first use."""
+    """Returns Java YCSB on both database classes. Maven copies the jars into the folder on first use."""
     jars, classes = folder / "jars", folder / "classes"
     here = Path(__file__).parent
     if not any(jars.glob("core-*.jar")):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The driver's bars: what edgejoule-driver costs by itself and on real databases, beside its peers in one run.
+"""Measures the driver's bars: the cost of edgejoule-driver alone and on real databases, with its peers in the same run.
 
-Every section measures all drivers in alternating rounds; figures are medians with [least, most]. Peers are programs
-built elsewhere and given by their paths; what is not given is named as absent. See README.md for what each figure is.
+Every section measures all drivers in alternating rounds. Figures are medians with [minimum, maximum]. Peers are
+programs built elsewhere and given by path; others are listed as absent. README.md describes each figure.
 """
 
 import argparse
@@ -38,32 +38,32 @@ class Section(Protocol):
     title: str
 
     def round(self, number: int) -> None:
-        """Measures each case once; nothing when it has rounds enough."""
+        """Measures each case once, or nothing if it has enough rounds."""
 
     def shown(self) -> str:
-        """The table."""
+        """Returns the table."""
 
     def bars(self) -> list[Bar]:
-        """What is judged."""
+        """Returns the bars."""
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Every figure of every round."""
+        """Returns every figure of every round."""
 
 
 class Notes:
-    """What is under way, on a terminal; nothing elsewhere."""
+    """A progress line on a terminal; silent elsewhere."""
 
     def __init__(self) -> None:
         self.prefix = ""
 
     def __call__(self, words: str) -> None:
-        """Shows the words in place of the last ones."""
+        """Replaces the line by this text."""
         if sys.stderr.isatty():
             print(f"\r{self.prefix}{words}\033[K" if words else "\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def field_of(arguments: argparse.Namespace, scratch: Path) -> Field:
-    """Who takes part."""
+    """Returns the drivers that take part."""
     peers: list[Contestant] = []
     absent = []
     if arguments.no_java:
@@ -85,7 +85,7 @@ def field_of(arguments: argparse.Namespace, scratch: Path) -> Field:
 
 
 def sections_of(arguments: argparse.Namespace, contestants: Field, scratch: Path, note: Notes) -> list[Section]:
-    """What is measured."""
+    """Returns the sections to measure."""
     shrink = 50 if arguments.quick else 1
     pair = contestants.ours, Edgejoule(arguments.driver, scratch / "events-of-the-second.jsonl")
     made: list[Section] = [
@@ -99,7 +99,7 @@ def sections_of(arguments: argparse.Namespace, contestants: Field, scratch: Path
 
 
 def machine() -> dict[str, Any]:
-    """Where the figures come from."""
+    """Describes the machine."""
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return {
         "cpu": found[1] if found else platform.machine(),
@@ -110,7 +110,7 @@ def machine() -> dict[str, Any]:
 
 
 def arguments_of() -> argparse.Namespace:
-    """What the user asked for."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--driver", type=Path, default=REPOSITORY / "build" / "bin" / "edgejoule-driver")
     parser.add_argument("--value-bench", type=Path, default=REPOSITORY / "build" / "bin" / "driver-value-bench")
@@ -138,7 +138,7 @@ def arguments_of() -> argparse.Namespace:
 
 
 def report(sections: list[Section], contestants: Field) -> None:
-    """The tables, then the bars."""
+    """Returns the tables, then the bars."""
     for section in sections:
         print(f"\n{section.title}\n{section.shown()}")
     quirks = [line for contestant in contestants.all for line in contestant.quirks]
@@ -153,7 +153,7 @@ def report(sections: list[Section], contestants: Field) -> None:
 
 
 def measure(arguments: argparse.Namespace, scratch: Path) -> None:
-    """Rounds, tables, file."""
+    """Measures all rounds, prints the tables and writes the file."""
     begin = time.monotonic()
     contestants = field_of(arguments, scratch)
     note = Notes()
@@ -179,7 +179,7 @@ def measure(arguments: argparse.Namespace, scratch: Path) -> None:
 
 
 def main() -> None:
-    """Measures, and ends with one line when it cannot."""
+    """Runs the bench. Prints one line if it fails."""
     arguments = arguments_of()
     if not arguments.driver.exists():
         sys.exit(f"{arguments.driver}: not there; build first (make build) or give --driver")

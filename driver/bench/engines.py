@@ -1,10 +1,10 @@
-"""CPU time per operation on real databases, ours with the driver's own share, beside a peer on the same library.
+"""CPU time per operation on real databases: ours with the driver's own share, and a peer on the same library.
 
-Each driver loads a database of its own and works on it, both with the same settings where the peer can be told. Ours is
-the CPU time from the first operation to the last acknowledgement, as edgejoule-driver reports it; `settled` has also
-what it takes until nothing is left to do. A peer's is that of its process less that of a run of one operation on the
-same database at rest; it ends without settling. Before C, a database that merges is settled and read through once:
-LevelDB compacts tables that reads had to seek past, and when it does that depends on how the load ended.
+Each driver loads its own database and runs on it, with equal settings as far as the peer has them. Our figure is the
+CPU time from the first operation to the last acknowledgement, reported by edgejoule-driver; `settled` includes the work
+until nothing is left to do. A peer's figure is the CPU time of its process minus that of a run of one operation on the
+same database at rest; it does not settle. Before C, a database that merges is settled and read once: LevelDB compacts
+tables that reads had to skip, at a time that depends on the end of the load.
 """
 
 import shutil
@@ -26,7 +26,7 @@ MAP_BYTES = 1024 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Engine:
-    """A database, and the options that make two drivers use it alike."""
+    """A database, with options that make both drivers use it alike."""
 
     name: str
     records: int
@@ -142,7 +142,7 @@ class Engines:
                 shutil.rmtree(directory)
 
     def shown(self) -> str:
-        """The table, and what the drivers do differently."""
+        """Returns the table, with notes on differences between the drivers."""
         head = ("engine", "workload", "driver", "ns/op", "[least, most]", "to ours", "settled", "driver's own", "share")
         lines = [table(head, (self._row(case) for case in self.cases), left=3)]
         lines += [f"{engine.name}: {engine.differs}." for engine in self.engines]
@@ -152,11 +152,11 @@ class Engines:
         return "\n".join(lines)
 
     def bars(self) -> list[Bar]:
-        """None: driver.md sets no bar here."""
+        """Returns no bars."""
         return []
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Every figure of every round."""
+        """Returns every figure of every round."""
         return [
             {
                 "engine": case.engine.name,
@@ -206,7 +206,7 @@ class Engines:
         case.per_op_ns.add((many.cpu_ns - start.cpu_ns) / (work.operations - 1))
 
     def _settle(self, engine: Engine, database: Path, records: int) -> None:
-        """Has edgejoule-driver settle the peer's database, with one more row that nobody asks for."""
+        """Lets edgejoule-driver settle the peer's database, which adds one row."""
         if engine.merges:
             options = engine.ours | {engine.path_ours: str(database)}
             cost_of(self._field.ours.insert_one_command(engine.name, options, records))

@@ -1,4 +1,4 @@
-"""Figures of several rounds, and how the tables show them."""
+"""Figures of several rounds, and their tables."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -7,33 +7,33 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Figure:
-    """One figure, measured once a round."""
+    """A figure, measured once per round."""
 
     values: list[float] = field(default_factory=list)
 
     def add(self, value: float | None) -> None:
-        """Takes the figure of a round; None, a failed reading, is left out."""
+        """Adds the figure of a round; None, a failed reading, is left out."""
         if value is not None:
             self.values.append(value)
 
     @property
     def median(self) -> float | None:
-        """None when no round gave a figure."""
+        """The median; None if no round gave a figure."""
         return statistics.median(self.values) if self.values else None
 
     def shown(self, unit: float = 1, digits: int = 0) -> str:
-        """Median in the unit, `-` when there is none."""
+        """Returns the median in the unit, `-` if there is none."""
         return "-" if self.median is None else f"{self.median / unit:.{digits}f}"
 
     def spread(self, unit: float = 1, digits: int = 0) -> str:
-        """[least, most] in the unit."""
+        """Returns [minimum, maximum] in the unit."""
         if not self.values:
             return "-"
         return f"[{min(self.values) / unit:.{digits}f}, {max(self.values) / unit:.{digits}f}]"
 
 
 def ratio(figure: Figure, ours: Figure) -> str:
-    """How many times ours the figure is."""
+    """Returns this figure divided by ours."""
     if figure is ours or figure.median is None or not ours.median:
         return ""
     return f"{figure.median / ours.median:.1f}x"
@@ -41,7 +41,7 @@ def ratio(figure: Figure, ours: Figure) -> str:
 
 @dataclass(frozen=True)
 class Bar:
-    """What a figure of ours must reach, and whether it does."""
+    """The required value of one of our figures, and whether it is met."""
 
     name: str
     unit: str
@@ -50,7 +50,7 @@ class Bar:
 
     @property
     def verdict(self) -> str:
-        """In one word or two."""
+        """The verdict in one or two words."""
         if self.measured is None:
             return "not measured"
         return "met" if self.measured <= self.most else "MISSED"
@@ -61,7 +61,7 @@ class Bar:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int) -> str:
-    """Text in columns; the first `left` columns are words, aligned to the left, the others figures."""
+    """Formats rows in columns: the first `left` columns are aligned to the left, the others to the right."""
     lines = [list(head), *(list(row) for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     return "\n".join(

@@ -1,8 +1,8 @@
-"""What a driver costs besides its operations: to start, to wait, and the memory it holds.
+"""Cost of a driver besides its operations: start-up, waiting and memory.
 
-Start-up is a run of one operation of workload C over a million records, from exec to exit. Throttled is what a second
-at a low rate costs: the CPU time of a run at that rate less that of the start-up, by its seconds. All drivers wait at
-the same time, so that the bench ends before the reader does; none of them loads a core by more than a few per cent.
+Start-up is a run of one operation of workload C over a million records, from exec to exit. Throttled is the cost of a
+second at a low rate: the CPU time of a run at that rate minus the start-up, divided by its seconds. All drivers run
+this at the same time, which shortens the bench; none of them uses more than a few per cent of a core.
 """
 
 from collections.abc import Callable
@@ -60,17 +60,17 @@ class Footprint:
                 case.throttled_rss_bytes.add(cost.rss_peak_bytes)
 
     def shown(self) -> str:
-        """The table."""
+        """Returns the table."""
         head = ["driver", "start ms", "[least, most]", "CPU ms", "[least, most]", "to ours"]
         head += [column for rate in RATES_OPS_S for column in (f"ms CPU/s at {rate}/s", "[least, most]", "to ours")]
         return table([*head, "RSS MB"], (self._row(case) for case in self.cases), left=1)
 
     def bars(self) -> list[Bar]:
-        """None: driver.md sets no bar here."""
+        """Returns no bars."""
         return []
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Every figure of every round."""
+        """Returns every figure of every round."""
         return [
             {
                 "driver": case.contestant.name,

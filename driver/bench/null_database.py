@@ -1,4 +1,4 @@
-"""CPU time per operation on a database that keeps nothing: what a driver costs by itself."""
+"""CPU time per operation on a null database: the cost of the driver itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ class NullDatabase:
         ]
 
     def round(self, number: int) -> None:
-        """Measures each case once: the difference of a long and a short run, so that start-up is taken out."""
+        """Measures each case once: the difference of a long and a short run, which removes start-up."""
         if number >= self._rounds:
             return
         for case in self.cases:
@@ -62,12 +62,12 @@ class NullDatabase:
                 case.active_per_op_ns.add(None if active is None else active / operations)
 
     def shown(self) -> str:
-        """The table."""
+        """Returns the table."""
         head = ("driver", "workload", "threads", "ns/op", "[least, most]", "to ours", "active ns/op", "RSS MB")
         return table(head, (self._row(case) for case in self.cases), left=2)
 
     def bars(self) -> list[Bar]:
-        """The bars on CPU time and memory."""
+        """Returns the bars on CPU time and memory."""
         bars = [Bar(f"{w}, 1 thread", "ns/op", most, self._ours(w, 1).per_op_ns.median) for w, most in BARS_NS.items()]
         peaks = [c.rss_peak_bytes.median for c in self.cases if c.contestant is self._field.ours]
         known = [peak for peak in peaks if peak is not None]
@@ -75,7 +75,7 @@ class NullDatabase:
         return bars
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Every figure of every round."""
+        """Returns every figure of every round."""
         return [
             {
                 "driver": case.contestant.name,

@@ -1,8 +1,8 @@
-"""One process and what it cost: CPU time, time, peak memory.
+"""Measures one process: CPU time, time, peak memory.
 
-CPU time is user + system of the whole process with all its threads, as the kernel accounts it when the process ends.
-Memory is VmHWM, read every 10 ms while the process lives: ru_maxrss of a small process would be that of this
-interpreter, which it was started from.
+CPU time is user + system of the whole process with all its threads, as the kernel reports it at the process's end.
+Memory is VmHWM, read every 10 ms during its life: ru_maxrss of a small process would be that of this interpreter, its
+parent.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ LOOK_AROUND_MS = 10
 
 
 class BenchError(Exception):
-    """The bench cannot go on; the text says why and what to do."""
+    """The bench cannot continue. The message has the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one process cost from its start to its end."""
+    """The cost of one process from its start to its end."""
 
     cpu_ns: float
     wall_ns: float
@@ -35,7 +35,7 @@ class Cost:
 
 
 class Running:
-    """A process under way, watched by a thread; `cost` waits for its end."""
+    """A running process, watched by a thread. `cost` waits for its end."""
 
     def __init__(self, command: Sequence[str], time_limit_s: float = 600) -> None:
         self._command = command
@@ -54,7 +54,7 @@ class Running:
         self._watch.start()
 
     def cost(self) -> Cost:
-        """What the process cost; BenchError with its last words when it failed."""
+        """Returns the cost of the process. Raises BenchError with its last output if it failed."""
         self._watch.join()
         if self._cost is None:
             raise BenchError(f"{' '.join(self._command)}: exit status {self._process.returncode}: {self._last_words()}")
@@ -85,9 +85,9 @@ class Running:
 
 
 def kill_all() -> None:
-    """Ends every child process, so that none outlives the bench.
+    """Kills every child process, so that none outlives the bench.
 
-    The kernel's list of them: a signal may have come between a process's start and the note of it here.
+    Uses the kernel's list, because a signal may arrive between a process's start and its entry in ours.
     """
     for children in Path("/proc/self/task").glob("*/children"):
         for pid in children.read_text().split():

@@ -1,8 +1,8 @@
-"""What a second thread costs edgejoule-driver: CPU time per operation with two threads against one.
+"""Cost of a second thread of edgejoule-driver: CPU time per operation with two threads compared with one.
 
-Three runs one right after the other make a pair of ratios, since a machine's own speed drifts by more than the bar: one
-thread; two threads of one process; two processes of one thread each at the same time, which share no memory. What the
-processes lose to each other is the machine's doing (cores that share a cache or a pipeline), not the driver's.
+Three consecutive runs give a pair of ratios, because the machine's speed drifts by more than the bar: one thread; two
+threads of one process; two processes of one thread each at the same time, which share no memory. The slowdown of the
+two processes is due to the machine (cores that share a cache or a pipeline), not to the driver.
 """
 
 from collections.abc import Callable
@@ -64,19 +64,19 @@ class SecondThread:
                 case.processes_percent.add(None if processes is None else (processes / one - 1) * 100)
 
     def shown(self) -> str:
-        """The table."""
+        """Returns the table."""
         head = ("workload", "1 thread ns/op", "2 threads %", "[least, most]", "2 processes %", "[least, most]")
         return table(head, (self._row(case) for case in self.cases), left=1)
 
     def bars(self) -> list[Bar]:
-        """The bar on the second thread."""
+        """Returns the bar on the second thread."""
         return [
             Bar(f"{c.workload}, 2 threads against 1", "% CPU per operation more", BAR_PERCENT, c.threads_percent.median)
             for c in self.cases
         ]
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Every figure of every pair."""
+        """Returns every figure of every pair."""
         return [
             {
                 "workload": case.workload,

@@ -34,17 +34,17 @@ class ValueBytes:
             self._figures.setdefault((int(value_bytes), int(values)), Figure()).add(float(ns))
 
     def shown(self) -> str:
-        """The table."""
+        """Returns the table."""
         rows = ((str(b), str(v), f.shown(digits=1), f.spread(digits=1)) for (b, v), f in self._figures.items())
         return table(("value bytes", "values", "ns/KB", "[least, most]"), rows, left=0)
 
     def bars(self) -> list[Bar]:
-        """The bar on YCSB's record."""
+        """Returns the bar on YCSB's record."""
         measured = self._figures.get(BAR_SHAPE, Figure()).median
         return [Bar("values of a record of 10 x 100 bytes", "ns/KB", BAR_NS_PER_KB, measured)]
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Every figure of every round."""
+        """Returns every figure of every round."""
         return [
             {"value_bytes": value_bytes, "values": values, "cpu_ns_per_kb": figure.values}
             for (value_bytes, values), figure in self._figures.items()

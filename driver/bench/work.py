@@ -1,4 +1,4 @@
-"""What a driver is asked to do, in properties that all YCSB drivers know."""
+"""The workload of a run, as properties that all YCSB drivers know."""
 
 from dataclasses import dataclass
 
@@ -19,11 +19,11 @@ class Work:
 
     @property
     def is_load(self) -> bool:
-        """Whether it fills the database."""
+        """True if it fills the database."""
         return self.workload == LOAD
 
     def properties(self) -> dict[str, str]:
-        """YCSB's own, with the defaults of YCSB (10 fields of 100 bytes) said aloud where the peers' differ."""
+        """YCSB's properties. YCSB's defaults (10 fields of 100 bytes) are explicit if the peers' defaults differ."""
         properties = {
             "recordcount": str(self.operations if self.is_load else self.records),
             "operationcount": str(self.operations),
@@ -39,5 +39,5 @@ class Work:
 
 
 def assignments(properties: dict[str, str]) -> list[str]:
-    """As -p options."""
+    """The properties as -p options."""
     return [word for name, value in properties.items() for word in ("-p", f"{name}={value}")]

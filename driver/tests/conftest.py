@@ -16,16 +16,18 @@ def _the_driver_is_built() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _programs_begin_with_the_usual_signals() -> None:
-    """Under nohup or in the background of a script they would inherit that some are ignored, and obey."""
+    """Restores default signal actions: under nohup or in a script's background, the programs would inherit ignored
+    signals.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
 def unprivileged() -> Iterator[Caller]:
-    """A caller who is not root: the user of the tests, or nobody when that user is root.
+    """Returns a caller who is not root: the user of the tests, or nobody if that user is root.
 
-    nobody starts a copy of the driver, because the checkout may lie in a folder that only root may enter (/root).
+    nobody starts a copy of the driver, because the checkout may be in a folder that only root can enter (/root).
     """
     if os.geteuid() != 0:
         yield TESTER

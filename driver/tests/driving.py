@@ -1,4 +1,4 @@
-"""The built driver as a process: what the tests call it with and what it writes."""
+"""Runs the built driver as a process: its command line and its output."""
 
 import json
 import os
@@ -17,7 +17,9 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class Caller:
-    """Who starts the driver. program: the driver's file. user: the user's number, None for the user of the tests."""
+    """The user who starts the driver. program: the driver's file. user: the user's number, None for the user of the
+    tests.
+    """
 
     program: Path = DRIVER
     user: int | None = None
@@ -41,23 +43,23 @@ def drive(
 
 
 def events_of(text: str) -> list[Event]:
-    """The events of -json."""
+    """Returns the events of -json."""
     return [json.loads(line) for line in text.splitlines()]
 
 
 def events_from(*arguments: str | Path) -> list[Event]:
-    """Runs the driver, which must succeed."""
+    """Runs the driver, which must succeed, and returns its events."""
     done = drive(*arguments, "--quiet", "-json", "-")
     assert done.returncode == 0, done.stderr
     return events_of(done.stdout)
 
 
 def returns_of(end: Event) -> dict[str, dict[str, int]]:
-    """Of each operation, how many ended how."""
+    """Returns the statuses of each operation with their counts."""
     service = [latency for latency in end["latencies"] if latency["measure"] == "service"]
     return {latency["operation"]: latency["returns"] for latency in service}
 
 
 def done_of(end: Event, operation: str) -> int:
-    """Operations of a kind, whatever came of them; a batch is as many as its records."""
+    """Returns the number of operations of a kind, whatever their status; a batch counts as its records."""
     return sum(returns_of(end).get(operation, {}).values())

@@ -1,6 +1,6 @@
-"""The real Java YCSB and the driver's own recorder as samplers, and the test that compares two samples.
+"""The real Java YCSB and the driver's recorder as samplers, and the test that compares two samples.
 
-A sample is what a database was asked for: counts by dimension (operation, key, scan_length ...) and cell.
+A sample is the requests to a database: counts by dimension (operation, key, scan_length ...) and cell.
 """
 
 import subprocess
@@ -24,13 +24,13 @@ Properties = tuple[tuple[str, str], ...]
 
 
 def properties(**values: object) -> Properties:
-    """Properties by name; __ stands for a dot."""
+    """Returns properties by name; __ stands for a dot."""
     return tuple((name.replace("__", "."), str(value)) for name, value in values.items())
 
 
 @cache
 def build_java() -> None:
-    """Compiles the recorder for Java YCSB and lets Maven fetch YCSB and the databases' Java libraries."""
+    """Compiles the recorder for Java YCSB. Maven downloads YCSB and the databases' Java libraries."""
     pom = Path(__file__).with_name("java") / "pom.xml"
     subprocess.run(["mvn", "-q", "-B", "-f", str(pom), "process-classes"], check=True, timeout=600)
 
@@ -47,7 +47,7 @@ def java(main: str, *arguments: str, stdin: str = "") -> subprocess.CompletedPro
 def ycsb_client(
     command: str, database: str, values: Properties, threads: int = 1, options: Sequence[str | Path] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Runs Java YCSB's client, `-load` or `-t`, to its report."""
+    """Runs Java YCSB's client, `-load` or `-t`, until its report."""
     assignments = [word for name, value in values for word in ("-p", f"{name}={value}")]
     workload = ["-p", "workload=site.ycsb.workloads.CoreWorkload"]
     mode = "-load" if command == "load" else "-t"
@@ -58,14 +58,14 @@ def ycsb_client(
 
 
 def ycsb(command: str, database: str, values: Properties, threads: int = 1, options: Sequence[str | Path] = ()) -> str:
-    """Runs Java YCSB's client; the report that it wrote to standard output."""
+    """Runs Java YCSB's client and returns its report."""
     done = ycsb_client(command, database, values, threads, options)
     assert "[OVERALL], Throughput" in done.stdout, done.stdout + done.stderr
     return done.stdout
 
 
 def sample_of(text: str) -> Sample:
-    """Reads lines of dimension,cell,count."""
+    """Parses lines of dimension,cell,count."""
     sample: Sample = {}
     for line in text.splitlines():
         dimension, cell, count = line.split(",")
@@ -75,7 +75,7 @@ def sample_of(text: str) -> Sample:
 
 @cache
 def java_sample(folder: Path, dimensions: str, values: Properties, command: str = "run", threads: int = 1) -> Sample:
-    """What Java YCSB asks for; repeats itself, since the generators are seeded."""
+    """Returns Java YCSB's requests; the same at each call, since the generators are seeded."""
     file = folder / "java.csv"
     file.unlink(missing_ok=True)
     recorder = properties(recorder__file=file, recorder__dimensions=dimensions, recorder__seed=SEED)
@@ -84,7 +84,7 @@ def java_sample(folder: Path, dimensions: str, values: Properties, command: str 
 
 
 def driver_sample(dimensions: str, values: Properties, command: str = "run", threads: int = 1, runs: int = 1) -> Sample:
-    """What the driver asks for, in all of so many runs with seeds of their own."""
+    """Returns the driver's requests, in total over that many runs with different seeds."""
     words = [dimensions, str(SEED), str(runs), str(threads), command, *(f"{name}={value}" for name, value in values)]
     done = subprocess.run([RECORDER, "tally", *words], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
@@ -104,9 +104,9 @@ class Comparison:
 
 
 def compare(one: Counts, other: Counts, pooled_below: float = 10) -> Comparison:
-    """Whether both samples can have one law: homogeneity of a 2 x k table (Pearson 1911).
+    """Tests whether both samples can have one distribution: homogeneity of a 2 x k table (Pearson 1911).
 
-    Cells that expect fewer than `pooled_below` draws of the smaller sample are taken as one.
+    Cells that expect fewer than `pooled_below` draws of the smaller sample are merged.
     """
     cells = sorted(one.keys() | other.keys())
     table = np.array([[sample.get(cell, 0) for cell in cells] for sample in (one, other)], dtype=float)

@@ -1,4 +1,4 @@
-"""The bench of the driver's bars: that it runs and judges, not what anything costs."""
+"""The bench of the driver's bars runs and judges correctly; its figures are not tested."""
 
 import json
 import os

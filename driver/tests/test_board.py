@@ -1,4 +1,4 @@
-"""The driver for ARM boards, as `make board` builds it, under qemu-user: it works and agrees with this machine's."""
+"""The driver for ARM boards, built by `make board`, works under qemu-user and agrees with this machine's."""
 
 import json
 import shutil
@@ -24,7 +24,8 @@ on_every_board = pytest.mark.parametrize("arch", list(EMULATORS))
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """In memory: ext4 gives qemu-user, which is a 64-bit process, places in directories that 32-bit programs refuse.
+    """Returns a folder in memory. On ext4, qemu-user, a 64-bit process, gets directory offsets that 32-bit programs
+    refuse.
 
     A 32-bit board's own kernel gives shorter ones.
     """
@@ -39,7 +40,7 @@ def own_architecture() -> str:
 
 @cache
 def command_of(arch: str) -> tuple[str, ...]:
-    """How the driver of an architecture is started here; "native" is the one of `make build`."""
+    """Returns the command that starts the driver of an architecture here; "native" is the one of `make build`."""
     if arch == "native":
         assert DRIVER.exists(), f"{DRIVER} is not built: run `make build`, or name another with EDGEJOULE_DRIVER"
         return (str(DRIVER),)
@@ -66,7 +67,7 @@ def events(arch: str, command: str, database: str, *arguments: str) -> list[Even
 
 
 def work(arch: str, command: str, store: str, path: Path, workload: str = "workloada") -> Event:
-    """Loads or runs 1000 records whose values follow from their keys; the end event."""
+    """Loads or runs 1000 records whose values derive from their keys. Returns the end event."""
     arguments = ["-P", workload, "-p", "recordcount=1000", "-p", "operationcount=2000", "-p", "dataintegrity=true"]
     arguments += ["--seed", "5", "-p", f"{store}.path={path}"]
     if store == "lmdb":  # qemu-user keeps a table of the guest's address space: the default map is too large for it

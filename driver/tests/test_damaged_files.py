@@ -1,4 +1,4 @@
-"""Files of a database that are cut short before or during a run end it with words, not with a signal."""
+"""A database whose files are truncated before or during a run ends it with a message, not with a signal."""
 
 import os
 import subprocess

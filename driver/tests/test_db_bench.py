@@ -1,8 +1,7 @@
-"""The driver against RocksDB's own db_bench: the same seed asks for the same operations and leaves the same database.
+"""The driver compared with RocksDB's db_bench: equal seeds give equal operations and equal databases.
 
-db_bench's operations come from its trace (--trace_file), its databases are read with ldb. The same comparisons must
-reject mutants of the driver, and two-sample tests with different seeds show that it is the law that agrees, not only
-one stream.
+db_bench's operations come from its trace (--trace_file); ldb reads its databases. The same comparisons must reject
+mutants of the driver. Two-sample tests with different seeds show that the distributions agree, not only one stream.
 """
 
 import re
@@ -90,7 +89,7 @@ def driver(command: str, workload: str, path: Path, flags: Flags, seed: int = SE
 def asked_by_driver(
     workload: str, flags: Flags, operations: int = OPERATIONS, seed: int = SEED, client: int = 0, command: str = "run"
 ) -> Lines:
-    """What one client of the driver asks for; see operation_trace.cc."""
+    """Returns the operations of one client of the driver; see operation_trace.cc."""
     words = [f"workload={workload}", *(f"{name}={value}" for name, value in flags.items())]
     return run(TRACER, seed, 1, client, operations, command, *words).splitlines()
 
@@ -111,7 +110,7 @@ def prefixed(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def puts_of(batch: bytes) -> Iterator[str]:
-    """Of a RocksDB write batch that holds nothing but puts into the default column family."""
+    """Returns the puts of a RocksDB write batch that contains only puts into the default column family."""
     (count,) = struct.unpack_from("<I", batch, 8)
     at = 12
     for _ in range(count):
@@ -122,7 +121,7 @@ def puts_of(batch: bytes) -> Iterator[str]:
 
 
 def traced(file: Path) -> Lines:
-    """A RocksDB trace of version 0.2 in the words of driver-trace; scan lengths are not in it."""
+    """Converts a RocksDB trace of version 0.2 to driver-trace's format, without scan lengths."""
     begin, end, write, get, seek = 1, 2, 3, 4, 5
     data = file.read_bytes()
     lines: Lines = []
@@ -157,7 +156,7 @@ def loaded_by_db_bench(folder: Path, flags: tuple[tuple[str, object], ...]) -> P
 
 @cache
 def asked_by_db_bench(folder: Path, benchmark: str, flags: tuple[tuple[str, object], ...], seed: int = SEED) -> Lines:
-    """What db_bench asks of a database with all keys."""
+    """Returns db_bench's operations with all keys."""
     path = folder / f"{benchmark}-{len(list(folder.iterdir()))}"
     shutil.copytree(loaded_by_db_bench(folder, flags), path)
     trace = path.with_suffix(".trace")
@@ -202,7 +201,7 @@ def test_fillrandom_of_another_seed_leaves_another_database(tmp_path: Path) -> N
 
 
 def test_values_are_compressed_to_the_bytes_that_db_bench_s_are(tmp_path: Path) -> None:
-    """By Snappy, the default of both; it keeps half and a little of what repeats."""
+    """Compares sizes after Snappy, both programs' default, which stores about half of each value."""
     flags = SIZES | {"num": KEYS}
     db_bench("fillseq,compact", tmp_path / "theirs", flags)
     driver("load", "fillrandom", tmp_path / "ours", flags)

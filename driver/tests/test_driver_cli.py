@@ -1,4 +1,4 @@
-"""edgejoule-driver as its users and the lab meet it: files in, lines and exit status out."""
+"""edgejoule-driver as its users and lab see it: input files, output lines and exit status."""
 
 import contextlib
 import json
@@ -590,7 +590,7 @@ os.execv(sys.argv[1], [sys.argv[1], "databases"])
 
 @pytest.fixture
 def own_driver(tmp_path: Path) -> Path:
-    """A copy of the driver with its adapters. Skips where they are linked with it."""
+    """Returns a copy of the driver with its adapters. Skips if they are linked into it."""
     adapters = DRIVER.parent.parent / "lib/edgejoule"
     if not (adapters / "adapter-sqlite.so").exists():
         pytest.skip("SQLite's adapter is no module of this driver")

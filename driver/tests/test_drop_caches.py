@@ -1,4 +1,4 @@
-"""--drop-caches: a run that begins with nothing of the database in memory, or says that it cannot."""
+"""--drop-caches: a run begins without the database in memory, or reports that it cannot."""
 
 import json
 import mmap
@@ -23,7 +23,7 @@ PAYLOAD_BYTES = RECORDS * 1000
 
 @pytest.fixture
 def data() -> Iterator[Path]:
-    """On a disk: what is in a tmpfs cannot be dropped. Whoever the test is can work in it."""
+    """Returns a folder on a disk, since a tmpfs cannot be dropped. The user of the test can work in it."""
     directory = Path(tempfile.mkdtemp(prefix="edgejoule-caches-", dir="/var/tmp"))
     if os.geteuid() == 0:
         os.chown(directory, NOBODY, NOBODY)
@@ -46,7 +46,7 @@ def load(database: str, data: Path, caller: Caller = TESTER) -> None:
 
 
 def run(database: str, data: Path, *arguments: str) -> dict[str, Event]:
-    """The last event of each kind."""
+    """Returns the last event of each kind."""
     done = ask("run", database, data, *arguments)
     assert done.returncode == 0, done.stderr
     events = events_of(done.stdout)
@@ -101,7 +101,7 @@ def test_standing_still_warms_no_cold_cache(database: str, data: Path) -> None:
 
 @pytest.mark.root
 def test_files_that_stay_in_memory_fail_the_run(data: Path) -> None:
-    """The mutant: a drop that does not drop."""
+    """Mutant: a drop without effect."""
     load("sqlite", data)
     with locked_in_memory(data / "usertable.sqlite"):
         done = ask("run", "sqlite", data, "--drop-caches")

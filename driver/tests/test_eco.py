@@ -1,4 +1,4 @@
-"""Compactions of the rocksdb adapter at another server: a real worker on loopback, and what happens without one."""
+"""Compactions of the rocksdb adapter on another server: with a real worker on loopback, and without one."""
 
 import socket
 import subprocess
@@ -18,7 +18,7 @@ needs_eco = pytest.mark.skipif(not ECOD.exists(), reason="eco is not built")
 
 @contextmanager
 def worker(scratch: Path) -> Iterator[str]:
-    """Its address."""
+    """Returns its address."""
     process = subprocess.Popen(
         [ECOD, "worker", "--scratch", scratch], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -33,7 +33,7 @@ def worker(scratch: Path) -> Iterator[str]:
 
 
 def nobody() -> str:
-    """An address where no one listens."""
+    """Returns an address where no process listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{free.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Operations that the database refuses: SQLite, whose write lock another connection holds."""
+"""Operations that the database refuses: SQLite while another connection holds its write lock."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ OPERATIONS = 1000
 
 @pytest.fixture
 def place(tmp_path: Path) -> list[str]:
-    """A loaded SQLite database in WAL mode, where readers do not wait for a writer."""
+    """Returns a loaded SQLite database in WAL mode, where readers do not wait for a writer."""
     place = [
         "-db",
         "sqlite",
@@ -42,7 +42,7 @@ def place(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def locked(place: list[str], tmp_path: Path) -> Iterator[list[str]]:
-    """The same, while somebody else writes."""
+    """Returns the same database while another connection writes."""
     with contextlib.closing(sqlite3.connect(tmp_path / "data.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield place

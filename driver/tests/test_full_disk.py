@@ -1,4 +1,4 @@
-"""Databases on a disk that is full: a small file system in memory, which needs root to be mounted."""
+"""Databases on a full disk: a small file system in memory, which needs root to be mounted."""
 
 import subprocess
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Databases that Java YCSB has loaded serve the driver, and the reverse: no record is missing, no value is wrong.
+"""The driver can use databases that Java YCSB has loaded, and the reverse: no record is missing and no value is wrong.
 
-Java YCSB reaches SQLite and RocksDB through bindings of ours on the tables of YCSB's own (java/.../SqliteDB.java,
-RocksJniDB.java). Both sides make values by the rule of dataintegrity and verify every row that they read. One judge
-tells what is wrong with a run of either side; readers that look for other names or values are its mutants.
+Java YCSB accesses SQLite and RocksDB through our bindings with the tables of YCSB's own (java/.../SqliteDB.java,
+RocksJniDB.java). Both sides create values by the rule of dataintegrity and verify every row that they read. One
+function judges the runs of both sides; readers with other names or values are its mutants.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ LOADED = properties(zeropadding=22, fieldcount=5, fieldlength=50, dataintegrity=
 
 @dataclass(frozen=True)
 class Place:
-    """Where a database is, in the words of both sides."""
+    """The location of a database, as options of both sides."""
 
     database: str
     path: Path
@@ -40,7 +40,7 @@ class Place:
         return "edgejoule.ycsb.RocksJniDB", properties(rocksdb__dir=self.path)
 
     def keys(self) -> list[str]:
-        """All keys in their order, as neither the driver nor YCSB tells them."""
+        """Returns all keys in order, because neither the driver nor YCSB prints them."""
         if self.database == "rocksdb":
             return java("edgejoule.ycsb.Keys", str(self.path), "usertable").stdout.splitlines()
         with contextlib.closing(sqlite3.connect(self.path)) as opened:
@@ -49,7 +49,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Done:
-    """What a side reported, and what it failed with, if it did."""
+    """The report of one side, and its failure, if any."""
 
     report: str
     failure: str = ""
@@ -105,17 +105,17 @@ def run(side: str, place: Place, workload: str, records: int, **values: object) 
 
 
 def read_all(side: str, place: Place, records: int, **values: object) -> Done:
-    """Asks for every record once, and verifies it."""
+    """Reads and verifies every record once."""
     return run(side, place, "c", records, operationcount=records, requestdistribution="sequential", **values)
 
 
 def names(records: int) -> list[str]:
-    """The keys of that many records, by a third implementation of their law."""
+    """Returns the keys of that many records, by a third implementation of YCSB's rule."""
     return sorted(f"user{number:022}" for number in fnv(np.arange(records)))
 
 
 def check_whole(place: Place, records: int) -> None:
-    """There are the records and no other, and both sides find each with the right values."""
+    """Checks that exactly the records exist, and that both sides read the right values."""
     assert place.keys() == names(records)
     for side in SIDES:
         done = read_all(side, place, records)

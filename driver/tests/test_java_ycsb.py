@@ -1,7 +1,7 @@
-"""The driver against the real Java YCSB 0.17.0: the same questions to the database, databases that both can use.
+"""The driver compared with the real Java YCSB 0.17.0: equal requests, and databases that both can use.
 
-Each test compares two samples, a million draws or more each, of what a database is asked for: one by Java YCSB, whose
-generators are seeded too, one by the driver. The same comparison must reject mutants of the driver.
+Each test compares two samples of requests with at least a million draws each: one by Java YCSB, whose generators are
+also seeded, and one by the driver. The same comparison must reject mutants of the driver.
 """
 
 import re
@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass
 class Case:
-    """One dimension of one workload, and the mutants that must be told from it."""
+    """One dimension of one workload, and the mutants that it must reject."""
 
     name: str
     dimension: str
@@ -61,7 +61,7 @@ class Case:
     runs: int = 1
 
     def changed(self, **changes: object) -> Mutant:
-        """The mutant that the driver itself is with other properties."""
+        """Returns a mutant: the driver itself with other properties."""
         return lambda: self.asked_by_driver(self.values + properties(**changes))
 
     def asked_by_driver(self, values: Properties) -> Counts:
@@ -69,7 +69,7 @@ class Case:
 
 
 def only(**values: object) -> Properties:
-    """A workload of `values` and nothing but reads, unless they say otherwise."""
+    """Returns a workload of `values` that only reads, unless they set other operations."""
     usual: dict[str, object] = {
         "recordcount": RECORDS,
         "operationcount": DRAWS,
@@ -223,7 +223,7 @@ def test_the_laws_that_the_mutants_are_made_of_are_java_ycsbs(folder: Path) -> N
 
 
 def dips(ages: Counts) -> bool:
-    """The newest two are asked for most, those just behind them hardly ever, older ones again."""
+    """The distribution of the newest keys: high for the newest two, almost zero behind them, higher for older ones."""
     return ages["1"] > 20 * ages.get("2", 0) and ages.get("2", 0) < ages["20"]
 
 
@@ -342,7 +342,7 @@ def test_sequential_requests_pass_over_all_keys_alike(threads: int, folder: Path
 
 
 def fields_of(sample: Sample) -> list[set[str]]:
-    """How many fields were asked for, and written, at a time."""
+    """Returns the numbers of fields read and written per operation."""
     return [set(sample.get(dimension, {})) for dimension in ("fields_asked", "fields_written")]
 
 
@@ -383,7 +383,7 @@ def other_field(found: re.Match[str]) -> str:
 
 
 def golden_mutants(numbers: NDArray[np.int64]) -> dict[str, Callable[[str], str]]:
-    """Lines of golden(), as a driver with a fault would print them."""
+    """Returns lines of golden() as a faulty driver would print them."""
 
     def hashed(**fault: Any) -> Callable[[str], str]:
         hashes = {f"hash {number} ": value for number, value in zip(numbers, fnv(numbers, **fault), strict=True)}

@@ -1,4 +1,4 @@
-"""The longest time without a success, on SQLite whose write lock somebody else holds for a while."""
+"""The longest time without a success, on SQLite while another connection holds its write lock."""
 
 import contextlib
 import sqlite3
@@ -13,7 +13,7 @@ HELD_S = 1.5
 
 
 def gap_of(tmp_path: Path, *words: str) -> tuple[float, float, str]:
-    """The gap and its begin in s, and what was said, of a run that is locked out for HELD_S after a second."""
+    """Returns the gap and its begin in s, and the notes, of a run that is locked out for HELD_S after a second."""
     place = ["-db", "sqlite", "-p", f"sqlite.path={tmp_path / 'data'}", "-p", "recordcount=100", "--seed", "1"]
     assert drive("load", *place).returncode == 0
     updates = ["-p", "readproportion=0", "-p", "updateproportion=1", "-p", "operationcount=0"]

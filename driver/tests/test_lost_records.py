@@ -1,4 +1,4 @@
-"""Loads whose records do not all stay, and servers that lose them: such a load is not complete, and fails."""
+"""A load fails if some of its records are lost, or if its server loses them."""
 
 import contextlib
 import re
@@ -63,7 +63,7 @@ def test_a_load_whose_records_do_not_stay_has_failed_with_the_counts(tmp_path: P
 
 
 class Redis:
-    """A server in a folder of its own."""
+    """A server in a temporary folder."""
 
     def __init__(self, folder: Path, *more: str) -> None:
         with socket.socket() as one:
@@ -136,7 +136,7 @@ def test_a_load_in_which_redis_is_restarted_empty_has_failed(redis: Redis) -> No
 
 @pytest.mark.server
 def test_a_load_is_counted_at_redis_between_two_of_its_batches(redis: Redis) -> None:
-    """The restart falls between two inserts of the one connection: no operation fails."""
+    """The restart happens between two inserts of the only connection, so no operation fails."""
     words = records(3000)
     with driven(
         "load", *redis.place(*words, "-target", "500", "-p", "core_workload_insertion_retry_limit=9")

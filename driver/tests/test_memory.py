@@ -1,5 +1,6 @@
-"""The memory of a load does not grow with the number of its records: not the driver's, and not the driver's with a
-database in it, where the system allows less memory than the data take."""
+"""The memory of a load does not grow with the number of records: neither the driver's alone, nor with a database if the
+system limits memory below the size of the data.
+"""
 
 import shutil
 import subprocess
@@ -50,7 +51,7 @@ def test_the_driver_takes_the_same_memory_for_ten_million_records_as_for_a_hundr
 
 
 def test_a_load_that_keeps_its_records_is_seen_to_grow() -> None:
-    """The mutant: all records in one batch."""
+    """Mutant: all records in one batch."""
     few, many = (rss_peak_bytes("load", records, "-p", f"batchsize={records}") for records in (10**3, 10**5))
     assert grows(few, many)
 
@@ -75,7 +76,7 @@ VERSION_2 = Interface(Path("/sys/fs/cgroup"), "memory.max", "memory.peak", "memo
 
 
 class MemoryLimit:
-    """A control group: what runs in it has no more memory, the page cache of its files included."""
+    """A control group that limits the memory of its processes, including the page cache of their files."""
 
     def __init__(self, interface: Interface, limit_bytes: int) -> None:
         self._interface = interface
@@ -136,7 +137,7 @@ def limit() -> Iterator[MemoryLimit]:
 
 @pytest.fixture
 def data() -> Iterator[Path]:
-    """On a disk: files of a tmpfs would count as memory."""
+    """Returns a folder on a disk, because files of a tmpfs count as memory."""
     directory = Path(tempfile.mkdtemp(prefix="edgejoule-memory-", dir="/var/tmp"))
     yield directory
     shutil.rmtree(directory)
@@ -148,7 +149,7 @@ def workload(database: str, data: Path) -> list[str]:
 
 
 def rows_read_back(database: str, data: Path) -> int:
-    """Asks for each key once and compares every value."""
+    """Reads each key once and compares every value."""
     every_key = ["-p", "requestdistribution=sequential", "-p", f"operationcount={RECORDS}"]
     end = end_of(drive("run", *workload(database, data), *every_key, *TOLD, timeout_s=LOAD_TIMEOUT_S))
     assert end["verify_failures"] == 0
@@ -175,7 +176,7 @@ def test_a_load_of_six_times_the_memory_finishes(database: str, data: Path, limi
 def test_a_database_that_keeps_in_memory_what_it_is_given_is_killed_at_the_limit(
     data: Path, limit: MemoryLimit
 ) -> None:
-    """The mutant: a memtable that is never full."""
+    """Mutant: a memtable that is never full."""
     unbounded = ["-p", f"rocksdb.options=write_buffer_size={1 << 30}"]
     done = limit.run("load", *workload("rocksdb", data), *unbounded, "-p", "batchsize=1000", timeout_s=LOAD_TIMEOUT_S)
     assert done.returncode != 0

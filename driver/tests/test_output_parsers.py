@@ -1,10 +1,9 @@
-"""What the driver writes to its standard output and standard error is what Java YCSB writes there, so that programs
-that read the one read the other.
+"""The driver's standard output and standard error have Java YCSB's format, so that the same programs can read both.
 
-The report's sections, their measurements in order and the form of each value are compared with those of the real jar on
-a database like the driver's; the exporters' text, byte for byte, with what the jar's own exporters make of the same
-measurements. Java's sections of its garbage collectors have no counterpart, and the order of its sections is that of a
-hash table, which no reader can rely on.
+The report's sections, the order of their measurements and the form of each value are compared with those of the real
+jar on an equal database. The exporters' text is compared byte for byte with that of the jar's exporters for the same
+measurements. Two differences are intended: the driver has no sections for garbage collectors, and the order of Java's
+sections is that of a hash table.
 """
 
 import json
@@ -60,12 +59,12 @@ def java_text(database: Path, values: Properties, workload: str, command: str = 
 
 
 def form(value: str) -> str:
-    """Of a number as it is written."""
+    """Returns the form of a number."""
     return "whole" if value.isdigit() else "double" if re.fullmatch(r"\d+\.\d+(E-?\d+)?", value) else value
 
 
 def structure(lines: list[Line]) -> Structure:
-    """The sections, each with its measurements in order and the forms of their values."""
+    """Returns the sections, each with its measurements in order and the forms of their values."""
     sections: Structure = {}
     for section, of_section in groupby(lines, key=lambda line: line.section):
         if section.startswith("TOTAL_GC"):
@@ -179,13 +178,13 @@ ESTIMATE = re.compile(r"(?<=est completion in )(\d+ (day|hour|minute|second)s? )
 
 
 def grammar(line: str) -> tuple[str, dict[str, str]]:
-    """A status line with its numbers left out, and of each operation in it what is said of it."""
+    """Returns a status line without its numbers, and the labels of each operation in it."""
     operations = {name: re.sub(r"=[^,]+", "=", said) for name, said in OPERATION.findall(line)}
     return NUMBER.sub("N", ESTIMATE.sub("TIME ", OPERATION.sub("", line))), operations
 
 
 def fullest(lines: list[str]) -> str:
-    """Of those before the last, the one that tells of most operations: on a busy machine a second may have had none."""
+    """Returns the line with the most operations, except the last one: on a busy machine a second may have none."""
     return max(lines[:-1], key=lambda line: len(grammar(line)[1]))
 
 

@@ -1,4 +1,4 @@
-"""The driver stands still before the first operation and after settling: a database that is open and asked nothing."""
+"""Idle phases of the driver before the first operation and after settling, with an open database and no operations."""
 
 import json
 import signal
@@ -26,7 +26,7 @@ def only(events: list[Event], kind: str) -> Event:
 
 
 def broken_promises(events: list[Event]) -> list[str]:
-    """What of standing still these events do not keep."""
+    """Returns the requirements of an idle phase that these events violate."""
     first, last = (event for event in events if event["event"] == "quiet_end")
     begins = [event["monotonic_ns"] for event in events if event["event"] == "phase" and event["phase"] == "quiet"]
     work = [event["monotonic_ns"] for event in events if event["event"] == "phase" and event["phase"] in WORKING]
@@ -67,7 +67,7 @@ def test_it_stands_still_before_the_first_operation_and_after_settling(tmp_path:
 
 
 def sooner(event: Event) -> Event:
-    """An active interval that began while the driver was to stand still."""
+    """Returns an active interval that began during the idle phase."""
     return event | {"active_start_ns": event["active_start_ns"] - 150_000_000}
 
 
@@ -99,7 +99,7 @@ def test_each_side_can_be_had_alone(option: str, place: str) -> None:
 
 
 def test_what_opening_leaves_to_do_is_done_before_it_stands_still(tmp_path: Path) -> None:
-    """A driver that was killed leaves a log behind, which SQLite would carry into the run."""
+    """A killed driver leaves a log, which SQLite must process before the idle phase."""
     place = ["-p", f"sqlite.path={tmp_path / 'database'}", "-p", "sqlite.journal_mode=WAL", "-P", "write-intensive"]
     assert drive("load", "-db", "sqlite", *SMALL, *place).returncode == 0
     endless = ["-p", "operationcount=0", "-p", "maxexecutiontime=1000"]
@@ -120,7 +120,7 @@ def test_what_opening_leaves_to_do_is_done_before_it_stands_still(tmp_path: Path
 
 @pytest.mark.parametrize("database", ["sqlite", "leveldb", "rocksdb", "lmdb", "lunar"])
 def test_standing_still_leaves_the_run_as_it_was(tmp_path: Path, database: str) -> None:
-    """The same seed on the same load does the same work: what the engine counts from active to settled is equal."""
+    """Equal seeds on equal loads give equal work: the engine's counts from active to settled are equal."""
     found = []
     for name, words in (("still", QUIET), ("not", [])):
         place = ["-p", f"{database}.path={tmp_path / name}"]

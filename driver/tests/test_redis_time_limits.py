@@ -1,4 +1,4 @@
-"""Time limits of the Redis adapter, on a server made here that answers as slowly as it is told to."""
+"""Time limits of the Redis adapter, on an emulated server with configurable delays."""
 
 import socket
 import threading
@@ -19,10 +19,10 @@ ANSWERS = {
 
 
 class SlowRedis:
-    """Listens on a port of its own.
+    """A server on a free port.
 
-    trickled: commands whose answer comes byte by byte. silent: commands without an answer. greetings: connections that
-    get answers at all; None: all. stops_at: after this command no command gets an answer any more.
+    trickled: commands whose answer comes byte by byte. silent: commands without an answer. greetings: number of
+    connections that get answers; None: all. stops_at: after this command no command gets an answer.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ def test_the_last_attempt_to_connect_ends_with_the_wait_for_a_lost_server() -> N
 
 
 def test_a_server_that_stopped_answering_is_asked_nothing_for_long_after_the_operations() -> None:
-    """The driver asks it for its CPU time, and looks at its work: an attempt to connect may take 5 s each."""
+    """The driver reads the server's CPU time and its background work; each attempt to connect may take 5 s."""
     server = SlowRedis(stops_at=b"HGETALL")
     limits = ["-p", "redis.timeout_ms=300", "-p", "redis.reconnect_ms=500"]
     begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""--record and workload=replay: what was recorded is what is played again."""
+"""--record and workload=replay: the replay performs the recorded operations."""
 
 import gzip
 from collections import Counter
@@ -38,7 +38,7 @@ def replayed(trace: Path, database: str, data: Path, *arguments: str) -> Event:
 
 
 def test_a_trace_has_a_line_for_each_call_of_the_database(tmp_path: Path) -> None:
-    """A read-modify-write is a read and an update."""
+    """A read-modify-write is recorded as a read and an update."""
     trace = tmp_path / "trace.csv"
     end = recorded(trace)
     counted = Counter(operation for _, operation, _, _ in lines_of(trace))

@@ -1,4 +1,4 @@
-"""A run ends when its time is over or a signal comes, whatever its clients wait for."""
+"""A run ends at its time limit or at a signal, whatever its clients wait for."""
 
 import signal
 import subprocess

@@ -1,7 +1,7 @@
-"""What the driver writes compresses as what Java YCSB writes: no better, whatever the window.
+"""The driver's values compress as Java YCSB's do: no better, whatever the window.
 
-Fast tests compare with the distribution of Java's values, made once more in numpy; the labelled ones with values that
-the real Java YCSB wrote, and with zstd.
+Fast tests compare with the distribution of Java's values, reimplemented in numpy. Labelled ones compare with values
+written by the real Java YCSB, and use zstd.
 """
 
 import lzma
@@ -23,7 +23,7 @@ def _the_recorder_is_built() -> None:
 
 
 def shape(value_bytes: int, total_bytes: int) -> Properties:
-    """Records of ten values, as many as have so many bytes."""
+    """Returns the shape of that many bytes as records of ten values."""
     records = max(1, total_bytes // (10 * value_bytes))
     return properties(recordcount=records, operationcount=records, fieldlength=value_bytes)
 
@@ -34,7 +34,9 @@ def driver_values(values: Properties, command: str = "load", threads: int = 1) -
 
 
 def java_law(value_bytes: int, total_bytes: int) -> bytes:
-    """RandomByteIterator in numpy: six bytes from each word of 32 random bits, from the start of each value."""
+    """Draws values as RandomByteIterator does, in numpy: six bytes from each word of 32 random bits, from the start of
+    each value.
+    """
     values, groups = total_bytes // value_bytes, (value_bytes + 5) // 6
     words = np.random.default_rng(SEED).integers(0, 1 << 32, (values, groups, 1), dtype=np.uint32)
     masks = np.array([31, 63, 95, 31, 63, 95], dtype=np.uint32)
@@ -43,14 +45,14 @@ def java_law(value_bytes: int, total_bytes: int) -> bytes:
 
 
 def cut_from_a_pool(value_bytes: int, total_bytes: int) -> bytes:
-    """The mutant, and what the driver did: values cut from a pool of 1 MiB, on steps of six bytes."""
+    """Mutant, the driver's former method: values cut from a pool of 1 MiB, at multiples of six bytes."""
     pool: NDArray[np.uint8] = np.frombuffer(java_law(6, MEBIBYTE + value_bytes), dtype=np.uint8)
     places = np.random.default_rng(SEED).integers(0, MEBIBYTE // 6, total_bytes // value_bytes) * 6
     return pool[places[:, None] + np.arange(value_bytes)].tobytes()
 
 
 def lzma_ratio(text: bytes) -> float:
-    """Compressed by LZMA with a window as long as the text."""
+    """Returns the compression ratio of LZMA with a window of the text's size."""
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": len(text)}]
     return len(lzma.compress(text, lzma.FORMAT_RAW, filters=filters)) / len(text)
 
@@ -94,7 +96,7 @@ def java_values(folder: Path, values: Properties) -> bytes:
 
 
 def zstd_ratio(text: bytes, *options: str) -> float:
-    """Compressed by the program, with a window of 64 MiB at least."""
+    """Returns the compression ratio of the program zstd with a window of at least 64 MiB."""
     command = ["zstd", "--stdout", "--quiet", "--single-thread", "--long=27", *options]
     compressed = subprocess.run(command, input=text, capture_output=True, timeout=3000, check=True).stdout
     return len(compressed) / len(text)

@@ -33,7 +33,7 @@ def report_of(*arguments: str, status: int) -> list[Report]:
 
 
 def left_behind() -> list[str]:
-    """Loop devices on a test's disk, and mounts and directories of tests."""
+    """Returns the loop devices, mounts and directories that tests have left."""
     devices = [path.read_text() for path in Path("/sys/block").glob("loop*/loop/backing_file")]
     mounts = Path("/proc/self/mounts").read_text().splitlines()
     directories = [str(path) for path in Path(tempfile.gettempdir()).glob("edgejoule-durability-*")]
@@ -41,7 +41,7 @@ def left_behind() -> list[str]:
 
 
 def wait_until_nothing_is_left() -> list[str]:
-    """The kernel detaches the loop device of killed processes a moment later."""
+    """Waits, because the kernel detaches the loop device of killed processes a moment later."""
     for _ in range(100):
         if not left_behind():
             break
@@ -75,7 +75,7 @@ def test_class_power_keeps_every_acknowledged_row(database: str) -> None:
 @pytest.mark.root
 @every_database
 def test_class_process_judged_as_power_is_caught(database: str) -> None:
-    """The mutant: class power told, its syncs left out."""
+    """Mutant: judged by class power, but without its syncs."""
     process_as_power = ("--durability", "process", "--expect", "power")
     (unsynced,) = report_of("-db", database, *process_as_power, status=NOT_KEPT)
     assert unsynced["rows_lost_max"] > 0
@@ -140,7 +140,7 @@ def test_the_disk_sees_a_flush_for_every_acknowledgement_of_class_power() -> Non
 
 @pytest.mark.root
 def test_one_cut_can_be_examined_again() -> None:
-    """On a disk that ignores flushes: each commit is written at once, so the trace is the same again and again."""
+    """On a disk that ignores flushes, each commit is written at once, so every run has the same trace."""
     arguments = ("-db", "sqlite", "--durability", "power", "--device-ignores-flushes")
     (all_cuts,) = report_of(*arguments, status=NOT_KEPT)
     worst = max(all_cuts["each_cut"], key=lambda cut: int(cut["rows_lost"]))

@@ -1,5 +1,6 @@
-"""The operations the driver counts are the ones the database counted: RocksDB's tickers, SQLite's changes, LMDB's
-commits and entries, LevelDB's log, lunar's flushes."""
+"""The driver's operation counts equal the database's own: RocksDB's tickers, SQLite's changes, LMDB's commits and
+entries, LevelDB's log, lunar's flushes.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +34,7 @@ def counted_by_rocksdb(end: Event) -> Counts:
 
 
 def counted_by_driver(end: Event) -> Counts:
-    """As RocksDB names it: an update reads the row before it writes it."""
+    """Returns the driver's counts under RocksDB's names: an update reads the row before it writes it."""
     return {
         "gets": done_of(end, "READ") + end["read_before_write"],
         "puts": done_of(end, "UPDATE") + done_of(end, "INSERT"),
@@ -52,7 +53,9 @@ def loaded(database: str, data: Path, *arguments: str) -> Event:
 
 
 def runs_of_all_workloads(database: str, data: Path, *arguments: str) -> Iterator[tuple[str, Event, int]]:
-    """Workload, end of its run, records there are then: each run goes on with what the ones before have left."""
+    """Yields a workload, the end event of its run, and the number of records then; each run continues with the data of
+    those before.
+    """
     records = RECORDS
     for letter in "abcdef":
         end = end_of("run", database, data, "-P", f"workload{letter}", *arguments, records=records)
@@ -120,7 +123,7 @@ def test_lmdb_commits_and_keeps_what_the_driver_writes(tmp_path: Path, threads: 
 
 
 def test_leveldb_logs_each_record_the_driver_writes(tmp_path: Path) -> None:
-    """LevelDB counts nothing; with rows of one size its log grows by the same bytes for each."""
+    """LevelDB has no counter, but with rows of one size its log grows by the same bytes for each."""
     sizes = ["-p", "fieldcount=1", "-p", "fieldlength=100", "-p", "writeallfields=true"]
     load = end_of("load", "leveldb", tmp_path / "data", "-P", "workloada", *sizes)
     record_bytes = load["components"]["wal"]["write_bytes"] / RECORDS
@@ -134,7 +137,7 @@ def test_leveldb_logs_each_record_the_driver_writes(tmp_path: Path) -> None:
 def test_lunar_flushes_once_for_each_write_of_the_driver_and_for_nothing_else_but_checkpoints(
     tmp_path: Path, threads: str
 ) -> None:
-    """A transaction for each write; a checkpoint has a flush of its own, and one more before it at most."""
+    """Each write is a transaction. A checkpoint has its own flush, and at most one before it."""
     data = tmp_path / "data"
     loaded("lunar", data, "-threads", threads, *FULL)
     for letter, end, _ in runs_of_all_workloads("lunar", data, "-threads", threads, *FULL):

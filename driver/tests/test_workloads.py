@@ -1,4 +1,4 @@
-"""Every workload file that comes with the driver, loaded and run on real databases, small."""
+"""Loads and runs every bundled workload file on real databases, with small counts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""YCSB's laws once more, in numpy, with knobs that break them: mutants that no property of the driver can express."""
+"""YCSB's distributions reimplemented in numpy, with parameters for mutants beyond the driver's properties."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ Numbers = NDArray[np.int64]
 
 
 def counts(numbers: Numbers, prefix: str = "") -> dict[str, int]:
-    """How often each number occurs, as cells of a sample."""
+    """Returns how often each number occurs, as cells of a sample."""
     values, times = np.unique(numbers, return_counts=True)
     return {f"{prefix}{value}": int(count) for value, count in zip(values, times, strict=True)}
 
@@ -25,7 +25,7 @@ def ranks(
     eta_items: Numbers | int,
     theta: float = THETA,
 ) -> Numbers:
-    """Inversion after Gray et al. (SIGMOD 1994); eta_items: the number of items inside eta."""
+    """Draws ranks by inversion after Gray et al. (SIGMOD 1994). eta_items: the number of items inside eta."""
     two = 1 + 0.5**theta
     eta = (1 - (2 / np.asarray(eta_items, dtype=float)) ** (1 - theta)) / (1 - two / zeta)
     beyond = (items * (eta * u - eta + 1) ** (1 / (1 - theta))).astype(np.int64)
@@ -33,7 +33,7 @@ def ranks(
 
 
 def fnv(numbers: Numbers, offset: int = FNV_OFFSET, absolute: bool = True) -> Numbers:
-    """FNV-1a 64 over eight bytes, low byte first; Java's Math.abs, or the bits taken as unsigned and halved."""
+    """Hashes by FNV-1a 64 over eight bytes, low byte first; then Java's Math.abs, or the unsigned bits halved."""
     hashes = np.full(len(numbers), offset, dtype=np.uint64)
     rest = numbers.astype(np.uint64)
     for _ in range(8):
@@ -43,7 +43,9 @@ def fnv(numbers: Numbers, offset: int = FNV_OFFSET, absolute: bool = True) -> Nu
 
 
 def latest_ages(records: int, operations: int, insert_share: float, eta_of_now: bool, seed: int) -> Numbers:
-    """Ages of the keys read while a share of the operations inserts; eta_of_now: the mutant with a corrected eta."""
+    """Returns the ages of keys read while a share of the operations inserts. eta_of_now: the mutant with a corrected
+    eta.
+    """
     random = np.random.default_rng(seed)
     inserts = random.random(operations) < insert_share
     newest = (records - 1 + np.cumsum(inserts) - inserts)[~inserts]
@@ -60,7 +62,7 @@ def scrambled_keys(
     offset: int = FNV_OFFSET,
     absolute: bool = True,
 ) -> Numbers:
-    """Keys read under requestdistribution=zipfian; reserve: key space kept for inserts, times their expected number."""
+    """Returns keys read with requestdistribution=zipfian. reserve: key space for inserts per expected insert."""
     random = np.random.default_rng(seed)
     inserts = random.random(operations) < insert_share
     end = (records + np.cumsum(inserts) - inserts)[~inserts]

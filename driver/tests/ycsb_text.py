@@ -1,4 +1,4 @@
-"""YCSB's report as what reads it sees it: sections, their measurements in order, values as they are written."""
+"""Parses YCSB's report: sections, their measurements in order, values as text."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ class Line:
 
 
 def lines_of(text: str) -> list[Line]:
-    """Every line of a report in text form; a line that is none is refused."""
+    """Returns every line of a report in text form. Refuses any other line."""
     return [line_of(line) for line in text.splitlines()]
 
 
@@ -28,12 +28,12 @@ def line_of(line: str) -> Line:
 
 
 def returns_of(text: str) -> Iterator[tuple[str, str, int]]:
-    """Section, status, how many calls returned it."""
+    """Returns section, status and the number of calls with that status."""
     for line in lines_of(text):
         if line.measurement.startswith("Return="):
             yield line.section, line.measurement.removeprefix("Return="), int(line.value)
 
 
 def returned(text: str, section: str, status: str = "OK") -> int:
-    """How many calls of an operation returned the status."""
+    """Returns how many calls of an operation had the status."""
     return sum(count for name, given, count in returns_of(text) if (name, given) == (section, status))

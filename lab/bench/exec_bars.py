@@ -1,23 +1,22 @@
-"""The bars of `edgejoule exec`, each with its figure: a table, and JSON with --json FILE.
+"""Measures the bars of `edgejoule exec`. Prints a table; --json FILE writes JSON.
 
     make bench-exec
     .venv/bin/python lab/bench/exec_bars.py [--only time,cost,children,kills,aa] [--rounds 30] [--json FILE]
 
-time       30 alternating rounds against `hyperfine -N`, the executions of a round back to back: ratio of the mean times
-           with its 95 % interval (t of the rounds' log ratios), while a meter is sampled as in a study
-cost       own CPU time: of a repetition, of a supervised command, of a recorded run of `edgejoule exec` and of its
-           programs: Python, supervisor, sampler
-children   CPU seconds of a tree of 200 short children: the supervisor's beside those that /usr/bin/time prints of the
-           same processes
-kills      `edgejoule exec` killed by SIGKILL at random moments: processes that are left, and the store afterwards
-aa         `edgejoule exec --control` on pairs of the same command: how often they "differ" (about 15 s a pair)
+    time       30 alternating rounds against `hyperfine -N`, each with consecutive executions: ratio of the mean times
+               with its 95 % interval (t of the rounds' log ratios), while a meter is sampled as in a study
+    cost       own CPU time of a repetition, of a supervised command, and of a recorded run of `edgejoule exec` with its
+               programs Python, supervisor and sampler
+    children   CPU seconds of a tree of 200 short children: the supervisor's figure and /usr/bin/time's
+    kills      SIGKILL of `edgejoule exec` at random moments: processes left behind, and the state of the store
+    aa         `edgejoule exec --control` on pairs of the same command: how often they "differ" (about 15 s a pair)
 
 The two bars of simulated studies (coverage of the interval, A/A) are printed by
 
     .venv/bin/python -m pytest -s -m slow -c lab/pyproject.toml lab/tests/test_two_stages.py
 
-Packages: tools/packages exec. A busy machine gives wide intervals; `chrt --rr 1` in front (root) gives both sides the
-same right of way.
+Packages: tools/packages exec. A busy machine gives wide intervals; `chrt --rr 1` (root) gives both sides the same
+priority.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ EXEC = [str(Path(sys.executable).with_name("edgejoule")), "exec"]
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table. held: None where the bar is not decided by this machine."""
+    """A row of the table. held: None if this machine cannot decide the bar."""
 
     bar: str
     bound: str
@@ -77,12 +76,12 @@ class Program:
 
 
 def supervised(argv: Sequence[str], folder: Path, **options: Any) -> Supervised:
-    """The command as a study runs it, its output discarded."""
+    """Returns the command as a study runs it, without its output."""
     return Supervised(SupervisedCommand(argv, dict(os.environ), folder, None, None), timeout_s=600, **options)
 
 
 def programs(folder: Path) -> Iterator[Program]:
-    """The five programs of the bar, with their files; those that are not installed are named."""
+    """Returns the bar's five programs with their files. Lists those not installed."""
     text = folder / "text"
     words = random.Random(1)
     vocabulary = ["".join(words.choices("abcdefghijklmnopqrstuvwxyz", k=words.randint(2, 9))) for _ in range(5000)]
@@ -110,7 +109,7 @@ def programs(folder: Path) -> Iterator[Program]:
 
 
 def by_hyperfine(program: Program, folder: Path) -> float:
-    """Mean seconds of the executions of one round."""
+    """Returns the mean seconds of one round's executions under hyperfine."""
     report = folder / "hyperfine.json"
     quoted = " ".join(f"'{word}'" for word in program.argv)
     options = ["-N", "--style", "none", "--runs", str(program.executions), "--export-json", str(report)]
@@ -121,7 +120,7 @@ def by_hyperfine(program: Program, folder: Path) -> float:
 
 
 def by_supervisor(program: Program, folder: Path) -> float:
-    """The same by the supervisor, while a meter is sampled."""
+    """Returns the mean seconds under the supervisor, while a meter is sampled."""
     meter = choose().meter
     meter.open()
     with contextlib.closing(meter), Sampler(meter):
@@ -131,7 +130,7 @@ def by_supervisor(program: Program, folder: Path) -> float:
 
 
 def time_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """The ratio of mean times, ours over hyperfine's."""
+    """Returns the ratio of mean times, ours divided by hyperfine's."""
     order = random.Random(options.seed)
     for program in programs(folder):
         by_hyperfine(program, folder)  # files and caches
@@ -148,7 +147,7 @@ def time_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
 
 
 def own_cpu_s(argv: Sequence[str], folder: Path, repeat: int) -> float:
-    """CPU seconds of Python and the supervisor, less those of the command."""
+    """Returns the CPU seconds of Python and the supervisor without those of the command."""
     before_s, children = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
     repetitions = supervised(argv, folder, repeat=repeat).run()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -157,16 +156,16 @@ def own_cpu_s(argv: Sequence[str], folder: Path, repeat: int) -> float:
 
 
 def finished_runs(store: Path) -> int:
-    """How many runs the store has; 0 while it is not there yet."""
+    """Returns the number of runs in the store, 0 if it does not exist yet."""
     with contextlib.suppress(sqlite3.OperationalError), contextlib.closing(sqlite3.connect(store)) as db:
         return int(db.execute("SELECT count(*) FROM runs WHERE status = 'finished'").fetchone()[0])
     return 0
 
 
 def cpu_s(process: int) -> np.ndarray:
-    """CPU seconds of a process, of its children that have ended, and of those that have not: the sampler lives on.
+    """Returns the CPU seconds of a process, its ended children, and those still running, such as the sampler.
 
-    Those of ended children are cut to a tick.
+    The time of ended children is rounded down to a tick.
     """
     children = [
         int(pid) for task in Path(f"/proc/{process}/task").glob("*/children") for pid in task.read_text().split()
@@ -180,14 +179,14 @@ def cpu_s(process: int) -> np.ndarray:
 
 
 def command_cpu_s(store: Path) -> float:
-    """CPU seconds that the command of a run itself took, the mean of all runs."""
+    """Returns the mean CPU seconds that the command itself used per run."""
     with contextlib.closing(sqlite3.connect(store)) as db:
         return float(db.execute("SELECT avg(value) FROM responses WHERE name = 'cpu_s'").fetchone()[0])
 
 
 def recorded_run_cpu_s(runs: int, folder: Path) -> tuple[np.ndarray, float]:
-    """CPU seconds of a run of `edgejoule exec`, from the second to the last but one: those of Python, the supervisor
-    and the sampler; and those of its command, which sleeps.
+    """Returns the CPU seconds per run of `edgejoule exec`, from the second run to the last but one: those of Python,
+    supervisor and sampler, and those of its command, which sleeps.
     """
     store = folder / f"cost-{uuid.uuid4().hex}.db"
     argv = [*EXEC, "--runs", str(runs), "--store", str(store), "--", "sleep", "0.6"]
@@ -203,7 +202,7 @@ def recorded_run_cpu_s(runs: int, folder: Path) -> tuple[np.ndarray, float]:
 
 
 def cost_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """Own CPU time, as the slope over their number: what a start costs once is in neither."""
+    """Returns the own CPU time as a slope over the number of runs, which excludes the cost of the start."""
     few, many = 200, 2000
     each_s = [(own_cpu_s(["true"], folder, many) - own_cpu_s(["true"], folder, few)) / (many - few) for _ in range(5)]
     each_ms = 1e3 * statistics.median(each_s)
@@ -229,7 +228,9 @@ for _ in range(200):
 
 
 def children_bars(_: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """Both count the same processes; `time` itself is one of the supervisor's, and cuts to hundredths of a second."""
+    """Compares the counts of the same processes. `time` runs under the supervisor and rounds down to hundredths of a
+    second.
+    """
     shares = []
     for _ in range(5):
         printed = folder / "time"
@@ -243,7 +244,7 @@ def children_bars(_: argparse.Namespace, folder: Path) -> Iterator[Row]:
 
 
 def left_over(token: str) -> list[str]:
-    """Processes that carry the token in their environment or arguments."""
+    """Returns processes with the token in their environment or arguments."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -254,7 +255,7 @@ def left_over(token: str) -> list[str]:
 
 
 def store_faults(path: Path) -> list[str]:
-    """What is wrong with a store after a kill."""
+    """Returns the faults of a store after a kill."""
     if not path.exists():
         return []
     with contextlib.closing(sqlite3.connect(path)) as db:
@@ -275,7 +276,7 @@ def store_faults(path: Path) -> list[str]:
 
 
 def kill_once(moment_s: float, folder: Path, store: Path) -> tuple[bool, list[str]]:
-    """Start exec, kill it after that time; whether it still ran then, and what is wrong afterwards."""
+    """Starts exec and kills it after that time. Returns whether it was still running, and the faults afterwards."""
     token = uuid.uuid4().hex
     digits = str(int(token, 16))[:12]
     text = f"setsid sleep 900.{digits} & sleep 0.01 & sleep 0.05; nohup sleep 900.{digits} & :"
@@ -296,7 +297,7 @@ def kill_once(moment_s: float, folder: Path, store: Path) -> tuple[bool, list[st
 
 
 def kill_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """SIGKILL at random moments of a study whose command leaves processes behind."""
+    """Sends SIGKILL at random moments of a study whose command leaves processes behind."""
     begin_s = time.monotonic()
     kill_once(600, folder, folder / "whole.db")
     whole_s = time.monotonic() - begin_s
@@ -317,7 +318,7 @@ def kill_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
 
 
 def aa_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """Two arms of one command; "different": they share no letter. The chance bound is that of the issue's bar."""
+    """Compares two arms of one command. "different": they share no letter. The bar allows for chance."""
     different, done = 0, 0
     for number in range(options.pairs):
         result = folder / "aa.json"
@@ -342,7 +343,7 @@ BARS = {"time": time_bars, "cost": cost_bars, "children": children_bars, "kills"
 
 
 def main() -> int:
-    """Print the table; 1 when a bar is not held."""
+    """Prints the table. Returns 1 if a bar is not held."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(BARS), help="sections, separated by commas")
     parser.add_argument("--rounds", type=int, default=30)

@@ -1,7 +1,9 @@
-"""What sampling costs: CPU time of the native sampler and of the thread that asks it, over elapsed time.
+"""Cost of sampling: CPU time of the native sampler and of the thread that requests its readings, divided by elapsed
+time.
 
-Emulated trees in memory (--tree, default /dev/shm); each line is several runs of the whole chain: meter, sampler
-thread, native program. Peers: the same meters polled from Python, and a program that only sleeps. On a quiet machine:
+Uses emulated trees in memory (--tree, default /dev/shm). Each row is several runs of the whole chain: meter, sampler
+thread, native program. Peers: the same meters polled from Python, and a program that only sleeps. Run it on an idle
+machine:
 .venv/bin/python lab/bench/sampler_cost.py
 """
 
@@ -24,12 +26,12 @@ Polled = Rapl | Hwmon | BoardProfile
 
 
 def by_python(path: Path) -> str:
-    """A transport of its own, so that the meter is polled from Python."""
+    """Polls the meter from Python, by a separate transport."""
     return read_text(path)
 
 
 def rapl_tree(root: Path, zones: int) -> Path:
-    """A powercap tree."""
+    """Creates a powercap tree."""
     for number in range(zones):
         zone = root / f"intel-rapl:{number}"
         zone.mkdir(parents=True)
@@ -39,7 +41,7 @@ def rapl_tree(root: Path, zones: int) -> Path:
 
 
 def hwmon_tree(root: Path) -> Path:
-    """An INA3221 with three rails."""
+    """Creates the tree of an INA3221 with three rails."""
     chip = root / "hwmon0"
     chip.mkdir(parents=True)
     (chip / "name").write_text("ina3221\n")
@@ -50,7 +52,7 @@ def hwmon_tree(root: Path) -> Path:
 
 
 def shares(meter: Polled, interval_s: float | None, duration_s: float) -> tuple[float, float, int]:
-    """Share of a core of the native program and of the sampling thread, and rows read per second."""
+    """Returns the share of a core of the native program and of the sampling thread, and rows read per second."""
     meter.open()
     sampler = Sampler(meter, interval_s)
     sampler.start()
@@ -64,7 +66,7 @@ def shares(meter: Polled, interval_s: float | None, duration_s: float) -> tuple[
 
 
 def line(name: str, make: Callable[[], Polled], interval_s: float | None, runs: int, duration_s: float) -> None:
-    """Run and print one line."""
+    """Runs and prints one row."""
     found = [shares(make(), interval_s, duration_s) for _ in range(runs)]
     totals = " ".join(f"{100 * (native + thread):5.2f}" for native, thread, _ in found)
     median = sorted(found, key=lambda x: x[0] + x[1])[runs // 2]
@@ -75,7 +77,7 @@ def line(name: str, make: Callable[[], Polled], interval_s: float | None, runs: 
 
 
 def sleeper(duration_s: float) -> float:
-    """A C program that only sleeps 1,000 times a second: what waking up costs here."""
+    """Builds a C program that only sleeps 1,000 times a second, to measure the cost of waking up here."""
     source = (
         "#include <time.h>\n#include <stdio.h>\nint main(void){struct timespec t,c;clock_gettime(CLOCK_MONOTONIC,&t);"
         f"for(int i=0;i<{round(duration_s * 1000)};i++){{t.tv_nsec+=1000000;if(t.tv_nsec>=1000000000){{t.tv_nsec-="
@@ -89,7 +91,7 @@ def sleeper(duration_s: float) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--runs", type=int, default=3)

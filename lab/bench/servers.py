@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""One row for each database server of this machine: workload A by a study of its own, through `edgejoule run`.
+"""Runs workload A on each database server of this machine, as a study through `edgejoule run`; one row each.
 
-Operations as the client counted them beside the server's own count; dataintegrity is on. Figures are of this machine at
-this moment; what is not here is named with its reason.
+The table compares the client's operations with the server's own count; dataintegrity is on. Figures are of this machine
+at this moment. A missing server is listed with the reason.
 """
 
 import argparse
@@ -74,11 +74,11 @@ HEAD = (
 
 
 class BenchError(Exception):
-    """A study that did not end as it should."""
+    """A study did not end as expected."""
 
 
 def main() -> int:
-    """The table on standard output."""
+    """Prints the table on standard output."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "databases",
@@ -103,7 +103,7 @@ def main() -> int:
 
 
 def row(name: str, told: argparse.Namespace) -> str:
-    """Of one database. Raises BenchError."""
+    """Returns the row of one database. Raises BenchError."""
     adapter = adapters().get(name)
     if adapter is None or not adapter.available:
         return f"{name} | not here: {adapter.fix if adapter else 'no such database'}"
@@ -139,7 +139,7 @@ def row(name: str, told: argparse.Namespace) -> str:
 
 
 def study(folder: Path, name: str, shown: str, told: argparse.Namespace) -> tuple[Run, dict[str, Any]]:
-    """The run and the client's last event. Raises BenchError."""
+    """Returns the run and the client's last event. Raises BenchError."""
     text = SPEC.format(
         database=name,
         shown=shown,

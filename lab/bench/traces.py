@@ -1,8 +1,8 @@
-"""What an hour at 5 kHz costs in the store: bytes, the time of one integral, CPU time of keeping it.
+"""Cost of an hour at 5 kHz in the store: bytes, the time of one integral, CPU time of storing it.
 
     .venv/bin/python lab/bench/traces.py [--minutes 60]
 
-The trace is a current and a voltage with noise and a load that switches, multiplied, as a USB power monitor gives them.
+The trace is the product of a current and a voltage with noise and a switching load, as a USB power monitor gives it.
 Bars: 18 million samples below 50 MB, one integral below 10 ms.
 """
 
@@ -26,7 +26,7 @@ BOOT_NS = 700_000_000_000
 
 
 def pieces(minutes: int, seed: int = 1):
-    """Half seconds of a trace, as a recorder gets them."""
+    """Yields half seconds of a trace, as a recorder receives them."""
     rng = np.random.default_rng(seed)
     channel = Channel(
         "bench", "main", Domain.BOARD, ValueKind.INSTANT, Method.MEASURED, 0.01, 0.0, 0.0002, clock=Clock.DEVICE,
@@ -44,7 +44,7 @@ def pieces(minutes: int, seed: int = 1):
 
 
 def main() -> None:
-    """Print the table."""
+    """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=int, default=60)
     minutes = parser.parse_args().minutes
