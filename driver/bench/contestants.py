@@ -22,8 +22,8 @@ class Contestant(ABC):
 
     name: str
     footprint: bool = True  # whether start-up and throttled runs are measured
-    quirks: tuple[str, ...] = ()  # what it does and does not do per operation, for the reader of the table
-    operations: ClassVar[dict[str, int]]  # of a long run on the null database, by workload: about a second of CPU time
+    quirks: tuple[str, ...] = ()  # notes under the table: differences from the other drivers
+    operations: ClassVar[dict[str, int]]  # of a long run on the null database: about 1 s of CPU time
 
     @abstractmethod
     def null_command(self, work: Work) -> list[str]:

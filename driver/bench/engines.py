@@ -34,8 +34,8 @@ class Engine:
     peer: dict[str, str]
     path_ours: str  # name of the option
     path_peer: str
-    merges: bool  # has work left after a load that decides what a read costs
-    differs: str  # what cannot be made alike
+    merges: bool  # a load leaves work that affects the cost of reads
+    differs: str  # settings that cannot be made equal
 
 
 ENGINES = (

@@ -23,7 +23,7 @@ class Case:
     workload: str
     threads: int
     per_op_ns: Figure = field(default_factory=Figure)
-    active_per_op_ns: Figure = field(default_factory=Figure)  # ours: what the driver itself reports
+    active_per_op_ns: Figure = field(default_factory=Figure)  # ours: reported by the driver
     rss_peak_bytes: Figure = field(default_factory=Figure)
 
 

@@ -31,7 +31,7 @@ class Cost:
 
     cpu_ns: float
     wall_ns: float
-    rss_peak_bytes: int | None  # None: the process ended before it could be looked at
+    rss_peak_bytes: int | None  # None: the process ended before it was read
 
 
 class Running:
@@ -40,7 +40,7 @@ class Running:
     def __init__(self, command: Sequence[str], time_limit_s: float = 600) -> None:
         self._command = command
         self._time_limit_s = time_limit_s
-        # No `with`: the file lives as long as the process writes to it, and its name is gone already.
+        # No `with`: the file must live as long as the process writes to it, and its name is already deleted.
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115
         self._cost: Cost | None = None
         self._begin_ns = time.monotonic_ns()

@@ -49,7 +49,7 @@ class SecondThread:
         """Measures the pairs of a round."""
         if number >= self._rounds:
             return
-        orders = [[(1, 1), (2, 1), (1, 2)], [(1, 2), (2, 1), (1, 1)]]  # threads, processes; else a drift would count
+        orders = [[(1, 1), (2, 1), (1, 2)], [(1, 2), (2, 1), (1, 1)]]  # threads, processes; both orders
         for pair, case in product(range(PAIRS), self.cases):
             self._note(f"edgejoule-driver {case.workload}, one and two threads")
             operations = self._pair[0].operations[case.workload] // self._shrink

@@ -48,7 +48,7 @@ def test_one_short_round_without_peers_gives_every_figure_and_a_verdict_on_every
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_bench_that_is_stopped_leaves_no_process_and_no_database_behind(tmp_path: Path, number: int) -> None:
     slow = tmp_path / "slow-driver"
-    # Sections ask the driver for its databases first.
+    # Sections first run the driver to list its databases.
     slow.write_text(f'#!/bin/sh\n[ "$1" = databases ] && exit\necho $$ > {tmp_path}/pid\nexec sleep 60\n')
     slow.chmod(0o755)
     data = tmp_path / "data"
@@ -59,7 +59,7 @@ def test_a_bench_that_is_stopped_leaves_no_process_and_no_database_behind(tmp_pa
             assert running.poll() is None
             time.sleep(0.01)
         pid = int((tmp_path / "pid").read_text())
-        time.sleep(0.2)  # the bench has the process in hand a moment after that process says its number
+        time.sleep(0.2)  # the bench registers the process a moment after the process prints its id
         running.send_signal(number)
         _, words = running.communicate(timeout=30)
     assert words in ("bench: interrupted\n", "bench: terminated\n")

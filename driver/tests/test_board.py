@@ -70,7 +70,7 @@ def work(arch: str, command: str, store: str, path: Path, workload: str = "workl
     """Loads or runs 1000 records whose values derive from their keys. Returns the end event."""
     arguments = ["-P", workload, "-p", "recordcount=1000", "-p", "operationcount=2000", "-p", "dataintegrity=true"]
     arguments += ["--seed", "5", "-p", f"{store}.path={path}"]
-    if store == "lmdb":  # qemu-user keeps a table of the guest's address space: the default map is too large for it
+    if store == "lmdb":  # qemu-user has a table of the guest's address space, for which the default map is too large
         arguments += ["-p", f"lmdb.map_bytes={64 << 20}"]
     return events(arch, command, store, *arguments)[-1]
 

@@ -17,7 +17,7 @@ import pytest
 from driving import DRIVER
 from java_ycsb import Counts, compare
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("db_bench")]  # they share what db_bench did
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("db_bench")]  # they share db_bench's results
 
 TRACER = DRIVER.with_name("driver-trace")
 
@@ -188,7 +188,7 @@ def test_fillrandom_leaves_the_database_that_db_bench_leaves(tmp_path: Path, bat
     theirs = records(tmp_path / "theirs")
     assert records(tmp_path / "ours") == theirs
     distinct = len(theirs.splitlines())
-    # Keys that are missed when N are drawn of N: N/e on average, with a variance of N (1/e - 2/e^2).
+    # Keys not drawn in N draws from N: N/e on average, with a variance of N (1/e - 2/e^2).
     expected = KEYS * (1 - 1 / 2.718281828)
     assert abs(distinct - expected) < 5 * (KEYS * 0.0972) ** 0.5
 
@@ -252,7 +252,7 @@ def test_mixgraph_counts_finds_and_leaves_what_db_bench_does(tmp_path: Path, wor
     assert asked["READ"] + (int(missing[1]) if missing else 0) == int(counts[1])
     assert asked["INSERT"] == int(counts[2])
     assert asked["SCAN"] == int(counts[3])
-    # db_bench counts the seeks that meet their key with the gets that are found.
+    # db_bench counts seeks that hit their key together with gets that return a value.
     assert asked["READ"] <= int(counts[4]) <= asked["READ"] + asked["SCAN"]
     assert records(tmp_path / "ours") == records(tmp_path / "theirs")
 

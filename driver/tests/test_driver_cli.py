@@ -76,7 +76,7 @@ def test_the_usage_of_the_active_interval_is_read_once_before_anything_is_writte
 
 
 def test_the_peak_of_memory_is_the_run_s_and_not_the_driver_share_s() -> None:
-    # Each stream of updates has a buffer for a value of this size: the share's comes on top of the run's.
+    # Each stream of updates has a buffer for a value of this size: one for the run, one for the driver's share.
     field_bytes = 64 << 20
     updates = ["-p", "readproportion=0", "-p", "updateproportion=1", "-p", "operationcount=2"]
     arguments = ["-P", "workloada", *updates, "-p", "fieldcount=1", "-p", f"fieldlength={field_bytes}"]
@@ -150,7 +150,7 @@ def test_what_was_done_while_warming_up_is_not_counted() -> None:
 
 
 def test_a_warm_up_obeys_the_rate(tmp_path: Path) -> None:
-    # Each operation inserts a row, so the database itself says how many the warm-up did.
+    # Each operation inserts a row, so the database's count gives the operations of the warm-up.
     place = ["-db", "sqlite", "-p", f"sqlite.path={tmp_path / 'database'}", "-p", "recordcount=10", "--seed", "1"]
     assert drive("load", *place).returncode == 0
     inserts = ["-p", "readproportion=0", "-p", "updateproportion=0", "-p", "insertproportion=1"]
@@ -216,7 +216,7 @@ def test_reads_before_write_are_those_of_the_measured_operations(tmp_path: Path)
 
 
 def test_the_checksum_is_that_of_the_measured_operations() -> None:
-    # One record, always read whole: all operations are alike, wherever in the stream they are.
+    # One record, always read whole, so all operations are alike.
     alike = ["-P", "workloadc", "-p", "recordcount=1"]
     assert run_events(*alike, "--warmup", "0.05")[-1]["checksum"] == run_events(*alike)[-1]["checksum"]
 
@@ -298,7 +298,7 @@ def test_a_full_disk_ends_the_run_with_one_line() -> None:
 
 def test_notes_that_cannot_be_written_end_no_run() -> None:
     with Path("/dev/full").open("w") as full:
-        arguments = [DRIVER, "run", "-db", "noop", *SMALL[:-2]]  # no seed: the drawn one is told
+        arguments = [DRIVER, "run", "-db", "noop", *SMALL[:-2]]  # no seed: the driver prints a random one
         done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=full, timeout=60, check=False)
     assert done.returncode == 0
     assert b"[READ], Operations" in done.stdout
@@ -312,7 +312,7 @@ GIBIBYTE = 1 << 30
     [
         ({resource.RLIMIT_AS: GIBIBYTE // 4}, ["-p", "fieldlength=1000000000"], "not enough memory"),
         (
-            {resource.RLIMIT_AS: 4 * GIBIBYTE, resource.RLIMIT_STACK: GIBIBYTE},  # a thread's stack is as large
+            {resource.RLIMIT_AS: 4 * GIBIBYTE, resource.RLIMIT_STACK: GIBIBYTE},  # also the size of a thread's stack
             ["-threads", "8"],
             "cannot start client thread",
         ),
@@ -444,7 +444,7 @@ def progress_on_a_terminal(*arguments: str) -> str:
     try:
         while chunk := os.read(controller, 65536):
             seen += chunk
-    except OSError:  # a terminal whose other end is closed ends so
+    except OSError:  # the end of a terminal whose other side is closed
         pass
     os.close(controller)
     return seen.decode()

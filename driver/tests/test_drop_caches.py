@@ -93,9 +93,9 @@ def test_standing_still_warms_no_cold_cache(database: str, data: Path) -> None:
         run(database, data, "--seed", "1", "--drop-caches", *words)["settled"]["usage"]["process_read_bytes"]
         for words in ([], quiet, [], quiet, [])
     ]
-    plain, still = runs[::2], min(runs[1::2])  # what the file system itself reads is now and then counted, too
+    plain, still = runs[::2], min(runs[1::2])  # reads of the file system itself are sometimes included
     a_few_pages = 64 * 1024  # LevelDB begins another log
-    # one of the others may have had a compaction to do
+    # one of the other runs may have compacted
     assert min(plain) - a_few_pages <= still <= max(plain) + a_few_pages
 
 
@@ -126,7 +126,7 @@ def test_without_root_the_run_says_what_it_needs(database: str, data: Path, unpr
     done = ask("run", database, data, "--drop-caches", caller=unprivileged)
     assert done.returncode == 1
     assert "--drop-caches: cannot write to /proc/sys/vm/drop_caches: Permission denied; it needs root" in done.stderr
-    assert ask("run", database, data, caller=unprivileged).returncode == 0  # the database is as it was
+    assert ask("run", database, data, caller=unprivileged).returncode == 0  # the database is unchanged
 
 
 def test_a_load_and_a_database_without_files_have_no_caches_to_drop(data: Path) -> None:

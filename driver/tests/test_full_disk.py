@@ -26,4 +26,4 @@ def test_a_full_disk_ends_a_load_with_the_database_s_words(database: str, durabi
     (line,) = done.stderr.splitlines()
     assert "No space left on device" in line or "disk is full" in line
     again = drive("run", *where, "-P", "workloada", "-p", "recordcount=20000", "--quiet")
-    assert again.returncode in (0, 1), again.stderr  # opened with what it has, or refused; never killed
+    assert again.returncode in (0, 1), again.stderr  # opened with its contents, or refused; never killed

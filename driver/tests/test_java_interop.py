@@ -74,7 +74,7 @@ def by_java(command: str, place: Place, values: Properties, workload: str = "c")
 def by_driver(command: str, place: Place, values: Properties, workload: str = "c", for_java: bool = True) -> Done:
     where = properties(**{f"{place.database}__path": place.path})
     where += properties(failure_share_max=1)  # the tests compare the counts of failed operations themselves
-    if for_java and command == "load" and place.database == "rocksdb":  # elsewhere the layout is the same
+    if for_java and command == "load" and place.database == "rocksdb":  # the other databases have one layout
         where += properties(rocksdb__column_family="usertable")
     assignments = [word for name, value in LOADED + where + values for word in ("-p", f"{name}={value}")]
     file = WORKLOADS / f"workload{workload}"

@@ -36,10 +36,10 @@ REJECTED = 1e-6
 DRAWS = 1_000_000
 WITH_INSERTS = 1_200_000  # operations, of which more than DRAWS ask for a key
 RECORDS = 1000
-# Of which YCSB reserves six keys for each record, nearly the most that the driver takes over (ADR 026).
+# For these YCSB reserves six keys per record, just below the driver's limit (ADR 026).
 MORE_RECORDS = 40_000
 
-# A mutant: the counts that a driver with a fault would give.
+# A mutant: the counts of a faulty driver.
 Mutant = Callable[[], Counts]
 
 
@@ -357,7 +357,7 @@ def test_fields_are_asked_for_and_written_alike(folder: Path) -> None:
     dimensions = "fields_asked,fields_written"
     expected = [fields_of(java_sample(folder, dimensions, values)) for values in cases]
     assert [fields_of(driver_sample(dimensions, values)) for values in cases] == expected
-    # No case would pass for another.
+    # No case equals another.
     assert all(one != other for one, other in combinations(expected, 2))
 
 

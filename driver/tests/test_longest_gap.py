@@ -34,7 +34,7 @@ def gap_of(tmp_path: Path, *words: str) -> tuple[float, float, str]:
     return end["longest_gap_ns"] / 1e9, (end["longest_gap_start_ns"] - begin_ns) / 1e9, said
 
 
-# Held, the lock makes updates wait (the default), or fail at once; at a rate the client has nothing to do between two.
+# While the lock is held, updates wait (the default) or fail at once. With a rate, the client idles between two.
 @pytest.mark.parametrize(
     "words",
     [

@@ -42,7 +42,7 @@ def test_a_load_of_the_same_keys_replaces_records_and_loses_none(tmp_path: Path)
 
 
 def test_a_load_whose_records_do_not_stay_has_failed_with_the_counts(tmp_path: Path) -> None:
-    # A trigger removes every row whose key ends with a 7, after its insert, which is acknowledged.
+    # A trigger removes every row whose key ends with a 7 after its acknowledged insert.
     events_from(*load("sqlite", tmp_path / "data", "-p", "insertcount=1"))
     with contextlib.closing(sqlite3.connect(tmp_path / "data")) as other:
         other.execute("DELETE FROM usertable")

@@ -15,7 +15,7 @@ from driving import Event, drive, events_of
 EMBEDDED = ["sqlite", "leveldb", "rocksdb", "lmdb", "lunar"]
 MEBIBYTE = 1 << 20
 
-# What the kernel and the C library round up, and the histograms' pages that a longer run touches. A byte kept of each
+# Rounding of the kernel and the C library, and pages of histograms in a longer run. A byte stored for each
 # of ten million records is five times as much.
 SLACK_BYTES = 2 * MEBIBYTE
 
@@ -113,10 +113,10 @@ def memory_controller() -> Interface:
 
 
 LIMIT_BYTES = 96 * MEBIBYTE
-# Pages of the libraries count in the RSS; the limit has those only that no other process had read in before.
+# Library pages count in the RSS, but in the limit only if no other process has read them before.
 LIBRARIES_BYTES = 16 * MEBIBYTE
-# RocksDB's own two memtables of 64 MB each are more than that; LMDB reads up to 32 pages for each that it needs, and
-# each of them takes another one's place (both: "Memory" in the adapters' README).
+# RocksDB's default of two memtables of 64 MB exceeds the limit. LMDB reads up to 32 pages for each that it needs;
+# each of them evicts another (both: "Memory" in the adapters' README).
 LESS_MEMORY = {
     "rocksdb": ["-p", f"rocksdb.options=write_buffer_size={16 * MEBIBYTE}"],
     "lmdb": ["-p", "lmdb.nordahead=true"],
@@ -166,7 +166,7 @@ def test_a_load_of_six_times_the_memory_finishes(database: str, data: Path, limi
     print(f"{database}: {end['data_bytes']} bytes stored, RSS {end['rss_peak_bytes']}, group {limit.peak_bytes}")
     assert end["data_bytes"] > 6 * LIMIT_BYTES
     assert limit.kills == 0
-    assert limit.peak_bytes > LIMIT_BYTES * 9 // 10  # the limit was felt: the page cache fills what there is
+    assert limit.peak_bytes > LIMIT_BYTES * 9 // 10  # the limit was reached: the page cache fills all memory
     assert end["rss_peak_bytes"] < LIMIT_BYTES + LIBRARIES_BYTES
     assert rows_read_back(database, data) == RECORDS
 

@@ -109,7 +109,7 @@ def test_an_operation_that_never_succeeded_has_a_count_of_zero_and_no_latencies(
     ours = structure(lines_of(driver_text(database, values, "c")))
     javas = structure(lines_of(java_text(database, values, "c")))
     assert ours.keys() == javas.keys()
-    # Java's mean is NaN and its least latency the largest number there is.
+    # Java's mean is NaN and its minimum latency the largest number.
     assert ours.pop("READ") == [javas["READ"][0], javas.pop("READ")[-1]]
     assert ours == javas
 
@@ -194,7 +194,7 @@ def test_status_lines_are_those_of_java_ycsb(database: Path) -> None:
     options: list[str | Path] = ["-P", WORKLOADS / "workloadf", "-s"]
     javas = status_lines(ycsb_client("run", BINDING, values + where, options=options).stderr)
     ours = status_lines(drive("run", "-db", "sqlite", *words(database, values, "f"), "-s").stderr)
-    # Java's first lines tell of a database that is still waking up, and its last of the closing too.
+    # Java's first lines include the database's start, its last one the closing.
     during, last = grammar(fullest(javas)), grammar(javas[-1])
     del last[1]["CLEANUP"]
     line = fullest(ours)

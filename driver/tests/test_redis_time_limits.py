@@ -91,7 +91,7 @@ READS = ["-db", "redis", "-P", "workloadc", "-p", "recordcount=100", "-p", "oper
 
 
 def test_an_answer_that_comes_byte_by_byte_is_too_late_when_the_operations_time_is_over(trickling: SlowRedis) -> None:
-    # The answer takes 3.5 s, and no pause in it more than 0.1 s.
+    # The answer takes 3.5 s with pauses of at most 0.1 s.
     begin = time.monotonic()
     limits = ["-p", f"redis.port={trickling.port}", "-p", "redis.timeout_ms=500", "-p", "redis.reconnect_ms=0"]
     done = drive("run", *READS, *limits)

@@ -6,7 +6,7 @@ import time
 
 from driving import DRIVER, drive
 
-# YCSB would reserve 10^11 keys for the inserts that these operations let expect, beside 10 that are there.
+# YCSB would reserve 10^11 keys for the expected inserts, with 10 existing keys.
 ENDLESS = ["-db", "noop", "-P", "workloade", "-p", "recordcount=10", "-p", "operationcount=1000000000000"]
 
 

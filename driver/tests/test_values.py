@@ -113,12 +113,12 @@ def test_values_compress_as_those_of_the_real_java_ycsb(value_bytes: int, tmp_pa
     for level in ("-3", "-19"):
         expected = zstd_ratio(java, level)
         assert not differs(f"{value_bytes} bytes, zstd {level} --long=27", zstd_ratio(ours, level), expected)
-        if value_bytes >= 100:  # a match must be long for zstd to gain by it
+        if value_bytes >= 100:  # zstd gains only from long matches
             assert differs("  mutant: cut from a pool", zstd_ratio(pool, level), expected)
 
 
 @pytest.mark.java
-@pytest.mark.timeout(3600)  # level 19 takes two minutes of CPU for each of the two
+@pytest.mark.timeout(3600)  # level 19 takes two minutes of CPU for each side
 @pytest.mark.parametrize("level", ["-3", "-19"])
 def test_64_megabytes_compress_as_those_of_the_real_java_ycsb(level: str, tmp_path: Path) -> None:
     values = shape(100, 64 * MEBIBYTE)

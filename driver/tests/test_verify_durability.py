@@ -14,7 +14,7 @@ from driving import DRIVER, Caller, drive
 KEPT, NOT_KEPT, WRONG = 0, 3, 2
 SHORT = ("--cuts", "25", "--operations", "400", "--seed", "1")
 DATABASES_WITH_FILES = ("leveldb", "lmdb", "lunar", "rocksdb", "sqlite")
-SOUND = {"lmdb": ("-p", "lmdb.nosync=false")}  # without it a power cut may leave a database that does not open
+SOUND = {"lmdb": ("-p", "lmdb.nosync=false")}  # otherwise the database may not open after a power cut
 
 Report = dict[str, Any]
 
@@ -88,7 +88,7 @@ def test_class_process_opens_as_it_was_at_an_earlier_moment(database: str) -> No
     (process,) = report_of("-db", database, "--durability", "process", *SOUND.get(database, ()), status=KEPT)
     assert process["cuts_with_loss"] > 0
     assert process["databases_failed"] == process["rows_never_written"] == process["rows_unreadable"] == 0
-    if database not in ("leveldb", "rocksdb"):  # whose logs may lack a write from before some that they have
+    if database not in ("leveldb", "rocksdb"):  # their logs may lack a write and have a later one
         assert process["earlier_state"]
 
 
@@ -127,7 +127,7 @@ def test_several_threads_on_xfs_keep_what_class_power_promises() -> None:
     (power,) = report_of(
         "-db", "rocksdb", "--durability", "power", "-threads", "4", "--file-system", "xfs", status=KEPT
     )
-    assert power["earlier_state"] is None  # the writes of several threads have no one order
+    assert power["earlier_state"] is None  # the writes of several threads have no total order
     assert power["rows_checked"] > 1000
 
 

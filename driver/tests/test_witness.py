@@ -15,7 +15,7 @@ Counts = dict[str, int]
 
 
 def end_of(command: str, database: str, data: Path, *arguments: str, records: int = RECORDS) -> Event:
-    # Class none: what is counted does not depend on syncs, the time it takes does.
+    # Class none: the counts do not depend on syncs, but the time does.
     line = [command, "-db", database, "-p", f"{database}.path={data}", "--durability", "none"]
     sizes = ["-p", f"recordcount={records}", "-p", f"operationcount={OPERATIONS}", "--seed", "7"]
     return events_from(*line, *sizes, *arguments)[-1]

@@ -77,7 +77,7 @@ def test_the_board_study_s_records_have_their_size(size: str, tmp_path: Path) ->
 def test_the_lunar_paper_s_mixes_have_their_shares_of_reads(share: tuple[str, float], tmp_path: Path) -> None:
     mix, expected = share
     end = loaded_and_run(f"lunar-{mix}", "sqlite", tmp_path / "data")
-    # Four standard deviations of a binomial count at the most.
+    # At most four standard deviations of a binomial count.
     assert abs(done_of(end, "READ") - OPERATIONS * expected) < 4 * (OPERATIONS * expected * (1 - expected)) ** 0.5
 
 

@@ -113,7 +113,7 @@ def by_hyperfine(program: Program, folder: Path) -> float:
     report = folder / "hyperfine.json"
     quoted = " ".join(f"'{word}'" for word in program.argv)
     options = ["-N", "--style", "none", "--runs", str(program.executions), "--export-json", str(report)]
-    # In a session of its own, as the supervisor is: the kernel may share the processors out among sessions.
+    # In a separate session, as the supervisor: the kernel may divide the processors among sessions.
     argv = ["hyperfine", *options, quoted]
     subprocess.run(argv, check=True, cwd=folder, stderr=subprocess.DEVNULL, start_new_session=True)
     return float(json.loads(report.read_text())["results"][0]["mean"])
@@ -133,7 +133,7 @@ def time_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     """Returns the ratio of mean times, ours divided by hyperfine's."""
     order = random.Random(options.seed)
     for program in programs(folder):
-        by_hyperfine(program, folder)  # files and caches
+        by_hyperfine(program, folder)  # fills files and caches
         ratios = []
         for _ in range(options.rounds):
             sides: list[tuple[str, Callable[[Program, Path], float]]] = [("h", by_hyperfine), ("s", by_supervisor)]
@@ -173,7 +173,7 @@ def cpu_s(process: int) -> np.ndarray:
     ended_ticks = sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[13:15]))
     living_s = 0.0
     for child in children:
-        with contextlib.suppress(OSError):  # it has just ended; its parent has its time
+        with contextlib.suppress(OSError):  # it has just ended; its time is counted in its parent's
             living_s += process_clock.cpu_s(child)
     return np.array([process_clock.cpu_s(process), ended_ticks / os.sysconf("SC_CLK_TCK"), living_s])
 

@@ -42,7 +42,7 @@ seed = 1
 run_s_min = 0
 """
 
-#: What each server counted for the reads and the updates of a client.
+#: Each server's counts of a client's reads and updates.
 Counts = Mapping[str, int]
 WITNESSES: dict[str, tuple[str, Callable[[Counts], int], Callable[[Counts], int]]] = {
     "redis": (
@@ -57,7 +57,7 @@ WITNESSES: dict[str, tuple[str, Callable[[Counts], int], Callable[[Counts], int]
     ),
     "mongodb": (
         "opcounters",
-        lambda c: c.get("query", 0) - 1,  # the driver looks at one document when it opens
+        lambda c: c.get("query", 0) - 1,  # the driver reads one document when it opens
         lambda c: c.get("update", 0),
     ),
     "cassandra": (

@@ -68,7 +68,7 @@ def main() -> None:
             samples += len(piece)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (kept,) = RunTraces(connection, 1).stored()
-        energy(kept, BOOT_NS, BOOT_NS + 10**10)  # ties the clocks, once
+        energy(kept, BOOT_NS, BOOT_NS + 10**10)  # aligns the clocks, once
         rng = np.random.default_rng(2)
         cpu_ms, elapsed_ms = [], []
         for _ in range(21):
