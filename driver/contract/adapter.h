@@ -36,10 +36,10 @@ enum class [[nodiscard]] Status : std::uint8_t{
     unexpected_state,  // the database answered, but with wrong data; the run ends
 };
 
-// What an acknowledged operation survives.
+// The failure that an acknowledged operation survives.
 enum class Durability : std::uint8_t {
-  none,     // nothing is guaranteed
-  process,  // the process is killed (kill -9). After a power cut nothing is guaranteed. No write waits for a sync.
+  none,     // no failure
+  process,  // the end of the process (kill -9), but not a power cut; no write waits for a sync
   power,    // a power cut
 };
 inline constexpr std::array<std::string_view, 3> durability_names{"none", "process", "power"};

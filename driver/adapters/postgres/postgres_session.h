@@ -32,7 +32,7 @@ class PostgresSession final : public ServerSession {
   void tell_statistics();
 
  private:
-  // Statements by kind and columns. A new connection prepares them anew.
+  // Statements by kind and columns. A new connection has to prepare its own.
   struct Prepared {
     char kind;
     std::vector<std::string> names;
